@@ -1,9 +1,8 @@
-//! Any agent that speaks the Agent Client Protocol over stdio, as an agent of uwf.
+//! Runs any agent that speaks the Agent Client Protocol over stdio.
 //!
-//! `session.rs` is the way a session goes, `client.rs` the process at the other end, `progress.rs` what is shown on stderr.
-//! Everything else is pure: `messages.rs` the lines, `transcript.rs` what the agent reports of its work, `permission.rs`
-//! what it is answered, `session_options.rs` what it lets choose, `usage.rs` what it cost, `preset.rs` which agents are
-//! known.
+//! `session.rs` conducts a session, `client.rs` runs the process at the other end, and `progress.rs` writes to stderr. The other modules
+//! are pure: `messages.rs` reads lines, `transcript.rs` collects what the agent reports, `permission.rs` answers requests for permission,
+//! `session_options.rs` lists the modes and models on offer, `usage.rs` counts tokens, and `preset.rs` lists known agents.
 
 mod call;
 mod client;
@@ -24,10 +23,10 @@ use uwf_core::prompt::{Part, PartKind, Prompt};
 use session::{AcpSession, Prompted};
 use settings::Settings;
 
-/// Where traces of these agents come from.
+/// Source of traces of these agents.
 const SOURCE: &str = "acp";
 
-/// The agent of one attempt. Its process lives as long as this does, so that its session can be prompted again.
+/// The agent of one attempt. It keeps its process until it is dropped, so that the session can be prompted again.
 #[derive(Default)]
 pub struct AcpAgent {
     settings: Option<Settings>,
@@ -35,17 +34,17 @@ pub struct AcpAgent {
 }
 
 impl AcpAgent {
-    /// As it is configured.
+    /// The agent as configured.
     pub fn new() -> AcpAgent {
         AcpAgent::default()
     }
 
-    /// With settings of its own, for an agent that also has other ways of being run; it is prepared already.
+    /// The agent with the settings of a caller that also has other ways to run it. It counts as prepared.
     pub fn with(settings: Settings) -> AcpAgent {
         AcpAgent { settings: Some(settings), session: None }
     }
 
-    /// The settings, the model by the name the agent has for it.
+    /// The settings, with the model under the agent's own name for it.
     fn settings_in(&self, context: &AgentContext<'_>) -> Result<Settings> {
         let settings = self.settings()?.clone();
         Ok(Settings { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings })
@@ -56,7 +55,7 @@ impl AcpAgent {
     }
 }
 
-/// A prompt for an agent that is given the server with the tool `submit`: the prompt mentions it.
+/// Adds a note about the tool `submit` to the prompt if the agent is given the server that has it.
 pub(crate) fn with_instruction(context: &AgentContext<'_>, mut prompt: Prompt, mcp: bool) -> Prompt {
     if mcp && context.offers_submit() {
         prompt.parts.push(Part { kind: PartKind::Instruction, text: mcp::INSTRUCTION.to_owned() });
@@ -76,7 +75,7 @@ impl Agent for AcpAgent {
 
     fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
         let session = match self.session.take() {
-            // It was opened when an earlier one was not there any more.
+            // Opened when an earlier session no longer existed.
             Some(open) => open,
             None => AcpSession::open(context, context.opened()?, self.settings_in(context)?, None)?,
         };

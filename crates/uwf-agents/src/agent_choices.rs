@@ -1,19 +1,19 @@
-//! Agents a person may choose from, with the entry each needs in `config.yaml`.
+//! Agents a person can choose from, with the `config.yaml` entry of each.
 
 use serde_json::{Value, json};
 use uwf_engine::attempt::agents::BUILT_IN_PREFIX;
 use uwf_engine::attempt::program;
 
-/// An agent that works on this machine.
+/// An agent available on this machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentChoice {
-    /// Alias it gets.
+    /// Its alias.
     pub alias: String,
-    /// What it is, for people.
+    /// Its title for people.
     pub title: String,
-    /// Its entry of `agents`, an object.
+    /// Its entry in `agents`, an object.
     pub entry: Value,
-    /// Whether it needs a model of the configuration.
+    /// Whether it needs a configured model.
     pub needs_model: bool,
 }
 
@@ -21,11 +21,11 @@ pub struct AgentChoice {
 struct Known {
     alias: &'static str,
     title: &'static str,
-    /// Program that must be on `PATH`, unless it is built in altogether.
+    /// Program that must be on `PATH`, unless the agent is entirely built in.
     program: Option<&'static str>,
     /// Built-in agent that drives it.
     built_in: Option<&'static str>,
-    /// Arguments, without a built-in agent.
+    /// Arguments, if there is no built-in agent.
     args: &'static [&'static str],
     /// Preset of the built-in agent.
     preset: Option<&'static str>,
@@ -48,7 +48,7 @@ const KNOWN: [Known; 10] = [
     own("llm", "built in: one answer of a model, without tools"),
 ];
 
-/// A program that prints what it does as events; the format of its trace has its name.
+/// A program that prints its events. The format of its trace is named after it.
 const fn plain(program: &'static str, title: &'static str, args: &'static [&'static str]) -> Known {
     Known { alias: program, title, program: Some(program), built_in: None, args, preset: None }
 }
@@ -67,11 +67,11 @@ const fn own(name: &'static str, title: &'static str) -> Known {
     Known { alias: name, title, program: None, built_in: Some(name), args: &[], preset: None }
 }
 
-/// The agents that work here: those found on `PATH` first, then those built in.
+/// The agents available here: first programs found on `PATH`, then built-in agents.
 pub fn available() -> Vec<AgentChoice> {
     let mut found: Vec<AgentChoice> = Vec::new();
     for known in KNOWN.iter().filter(|known| known.works()) {
-        // The first way to run an agent is the best one.
+        // The first way to run an agent is the best.
         if !found.iter().any(|choice| choice.alias == known.alias) {
             found.push(known.choice());
         }
@@ -79,8 +79,7 @@ pub fn available() -> Vec<AgentChoice> {
     found
 }
 
-/// What somebody means who names an agent: one of [`available`], a built-in one, or a command line. `None` when it is
-/// nothing that could be run.
+/// The agent that a user's text names: one of [`available`], a built-in one, or a command line. `None` if it names nothing runnable.
 pub fn named(text: &str) -> Option<AgentChoice> {
     let name = text.strip_prefix(BUILT_IN_PREFIX).unwrap_or(text);
     if let Some(choice) = available().into_iter().find(|choice| choice.alias == name) {

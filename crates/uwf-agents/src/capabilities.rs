@@ -1,7 +1,7 @@
-//! Whether agents can do what the roles they play ask for: a role's `capabilities` beside those its agent describes.
+//! Compares a role's `capabilities` with those that its agent describes.
 //!
-//! Only what an agent says of itself is compared. What the built-in agents say is how uwf drives a program, not what the
-//! model behind it can do; and an agent that says nothing may be able to do anything.
+//! Only an agent's own description counts. Built-in agents describe how uwf runs a program, not the abilities of its model. An agent
+//! without a description may be able to do anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use uwf_engine::root::registry;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::doctor::Finding;
 
-/// A role that asks for something its agent does not name.
+/// A role that needs something its agent does not describe.
 #[derive(Debug, PartialEq, Eq)]
 struct Mismatch<'a> {
     role: &'a str,
@@ -22,7 +22,7 @@ struct Mismatch<'a> {
     capability: &'a str,
     /// Alias of the agent.
     agent: &'a str,
-    /// What that names.
+    /// The agent's capabilities.
     named: &'a [String],
 }
 
@@ -41,14 +41,14 @@ impl Mismatch<'_> {
     }
 }
 
-/// What the agents of a configuration say that they can do, by alias.
+/// Capabilities of the configured agents, by alias.
 pub struct Capabilities(BTreeMap<String, Vec<String>>);
 
 impl Capabilities {
-    /// Asks the agents that may be asked.
+    /// Asks each agent that can describe itself.
     pub fn of(config: &Config) -> Capabilities {
         let described = self_description::of_all(config, &config.secret_names());
-        // Why an agent does not answer is what the check of the configuration says.
+        // The check of the configuration reports why an agent does not answer.
         let named = |(alias, described): (String, Result<AgentDescription, String>)| {
             Some((alias, described.ok()?.capabilities)).filter(|(_, named)| !named.is_empty())
         };
@@ -76,12 +76,12 @@ impl Capabilities {
     }
 }
 
-/// A word without what people spell in different ways.
+/// A word, normalised for differences in spelling.
 fn plain(word: &str) -> String {
     word.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Warnings for the text of a workflow: where its roles ask for what their agents by this configuration do not name.
+/// Warnings for a workflow whose roles need more than their configured agents describe.
 pub fn problems(config: &Config, text: &str, origin: &str) -> Vec<Problem> {
     let Ok(document) = Document::parse(text, origin) else { return Vec::new() };
     let Some(roles) = document.value.get("roles").and_then(|roles| roles.as_object()) else { return Vec::new() };
@@ -105,10 +105,10 @@ pub fn problems(config: &Config, text: &str, origin: &str) -> Vec<Problem> {
     capabilities.mismatches(config, workflow, asked.into_iter()).into_iter().map(problem).collect()
 }
 
-/// The same for every workflow that has a name, one check `capabilities:WORKFLOW` for each that does not match.
+/// The same for every named workflow: one check `capabilities:WORKFLOW` for each mismatch.
 pub fn findings(home: &Home, config: &Config) -> Vec<Finding> {
     let capabilities = Capabilities::of(config);
-    // That names or workflows are not readable is said elsewhere.
+    // Other checks report unreadable names and workflows.
     let names = registry::read(home).unwrap_or_default();
     let mut findings = Vec::new();
     for (name, entry) in &names {

@@ -1,8 +1,8 @@
-//! What a command prints, however much that is.
+//! Output of a command, within a size limit.
 
 use std::collections::VecDeque;
 
-/// The beginning and the end of a stream of bytes. What is kept never grows beyond its cap.
+/// The beginning and the end of a stream of bytes, never more than the cap.
 #[derive(Debug)]
 pub(crate) struct CappedOutput {
     head: Vec<u8>,
@@ -17,7 +17,7 @@ impl CappedOutput {
         CappedOutput { head: Vec::new(), tail: VecDeque::new(), half: cap / 2, total: 0 }
     }
 
-    /// Adds what came next.
+    /// Adds the next bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len();
         let room = self.half - self.head.len();
@@ -29,8 +29,7 @@ impl CappedOutput {
         self.tail.extend(rest);
     }
 
-    /// All of it, or its beginning and end and how much is missing between them. Bytes that are no UTF-8 are shown as
-    /// `�`.
+    /// All of it, or its beginning and end with the number of bytes missing between. Invalid UTF-8 is shown as `�`.
     pub(crate) fn text(&self) -> String {
         let (a, b) = self.tail.as_slices();
         let tail = [a, b].concat();

@@ -1,4 +1,4 @@
-//! The tool `cas_get`, as the models of this crate are offered it: a node of the store as a text.
+//! The tool `cas_get`, as this crate's models see it: returns a node of the store as text.
 
 use json_cas::{Hash, Store};
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use uwf_core::node::NodeKind;
 
 use uwf_core::text::without_middle;
 
-/// What a model calls it by.
+/// Its name for the model.
 pub const NAME: &str = "cas_get";
 
 /// JSON Schema of its arguments.
@@ -26,10 +26,10 @@ struct Arguments {
     hash: String,
 }
 
-/// Does a call of it: the node's text within `cap` bytes.
+/// Runs a call: returns the node's text within `cap` bytes.
 ///
 /// # Errors
-/// In words for a model: the arguments are not what they should be, there is no such node, or it is not readable.
+/// Text for the model: invalid arguments, no such node, or an unreadable node.
 pub fn call(store: &Store, arguments: &Map<String, Value>, cap: usize) -> Result<String, String> {
     let Arguments { hash } = Arguments::deserialize(Value::Object(arguments.clone()))
         .map_err(|error| format!("invalid arguments: {error}"))?;
@@ -37,10 +37,10 @@ pub fn call(store: &Store, arguments: &Map<String, Value>, cap: usize) -> Result
     node_text(store, hash, cap)
 }
 
-/// A text node's text, any other node as JSON; of much, beginning and end within `cap` bytes.
+/// A text node's text, any other node as JSON. Long text is cut to its beginning and end within `cap` bytes.
 ///
 /// # Errors
-/// In words: there is no such node, or it is not readable.
+/// Text for the model: no such node, or an unreadable node.
 pub(crate) fn node_text(store: &Store, hash: Hash, cap: usize) -> Result<String, String> {
     let node = store.get(hash).map_err(|error| error.to_string())?;
     let text = match (NodeKind::of(node.type_hash), node.payload.get("text").and_then(Value::as_str)) {

@@ -1,5 +1,4 @@
-//! What is wrong with a configuration on this machine: programs that are not there, settings an agent does not take,
-//! keys that are not set. What is wrong with its text alone is the core's business.
+//! Checks a configuration against this machine: missing programs, settings an agent does not take, missing keys. The core checks its text.
 
 use std::path::Path;
 
@@ -15,8 +14,7 @@ use uwf_engine::attempt::self_description;
 use crate::describe::{OWN_MODELS, describe};
 use crate::settings::{self, Wrong};
 
-/// Everything that is wrong, in no particular order. `is_set` says whether an environment variable has a value, be it
-/// from the environment or from `.env`.
+/// All problems, in no particular order. `is_set` says whether an environment variable has a value, in the environment or in `.env`.
 pub fn check(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool) -> Vec<Problem> {
     let described = self_description::of_all(config, &config.secret_names());
     let agents = config.agents.iter().flat_map(|(alias, agent)| {
@@ -33,7 +31,7 @@ pub fn check(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool
     agents.chain(keys(config, document, is_set)).chain(kinds(config, document)).collect()
 }
 
-/// The built-in agent that a command stands for on this machine.
+/// The built-in agent that a command means on this machine.
 fn built_in(agent: &Agent) -> Option<&str> {
     agents::built_in(&agent.command)
 }
@@ -50,9 +48,9 @@ fn program(document: &Document, at: &str, agent: &Agent) -> Option<Problem> {
             did_you_mean(name, crate::NAMES).unwrap_or_else(|| format!("built-in agents: {}", crate::NAMES.join(", ")));
         return Some(document.error(&at, "unknown-agent", message, Some(hint)));
     }
-    // A relative path is looked for in the workspace of a thread, which may be anywhere.
+    // A relative path is resolved in the workspace of a thread, which is unknown here.
     let is_relative = command.contains('/') && !command.starts_with('/');
-    // The core reports a command that has arguments in it.
+    // The core reports a command that contains arguments.
     if is_relative || command.contains(char::is_whitespace) {
         return None;
     }
@@ -60,7 +58,7 @@ fn program(document: &Document, at: &str, agent: &Agent) -> Option<Problem> {
     Some(document.warning(&at, "no-program", why.to_string(), Some(why.hint())))
 }
 
-/// An agent that does not say what it prints is taken for one that stores its step itself, which few programs do.
+/// Warns about an agent without `output`: uwf assumes that it stores its step itself, which few programs do.
 fn output(document: &Document, at: &str, alias: &str, agent: &Agent) -> Option<Problem> {
     let is_said = document.value.pointer(at).is_some_and(|entry| entry.get("output").is_some());
     let words = std::iter::once(&agent.command).chain(&agent.args);
@@ -72,8 +70,7 @@ fn output(document: &Document, at: &str, alias: &str, agent: &Agent) -> Option<P
     Some(document.warning(at, "no-output", message, Some(hint.to_owned())))
 }
 
-/// The model of a built-in agent is one of the configuration, unless the agent drives a program that knows names of its
-/// own, as other programs do.
+/// Checks that the model of a built-in agent is configured, unless its program has its own model names, as other programs do.
 fn model(config: &Config, document: &Document, at: &str, agent: &Agent) -> Option<Problem> {
     let model = agent.model.as_deref().filter(|model| !config.models.contains_key(*model))?;
     let description = describe(built_in(agent)?);
@@ -86,7 +83,7 @@ fn model(config: &Config, document: &Document, at: &str, agent: &Agent) -> Optio
     Some(document.warning(&Document::below(at, "model"), "unknown-model", message, Some(hint)))
 }
 
-/// What of its `config` a built-in agent cannot use.
+/// Problems in the `config` of a built-in agent.
 fn settings(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
     let (Some(description), Some(config)) = (built_in(agent).and_then(describe), agent.config.as_object()) else {
         return Vec::new();
@@ -99,7 +96,7 @@ fn settings(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
     (description.wrong)(config).into_iter().map(problem).collect()
 }
 
-/// Time limits among the settings that were probably meant in milliseconds. The core warns of those beside `config`.
+/// Time limits among the settings that were probably meant in milliseconds. The core warns about limits outside `config`.
 fn time_limits(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
     let schema = built_in(agent).and_then(describe).map(|description| description.config_schema);
     let settings = schema.iter().flat_map(|schema| schema["properties"].as_object()).flatten();
@@ -116,7 +113,7 @@ fn time_limits(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
     limits.filter_map(|(key, _)| slip(key)).collect()
 }
 
-/// What of its `config` an agent cannot use that says itself what it takes.
+/// Problems in the `config` of an agent that describes its own settings.
 fn described_settings(
     document: &Document,
     at: &str,

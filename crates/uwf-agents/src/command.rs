@@ -1,5 +1,5 @@
-//! The agent behind every `output: text` and `output: json`: runs a command that knows nothing of the store, gives it
-//! the prompt, and does the rest.
+//! The agent behind every `output: text` and `output: json`: runs a command that knows nothing of the store, passes it the prompt, and does
+//! the rest.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -30,7 +30,7 @@ use crate::settings;
 use crate::trace::{Ending, Format, Trace};
 use crate::turn_end;
 
-/// Longest prompt that is passed as an argument. The system refuses one of 131,072 bytes; `args` may add to it.
+/// Longest prompt passed as an argument. The system rejects an argument of 131,072 bytes, and `args` may add text to it.
 pub(crate) const MAX_PROMPT_ARGUMENT: usize = 120_000;
 
 /// What `config` of the agent may hold, beside what the program it runs asks for.
@@ -56,22 +56,22 @@ impl settings::Settings for Settings {
 #[derive(Default)]
 pub struct CommandAgent {
     exit_code: Option<i32>,
-    /// A run that was to continue in a session, but was made in another one. It was paid for.
+    /// A paid run that should have continued a session, but began another.
     given_up: Option<live_trace::Trace>,
 }
 
-/// What is to be run.
+/// A run of the program.
 struct Run<'p> {
     prompt: &'p Prompt,
     args: &'p [String],
-    /// The session it is to continue in.
+    /// The session to continue.
     session: Option<&'p str>,
 }
 
-/// What came of a run.
+/// Result of a run.
 enum Ran {
     Answered(Answer),
-    /// It was not made in the session it was to continue in.
+    /// It was not made in the session it should have continued.
     Elsewhere(Option<Trace>),
 }
 
@@ -104,7 +104,7 @@ impl Agent for CommandAgent {
         let Some(args) = resume_args(agent)? else { return Ok(None) };
         let args: Vec<String> = args.iter().map(|arg| arg.replace("{session}", session)).collect();
         match self.run(context, &Run { prompt, args: &args, session: Some(session) })? {
-            // Of what codex counts in a session, nobody knows how much is of this visit.
+            // Codex counts a whole session, so the part of this visit is unknown.
             Ran::Answered(answer) if trace_format(agent)? == Some(Format::Codex) => {
                 Ok(Some(Answer { tokens: None, ..answer }))
             }
@@ -112,11 +112,11 @@ impl Agent for CommandAgent {
             Ran::Elsewhere(trace) => {
                 progress::line(&format!("{}: session {session} is gone; a new one gets the whole prompt", agent.name));
                 self.given_up = trace.map(Trace::into_recorded).filter(|session| !session.is_empty());
-                // Before the program runs again: this run counts even if that one fails.
+                // Record it before the program runs again: this run counts even if the next one fails.
                 if let Some(session) = &self.given_up {
                     Recorder::give_up(context, session)?;
                 }
-                // What it printed is not part of the answer to come.
+                // Its output is not part of the coming answer.
                 let files = context.output_files()?;
                 agent_process::create(&files.raw)?.set_len(0).at("empty", &files.raw)?;
                 Ok(None)
@@ -139,7 +139,7 @@ impl CommandAgent {
         let read = |format: Format| {
             agent_process::read_capped(&files.raw, opened.output_cap).map(|raw| format.read(&raw).with_input(&input))
         };
-        // That it cannot be read just now says nothing about the agent's work.
+        // A trace that cannot be read now says nothing about the agent's work.
         let trace = format.map(read);
         let readable = trace.as_ref().and_then(|trace| trace.as_ref().ok());
         if run.session.is_some_and(|session| !went_on(readable, session, spec, status)) {
@@ -152,8 +152,8 @@ impl CommandAgent {
         if let Some(Ok(trace)) = &trace {
             turn_end::check(opened, trace)?;
         }
-        // Should this process not come to its end, the answer is read by the next one. Without the line the agent is run
-        // again, which is no reason to fail now. Nothing checks the end of the turn then, so it comes after the check.
+        // If this process dies, the next one reads the answer. Without the line the agent runs again, so a failure to write it is ignored.
+        // Nothing checks the turn's end in that case, so this comes after the check.
         let _ = recorded::answered(context.thread().home(), &opened.thread, &opened.attempt);
         let duration_ms = millis(begun.elapsed());
         if let Some((trace, format)) = trace.transpose()?.zip(format) {
@@ -168,17 +168,17 @@ impl CommandAgent {
     }
 }
 
-/// Whether a run continued in a session. Claude names the session that it did not find as its own, so a run that failed before
-/// anything was said or done in it did not.
+/// Whether a run continued a session. Claude reports the id of a session it did not find as its own. A run that failed before anything was
+/// said or done therefore did not continue it.
 fn went_on(trace: Option<&Trace>, session: &str, spec: &AgentSpec, status: ExitStatus) -> bool {
     let succeeded = status.code().is_some_and(|code| spec.succeeded(code));
     trace.is_some_and(|trace| trace.session_id.as_deref() == Some(session) && (succeeded || !trace.turns.is_empty()))
 }
 
-/// The arguments with which the program continues in a session, `{session}` being its id; `None` when it is not to do so.
+/// The arguments that continue a session, where `{session}` is its id; `None` if it should not be continued.
 ///
 /// # Errors
-/// `Config` when it is to do so, and nobody knows how.
+/// `Config` if it should continue, but the arguments are unknown.
 fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
     let settings: Settings = settings::read(spec)?;
     if !settings.resume {
@@ -191,7 +191,7 @@ fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
         ));
     };
     let known = || match format {
-        // `codex exec … resume SESSION -`: the options before the subcommand hold for it too.
+        // `codex exec … resume SESSION -`: options before the subcommand apply to it as well.
         Format::Codex if spec.args.first().is_some_and(|arg| arg == "exec") => {
             let (prompt, options) = spec.args.split_last()?;
             Some([options, &["resume".to_owned(), "{session}".to_owned(), prompt.clone()]].concat())
@@ -214,12 +214,12 @@ pub(crate) fn check(spec: &AgentSpec) -> Result<()> {
     resume_args(spec).map(drop)
 }
 
-/// The format its stdout is a trace in, when `config.trace` says that it is one.
+/// The trace format of its stdout, if `config.trace` says that it prints one.
 fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
     settings::read::<Settings>(spec).map(|settings| settings.trace)
 }
 
-/// A trace without totals that count earlier visits, too: codex counts from the beginning of its session.
+/// A trace without totals that include earlier visits. Codex counts from the beginning of its session.
 ///
 /// # Errors
 /// Those of the context and of the agent's settings.
@@ -231,7 +231,7 @@ pub(crate) fn without_earlier_visits(context: &AgentContext<'_>, trace: Trace) -
     Ok(if session == trace.session_id { Trace { tokens: None, ..trace } } else { trace })
 }
 
-/// What the agent's program printed, read as the trace that it is; `None` if it is none.
+/// Parses the program's output as a trace; `None` if its output is not a trace.
 pub(crate) fn printed_trace(spec: &AgentSpec, printed: &str) -> Result<Option<Trace>> {
     let format = match trace_format(spec)? {
         None if spec.is_built_in(CURSOR) => Format::of(printed),
@@ -240,7 +240,7 @@ pub(crate) fn printed_trace(spec: &AgentSpec, printed: &str) -> Result<Option<Tr
     Ok(format.map(|format| format.read(printed)))
 }
 
-/// Whether the prompt speaks of the tool `submit`, which the user has set up for the program.
+/// Whether the prompt mentions the tool `submit`, which the user has set up for the program.
 fn says_tool(spec: &AgentSpec) -> Result<bool> {
     settings::read::<Settings>(spec).map(|settings| settings.mcp)
 }
@@ -279,7 +279,7 @@ fn with_room(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Runs the command with the prompt on stdin, or in its arguments when they ask for it. Time limits are the keeper's.
+/// Runs the command with the prompt on stdin, or in its arguments if they ask for it. The keeper enforces time limits.
 fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) -> Result<ExitStatus> {
     let spec = &opened.agent;
     let by_argument = args.iter().any(|arg| arg.contains("{prompt}"));
@@ -311,8 +311,8 @@ fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) ->
     process.wait().map_err(|source| Error::agent_failed(format!("cannot wait for agent `{}`: {source}", spec.name)))
 }
 
-/// A file without a name that holds a text, ready to be read: unlike a pipe it takes any size before anybody reads, and
-/// nobody else can find it.
+/// An unnamed file that contains a text, ready to read. Unlike a pipe it takes any size before the reader starts, and no other process can
+/// find it.
 fn holding(text: &str) -> std::io::Result<File> {
     #[cfg(target_os = "linux")]
     let mut file = File::from(rustix::fs::memfd_create("prompt", rustix::fs::MemfdFlags::CLOEXEC)?);
@@ -323,7 +323,7 @@ fn holding(text: &str) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// Fills in the templates of one argument in a single pass, so that a prompt that contains `{role}` stays as it is.
+/// Fills in an argument's templates in a single pass, so that `{role}` in a prompt stays as it is.
 fn fill(template: &str, opened: &Opened, prompt: Option<&str>) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
@@ -360,7 +360,7 @@ fn check_status(
     let said = match trace.map(|trace| &trace.ending) {
         Some(Ending::Failed(words)) => words.clone(),
         Some(Ending::Bad(how)) => format!("it {how}"),
-        // Whatever became of the file, this is not why the agent failed.
+        // Whatever happened to the file, it is not why the agent failed.
         Some(Ending::Good | Ending::Unknown) | None => agent_process::read_kept(&files.err, cap)?,
     };
     let last = said.trim_end().lines().last().unwrap_or_default().trim();
@@ -368,15 +368,14 @@ fn check_status(
     Err(Error::agent_failed(format!("agent `{}` {}{words}", spec.name, how_it_ended(status))))
 }
 
-/// The file that the run is to make or change, as it was before.
+/// The file that the run must create or change, as it was before.
 struct Expected {
     path: PathBuf,
     before: Option<Stamp>,
 }
 
-/// What distinguishes a file from itself at another time: device, inode, size, and the times (seconds, nanoseconds) of its last
-/// change in content and in anything. They are compared with each other, never with a clock: that of a file system is
-/// coarser than ours, and may be another machine's.
+/// Detects a change of a file: device, inode, size, and the times (seconds, nanoseconds) of its last change in content and in metadata.
+/// Compare stamps only with each other, never with a clock: file system times are coarser than ours and may come from another machine.
 #[derive(PartialEq, Eq)]
 struct Stamp([i64; 4], [u64; 3]);
 

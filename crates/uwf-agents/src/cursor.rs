@@ -1,7 +1,7 @@
 //! The command line of Cursor, `cursor-agent`.
 //!
-//! Its events (`stream-json`) report the turns, the tool calls and the id of the chat, which feedback goes to (`--resume`).
-//! With `outputFormat: text` only its answer is known.
+//! Its events (`stream-json`) report turns, tool calls and the chat id. Feedback goes to that chat (`--resume`). With `outputFormat: text`
+//! only the answer is known.
 
 use std::path::{Path, PathBuf};
 
@@ -27,10 +27,10 @@ use crate::turn_end;
 /// The program, unless `command` says otherwise.
 const COMMAND: &str = "cursor-agent";
 
-/// What it is asked when the prompt is too long for an argument.
+/// Prompt used if the real one is too long for an argument.
 const READ_PROMPT: &str = "Read the whole of the file at this path and do what it says:";
 
-/// Keys of an output or a task that name the directory a thread works in, the most telling first.
+/// Keys of an output or a task that name a working directory, most specific first.
 const DIRECTORY_KEYS: [&str; 6] = ["workspace", "workingDirectory", "repoPath", "projectPath", "directory", "cwd"];
 
 /// What `config` of the agent may hold.
@@ -90,7 +90,7 @@ pub struct CursorAgent {
 }
 
 impl CursorAgent {
-    /// One run, in a new chat or in one that is there; `asked` is the turn as far as it is known beforehand.
+    /// One run, in a new or existing chat. `asked` is the turn as far as it is known before the run.
     fn run(&mut self, context: &AgentContext<'_>, text: &str, asked: Turn, resume: Option<&str>) -> Result<Answer> {
         let opened = context.opened()?;
         let settings: Settings = settings::read(&opened.agent)?;
@@ -110,7 +110,7 @@ impl CursorAgent {
         }
         command.args(&opened.agent.args);
         let files = context.output_files()?;
-        // What a failed attempt keeps is the work, not what was said about it afterwards.
+        // A failed attempt keeps the work, not the feedback after it.
         let program = if resume.is_none() { program.keeping(&files) } else { program };
         let ran = program
             .run(|line| event(line).iter().for_each(|event| progress::line(&format!("cursor: {event}"))), || {})?;
@@ -169,18 +169,18 @@ fn check(opened: &Opened, ran: &Ran, trace: Option<&Trace>) -> Result<()> {
         Some(Ending::Failed(words)) => {
             Err(Error::agent_failed(format!("agent `{}` {}: {words}", spec.name, ran.how())))
         }
-        // Events are no words.
+        // Events are not an error message.
         _ if !succeeded => Err(ran.failure(&spec.name, |line| line.starts_with('{'))),
         _ => trace.map_or(Ok(()), |trace| turn_end::check(opened, trace)),
     }
 }
 
-/// The prompt, or where to read it when it is too long for an argument: the system refuses one of 131,072 bytes.
+/// The prompt, or the path of a file that has it if it is too long for an argument. The system rejects an argument of 131,072 bytes.
 fn argument(context: &AgentContext<'_>, opened: &Opened, text: &str) -> Result<String> {
     if text.len() <= MAX_PROMPT_ARGUMENT {
         return Ok(text.to_owned());
     }
-    // Beside the attempt's other files, which are removed with the next attempt.
+    // Put it beside the attempt's other files, which the next attempt removes.
     let dir = context.thread().home().attempts_dir(&opened.thread);
     let file = dir.join(format!("{}.prompt.md", opened.attempt));
     regular::write(&file, text.as_bytes()).at("write", &file)?;
@@ -188,8 +188,8 @@ fn argument(context: &AgentContext<'_>, opened: &Opened, text: &str) -> Result<S
     Ok(format!("{READ_PROMPT} {}", file.display()))
 }
 
-/// The directory it works in: that of the settings, else the thread's, which every thread has; when the settings say so,
-/// the one that was named last in the thread's outputs or in its task.
+/// The working directory: that of the settings, otherwise the thread's. If the settings ask for it, the directory named last in the
+/// thread's outputs or in its task.
 fn workspace(context: &AgentContext<'_>, settings: &Settings, opened: &Opened) -> Result<PathBuf> {
     let of_thread = &opened.workspace;
     match settings.workspace.as_deref() {
@@ -228,7 +228,7 @@ fn directory_in(output: &Value) -> Option<&str> {
     DIRECTORY_KEYS.iter().find_map(|key| output.get(key)?.as_str().filter(|dir| !dir.trim().is_empty()))
 }
 
-/// The first directory that a text names by its absolute path.
+/// The first directory that a text names by an absolute path.
 fn path_in(text: &str) -> Option<&str> {
     let words = text.split(|c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | '(' | ')' | '<' | '>'));
     let paths = words.map(|word| word.trim_end_matches(['.', ',', ';', ':', '!', '?']));

@@ -1,4 +1,4 @@
-//! What the built-in agents say of themselves.
+//! Descriptions of the built-in agents.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -6,24 +6,24 @@ use serde_json::{Map, Value};
 use crate::settings::{self, NoSettings, Settings, Wrong};
 use crate::{acp, command, cursor, documents, hermes, llm, mock, react, workflow};
 
-/// What an agent is and takes.
+/// Description of an agent.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Description {
     /// Name of the built-in agent.
     pub name: &'static str,
-    /// Its version, that of uwf.
+    /// Its version, which is uwf's.
     pub version: &'static str,
-    /// What it can do, in words that programs may look for.
+    /// Its capabilities, as words that programs can look for.
     pub capabilities: &'static [&'static str],
     /// JSON Schema of `agents.<alias>.config`.
     pub config_schema: Value,
-    /// Tells everything in a `config` that it cannot use.
+    /// Lists everything in a `config` that it cannot use.
     #[serde(skip)]
     pub(crate) wrong: fn(&Map<String, Value>) -> Vec<Wrong>,
 }
 
-/// Capability of an agent whose program knows models by names of its own.
+/// Capability of an agent whose program has its own model names.
 pub(crate) const OWN_MODELS: &str = "own-models";
 
 /// Describes a built-in agent; `None` for an unknown name.
@@ -51,7 +51,7 @@ pub fn describe(name: &str) -> Option<Description> {
             "hermes",
             &["session", "feedback", "mcp-submit", "tool-calls", "prompt-of-any-size", OWN_MODELS],
         ),
-        // `uwf thread answer` takes the answer of a person.
+        // `uwf thread answer` takes the person's answer.
         "human" => agent::<NoSettings>("human", &["waits-for-a-person", "offline"]),
         "llm" => agent::<llm::Settings>("llm", &["structured-output", "feedback", "trace", "tokens"]),
         "mock" => agent::<mock::Settings>("mock", &["scripted", "offline"]),

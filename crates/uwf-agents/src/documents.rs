@@ -1,8 +1,8 @@
-//! Agents that write, edit and compare Word documents with programs that know nothing of uwf. Their output is not read
-//! from a text: it is the paths of the files they made.
+//! Agents that write, edit and compare Word documents with programs that know nothing of uwf. Their output is the paths of the files they
+//! wrote, not a text.
 //!
-//! Every step has a directory of its own below `outputDir`, so that no step overwrites what an earlier one has recorded:
-//! `<outputDir>/<thread>` for a role's first visit, `<outputDir>/<thread>/<role>-2` for its second, and so on.
+//! Each step has its own directory below `outputDir`, so that no step overwrites files that an earlier one recorded: `<outputDir>/<thread>`
+//! for a role's first visit, `<outputDir>/<thread>/<role>-2` for its second, and so on.
 
 pub mod diff;
 pub mod office;
@@ -26,11 +26,10 @@ use crate::program::{Program, Ran};
 use crate::progress;
 use crate::settings::{self, TimeLimit};
 
-/// Where documents are put, relative to the storage root, unless `outputDir` says otherwise.
+/// Directory of documents, relative to the storage root, unless `outputDir` is set.
 const DEFAULT_OUTPUT_DIR: &str = "outputs";
 
-/// How much older a copy is made than it is, so that a program that writes it anew is seen to have done so, however
-/// coarse the file system's times are.
+/// How much a copy is backdated, so that a rewrite of it is noticed however coarse the file system's times are.
 const BACKDATE: Duration = Duration::from_secs(10);
 
 /// What `config` of these agents may hold.
@@ -55,7 +54,7 @@ pub(crate) fn program(spec: &AgentSpec, usual: &str) -> Result<String> {
     Ok(settings::read::<Settings>(spec)?.command.unwrap_or_else(|| usual.to_owned()))
 }
 
-/// One step's place: its agent and its directory.
+/// A step's agent and directory.
 struct DocumentPlace<'c> {
     opened: &'c Opened,
     files: OutputFiles,
@@ -64,7 +63,7 @@ struct DocumentPlace<'c> {
 }
 
 impl<'c> DocumentPlace<'c> {
-    /// The place of the role's visit that is being played; its directory is made.
+    /// The place of the current visit. Creates its directory.
     fn of(context: &'c AgentContext<'_>) -> Result<DocumentPlace<'c>> {
         let opened = context.opened()?;
         let settings: Settings = settings::read(&opened.agent)?;
@@ -92,10 +91,10 @@ impl<'c> DocumentPlace<'c> {
         self.dir.join(name)
     }
 
-    /// Runs the program of the settings with these arguments and those of the agent, in this directory.
+    /// Runs the configured program with these arguments and the agent's own, in this directory.
     fn run(&self, usual: &str, args: &[&OsStr]) -> Result<Ran> {
         let command = self.settings.command.as_deref().unwrap_or(usual);
-        // A path is meant as it is written: from the workspace, not from where it will run.
+        // A path is relative to the workspace, not to the directory the program runs in.
         let command = if command.contains('/') {
             self.workspace().join(command).to_string_lossy().into_owned()
         } else {
@@ -107,14 +106,14 @@ impl<'c> DocumentPlace<'c> {
     }
 }
 
-/// The answer of a program that made files: their paths.
+/// The answer of a program that wrote files: their paths.
 fn answer(value: Value, asked: Vec<String>, ran: Ran) -> Answer {
     let turn = Turn { output: ran.stdout.clone(), latency_ms: ran.duration_ms, ..Turn::asked(asked) };
     let raw = if ran.stdout.trim().is_empty() { format!("{value:#}") } else { ran.stdout };
     Answer { value: Some(value), turns: vec![turn], duration_ms: ran.duration_ms, ..Answer::text(raw) }
 }
 
-/// Removes what an earlier, failed try of the same step may have left, so that a file that is there was made now.
+/// Removes leftovers of a failed attempt of the same step, so that an existing file was written now.
 fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", path, error)),
@@ -122,7 +121,7 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Copies a document and makes the copy look older than anything that is written from now on. Returns the copy's time.
+/// Copies a document and backdates the copy, so that it looks older than any later write. Returns the copy's time.
 fn copy(from: &Path, to: &Path) -> Result<SystemTime> {
     regular::open(from).at("copy", from)?;
     std::fs::copy(from, to).at("copy to", to)?;

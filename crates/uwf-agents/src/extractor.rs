@@ -1,6 +1,5 @@
-//! The last rung of the ladder: a model reads the output out of what an agent wrote. It may look up nodes of the store
-//! that the text refers to, and is asked to say so if the output is missing, rather than to invent it. Nothing of the
-//! configuration is read before it is needed.
+//! The last stage of reading an answer: a model extracts the output from an agent's text. It can look up store nodes that the text
+//! mentions, and is told to report a missing output rather than invent one. Reads the configuration only when it is needed.
 
 mod nodes;
 mod question;
@@ -22,23 +21,23 @@ use crate::model_exchange;
 use crate::progress;
 use nodes::Nodes;
 
-/// Time limits. Reading a text takes a model seconds; the agent's work waits for it.
+/// Time limits. A model reads a text in seconds, and the agent's work waits for it.
 const TIMEOUTS: Timeouts =
     Timeouts { connect: Duration::from_secs(15), idle: Duration::from_mins(2), total: Duration::from_mins(5) };
 
-/// Reads outputs with the model the configuration names for it.
+/// Extracts outputs with the configured model.
 pub struct LlmExtractor<'h> {
     home: &'h Home,
     client: Option<Client>,
 }
 
 impl<'h> LlmExtractor<'h> {
-    /// Nothing is read or connected yet.
+    /// An extractor that has not read or connected to anything yet.
     pub fn new(home: &'h Home) -> LlmExtractor<'h> {
         LlmExtractor { home, client: None }
     }
 
-    /// The client; `None` when no model is configured.
+    /// The client; `None` if no model is configured.
     fn client(&mut self) -> Result<Option<&Client>> {
         if self.client.is_none() {
             let config = project::config_here(self.home)?;
@@ -75,7 +74,7 @@ impl Extractor for LlmExtractor<'_> {
         let turns: Vec<_> = attempts.iter().filter_map(|attempt| model_exchange::turn_of(&asked, attempt)).collect();
         let (value, raw) = match value {
             Ok(value) => (Some(value), text),
-            // Nothing was answered, so nothing was paid.
+            // No reply, so no cost.
             Err(error) if turns.is_empty() => return Err(error),
             Err(error) => (None, error.message),
         };
@@ -91,7 +90,7 @@ impl Extractor for LlmExtractor<'_> {
     }
 }
 
-/// Says what each exchange cost.
+/// Prints the cost of each exchange.
 fn tell_costs(client: &Client, attempts: &[StructuredAttempt]) {
     progress::line("");
     for reply in attempts.iter().filter_map(|attempt| attempt.reply.as_ref()) {
@@ -100,7 +99,7 @@ fn tell_costs(client: &Client, attempts: &[StructuredAttempt]) {
     }
 }
 
-/// The value a reply gives, or why it gives none.
+/// The value in a reply, or why it has none.
 fn taken(reply: &Value) -> Result<Value> {
     let why = reply.get("why").and_then(Value::as_str).map(str::trim).filter(|why| !why.is_empty());
     let is_found = reply.get("found").and_then(Value::as_bool) == Some(true);

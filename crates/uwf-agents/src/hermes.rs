@@ -1,14 +1,14 @@
-//! hermes-agent of Nous Research, through its own command line.
+//! hermes-agent of Nous Research, through its command line.
 //!
-//! Its stdout is no dependable answer: warnings come before it, and in some versions the session's id. So the answer and
-//! the turns are taken from the session hermes keeps (`sessions export`), then from its session file, and from stdout
-//! only when there is neither. Feedback goes to the same session (`--resume`).
+//! Its stdout is not a reliable answer: warnings come before it, and in some versions the session id. uwf reads the answer and the turns
+//! from the session that hermes keeps (`sessions export`), then from its session file, and from stdout only if both are missing. Feedback
+//! goes to the same session (`--resume`).
 //!
-//! With `mcp: true` it is given the tool `submit`: the command line by a configuration laid over the user's
-//! (`overlay.rs`), which is not ours to change.
+//! With `mcp: true` the agent gets the tool `submit`. The command line gets it through a configuration laid over the user's (`overlay.rs`),
+//! because we must not change the user's file.
 //!
-//! A prompt that is too long for an argument goes through the Agent Client Protocol (`hermes acp`), and so does one with
-//! the tool where no configuration can be laid over: there a session takes servers of its own.
+//! A prompt that is too long for an argument goes through the Agent Client Protocol (`hermes acp`). So does a prompt with the tool if no
+//! configuration can be laid over: a session of the protocol takes its own servers.
 
 pub(crate) mod installed;
 mod log;
@@ -34,7 +34,7 @@ use crate::turn_end;
 
 use installed::Hermes;
 
-/// Where a trace comes from that hermes has exported.
+/// Source of a trace exported by hermes.
 const EXPORT: &str = "export";
 
 /// The agent of one step.
@@ -42,15 +42,15 @@ const EXPORT: &str = "export";
 pub struct HermesAgent {
     exit_code: Option<i32>,
     session: Option<HermesSession>,
-    /// Directory of the configuration that is laid over the user's.
+    /// Directory of the overlaid configuration.
     overlay: Option<PathBuf>,
-    /// The protocol, when the answer came through it.
+    /// The protocol client, if the answer came through it.
     acp: Option<AcpAgent>,
-    /// A run that was to continue in a session, but was made in another one. It was paid for.
+    /// A paid run that should have continued a session, but began another.
     given_up: Option<live_trace::Trace>,
 }
 
-/// A session as far as it was read.
+/// A session as read so far.
 struct HermesSession {
     id: String,
     turns: usize,
@@ -58,8 +58,8 @@ struct HermesSession {
 }
 
 impl HermesAgent {
-    /// One run of `hermes chat`, in a new session or in one that is there. A run that is the work itself is recorded: what
-    /// a failed attempt keeps is that, not what was said about it afterwards.
+    /// One run of `hermes chat`, in a new or existing session. The run that does the work is recorded: a failed attempt keeps that run, not
+    /// the feedback after it.
     fn chat(&mut self, hermes: &Hermes<'_, '_>, text: &str, resume: Option<&str>, is_work: bool) -> Result<Said> {
         let spec = hermes.agent();
         let model = hermes.model()?;
@@ -82,7 +82,7 @@ impl HermesAgent {
             |_| {},
             || {
                 log.events().iter().for_each(|event| progress::line(&format!("hermes: {event}")));
-                // Should it never come to its end, its turns are read from its session.
+                // If it never ends, its turns are read from its session.
                 if let Some(session) = log.session()
                     && let Some(mut recorder) = recorder.take()
                 {
@@ -106,12 +106,12 @@ impl HermesAgent {
         Ok(Said { id, trace, stdout: session::without_id(&ran.stdout), duration_ms: ran.duration_ms })
     }
 
-    /// Whether a prompt goes through the protocol: it is too long for an argument, or there is no other way to the tool.
+    /// Whether a prompt goes through the protocol: it is too long for an argument, or the tool is available no other way.
     fn goes_through_acp(&self, hermes: &Hermes<'_, '_>, text: &str) -> bool {
         text.len() > MAX_PROMPT_ARGUMENT || (hermes.settings.mcp && self.overlay.is_none())
     }
 
-    /// An answer that came through the protocol, with the turns hermes keeps of it: the protocol reports only the calls.
+    /// An answer through the protocol, with the turns that hermes keeps of it, because the protocol reports only the calls.
     fn with_session(&mut self, hermes: &Hermes<'_, '_>, answer: Answer) -> Result<Answer> {
         let Some(id) = answer.session_id.clone() else { return Ok(answer) };
         let Some(trace) = hermes.session(&id)? else { return Ok(answer) };
@@ -128,7 +128,7 @@ impl HermesAgent {
         })
     }
 
-    /// The answer of a run, with the turns that are new since the last one.
+    /// The answer of a run, with the turns since the last one.
     fn answer_of(&mut self, said: Said, asked: Turn) -> Answer {
         let (known, tokens_before) = self.session.take().map_or((0, None), |session| (session.turns, session.tokens));
         let Said { id, trace, stdout, duration_ms } = said;
@@ -175,7 +175,7 @@ impl Agent for HermesAgent {
             self.acp = Some(acp);
             return self.with_session(&hermes, answer?);
         }
-        // Where the protocol was tried for an earlier session, its process has nothing more to do.
+        // If an earlier session used the protocol, its process is no longer needed.
         self.acp = None;
         let said = self.chat(&hermes, &text, None, true)?;
         let answer = self.answer_of(said, Turn::of(prompt, "", 0));
@@ -191,7 +191,7 @@ impl Agent for HermesAgent {
 
     fn resume(&mut self, context: &AgentContext<'_>, session: &str, prompt: &Prompt) -> Result<Option<Answer>> {
         let hermes = Hermes::of(context)?;
-        // What it has of the session now is what is not of this visit; and if it has nothing, it would begin another one.
+        // The session's turns so far belong to earlier visits. Without any, hermes would begin a new session.
         let Some(before) = hermes.session(session)? else { return Ok(None) };
         self.overlay = hermes.overlay()?;
         self.session =
@@ -237,10 +237,10 @@ impl Agent for HermesAgent {
     }
 }
 
-/// What a run that never came to its end left: the session hermes kept of it, when its id is known.
+/// What an unfinished run left: the session hermes kept of it, if its id is known.
 ///
 /// # Errors
-/// `Config` for settings that make no sense, `Io`.
+/// `Config` for invalid settings, `Io`.
 pub(crate) fn left(context: &AgentContext<'_>, files: &OutputFiles) -> Result<Option<Trace>> {
     let hermes = Hermes::of(context)?;
     let read = |path| agent_process::read_capped(path, hermes.opened.output_cap);
@@ -251,7 +251,7 @@ pub(crate) fn left(context: &AgentContext<'_>, files: &OutputFiles) -> Result<Op
         id => id,
     };
     let trace = id.map_or(Ok(None), |id| hermes.session(&id))?;
-    // Its totals are those of the whole session.
+    // Its totals cover the whole session.
     let tokens = |tokens: Option<Tokens>| tokens.filter(|_| before == 0);
     Ok(trace.map(|trace| Trace {
         tokens: tokens(trace.tokens),
@@ -260,7 +260,7 @@ pub(crate) fn left(context: &AgentContext<'_>, files: &OutputFiles) -> Result<Op
     }))
 }
 
-/// What a run of hermes gave.
+/// Result of a hermes run.
 struct Said {
     id: Option<String>,
     trace: Option<Trace>,
@@ -268,7 +268,7 @@ struct Said {
     duration_ms: u64,
 }
 
-/// Tokens since an earlier count of the same session; `None` when the counter was set back meanwhile.
+/// Tokens since an earlier count of the same session; `None` if the counter was reset.
 fn since(all: &Tokens, before: &Tokens) -> Option<Tokens> {
     let part =
         |all: Option<u64>, before: Option<u64>| all.zip(before).and_then(|(all, before)| all.checked_sub(before));
@@ -281,7 +281,7 @@ fn since(all: &Tokens, before: &Tokens) -> Option<Tokens> {
     })
 }
 
-/// A session that cannot be found must not be taken for one that got the feedback.
+/// Don't take a session that cannot be found for the one that got the feedback.
 fn same_session(wanted: &str, found: Option<&str>) -> Result<()> {
     let problem = match found {
         Some(found) if found == wanted => return Ok(()),

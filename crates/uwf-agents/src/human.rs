@@ -1,11 +1,11 @@
-//! The agent that is a person: it asks, and the thread waits until somebody answers with `uwf thread answer`.
+//! The agent that is a person: it asks a question, and the thread waits for `uwf thread answer`.
 
 use agent_kit::{AgentContext, Error, Result, play};
 use uwf_core::prompt::{self, QuestionInput};
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 
-/// Asks. There is never a result: the answer is recorded by the command that takes it.
+/// Asks the question. It never returns a result: the command that takes the answer records it.
 ///
 /// # Errors
 /// `Waiting` with the question, those of the context.
@@ -16,7 +16,7 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     Err(waits)
 }
 
-/// The wait in full: a first line for listings, the question, and how to answer it.
+/// The full text of the wait: a first line for lists, the question, and how to answer it.
 fn waits(context: &AgentContext<'_>) -> Error {
     let id = &context.thread().id;
     let role = context.role_name();
@@ -27,7 +27,7 @@ fn waits(context: &AgentContext<'_>) -> Error {
     ))
 }
 
-/// The question a role puts to a person.
+/// The question that a role asks a person.
 pub fn question(context: &AgentContext<'_>) -> String {
     prompt::question(&QuestionInput {
         workflow: context.workflow_name(),
@@ -38,7 +38,7 @@ pub fn question(context: &AgentContext<'_>) -> String {
     })
 }
 
-/// The commands that answer it, each one line.
+/// The commands that answer it, one per line.
 pub fn ways(context: &AgentContext<'_>) -> Vec<String> {
     let id = &context.thread().id;
     vec![
@@ -48,7 +48,7 @@ pub fn ways(context: &AgentContext<'_>) -> Vec<String> {
     ]
 }
 
-/// The command that answers it with a value that fits, which can be copied as it is; with placeholders when none is found.
+/// The command that answers it with a valid value, ready to copy, or with placeholders if none is found.
 pub fn by_data(context: &AgentContext<'_>) -> String {
     let fitting = prompt::sample(context.schema()).map(|value| value.to_string());
     let value = fitting.unwrap_or_else(|| prompt::json_form(context.schema().value()));

@@ -1,4 +1,4 @@
-//! Agents that end by calling a tool and say nothing after it, as some do that tick off a task at the end.
+//! Agents that end with a tool call and no text after it, for example to tick off a task.
 
 use agent_kit::{AgentContext, Error, Result, submitted_value};
 use uwf_core::text::{ellipsize, one_line};
@@ -9,12 +9,11 @@ use crate::trace::Trace;
 /// Characters shown of what an agent said.
 const SHOWN: usize = 300;
 
-/// A trace that ended by saying something, as it is. In one that ended by a call, what was said before is the answer beside a value that was
-/// handed in.
+/// A trace that ended with text, unchanged. If it ended with a call, the text before it is the answer beside a submitted value.
 ///
 /// # Errors
-/// `AgentFailed` if it ended by a call and nothing was handed in. The error offers the agent's last text, which may
-/// be the answer; a person must decide that.
+/// `AgentFailed` if it ended with a call and no output was submitted. The error offers the agent's last text, which may be the answer; a
+/// person must decide that.
 pub(crate) fn answered(context: &AgentContext<'_>, opened: &Opened, trace: Trace) -> Result<Trace> {
     if trace.answer.is_some() {
         return Ok(trace);
@@ -35,7 +34,7 @@ pub(crate) fn answered(context: &AgentContext<'_>, opened: &Opened, trace: Trace
     })
 }
 
-/// The failure of an agent that said nothing at its end.
+/// The failure of an agent without a final message.
 pub(crate) fn no_final_message(agent: &str, why: &str) -> Error {
     Error::agent_failed(format!("agent `{agent}` ended without a final message: {why}"))
 }

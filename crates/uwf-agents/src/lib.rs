@@ -76,7 +76,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
     match name {
         agents::HUMAN => human::run(home, thread, role),
         agents::WORKFLOW => workflow::run(home, thread, role),
-        // Those only the engine starts: they play no role of their own.
+        // Agents that only the engine starts. They play no role.
         uwf_engine::attempt::partial_output::AGENT => partial_output::run(home, thread, role),
         SUPERVISOR => advisors::supervise(home, thread, role),
         SUMMARY => advisors::summarise(home, thread, role),
@@ -84,19 +84,19 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
     }
 }
 
-/// What an agent is sent for a step.
+/// Input of an agent for a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentPrompt {
     /// The system message before the prompt, if there is one.
     pub system: Option<String>,
     /// The prompt.
     pub prompt: String,
-    /// The session of an earlier visit in which it continues, as long as that is there.
+    /// The session of an earlier visit that it continues, if that session still exists.
     pub session: Option<String>,
 }
 
-/// What the agent of the context's attempt is sent, made where the step makes it; to a person, the question. A program
-/// that is an agent itself asks for its prompt: it is what `uwf agent context --prompt` gives it.
+/// The input that the agent of the context's attempt gets, created where the step creates it; for a person, the question. A program that is
+/// its own agent asks for its prompt, so this is what `uwf agent context --prompt` prints.
 ///
 /// # Errors
 /// `Usage` outside an attempt, `Config` for an unknown agent, those of the context and of the agent's settings.
@@ -118,7 +118,7 @@ pub fn sent(context: &AgentContext<'_>) -> Result<SentPrompt> {
     Ok(SentPrompt { system: None, prompt, session: None })
 }
 
-/// The built-in agent of a name that answers prompts.
+/// The built-in agent with this name, if it answers prompts.
 fn player(name: &str) -> Option<Box<dyn Agent>> {
     Some(match name {
         "acp" => Box::new(acp::AcpAgent::new()),

@@ -1,9 +1,9 @@
-//! The agent that is one chat completion: the prompt as a message of the user, the reply as the answer.
+//! The agent that is one chat completion: the prompt is a user message, and the reply is the answer.
 //!
-//! A role's output is asked for as such, in whatever way the model offers it (`structured: auto`), when its schema has a
-//! place for prose: the value is then all there is to say, and it is valid by construction or nearly so. A schema without
-//! such a place, a bare verdict, would leave the model no room for its reasons; there it is asked for a text under a
-//! header, as any agent. Either way feedback is the next message of the same conversation.
+//! If the role's schema has a place for prose, the model is asked for the output itself, in whatever way it supports (`structured: auto`).
+//! The value then contains everything the model has to say, and it is valid or nearly so. A schema without such a place, such as a bare
+//! verdict, leaves no room for reasons. The model is then asked for a text under a header, like any agent. Feedback is the next message of
+//! the same conversation.
 
 mod prose;
 
@@ -22,16 +22,16 @@ use crate::model_exchange;
 use crate::progress;
 use crate::settings;
 
-/// Name of the value in requests: that of the tool, or of the schema.
+/// Name of the value in requests: the tool's or the schema's name.
 const VALUE: &str = "submit";
 
-/// What it does, for the model.
+/// Its description for the model.
 const VALUE_DESCRIPTION: &str = "Hands in the output of your role.";
 
-/// Where the trace comes from: every exchange is seen whole.
+/// Source of the trace: every exchange is recorded in full.
 const SOURCE: &str = "wire";
 
-/// The word for deciding by the role's schema.
+/// The setting that lets the role's schema decide.
 const AUTO: &str = "auto";
 
 /// What `config` of the agent may hold.
@@ -48,10 +48,10 @@ pub(crate) struct Settings {
     model: ModelSettings,
 }
 
-/// How the output is asked for.
+/// How to ask for the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Structured {
-    /// As the role's schema says.
+    /// As the role's schema suggests.
     #[default]
     Auto,
     /// In this way.
@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for Structured {
 
 impl settings::Settings for Settings {}
 
-/// The words for how the output is asked for.
+/// The values of the setting for asking for the output.
 fn ways() -> Vec<&'static str> {
     [AUTO].into_iter().chain(Mode::LADDER.map(Mode::name)).collect()
 }
@@ -81,13 +81,13 @@ pub struct LlmAgent {
     session: Option<ChatSession>,
 }
 
-/// What the model is asked for.
+/// What the model must return.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Asked {
     /// A text: under a header, or one JSON object.
     #[default]
     Text,
-    /// A value, in this way or in the best there is.
+    /// A value, in this way or in the best one available.
     Value(Option<Mode>),
 }
 
@@ -132,7 +132,7 @@ struct ChatSession {
     modes: ModeCache,
     /// The conversation so far, with the settings of the next request.
     request: ChatRequest,
-    /// The messages as texts of the trace; the prompt is several.
+    /// The messages as texts of the trace. The prompt consists of several.
     texts: Vec<Arc<str>>,
     recorder: Recorder,
 }
@@ -155,7 +155,7 @@ impl ChatSession {
         })
     }
 
-    /// Adds what the user says next.
+    /// Adds the user's next message.
     fn say(&mut self, text: &str) {
         self.request.messages.push(ChatMessage::User(text.to_owned()));
         self.texts.push(text.into());
@@ -173,7 +173,7 @@ impl ChatSession {
         progress::line("");
         let answer = answer.map_err(|error| {
             self.recorder.under_way(&Turn { output: error.partial().to_owned(), ..asked });
-            // What had come is worth more than the record of its loss.
+            // Report the first error rather than the failure to save the partial reply.
             let kept = context.redactor().and_then(|redactor| submit::keep(context, &redactor.text(error.partial())));
             kept.err().unwrap_or_else(|| model::failed(&error))
         })?;
@@ -203,7 +203,7 @@ impl ChatSession {
         let (value, attempts) =
             match structured(&self.client, &self.modes, &self.request, &shape, &mut model_exchange::hear) {
                 Ok(found) => (Ok(found.value), found.attempts),
-                // It answered, only not with a value: the ladder continues from what it said.
+                // The model answered without a value; the text it wrote is read as any answer is.
                 Err(none) if matches!(*none.error, LlmError::NoValue { .. }) => (Err(*none.error), none.attempts),
                 Err(failed) => {
                     let turns =
@@ -225,7 +225,7 @@ impl ChatSession {
         Ok(answer)
     }
 
-    /// Makes a reply part of the conversation. Its calls get a result, without which providers refuse what follows.
+    /// Adds a reply to the conversation. Every call gets a result, because providers reject a conversation in which one is missing.
     fn heard(&mut self, reply: &ChatReply) {
         self.texts.push(model_exchange::said(reply, &[]).into());
         self.request.messages.push(reply.message());

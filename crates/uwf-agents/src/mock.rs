@@ -1,8 +1,8 @@
-//! The scripted agent: answers per role and visit from a YAML file, for trying out a workflow without paying anybody.
+//! The scripted agent: answers per role and visit from a YAML file, to try out a workflow free of charge.
 //!
-//! What it says next follows from the thread alone: how often the role was played gives the visit, the thread's record
-//! of attempts how often this visit has failed. So it keeps no state, and a thread can be forked, stepped by hand or
-//! taken up after a crash. `mock/script.rs` describes the file.
+//! Its next answer depends only on the thread: the number of steps of the role gives the visit, and the record of attempts gives the
+//! failures of this visit. The agent keeps no state, so a thread can be forked, stepped by hand, or continued after a crash.
+//! `mock/script.rs` describes the file.
 
 mod read;
 mod schema;
@@ -30,7 +30,7 @@ use crate::model_exchange::millis;
 use crate::settings;
 use script::{Script, ScriptEntry, ScriptedAct, ScriptedReply};
 
-/// Environment variable that names the script of a mock whose configuration names none.
+/// Environment variable with the script of a mock that has none configured.
 pub(crate) const SCRIPT_VARIABLE: &str = "UWF_MOCK_SCRIPT";
 
 /// What `config` of the agent may hold.
@@ -47,7 +47,7 @@ impl settings::Settings for Settings {}
 #[derive(Default)]
 pub struct MockAgent {
     exit_code: Option<i32>,
-    /// What its session answers to feedback.
+    /// The session's answers to feedback.
     follow_ups: VecDeque<String>,
 }
 
@@ -110,8 +110,7 @@ impl MockAgent {
         Ok(answer)
     }
 
-    /// A reply that is no use is a slip of the script, and so is garbage that is: it would be taken for the visit's
-    /// answer.
+    /// Reports mistakes in a script: a `reply` that is invalid, and a `garbage` that is valid and would be taken for the visit's answer.
     fn check(&self, context: &AgentContext<'_>, entry: &ScriptEntry, answer: &Answer) -> Result<()> {
         let role = context.role_name();
         let read = Climb::of(context, context.asked_form()).first(answer, &ExtractRungs::default());
@@ -148,7 +147,7 @@ fn check_prompt(entry: &ScriptEntry, prompt: &Prompt) -> Result<()> {
     Err(Error::agent_failed(format!("{message} (`uwf thread step --dry-run` shows the prompt)")))
 }
 
-/// The script: named in the agent's configuration (relative to the storage root), else its first argument, else by the
+/// The script's path: from the agent's configuration (relative to the storage root), otherwise from its first argument, otherwise from the
 /// environment (both relative to the workspace, which is the current directory).
 fn script_path(home: &Home, spec: Option<&AgentSpec>) -> Result<PathBuf> {
     let settings = spec.map(settings::read::<Settings>).transpose()?.unwrap_or_default();
@@ -164,7 +163,7 @@ fn script_path(home: &Home, spec: Option<&AgentSpec>) -> Result<PathBuf> {
     std::path::absolute(&path).at("make absolute", &path)
 }
 
-/// Checks that there is a script. One that is relative to the workspace is read by its step.
+/// Checks that there is a script. A script relative to the workspace is read only by its step.
 ///
 /// # Errors
 /// `Config`.

@@ -1,4 +1,4 @@
-//! From the configuration to a model one can talk to.
+//! From the configuration to a usable model.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::settings::TimeLimit;
 /// The model of an alias, or the default one, with its key.
 ///
 /// # Errors
-/// `Config` when there is no such model, its provider is unknown, or its key is not set.
+/// `Config` if there is no such model, its provider is unknown, or its key is not set.
 pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<Endpoint> {
     let Some(alias) = alias.or(config.default_model.as_deref()) else {
         return Err(Error::config("no model is configured").hint(
@@ -45,10 +45,10 @@ pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<End
     at_provider(&model.provider, provider, key.as_deref(), &model.name)
 }
 
-/// A model of a provider as something that can be talked to. `key` is the value of its `apiKeyEnv`.
+/// The endpoint of a provider's model. `key` is the value of its `apiKeyEnv`.
 ///
 /// # Errors
-/// `Config` when the provider's `kind` is none.
+/// `Config` if the provider's `kind` is unknown.
 pub(crate) fn at_provider(name: &str, provider: &Provider, key: Option<&str>, model: &str) -> Result<Endpoint> {
     let endpoint = Endpoint::new(&provider.base_url, model).api_key(key.unwrap_or_default());
     let Some(kind) = &provider.kind else { return Ok(endpoint) };
@@ -56,7 +56,7 @@ pub(crate) fn at_provider(name: &str, provider: &Provider, key: Option<&str>, mo
     Ok(endpoint.wire(wire))
 }
 
-/// The value of a key's variable: of the environment, else of `.env`.
+/// The value of a key's variable, from the environment or else from `.env`.
 fn key(home: &Home, provider: &str, name: &str) -> Result<String> {
     let path = home.env_file();
     env_file::value_of(name, &env_file::read(&path)?).ok_or_else(|| {
@@ -87,10 +87,10 @@ pub(crate) struct ModelSettings {
     stream: Option<bool>,
 }
 
-/// Most tokens of one answer that can be asked for; beyond is a slip.
+/// Most tokens that can be requested for one answer; a larger number is a mistake.
 const MAX_TOKENS: u32 = 10_000_000;
 
-/// What stands for no limit of time: the connection is long gone by then.
+/// Stands for no time limit: the connection breaks long before.
 const UNLIMITED: Duration = Duration::from_hours(168);
 
 impl ModelSettings {
@@ -107,7 +107,7 @@ impl ModelSettings {
     /// A client for the model of an attempt's agent.
     ///
     /// # Errors
-    /// `Config` when there is no such model, or it cannot be used.
+    /// `Config` if there is no such model, or it cannot be used.
     pub(crate) fn client(self, home: &Home, agent: &AgentSpec) -> Result<Client> {
         let endpoint = endpoint(home, &project::config_here(home)?, agent.model.as_deref())?;
         client(endpoint, self.timeouts())
@@ -127,7 +127,7 @@ impl ModelSettings {
 /// A client that reports its retries.
 ///
 /// # Errors
-/// `Config` when the endpoint cannot be used.
+/// `Config` if the endpoint cannot be used.
 pub fn client(endpoint: Endpoint, timeouts: Timeouts) -> Result<Client> {
     let client = Client::new(endpoint, timeouts, Retry::default()).map_err(|error| failed(&error))?;
     Ok(client.on_retry(|retrying| {
@@ -139,12 +139,12 @@ pub fn client(endpoint: Endpoint, timeouts: Timeouts) -> Result<Client> {
     }))
 }
 
-/// What was learned about the ways models give structured output.
+/// The cache of what was learned about structured output of models.
 pub fn modes(home: &Home) -> ModeCache {
     ModeCache::new(home.model_modes())
 }
 
-/// A failed exchange as the failure of an agent: of the configuration when that is what must change.
+/// A failed exchange as an agent's failure, or as `Config` if the configuration must change.
 pub fn failed(error: &uwf_llm::Error) -> Error {
     let kind = match error {
         uwf_llm::Error::Endpoint { .. } | uwf_llm::Error::Auth { .. } => ErrorKind::Config,
@@ -157,7 +157,7 @@ pub fn failed(error: &uwf_llm::Error) -> Error {
     }
 }
 
-/// Checks how a reply ended. An incomplete answer is an error, also if it calls a tool: the call may be incomplete.
+/// Checks how a reply ended. An incomplete answer is an error even if it calls a tool, because the call may be incomplete as well.
 ///
 /// # Errors
 /// [`uwf_llm::Error::Truncated`] and [`uwf_llm::Error::Ended`], with the partial text.
@@ -170,13 +170,13 @@ pub fn whole(client: &Client, reply: &ChatReply) -> std::result::Result<(), uwf_
     })
 }
 
-/// Counts as they are stored.
+/// Token counts in the form of the store.
 pub fn tokens(usage: Usage) -> Tokens {
     let Usage { input, output, cached, reasoning, cost } = usage;
     Tokens { input, output, cached, reasoning, cost }.in_range()
 }
 
-/// All exchanges together; unknown as soon as one of them is.
+/// The sum of all exchanges; `None` if one of them is unknown.
 pub fn total(usages: impl IntoIterator<Item = Option<Usage>>) -> Option<Usage> {
     let mut usages = usages.into_iter();
     let first = usages.next()??;

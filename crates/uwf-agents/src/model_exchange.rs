@@ -1,4 +1,4 @@
-//! Exchanges with a model as they are kept in a trace, and as they are shown while they continue.
+//! Exchanges with a model, as recorded in a trace and as shown while they run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use uwf_llm::{ChatMessage, ChatReply, Delta, LookedUp, StructuredAttempt};
 use crate::model;
 use crate::progress;
 
-/// Passes on a piece of a reply as it comes, the growing value of a call too.
+/// Shows a piece of a reply as it arrives, including the growing value of a call.
 pub(crate) fn hear(delta: Delta<'_>) {
     match delta {
         Delta::Text(text) | Delta::Reasoning(text) | Delta::Call { arguments: text, .. } => {
@@ -19,7 +19,7 @@ pub(crate) fn hear(delta: Delta<'_>) {
     }
 }
 
-/// An attempt at a value as a turn; `input` are the texts it began with. `None` when nothing came back.
+/// An attempt at a value as a turn; `input` are the texts it began with. `None` if there was no reply.
 pub(crate) fn turn_of(input: &[Arc<str>], attempt: &StructuredAttempt) -> Option<Turn> {
     let added = attempt.added.iter().filter_map(text_of).map(Arc::from);
     let input = input.iter().cloned().chain(added).collect();
@@ -42,7 +42,7 @@ pub(crate) fn turn(input: Vec<Arc<str>>, reply: &ChatReply, looked_up: &[LookedU
     }
 }
 
-/// What a reply said, then the values it gave; what was looked up is in the tool calls.
+/// The text of a reply, then its values. Lookups are in the tool calls.
 pub(crate) fn said(reply: &ChatReply, looked_up: &[LookedUp]) -> String {
     let text = Some(reply.text.as_str()).filter(|text| !text.trim().is_empty());
     let values = reply.tool_calls.iter().filter(|call| !looked_up.iter().any(|made| made.call.id == call.id));
@@ -50,7 +50,7 @@ pub(crate) fn said(reply: &ChatReply, looked_up: &[LookedUp]) -> String {
     parts.join("\n\n")
 }
 
-/// The text of a message; `None` when the model only called tools.
+/// The text of a message; `None` if the model only called tools.
 pub(crate) fn text_of(message: &ChatMessage) -> Option<&str> {
     match message {
         ChatMessage::Assistant { text, .. } if text.is_empty() => None,

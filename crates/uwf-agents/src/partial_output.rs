@@ -1,5 +1,5 @@
-//! What the engine runs when an attempt has failed whose agent's program prints its events, or keeps a session of its
-//! own: the turns in them are written down as if the agent had recorded them.
+//! The engine runs this after a failed attempt if the agent's program prints events or keeps a session. It records the turns in them as if
+//! the agent had recorded them.
 
 use agent_kit::{AgentContext, Recorder, Result};
 use uwf_core::thread::ThreadId;
@@ -11,10 +11,10 @@ use crate::command;
 use crate::hermes;
 use crate::trace::Trace;
 
-/// Reads what the agent of this attempt left, and records its turns.
+/// Reads the leftovers of this attempt's agent and records its turns. Having nothing to read is not an error.
 ///
 /// # Errors
-/// Those of the context and of the agent's settings. That there is nothing to be read is none.
+/// Those of the context and of the agent's settings.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
     let Some(trace) = left(&context)?.filter(|trace| !trace.turns.is_empty() || trace.tokens.is_some()) else {

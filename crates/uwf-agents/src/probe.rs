@@ -1,4 +1,4 @@
-//! What the configuration names, asked for real: programs for their version, providers for their models.
+//! Probes the configured programs for their version and the configured providers for their models.
 
 pub(crate) mod program;
 mod provider;
@@ -20,7 +20,7 @@ pub fn agents(config: &Config, secrets: &BTreeSet<String>) -> Vec<Finding> {
     program::findings(config, secrets)
 }
 
-/// Findings about every provider, one check `provider:NAME` each. Each is asked for the list of its models.
+/// Findings about every provider, one check `provider:NAME` each. Each provider is asked for its list of models.
 pub fn providers(config: &Config, lookup: Lookup<'_>) -> Vec<Finding> {
     std::thread::scope(|scope| {
         let asked: Vec<_> = config
@@ -32,13 +32,13 @@ pub fn providers(config: &Config, lookup: Lookup<'_>) -> Vec<Finding> {
     })
 }
 
-/// Aliases of agents that some role would be played by.
+/// Aliases of agents that play some role.
 fn used_agents(config: &Config) -> BTreeSet<&str> {
     let overrides = config.agent_overrides.values().flat_map(|roles| roles.values().flatten());
     overrides.chain(&config.default_agent).map(String::as_str).collect()
 }
 
-/// Names of providers that some call would go to.
+/// Names of providers that some call uses.
 fn used_providers(config: &Config) -> BTreeSet<&str> {
     let agents = config.agents.values().filter_map(|agent| agent.model.as_ref());
     let aliases = config.model_overrides.values().flatten().chain(&config.default_model).chain(agents);

@@ -1,4 +1,4 @@
-//! Running the program an agent is made of: what it prints is read as it comes, shown as a sign of life, and kept.
+//! Runs an agent's program. Its output is read as it comes, shown as a sign of life, and kept.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -18,28 +18,28 @@ use crate::capped_output::CappedOutput;
 use crate::model_exchange::millis;
 use crate::progress;
 
-/// Bytes of one line that are handed on at once; a longer one comes in pieces.
+/// Bytes of a line that are passed on at once. A longer line is passed on in pieces.
 const MAX_LINE: u64 = 1 << 20;
 
-/// How often is looked whether the program has ended, while it prints nothing.
+/// Time between checks for the program's exit while it prints nothing.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The same, when its output is closed: it has most likely ended.
+/// The same after it has closed its output, when it has most likely exited.
 const LOOK_CLOSED: Duration = Duration::from_millis(1);
 
-/// How long output is waited for when the program has ended: something it left behind may hold its stdout open.
+/// Time to wait for output after the program has exited: a process it left behind may hold its stdout open.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// The same, when what it left behind continues printing.
+/// The same if the process left behind continues to print.
 const MAX_DRAIN: Duration = Duration::from_secs(30);
 
-/// Time between TERM and KILL for a program that ran out of its time.
+/// Time between TERM and KILL for a program over its time limit.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Bytes of stderr that are kept for what a program says there of itself.
+/// Bytes kept of stderr.
 const STDERR_CAP: usize = 256 << 10;
 
-/// A program to be run within an attempt.
+/// A program to run within an attempt.
 pub(crate) struct Program<'a> {
     opened: &'a Opened,
     command: Command,
@@ -47,12 +47,12 @@ pub(crate) struct Program<'a> {
     transcript: Option<PathBuf>,
 }
 
-/// What a program that has ended left.
+/// Result of a program that has ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
     /// How it ended.
     pub(crate) status: ExitStatus,
-    /// Its stdout, the middle cut out when it is over the output cap.
+    /// Its stdout, with the middle cut out if it exceeds the output cap.
     pub(crate) stdout: String,
     /// Its stderr, likewise, with a lower cap.
     pub(crate) stderr: String,
@@ -74,7 +74,7 @@ impl Ran {
         how_it_ended(self.status)
     }
 
-    /// The failure of an agent whose program failed like this, with the last thing it said: on stderr, else on stdout.
+    /// An agent's failure from its program's exit, with the last line on stderr, otherwise on stdout.
     pub(crate) fn failure(&self, agent: &str, is_noise: impl Fn(&str) -> bool) -> Error {
         let last = |text: &str| {
             text.lines().rev().map(str::trim).find(|line| !line.is_empty() && !is_noise(line)).map(str::to_owned)
@@ -85,19 +85,18 @@ impl Ran {
     }
 }
 
-/// Something a program printed.
+/// Something the program printed.
 enum PrintedPiece {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),
 }
 
 impl<'a> Program<'a> {
-    /// A program that is found through `PATH`, without the secrets its agent was not given. It works in the thread's
-    /// workspace.
+    /// A program on `PATH`, without the secrets that its agent was not given. It works in the thread's workspace.
     pub(crate) fn new(opened: &'a Opened, program: &str) -> Program<'a> {
         let mut command = Command::new(program);
         without_secrets(&mut command, opened);
-        // A group of its own can be ended without ending this process; the keeper finds it by descent.
+        // Its own group can be killed without killing this process. The keeper finds it by descent.
         command
             .current_dir(&opened.workspace)
             .stdin(Stdio::null())
@@ -107,28 +106,28 @@ impl<'a> Program<'a> {
         Program { opened, command, timeout: None, transcript: None }
     }
 
-    /// The command, for its arguments and environment.
+    /// The command, to set its arguments and environment.
     pub(crate) fn command(&mut self) -> &mut Command {
         &mut self.command
     }
 
-    /// Limits the time it may take, beside what the engine limits.
+    /// Limits its time, in addition to the engine's limits.
     pub(crate) fn limit(mut self, timeout: Option<Duration>) -> Program<'a> {
         self.timeout = timeout;
         self
     }
 
-    /// Writes its stdout into the attempt's file too, where it survives this process.
+    /// Also writes its stdout into the attempt's file, which survives this process.
     pub(crate) fn keeping(mut self, files: &OutputFiles) -> Program<'a> {
         self.transcript = Some(files.raw.clone());
         self
     }
 
-    /// Runs it to its end. Each line of its stdout goes to `on_line`; its stderr goes to ours. `on_silence` is called
-    /// whenever it has printed nothing for a moment.
+    /// Runs it to its end. Each line of its stdout is passed to `on_line`; its stderr is copied to ours. `on_silence` is called whenever it
+    /// has printed nothing for a moment.
     ///
     /// # Errors
-    /// `Config` when it cannot be started, `AgentFailed` when it ran out of its time, `Io`.
+    /// `Config` if it cannot be started, `AgentFailed` if its time ran out, `Io`.
     pub(crate) fn run(mut self, mut on_line: impl FnMut(&str), on_silence: impl FnMut()) -> Result<Ran> {
         let begun = Instant::now();
         let mut transcript = self.transcript.as_deref().map(agent_process::create).transpose()?;
@@ -177,7 +176,7 @@ impl<'a> Program<'a> {
                 }
                 Err(RecvTimeoutError::Timeout) => on_silence(),
                 Err(RecvTimeoutError::Disconnected) if exited.is_some() => break,
-                // It has closed its output and continues.
+                // It has closed its output but continues to run.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_CLOSED),
             }
             if exited.is_none() {
@@ -209,7 +208,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Sends what comes out of a pipe, line by line, from a thread of its own.
+/// Sends the output of a pipe line by line, from a separate thread.
 fn forward(pipe: impl Read + Send + 'static, wrap: fn(Vec<u8>) -> PrintedPiece, printed: Sender<PrintedPiece>) {
     std::thread::spawn(move || {
         let mut source = BufReader::new(pipe);
@@ -226,10 +225,10 @@ fn forward(pipe: impl Read + Send + 'static, wrap: fn(Vec<u8>) -> PrintedPiece, 
     });
 }
 
-/// Ends a program and what it started: TERM, a while, KILL.
+/// Ends a program and the processes it started: TERM, a grace period, KILL.
 fn end(process: &mut Child) {
     let Some(group) = i32::try_from(process.id()).ok().and_then(Pid::from_raw) else { return };
-    // A group that is gone already needs no signal.
+    // A group that has exited needs no signal.
     let _ = kill_process_group(group, Signal::TERM);
     let begun = Instant::now();
     while begun.elapsed() < GRACE && !matches!(process.try_wait(), Ok(Some(_))) {

@@ -1,5 +1,5 @@
-//! The agent that works with tools: a loop of asking a model and doing what it calls for, until the role's output is
-//! handed in. `react/machine.rs` decides, this drives.
+//! The agent that works with tools. It asks a model and runs the tools that the model calls, until the role's output is submitted.
+//! `react/machine.rs` decides; this module drives.
 
 pub mod machine;
 pub mod tools;
@@ -30,22 +30,22 @@ use tools::submit::{self, Submit};
 use tools::{ALL, Scene};
 use workspace::Workspace;
 
-/// Rounds a model has when `maxRounds` does not say: enough for a change that takes reading, editing and testing.
+/// Default of `maxRounds`: enough to read, edit and test a change.
 pub(crate) const DEFAULT_MAX_ROUNDS: u32 = 50;
 
-/// Most rounds that can be asked for. Each is a paid request with the whole conversation.
+/// Largest `maxRounds`. Each round is a paid request with the whole conversation.
 pub const MAX_ROUNDS: u32 = 1000;
 
-/// Rounds to correct an output that could not be read: the work is done, only its form is wrong.
+/// Rounds to correct an unreadable output: the work is done, only its form is wrong.
 const FEEDBACK_ROUNDS: u32 = 5;
 
-/// Bytes of a tool's result that go into the transcript a failed attempt leaves. The model got more.
+/// Bytes of a tool's result in the transcript of a failed attempt. The model got more.
 const KEPT_RESULT: usize = 2000;
 
-/// Where the trace comes from: every exchange is seen whole.
+/// Source of the trace: every exchange is recorded in full.
 const SOURCE: &str = "wire";
 
-/// Answer of a tool whose result nothing was in: some providers refuse empty texts.
+/// Answer of a tool with an empty result: some providers reject empty texts.
 const NOTHING: &str = "(nothing)";
 
 /// What `config` of the agent may hold.
@@ -82,7 +82,7 @@ impl Agent for ReactAgent {
     }
 
     fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
-        // What commands leave behind comes back here, so that it can be distinguished from what still runs.
+        // Orphans of commands are reparented to this process, so that they can be distinguished from running ones.
         become_subreaper();
         let settings: Settings = settings::read(&context.opened()?.agent)?;
         let session = self.session.insert(ReactSession::open(context, prompt, settings.hard_links, settings.model)?);
@@ -97,22 +97,22 @@ impl Agent for ReactAgent {
     }
 }
 
-/// A conversation and all that came of it.
+/// A conversation and its results.
 struct ReactSession {
     client: Client,
     /// A request without messages.
     form: ChatRequest,
-    /// Names of the tools it is offered.
+    /// Names of the tools offered to the model.
     tools: Vec<String>,
     state: State,
     workspace: Workspace,
-    /// What was said, as texts of the trace.
+    /// The conversation, as texts of the trace.
     texts: Texts,
     turns: Vec<Turn>,
     usages: Vec<Option<Usage>>,
     /// Rounds so far.
     rounds: usize,
-    /// What is left of the session should it fail: its turns, and a transcript.
+    /// Records what remains if the session fails: its turns and a transcript.
     recorder: Recorder,
     transcript: String,
     redactor: Redactor,
@@ -144,7 +144,7 @@ impl ReactSession {
         })
     }
 
-    /// Says something and works until the loop ends.
+    /// Sends a message and works until the loop ends.
     fn converse(&mut self, context: &AgentContext<'_>, text: String, rounds: u32) -> Result<Answer> {
         let begun = Instant::now();
         let end = self.run(context, Event::Asked { text, rounds });
@@ -170,13 +170,13 @@ impl ReactSession {
         })
     }
 
-    /// What the model wrote beside the call that handed the output in; the output itself when it wrote nothing.
+    /// The model's text beside the call that submitted the output, or the output itself if there is no text.
     fn said_beside(&self, value: &Value) -> String {
         let beside = self.turns.last().map(|turn| turn.output.trim()).filter(|text| !text.is_empty());
         beside.map_or_else(|| format!("{value:#}"), str::to_owned)
     }
 
-    /// Does what the machine asks for until it ends.
+    /// Runs the machine's effects until it ends.
     fn run(&mut self, context: &AgentContext<'_>, event: Event) -> Result<End> {
         let mut effects = VecDeque::from(self.tell(event));
         while let Some(effect) = effects.pop_front() {
@@ -225,7 +225,7 @@ impl ReactSession {
         });
         progress::line("");
         let whole = |reply: ChatReply| match machine::is_cut_in_calls(&reply) {
-            // The machine runs none of them and lets the model make them again.
+            // The machine runs none of the calls and lets the model repeat them.
             true => Ok(reply),
             false => model::whole(&self.client, &reply).map(|()| reply),
         };
@@ -235,7 +235,7 @@ impl ReactSession {
                 self.recorder.under_way(&Turn { output: error.partial().to_owned(), ..asked });
             }
             let failed = model::failed(&error);
-            // What is refused at once is refused for what every request has: the tools.
+            // A rejection of the first request concerns what every request has: the tools.
             if round == 1 && error.is_refusal() {
                 return failed.hint("does the model take tools? `uwf-llm` works with models that do not");
             }
@@ -260,7 +260,7 @@ impl ReactSession {
             None => Err(format!("there is no tool `{name}`")),
         };
         let not_empty = |text: String| if text.is_empty() { NOTHING.to_owned() } else { text };
-        // The provider is somebody else: what a command finds in a file or a process is not sent there either.
+        // The provider is a third party: redact secrets that a command found in a file or a process.
         let clean = |text: String| self.redactor.text(&text);
         let result = result.map(not_empty).map(clean).map_err(clean);
         let (Ok(text) | Err(text)) = &result;
@@ -268,7 +268,7 @@ impl ReactSession {
         Ok(Event::Ran { result, duration_ms: millis(begun.elapsed()) })
     }
 
-    /// A round that is over, as a turn of the trace and as a piece of the transcript.
+    /// Records a finished round as a turn of the trace and as a piece of the transcript.
     fn record(&mut self, round: &Round) {
         let reply = &round.reply;
         self.transcript.push_str(&reply.text);
@@ -283,7 +283,7 @@ impl ReactSession {
         self.turns.push(turn);
     }
 
-    /// The round that is under way, with the call that is made now: a command may be what this process dies of.
+    /// Records the current round with the call that is about to run: the command may kill this process.
     fn record_round_under_way(&mut self, name: &str, arguments: &Map<String, Value>) {
         let Some(round) = self.state.round() else { return };
         let mut turn = self.turn(round);
@@ -296,7 +296,7 @@ impl ReactSession {
         self.recorder.under_way(&turn);
     }
 
-    /// A round as a turn of the trace, with the calls that are done.
+    /// A round as a turn of the trace, with its finished calls.
     fn turn(&self, round: &Round) -> Turn {
         let reply = &round.reply;
         let tool_calls = round.done.iter().map(|done| ToolCall {
@@ -314,13 +314,13 @@ impl ReactSession {
         }
     }
 
-    /// Should this process be ended now, or fail later, this much is not lost.
+    /// Saves what exists so far, in case this process is killed or fails later.
     fn keep(&self, context: &AgentContext<'_>) -> Result<()> {
         kit_submit::keep(context, &self.redactor.text(&self.transcript))
     }
 }
 
-/// The tools as the model is offered them.
+/// The tools, in the form in which the model is offered them.
 fn offered(context: &AgentContext<'_>) -> Vec<Tool> {
     let own = Tool {
         name: submit::NAME.to_owned(),
@@ -335,7 +335,7 @@ fn offered(context: &AgentContext<'_>) -> Vec<Tool> {
     ALL.into_iter().map(tool).chain(context.offers_submit().then_some(own)).collect()
 }
 
-/// The system message: where the model works, beside the prompt every agent gets.
+/// The system message: where the model works. It comes in addition to the prompt every agent gets.
 fn instruction(context: &AgentContext<'_>, workspace: &Workspace) -> String {
     format!(
         "You do the work of one role of a workflow by calling tools. Files are those of the workspace {}; commands run \
@@ -347,7 +347,7 @@ fn instruction(context: &AgentContext<'_>, workspace: &Workspace) -> String {
     )
 }
 
-/// How the work is to end.
+/// The instruction on how to finish the work.
 fn ending(context: &AgentContext<'_>) -> String {
     if !context.offers_submit() {
         return "When the work is done, answer without calling a tool, in the form that the task asks for.".to_owned();
@@ -365,12 +365,12 @@ fn ending(context: &AgentContext<'_>) -> String {
     )
 }
 
-/// The messages of a conversation as texts of its trace, which all its turns share: a message that was sent never changes.
+/// The messages of a conversation as texts of its trace. All turns share them, because a sent message never changes.
 struct Texts {
-    /// The parts the first message of the user was made of: each is a text of its own in the store.
+    /// The parts of the first user message, each stored as a separate text.
     prompt: Vec<Arc<str>>,
     texts: Vec<Arc<str>>,
-    /// For each message, how many texts there are up to its end.
+    /// For each message, the number of texts up to its end.
     ends: Vec<usize>,
 }
 
@@ -380,7 +380,7 @@ impl Texts {
         Texts { prompt, texts: Vec::new(), ends: Vec::new() }
     }
 
-    /// Adds the messages that are new.
+    /// Adds the new messages.
     fn extend(&mut self, messages: &[ChatMessage]) {
         for message in messages.iter().skip(self.ends.len()) {
             match message {

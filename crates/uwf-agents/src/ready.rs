@@ -1,5 +1,5 @@
-//! Whether an agent can begin on this machine, before it is started: its settings, its model with its key, and its program. A step says the
-//! same, but by then the steps before it have been paid for.
+//! Checks before the start whether an agent can begin on this machine: its settings, its model with key, and its program. A step would
+//! report the same, but only after the steps before it were paid for.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use uwf_engine::root::home::Home;
 use crate::describe::describe;
 use crate::{acp, command, cursor, documents, hermes, llm, mock, model, react, settings, workflow};
 
-/// Checks that an agent can begin in this directory. While the directory is unknown, programs below it are not looked for.
+/// Checks that an agent can begin in this directory. While the directory is unknown, programs below it are not checked.
 ///
 /// # Errors
-/// `Config` with what it lacks.
+/// `Config` with what is missing.
 pub fn check(home: &Home, config: &Config, spec: &AgentSpec, dir: Option<&Path>) -> Result<()> {
     let program = match spec.played_by() {
         Some("llm") => return settings::read::<llm::Settings>(spec).and_then(|_| has_model(home, config, spec)),

@@ -1,5 +1,5 @@
-//! What `thread step --reextract` runs in place of the agent: it hands in again what the agent of a failed attempt wrote,
-//! so that the rungs below get another try at it.
+//! Runs in place of the agent for `thread step --reextract`: it returns the text of the agent's failed attempt, so that the later stages of
+//! reading the answer run again.
 
 use agent_kit::answer::Answer;
 use agent_kit::{Agent, AgentContext, Error, Result};
@@ -10,7 +10,7 @@ use uwf_engine::verbs::reextract;
 use crate::command;
 use crate::trace::Trace;
 
-/// Where its answers come from.
+/// Source of its answers.
 const SOURCE: &str = "attempt";
 
 /// The agent of one step.
@@ -30,7 +30,7 @@ impl Agent for ReextractAgent {
             }
             None => Answer::text(raw),
         };
-        // The run counts with the failed attempt.
+        // The original run counts with the failed attempt.
         let tokens = Some(Tokens { input: Some(0), output: Some(0), cost: Some(0.0), ..Tokens::default() });
         Ok(Answer { tokens, source: SOURCE.to_owned(), ..answer })
     }

@@ -1,6 +1,5 @@
-//! `agents.<alias>.config` as a built-in agent reads it. Each agent has a struct of its settings and, beside it, their
-//! description, which `uwf agent describe` shows. A configuration is held against both here and nowhere else, so that
-//! `uwf config validate` says what a step would say.
+//! The parser of `agents.<alias>.config` for built-in agents. Each agent has a struct of settings and, with it, their description, which
+//! `uwf agent describe` shows. Both are checked only here, so that `uwf config validate` reports the same problems as a step.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -18,10 +17,10 @@ use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
 
-/// What `config` of a built-in agent may hold. No setting is required: every field has a default. Its doc comment is the description
-/// that people and programs get.
+/// The possible `config` of a built-in agent. No setting is required: every field has a default. The doc comment of a field is its
+/// published description.
 pub(crate) trait Settings: DeserializeOwned + JsonSchema {
-    /// Whether other keys are allowed too: those of a program that the agent runs.
+    /// Whether other keys are allowed, for a program that the agent runs.
     const OPEN: bool = false;
 }
 
@@ -54,8 +53,8 @@ pub(crate) fn schema<S: Settings>() -> Value {
     json!({ "type": "object", "properties": keys.as_object().cloned().unwrap_or_default(), "additionalProperties": others })
 }
 
-/// Makes the schema of a key readable: it lists words, says in words what the default and a time are, and knows no null, which is as
-/// good as no key.
+/// Simplifies the schema of a key for readers: lists words, describes the default and times in words, and omits null, which means the same
+/// as a missing key.
 fn describe(key: &mut Value) {
     let mut description = key["description"].as_str().unwrap_or_default().replace('\n', " ");
     let default = key["default"].take();
@@ -99,7 +98,7 @@ pub(crate) fn read<S: Settings>(spec: &AgentSpec) -> Result<S> {
         .map_err(|error| refused(spec, format!("`config` of agent `{}`: {error}", spec.name)))
 }
 
-/// Checks the settings of an agent by what tells everything in them that it cannot use.
+/// Checks the settings of an agent with its function that finds everything unusable.
 ///
 /// # Errors
 /// As [`read`].
@@ -118,7 +117,7 @@ fn refused(spec: &AgentSpec, why: String) -> Error {
 /// Everything in a `config` that the agent cannot use.
 pub(crate) fn wrong<S: Settings>(config: &Map<String, Value>) -> Vec<Wrong> {
     let given = given(config);
-    // Most agents are given none, and compiling a schema takes a quarter of what a step's agent process computes.
+    // Most agents have no settings, and compiling a schema takes a quarter of the CPU time of a step's agent process.
     if given.is_empty() {
         return Vec::new();
     }
@@ -128,8 +127,8 @@ pub(crate) fn wrong<S: Settings>(config: &Map<String, Value>) -> Vec<Wrong> {
     }
 }
 
-/// What is wrong with one key: first by the description, which says it best, then by what the struct takes. Each key is
-/// tried alone, since serde does not say which one it stumbled over.
+/// Problems with one key: first by the description, which explains them best, then by the struct. Each key is tried alone, because serde
+/// does not report which one failed.
 fn wrong_in<S: Settings>(schema: &json_cas::Schema, key: &str, value: &Value) -> Vec<Wrong> {
     let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
     let found = schema.violations(&alone);
@@ -153,23 +152,22 @@ impl Wrong {
     }
 }
 
-/// What was written; a key without a value is as good as none.
+/// The given settings. A key without a value counts as missing.
 fn given(config: &Map<String, Value>) -> Map<String, Value> {
     config.iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// What an agent's program calls a model: the name behind an alias of `models`, else the word itself, which the program
-/// may know.
+/// The name of a model in an agent's program: the name behind an alias of `models`, otherwise the word itself, which the program may know.
 ///
 /// # Errors
-/// `Config` when `config.yaml` cannot be read.
+/// `Config` if `config.yaml` cannot be read.
 pub(crate) fn model_name(context: &AgentContext<'_>, model: Option<&String>) -> Result<Option<String>> {
     let Some(model) = model else { return Ok(None) };
     let config = project::config_here(context.thread().home())?;
     Ok(Some(config.models.get(model).map_or_else(|| model.clone(), |known| known.name.clone())))
 }
 
-/// A directory of the settings: `~/` is the user's home, anything else is relative to the storage root.
+/// A directory in the settings: `~/` is the user's home; any other path is relative to the storage root.
 pub(crate) fn directory(home: &Home, written: &str) -> PathBuf {
     match (written.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(user)) => user.join(rest),
@@ -177,7 +175,7 @@ pub(crate) fn directory(home: &Home, written: &str) -> PathBuf {
     }
 }
 
-/// A time limit as people write it: seconds as a number, or `500ms`, `90s`, `15m`, `2h`; 0 means no limit.
+/// A time limit as users write it: seconds as a number, or `500ms`, `90s`, `15m`, `2h`; 0 means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
 

@@ -1,8 +1,8 @@
-//! Importers of traces: what other programs write about their own runs, as turns and tool calls.
+//! Importers of traces: they convert what other programs record of their runs into turns and tool calls.
 //!
-//! Every importer is a pure function from text to [`Trace`]. They are tolerant, because formats change with every
-//! version of every agent: a line that is not understood is counted and left out. Nothing is guessed: what a format
-//! does not report (tokens of a turn, say) stays absent. `docs/reference/trace-format.md` has the formats.
+//! Every importer is a pure function from text to [`Trace`]. Importers are tolerant, because every version of every agent changes its
+//! format: they count and skip lines they don't understand. Nothing is guessed: a value that a format does not report (tokens of a turn,
+//! say) stays absent. `docs/reference/trace-format.md` describes the formats.
 
 mod claude;
 mod codex;
@@ -27,19 +27,19 @@ use uwf_engine::attempt::live_trace;
 
 pub use ending::Ending;
 
-/// Bytes of a trace file that are read. The largest session files of a day's work are some ten MB.
+/// Bytes read of a trace file. The largest session files of a day's work have some ten MB.
 pub const MAX_TRACE_BYTES: u64 = 64 << 20;
 
-/// Turns that are taken from a trace; those after it are counted and left out. Each becomes a few files.
+/// Turns read of a trace; later ones are counted and skipped. Each becomes a few files.
 pub const MAX_TURNS: usize = 5_000;
 
-/// Tool calls that are taken from one turn.
+/// Tool calls read of one turn.
 pub const MAX_CALLS_PER_TURN: usize = 1_000;
 
-/// Bytes kept of one text: the middle of a longer one is cut out, and the cut is said.
+/// Bytes kept of one text. The middle of a longer text is cut out, with a note.
 pub const MAX_TEXT: usize = 1 << 20;
 
-/// Lines that are looked at to recognise a format.
+/// Lines checked to recognise a format.
 const LINES_LOOKED_AT: usize = 50;
 
 /// A format that can be imported.
@@ -62,11 +62,11 @@ pub enum Format {
     Gemini,
 }
 
-/// What reads a format.
+/// The importer of a format.
 struct Importer {
-    /// The word for it in options and configuration.
+    /// Its name in options and configuration.
     word: &'static str,
-    /// Whether an object can only be of this format.
+    /// Whether an object can only belong to this format.
     is_event: fn(&Value) -> bool,
     read: fn(&[Value]) -> Trace,
 }
@@ -95,20 +95,20 @@ impl Format {
         }
     }
 
-    /// The word for it in options and configuration.
+    /// Its name in options and configuration.
     pub fn as_str(self) -> &'static str {
         self.importer().word
     }
 
-    /// The format a word stands for.
+    /// The format with this name.
     pub fn parse(word: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|format| format.as_str() == word)
     }
 
-    /// Recognises the format of a text by the first lines that belong to exactly one; `None` when none does.
+    /// Recognises the format of a text by its first lines that belong to exactly one format; `None` if there are none.
     pub fn of(text: &str) -> Option<Format> {
         let events: Vec<Value> = json::objects(text).0.into_iter().take(LINES_LOOKED_AT).collect();
-        // Cursor's events are Claude's but for the tool calls, so its own are looked for first.
+        // Cursor's events equal Claude's except for the tool calls, so check for its own events first.
         let order = [
             Format::Cursor,
             Format::Jsonl,
@@ -121,7 +121,7 @@ impl Format {
         order.into_iter().find(|format| events.iter().any(|event| (format.importer().is_event)(event)))
     }
 
-    /// Reads a text in this format.
+    /// Parses a text in this format.
     pub fn read(self, text: &str) -> Trace {
         let (objects, unread) = json::objects(text);
         let trace = (self.importer().read)(&objects);
@@ -130,14 +130,14 @@ impl Format {
     }
 }
 
-/// What a trace reports.
+/// A parsed trace.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Trace {
     /// Turns, oldest first.
     pub turns: Vec<Turn>,
-    /// What the agent said at the end, when it ended by saying something.
+    /// The agent's final message, if it ended with one.
     pub answer: Option<String>,
-    /// The last text it said, also where it continued by calling a tool.
+    /// Its last text, even if it called a tool after it.
     pub last_said: Option<String>,
     /// Token counts of the whole session.
     pub tokens: Option<Tokens>,
@@ -147,13 +147,13 @@ pub struct Trace {
     pub duration_ms: Option<u64>,
     /// How its last turn ended.
     pub ending: Ending,
-    /// The last event of the trace, by its type.
+    /// Type of the last event of the trace.
     pub last_event: Option<String>,
-    /// Where such a trace comes from: `stdout`, `session-file`, `export`…
+    /// Source of such a trace: `stdout`, `session-file`, `export`…
     pub source: String,
-    /// Lines that were not understood.
+    /// Number of lines that were not understood.
     pub unread: usize,
-    /// Turns and tool calls beyond the limits.
+    /// Number of turns and tool calls over the limits.
     pub left_out: usize,
 }
 
@@ -164,9 +164,8 @@ impl Trace {
         live_trace::Trace { turns: self.turns, session: None, total }
     }
 
-    /// Puts the parts of an input in the place of its text: they are stored already and shared with other prompts, the
-    /// same text in one piece would be stored again. A trace that lacks the input of the first turn,
-    /// which was this one, gets it too.
+    /// Replaces the text of an input by its parts, which are stored already and shared with other prompts. The same text in one piece would
+    /// be stored again. If the trace has no input for its first turn, that turn gets the parts as well.
     #[must_use]
     pub fn with_input<T: AsRef<str>>(mut self, parts: &[T]) -> Trace {
         let whole: String = parts.iter().map(AsRef::as_ref).collect();
@@ -184,7 +183,7 @@ impl Trace {
         self
     }
 
-    /// What was left out, in words; `None` when nothing was.
+    /// Describes what was skipped; `None` if nothing was.
     pub fn gaps(&self) -> Option<String> {
         let lines = (self.unread > 0).then(|| format!("{} lines were not understood", self.unread));
         let parts = (self.left_out > 0).then(|| format!("{} turns or tool calls are over the limit", self.left_out));

@@ -1,4 +1,4 @@
-//! A turn that did not end well has no answer, whatever was said in it.
+//! Rejects a turn that did not end well: it has no answer, whatever its text.
 
 use agent_kit::{Error, ErrorKind, Result};
 use uwf_core::text::ellipsize;
@@ -6,11 +6,10 @@ use uwf_engine::attempt::recorded::Opened;
 
 use crate::trace::{Ending, Trace};
 
-/// Characters shown of what a program says of its failure.
+/// Characters shown of a program's error message.
 const SHOWN: usize = 200;
 
-/// Checks how the last turn of a trace ended. A trace of which nothing was understood passes: it has no answer anyway, and the reason for
-/// that is another.
+/// Checks how the last turn of a trace ended. A trace in which nothing was understood passes: it has no answer anyway, for another reason.
 ///
 /// # Errors
 /// `AgentFailed` if it did not end well.
@@ -36,7 +35,7 @@ pub(crate) fn check(opened: &Opened, trace: &Trace) -> Result<()> {
     }
 }
 
-/// The first line that has a letter or a digit.
+/// The first line with a letter or a digit.
 fn first_words(text: &str) -> String {
     let line = text.lines().find(|line| line.contains(char::is_alphanumeric)).unwrap_or(text);
     ellipsize(line.trim(), SHOWN).into_owned()

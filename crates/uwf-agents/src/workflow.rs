@@ -1,7 +1,7 @@
-//! The agent that is a workflow: a child thread plays the role, step by step, each with a keeper of its own.
+//! The agent that is a workflow: a child thread plays the role, step by step, each step with its own keeper.
 //!
-//! The child is found again at every try, so whatever ends this process (a crash, Ctrl-C, a wait, a limit) costs no
-//! step of the child: the next try continues with it.
+//! Every attempt finds the same child. Whatever ends this process (a crash, Ctrl-C, a wait, a limit) therefore costs no step of the child:
+//! the next attempt continues with it.
 
 mod child_output;
 mod child_report;
@@ -45,16 +45,16 @@ use crate::settings;
 use child_output::Relay;
 use child_report::Account;
 
-/// Share of the prompt budget that the child's task may fill with previous steps; the rest is for the child's own.
+/// Share of the prompt budget for previous steps in the child's task; the rest is for the child's own.
 const BRIEF_SHARE: usize = 2;
 
-/// How often a child that somebody else steps is looked at.
+/// Time between two looks at a child that another process is stepping.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The same where another machine steps it, which a store far away is asked for.
+/// The same for a child on another machine, which requires a query to a remote store.
 const LOOK_ELSEWHERE: Duration = Duration::from_secs(2);
 
-/// Times in a row a step of the child may find its head moved by somebody else. Each costs a whole step.
+/// Times in a row that another process may move the child's head during a step. Each costs a whole step.
 const MAX_OVERTAKEN: usize = 20;
 
 /// What `config` of the agent may hold.
@@ -75,20 +75,20 @@ pub(crate) struct Config {
 
 impl settings::Settings for Config {}
 
-/// Plays a role of a thread by a child thread, from its begin or from where it stands to its end.
+/// Plays a role of a thread with a child thread, from its beginning or its current step to its end.
 ///
 /// # Errors
-/// `Usage` outside an attempt, `Limit` when threads would be nested too deep, `Waiting` and `Limit` of the child as they
-/// are, `AgentFailed` when it fails or was killed, `NotExtractable` when what it ended with is no output of this role.
+/// `Usage` outside an attempt, `Limit` if threads would be nested too deep, `Waiting` and `Limit` of the child as they are, `AgentFailed`
+/// if it fails or was killed, `NotExtractable` if its result is not an output of this role.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
     let step = play(&context, context.opened()?).inspect_err(|error| {
-        // Told to stop, it is the keeper who knows why.
+        // If this process was stopped, the keeper knows why.
         if !matches!(error.kind, ErrorKind::Interrupted | ErrorKind::Terminated) {
             give_up(&context, error, None);
         }
     })?;
-    // The record already has it, whoever still reads.
+    // The record already has it, whether or not stdout is still read.
     let _ = std::io::stdout().write_all(format!("{step}\n").as_bytes());
     Ok(())
 }
@@ -105,7 +105,7 @@ fn play(context: &AgentContext<'_>, opened: &Opened) -> Result<Hash> {
     deliver(context, &ended)
 }
 
-/// The workflow that an agent names.
+/// The workflow that an agent runs.
 fn name_of(spec: &AgentSpec) -> Result<&str> {
     delegation::workflow_of(spec).ok_or_else(|| {
         Error::config(format!("agent `{}` does not say which workflow plays the role", spec.name))
@@ -122,7 +122,7 @@ pub(crate) fn check(spec: &AgentSpec) -> Result<()> {
     name_of(spec).map(drop)
 }
 
-/// What the child thread is to do and how.
+/// The task of the child thread, and its settings.
 fn task(context: &AgentContext<'_>, opened: &Opened) -> Result<Task> {
     let spec = &opened.agent;
     let config: Config = settings::read(spec)?;
@@ -136,7 +136,7 @@ fn task(context: &AgentContext<'_>, opened: &Opened) -> Result<Task> {
     Ok(Task { workflow, prompt: prompt(context, opened)?, settings })
 }
 
-/// What the child thread is started with.
+/// The prompt of the child thread.
 ///
 /// # Errors
 /// Those of the nodes it shows.
@@ -144,7 +144,7 @@ pub fn prompt(context: &AgentContext<'_>, opened: &Opened) -> Result<String> {
     context.brief(opened.prompt_budget / BRIEF_SHARE)
 }
 
-/// Steps the child until it has ended. Its own `maxSteps` ends the loop if nothing else does.
+/// Steps the child until it has ended. The child's own `maxSteps` ends the loop at the latest.
 fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) -> Result<Finished> {
     let home = context.thread().home();
     let mut relay = Relay::new(home, child);
@@ -165,16 +165,16 @@ fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) ->
             Err(busy) if busy.kind == ErrorKind::Busy && overtaken < MAX_OVERTAKEN => {
                 overtaken += usize::from(!wait_until_free(home, child, signals, &mut relay)?);
             }
-            // Its agent may have died of the same signal first; that is no failure of the child.
+            // Its agent may have been killed by the same signal first, which is not a failure of the child.
             Err(error) if signals.stop().is_some() => return Err(Error { kind: ErrorKind::Terminated, ..error }),
-            // Killed by somebody; the next look finds it in the history.
+            // The child was killed; the next look finds it in the history.
             Err(_) if home.heads().read(child.as_str())?.is_none() => {}
             Err(error) => return Err(passed_up(context, child, error)),
         }
     }
 }
 
-/// Waits while somebody else steps the child; whether somebody did.
+/// Waits while another process steps the child. Returns whether one did.
 fn wait_until_free(home: &Home, child: &ThreadId, signals: &mut Signals, relay: &mut Relay<'_>) -> Result<bool> {
     let mut waited = false;
     loop {
@@ -191,7 +191,7 @@ fn wait_until_free(home: &Home, child: &ThreadId, signals: &mut Signals, relay: 
     }
 }
 
-/// A step of the child in a line.
+/// One line about a step of the child.
 fn progress(report: &StepReport) -> String {
     let role = report.role.as_deref().unwrap_or("no role");
     let agent = report.agent.as_ref().map(|agent| format!(" by {agent}")).unwrap_or_default();
@@ -202,7 +202,7 @@ fn progress(report: &StepReport) -> String {
     }
 }
 
-/// A child's failure as its parent's: what must wait waits in both, everything else is a failure of the agent.
+/// Converts a child's failure for its parent: a wait stays a wait, and everything else is a failure of the agent.
 fn passed_up(context: &AgentContext<'_>, child: &ThreadId, error: Error) -> Error {
     let role = context.role_name();
     let parent = &context.thread().id;
@@ -220,7 +220,7 @@ fn passed_up(context: &AgentContext<'_>, child: &ThreadId, error: Error) -> Erro
         .hint(format!("`uwf thread show {child}` shows the child; `uwf thread step {parent}` continues with it"))
 }
 
-/// Makes what the child ended with the output of the parent's role.
+/// Turns the child's result into the output of the parent's role.
 fn deliver(context: &AgentContext<'_>, ended: &Finished) -> Result<Hash> {
     let child = &ended.thread;
     let again = format!("`uwf thread rm {child}`, then a step of this thread starts it again");
@@ -242,7 +242,7 @@ fn deliver(context: &AgentContext<'_>, ended: &Finished) -> Result<Hash> {
     })
 }
 
-/// The child's last output when it is valid as it is, else its last text, in which the output may be found.
+/// The child's last output if it is valid as it is, otherwise its last text, which may contain the output.
 fn answer(context: &AgentContext<'_>, output: Value, detail: Hash) -> Result<Answer> {
     let store = context.thread().home().store();
     let (telling, node) = nodes::telling(store, detail)?;

@@ -1,16 +1,16 @@
-//! One tool call of an agent, put together from everything it reports about it.
+//! One tool call of an agent, assembled from all updates about it.
 
 use agent_kit::answer::ToolCall;
 use serde_json::{Value, json};
 use uwf_core::text::without_end;
 
-/// Bytes of a call's arguments, and of its result, that are kept.
+/// Bytes kept of a call's arguments, and of its result.
 pub(super) const MAX_CALL_BYTES: usize = 1 << 20;
 
 /// A tool call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct AcpToolCall {
-    /// The agent's id of it.
+    /// The agent's id of the call.
     pub(super) id: String,
     tool: Option<String>,
     title: Option<String>,
@@ -29,7 +29,7 @@ impl AcpToolCall {
         AcpToolCall { id: id.to_owned(), status: "pending".to_owned(), begun_ms: at_ms, ..AcpToolCall::default() }
     }
 
-    /// Takes in an update; what it lacks stays as it was.
+    /// Applies an update. Fields that it lacks keep their values.
     pub(super) fn update(&mut self, update: &Value, at_ms: u64) {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         self.tool = text(update.pointer("/_meta/claudeCode/toolName")).or_else(|| self.tool.take());
@@ -46,7 +46,7 @@ impl AcpToolCall {
         }
     }
 
-    /// The tool, where the agent says which; else what it calls the call.
+    /// The tool's name if the agent reports it, otherwise the title of the call.
     pub(super) fn name(&self) -> &str {
         let names = [&self.tool, &self.title, &self.kind];
         names.into_iter().flatten().find(|name| !name.trim().is_empty()).unwrap_or(&self.id)
@@ -57,7 +57,7 @@ impl AcpToolCall {
         &self.status
     }
 
-    /// The call for the trace. Its time is that between the first and the last news of it; 0 when all came at once.
+    /// The call for the trace. Its time runs from the first to the last update; 0 if all came at once.
     pub(super) fn record(&self) -> ToolCall {
         ToolCall {
             name: self.name().to_owned(),
@@ -74,13 +74,13 @@ impl AcpToolCall {
         format!("[tool call: {}, {}]{input}{result}", self.name(), self.status)
     }
 
-    /// What the tool answered, as the model got it where that is known.
+    /// The tool's result, as the model got it where the agent reports that.
     fn result(&self) -> &str {
         self.output.as_deref().or(self.content.as_deref()).unwrap_or_default()
     }
 }
 
-/// A raw value: a text as it is, anything else as JSON.
+/// A raw value: text as it is, anything else as JSON.
 fn raw(value: Option<&Value>) -> Option<String> {
     match value? {
         Value::Null => None,
@@ -89,7 +89,7 @@ fn raw(value: Option<&Value>) -> Option<String> {
     }
 }
 
-/// What a tool answered. That of an MCP tool often comes as the blocks the server sent; then it is their text.
+/// A tool's result. The result of an MCP tool often comes as the content blocks of the server; then it is their text.
 fn result(value: Option<&Value>) -> Option<String> {
     let blocks = match value? {
         Value::Object(map)
@@ -110,7 +110,7 @@ fn result(value: Option<&Value>) -> Option<String> {
     texts.map_or_else(|| raw(value), |texts| Some(cut(&texts.join("\n"))))
 }
 
-/// What a call shows to people: texts, differences of files.
+/// The texts and file differences that a call shows to people.
 fn contents(value: Option<&Value>) -> Option<String> {
     let items = value?.as_array()?;
     let texts: Vec<String> = items
@@ -131,7 +131,7 @@ fn cut(text: &str) -> String {
     without_end(text, MAX_CALL_BYTES).into_owned()
 }
 
-/// Text of a content block; what is no text is named by its type.
+/// Text of a content block. A block without text is named by its type.
 pub(super) fn content_text(content: &Value) -> Option<String> {
     let kind = content.get("type").and_then(Value::as_str)?;
     Some(match (kind, content.get("text").and_then(Value::as_str)) {

@@ -1,5 +1,5 @@
-//! The agent's process and the line to it. One thread writes, so that an agent that does not read cannot stop us from
-//! listening; one keeps its stderr; this one reads its stdout and listens for signals.
+//! The agent's process and its pipes. One thread writes, so that an agent that does not read cannot block us from listening. One thread
+//! copies its stderr. The caller's thread reads its stdout and handles signals.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -24,22 +24,22 @@ use super::messages::{self, AcpMessage};
 use super::settings::Settings;
 use crate::program::how_it_ended;
 
-/// Bytes of one message. The largest are results of tools; what is longer is skipped.
+/// Bytes of one message. The largest are results of tools; longer ones are skipped.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 64 << 10;
 
-/// Longest time between two looks at whether the agent still lives.
+/// Longest time between two checks that the agent is alive.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Time an agent must end by itself when its stdin is closed. Some never do.
+/// Time for the agent to exit after its stdin is closed. Some never do.
 const EXIT_WAIT: Duration = Duration::from_millis(500);
 
 /// Time between TERM and KILL.
 const TERM_WAIT: Duration = Duration::from_secs(2);
 
-/// Time for the last of its stderr to arrive when it has ended.
+/// Time for its last stderr output to arrive after it has exited.
 const LAST_WORDS_WAIT: Duration = Duration::from_millis(200);
 
 /// Bytes kept of the last line of its stderr.
@@ -50,9 +50,9 @@ const MAX_LAST_WORDS: usize = 500;
 pub(super) enum AcpEvent {
     /// The agent said something.
     Message(AcpMessage),
-    /// It said something longer than a message may be: so many bytes.
+    /// It sent a message over the size limit, of this many bytes.
     TooLong(u64),
-    /// It has ended, or will never say anything more.
+    /// It has exited, or closed its stdout.
     Ended,
     /// This signal asks us to stop.
     Stopped(i32),
@@ -100,7 +100,7 @@ impl Client {
         std::thread::spawn(move || {
             for message in messages {
                 let Some(stdin) = &mut stdin else { return };
-                // It may have ended; what it said last, and that it ended, is heard on the other side.
+                // The agent may have exited. Its exit and its last messages reach the reader on the other side.
                 if stdin.write_all(message.as_bytes()).and_then(|()| stdin.flush()).is_err() {
                     return;
                 }
@@ -122,7 +122,7 @@ impl Client {
         })
     }
 
-    /// Sends a message. That nobody reads it any more shows when we listen.
+    /// Sends a message. If the agent no longer reads, the caller learns it while listening.
     pub(super) fn send(&self, message: &Value) {
         if let Some(outgoing) = &self.outgoing {
             let _ = outgoing.send(format!("{message}\n"));
@@ -134,12 +134,12 @@ impl Client {
         released().store(false, Ordering::SeqCst);
     }
 
-    /// Signals do again what they do to any process.
+    /// Restores the default action of signals.
     pub(super) fn release(&self) {
         released().store(true, Ordering::SeqCst);
     }
 
-    /// What happens next. Without a limit it waits for as long as it takes.
+    /// Waits for the next event; without a limit, for as long as it takes.
     pub(super) fn next(&mut self, limit: Option<Duration>, heed_signals: bool) -> AcpEvent {
         let deadline = limit.map(|limit| Instant::now() + limit);
         loop {
@@ -162,7 +162,8 @@ impl Client {
             } else if matches!(self.child.try_wait(), Ok(Some(_)))
                 && !self.signals.wait_or_readable(Duration::ZERO, &self.stdout)
             {
-                // Dead, and all it said was read; whatever it has started may keep the pipe open for ever.
+                // The process is dead and its output was read. Don't wait for the end of the pipe: a process it started may keep it open
+                // forever.
                 self.end_of_stream();
             }
         }
@@ -185,8 +186,8 @@ impl Client {
         self.inbox.extend(last.and_then(event));
     }
 
-    /// How a process ended that has said its last before something was answered: in words, its last line of stderr
-    /// included. One that lives on without a stdout is ended first.
+    /// Describes the exit of an agent that ended before it replied, including its last line of stderr. An agent that closed its stdout but
+    /// still runs is ended first.
     pub(super) fn how_it_ended(&mut self, before: &str) -> String {
         let own = self.wait(LAST_WORDS_WAIT);
         let how = match own {
@@ -210,7 +211,7 @@ impl Client {
         self.last_words.lock().trim().to_owned()
     }
 
-    /// Ends the process: its stdin is closed, then TERM, then KILL. What it started itself, the keeper ends.
+    /// Ends the process: closes its stdin, then sends TERM, then KILL. The keeper ends the processes it started.
     pub(super) fn end(&mut self) {
         self.outgoing = None;
         if self.wait(EXIT_WAIT).is_some() {
@@ -218,7 +219,7 @@ impl Client {
         }
         for (signal, limit) in [(Signal::TERM, TERM_WAIT), (Signal::KILL, TERM_WAIT)] {
             if let Some(pid) = Pid::from_raw(self.child.id().cast_signed()) {
-                // It may have ended in this moment.
+                // It may have exited just now.
                 let _ = kill_process(pid, signal);
             }
             if self.wait(limit).is_some() {
@@ -227,7 +228,7 @@ impl Client {
         }
     }
 
-    /// Its exit status, when it ends within the time. What it still says is thrown away, so that it can end.
+    /// Its exit status if it exits within the time. Discards further output, so that a full pipe cannot keep it from exiting.
     fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
         let deadline = Instant::now() + limit;
         let mut open = !self.ended;
@@ -255,14 +256,14 @@ impl Drop for Client {
     }
 }
 
-/// Whether signals have their default action: true while nobody listens for them here. One for the process, as its
-/// handlers are.
+/// Whether signals have their default action: true while no session listens for them. One flag for the process, as its handlers are shared
+/// too.
 fn released() -> &'static Arc<AtomicBool> {
     static RELEASED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     RELEASED.get_or_init(|| Arc::new(AtomicBool::new(true)))
 }
 
-/// Listening for signals takes their default action away for ever; this gives it back for the times in between.
+/// Installing a handler removes the default action of a signal for good. This restores it while no session listens.
 fn keep_default_actions() -> Result<()> {
     static KEPT: OnceLock<std::result::Result<(), String>> = OnceLock::new();
     let keep = || {

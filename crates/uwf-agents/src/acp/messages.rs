@@ -1,19 +1,18 @@
-//! What an agent prints, line by line: messages of the protocol, and whatever else gets in between. Pure, and no bytes
-//! make it panic.
+//! Parses an agent's stdout line by line: protocol messages, and anything else printed between them. Pure, and no input makes it panic.
 
 use agent_kit::json_rpc::{self, METHOD_NOT_FOUND};
 use serde_json::Value;
 use uwf_core::text::ellipsize;
 
-/// Characters that are shown of a line that is no message.
+/// Characters shown of a line that is not a message.
 const MAX_SHOWN: usize = 200;
 
 /// One line of an agent's stdout.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AcpMessage {
-    /// Of the protocol.
+    /// A message of the protocol.
     Rpc(json_rpc::Message),
-    /// Not of the protocol: a warning, a banner, a debugging line.
+    /// Any other line: a warning, a banner, debug output.
     Noise(String),
 }
 
@@ -22,11 +21,11 @@ pub enum AcpMessage {
 pub struct AcpFailure {
     /// JSON-RPC error code.
     pub code: i64,
-    /// What the agent says about it, details included.
+    /// The agent's message, details included.
     pub message: String,
 }
 
-/// Reads a line; `None` when it is blank.
+/// Parses a line; `None` if it is blank.
 pub fn read(line: &[u8]) -> Option<AcpMessage> {
     let line = line.trim_ascii();
     if line.is_empty() {
@@ -37,7 +36,7 @@ pub fn read(line: &[u8]) -> Option<AcpMessage> {
     Some(message.map_or_else(|| AcpMessage::Noise(shown(line)), AcpMessage::Rpc))
 }
 
-/// The number of the request that a reply has this id of; some agents give it back as a text. `None` when it is none of ours.
+/// The number of our request with this id; some agents return it as a string. `None` if we sent no such request.
 pub fn request_number(id: &Value) -> Option<u64> {
     id.as_u64().or_else(|| id.as_str()?.parse().ok())
 }
@@ -61,7 +60,7 @@ fn shown(line: &[u8]) -> String {
     ellipsize(&String::from_utf8_lossy(line), MAX_SHOWN).into_owned()
 }
 
-/// The reply to a request for something this client does not do, and never said it did: files, terminals.
+/// The reply to a request for a capability that this client did not announce: files, terminals.
 pub fn unsupported(id: &Value, method: &str) -> Value {
     json_rpc::failure(id, METHOD_NOT_FOUND, &format!("`{method}` is not supported by this client"))
 }

@@ -1,4 +1,4 @@
-//! What an agent is answered when it asks whether it may.
+//! Answers to an agent's requests for permission.
 
 use agent_kit::mcp::{CAS_GET, CONTEXT, SERVER_NAME, SUBMIT};
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uwf_core::text::ellipsize;
 
-/// Characters of what was asked that are shown.
+/// Characters shown of a request.
 const MAX_SHOWN: usize = 300;
 
 /// How requests for permission are answered.
@@ -25,16 +25,15 @@ pub enum Policy {
 /// The answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// The option of this id.
+    /// Pick the option with this id.
     Pick(String),
-    /// None of the options offered does what the policy says.
+    /// None of the offered options matches the policy.
     NoneFits,
     /// A person must answer this.
     Ask(String),
 }
 
-/// Decides about the parameters of a `session/request_permission`. The tools of the server that uwf itself has given
-/// the agent are always allowed.
+/// Decides on the parameters of a `session/request_permission`. Tools of uwf's own server are always allowed.
 pub fn decide(policy: Policy, params: &Value) -> Decision {
     let policy = if is_own_tool(params) { Policy::Allow } else { policy };
     let kinds = match policy {
@@ -46,7 +45,7 @@ pub fn decide(policy: Policy, params: &Value) -> Decision {
 }
 
 impl Decision {
-    /// The result of the request. One that fits no option is a cancelled one: that is neither yes nor a pretended no.
+    /// The result of the request. If no option matches, the request is cancelled, which neither grants nor denies it.
     pub fn outcome(&self) -> Value {
         match self {
             Decision::Pick(option) => json!({ "outcome": { "outcome": "selected", "optionId": option } }),
@@ -55,7 +54,7 @@ impl Decision {
     }
 }
 
-/// What is asked, in one line.
+/// The request in one line.
 pub fn what(params: &Value) -> String {
     let call = params.get("toolCall").unwrap_or(&Value::Null);
     let title = call.get("title").and_then(Value::as_str).unwrap_or("something it does not name");
@@ -74,8 +73,8 @@ fn option(params: &Value, kind: &str) -> Option<String> {
     Some(fitting.get("optionId")?.as_str()?.to_owned())
 }
 
-/// Whether it is about a tool of our own server, by any of the names agents give such tools. What the model itself wrote
-/// can be in a title and in the input, so neither is believed for a call of a kind that does something to the machine.
+/// Whether the request concerns a tool of our own server, under any name that agents give such tools. The model can write into the title
+/// and the input, so neither is trusted for a call of a kind that acts on the machine.
 fn is_own_tool(params: &Value) -> bool {
     let Some(call) = params.get("toolCall") else { return false };
     let text = |pointer: &str| call.pointer(pointer).and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! Agents that are known to speak the protocol, and what each needs so that it works without a person beside it.
+//! Known agents that speak the protocol, and the settings each needs to run unattended.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,23 +18,23 @@ pub enum Counting {
 /// One row of [`PRESETS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// What `config.preset` calls it.
+    /// Its name in `config.preset`.
     pub name: &'static str,
     /// Program.
     pub command: &'static str,
     /// Its arguments.
     pub args: &'static [&'static str],
-    /// Environment it needs; what the environment has already stays.
+    /// Environment it needs. Existing variables are kept.
     pub env: &'static [(&'static str, &'static str)],
-    /// Environment in which it does not ask for permissions; only with `permissions: allow`.
+    /// Environment that turns off its permission prompts; only with `permissions: allow`.
     pub unattended_env: &'static [(&'static str, &'static str)],
-    /// Mode in which it does not ask for permissions; only with `permissions: allow`, and where it has that mode.
+    /// Mode that turns off its permission prompts; only with `permissions: allow`, and only if it offers that mode.
     pub unattended_mode: Option<&'static str>,
-    /// What its token counts stand for, as measured.
+    /// What its token counts cover, as measured.
     pub counting: Counting,
 }
 
-/// An agent that needs nothing of its own; a row says what is different.
+/// An agent without special needs. Rows override fields of it.
 const PLAIN: Preset = Preset {
     name: "",
     command: "",
@@ -67,14 +67,14 @@ pub const PRESETS: [Preset; 7] = [
         name: "opencode",
         command: "opencode",
         env: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
-        // Its counts are those of its last model call only.
+        // Its counts cover only its last model call.
         ..PLAIN
     },
     Preset {
         name: "gemini",
         command: "gemini",
         args: &["--acp"],
-        // Without it the mode below is refused in a folder nobody has trusted by hand.
+        // Without it, the agent rejects the mode below in a folder that was not trusted by hand.
         unattended_env: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
         unattended_mode: Some("yolo"),
         ..PLAIN
@@ -83,7 +83,7 @@ pub const PRESETS: [Preset; 7] = [
     Preset { name: "goose", command: "goose", unattended_env: &[("GOOSE_MODE", "auto")], ..PLAIN },
 ];
 
-/// The preset of a name.
+/// The preset with this name.
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

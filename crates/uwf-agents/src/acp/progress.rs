@@ -1,11 +1,10 @@
-//! Shows on stderr what an agent is doing: for whoever watches, as the sign of life that keeps the step alive, and as
-//! what is left when everything else is lost.
+//! Shows an agent's work on stderr. People watch it, its growth keeps the step alive, and it survives if everything else is lost.
 
 use std::io::Write;
 
 use super::transcript::Seen;
 
-/// What is being written at the moment.
+/// Kind of the text being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stream {
     Nothing,

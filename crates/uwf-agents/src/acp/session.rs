@@ -1,5 +1,4 @@
-//! One session with an agent: it is opened once, prompted as often as needed, and everything the agent asks meanwhile
-//! is answered.
+//! One session with an agent. It is opened once and prompted as often as needed; requests of the agent are answered in between.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,16 +28,16 @@ use crate::model_exchange::millis;
 /// Version of the protocol. All agents that were measured speak it.
 const PROTOCOL_VERSION: u64 = 1;
 
-/// Time an agent has for each request before the first prompt. The slowest one measured took 16 s on a busy machine.
+/// Time for each request before the first prompt. The slowest agent measured took 16 s on a busy machine.
 const STARTUP_LIMIT: Duration = Duration::from_mins(3);
 
-/// Time an agent must answer a cancelled prompt; shorter than the grace between TERM and KILL.
+/// Time for an agent to answer a cancelled prompt; shorter than the grace between TERM and KILL.
 const CANCEL_WAIT: Duration = Duration::from_millis(800);
 
-/// Time between two savings of what was said so far.
+/// Time between two saves of the text so far.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
 
-/// Error code by which agents say that nobody is logged in.
+/// Error code of agents that need a login.
 const AUTH_REQUIRED: i64 = -32000;
 
 /// An open session.
@@ -50,32 +49,32 @@ pub(super) struct AcpSession {
     id: Option<String>,
     next_request: u64,
     progress: AcpProgress,
-    /// Counts and cost of the session before the next prompt, if the agent has reported them every time.
+    /// Counts and cost of the session before the next prompt, if the agent has reported them each time.
     counts: Option<Counts>,
     dollars: Option<f64>,
     recorder: Recorder,
 }
 
-/// What came of a prompt.
+/// Result of a prompt.
 #[derive(Debug)]
 pub(super) struct Prompted {
     /// The answer.
     pub(super) answer: String,
-    /// Everything that was reported. Its tokens are those of this prompt, as far as they are known to be its own.
+    /// Everything that was reported. Its tokens are those of this prompt alone, as far as they are known.
     pub(super) turn: Turn,
 }
 
-/// Where and how a prompt is listened to.
+/// State of a prompt while we listen.
 struct Listening<'a, 'h> {
     context: &'a AgentContext<'h>,
     redactor: Redactor,
     transcript: AcpTranscript,
     begun: Instant,
-    /// What the prompt was made of.
+    /// The parts of the prompt.
     input: Vec<Arc<str>>,
-    /// Whether what is said is saved as the text of a failed attempt; not when something better is saved already.
+    /// Whether the text so far is saved as the text of a failed attempt. False if something better is saved already.
     saves: bool,
-    /// Whether something was reported since the last saving, and when that was.
+    /// Whether something was reported since the last save, and the time of that save.
     has_news: bool,
     saved: Instant,
 }
@@ -91,7 +90,7 @@ impl<'a, 'h> Listening<'a, 'h> {
         millis(self.begun.elapsed())
     }
 
-    /// Keeps what was said so far: it was paid for, and whatever ends this process must not take it along.
+    /// Saves the text so far, which was paid for, so that it survives the end of this process.
     fn save(&mut self) -> Result<()> {
         if self.saves && !self.transcript.is_empty() {
             submit::keep(self.context, &self.redactor.text(&self.transcript.partial()))?;
@@ -99,7 +98,7 @@ impl<'a, 'h> Listening<'a, 'h> {
         Ok(())
     }
 
-    /// How long to wait for more: when there is news, no longer than until it is time to save it.
+    /// How long to wait for more. With unsaved reports, at most until the next save is due.
     fn patience(&self, left: Option<Duration>) -> Option<Duration> {
         if !self.has_news {
             return left;
@@ -108,7 +107,7 @@ impl<'a, 'h> Listening<'a, 'h> {
         Some(left.map_or(due, |left| left.min(due)))
     }
 
-    /// The prompt's turn as far as it has got.
+    /// The prompt's turn so far.
     fn turn(&self, tokens: Option<Tokens>) -> Turn {
         Turn {
             input: self.input.clone(),
@@ -121,12 +120,11 @@ impl<'a, 'h> Listening<'a, 'h> {
 }
 
 impl AcpSession {
-    /// Starts the agent and opens a session in the attempt's workspace: the `earlier` one if the agent still has it, else
-    /// a new one. Its id says which it is.
+    /// Starts the agent and opens a session in the attempt's workspace: the `earlier` one if the agent still has it, otherwise a new one.
+    /// The session id shows which.
     ///
     /// # Errors
-    /// `Config` when it cannot be started or lacks what was asked of it, `AgentFailed` when it fails before a session
-    /// is open.
+    /// `Config` if it cannot be started or lacks a requested feature, `AgentFailed` if it fails before a session is open.
     pub(super) fn open(
         context: &AgentContext<'_>,
         opened: &Opened,
@@ -150,7 +148,7 @@ impl AcpSession {
         let done = session.set_up(context, opened, earlier);
         session.client.release();
         match done {
-            // It may have died of the session it was to load.
+            // Loading the earlier session may have crashed it.
             Err(error) if earlier.is_some() && error.kind == ErrorKind::AgentFailed => {
                 session.progress.line(&format!("begun anew, without the earlier session: {error}"));
                 drop(session);
@@ -165,12 +163,11 @@ impl AcpSession {
         self.id.clone()
     }
 
-    /// Prompts the session with a text, given in the parts it is made of, and listens until its turn ends. With `saves`,
-    /// what is said is saved while it is said.
+    /// Sends a prompt, given in parts, and listens until its turn ends. With `saves`, text is saved while it arrives.
     ///
     /// # Errors
-    /// `AgentFailed` when the turn does not end well, `Waiting` when a person must answer something, `Interrupted` or
-    /// `Terminated` when this process was asked to stop.
+    /// `AgentFailed` if the turn does not end well, `Waiting` if a person must answer something, `Interrupted` or `Terminated` if this
+    /// process was asked to stop.
     pub(super) fn prompt(&mut self, context: &AgentContext<'_>, input: Vec<String>, saves: bool) -> Result<Prompted> {
         let cap = context
             .attempt()
@@ -183,19 +180,19 @@ impl AcpSession {
         self.progress.line(&format!("prompt of {} bytes", text.len()));
         self.client.hold();
         let reply = self.request("session/prompt", params, None, &mut listening);
-        // A turn that ends badly was paid for, too.
+        // A turn that ends badly was paid for as well.
         let tokens = match &reply {
             Ok(reply) => self.tokens(reply, &listening.transcript),
             Err(_) => self.cost_so_far(&listening),
         };
         let done = reply.and_then(|reply| self.turn_ended(&reply, &listening)).inspect_err(|_| {
             self.recorder.under_way(&listening.turn(tokens.clone()));
-            // Why the turn failed is worth more than why that could not be saved.
+            // Report why the turn failed rather than why saving it failed.
             if let Err(lost) = listening.save() {
                 self.progress.line(&format!("what was said could not be saved: {lost}"));
             }
         });
-        // Not before all is saved: a process can be asked to stop twice.
+        // Release only after everything is saved: a second signal may follow.
         self.client.release();
         done?;
         let turn = listening.turn(tokens);
@@ -243,7 +240,7 @@ impl AcpSession {
         }
         let (id, new) = match loaded {
             Some(loaded) => {
-                // What it counted before this visit is not known.
+                // Its counts before this visit are unknown.
                 (self.counts, self.dollars) = (None, None);
                 loaded
             }
@@ -266,7 +263,7 @@ impl AcpSession {
         Ok(())
     }
 
-    /// The settings to choose in the new session.
+    /// The options to set in the new session.
     fn choices(&mut self, new: &Value) -> Result<Vec<SessionOption>> {
         let mut choices = Vec::new();
         if let Some(mode) = self.settings.mode.clone() {
@@ -295,7 +292,7 @@ impl AcpSession {
         }
     }
 
-    /// Sends a request and listens until it is answered.
+    /// Sends a request and waits for the reply.
     fn request(
         &mut self,
         method: &str,
@@ -322,7 +319,7 @@ impl AcpSession {
                     return Err(self.failed(how));
                 }
                 AcpEvent::Stopped(signal) => return Err(self.stop(signal, id, listening)),
-                // It is only time to save something.
+                // Only a save is due.
                 AcpEvent::Silence if deadline.is_none_or(|deadline| Instant::now() < deadline) => {}
                 AcpEvent::Silence => {
                     let limit = limit.unwrap_or_default().as_secs();
@@ -333,7 +330,7 @@ impl AcpSession {
         }
     }
 
-    /// Saves and records what was reported so far, for the case that this process is not there when the turn ends.
+    /// Saves and records the reports so far, in case this process does not live until the turn ends.
     fn save_now_and_then(&mut self, listening: &mut Listening<'_, '_>) -> Result<()> {
         if listening.has_news && listening.saved.elapsed() >= SAVE_EVERY {
             listening.save()?;
@@ -344,13 +341,13 @@ impl AcpSession {
         Ok(())
     }
 
-    /// Whether an update is about another session than this one: an agent may have several, of its helpers for instance.
+    /// Whether an update is about another session: an agent may have several, for example for sub-agents.
     fn is_other(&self, params: &Value) -> bool {
         let id = params.get("sessionId").and_then(Value::as_str);
         self.id.as_deref().zip(id).is_some_and(|(own, id)| own != id)
     }
 
-    /// Takes in whatever is not the reply that is waited for.
+    /// Handles any message that is not the awaited reply.
     fn hear(&mut self, message: AcpMessage, listening: &mut Listening<'_, '_>) -> Result<()> {
         let message = match message {
             AcpMessage::Rpc(message) => message,
@@ -366,7 +363,7 @@ impl AcpSession {
             Message::Notification { method, params } if method == "session/update" => {
                 let at_ms = listening.elapsed_ms();
                 let seen = params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
-                // Nothing of a session that is being set up is kept.
+                // Nothing is kept while a session is being set up.
                 listening.has_news = !listening.input.is_empty();
                 if let Some(seen) = seen {
                     self.progress.seen(&seen);
@@ -392,7 +389,7 @@ impl AcpSession {
         Ok(())
     }
 
-    /// Nobody is there to answer: the step waits for a person.
+    /// No person is there to answer, so the step waits for one.
     fn ask_a_person(&mut self, asked: &str, listening: &mut Listening<'_, '_>) -> Error {
         self.progress.line(&format!("asked: {asked}; a person must answer"));
         self.cancel(None, listening);
@@ -401,10 +398,10 @@ impl AcpSession {
             .hint("or give the role's output yourself: `uwf thread answer`")
     }
 
-    /// This process was asked to stop: the turn is cancelled, and what the agent said is saved.
+    /// This process was asked to stop: cancels the turn and saves the text so far.
     fn stop(&mut self, signal: i32, request: u64, listening: &mut Listening<'_, '_>) -> Error {
         self.progress.line("cancelled");
-        // Before anything else: there may be no time for more.
+        // Save first: there may be no time later.
         let saved = listening.save();
         self.recorder.under_way(&listening.turn(self.cost_so_far(listening)));
         self.cancel(Some(request), listening);
@@ -412,7 +409,7 @@ impl AcpSession {
         saved.err().unwrap_or_else(|| Error::new(kind, format!("agent `{}` was stopped on request", self.name)))
     }
 
-    /// Cancels the turn and listens for a moment to what still comes.
+    /// Cancels the turn and listens briefly for its last messages.
     fn cancel(&mut self, request: Option<u64>, listening: &mut Listening<'_, '_>) {
         self.client.send(&json_rpc::notification("session/cancel", json!({ "sessionId": self.id })));
         let deadline = Instant::now() + CANCEL_WAIT;
@@ -439,7 +436,7 @@ impl AcpSession {
         }
     }
 
-    /// Cost of a turn under way, if the agent reports it.
+    /// Cost of the current turn, if the agent reports it.
     fn cost_so_far(&self, listening: &Listening<'_, '_>) -> Option<Tokens> {
         let cost = listening.transcript.dollars().zip(self.dollars).map(|(now, before)| now - before);
         cost.filter(|cost| *cost > 0.0).map(|cost| Tokens { cost: Some(cost), ..Tokens::default() })
@@ -458,7 +455,7 @@ impl AcpSession {
             ("", none) => return Err(self.failed(none.fault().unwrap_or_default())),
             (other, _) => return Err(self.failed(format!("ended its turn with `{other}`, an unknown reason"))),
         };
-        // A result that was handed in and accepted is whole, however the talk after it ended.
+        // An accepted output is complete, however the turn after it ended.
         match cut_off {
             Some(why) if submitted_value::take(listening.context)?.is_none() => Err(self.failed(why)),
             _ => Ok(()),

@@ -1,18 +1,17 @@
-//! Modes and models that a new session offers. Agents offer them as configuration options, older ones as
-//! lists of their own.
+//! Modes and models that a new session offers. Agents offer them as configuration options, older agents as separate lists.
 
 use serde_json::{Value, json};
 
-/// A choice to be made, as a request.
+/// A choice, as a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOption {
     /// Method of the request.
     pub method: &'static str,
     /// `mode` or `model`.
     pub what: &'static str,
-    /// What is chosen.
+    /// The chosen value.
     pub value: String,
-    /// The configuration option, when it is one.
+    /// The configuration option, if it is one.
     option: Option<String>,
 }
 
@@ -31,7 +30,7 @@ impl SessionOption {
 /// The choice of a mode in the reply to `session/new`.
 ///
 /// # Errors
-/// The modes that are offered, when this one is not.
+/// The modes on offer, if this one is not among them.
 pub fn mode(new: &Value, asked: &str) -> Result<SessionOption, Vec<String>> {
     choice(new, asked, "mode", "session/set_mode", ("/modes/availableModes", "id"))
 }
@@ -39,7 +38,7 @@ pub fn mode(new: &Value, asked: &str) -> Result<SessionOption, Vec<String>> {
 /// The choice of a model in the reply to `session/new`.
 ///
 /// # Errors
-/// The models that are offered, when this one is not.
+/// The models on offer, if this one is not among them.
 pub fn model(new: &Value, asked: &str) -> Result<SessionOption, Vec<String>> {
     choice(new, asked, "model", "session/set_model", ("/models/availableModels", "modelId"))
 }
@@ -55,7 +54,7 @@ fn choice(
     if listed.iter().any(|known| known == asked) {
         return Ok(SessionOption { method, what, value: asked.to_owned(), option: None });
     }
-    // Some put the provider before the id; then the name is what people know.
+    // Some agents put the provider before the id; people know the name.
     let items = new.pointer(list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let named = items.iter().find(|item| item.get("name").and_then(Value::as_str) == Some(asked));
     if let Some(id) = named.and_then(|item| item.get(key)).and_then(Value::as_str) {
@@ -76,7 +75,7 @@ fn choice(
     }
 }
 
-/// Values of a configuration option; they may be in groups.
+/// Values of a configuration option. They may be grouped.
 fn option_values(option: &Value) -> Vec<String> {
     let mut values = texts(option.get("options"), "value");
     let groups = option.get("options").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

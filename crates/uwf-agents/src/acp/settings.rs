@@ -1,4 +1,4 @@
-//! What is to be run, and how it is to be treated: from `config`, `args` and `model` of the agent.
+//! The program to run and how to treat it, from `config`, `args` and `model` of the agent.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,32 +16,32 @@ pub struct Settings {
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Environment it is given where it does not have these variables already.
+    /// Environment for variables that are not set already.
     pub env: Vec<(String, String)>,
-    /// Environment it is given in place of what these variables are.
+    /// Environment that replaces existing variables.
     pub own_env: Vec<(String, String)>,
     /// Mode the session is set to.
     pub mode: Option<Mode>,
     /// Login method to call before a session is opened.
     pub auth_method: Option<String>,
-    /// How it is answered when it asks for permission.
+    /// Answer to its requests for permission.
     pub permissions: Policy,
-    /// Whether it is given the server with the tool `submit`.
+    /// Whether to give it the server with the tool `submit`.
     pub mcp: bool,
-    /// What its token counts stand for.
+    /// What its token counts cover.
     pub counting: Counting,
-    /// Model the session is set to, by the agent's own name for it.
+    /// Model the session is set to, under the agent's own name for it.
     pub model: Option<String>,
-    /// Whether it continues in its session of an earlier visit of the role.
+    /// Whether to continue its session of an earlier visit of the role.
     pub resume: bool,
 }
 
 /// A mode the session is set to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mode {
-    /// What the agent calls it.
+    /// The agent's name for it.
     pub id: String,
-    /// Whether the user asked for it; then an agent that lacks it fails.
+    /// Whether the user asked for it. If so, an agent without it fails.
     pub required: bool,
 }
 
@@ -71,11 +71,11 @@ pub(crate) struct Config {
 impl settings::Settings for Config {}
 
 impl Settings {
-    /// The settings of an agent as it is configured. A preset's program can be replaced by `command`; `args` come after
-    /// the preset's own, and without preset and `command` their first is the program.
+    /// The settings of a configured agent. `command` replaces a preset's program, and `args` follow the preset's own. Without preset and
+    /// `command`, the first of `args` is the program.
     ///
     /// # Errors
-    /// `Config` for unknown keys and values, and when no program is named.
+    /// `Config` for unknown keys and values, and if no program is named.
     pub fn of(spec: &AgentSpec) -> Result<Settings> {
         let config: Config = settings::read(spec)?;
         let known = config.preset.as_deref().and_then(preset);
@@ -102,7 +102,7 @@ impl Settings {
         })
     }
 
-    /// A known agent. Only where everything is allowed is it started so that it does not ask.
+    /// Settings for a known agent. Its permission prompts are turned off only if the policy allows everything.
     pub fn preset(preset: &Preset, permissions: Policy) -> Settings {
         let unattended = permissions == Policy::Allow;
         let more = if unattended { preset.unattended_env } else { &[] };
@@ -118,7 +118,7 @@ impl Settings {
         }
     }
 
-    /// An agent nothing is known of but its program.
+    /// Settings for an unknown agent with this program.
     pub fn program(command: &str) -> Settings {
         Settings {
             command: command.to_owned(),

@@ -1,7 +1,6 @@
-//! What an agent reports of its work while a prompt is under way: texts, thoughts, tool calls, its plan. Pure.
+//! Collects the reports of an agent during a prompt: texts, thoughts, tool calls, its plan. Pure.
 //!
-//! The protocol does not say which calls of a model the work is made of. So a prompt is one turn, with all that was
-//! said in it and all tool calls, and nothing is guessed.
+//! The protocol does not report single model calls. A prompt is therefore one turn with all texts and tool calls, and nothing is guessed.
 
 use std::collections::VecDeque;
 
@@ -11,20 +10,20 @@ use serde_json::Value;
 use super::call::{AcpToolCall, content_text};
 use super::usage;
 
-/// Most tool calls of a prompt that are kept. The longest real runs have some hundreds.
+/// Tool calls kept of a prompt. The longest real runs have some hundreds.
 pub const MAX_CALLS: usize = 10_000;
 
-/// Beginning of a chunk by which one agent reports its mode as if it were text.
+/// Prefix of a chunk by which one agent reports its mode as text.
 const MODE_CHUNK: &str = "[MODE_UPDATE]";
 
-/// Something said, in order.
+/// A piece of the transcript, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Block {
-    /// Part of the answer, or talk on the way to it.
+    /// Part of the answer, or talk before it.
     Text { message: Option<String>, text: String, chunks: usize },
-    /// What the model thought.
+    /// A thought of the model.
     Thought(String),
-    /// The call of this number was made here.
+    /// A call, by its number.
     Call(usize),
 }
 
@@ -37,7 +36,7 @@ impl Block {
     }
 }
 
-/// What an update means to somebody who watches.
+/// An update as a watcher sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
     /// More of a text.
@@ -48,10 +47,10 @@ pub enum Seen {
     Event(String),
 }
 
-/// All that was reported during one prompt.
+/// All reports during one prompt.
 #[derive(Debug, Default)]
 pub struct AcpTranscript {
-    /// Bytes of texts that are kept; of more, the oldest go first.
+    /// Bytes kept of texts. Over it, the oldest texts go first.
     cap: usize,
     size: usize,
     dropped: usize,
@@ -63,12 +62,12 @@ pub struct AcpTranscript {
 }
 
 impl AcpTranscript {
-    /// Nothing said yet; `cap` bytes of texts are kept.
+    /// An empty transcript that keeps `cap` bytes of texts.
     pub fn new(cap: usize) -> AcpTranscript {
         AcpTranscript { cap, ..AcpTranscript::default() }
     }
 
-    /// Takes in the `update` of a `session/update` that came `at_ms` milliseconds after the prompt.
+    /// Applies the `update` of a `session/update` that came `at_ms` milliseconds after the prompt.
     pub fn update(&mut self, update: &Value, at_ms: u64) -> Option<Seen> {
         let text_of = |key: &str| update.get(key).and_then(Value::as_str);
         match text_of("sessionUpdate").unwrap_or_default() {
@@ -89,13 +88,13 @@ impl AcpTranscript {
                 used.map(|used| Seen::Event(format!("context: {used} tokens")))
             }
             "current_mode_update" => Some(Seen::Event(format!("mode: {}", text_of("currentModeId").unwrap_or("?")))),
-            // Our own words coming back.
+            // An echo of our prompt.
             "user_message_chunk" => None,
             other => Some(Seen::Event(format!("told: {other}"))),
         }
     }
 
-    /// The answer: the last text after the last tool call, or before it when nothing was said since.
+    /// The answer: the last text after the last tool call, or the last text before it if none followed.
     pub fn answer(&self) -> &str {
         let texts = self.blocks.iter().rev().filter_map(|block| match block {
             Block::Text { text, .. } => Some(text.as_str()),
@@ -104,12 +103,12 @@ impl AcpTranscript {
         texts.into_iter().find(|text| !text.trim().is_empty()).unwrap_or_default()
     }
 
-    /// All that was said, in order, with marks where tools were called.
+    /// All texts, in order, with marks where tools were called.
     pub fn said(&self) -> String {
         self.text_with(|call| format!("[tool call: {}]", call.name()))
     }
 
-    /// The same with what the tools were given and answered: all that is left of a prompt that fails.
+    /// The same with arguments and results of tools; a failed prompt leaves nothing else.
     pub fn partial(&self) -> String {
         self.text_with(AcpToolCall::as_text)
     }
@@ -140,7 +139,7 @@ impl AcpTranscript {
             Some(Block::Text { message: known, text: open, chunks })
                 if message.is_none() || known.as_deref() == message =>
             {
-                // A warning in front of an answer comes as a chunk like any other, without a line break.
+                // A warning before an answer comes as an ordinary chunk, without a line break.
                 if *chunks == 1 && !open.ends_with('\n') && text.starts_with("---") {
                     open.push('\n');
                     bytes += 1;
@@ -157,7 +156,7 @@ impl AcpTranscript {
         Some(Seen::Text(text))
     }
 
-    /// The text that is still being written: the last one, unless a tool was called since.
+    /// The last text, if no tool was called after it.
     fn open_text(&mut self) -> Option<&mut Block> {
         let open = self.blocks.iter_mut().rev().find(|block| !matches!(block, Block::Thought(_)))?;
         matches!(open, Block::Text { .. }).then_some(open)
@@ -171,8 +170,7 @@ impl AcpTranscript {
         self.grown(text.len());
     }
 
-    /// Keeps the newest texts within the cap. A text that alone is over it is kept from its beginning, where the header
-    /// of an answer is.
+    /// Keeps the newest texts within the cap. If one text alone exceeds it, its beginning is kept, where the header of an answer is.
     fn grown(&mut self, bytes: usize) {
         self.size += bytes;
         while self.size > self.cap && self.blocks.len() > 1 {

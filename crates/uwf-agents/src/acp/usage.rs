@@ -1,4 +1,4 @@
-//! Token counts, as far as an agent reports them and it is known what they count.
+//! Token counts, as far as an agent reports them and their meaning is known.
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
@@ -16,7 +16,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Reads `usage` of a reply; `None` if it lacks what was read or written.
+    /// Reads `usage` of a reply; `None` if it lacks the input or output tokens.
     pub fn read(usage: &Value) -> Option<Counts> {
         let count = |key: &str| usage.get(key).and_then(number::count);
         Some(Counts {
@@ -29,7 +29,7 @@ impl Counts {
         })
     }
 
-    /// What came on top of earlier counts of the same session; `None` when they do not add up.
+    /// The counts since an earlier count of the same session; `None` if they do not add up.
     pub fn since(self, before: Counts) -> Option<Counts> {
         let part = |now: Option<u64>, before: Option<u64>| match (now, before) {
             (Some(now), before) => now.checked_sub(before.unwrap_or(0)).map(Some),
@@ -45,8 +45,8 @@ impl Counts {
         })
     }
 
-    /// The counts in the words of the store, where cached tokens are part of those read and reasoning is part of those
-    /// written. Some agents count them apart; their total shows it.
+    /// The counts as the store defines them: input includes cached tokens, output includes reasoning. Some agents count these separately,
+    /// which their total shows.
     pub fn tokens(self) -> Tokens {
         let cached = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
         let thought = self.thought.unwrap_or(0);

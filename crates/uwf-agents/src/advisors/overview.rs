@@ -1,13 +1,13 @@
-//! A thread on a few pages, for a model that is to judge it as a whole.
+//! A short view of a thread, for a model that judges it as a whole.
 
 use agent_kit::{AgentContext, Result, Step};
 
 use uwf_core::text::without_middle;
 
-/// Steps that are summarized. A circle shows in fewer.
+/// Steps in the overview. A loop shows in fewer.
 const MAX_STEPS: usize = 30;
 
-/// Bytes of the steps that are read; no more than a model reads in one go.
+/// Bytes read of the steps, about the most a model reads at once.
 const MAX_READ: usize = 4 << 20;
 
 /// Bytes of the task.

@@ -14,11 +14,11 @@ use super::{DocumentPlace, answer, not_made, remove};
 /// The program, unless `command` says otherwise.
 pub(crate) const COMMAND: &str = "docx-diff";
 
-/// The document that shows the changes.
+/// The document with the marked changes.
 const DIFF: &str = "diff.docx";
 
-/// Exit codes of a comparison that was made: without and with differences. It also ends with 1 when it fails, so the
-/// file counts.
+/// Exit codes of a successful comparison: without and with differences. The program also exits with 1 if it fails, so the file must exist
+/// as well.
 const COMPARED: [i32; 2] = [0, 1];
 
 const INSTALL: &str = "`pip install docx-diff` installs it";
@@ -34,7 +34,7 @@ impl Agent for DiffAgent {
         self.exit_code
     }
 
-    /// The program gets nothing but paths.
+    /// The program gets only paths.
     fn prompt(&mut self, _context: &AgentContext<'_>, _prompt: Prompt) -> Result<Prompt> {
         Ok(Prompt { parts: Vec::new() })
     }
@@ -67,7 +67,7 @@ struct Changed {
     modified: PathBuf,
 }
 
-/// What the newest step that wrote a document has changed.
+/// The change by the newest step that wrote a document.
 fn changed(context: &AgentContext<'_>) -> Result<Changed> {
     let thread = context.thread();
     for index in (0..thread.chain()?.len()).rev() {

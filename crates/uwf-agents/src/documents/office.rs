@@ -18,7 +18,7 @@ pub(crate) const COMMAND: &str = "office-agent";
 
 /// A new document.
 const OUTPUT: &str = "output.docx";
-/// A changed document as it was, and as it is.
+/// A changed document before and after.
 const ORIGINAL: &str = "original.docx";
 const MODIFIED: &str = "modified.docx";
 
@@ -87,7 +87,7 @@ impl OfficeAgent {
     }
 }
 
-/// The program's instruction: what was asked for, and what other roles have said since the role was last played.
+/// The program's instruction: the task, and what other roles have said since the role's last visit.
 fn instruction(asked: &str, prompt: &Prompt) -> Result<String> {
     let steps = prompt.parts.iter().filter(|part| matches!(part.kind, PartKind::Steps(..)));
     let said: String = steps.map(|part| part.text.as_str()).collect();

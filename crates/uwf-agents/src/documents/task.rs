@@ -1,4 +1,4 @@
-//! What a document's writer is asked for.
+//! The task of a document's writer.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +8,17 @@ use serde_json::Value;
 /// The task of a thread that writes a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Task {
-    /// What is to be written or changed.
+    /// What to write or change.
     pub(super) prompt: String,
-    /// The document to be changed; a new one is written without it.
+    /// The document to change; without it, a new one is written.
     pub(super) input: Option<PathBuf>,
 }
 
 impl Task {
-    /// Reads a thread's prompt: JSON `{"prompt": …, "inputDocx": …}`, or a plain text. Paths are relative to the
-    /// thread's workspace.
+    /// Reads a thread's prompt: JSON `{"prompt": …, "inputDocx": …}`, or plain text. Paths are relative to the thread's workspace.
     ///
     /// # Errors
-    /// `AgentFailed` when it is such JSON, but without a prompt, or names a document that is not there.
+    /// `AgentFailed` if the JSON has no prompt or names a missing document.
     pub(super) fn read(text: &str, workspace: &Path) -> Result<Task> {
         let written = serde_json::from_str::<Value>(text).ok().filter(Value::is_object);
         let Some(written) = written else {

@@ -1,4 +1,4 @@
-//! What the extracting model may look up: nodes of the store, which a text refers to by their hashes.
+//! Lookups of the extracting model: store nodes that a text mentions by hash.
 
 use json_cas::{Hash, Store};
 use uwf_llm::{Lookups, Tool, ToolCall};
@@ -6,22 +6,22 @@ use uwf_llm::{Lookups, Tool, ToolCall};
 use crate::cas_get;
 use crate::progress;
 
-/// Replies with lookups that are answered. A value is in the text or one or two references away.
+/// Rounds of lookups. The value is in the text or one or two references away.
 const MAX_ROUNDS: u32 = 5;
 
-/// Nodes that are read in all, however many calls one reply has.
+/// Nodes read in total, however many calls a reply has.
 const MAX_NODES: usize = 10;
 
-/// Bytes of each: some 4,000 tokens, beginning and end.
+/// Bytes of each node: some 4,000 tokens, beginning and end.
 const MAX_NODE: usize = 16_000;
 
-/// Nodes that are shown with the text when the model can call no tools.
+/// Nodes shown with the text if the model cannot call tools.
 const MAX_NAMED: usize = 3;
 
 /// Bytes of each of those.
 const MAX_NAMED_NODE: usize = 8_000;
 
-/// Symbols of a hash.
+/// Characters of a hash.
 const HASH_LENGTH: usize = 13;
 
 const DESCRIPTION: &str = "Reads a node of the store by its hash of 13 symbols. Use it where the text refers to a node \
@@ -31,7 +31,7 @@ const DESCRIPTION: &str = "Reads a node of the store by its hash of 13 symbols. 
 pub(super) struct Nodes<'a> {
     store: &'a Store,
     text: &'a str,
-    /// Nodes that were read so far.
+    /// Nodes read so far.
     read: usize,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Nodes<'a> {
         Ok(text)
     }
 
-    /// Nodes whose hashes stand in the text, the last named first: an answer names its result at the end.
+    /// Nodes whose hashes are in the text, the last one first: an answer names its result at the end.
     fn named(&self) -> Vec<(Hash, String)> {
         let mut found: Vec<(Hash, String)> = Vec::new();
         let words = self.text.rsplit(|c: char| !c.is_ascii_alphanumeric()).filter(|word| word.len() == HASH_LENGTH);

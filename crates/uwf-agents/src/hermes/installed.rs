@@ -1,4 +1,4 @@
-//! The hermes of this machine, as an agent is configured to use it.
+//! The installed hermes, as an agent's settings use it.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::settings;
 /// The program, unless `command` says otherwise.
 const COMMAND: &str = "hermes";
 
-/// Variable that says where hermes keeps its state.
+/// Variable with hermes's state directory.
 const HOME_VARIABLE: &str = "HERMES_HOME";
 
 /// Tool-calling rounds of one answer, unless `maxTurns` says otherwise.
@@ -66,10 +66,10 @@ pub(super) struct Hermes<'c, 'h> {
 }
 
 impl<'c, 'h> Hermes<'c, 'h> {
-    /// As the agent of the attempt is configured.
+    /// Hermes as the agent of the attempt is configured.
     ///
     /// # Errors
-    /// `Usage` outside an attempt, `Config` for settings that make no sense.
+    /// `Usage` outside an attempt, `Config` for invalid settings.
     pub(super) fn of(context: &'c AgentContext<'h>) -> Result<Hermes<'c, 'h>> {
         let opened = context.opened()?;
         let settings: Settings = settings::read(&opened.agent)?;
@@ -82,7 +82,7 @@ impl<'c, 'h> Hermes<'c, 'h> {
         &self.opened.agent
     }
 
-    /// The program, no arguments yet.
+    /// The program, without arguments.
     pub(super) fn program(&self) -> Program<'c> {
         let mut program = Program::new(self.opened, &self.settings.command);
         if let Some(dir) = &self.home {
@@ -91,22 +91,22 @@ impl<'c, 'h> Hermes<'c, 'h> {
         program
     }
 
-    /// Where it keeps its state.
+    /// Its state directory.
     pub(super) fn home_dir(&self) -> PathBuf {
         let by_environment = || std::env::var_os(HOME_VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from);
         let usual = || std::env::home_dir().unwrap_or_default().join(".hermes");
         self.home.clone().or_else(by_environment).unwrap_or_else(usual)
     }
 
-    /// What it calls the model it is to use; its own choice when nobody says.
+    /// The model's name in hermes; `None` leaves the choice to hermes.
     ///
     /// # Errors
-    /// `Config` when `config.yaml` cannot be read.
+    /// `Config` if `config.yaml` cannot be read.
     pub(super) fn model(&self) -> Result<Option<String>> {
         settings::model_name(self.context, self.settings.model.as_ref().or(self.agent().model.as_ref()))
     }
 
-    /// How it speaks the Agent Client Protocol.
+    /// Settings to run it over the Agent Client Protocol.
     ///
     /// # Errors
     /// Those of the model.

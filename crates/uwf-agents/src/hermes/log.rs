@@ -1,7 +1,6 @@
-//! What hermes is doing, by its own log: with `--quiet` it prints nothing until it has its answer, which can take an
-//! hour. Each call of the model and of a tool is a line there, led by the session's id. All that run with the same
-//! `HERMES_HOME` write into the same file, and a new session's id is printed only at its end, so sessions of others are
-//! recognised by when and how they began.
+//! Follows hermes's work in its log: with `--quiet` it prints nothing until its answer, which can take an hour. Each call of the model and
+//! of a tool is a line there, starting with the session id. All runs with the same `HERMES_HOME` share the file, and hermes prints a new
+//! session's id only at the end. So other sessions are distinguished by when and how they began.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
@@ -10,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use durable_files::regular;
 
-/// How often the log is looked at.
+/// Time between two reads of the log.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Bytes of the log that are read at once.
+/// Bytes of the log read at once.
 const AT_ONCE: u64 = 1 << 20;
 
-/// Time in which a run of hermes has begun its session. It takes seconds; on a busy machine, some more. Once a session
-/// has begun, those that begin after this time are of others.
+/// Time for a hermes run to begin its session: seconds, some more on a busy machine. If a session has begun, those that begin after this
+/// time belong to other runs.
 const STARTUP: Duration = Duration::from_mins(2);
 
 /// The log from now on.
@@ -31,8 +30,7 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Begins at the end of the log of a `HERMES_HOME`. `resumed` is the session the run continues with; without it the run
-    /// begins one.
+    /// Starts at the end of the log in a `HERMES_HOME`. `resumed` is the session that the run continues; without it the run begins one.
     pub(super) fn open(home: &Path, resumed: Option<&str>) -> Tail {
         let path = home.join("logs").join("agent.log");
         let read = path.metadata().map_or(0, |meta| meta.len());
@@ -40,7 +38,7 @@ impl Tail {
         Tail { path, read, begun: now, looked: now, rest: String::new(), sessions: Sessions::new(resumed) }
     }
 
-    /// What was done since the last look, a line each.
+    /// Events since the last call, one per line.
     pub(super) fn events(&mut self) -> Vec<String> {
         if self.looked.elapsed() < INTERVAL {
             return Vec::new();
@@ -56,7 +54,7 @@ impl Tail {
         events
     }
 
-    /// The session of the run, when only one can be it: others may be somebody else's.
+    /// The session of the run, if only one candidate is left: other sessions may belong to other runs.
     pub(super) fn session(&self) -> Option<&str> {
         let mut sessions = self.sessions.ours.iter();
         sessions.next().filter(|_| sessions.next().is_none()).map(String::as_str)
@@ -66,7 +64,7 @@ impl Tail {
         let Ok(mut file) = regular::open(&self.path) else { return };
         let length = file.metadata().map_or(0, |meta| meta.len());
         if length < self.read {
-            // It was begun anew.
+            // The log was rotated or truncated.
             self.read = 0;
         }
         let mut bytes = Vec::new();
@@ -77,12 +75,12 @@ impl Tail {
     }
 }
 
-/// The sessions that may be those of one run.
+/// The candidate sessions of one run.
 struct Sessions {
     ours: BTreeSet<String>,
     /// Whether a session that begins now can be ours.
     is_open: bool,
-    /// Whether one of ours is being shortened, after which hermes continues with it under another id.
+    /// Whether one of ours is being compressed, after which hermes continues it under another id.
     is_shortening: bool,
 }
 
@@ -92,7 +90,7 @@ impl Sessions {
         Sessions { ours, is_open: resumed.is_none(), is_shortening: false }
     }
 
-    /// The time to begin is over: should none have begun, the first that does is taken for ours.
+    /// The time to begin is over. If no session has begun, the next one to begin counts as ours.
     fn no_more(&mut self) {
         self.is_open = self.ours.is_empty();
     }
@@ -116,7 +114,7 @@ impl Sessions {
     }
 }
 
-/// Whether a turn is the first of a session of the command line. Editors and messengers have sessions of their own.
+/// Whether a turn is the first of a command line session. Editors and messengers have their own sessions.
 fn is_new(turn: &str) -> bool {
     let field = |name: &str| turn.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
     field("platform").is_none_or(|platform| platform == "cli") && field("history").is_none_or(|history| history == "0")

@@ -1,10 +1,9 @@
-//! A server of ours beside the user's configuration of hermes, without a change of that.
+//! Gives hermes our server in addition to the user's configuration, which stays unchanged.
 //!
-//! hermes lays the configuration of a *managed scope* over that of its user, leaf by leaf: a directory meant for
-//! administrators, `/etc/hermes`, or another one named by the environment. An attempt has one of its own that holds the
-//! server and nothing else, where two things hold: nobody uses the managed scope, which is then left alone; and the user's
-//! own configuration names servers, because hermes 0.19 looks there (and only there) whether it must look for any at all.
-//! Otherwise the server must go another way.
+//! hermes lays the configuration of a *managed scope* over the user's, leaf by leaf. The scope is a directory for administrators:
+//! `/etc/hermes`, or another one named by the environment. An attempt gets a managed scope of its own that contains only the server, on two
+//! conditions. First, the managed scope is unused; a scope in use is left alone. Second, the user's own configuration names servers: hermes
+//! 0.19 looks only there to decide whether to look for servers at all. Otherwise the server must be passed another way.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -21,20 +20,20 @@ use super::installed::Hermes;
 /// Variable that names the directory of the managed scope.
 pub(super) const VARIABLE: &str = "HERMES_MANAGED_DIR";
 
-/// The directory hermes looks for when the variable is not set.
+/// The directory hermes uses if the variable is not set.
 const USUAL: &str = "/etc/hermes";
 
-/// Seconds hermes waits for its servers before it asks the model; its own 1.5 are few on a busy machine.
+/// Seconds hermes waits for its servers before it asks the model. Its own 1.5 s are too short on a busy machine.
 const DISCOVERY_TIMEOUT: u32 = 30;
 
-/// Longest configuration of hermes that is looked at, bytes.
+/// Longest hermes configuration that is read, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
 
-/// Its configuration, in that directory and in its home.
+/// The configuration file, in that directory and in hermes's home.
 const FILE: &str = "config.yaml";
 
 impl Hermes<'_, '_> {
-    /// The directory that gives hermes the tool `submit`; `None` when it is not to have it, or not in this way.
+    /// The directory that gives hermes the tool `submit`; `None` if it should not have it, or not in this way.
     ///
     /// # Errors
     /// `Io`.
@@ -46,7 +45,7 @@ impl Hermes<'_, '_> {
         let Some(server) = mcp::launch(self.context) else { return Ok(None) };
         let attempts = self.context.thread().home().attempts_dir(&self.opened.thread);
         let dir = attempts.join(format!("{}.hermes", self.opened.attempt));
-        // It works in the thread's workspace, so the path must be whole.
+        // hermes runs in the thread's workspace, so the path must be absolute.
         let dir = std::path::absolute(&dir).at("make absolute", &dir)?;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir).at("create", &dir)?;
         let file = dir.join(FILE);
@@ -63,8 +62,7 @@ impl Hermes<'_, '_> {
         Ok(Some(dir))
     }
 
-    /// Whether the user's configuration of hermes names MCP servers, be they switched off. One that cannot be read names
-    /// none.
+    /// Whether the user's hermes configuration names MCP servers, disabled ones included. An unreadable configuration names none.
     fn names_servers(&self) -> bool {
         let mut text = String::new();
         let read =

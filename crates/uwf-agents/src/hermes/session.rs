@@ -1,4 +1,4 @@
-//! The session hermes keeps of a run: its id, and where to get it from.
+//! The session hermes keeps of a run: its id, and how to read it.
 
 use std::io::Read;
 use std::path::Path;
@@ -12,13 +12,13 @@ use super::installed::Hermes;
 use crate::progress;
 use crate::trace::{Format, MAX_TRACE_BYTES, Trace};
 
-/// Time an export may take: it reads one session of a local database.
+/// Time for an export, which reads one session from a local database.
 const EXPORT_LIMIT: Duration = Duration::from_mins(2);
 
 /// The words before the id.
 const MARK: &str = "session_id:";
 
-/// The session's id in what hermes printed: today on stderr, in earlier versions on stdout. The last one counts.
+/// The session id in hermes's output, which current versions print on stderr and earlier ones on stdout. The last id counts.
 pub(super) fn id(stderr: &str, stdout: &str) -> Option<String> {
     let last = |text: &str| text.lines().rev().find_map(id_in).map(str::to_owned);
     last(stderr).or_else(|| last(stdout))
@@ -26,16 +26,16 @@ pub(super) fn id(stderr: &str, stdout: &str) -> Option<String> {
 
 fn id_in(line: &str) -> Option<&str> {
     let id = line.trim().strip_prefix(MARK)?.trim();
-    // It goes into a path and a command line.
+    // Check the id, because it becomes part of a path and a command line.
     is_session_id(id).then_some(id)
 }
 
-/// Whether a line is only about the session.
+/// Whether a line contains only the session id.
 pub(super) fn is_about_it(line: &str) -> bool {
     id_in(line).is_some() || line.starts_with("↻ Resumed session")
 }
 
-/// A text without the lines that are only about the session.
+/// A text without the lines that contain only the session id.
 pub(super) fn without_id(stdout: &str) -> String {
     if !stdout.lines().any(is_about_it) {
         return stdout.to_owned();
@@ -44,7 +44,7 @@ pub(super) fn without_id(stdout: &str) -> String {
 }
 
 impl Hermes<'_, '_> {
-    /// What it keeps of a session; `None` when it cannot be had, which is said on stderr.
+    /// What hermes keeps of a session; `None` if it is unavailable, which is reported on stderr.
     pub(super) fn session(&self, id: &str) -> Result<Option<Trace>> {
         let export = self.export(id)?;
         if let Some(trace) = export.as_deref().and_then(|text| trace_of(text, id)) {
@@ -58,15 +58,15 @@ impl Hermes<'_, '_> {
         Ok(kept.map(|trace| Trace { source: "session-file".to_owned(), ..trace }))
     }
 
-    /// `hermes sessions export - --session-id ID`. Some versions take the `-` for a file's name, so it runs in a
-    /// directory where such a file does no harm.
+    /// Runs `hermes sessions export - --session-id ID`. Some versions take `-` as a file name, so it runs in a directory where such a file
+    /// does no harm.
     fn export(&self, id: &str) -> Result<Option<String>> {
         let scratch = self.context.thread().home().attempts_dir(&self.opened.thread);
         let mut export = self.program().limit(Some(EXPORT_LIMIT));
         export.command().args(["sessions", "export", "-", "--session-id", id]).current_dir(&scratch);
         let ran = match export.run(|_| {}, || {}) {
             Ok(ran) if ran.status.success() => ran,
-            // Without its session the answer is still there, on stdout.
+            // Without the session, stdout still has the answer.
             Ok(_) | Err(_) => return Ok(None),
         };
         if ran.stdout.contains("\"messages\"") {
@@ -74,7 +74,7 @@ impl Hermes<'_, '_> {
         }
         let file = scratch.join("-");
         let text = read(&file);
-        // It may not be there, and the next attempt sweeps the directory.
+        // The file may not exist, and the next attempt cleans the directory.
         let _ = std::fs::remove_file(file);
         Ok(text)
     }

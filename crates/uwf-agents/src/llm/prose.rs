@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Levels of a schema that are looked at. A place deeper down is none for what is to be said on the whole.
+/// Levels of a schema to search. A string deeper down is no place for a summary of the work.
 const MAX_DEPTH: usize = 8;
 
 /// Keywords that make a string something other than free text.
@@ -14,7 +14,7 @@ const ONE: [&str; 2] = ["items", "additionalProperties"];
 /// Keywords with several schemas below them, by name or in a list.
 const SEVERAL: [&str; 6] = ["properties", "anyOf", "oneOf", "allOf", "$defs", "definitions"];
 
-/// True when some string of the output can be any text: a summary, a reason, a list of comments.
+/// True if some string of the output can be any text: a summary, a reason, a list of comments.
 pub(super) fn has_place(schema: &Value) -> bool {
     is_place(schema, 0)
 }

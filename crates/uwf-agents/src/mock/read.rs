@@ -1,4 +1,4 @@
-//! Reads a mock's script and says what is wrong with it, and where.
+//! Parses a mock's script and reports its errors with their places.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use uwf_core::file_schema;
 
 use super::script::{Script, ScriptEntry, ScriptedAct, ScriptedFailure, ScriptedGarbage, ScriptedReply};
 
-/// Longest `hang`: a day. A longer one is a slip of the unit.
+/// Longest `hang`: a day. A longer one is probably a wrong unit.
 const LONGEST_HANG: f64 = 86_400.0;
 
-/// Exit code of a failed try that names none.
+/// Default exit code of a failed attempt.
 const EXIT_CODE: i32 = 1;
 
-/// What a role does, by its name.
+/// Entries of each role, by its name.
 pub(super) type Roles = BTreeMap<String, RoleEntries>;
 
 /// What a role does, in order.
@@ -48,7 +48,7 @@ struct EntryKeys {
     repeat: Option<bool>,
 }
 
-/// A key that is written here has a value.
+/// Disallows null: a key in a script must have a value.
 fn without_null(schema: &mut Schema) {
     let keys = schema.get_mut("properties").and_then(Value::as_object_mut);
     for key in keys.into_iter().flat_map(|keys| keys.values_mut()) {
@@ -60,13 +60,13 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// A value that is there, null too.
+/// A value that is present, null included.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
 impl Script {
-    /// Reads a script. `file` is its name in messages.
+    /// Parses a script. `file` is its name in messages.
     ///
     /// # Errors
     /// `Config` with every problem, each with line and column.
@@ -98,7 +98,7 @@ fn refused(problems: &[Problem]) -> Error {
 }
 
 impl EntryKeys {
-    /// The entry, which is at `place`.
+    /// The entry at `place`.
     fn entry(self, place: String) -> ScriptEntry {
         let texts = |texts: Option<OneOrMany<String>>| texts.map(OneOrMany::into_vec).unwrap_or_default();
         let act = match (self.reply, self.garbage, self.fail) {
@@ -118,7 +118,7 @@ impl EntryKeys {
     }
 }
 
-/// Finds keys that don't go together.
+/// Finds keys that exclude each other.
 struct Combinations<'d> {
     document: &'d Document,
     known: Value,
@@ -158,7 +158,7 @@ impl Combinations<'_> {
         let acts: Vec<&str> = ["reply", "garbage", "fail"].into_iter().filter(|act| has(act)).collect();
         match acts[..] {
             [] if has("hang") => {}
-            // An unknown key may be what it does.
+            // The unknown key may be a misspelt action.
             [] if keys.keys().any(|key| self.known.get(key).is_none()) => {}
             [] => {
                 let message = format!(
@@ -192,7 +192,7 @@ fn in_code(keys: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    /// What is wrong with a script; the schema refuses it, too.
+    /// Errors of a script; the schema must reject it as well.
     fn told(script: &str) -> String {
         let document = Document::parse(script, "s.yaml").unwrap();
         let schema = json_cas::Schema::compile(&super::super::schema()).unwrap();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::read::Roles;
 
-/// JSON Schema of a script, without descriptions. It does not see that only the last entry of a role can be repeated.
+/// JSON Schema of a script, without descriptions. It does not check that only the last entry of a role can be repeated.
 #[must_use]
 pub fn schema() -> Value {
     let mut schema = uwf_core::file_schema::of::<Roles>("A script for the agent uwf-mock");

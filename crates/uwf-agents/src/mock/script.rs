@@ -35,38 +35,38 @@ use agent_kit::{Error, Result};
 use json_cas::nearest;
 use serde_json::Value;
 
-/// A script that was read.
+/// A parsed script.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Script {
     pub(super) file: String,
     pub(super) roles: BTreeMap<String, Vec<ScriptEntry>>,
 }
 
-/// One thing a role does when it is asked.
+/// One answer of a role.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ScriptEntry {
-    /// Where it stands: `file:line:column`.
+    /// Its place: `file:line:column`.
     pub(super) place: String,
-    /// What it does.
+    /// The action.
     pub(super) act: ScriptedAct,
-    /// Time before it does it.
+    /// Time before the action.
     pub(super) hang: Duration,
     /// Texts the prompt must contain.
     pub(super) expect_prompt: Vec<String>,
-    /// Whether it stands for all visits to come, too.
+    /// Whether it also applies to all later visits.
     pub(super) repeat: bool,
 }
 
-/// What a role does.
+/// Action of a role.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ScriptedAct {
     /// The answer of a visit.
     Reply(ScriptedReply),
-    /// An answer that is no use; one try.
+    /// An unusable answer; one attempt.
     Garbage(ScriptedGarbage),
-    /// Failed tries.
+    /// Failed attempts.
     Fail(ScriptedFailure),
-    /// Nothing but time passes; one try.
+    /// Only time passes; one attempt.
     Hang,
 }
 
@@ -79,31 +79,31 @@ pub(super) enum ScriptedReply {
     Text(String),
 }
 
-/// An answer that is no use.
+/// An unusable answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScriptedGarbage {
     /// The answer.
     pub(super) text: String,
-    /// What the session answers to feedback, in order; then it has nothing more to say.
+    /// The session's answers to feedback, in order. After them it answers no more.
     pub(super) feedback: Vec<String>,
 }
 
-/// Failed tries.
+/// Failed attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScriptedFailure {
-    /// How many.
+    /// Number of attempts.
     pub(super) times: usize,
     /// Exit code they end with.
     pub(super) exit_code: i32,
-    /// Their last words.
+    /// Their stderr.
     pub(super) stderr: Option<String>,
 }
 
 impl Script {
-    /// What a role does at its visit `visit` (from 0) after `failed` tries of that visit have failed.
+    /// The action of a role at visit `visit` (from 0) after `failed` failed attempts of that visit.
     ///
     /// # Errors
-    /// `AgentFailed` when the script has nothing for it.
+    /// `AgentFailed` if the script has no entry for it.
     pub(super) fn entry(&self, role: &str, visit: usize, failed: usize) -> Result<&ScriptEntry> {
         let entries = self.roles.get(role).ok_or_else(|| self.no_role(role))?;
         let mut replies = 0;

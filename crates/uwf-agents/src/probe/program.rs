@@ -1,4 +1,4 @@
-//! Programs of agents: where they are, and which version.
+//! Programs of agents: where they are, and their versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use uwf_engine::attempt::program::{self, look_up};
 use uwf_engine::attempt::{agents, self_description};
 use uwf_engine::verbs::doctor::Finding;
 
-/// Symbols shown of it.
+/// Characters shown of a version.
 const SHOWN: usize = 60;
 
-/// Programs that are known to answer `--version` and to do nothing else then.
+/// Programs known to answer `--version` and do nothing else.
 const KNOWN_PROGRAMS: [&str; 8] = ["hermes", "cursor-agent", "codex", "claude", "gemini", "opencode", "goose", "aider"];
 
-/// Program → what it says of its version.
+/// Program → its version text.
 type Versions = BTreeMap<PathBuf, Option<String>>;
 
-/// One finding for each agent. Programs are asked at the same time, each once.
+/// One finding for each agent. Programs run at the same time, each once.
 pub(super) fn findings(config: &Config, secrets: &BTreeSet<String>) -> Vec<Finding> {
     let commands =
         config.agents.values().map(|agent| &agent.command).filter(|command| agents::built_in(command).is_none());
@@ -38,13 +38,13 @@ pub(super) fn findings(config: &Config, secrets: &BTreeSet<String>) -> Vec<Findi
     config.agents.iter().map(finding).collect()
 }
 
-/// What somebody wrote to be an agent, in whatever language, may know no `--version`: it would begin to work.
+/// Whether to ask a program for its version. A user's own script may ignore `--version` and begin to work.
 fn may_be_asked(program: &Path) -> bool {
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     KNOWN_PROGRAMS.contains(&name)
 }
 
-/// What an agent says of itself, in a few words.
+/// A short form of an agent's description.
 fn said(described: Result<&AgentDescription, &String>) -> String {
     match described {
         Ok(AgentDescription { name, version, .. }) => {
@@ -84,7 +84,7 @@ fn finding(alias: &str, agent: &Agent, is_used: bool, versions: &Versions, descr
     }
 }
 
-/// What a program says when asked for its version; `None` when it says nothing useful in time.
+/// A program's answer to `--version`; `None` if it says nothing useful in time.
 fn version(program: &Path, secrets: &BTreeSet<String>) -> Option<String> {
     let output = ask(program, &["--version".to_owned()], secrets)?;
     let text = String::from_utf8_lossy(&output);

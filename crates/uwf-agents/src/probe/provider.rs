@@ -1,4 +1,4 @@
-//! Providers of models: whether they answer.
+//! Whether model providers answer.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use uwf_llm::{Client, Retry, Timeouts};
 use super::Lookup;
 use crate::model;
 
-/// How patiently a provider is asked whether it is there.
+/// Time limits for a provider's answer.
 const TIMEOUTS: Timeouts =
     Timeouts { connect: Duration::from_secs(2), idle: Duration::from_secs(5), total: Duration::from_secs(6) };
 
 pub(super) fn finding(config: &Config, name: &str, provider: &Provider, lookup: Lookup<'_>) -> Finding {
     let check = format!("provider:{name}");
     let finding = ask(check.clone(), name, provider, lookup).unwrap_or_else(|error| Finding::of_error(&check, &error));
-    // What nothing uses keeps nothing from working.
+    // A problem with an unused provider stops nothing.
     match finding.status {
         Status::Fail if !super::used_providers(config).contains(name) => Finding { status: Status::Warn, ..finding },
         Status::Ok | Status::Warn | Status::Fail => finding,
@@ -39,7 +39,7 @@ fn ask(check: String, name: &str, provider: &Provider, lookup: Lookup<'_>) -> Re
     })?;
     Ok(match client.models() {
         Ok(models) => Finding::ok(check, format!("{url} answers, {} models", models.len())),
-        // It is there, and says that it has no list.
+        // The provider is up, but has no list of models.
         Err(uwf_llm::Error::Status { code: 404 | 405, .. }) => {
             Finding::ok(check, format!("{url} answers, without a list of models"))
         }

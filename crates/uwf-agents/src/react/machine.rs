@@ -1,9 +1,8 @@
-//! The loop of reasoning and acting as a state machine: `handle(state, event) → (state, effects)`. It asks nobody and
-//! runs nothing; the driver does, and hands it the result.
+//! The loop of reasoning and acting as a state machine: `handle(state, event) → (state, effects)`. It makes no requests and runs no tools;
+//! the driver does, and passes it the results.
 //!
-//! A round is one request to the model and all the calls it answers with, in their order. The loop ends after a round in
-//! which the role's output was handed in and accepted (the last one counts), or with an answer that calls no tool; and
-//! with an error when the rounds are used up.
+//! A round is one request to the model and all calls in its answer, in order. The loop ends after a round in which a submitted output was
+//! accepted (the last one counts), with an answer that calls no tool, or with an error if all rounds are used.
 
 use std::collections::VecDeque;
 
@@ -12,95 +11,95 @@ use uwf_llm::{ChatMessage, ChatReply, Finish, ToolCall};
 
 use super::tools::submit;
 
-/// Numbers of rounds left at which the model is warned.
+/// Numbers of remaining rounds at which the model is warned.
 const WARN_AT: [u32; 2] = [5, 1];
 
-/// Calls of one answer that are run. Models make a dozen at most; one that has lost its way writes thousands.
+/// Calls of one answer that are run. Models make a dozen at most; a confused model writes thousands.
 pub const MAX_CALLS_IN_REPLY: usize = 100;
 
 /// Calls of one step that are run, however many rounds it has.
 pub const MAX_CALLS_IN_STEP: usize = 2_000;
 
-/// Answer to a call that names no tool.
+/// Answer to a call of an unknown tool.
 const UNKNOWN: &str = "there is no such tool";
 
-/// Answer to each call of a reply that was cut off. The last call may be incomplete, and a call may depend on one that is missing.
+/// Answer to each call of a truncated reply. The last call may be incomplete, and a call may depend on one that is missing.
 const CUT: &str = "not run: your answer was cut off at its token limit; make the call again, with less in one answer";
 
-/// Whether a reply was cut off while it made calls.
+/// Whether a reply was truncated within its calls.
 pub(crate) fn is_cut_in_calls(reply: &ChatReply) -> bool {
     reply.finish == Finish::Length && !reply.tool_calls.is_empty()
 }
 
-/// Where the loop stands.
+/// State of the loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     /// The conversation so far, oldest first.
     pub messages: Vec<ChatMessage>,
-    /// Value that was handed in and accepted.
+    /// The submitted and accepted value.
     pub submitted: Option<Value>,
-    /// Rounds that may still be asked for.
+    /// Rounds left.
     pub rounds_left: u32,
-    /// Calls that may still be run in this step.
+    /// Calls left in this step.
     pub calls_left: usize,
     round: Option<Round>,
 }
 
-/// A round: what was asked, what came back, what its calls came to.
+/// A round: the request, the reply, and the results of its calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
-    /// Messages the model was asked with: so many from the beginning of the conversation.
+    /// Number of messages in the request, from the beginning of the conversation.
     pub asked_with: usize,
-    /// What it answered.
+    /// The model's reply.
     pub reply: ChatReply,
-    /// Its calls that are done, in order.
+    /// Its finished calls, in order.
     pub done: Vec<Done>,
-    /// Those that are not.
+    /// Its pending calls.
     waiting: VecDeque<ToolCall>,
-    /// How many more the model made than an answer may have; nobody saw them.
+    /// Number of calls over the limit of a reply, which were dropped unseen.
     dropped: usize,
 }
 
-/// A call and what came of it.
+/// A finished call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Done {
     /// The call as the model wrote it.
     pub call: ToolCall,
     /// The tool's answer.
     pub result: String,
-    /// Whether that is why it was not done.
+    /// Whether the result is an error.
     pub is_error: bool,
     /// Milliseconds.
     pub duration_ms: u64,
 }
 
-/// What happened.
+/// Event of the loop.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// Somebody said something that is to be answered, within so many rounds.
+    /// A message to answer, within this many rounds.
     Asked {
-        /// What was said.
+        /// The message.
         text: String,
         /// Rounds the model has for it.
         rounds: u32,
     },
     /// The model answered.
     Replied(Box<ChatReply>),
-    /// The call that was to be run is done.
+    /// The requested call has finished.
     Ran {
-        /// What came of it, or why it was not done.
+        /// Its result, or why it was not run.
         result: Result<String, String>,
         /// Milliseconds.
         duration_ms: u64,
     },
-    /// The call hands in the role's output, which was checked.
+    /// The submitted output was checked.
     Submitted {
         /// The output, or everything that is wrong with it.
         result: Result<Value, String>,
     },
 }
 
-/// What is to be done next.
+/// Next action for the driver.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Ask the model with all messages; answered by [`Event::Replied`].
@@ -114,10 +113,10 @@ pub enum Effect {
     },
     /// Check a role's output; answered by [`Event::Submitted`].
     Check {
-        /// The arguments it was handed in with.
+        /// The arguments of the submitting call.
         arguments: Map<String, Value>,
     },
-    /// A round is over: keep it.
+    /// A round is over: record it.
     Keep(Box<Round>),
     /// The loop is over.
     End(End),
@@ -126,16 +125,16 @@ pub enum Effect {
 /// How the loop ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum End {
-    /// The role's output was handed in.
+    /// The role's output was submitted.
     Submitted(Value),
-    /// The model answered without calling a tool: this is what it said.
+    /// The model answered without calling a tool. This is its text.
     Said(String),
-    /// All rounds are used up.
+    /// All rounds are used.
     OutOfRounds,
 }
 
 impl State {
-    /// Before anything is said. `system` is the message that explains to the model where it works.
+    /// The initial state. `system` is the message that explains to the model where it works.
     pub fn new(system: &str) -> State {
         State {
             messages: vec![ChatMessage::System(system.to_owned())],
@@ -152,9 +151,9 @@ impl State {
     }
 }
 
-/// What follows from an event. `tools` are the names of the tools there are; `submit` may be one of them.
+/// The new state and the effects of an event. `tools` are the names of available tools; `submit` may be one of them.
 ///
-/// An event that does not belong (a reply nobody asked for) changes nothing.
+/// An unexpected event (such as an unrequested reply) changes nothing.
 pub fn handle(state: State, event: Event, tools: &[&str]) -> (State, Vec<Effect>) {
     match event {
         Event::Asked { text, rounds } => asked(state, text, rounds),
@@ -180,7 +179,7 @@ fn asked(mut state: State, text: String, rounds: u32) -> (State, Vec<Effect>) {
 
 fn replied(mut state: State, mut reply: ChatReply, tools: &[&str]) -> (State, Vec<Effect>) {
     let asked_with = state.messages.len();
-    // Left out of the conversation too: a provider wants each call in it answered.
+    // Also drop them from the conversation: a provider requires an answer to each call in it.
     let dropped = reply.tool_calls.len().saturating_sub(MAX_CALLS_IN_REPLY);
     reply.tool_calls.truncate(MAX_CALLS_IN_REPLY);
     state.messages.push(reply.message());
@@ -201,7 +200,7 @@ fn done(mut state: State, result: String, is_error: bool, duration_ms: u64, tool
     next_call(state, tools)
 }
 
-/// Goes through the calls that are waiting: those nobody can run are answered at once, the first other is an effect.
+/// Goes through the pending calls: answers calls that cannot be run, and returns the first other call as an effect.
 fn next_call(mut state: State, tools: &[&str]) -> (State, Vec<Effect>) {
     let Some(mut round) = state.round.take() else { return (state, Vec::new()) };
     while let Some(call) = round.waiting.front() {

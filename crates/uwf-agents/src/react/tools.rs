@@ -1,7 +1,6 @@
-//! The tools a model works with. Each is one file: its name, its description for the model, what it does.
+//! The tools of the model, one per file: its name, its description for the model, its action.
 //!
-//! A tool answers with a text either way: what it did, or why it did not, in words the model can act on. Nothing a model
-//! asks for is an error of the agent.
+//! A tool always answers with text: its result, or why it failed, in words the model can act on. A model's request never fails the agent.
 
 mod cas_get;
 mod patch_file;
@@ -18,50 +17,50 @@ use serde_json::{Map, Value, json};
 
 use super::workspace::Workspace;
 
-/// What tools work on.
+/// Context of the tools.
 pub struct Scene<'a> {
-    /// Where files are.
+    /// The workspace, for files.
     pub workspace: &'a Workspace,
-    /// Where nodes are.
+    /// The store, for nodes.
     pub store: &'a Store,
-    /// Takes from a command what it must not know.
+    /// Removes secrets from a command's environment.
     pub prepare: &'a dyn Fn(&mut Command),
-    /// Takes from a text what neither the provider nor a log may know.
+    /// Redacts secrets from a text, for the provider and the logs.
     pub clean: &'a dyn Fn(&str) -> String,
-    /// Gets what a command prints while it runs.
+    /// Receives the output of a running command.
     pub heard: &'a dyn Fn(&[u8]),
 }
 
-/// What a tool answers: what it did, or why it did not.
+/// A tool's answer: its result, or why it failed.
 pub type Answer = Result<String, String>;
 
 /// A tool.
 pub struct Tool {
-    /// What the model calls it by.
+    /// Its name for the model.
     pub name: &'static str,
-    /// What it does, for the model.
+    /// Its description for the model.
     pub description: &'static str,
     /// JSON Schema of its arguments.
     pub parameters: fn() -> Value,
-    /// Does it, or says in words for the model why not.
+    /// Runs it, or explains to the model why it failed.
     pub run: fn(&Scene<'_>, &Map<String, Value>) -> Answer,
 }
 
-/// All tools but `submit`, which is the loop's own.
+/// All tools except `submit`, which belongs to the loop.
 pub const ALL: [Tool; 5] =
     [read_file::READ_FILE, write_file::WRITE_FILE, patch_file::PATCH_FILE, shell_exec::SHELL_EXEC, cas_get::CAS_GET];
 
-/// The tool of a name.
+/// The tool with this name.
 pub fn find(name: &str) -> Option<Tool> {
     ALL.into_iter().find(|tool| tool.name == name)
 }
 
-/// The JSON Schema of arguments: these properties, of which some are required.
+/// The JSON Schema of arguments, with these properties and these required ones.
 fn arguments(properties: &Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
-/// The arguments as a tool wants them, or in words what is wrong with them.
+/// The arguments in a tool's own type, or a description of what is wrong with them.
 fn typed<T: DeserializeOwned>(arguments: &Map<String, Value>) -> Result<T, String> {
     T::deserialize(Value::Object(arguments.clone())).map_err(|error| format!("invalid arguments: {error}"))
 }

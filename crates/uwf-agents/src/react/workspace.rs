@@ -1,8 +1,8 @@
-//! The thread's workspace as the file tools see it: no path a model gives leads out of it.
+//! The thread's workspace for the file tools: no path from a model can leave it.
 //!
-//! Paths are opened relative to the workspace's own directory handle, and the kernel itself refuses what would leave it
-//! (`openat2` with `RESOLVE_BENEATH`). Where it cannot, every component is opened without following links, so that a
-//! link inside the workspace is refused too. Checking a path first and opening it afterwards would be a race.
+//! Paths are opened relative to the workspace's directory handle, and the kernel rejects a path that would leave it (`openat2` with
+//! `RESOLVE_BENEATH`). Without `openat2`, every component is opened without following links, so even a link within the workspace is
+//! rejected. Don't check a path first and open it afterwards: that is a race.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -13,11 +13,11 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use uwf_engine::error::{AtPath, Result};
 
-/// How often a lookup is begun anew because directories were being renamed meanwhile.
+/// Times a lookup is repeated because directories were renamed meanwhile.
 #[cfg(target_os = "linux")]
 const MAX_RACES: usize = 16;
 
-/// What is asked of every file: it must not block (a FIFO would) and no process started later shall have it.
+/// Flags for every file: opening must not block (a FIFO would), and later processes must not inherit it.
 const ALWAYS: OFlags = OFlags::CLOEXEC.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
 /// Mode of new files, less the umask.
@@ -26,7 +26,7 @@ const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 /// Mode of new directories, less the umask.
 const DIR_MODE: Mode = Mode::from_raw_mode(0o777);
 
-/// A directory out of which no path leads.
+/// A directory that no path can leave.
 #[derive(Debug)]
 pub struct Workspace {
     root: OwnedFd,
@@ -35,14 +35,14 @@ pub struct Workspace {
     hard_links: bool,
 }
 
-/// Why a path is not opened, in words for the model that asked.
+/// Why a path was not opened, in words for the model.
 pub type Refused = String;
 
 impl Workspace {
     /// Opens the directory.
     ///
     /// # Errors
-    /// `NotFound`, `Io` when it is not there or no directory.
+    /// `NotFound`, `Io` if it does not exist or is not a directory.
     pub fn open(path: &Path) -> Result<Workspace> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty()).map_err(std::io::Error::from);
@@ -54,14 +54,14 @@ impl Workspace {
         })
     }
 
-    /// The same where files with more than one name may be written. As a rule they may not: another name of one may be
-    /// outside the workspace, and nothing shows it.
+    /// The workspace, with or without permission to write files that have several hard links. By default they are rejected: another name of
+    /// the file may be outside the workspace, and nothing shows it.
     #[must_use]
     pub fn with_hard_links(self, hard_links: bool) -> Workspace {
         Workspace { hard_links, ..self }
     }
 
-    /// Where it is.
+    /// The path of the workspace.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -69,7 +69,7 @@ impl Workspace {
     /// Opens a regular file for reading.
     ///
     /// # Errors
-    /// Why not, in words.
+    /// The reason, in words.
     pub fn read(&self, typed: &str) -> std::result::Result<File, Refused> {
         let path = self.inside(typed)?;
         self.beneath(&path, OFlags::RDONLY, Mode::empty())
@@ -80,7 +80,7 @@ impl Workspace {
     /// Opens an existing regular file for reading and writing.
     ///
     /// # Errors
-    /// Why not, in words.
+    /// The reason, in words.
     pub fn edit(&self, typed: &str) -> std::result::Result<File, Refused> {
         let path = self.inside(typed)?;
         self.beneath(&path, OFlags::RDWR, Mode::empty())
@@ -89,11 +89,11 @@ impl Workspace {
             .and_then(|file| self.with_one_name(typed, file))
     }
 
-    /// Opens a regular file for writing, making it and the directories it lies in when they are not there. What is in it
-    /// stays until it is overwritten.
+    /// Opens a regular file for writing, and creates it and its directories if they are missing. Its contents stay until they are
+    /// overwritten.
     ///
     /// # Errors
-    /// Why not, in words.
+    /// The reason, in words.
     pub fn write(&self, typed: &str) -> std::result::Result<File, Refused> {
         let path = self.inside(typed)?;
         let create = || self.beneath(&path, OFlags::WRONLY | OFlags::CREATE, FILE_MODE);
@@ -135,7 +135,7 @@ impl Workspace {
         self.beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
     }
 
-    /// The path relative to the workspace. Absolute paths within it are accepted, since models like them.
+    /// The path relative to the workspace. Absolute paths within it are accepted, because models like to use them.
     fn inside(&self, typed: &str) -> std::result::Result<PathBuf, Refused> {
         let path = Path::new(typed);
         let relative = if path.is_absolute() {
@@ -168,7 +168,7 @@ impl Workspace {
         for _ in 0..MAX_RACES {
             match openat2(&self.root, path, flags | ALWAYS, mode, resolve) {
                 Err(Errno::AGAIN | Errno::INTR) => {}
-                // An old kernel, or a sandbox that does not know the call.
+                // An old kernel, or a sandbox without this system call.
                 Err(Errno::NOSYS | Errno::PERM) => return self.by_components(path, flags, mode),
                 other => return other,
             }
@@ -181,7 +181,7 @@ impl Workspace {
         self.by_components(path, flags, mode)
     }
 
-    /// Opens one component after the other and follows no link at all.
+    /// Opens one component after the other without following links.
     fn by_components(&self, path: &Path, flags: OFlags, mode: Mode) -> std::result::Result<OwnedFd, Errno> {
         let down = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | ALWAYS;
         let name = path.file_name().ok_or(Errno::INVAL)?;
@@ -193,7 +193,7 @@ impl Workspace {
     }
 }
 
-/// Only regular files: a device or a FIFO would hang, a directory has no text.
+/// Accepts only regular files: a device or a FIFO would block, and a directory has no text.
 fn regular(typed: &str) -> impl FnOnce(OwnedFd) -> std::result::Result<File, Refused> + '_ {
     move |fd| {
         let file = File::from(fd);
@@ -224,7 +224,7 @@ fn explain(typed: &str, errno: Errno) -> Refused {
 mod tests {
     use super::*;
 
-    /// The way for systems without `openat2`, which the other tests do not take on Linux.
+    /// The path for systems without `openat2`, which the other tests don't cover on Linux.
     #[test]
     fn one_component_after_the_other_follows_no_link() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What Claude Code writes: the events of `claude -p --output-format stream-json`, and the file of a session. Both hold
-//! the messages of the API; a message comes as one event per block of it, each with the same id.
+//! Traces of Claude Code: the events of `claude -p --output-format stream-json`, and session files. Both contain API messages. A message
+//! comes as one event per block, all with the same id.
 
 use std::collections::HashMap;
 
@@ -70,8 +70,8 @@ pub(super) fn read(events: &[Value]) -> Trace {
     if is_file { trace } else { without_first_counts(trace) }
 }
 
-/// What was written in a turn is not known from events: they have a message as it was when it began, with the count of
-/// that moment. Only where the counts add up to the total are they those of whole messages.
+/// Removes output counts that are incomplete. An event has the message's count at its beginning, so a turn's output tokens are unknown.
+/// Only if the counts add up to the total do they cover whole messages.
 fn without_first_counts(mut trace: Trace) -> Trace {
     let written = |tokens: &Option<Tokens>| tokens.as_ref().and_then(|tokens| tokens.output);
     let sum =
@@ -82,7 +82,7 @@ fn without_first_counts(mut trace: Trace) -> Trace {
     trace
 }
 
-/// How a message ended. A synthetic one is Claude Code's own, because the API failed.
+/// The ending of a message. A synthetic message is from Claude Code itself, because the API failed.
 fn ending_of(message: &Value) -> Ending {
     if text(message, "model") == "<synthetic>" {
         return Ending::failed(Some(content(message.get("content"))).filter(|said| !said.is_empty()));
@@ -90,7 +90,7 @@ fn ending_of(message: &Value) -> Ending {
     Ending::of(text(message, "stop_reason"))
 }
 
-/// What the model's helpers (sub-agents) said among themselves is in the result of the tool that called them.
+/// Whether an event is from a sub-agent. The result of the tool that called the sub-agent covers it.
 fn is_of_a_helper(event: &Value) -> bool {
     event.get("parent_tool_use_id").is_some_and(Value::is_string)
         || event.get("isSidechain").and_then(Value::as_bool) == Some(true)
@@ -123,7 +123,7 @@ fn user(turns: &mut Turns, message: &Value, at: Option<u64>) {
     }
 }
 
-/// Tokens of a message: its first events count fewer output tokens than its last.
+/// Tokens of a message. Its first events count fewer output tokens than its last.
 fn counted(known: &mut HashMap<String, Tokens>, id: &str, usage: Option<&Value>) -> Option<Tokens> {
     let latest = tokens(usage?)?;
     let most = match known.remove(id) {
@@ -134,7 +134,7 @@ fn counted(known: &mut HashMap<String, Tokens>, id: &str, usage: Option<&Value>)
     Some(most)
 }
 
-/// The final event: totals, and the answer when the messages have none.
+/// Applies the final event: totals, and the answer if the messages have none.
 fn concluded(trace: Trace, result: &Value) -> Trace {
     let ending = conclusion(trace.ending, result);
     let said = some_text(result, "result").filter(|_| ending == Ending::Good);
@@ -149,7 +149,7 @@ fn concluded(trace: Trace, result: &Value) -> Trace {
     }
 }
 
-/// How the run ended by its final event and by its last message.
+/// The ending of the run, from its final event and its last message.
 fn conclusion(message: Ending, result: &Value) -> Ending {
     let subtype = text(result, "subtype");
     let is_error = result.get("is_error").and_then(Value::as_bool);
@@ -164,7 +164,7 @@ fn conclusion(message: Ending, result: &Value) -> Ending {
     }
 }
 
-/// Why a run failed: its kind, and what it says of it.
+/// The reason of a failed run: its kind and its message.
 fn reason(subtype: &str, said: Option<String>) -> Ending {
     let kind = Some(subtype).filter(|kind| !matches!(*kind, "" | "success"));
     Ending::failed(match (kind, said) {

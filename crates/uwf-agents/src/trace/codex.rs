@@ -1,4 +1,4 @@
-//! What codex writes: the events of `codex exec --json`, and the rollout file of a session, which has more.
+//! Traces of codex: the events of `codex exec --json`, and the rollout file of a session, which has more.
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
@@ -20,8 +20,8 @@ pub(super) fn read(events: &[Value]) -> Trace {
     if events.iter().any(is_rollout) { rollout(events) } else { stream(events) }
 }
 
-/// Events of a run, as they come. There is one usage for all of it, which counts from the thread's beginning, so it is
-/// the session's. Which call belongs to which of the model's turns follows from their order.
+/// Parses the events of a run. The run has one usage, which counts from the thread's beginning, so it is the session's. The order of the
+/// events shows which call belongs to which turn.
 fn stream(events: &[Value]) -> Trace {
     let mut turns = Turns::default();
     let mut trace = Trace::default();
@@ -33,7 +33,7 @@ fn stream(events: &[Value]) -> Trace {
             "item.completed" => item_completed(&mut turns, item),
             "turn.completed" => {
                 trace.tokens = event.get("usage").and_then(tokens).or(trace.tokens);
-                // What went wrong before was tried again.
+                // Earlier errors were retried.
                 trace.ending = Ending::Good;
             }
             "turn.failed" => trace.ending = Ending::failed(some_text(&event["error"], "message")),
@@ -59,7 +59,7 @@ fn item_completed(turns: &mut Turns, item: &Value) {
         "agent_message" => turns.said(text(item, "text"), None),
         "reasoning" => turns.reasoned(text(item, "text"), None),
         _ => {
-            // Some items are printed only when they are complete.
+            // Some items are printed only once they are complete.
             let Some((name, arguments)) = tool(item) else { return };
             if !turns.has_call(id) {
                 turns.called(id, &name, &arguments, None);
@@ -98,17 +98,17 @@ fn result(item: &Value) -> String {
     }
 }
 
-/// A turn that a person or a limit ended.
+/// A turn ended by a person or a limit.
 fn aborted(event: &Value) -> Ending {
     let why = some_text(event, "reason").map(|why| format!(" ({why})")).unwrap_or_default();
     Ending::Bad(format!("aborted its turn{why}"))
 }
 
-/// A session file: every response item in order, tokens of every response, times.
+/// Parses a session file: every response item in order, tokens of every response, times.
 fn rollout(events: &[Value]) -> Trace {
     let mut turns = Turns::default();
     let mut trace = Trace::default();
-    // Newer versions have a record per response, before the tools it called answer; older ones only an event after.
+    // Newer versions have a record per response, before the answers of its tools; older ones only have an event after them.
     let has_records = events.iter().any(|event| text(event, "type") == "token_usage_record");
     for event in events {
         let at = timestamp::ms(event.get("timestamp"));

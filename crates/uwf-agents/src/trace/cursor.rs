@@ -1,5 +1,4 @@
-//! What `cursor-agent -p --output-format stream-json` writes: messages like those of Claude Code, tool calls as events
-//! of their own.
+//! Traces of `cursor-agent -p --output-format stream-json`: messages like those of Claude Code, and separate events for tool calls.
 
 use serde_json::Value;
 
@@ -45,7 +44,7 @@ fn completed(turns: &mut Turns, event: &Value, at: Option<u64>) {
         started(turns, event, at);
     }
     let (_, call) = tool(event);
-    // A result is `{success: …}`, `{error: …}`, `{rejected: …}`: the word matters as much as what is in it.
+    // A result is `{success: …}`, `{error: …}`, `{rejected: …}`: keep the word as well as its contents.
     turns.returned(text(event, "call_id"), &shown(call.get("result")), at);
 }
 
@@ -69,7 +68,7 @@ fn concluded(trace: &mut Trace, event: &Value) {
         ("" | "success", None | Some(false)) => Ending::Good,
         _ => Ending::failed(said.clone().or_else(|| some_text(event, "subtype")).or_else(|| before.words())),
     };
-    // All it said from the beginning; only where its last message did not come as one.
+    // The result contains all text from the beginning. Use it only if the last message did not come as one.
     trace.answer = said.filter(|_| trace.ending == Ending::Good);
     trace.tokens = tokens(&event["usage"], ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"]);
 }

@@ -2,10 +2,10 @@
 
 use uwf_llm::Finish;
 
-/// How the last turn of a trace ended. Only a good ending makes its last message an answer.
+/// Ending of a trace's last turn. Only after a good ending is the last message an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Ending {
-    /// The trace does not say. A program that was stopped, or lost its connection, leaves such a trace.
+    /// The trace does not show it. A program that was stopped or lost its connection leaves such a trace.
     #[default]
     Unknown,
     /// The turn is complete.
@@ -17,7 +17,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// The ending that a program, a protocol or a provider names by a word.
+    /// The ending for the word that a program, a protocol or a provider uses.
     pub(super) fn of(word: &str) -> Ending {
         match Finish::of(word) {
             Finish::Other(word) if word.is_empty() => Ending::Unknown,
@@ -25,7 +25,7 @@ impl Ending {
         }
     }
 
-    /// What is wrong, in the words that are known.
+    /// A description of the problem, for known words.
     pub(super) fn words(self) -> Option<String> {
         match self {
             Ending::Bad(words) | Ending::Failed(words) => Some(words),
@@ -33,7 +33,7 @@ impl Ending {
         }
     }
 
-    /// A failure in the program's words, if it gave any.
+    /// A failure with the program's message, if there is one.
     pub(super) fn failed(words: Option<String>) -> Ending {
         Ending::Failed(words.unwrap_or_else(|| "it reported an error".to_owned()))
     }

@@ -1,4 +1,4 @@
-//! What `gemini --output-format stream-json` writes. It has no tokens of single turns, but the totals.
+//! Traces of `gemini --output-format stream-json`. They have only total tokens, not the tokens of turns.
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
@@ -64,7 +64,7 @@ fn concluded(trace: &mut Trace, event: &Value) {
         ("error", Some(error)) => {
             trace.ending = Ending::failed(some_text(error, "message").or_else(|| Some(error.to_string())));
         }
-        // An error that the run survived was a warning.
+        // An error before a successful end was only a warning.
         (status, _) => trace.ending = Ending::of(status),
     }
 }

@@ -1,5 +1,5 @@
-//! What hermes keeps of a session: one object with its messages, exported (`hermes sessions export`) or in its session
-//! file. It has no tokens of single turns, but the totals, and the time of each message.
+//! Traces of hermes: a session as one object with its messages, either exported (`hermes sessions export`) or in its session file. They
+//! have the time of each message, but only total tokens, not the tokens of turns.
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
@@ -8,7 +8,7 @@ use super::json::{content, count, dollars, list, shown, some_text, text, tokens}
 use super::turns::Turns;
 use super::{Ending, Trace, timestamp};
 
-/// Where such a trace comes from.
+/// Source of such a trace.
 const SOURCE: &str = "export";
 
 pub(super) fn is_session(object: &Value) -> bool {
@@ -29,9 +29,9 @@ pub(super) fn read(objects: &[Value]) -> Trace {
             "user" | "system" => turns.asked(&said, at),
             "tool" => turns.returned(text(message, "tool_call_id"), &said, at),
             "assistant" => {
-                // Two messages of the model in a row are two of its turns.
+                // Two model messages in a row are two turns.
                 turns.close(None);
-                // Each message of the model has a reason. Hermes closes a turn that broke with a message of its own, which has none.
+                // Each model message has a reason. If a turn breaks, hermes closes it with its own message, which has none.
                 ending = Ending::of(text(message, "finish_reason"));
                 turns.reasoned(text(message, "reasoning"), at);
                 turns.said(&said, at);

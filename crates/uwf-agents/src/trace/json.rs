@@ -1,11 +1,10 @@
-//! Reading JSON that others wrote, without expecting anything of it.
+//! Tolerant access to JSON from other programs.
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
 use uwf_core::number;
 
-/// The JSON objects of a text: one a line, or the whole of it one object, whatever stands before. And the number of
-/// lines that are no object.
+/// The JSON objects of a text, either one per line or one object after any other text, and the number of lines that are not objects.
 pub(super) fn objects(text: &str) -> (Vec<Value>, usize) {
     let mut unread = 0;
     let lines: Vec<Value> = text
@@ -21,7 +20,7 @@ pub(super) fn objects(text: &str) -> (Vec<Value>, usize) {
     if unread == 0 {
         return (lines, 0);
     }
-    // An object over many lines has lines that are objects too, inner ones.
+    // An object over several lines contains lines that are objects as well.
     let begin = if text.starts_with('{') { Some(0) } else { text.find("\n{").map(|at| at + 1) };
     match begin.and_then(|at| object(text[at..].trim_end()).map(|whole| (whole, at))) {
         Some((whole, at)) => (vec![whole], text[..at].lines().filter(|line| !line.trim().is_empty()).count()),
@@ -36,17 +35,17 @@ fn object(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().filter(Value::is_object)
 }
 
-/// The text under a key; empty when there is none.
+/// The text under a key; empty if there is none.
 pub(super) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The text under a key, when there is one that says something.
+/// The text under a key, if it is not empty.
 pub(super) fn some_text(value: &Value, key: &str) -> Option<String> {
     Some(text(value, key)).filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
-/// The type of an event, and the type of its subject.
+/// The type of an event, with the type of its subject.
 pub(super) fn event_name(event: &Value) -> Option<String> {
     let kind = some_text(event, "type")?;
     let inner = ["payload", "item", "part"].into_iter().find_map(|key| some_text(event.get(key)?, "type"));
@@ -56,7 +55,7 @@ pub(super) fn event_name(event: &Value) -> Option<String> {
     })
 }
 
-/// The list under a key; empty when there is none.
+/// The list under a key; empty if there is none.
 pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -71,8 +70,8 @@ pub(super) fn dollars(value: &Value, key: &str) -> Option<f64> {
     number::money(value.get(key)?)
 }
 
-/// Token counts of a program that counts the cache apart from the other input, by the names it has for them: input, read
-/// from the cache, written to it, output.
+/// Token counts of a program that counts the cache separately from other input, by its names for them: input, read from the cache, written
+/// to it, output.
 pub(super) fn tokens(counts: &Value, [input, read, written, output]: [&str; 4]) -> Option<Tokens> {
     let cached = count(counts, read);
     let cache = number::sum(cached.unwrap_or(0), count(counts, written).unwrap_or(0));
@@ -80,7 +79,7 @@ pub(super) fn tokens(counts: &Value, [input, read, written, output]: [&str; 4]) 
     Some(Tokens { input: Some(input), output: count(counts, output), cached, ..Tokens::default() })
 }
 
-/// A value as a text: a text as it is, anything else as JSON, nothing for null.
+/// A value as text: text as it is, anything else as JSON, nothing for null.
 pub(super) fn shown(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
@@ -89,7 +88,7 @@ pub(super) fn shown(value: Option<&Value>) -> String {
     }
 }
 
-/// The text of a message's content: a text, or a list of blocks of which some have one.
+/// The text of a message's content: a text, or a list of blocks, some with text.
 pub(super) fn content(value: Option<&Value>) -> String {
     match value {
         Some(Value::Array(blocks)) => {

@@ -1,4 +1,4 @@
-//! The trace format of uwf itself, for agents that nobody has written an importer for. See `docs/reference/trace-format.md`.
+//! uwf's own trace format, for agents without an importer. See `docs/reference/trace-format.md`.
 
 use agent_kit::Turn;
 use agent_kit::answer::ToolCall;
@@ -9,7 +9,7 @@ use super::json::{count, dollars, list, shown, some_text, text};
 use super::turns::clip;
 use super::{Ending, MAX_CALLS_PER_TURN, MAX_TURNS, Trace};
 
-/// Where a trace comes from that does not say it.
+/// Default source of a trace.
 const SOURCE: &str = "trace";
 
 pub(super) fn is_event(event: &Value) -> bool {
@@ -21,7 +21,7 @@ pub(super) fn is_event(event: &Value) -> bool {
 }
 
 pub(super) fn read(events: &[Value]) -> Trace {
-    // The exit code says that the program is done; a `session` line can say otherwise.
+    // A successful exit code means that the program is done; a `session` line can override it.
     let mut trace = Trace { source: SOURCE.to_owned(), ending: Ending::Good, ..Trace::default() };
     for event in events {
         match text(event, "type") {

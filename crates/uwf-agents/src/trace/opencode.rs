@@ -1,5 +1,5 @@
-//! What opencode writes: the events of `opencode run --format json`, one step per response of the model, and
-//! `opencode export`, the same as messages with parts.
+//! Traces of opencode: the events of `opencode run --format json`, one step per response of the model, and `opencode export`, the same as
+//! messages with parts.
 
 use serde_json::Value;
 use uwf_core::node::Tokens;
@@ -64,7 +64,7 @@ fn read_export(export: &Value) -> Trace {
     turns.into_trace("export", trace)
 }
 
-/// One part of a message.
+/// Applies one part of a message.
 fn apply(turns: &mut Turns, trace: &mut Trace, kind: &str, part: &Value, at: Option<u64>) {
     let at = timestamp::ms(part["time"].get("end")).or(at);
     match kind {
@@ -90,7 +90,7 @@ fn apply(turns: &mut Turns, trace: &mut Trace, kind: &str, part: &Value, at: Opt
     }
 }
 
-/// A call with its result. What the model says after it may still belong to the same step, so it closes nothing.
+/// A call with its result. It closes nothing: the model's next text may still belong to the same step.
 fn tool(turns: &mut Turns, part: &Value) {
     let (state, time) = (&part["state"], &part["state"]["time"]);
     let (begun, ended) = (timestamp::ms(time.get("start")), timestamp::ms(time.get("end")));
@@ -106,8 +106,8 @@ fn tool(turns: &mut Turns, part: &Value) {
     turns.returned_within(id, &result, took);
 }
 
-/// Tokens of a step. Opencode counts the cache apart from the other input. Newer versions count reasoning apart from the
-/// other output; they also print the total, which shows it.
+/// Tokens of a step. Opencode counts the cache separately from other input. Newer versions also count reasoning separately from other
+/// output, which their total shows.
 fn tokens(part: &Value) -> Option<Tokens> {
     let counts = part.get("tokens")?;
     let cache = &counts["cache"];

@@ -1,8 +1,8 @@
-//! Points in time as traces write them.
+//! Points in time in traces.
 
 use serde_json::Value;
 
-/// Numbers below this are seconds, others milliseconds: as milliseconds it is in 1973, as seconds in the year 5138.
+/// Numbers below this are seconds, others are milliseconds: as milliseconds it is in 1973, as seconds in the year 5138.
 const SECONDS_BELOW: f64 = 1e11;
 
 /// Unix milliseconds of a value: a number of seconds or milliseconds, or a text like `2026-11-22T02:17:53.403Z`.

@@ -1,4 +1,4 @@
-//! Puts turns together from events in the order they happened.
+//! Builds turns from events in the order in which they happened.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,13 @@ use uwf_core::text::without_middle;
 
 use super::{MAX_CALLS_PER_TURN, MAX_TEXT, MAX_TURNS, Trace};
 
-/// What stands between two texts of one turn.
+/// Separator between two texts of one turn.
 const GAP: &str = "\n\n";
 
-/// How reasoning ends in a turn's output.
+/// End mark of reasoning in a turn's output.
 const THOUGHT: &str = "</thinking>";
 
-/// Turns so far. A turn begins with the first thing a model says or calls after an input, and holds everything up to the
-/// next input.
+/// Turns so far. A turn begins with the first text or call of a model after an input, and contains everything up to the next input.
 #[derive(Default)]
 pub(super) struct Turns {
     turns: Vec<Turn>,
@@ -25,7 +24,7 @@ pub(super) struct Turns {
     asked_at: Option<u64>,
     /// Whether the last turn may still grow.
     is_open: bool,
-    /// What the last turn said to its reader, its reasoning left out.
+    /// The last turn's text without its reasoning.
     said: String,
     /// Text of the newest earlier turn that has one.
     said_before: String,
@@ -33,7 +32,7 @@ pub(super) struct Turns {
     left_out: usize,
 }
 
-/// Where a call is, and when it was made.
+/// Position and time of a call.
 struct Call {
     turn: usize,
     index: usize,
@@ -41,7 +40,7 @@ struct Call {
 }
 
 impl Turns {
-    /// The model got an input: the next thing it says begins a turn. Times are Unix milliseconds.
+    /// Adds an input of the model: its next text begins a turn. Times are Unix milliseconds.
     pub(super) fn asked(&mut self, text: &str, at: Option<u64>) {
         self.is_open = false;
         if !text.is_empty() {
@@ -50,7 +49,7 @@ impl Turns {
         self.asked_at = at.or(self.asked_at);
     }
 
-    /// The model said a text, apart from what it said before.
+    /// Adds a new text of the model.
     pub(super) fn said(&mut self, text: &str, at: Option<u64>) {
         if text.trim().is_empty() {
             return;
@@ -59,7 +58,7 @@ impl Turns {
         self.spoke(&format!("{gap}{text}"), at);
     }
 
-    /// The model continued with the text it was saying.
+    /// Continues the model's current text.
     pub(super) fn went_on(&mut self, text: &str, at: Option<u64>) {
         if !text.is_empty() {
             self.spoke(text, at);
@@ -73,14 +72,14 @@ impl Turns {
         }
     }
 
-    /// The model reasoned; kept in the turn, but no part of its answer.
+    /// Adds reasoning of the model: kept in the turn, but not part of its answer.
     pub(super) fn reasoned(&mut self, text: &str, at: Option<u64>) {
         if !text.trim().is_empty() && self.grow(at) {
             self.write(&format!("<thinking>\n{}\n{THOUGHT}{GAP}", text.trim()));
         }
     }
 
-    /// The model called a tool.
+    /// Adds a tool call of the model.
     pub(super) fn called(&mut self, id: &str, name: &str, arguments: &str, at: Option<u64>) {
         if !self.grow(at) {
             return;
@@ -100,14 +99,14 @@ impl Turns {
         self.calls.insert(id.to_owned(), Call { turn, index: calls.len() - 1, at });
     }
 
-    /// A tool answered: the next thing the model says begins a turn.
+    /// Adds a tool's answer: the model's next text begins a turn.
     pub(super) fn returned(&mut self, id: &str, result: &str, at: Option<u64>) {
         let took = self.calls.get(id).and_then(|call| Some(at?.saturating_sub(call.at?)));
         self.returned_within(id, result, took.unwrap_or(0));
         self.close(at);
     }
 
-    /// A tool answered after so many milliseconds; the model's turn may continue nevertheless.
+    /// Adds a tool's answer after this many milliseconds; the model's turn may still continue.
     pub(super) fn returned_within(&mut self, id: &str, result: &str, duration_ms: u64) {
         if let Some(call) = self.calls.get(id) {
             let call = &mut self.turns[call.turn].tool_calls[call.index];
@@ -119,25 +118,25 @@ impl Turns {
         }
     }
 
-    /// Tokens of the last turn.
+    /// Sets the tokens of the last turn.
     pub(super) fn counted(&mut self, tokens: Option<Tokens>) {
         if let (Some(turn), Some(tokens)) = (self.turns.last_mut(), tokens) {
             turn.tokens = Some(tokens);
         }
     }
 
-    /// Whether a call of this id was made.
+    /// Whether there is a call with this id.
     pub(super) fn has_call(&self, id: &str) -> bool {
         self.calls.contains_key(id)
     }
 
-    /// The model's turn is over, although it got no input.
+    /// Ends the model's turn without an input.
     pub(super) fn close(&mut self, at: Option<u64>) {
         self.is_open = false;
         self.asked_at = at.or(self.asked_at);
     }
 
-    /// A trace with these turns. Its answer is what the last one said, if it called no tool after it.
+    /// A trace with these turns. Its answer is the text of the last turn, if no tool call follows the text.
     pub(super) fn into_trace(self, source: &str, trace: Trace) -> Trace {
         let ended = self.turns.last().is_some_and(|turn| turn.tool_calls.is_empty());
         let is_text = |said: &String| !said.trim().is_empty();
@@ -147,7 +146,7 @@ impl Turns {
         Trace { answer, last_said, turns: turns.collect(), left_out: self.left_out, source: source.to_owned(), ..trace }
     }
 
-    /// The last turn, or a new one, is what goes on at this time. `false` when it is over the limit.
+    /// Makes the last turn, or a new one, the current turn at this time. `false` if it exceeds the limit.
     fn grow(&mut self, at: Option<u64>) -> bool {
         if !self.is_open {
             let said = std::mem::take(&mut self.said);
@@ -169,7 +168,7 @@ impl Turns {
 
     fn write(&mut self, text: &str) {
         if let Some(turn) = self.turns.last_mut() {
-            // Clipped only when it grew far beyond the limit, so that deltas stay cheap.
+            // Clip only text far over the limit, so that deltas stay cheap.
             turn.output.push_str(text);
             if turn.output.len() > 2 * MAX_TEXT {
                 turn.output = clip(&turn.output);
@@ -178,12 +177,12 @@ impl Turns {
     }
 }
 
-/// A turn that ends with its reasoning ends there.
+/// The output without a trailing gap, in a turn that ends with reasoning.
 fn without_gap(output: &str) -> &str {
     output.strip_suffix(GAP).filter(|rest| rest.ends_with(THOUGHT)).unwrap_or(output)
 }
 
-/// A text without its middle when it is too long.
+/// A text without its middle if it is too long.
 pub(super) fn clip(text: &str) -> String {
     without_middle(text, MAX_TEXT).into_owned()
 }

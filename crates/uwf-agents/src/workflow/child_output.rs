@@ -1,5 +1,5 @@
-//! What the child thread's agent says, passed on to stderr: the parent's keeper ends an agent that is silent for too
-//! long, and people who watch the parent want to see something move.
+//! Copies the output of the child thread's agent to stderr. The parent's keeper ends an agent that is silent for too long, and people who
+//! watch the parent want to see progress.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use uwf_engine::attempt::agent_process::last_line;
 use uwf_engine::attempt::recorded::{self, OutputFiles};
 use uwf_engine::root::home::Home;
 
-/// Time between two looks at the agent's output. Shorter than any sensible `idleTimeout`.
+/// Time between two reads of the agent's output, shorter than any sensible `idleTimeout`.
 const PACE: Duration = Duration::from_millis(500);
 
-/// Characters of a line that are passed on.
+/// Characters passed on of a line.
 const SHOWN: usize = 200;
 
-/// Exit code of a process whose keeper is gone; nobody sees it.
+/// Exit code of a process whose keeper has exited; no process reads it.
 const ABANDONED: i32 = 143;
 
 /// Passes on signs of life of one child thread.
@@ -33,13 +33,13 @@ impl<'h> Relay<'h> {
         Relay { home, child, keeper: getppid(), next: Instant::now(), size: 0 }
     }
 
-    /// Says something on stderr.
+    /// Prints a line on stderr.
     pub(super) fn say(&self, line: &str) {
-        // The reader is a file; when that is full, the step has other troubles.
+        // stderr is a file; if the disk is full, the step has other problems.
         let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
     }
 
-    /// Looks whether the child's agent has said more. Called about ten times a second.
+    /// Passes on new output of the child's agent. Called about ten times a second.
     pub(super) fn look(&mut self) {
         self.leave_when_abandoned();
         if Instant::now() < self.next {
@@ -60,8 +60,8 @@ impl<'h> Relay<'h> {
         self.say(&format!("{} by {}: {line}", opened.role, opened.agent.name));
     }
 
-    /// A keeper that died leaves this process without a purpose, but the child's step has a keeper of its own and is
-    /// paid for: it continues, and the parent's next step waits for it. Told to stop, this process would stop it.
+    /// Exits if the keeper has died, which leaves this process without a purpose. The child's step has its own keeper and is paid for, so
+    /// it continues, and the parent's next step waits for it. Don't stop the child: a stop signal to this process would.
     fn leave_when_abandoned(&self) {
         if getppid() != self.keeper {
             std::process::exit(ABANDONED);

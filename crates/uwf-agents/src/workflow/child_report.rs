@@ -1,5 +1,5 @@
-//! What a model is shown that is to find the output of a role in what a child thread has done: not its last words alone,
-//! for the role of the parent may ask for what an earlier step of the child has found.
+//! Report on a child thread for a model that must find a role's output in it. It has more than the last text, because the parent's role may
+//! need a result from an earlier step of the child.
 
 use agent_kit::answer::Answer;
 use agent_kit::ladder::{Extractor, Unread};
@@ -10,10 +10,10 @@ use uwf_engine::thread::load::Thread;
 
 use crate::extractor::LlmExtractor;
 
-/// Bytes of outputs and texts that are shown, the newest steps first. A model reads as much without losing its middle.
+/// Bytes shown of outputs and texts, newest steps first. A model reads this much without losing the middle.
 const MAX_SHOWN: usize = 48_000;
 
-/// The last rung of the ladder for a child thread that has ended.
+/// The last stage of reading the answer of a child thread that has ended.
 pub(super) struct Account<'a> {
     pub(super) home: &'a Home,
     pub(super) ended: &'a Finished,
@@ -27,7 +27,7 @@ impl Extractor for Account<'_> {
         let thread = Thread::at(self.home, self.ended.thread.clone(), self.ended.head)?;
         let steps = AgentContext::of(thread, self.role, None)?.newest_steps(usize::MAX, MAX_SHOWN)?;
         let raw: String = steps.iter().map(summary).collect();
-        // A single step over the limit is shown as its text, which the model is given without its middle.
+        // A single step over the limit is shown as its text, and the model gets it without its middle.
         self.model.extract(&Unread { raw: if raw.is_empty() { unread.raw } else { &raw }, ..*unread })
     }
 }

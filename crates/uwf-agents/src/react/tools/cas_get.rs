@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Answer, Scene, Tool};
 use crate::cas_get;
 
-/// Bytes of a node that are returned: some 16,000 tokens.
+/// Bytes returned of a node: some 16,000 tokens.
 const MAX_BYTES: usize = 64 << 10;
 
 /// Reads a node of the store.

@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Scene, Tool, typed};
 
-/// Largest file that is patched: beyond, it is no source text.
+/// Largest file to patch; a larger one is not source text.
 const MAX_FILE: u64 = 8 << 20;
 
-/// Places named when the old text is not unique.
+/// Number of places listed if the old text is not unique.
 const MAX_PLACES: usize = 10;
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
     let Arguments { path, old, new } = typed(arguments)?;
     let mut file = scene.workspace.edit(&path)?;
     let text = whole(&mut file, &path)?;
-    // Models write \n whatever the file has.
+    // Models write \n whatever line ending the file has.
     let has_crlf = !old.contains('\r') && !text.contains(&old) && text.contains("\r\n");
     let (old, new) = if has_crlf { (crlf(&old), crlf(&new)) } else { (old, new) };
     let at = only_place(&text, &old, &path)?;
@@ -71,12 +71,12 @@ fn crlf(text: &str) -> String {
     text.replace('\n', "\r\n")
 }
 
-/// Where the old text stands, when it stands in one place only.
+/// The position of the old text, if it occurs exactly once.
 fn only_place(text: &str, old: &str, path: &str) -> Result<usize, String> {
     if old.is_empty() {
         return Err("`old` is empty; write_file writes a whole file".to_owned());
     }
-    // Overlapping places count: which of them was meant is as unclear.
+    // Count overlapping places as well: they are just as ambiguous.
     let mut places = Vec::new();
     let mut from = 0;
     while let Some(found) = text[from..].find(old) {

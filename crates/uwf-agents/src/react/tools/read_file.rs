@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Scene, Tool, typed};
 
-/// Lines returned when the model does not say how many.
+/// Default number of lines.
 const DEFAULT_LINES: usize = 2000;
 
 /// Bytes returned at once: some 16,000 tokens. A note says where to continue.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Bytes of a file that are looked through for the lines asked for.
+/// Bytes of a file searched for the requested lines.
 const MAX_SCANNED: u64 = 256 << 20;
 
 #[derive(Deserialize)]
@@ -79,10 +79,10 @@ fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
 /// Some lines of a file.
 struct Window {
     bytes: Vec<u8>,
-    /// Number of the first line returned; if there is none, one more than the file has.
+    /// Number of the first line returned; if there is none, one more than the file's number of lines.
     first: usize,
     lines: usize,
-    /// Bytes of the last line that did not fit.
+    /// Whether the last line was cut because it did not fit.
     cut: bool,
     more: bool,
 }
@@ -118,7 +118,7 @@ fn window(lines: &mut impl BufRead, offset: usize, limit: usize) -> std::io::Res
         }
         let whole = line.ends_with(b"\n") || lines.fill_buf()?.is_empty();
         if !whole && shown.lines > 0 {
-            // It is returned whole the next time.
+            // The next read returns it whole.
             break;
         }
         shown.bytes.extend(line);

@@ -14,31 +14,31 @@ use uwf_engine::attempt::program;
 use super::{Answer, Scene, Tool, typed};
 use crate::capped_output::CappedOutput;
 
-/// How long a command may take when the model does not say: longer than most builds of a small project.
+/// Default time limit of a command, longer than most builds of a small project.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Longest a model may ask for.
+/// Largest time limit a model can ask for.
 pub(crate) const MAX_TIMEOUT: Duration = Duration::from_mins(30);
 
 /// Bytes of output reported: some 8,000 tokens, beginning and end.
 const OUTPUT_CAP: usize = 32 << 10;
 
-/// Bytes of a line after which it is passed on before its end.
+/// Bytes of an unfinished line after which it is passed on.
 const MAX_LINE: usize = 64 << 10;
 
-/// Time between TERM and KILL for a command whose time is over.
+/// Time between TERM and KILL for a command over its time limit.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long a killed group may take to disappear. The kernel needs that long only under extreme load.
+/// Time for a killed group to disappear. The kernel needs it only under extreme load.
 const KILL_WAIT: Duration = Duration::from_secs(2);
 
-/// How often it is looked whether the command has ended, when it is silent.
+/// Time between checks for the exit of a silent command.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How often it is looked once the command has closed its output: its end is near.
+/// The same after the command has closed its output, when it is about to exit.
 const LOOK_AT_END: Duration = Duration::from_millis(2);
 
-/// Reads after the end of a command: what it left running may print for ever.
+/// Reads after a command's exit: a process it left behind may print forever.
 const MAX_LAST_READS: usize = 64;
 
 /// Bytes read at once.
@@ -98,7 +98,7 @@ fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
     Ok(format!("{}\n{}", run.how(ended, timeout), run.kept.text()))
 }
 
-/// A shell that leads its own process group; what it prints comes through one pipe, so that order is kept.
+/// Starts a shell that leads its own process group. All output comes through one pipe, which keeps its order.
 fn start(scene: &Scene<'_>, line: &str) -> std::io::Result<(Child, PipeReader)> {
     let (reader, writer) = std::io::pipe()?;
     let mut command = Command::new(if program::find("bash").is_some() { "bash" } else { "sh" });
@@ -111,7 +111,7 @@ fn start(scene: &Scene<'_>, line: &str) -> std::io::Result<(Child, PipeReader)> 
         .stderr(writer)
         .process_group(0)
         .spawn()?;
-    // `command` holds the pipe's other end; it goes with this function.
+    // `command` holds the other end of the pipe and is dropped with this function.
     Ok((child, reader))
 }
 
@@ -119,12 +119,12 @@ fn group(child: &Child) -> Option<Pid> {
     Pid::from_raw(child.id().cast_signed())
 }
 
-/// A command while it runs.
+/// A running command.
 struct Run<'a> {
     group: Option<Pid>,
     output: PipeReader,
     eof: bool,
-    /// What has come of the line that is being printed.
+    /// The part read of the current line.
     line: Vec<u8>,
     kept: CappedOutput,
     clean: &'a dyn Fn(&str) -> String,
@@ -132,7 +132,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// `None` when it had to be ended.
+    /// Waits for the command to exit; `None` if it was killed.
     fn watch(&mut self, child: &mut Child, timeout: Duration) -> std::io::Result<Option<ExitStatus>> {
         let deadline = Instant::now() + timeout;
         while Instant::now() < deadline {
@@ -156,7 +156,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits for output and takes what has come; false when nothing did.
+    /// Waits for output and reads it; false if there was none.
     fn hear(&mut self, limit: Duration) -> std::io::Result<bool> {
         if self.eof {
             std::thread::sleep(limit.min(LOOK_AT_END));
@@ -164,7 +164,7 @@ impl Run<'_> {
         }
         let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(limit.subsec_nanos()) };
         let mut polled = [PollFd::new(&self.output, PollFlags::IN)];
-        // An interrupted poll is no output yet.
+        // An interrupted poll returns no output.
         if !matches!(poll(&mut polled, Some(&timeout)), Ok(ready) if ready > 0) {
             return Ok(false);
         }
@@ -177,8 +177,8 @@ impl Run<'_> {
         Ok(read > 0)
     }
 
-    /// Passes on the beginning of what has come. It goes by whole lines: a secret that came in two pieces, or that is cut
-    /// in two where the middle is left out, would not be known as one.
+    /// Passes on the beginning of the output in whole lines. A secret would not be recognised if it came in two pieces, or if it is cut
+    /// where the middle is left out.
     fn pass_on(&mut self, bytes: usize) {
         if bytes == 0 {
             return;
@@ -189,10 +189,10 @@ impl Run<'_> {
         (self.heard)(message.as_bytes());
     }
 
-    /// Ends the whole group: TERM, a grace, KILL.
+    /// Ends the whole group: TERM, a grace period, KILL.
     fn end(&mut self, child: &mut Child) -> std::io::Result<()> {
         let Some(group) = self.group else { return child.kill() };
-        // It may end by itself in this moment.
+        // It may exit by itself just now.
         let _ = kill_process_group(group, Signal::TERM);
         let deadline = Instant::now() + GRACE;
         while Instant::now() < deadline {
@@ -225,8 +225,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether anything of a group whose leader has been waited for is left. The dead among it that came back to this
-/// process, where it is their subreaper, are collected on the way.
+/// Whether a group whose leader was reaped has other members. Dead members that were reparented to this process, as their subreaper, are
+/// reaped here.
 fn is_alive(group: Pid) -> bool {
     while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
     test_kill_process_group(group).is_ok()

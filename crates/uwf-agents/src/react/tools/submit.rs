@@ -1,16 +1,16 @@
-//! `submit`: how the role's output is handed in.
+//! `submit`: submits the role's output.
 
 use json_cas::{Schema, Violation};
 use serde_json::{Map, Value, json};
 
-/// What the model calls it by.
+/// Its name for the model.
 pub const NAME: &str = "submit";
 
-/// What it does, for the model.
+/// Its description for the model.
 pub(crate) const DESCRIPTION: &str = "Hands in the output of your role. Call it once, when the work is done: the work ends with it. \
      What you write beside the call is kept as your report.";
 
-/// Name of the one argument when the output is not an object: arguments of tools are always objects.
+/// Name of the only argument if the output is not an object: arguments of tools are always objects.
 const WRAPPED: &str = "value";
 
 /// The submit tool of one role.
@@ -20,12 +20,12 @@ pub struct Submit<'a> {
 }
 
 impl<'a> Submit<'a> {
-    /// For outputs of a schema.
+    /// The tool for outputs of this schema.
     pub fn new(schema: &'a Schema) -> Submit<'a> {
         Submit { schema }
     }
 
-    /// JSON Schema of its arguments: the role's own where that describes objects.
+    /// JSON Schema of its arguments: the role's own schema if that describes objects.
     pub fn parameters(&self) -> Value {
         let schema = self.schema.value();
         if self.is_object() {
@@ -33,7 +33,7 @@ impl<'a> Submit<'a> {
         }
         let mut parameters = json!({ "type": "object", "required": [WRAPPED], "additionalProperties": false });
         let mut inner = schema.clone();
-        // References begin at the root, so the definitions must be there.
+        // References start at the root, so the definitions must be there.
         for definitions in ["$defs", "definitions"] {
             if let Some(moved) = inner.as_object_mut().and_then(|fields| fields.shift_remove(definitions)) {
                 parameters[definitions] = moved;
@@ -43,10 +43,10 @@ impl<'a> Submit<'a> {
         parameters
     }
 
-    /// Returns the output in a call's arguments; `violations` returns what keeps a value from being stored.
+    /// Returns the output in a call's arguments; `violations` returns the reasons why a value cannot be stored.
     ///
     /// # Errors
-    /// Everything that is wrong with it, as facts: a tool's answer is data to a model, not an order.
+    /// Everything that is wrong with it, stated as facts: a model treats a tool's answer as data, not as an order.
     pub fn check(
         &self,
         arguments: &Map<String, Value>,
