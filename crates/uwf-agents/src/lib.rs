@@ -1,10 +1,10 @@
-//! The agents built into uwf, each a process of its own: `uwf agent run NAME THREAD ROLE`.
+//! The agents built into uwf. Each runs as a separate process: `uwf agent run NAME THREAD ROLE`.
 //!
-//! It is a crate of its own so that what an agent needs (the HTTP client of the model-backed ones too) stays out of
+//! A separate crate, so that the dependencies of agents (including the HTTP client of the model-backed ones) stay out of
 //! the engine: stepper and agent meet only at the process boundary.
 //!
-//! What the built-in agents are and take is known without starting any of them, and the traces of coding agents are read
-//! in whatever format these write:
+//! The built-in agents can be described without starting them, and the traces of coding agents are parsed in each
+//! agent's own format:
 //!
 //! ```
 //! use uwf_agents::describe::describe;

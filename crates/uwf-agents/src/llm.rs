@@ -173,7 +173,7 @@ impl ChatSession {
         progress::line("");
         let answer = answer.map_err(|error| {
             self.recorder.under_way(&Turn { output: error.partial().to_owned(), ..asked });
-            // Report the first error rather than the failure to save the partial reply.
+            // A failure to save the partial reply comes first: the reply is worth more than the reason it broke off.
             let kept = context.redactor().and_then(|redactor| submit::keep(context, &redactor.text(error.partial())));
             kept.err().unwrap_or_else(|| model::failed(&error))
         })?;

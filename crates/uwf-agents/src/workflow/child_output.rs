@@ -61,7 +61,7 @@ impl<'h> Relay<'h> {
     }
 
     /// Exits if the keeper has died, which leaves this process without a purpose. The child's step has its own keeper and is paid for, so
-    /// it continues, and the parent's next step waits for it. Don't stop the child: a stop signal to this process would.
+    /// it continues, and the parent's next step waits for it. A stop signal to this process would stop the child as well.
     fn leave_when_abandoned(&self) {
         if getppid() != self.keeper {
             std::process::exit(ABANDONED);
