@@ -15,8 +15,8 @@ use crate::reply::{ChatReply, Finish};
 use crate::request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
 use crate::usage::Usage;
 
-/// The API wants a limit with every request. Enough for a large file in one call; a model that may write less says so
-/// and is asked again with its own limit.
+/// Default of the limit, which the API requires with every request. It is enough for a large file in one call. A model with a lower maximum
+/// reports it, and the request is repeated with that.
 const DEFAULT_MAX_TOKENS: u32 = 16_384;
 
 /// The body of a request.
@@ -39,7 +39,7 @@ pub(crate) fn body(model: &str, request: &ChatRequest) -> Value {
     Value::Object(body)
 }
 
-/// What the system says is not a message here.
+/// The system text, which is not a message in this API.
 fn system(messages: &[ChatMessage]) -> Option<Value> {
     let texts = messages.iter().filter_map(|message| match message {
         ChatMessage::System(text) => Some(text.as_str()),
@@ -49,8 +49,7 @@ fn system(messages: &[ChatMessage]) -> Option<Value> {
     (!texts.is_empty()).then(|| json!(texts.join("\n\n")))
 }
 
-/// Messages with their roles alternating: results of calls are the user's, and all results of one round must be in
-/// one message.
+/// Messages with alternating roles. Results of calls belong to the user, and all results of one round must be in one message.
 fn messages(messages: &[ChatMessage]) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in messages {
@@ -63,7 +62,7 @@ fn messages(messages: &[ChatMessage]) -> Vec<Value> {
             ChatMessage::Tool { id, content, is_error } => ("user", vec![tool_result(id, content, *is_error)]),
         };
         match turns.last_mut() {
-            // An empty turn is refused, and says nothing.
+            // The API rejects an empty turn, which has no meaning anyway.
             _ if blocks.is_empty() => {}
             Some((last, all)) if *last == role => all.extend(blocks),
             _ => turns.push((role, blocks)),
@@ -73,7 +72,7 @@ fn messages(messages: &[ChatMessage]) -> Vec<Value> {
 }
 
 fn assistant(text: &str, tool_calls: &[ToolCall], reasoning: Option<&Value>) -> Vec<Value> {
-    // Reasoning must go back before the calls it led to, and unchanged, for it is signed.
+    // Reasoning must be sent back unchanged, because it is signed, and before the calls that followed it.
     let mut blocks: Vec<Value> = match reasoning {
         Some(Value::Array(blocks)) if !tool_calls.is_empty() => blocks.clone(),
         _ => Vec::new(),
@@ -108,7 +107,7 @@ fn tool_choice(choice: &ToolChoice) -> Value {
     }
 }
 
-/// There is JSON of a schema here, always enforced, but no JSON without one.
+/// The API supports JSON with a schema, which is always enforced, but not JSON without one.
 fn output_config(format: &ResponseFormat) -> Option<Value> {
     match format {
         ResponseFormat::JsonObject => None,
@@ -118,7 +117,7 @@ fn output_config(format: &ResponseFormat) -> Option<Value> {
     }
 }
 
-/// Reads a reply that is complete.
+/// Parses a complete reply.
 pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
     if let Some(error) = Error::inside(endpoint, &raw) {
         return Err(error);
@@ -148,7 +147,7 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
 fn read_call(block: &Value) -> ToolCall {
     let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let arguments = match block.get("input") {
-        // A streamed call whose pieces were no JSON: what was written.
+        // A streamed call whose pieces were not JSON: its text as written.
         Some(Value::String(written)) => written.clone(),
         Some(input) => input.to_string(),
         None => String::new(),

@@ -15,7 +15,7 @@ use crate::retry::{Retry, Retrying};
 use crate::stream;
 use crate::{anthropic, openai};
 
-/// Most fields of one request that are changed because the model refuses them.
+/// Most fields of one request that are changed because the model rejects them.
 const MAX_CONCESSIONS: usize = 4;
 
 type RetryHook = Box<dyn Fn(&Retrying<'_>) + Send + Sync>;
@@ -42,24 +42,24 @@ impl Client {
     /// A client; nothing is sent yet.
     ///
     /// # Errors
-    /// [`Error::Endpoint`] when the base URL is no HTTP URL or the certificates of `SSL_CERT_FILE` cannot be read.
+    /// [`Error::Endpoint`] if the base URL is not an HTTP URL, or the certificates of `SSL_CERT_FILE` cannot be read.
     pub fn new(endpoint: Endpoint, timeouts: Timeouts, retry: Retry) -> Result<Client> {
         Ok(Client { http: Http::new(&endpoint, timeouts)?, endpoint, timeouts, retry, on_retry: None })
     }
 
-    /// The same client, which reports every try that failed and is repeated.
+    /// The same client, which reports every failed attempt that is retried.
     #[must_use]
     pub fn on_retry(mut self, hook: impl Fn(&Retrying<'_>) + Send + Sync + 'static) -> Client {
         self.on_retry = Some(Box::new(hook));
         self
     }
 
-    /// Whom it talks to.
+    /// The model it talks to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The body that is sent for a request, for traces. There is no key in it.
+    /// The body of a request, for traces. It does not contain the key.
     pub fn body(&self, request: &ChatRequest) -> Value {
         match self.endpoint.wire {
             Wire::OpenAi => openai::body(&self.endpoint.model, request),
@@ -67,19 +67,19 @@ impl Client {
         }
     }
 
-    /// Asks, and waits for the whole reply.
+    /// Sends a request and waits for the whole reply.
     ///
     /// # Errors
-    /// [`Error`]; what is transient was tried as often as [`Retry`] says.
+    /// [`Error`]; transient errors were retried as often as [`Retry`] says.
     pub fn chat(&self, request: &ChatRequest) -> Result<ChatReply> {
         self.chat_with(request, &mut |_| {})
     }
 
-    /// As [`Client::chat`]; of a streamed reply, each piece is handed on as it comes. A reply that breaks in the
-    /// middle is asked for again, which [`Delta::Restart`] reports.
+    /// Like [`Client::chat`], but passes on each piece of a streamed reply as it arrives. A reply that breaks off is requested again, which
+    /// [`Delta::Restart`] reports.
     ///
     /// # Errors
-    /// As [`Client::chat`]. [`Error::partial`] is what had come.
+    /// As [`Client::chat`]. [`Error::partial`] is the text received so far.
     pub fn chat_with(&self, request: &ChatRequest, on_delta: &mut dyn FnMut(Delta<'_>)) -> Result<ChatReply> {
         let mut body = self.body(request);
         let deadline = Instant::now() + self.timeouts.total;
@@ -105,7 +105,7 @@ impl Client {
     /// Names of the provider's models, in its order.
     ///
     /// # Errors
-    /// [`Error`], as of [`Client::chat`].
+    /// [`Error`], as [`Client::chat`].
     pub fn models(&self) -> Result<Vec<String>> {
         let url = self.endpoint.models_url();
         let deadline = Instant::now() + self.timeouts.total;
@@ -122,7 +122,7 @@ impl Client {
     fn exchange(&self, body: &Value, deadline: Instant, on_delta: &mut dyn FnMut(Delta<'_>)) -> Result<ChatReply> {
         let sent = Instant::now();
         let incoming = self.http.post(&self.endpoint.chat_url(), body, deadline)?;
-        // A server that cannot stream answers in one piece whatever it was asked.
+        // A server that cannot stream sends one piece, whatever the request says.
         let raw =
             if incoming.is_stream { stream::read(&self.endpoint, incoming, on_delta)? } else { incoming.json()? };
         let reply = match self.endpoint.wire {
@@ -132,8 +132,8 @@ impl Client {
         Ok(ChatReply { latency: sent.elapsed(), ..reply })
     }
 
-    /// Tries until it succeeds, the error is final, the tries are used up, or the next would be too late. `attempt` is
-    /// told whether it is the first. The error carries what had come last, be it in an earlier try.
+    /// Retries until success, a final error, the last attempt, or a retry that would be too late. `attempt` gets whether it is the first.
+    /// The error has the most recent partial text, even from an earlier attempt.
     fn with_retries<T>(&self, deadline: Instant, mut attempt: impl FnMut(bool) -> Result<T>) -> Result<T> {
         let mut number = 1;
         let mut had_come = String::new();
@@ -158,9 +158,9 @@ impl Client {
     }
 }
 
-/// Changes a body by what a provider says it does not take from this model: newer models of OpenAI want the limit of
-/// tokens under another name and no temperature, some servers know no `stream_options`, and each model of Anthropic has
-/// a highest `max_tokens`. False when the refusal is about something else.
+/// Changes a body according to the provider's error about this model. Newer models of OpenAI require another name for the token limit and
+/// take no temperature, some servers don't support `stream_options`, and each model of Anthropic has a maximum for `max_tokens`. False if
+/// the error concerns something else.
 fn concede(body: &mut Value, refusal: &str) -> bool {
     let Some(fields) = body.as_object_mut() else { return false };
     if refusal.contains("max_completion_tokens")
@@ -177,12 +177,12 @@ fn concede(body: &mut Value, refusal: &str) -> bool {
         .any(|field| refusal.contains(field) && fields.shift_remove(*field).is_some())
 }
 
-/// Sets `max_tokens` to the lower number a refusal names (`max_tokens: 16384 > 8192, which is the maximum`).
+/// Sets `max_tokens` to the lower number in an error (`max_tokens: 16384 > 8192, which is the maximum`).
 fn lower_limit(fields: &mut serde_json::Map<String, Value>, refusal: &str) -> bool {
     let Some(limit) = fields.get("max_tokens").and_then(Value::as_u64) else { return false };
     let about = refusal.find("max_tokens").map_or("", |at| &refusal[at..]);
     let numbers = about.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse::<u64>().ok());
-    // Smaller numbers than that are no limits of tokens, but parts of names and dates.
+    // Smaller numbers are not token limits, but parts of names and dates.
     match numbers.filter(|number| (256..limit).contains(number)).max() {
         Some(lower) => fields.insert("max_tokens".to_owned(), lower.into()).is_some(),
         None => false,

@@ -1,19 +1,19 @@
-//! A reply while it comes.
+//! Pieces of a reply.
 
-/// A piece of a reply, as it comes.
+/// A piece of a reply, as it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delta<'a> {
     /// More text.
     Text(&'a str),
     /// More reasoning.
     Reasoning(&'a str),
-    /// More of a call of a tool; the name comes with its first piece only.
+    /// More of a tool call. Only its first piece has the name.
     Call {
         /// Name of the tool, or empty.
         name: &'a str,
         /// More of its arguments.
         arguments: &'a str,
     },
-    /// The reply broke and is asked for again: the pieces so far do not count.
+    /// The reply broke off and is requested again: ignore the pieces so far.
     Restart,
 }

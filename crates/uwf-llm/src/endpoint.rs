@@ -1,24 +1,24 @@
-//! Where a model is and how it is talked to.
+//! Address of a model, and the protocol to use.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::secret::Secret;
 
-/// Host whose endpoints speak Anthropic's messages unless a setting says otherwise.
+/// Host whose endpoints use Anthropic's messages by default.
 const ANTHROPIC_HOST: &str = "api.anthropic.com";
 
-/// The shape of requests and replies.
+/// The format of requests and replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
-    /// `POST /chat/completions` as OpenAI defined it and most others understand it.
+    /// `POST /chat/completions` as OpenAI defined it and most others support it.
     OpenAi,
     /// `POST /v1/messages` of Anthropic.
     Anthropic,
 }
 
 impl Wire {
-    /// What an endpoint speaks when nobody says so: Anthropic's own host its messages, every other OpenAI's chat.
+    /// The default wire of an endpoint: messages for Anthropic's own host, otherwise OpenAI's chat.
     pub fn of(base_url: &str) -> Wire {
         if host(base_url).eq_ignore_ascii_case(ANTHROPIC_HOST) { Wire::Anthropic } else { Wire::OpenAi }
     }
@@ -40,11 +40,11 @@ impl FromStr for Wire {
 /// A model at a provider.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Base URL as its documentation gives it, without `/chat/completions`; no slash at its end.
+    /// Base URL as the provider documents it, without `/chat/completions` and without a trailing slash.
     pub base_url: String,
-    /// How it is talked to.
+    /// Format of requests and replies.
     pub wire: Wire,
-    /// Key, where one is needed.
+    /// Key, if one is needed.
     pub api_key: Option<Secret>,
     /// The provider's name of the model.
     pub model: String,
@@ -62,7 +62,7 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint without key; its wire follows from the URL ([`Wire::of`]).
+    /// An endpoint without a key. Its wire follows from the URL ([`Wire::of`]).
     pub fn new(base_url: &str, model: &str) -> Endpoint {
         Endpoint {
             base_url: base_url.trim().trim_end_matches('/').to_owned(),
@@ -72,14 +72,14 @@ impl Endpoint {
         }
     }
 
-    /// The same endpoint, talked to in this way.
+    /// The same endpoint with this wire.
     #[must_use]
     pub fn wire(mut self, wire: Wire) -> Endpoint {
         self.wire = wire;
         self
     }
 
-    /// The same endpoint with a key; an empty one is none.
+    /// The same endpoint with a key. An empty key counts as no key.
     #[must_use]
     pub fn api_key(mut self, key: &str) -> Endpoint {
         self.api_key = Some(Secret::new(key)).filter(|key| !key.reveal().is_empty());
@@ -96,17 +96,17 @@ impl Endpoint {
     pub(crate) fn models_url(&self) -> String {
         match self.wire {
             Wire::OpenAi => format!("{}/models", self.base_url),
-            // One page holds them all: 1000 is the largest the API gives.
+            // One page has them all: 1000 is the API's maximum.
             Wire::Anthropic => format!("{}/models?limit=1000", self.anthropic_base()),
         }
     }
 
-    /// Anthropic's clients are given a base with or without the version.
+    /// Users give the base of Anthropic with or without the version.
     fn anthropic_base(&self) -> String {
         if self.base_url.ends_with("/v1") { self.base_url.clone() } else { format!("{}/v1", self.base_url) }
     }
 
-    /// Headers that say who is asking. The key is in them.
+    /// Headers that authenticate the client. They contain the key.
     pub(crate) fn headers(&self) -> Vec<(&'static str, String)> {
         let key = self.api_key.as_ref().map(Secret::reveal);
         match self.wire {
@@ -118,19 +118,19 @@ impl Endpoint {
         }
     }
 
-    /// A text of the provider, without the key it may have repeated.
+    /// A provider's text without the key, which it may have repeated.
     pub(crate) fn redact(&self, text: &str) -> String {
         self.api_key.as_ref().map_or_else(|| text.to_owned(), |key| key.redact(text))
     }
 
-    /// True when the endpoint is this very machine, which no proxy can reach.
+    /// True if the endpoint is on this machine, which no proxy can reach.
     pub(crate) fn is_local(&self) -> bool {
         let host = host(&self.base_url);
         host == "localhost" || host == "::1" || host.starts_with("127.")
     }
 }
 
-/// Host of a URL: no scheme, user, port, or path.
+/// Host of a URL, without scheme, user, port and path.
 fn host(url: &str) -> &str {
     let rest = url.trim().split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -141,7 +141,7 @@ fn host(url: &str) -> &str {
     }
 }
 
-/// A URL for people to read: without user and password, which some people put there.
+/// A URL for display, without user and password.
 pub(crate) fn shown(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));

@@ -1,4 +1,4 @@
-//! How an exchange can fail.
+//! Failures of an exchange.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use crate::endpoint::{Endpoint, shown};
 
-/// Of a provider's error page, this many characters are kept.
+/// Characters kept of a provider's error page.
 const MAX_EXCERPT: usize = 600;
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Which limit of time was reached.
+/// The time limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waited {
     /// For the connection.
     Connect,
     /// For the next sign of life.
     Idle,
-    /// For the whole exchange, its retries included.
+    /// For the whole exchange, retries included.
     Total,
 }
 
@@ -34,10 +34,10 @@ impl fmt::Display for Waited {
     }
 }
 
-/// Why there is no reply. No text of it contains the key.
+/// Why there is no reply. No text in it contains the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The endpoint itself cannot be used: URL, key, or certificates.
+    /// The endpoint cannot be used because of its URL, key, or certificates.
     #[error("cannot use {url}: {reason}")]
     Endpoint {
         /// URL.
@@ -45,14 +45,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// No connection, or it broke before anything came back.
+    /// No connection, or it broke before any response.
     #[error("cannot talk to {url}: {reason}")]
     Connect {
         /// URL.
         url: String,
         /// What happened.
         reason: String,
-        /// Text that had come in an earlier try.
+        /// Text received in an earlier attempt.
         partial: String,
     },
     /// It took too long.
@@ -64,67 +64,67 @@ pub enum Error {
         which: Waited,
         /// That limit.
         after: Duration,
-        /// Text that had come until then.
+        /// Text received so far.
         partial: String,
     },
-    /// The provider refused, or failed.
+    /// The provider returned an error status.
     #[error("{url} answered {code}: {message}")]
     Status {
         /// URL.
         url: String,
-        /// HTTP status; that of an error inside a reply otherwise well received is the provider's code for it.
+        /// HTTP status. For an error within a successful response, the provider's code for it.
         code: u16,
-        /// The provider's own words, or the beginning of its page.
+        /// The provider's message, or the beginning of its page.
         message: String,
-        /// The beginning of what it sent.
+        /// The beginning of the response.
         body: String,
-        /// How long it wants to be left alone.
+        /// How long the provider asks to wait.
         retry_after: Option<Duration>,
-        /// Text that had come in an earlier try.
+        /// Text received in an earlier attempt.
         partial: String,
     },
-    /// 401 or 403: the key is wrong, missing, or not allowed to do this.
+    /// 401 or 403: the key is wrong, missing, or lacks permission.
     #[error("{url} refuses access ({code}): {message}")]
     Auth {
         /// URL.
         url: String,
         /// 401 or 403.
         code: u16,
-        /// The provider's own words.
+        /// The provider's message.
         message: String,
-        /// A key was sent.
+        /// Whether a key was sent.
         had_key: bool,
-        /// Text that had come in an earlier try.
+        /// Text received in an earlier attempt.
         partial: String,
     },
-    /// The reply ended in the middle.
+    /// The reply broke off.
     #[error("the reply of {url} was cut: {reason}")]
     CutStream {
         /// URL.
         url: String,
         /// What happened.
         reason: String,
-        /// Text that had come until then.
+        /// Text received so far.
         partial: String,
     },
-    /// The reply is not what it should be.
+    /// The reply is malformed.
     #[error("the reply of {url} cannot be read: {reason}")]
     BadReply {
         /// URL.
         url: String,
         /// What is wrong with it.
         reason: String,
-        /// The beginning of what it sent.
+        /// The beginning of the response.
         body: String,
     },
-    /// The reply has no choice: the model gave nothing, not even an end.
+    /// The reply has no choice: no text, and not even an end.
     #[error("{url} answered without any choice")]
     NoChoice {
         /// URL.
         url: String,
-        /// The beginning of what it sent.
+        /// The beginning of the response.
         body: String,
-        /// Text that had come in an earlier try.
+        /// Text received in an earlier attempt.
         partial: String,
     },
     /// The model reached `max_tokens` before the value was complete.
@@ -135,27 +135,27 @@ pub enum Error {
         /// The partial reply.
         partial: String,
     },
-    /// The provider or the model ended the reply for a reason that is not that it was done.
+    /// The provider or the model ended the reply before it was complete.
     #[error("the model `{model}` {fault}{}", quoted(partial))]
     Ended {
         /// Name of the model.
         model: String,
         /// How it ended, after "the model …".
         fault: String,
-        /// What had come until then.
+        /// Text received so far.
         partial: String,
     },
-    /// The model answered, and there is not JSON value in it.
+    /// The model's answer contains no JSON value.
     #[error("the model `{model}` gave no JSON value")]
     NoValue {
         /// Name of the model.
         model: String,
-        /// What it said.
+        /// The model's text.
         text: String,
     },
 }
 
-/// The beginning of what was written, for a message: a refusal says there why.
+/// The beginning of the partial text, for a message: a refusal explains itself there.
 fn quoted(partial: &str) -> String {
     /// Most characters shown.
     const SHOWN: usize = 200;
@@ -194,7 +194,7 @@ impl Error {
         Some(hint.to_owned())
     }
 
-    /// Status of the provider's answer, where there is one.
+    /// HTTP status of the response, if there is one.
     pub fn status(&self) -> Option<u16> {
         match self {
             Error::Status { code, .. } | Error::Auth { code, .. } => Some(*code),
@@ -202,7 +202,7 @@ impl Error {
         }
     }
 
-    /// What the model had said before it failed, arguments of its calls too; empty when nothing had come.
+    /// The model's text before the failure, including arguments of its calls; empty if nothing was received.
     pub fn partial(&self) -> &str {
         match self {
             Error::Timeout { partial, .. }
@@ -218,7 +218,7 @@ impl Error {
         }
     }
 
-    /// Another try may succeed without anything being changed.
+    /// Whether a retry may succeed without any change.
     pub fn is_transient(&self) -> bool {
         match self {
             Error::Connect { .. } | Error::CutStream { .. } | Error::NoChoice { .. } => true,
@@ -228,12 +228,12 @@ impl Error {
         }
     }
 
-    /// A refusal of what was asked for, rather than a failure: something else may be accepted.
+    /// Whether the provider rejected the request, rather than failed: another request may be accepted.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Error::Status { code: 400 | 404 | 422, .. })
     }
 
-    /// The same error with the text that had come before it.
+    /// The same error with the text received before it.
     pub(crate) fn after(mut self, so_far: &str) -> Error {
         if let Error::Timeout { partial, .. }
         | Error::Connect { partial, .. }
@@ -247,7 +247,7 @@ impl Error {
         self
     }
 
-    /// An answer of a status that is not success.
+    /// The error for an unsuccessful status.
     pub(crate) fn refused(
         endpoint: &Endpoint,
         url: &str,
@@ -263,7 +263,7 @@ impl Error {
         Error::Status { url, code, message, body: excerpt(&body), retry_after, partial: String::new() }
     }
 
-    /// The failure that a reply of status 200, or an event of a stream, reports in its `error`.
+    /// The error that a successful response, or an event of a stream, reports in its `error`.
     pub(crate) fn inside(endpoint: &Endpoint, reply: &Value) -> Option<Error> {
         let error = reply.get("error").filter(|error| !error.is_null())?;
         let number = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
@@ -283,7 +283,7 @@ impl Error {
     }
 }
 
-/// The status that belongs to an Anthropic type of error, as its documentation pairs them.
+/// The status of an Anthropic error type, as documented.
 fn code_of(kind: &str) -> Option<u16> {
     Some(match kind {
         "invalid_request_error" => 400,
@@ -299,10 +299,10 @@ fn code_of(kind: &str) -> Option<u16> {
     })
 }
 
-/// The provider's own words in an error page of any of the known forms, else the beginning of the page.
+/// The provider's message in an error page of a known form, otherwise the beginning of the page.
 fn provider_message(body: &str) -> String {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
-    // Some wrap the object into a list.
+    // Some providers wrap the object in a list.
     let value = value.get(0).unwrap_or(&value);
     let places = ["/error/message", "/message", "/detail", "/error", "/detail/0/msg"];
     let own_words = places.iter().find_map(|place| value.pointer(place).and_then(Value::as_str));

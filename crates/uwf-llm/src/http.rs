@@ -1,4 +1,4 @@
-//! The one place that speaks HTTP: a request out, a status and a body in, the HTTP library's errors as ours.
+//! The only module that speaks HTTP. It sends a request, returns status and body, and converts the HTTP library's errors into ours.
 
 use std::io::Read;
 use std::time::{Duration, Instant, SystemTime};
@@ -11,24 +11,23 @@ use crate::endpoint::{Endpoint, shown};
 use crate::error::{Error, Result, Waited};
 use crate::retry::retry_after;
 
-/// Largest reply read. Models write some hundred kilobytes; a body beyond this is a mistake or an attack.
+/// Largest reply. Models write some hundred kilobytes; a larger body is a mistake or an attack.
 const MAX_REPLY_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Of an error page no more than this is read.
+/// Bytes read of an error page.
 const MAX_ERROR_BYTES: u64 = 64 * 1024;
 
 /// Bytes read at once.
 const CHUNK: usize = 16 * 1024;
 
-/// How long an exchange may take.
+/// Time limits of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For finding the host and making the connection, TLS included.
+    /// For name resolution and the connection, TLS included.
     pub connect: Duration,
-    /// Longest silence. Before the first byte too, so it is also how long a model may think about a reply that is not
-    /// streamed.
+    /// Longest silence. It also applies before the first byte, so it limits how long a model may think about an unstreamed reply.
     pub idle: Duration,
-    /// For everything: all tries and the waits between them.
+    /// For everything: all attempts and the waits between them.
     pub total: Duration,
 }
 
@@ -48,7 +47,7 @@ pub(crate) struct Http {
     timeouts: Timeouts,
 }
 
-/// A body of status 200 that is being read.
+/// A successful response whose body is being read.
 pub(crate) struct Incoming<'a> {
     http: &'a Http,
     url: String,
@@ -57,17 +56,17 @@ pub(crate) struct Incoming<'a> {
     pub(crate) is_stream: bool,
 }
 
-/// Posts JSON to a URL that is no model, with headers of one's own: whatever it replies with a status of success is fine. The
-/// beginning of that is returned; nothing if it cannot be read.
+/// Posts JSON with the given headers to a URL that is not a model. Any successful status counts. Returns the beginning of the response, or
+/// nothing if it cannot be read.
 ///
 /// # Errors
-/// [`Error`]. No header is in it, unless the other side repeats one.
+/// [`Error`]. It contains no header, unless the server repeats one.
 pub fn post_json(url: &str, headers: &[(String, String)], body: &Value, limit: Duration) -> Result<String> {
     let timeouts = Timeouts { connect: limit, idle: limit, total: limit };
     let http = Http::new(&Endpoint::new(url, ""), timeouts)?;
     let reply = http.post_with(url, headers, body, Instant::now() + limit)?;
     let mut text = Vec::new();
-    // It has been received: what it says of that is worth less than that.
+    // The request succeeded, even if the response cannot be read.
     let _ = reply.reader.take(MAX_ERROR_BYTES).read_to_end(&mut text);
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
@@ -80,7 +79,7 @@ impl Http {
         }
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
-            // A redirected POST would lose its body or its key; the base URL is to be the right one.
+            // A redirected POST would lose its body or its key, so the base URL must be correct.
             .max_redirects(0)
             .user_agent(concat!("uwf/", env!("CARGO_PKG_VERSION")))
             .timeout_resolve(Some(timeouts.connect))
@@ -96,7 +95,7 @@ impl Http {
         Ok(Http { agent: config.build().into(), endpoint: endpoint.clone(), timeouts })
     }
 
-    /// Sends a JSON body; anything but a status of success is an error.
+    /// Posts a JSON body. Any unsuccessful status is an error.
     pub(crate) fn post(&self, url: &str, body: &Value, deadline: Instant) -> Result<Incoming<'_>> {
         self.post_with(url, &[], body, deadline)
     }
@@ -119,7 +118,7 @@ impl Http {
         self.answered(url, request.send(body.to_string()))
     }
 
-    /// Fetches what is at a URL.
+    /// Sends a GET request.
     pub(crate) fn get(&self, url: &str, deadline: Instant) -> Result<Incoming<'_>> {
         let mut request = self.agent.get(url);
         for (name, value) in self.endpoint.headers() {
@@ -146,7 +145,7 @@ impl Http {
         if !(200..300).contains(&code) {
             let wait = header("retry-after").and_then(|value| retry_after(&value, SystemTime::now()));
             let mut body = Vec::new();
-            // What could be read of the page is enough: the status says that it failed.
+            // A partial page is enough: the status already shows the failure.
             let _ = response.into_body().into_reader().take(MAX_ERROR_BYTES).read_to_end(&mut body);
             return Err(Error::refused(&self.endpoint, url, code, wait, &String::from_utf8_lossy(&body)));
         }
@@ -155,7 +154,7 @@ impl Http {
         Ok(Incoming { http: self, url: url.to_owned(), reader, is_stream })
     }
 
-    /// An error of the HTTP library as ours. `reading`: the reply had begun.
+    /// Converts an error of the HTTP library. `reading`: the reply had begun.
     fn failed(&self, url: &str, error: ureq::Error, reading: bool) -> Error {
         let (url, reason) = (shown(url), self.endpoint.redact(&reason(&error)));
         match error {
@@ -170,7 +169,7 @@ impl Http {
             | ureq::Error::InvalidProxyUrl
             | ureq::Error::Rustls(_)
             | ureq::Error::Pem(_) => Error::Endpoint { url, reason },
-            // The handshake's errors come as those of reading and writing. Trying again would not change them.
+            // Handshake errors look like errors of reading and writing. A retry would not help.
             ureq::Error::Io(_) if reason.contains("certificate") => Error::Endpoint { url, reason },
             _ if reading => Error::CutStream { url, reason, partial: String::new() },
             _ => Error::Connect { url, reason, partial: String::new() },
@@ -196,7 +195,7 @@ impl Incoming<'_> {
         Ok(Some(buffer).filter(|buffer| !buffer.is_empty()))
     }
 
-    /// All of it, as JSON.
+    /// The whole body as JSON.
     pub(crate) fn json(mut self) -> Result<Value> {
         let mut body = Vec::new();
         while let Some(chunk) = self.chunk()? {
@@ -209,7 +208,7 @@ impl Incoming<'_> {
     }
 }
 
-/// Which of our limits one of the HTTP library is.
+/// Our time limit for a limit of the HTTP library.
 fn waited(timeout: ureq::Timeout) -> Waited {
     match timeout {
         ureq::Timeout::Resolve | ureq::Timeout::Connect => Waited::Connect,
@@ -218,7 +217,7 @@ fn waited(timeout: ureq::Timeout) -> Waited {
     }
 }
 
-/// What happened, in words that need no knowledge of the HTTP library.
+/// The error in words that require no knowledge of the HTTP library.
 fn reason(error: &ureq::Error) -> String {
     match error {
         ureq::Error::HostNotFound => "there is no such host".to_owned(),
@@ -230,8 +229,7 @@ fn reason(error: &ureq::Error) -> String {
     }
 }
 
-/// The roots certificates are checked against: Mozilla's, or those of `SSL_CERT_FILE`, which is how a company that opens
-/// its own TLS connections tells its programs.
+/// The root certificates: Mozilla's, or those of `SSL_CERT_FILE`. A company that intercepts TLS connections uses that variable.
 fn roots() -> std::result::Result<RootCerts, String> {
     let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) else {
         return Ok(RootCerts::WebPki);

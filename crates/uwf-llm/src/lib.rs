@@ -1,12 +1,12 @@
 //! Talks to language models: chat completions of OpenAI-compatible endpoints and Anthropic messages.
 //!
-//! It is a crate of its own because it is the only HTTP client: TLS and its dependencies stay behind this door, and it
-//! knows nothing of workflows. Requests and replies are JSON values at the edge, so that nothing a provider says is lost:
-//! [`ChatReply::raw`] is the whole of it.
+//! A separate crate, because it is the only HTTP client: TLS and its dependencies stay here, and the crate knows nothing
+//! of workflows. Requests and replies are JSON values at the edge, so that nothing from a provider is lost:
+//! [`ChatReply::raw`] is its whole response.
 //!
-//! [`Client::chat`] is one exchange, with retries; [`structured()`] gets one JSON value of a schema out of whatever way
-//! the model offers, and [`structured_with_lookups()`] lets it look something up before; [`Client::models`] lists what can
-//! be talked to.
+//! [`Client::chat`] is one exchange, with retries. [`structured()`] gets one JSON value of a schema in any mode that the
+//! model supports, and [`structured_with_lookups()`] lets the model look things up first. [`Client::models`] lists the
+//! available models.
 //!
 //! ```
 //! use uwf_llm::{ChatMessage, ChatRequest, Client, Endpoint, Retry, Timeouts};

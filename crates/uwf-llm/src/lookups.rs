@@ -1,38 +1,37 @@
-//! What a model may look up before it gives a value.
+//! Lookups of a model before it gives a value.
 
 use std::time::Duration;
 
 use crate::message::ToolCall;
 use crate::request::Tool;
 
-/// Tools beside the one that takes the value. A model that can call tools is offered them; one that cannot is told
-/// something instead. How much there is to look up in all is for the implementation to limit; how often a model may ask
-/// for it, [`Lookups::max_rounds`] says.
+/// Tools besides the one that takes the value. A model without tool support gets a message instead. The implementation limits the total
+/// amount of lookups; [`Lookups::max_rounds`] limits the rounds.
 pub trait Lookups {
-    /// The tools, by names other than that of the value.
+    /// The tools. Their names must differ from the value's name.
     fn tools(&self) -> Vec<Tool>;
 
-    /// What a call of one of them finds.
+    /// The result of a tool call.
     ///
     /// # Errors
-    /// Why there is nothing, in words for the model: it is a fact like any other, and ends nothing.
+    /// Why there is no result, in words for the model. It does not end the exchange.
     fn look_up(&mut self, call: &ToolCall) -> Result<String, String>;
 
-    /// A message for a model that has to do without the tools; `None` when there is nothing to say.
+    /// A message for a model that cannot use the tools; `None` if there is none.
     fn instead(&self) -> Option<String>;
 
-    /// Replies with lookups that are answered, all ways of asking together. After them the value is asked for.
+    /// Most rounds of lookups, over all modes. After them the model must give the value.
     fn max_rounds(&self) -> u32;
 }
 
 /// A lookup that was made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LookedUp {
-    /// What was asked for.
+    /// The call.
     pub call: ToolCall,
-    /// What was found, or why there is nothing.
+    /// Its result, or why there is none.
     pub result: Result<String, String>,
-    /// How long it took.
+    /// Its duration.
     pub took: Duration,
 }
 

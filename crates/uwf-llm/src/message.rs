@@ -1,25 +1,25 @@
-//! What a conversation is made of.
+//! Messages of a conversation.
 
 use serde_json::{Map, Value, json};
 
 /// A call of a tool as the model wrote it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// The provider's name of this call; its result must carry it.
+    /// The provider's id of this call, which its result must repeat.
     pub id: String,
-    /// Which tool.
+    /// Name of the tool.
     pub name: String,
-    /// Arguments as written: JSON if the model did well, anything if not.
+    /// Arguments as written: usually JSON, but possibly any text.
     pub arguments: String,
-    /// Other fields the provider put into the call and wants back, such as thought signatures.
+    /// Other fields of the call that the provider expects back, such as thought signatures.
     pub extra: Map<String, Value>,
 }
 
 impl ToolCall {
-    /// The arguments as an object; no arguments at all are an empty one.
+    /// The arguments as an object, which is empty if there are none.
     ///
     /// # Errors
-    /// Why they are not an object, for the model to read.
+    /// Why they are not an object, in words for the model.
     pub fn parsed(&self) -> Result<Map<String, Value>, String> {
         if self.arguments.trim().is_empty() {
             return Ok(Map::new());
@@ -31,8 +31,8 @@ impl ToolCall {
         }
     }
 
-    /// The arguments as the provider gets them back: always an object, because many refuse a whole conversation for one
-    /// broken call in its history.
+    /// The arguments to send back: always an object, because many providers reject a whole conversation with one broken call in its
+    /// history.
     pub(crate) fn sendable(&self) -> Map<String, Value> {
         self.parsed().unwrap_or_else(|_| {
             let mut broken = Map::new();
@@ -45,32 +45,32 @@ impl ToolCall {
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChatMessage {
-    /// What the model is to be.
+    /// Instructions to the model.
     System(String),
-    /// What the user says.
+    /// The user's message.
     User(String),
-    /// What the model said.
+    /// The model's message.
     Assistant {
         /// Its text; may be empty.
         text: String,
-        /// The calls it made.
+        /// Its calls.
         tool_calls: Vec<ToolCall>,
-        /// Its reasoning in the provider's form, which some want back before the results of its calls.
+        /// Its reasoning in the provider's form. Some providers expect it back before the results of its calls.
         reasoning: Option<Value>,
     },
     /// The result of one call.
     Tool {
         /// [`ToolCall::id`].
         id: String,
-        /// What came out.
+        /// The result's text.
         content: String,
-        /// The call failed.
+        /// Whether the call failed.
         is_error: bool,
     },
 }
 
 impl ChatMessage {
-    /// A result that is not a failure.
+    /// The result of a successful call.
     pub fn tool(id: &str, content: impl Into<String>) -> ChatMessage {
         ChatMessage::Tool { id: id.to_owned(), content: content.into(), is_error: false }
     }

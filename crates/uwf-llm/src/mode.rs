@@ -1,4 +1,4 @@
-//! Which way of asking for a JSON value a model understands, and what was learned about it.
+//! The modes of asking a model for a JSON value, and a cache of the mode that worked.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -10,26 +10,26 @@ use tempfile::NamedTempFile;
 
 use crate::endpoint::{Endpoint, Wire};
 
-/// Most bytes of what was learned that are read.
+/// Largest cache file that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// A way of asking for a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// A tool with the schema as its arguments, which must be called.
+    /// A tool that must be called, with the schema as its arguments.
     ForcedTool,
-    /// The same tool, and the prompt says to call it: some reasoning models cannot be forced.
+    /// The same tool, which the prompt says to call: some reasoning models cannot be forced.
     ToolAuto,
-    /// `response_format: json_schema`, with the strict copy of the schema where it has one.
+    /// `response_format: json_schema`, with the strict copy of the schema if there is one.
     JsonSchema,
-    /// `response_format: json_object`, the schema in the prompt.
+    /// `response_format: json_object`, with the schema in the prompt.
     JsonObject,
-    /// Nothing but the schema in the prompt.
+    /// Only the schema in the prompt.
     PlainText,
 }
 
 impl Mode {
-    /// All modes, the most dependable first.
+    /// All modes, most reliable first.
     pub const LADDER: [Mode; 5] =
         [Mode::ForcedTool, Mode::ToolAuto, Mode::JsonSchema, Mode::JsonObject, Mode::PlainText];
 
@@ -44,7 +44,7 @@ impl Mode {
         }
     }
 
-    /// The modes to try at an endpoint, from `first` on. Anthropic has no JSON without a schema.
+    /// The modes to try at an endpoint, starting with `first`. Anthropic has no JSON without a schema.
     pub(crate) fn from(first: Mode, wire: Wire) -> impl Iterator<Item = Mode> {
         let known = move |mode: &Mode| wire == Wire::OpenAi || *mode != Mode::JsonObject;
         Mode::LADDER.into_iter().skip_while(move |mode| *mode != first).filter(known)
@@ -68,26 +68,26 @@ impl FromStr for Mode {
     }
 }
 
-/// Ending of a model's name in the file, for what worked with lookups ([`crate::Lookups`]).
+/// Suffix of a model's name in the file for the mode that worked with lookups ([`crate::Lookups`]).
 const WITH_LOOKUPS: &str = " with lookups";
 
-/// What worked with which model: a small JSON file `{base URL: {model: mode}}` that may be deleted at any time. Missing
-/// and broken files are empty ones. Two processes that write at once may lose one entry, which is learned again.
+/// The mode that worked with each model: a small JSON file `{base URL: {model: mode}}` that can be deleted at any time. Missing and broken
+/// files count as empty. Two processes that write at once may lose one entry, which is learned again.
 ///
-/// What works with lookups is an entry of its own, and never better than what works without: where there is none yet,
-/// that is where to begin.
+/// Lookups have a separate entry, which is never a better mode than the one without lookups. Without an entry, lookups begin with that
+/// mode.
 #[derive(Debug, Clone)]
 pub struct ModeCache {
     path: PathBuf,
 }
 
 impl ModeCache {
-    /// The cache in a file, whose directory is made when there is something to keep.
+    /// The cache in a file. Its directory is created when there is an entry to save.
     pub fn new(path: impl Into<PathBuf>) -> ModeCache {
         ModeCache { path: path.into() }
     }
 
-    /// What worked with a model the last time, with or without lookups.
+    /// The mode that last worked with a model, with or without lookups.
     pub fn get(&self, endpoint: &Endpoint, lookups: bool) -> Option<Mode> {
         let all = self.read();
         let models = all.get(&endpoint.base_url)?;
@@ -95,10 +95,10 @@ impl ModeCache {
         learned(lookups).or_else(|| learned(false))
     }
 
-    /// Keeps what worked. The file is replaced as a whole.
+    /// Saves the mode that worked. The file is replaced as a whole.
     ///
     /// # Errors
-    /// When it cannot be written; nothing depends on it.
+    /// If it cannot be written, which the caller can ignore.
     pub fn remember(&self, endpoint: &Endpoint, lookups: bool, mode: Mode) -> io::Result<()> {
         let mut all = self.read();
         let models = all.entry(&endpoint.base_url).or_insert_with(|| json!({}));
@@ -115,7 +115,7 @@ impl ModeCache {
     }
 
     fn read(&self) -> Map<String, Value> {
-        // What somebody put there instead (a FIFO, a device) would be waited for.
+        // A FIFO or a device in its place would block.
         let is_ours = self.path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
         let text = if is_ours { std::fs::read(&self.path).unwrap_or_default() } else { Vec::new() };
         serde_json::from_slice(&text).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, as most providers understand them.
+//! OpenAI's chat completions, as most providers support them.
 
 mod assembly;
 
@@ -15,7 +15,7 @@ use crate::reply::{ChatReply, Finish};
 use crate::request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
 use crate::usage::Usage;
 
-/// Fields of a message that are reasoning to be sent back with the calls it led to (DeepSeek, OpenRouter).
+/// Fields of a message with reasoning, which must be sent back with the calls that followed it (DeepSeek, OpenRouter).
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning_details"];
 
 /// The body of a request.
@@ -96,7 +96,7 @@ fn response_format(format: &ResponseFormat) -> Value {
     }
 }
 
-/// Reads a reply that is complete.
+/// Parses a complete reply.
 pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
     if let Some(error) = Error::inside(endpoint, &raw) {
         return Err(error);
@@ -113,7 +113,7 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
     let word = raw.pointer("/choices/0/finish_reason").and_then(Value::as_str).unwrap_or_default();
     let finish = match Finish::of(word) {
         _ if refusal.is_some() => Finish::Other("refusal".to_owned()),
-        // Some providers say `stop` beside calls, and some say `tool_calls` without any.
+        // Some providers report `stop` with calls, and some report `tool_calls` without any.
         Finish::Stop | Finish::ToolCalls if tool_calls.is_empty() => Finish::Stop,
         Finish::Stop => Finish::ToolCalls,
         other => other,
@@ -130,7 +130,7 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
     })
 }
 
-/// Content is a text, or a list of parts.
+/// The text of a content that is a string or a list of parts.
 fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -155,7 +155,7 @@ fn read_call(index: usize, call: &Value) -> ToolCall {
         // Some servers send the object itself.
         Some(other) => other.to_string(),
     };
-    // Some send no id, and results need one to refer to.
+    // Some send no id, but results must refer to one.
     let id = Some(text("/id")).filter(|id| !id.is_empty()).unwrap_or_else(|| format!("call_{index}"));
     let own = ["id", "type", "function", "index"];
     let fields = call.as_object().into_iter().flatten();

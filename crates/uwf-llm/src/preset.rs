@@ -1,8 +1,8 @@
-//! Providers whose address need not be typed.
+//! Providers with a known address.
 
 use crate::endpoint::Wire;
 
-/// A provider as its own documentation describes it.
+/// A provider, as its documentation describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     /// Name in a configuration.
@@ -11,13 +11,13 @@ pub struct Preset {
     pub title: &'static str,
     /// Base URL.
     pub base_url: &'static str,
-    /// Environment variable its own tools read the key from; `None` for a server that needs no key.
+    /// Environment variable with the key, as the provider's own tools use it; `None` for a server that needs no key.
     pub key_variable: Option<&'static str>,
-    /// How it is talked to.
+    /// Format of requests and replies.
     pub wire: Wire,
 }
 
-/// The providers, the commercial ones first.
+/// The providers, commercial ones first.
 pub const PRESETS: [Preset; 10] = [
     hosted("openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY"),
     Preset {
@@ -34,7 +34,7 @@ pub const PRESETS: [Preset; 10] = [
     local("lmstudio", "LM Studio", "http://localhost:1234/v1"),
 ];
 
-/// The preset of a name, in any case.
+/// The preset with this name, in any case.
 #[must_use]
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name.eq_ignore_ascii_case(name))

@@ -1,4 +1,4 @@
-//! What a model answered.
+//! Replies of a model.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use crate::usage::Usage;
 /// Why the model stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finish {
-    /// It was done.
+    /// It was complete.
     Stop,
-    /// It reached the most it may write: the reply is cut.
+    /// It reached its token limit, so the reply is cut.
     Length,
     /// It waits for the results of its calls.
     ToolCalls,
-    /// Anything else, in the provider's word; empty when it gave none.
+    /// Any other reason, in the provider's word; empty if it gave none.
     Other(String),
 }
 
@@ -52,18 +52,18 @@ pub struct ChatReply {
     pub tool_calls: Vec<ToolCall>,
     /// Token counts, as far as reported.
     pub usage: Option<Usage>,
-    /// Why it ended.
+    /// The finish reason.
     pub finish: Finish,
-    /// Reasoning in the provider's form, to be sent back as part of [`ChatReply::message`].
+    /// Reasoning in the provider's form, which [`ChatReply::message`] sends back.
     pub reasoning: Option<Value>,
-    /// All the provider said. Of a streamed reply, its pieces put together in the form of one that is not streamed.
+    /// The provider's whole response. A streamed reply is assembled into the form of an unstreamed one.
     pub raw: Value,
-    /// From sending the request that was answered to the end of the answer; earlier tries are not in it.
+    /// Time from sending the successful request to the end of the reply, without earlier attempts.
     pub latency: Duration,
 }
 
 impl ChatReply {
-    /// The reply as a message of the conversation it continues.
+    /// The reply as a message of the continued conversation.
     pub fn message(&self) -> ChatMessage {
         ChatMessage::Assistant {
             text: self.text.clone(),

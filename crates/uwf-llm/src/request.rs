@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! Requests to a model.
 
 use serde_json::Value;
 
@@ -9,16 +9,16 @@ use crate::message::ChatMessage;
 pub struct Tool {
     /// Name, of letters, digits, `_` and `-`.
     pub name: String,
-    /// What it is for, for the model to read.
+    /// Its purpose, for the model.
     pub description: String,
     /// JSON Schema of its arguments, an object.
     pub parameters: Value,
 }
 
-/// Whether tools are to be called.
+/// Whether to call tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// As the model likes.
+    /// The model decides.
     Auto,
     /// No calls.
     None,
@@ -31,15 +31,15 @@ pub enum ToolChoice {
 /// The form of the text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResponseFormat {
-    /// Any JSON object. Some providers want the word JSON in the conversation then. Anthropic has no such thing.
+    /// Any JSON object. Some providers then require the word JSON in the conversation. Anthropic does not support it.
     JsonObject,
-    /// JSON of a schema.
+    /// JSON with a schema.
     JsonSchema {
         /// Name of letters, digits, `_` and `-`.
         name: String,
         /// The schema.
         schema: Value,
-        /// The schema is of the strict subset ([`crate::strict`]) and the provider shall enforce it.
+        /// Whether the provider must enforce the schema, which must be in the strict subset ([`crate::strict`]).
         strict: bool,
     },
 }
@@ -49,22 +49,22 @@ pub enum ResponseFormat {
 pub struct ChatRequest {
     /// The conversation, oldest first.
     pub messages: Vec<ChatMessage>,
-    /// Tools on offer.
+    /// Available tools.
     pub tools: Vec<Tool>,
     /// Whether to call them; `None` leaves it to the provider.
     pub tool_choice: Option<ToolChoice>,
-    /// The form of the text; `None` is free text.
+    /// The form of the text; `None` for free text.
     pub response_format: Option<ResponseFormat>,
-    /// 0 is the most predictable; `None` leaves it to the provider.
+    /// Temperature: 0 is the most predictable; `None` leaves it to the provider.
     pub temperature: Option<f64>,
-    /// Most tokens to write; `None` leaves it to the provider.
+    /// Most output tokens; `None` leaves it to the provider.
     pub max_tokens: Option<u32>,
-    /// Let the reply come in pieces. A provider that is silent for long is noticed sooner so.
+    /// Whether to stream the reply. Streaming detects a silent provider sooner.
     pub stream: bool,
 }
 
 impl ChatRequest {
-    /// A request of these messages and nothing else.
+    /// A request with only these messages.
     pub fn new(messages: Vec<ChatMessage>) -> ChatRequest {
         ChatRequest { messages, ..ChatRequest::default() }
     }

@@ -1,51 +1,51 @@
-//! When to try again, and how long to wait before.
+//! When to retry, and how long to wait before.
 
 use std::time::{Duration, SystemTime};
 
 use crate::error::Error;
 
-/// How often and how patiently a request is tried.
+/// Limits of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// Tries in all, the first included; 0 counts as 1.
+    /// Most attempts, the first included; 0 counts as 1.
     pub attempts: u32,
-    /// Wait before the second try; doubled before each further one.
+    /// Wait before the second attempt. It doubles before each further one.
     pub first_wait: Duration,
-    /// No wait of our own is longer.
+    /// Limit of our own waits.
     pub longest_wait: Duration,
-    /// No wait the provider asks for (`Retry-After`) is longer.
+    /// Limit of a wait that the provider asks for (`Retry-After`).
     pub longest_retry_after: Duration,
 }
 
 impl Default for Retry {
-    /// 4 tries, waits of about 1, 2 and 4 seconds, at most 2 minutes where the provider says how long.
+    /// 4 attempts, waits of about 1, 2 and 4 seconds, and at most 2 minutes if the provider asks for a wait.
     fn default() -> Retry {
         let seconds = Duration::from_secs;
         Retry { attempts: 4, first_wait: seconds(1), longest_wait: seconds(30), longest_retry_after: seconds(120) }
     }
 }
 
-/// A try that failed and is followed by another, for whoever wants to show or log it.
+/// A failed attempt that is retried, to be shown or logged.
 #[derive(Debug, Clone, Copy)]
 pub struct Retrying<'a> {
-    /// Number of the try that failed, from 1.
+    /// Number of the failed attempt, from 1.
     pub attempt: u32,
-    /// Tries there may be in all.
+    /// Most attempts.
     pub of: u32,
-    /// How long until the next.
+    /// Wait before the next attempt.
     pub wait: Duration,
     /// Why it failed.
     pub error: &'a Error,
 }
 
 impl Retry {
-    /// One try only.
+    /// A single attempt.
     pub fn never() -> Retry {
         Retry { attempts: 1, ..Retry::default() }
     }
 
-    /// The wait before the next try, or `None` when there is none. `attempt` is the one that failed, from 1; `chance` is
-    /// a number from 0 to 1 that keeps many clients from coming back at the same moment.
+    /// The wait before the next attempt, or `None` to stop. `attempt` is the failed one, from 1. `chance` is a random number from 0 to 1
+    /// that keeps many clients from retrying at the same moment.
     pub fn wait(&self, error: &Error, attempt: u32, chance: f64) -> Option<Duration> {
         if attempt >= self.attempts || !error.is_transient() {
             return None;
@@ -58,13 +58,13 @@ impl Retry {
     }
 }
 
-/// Reads a `Retry-After` header: seconds, or a date (RFC 9110, 10.2.3). A date that is over asks for no wait.
+/// Parses a `Retry-After` header: seconds, or a date (RFC 9110, 10.2.3). A past date means no wait.
 pub fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));
     }
-    // Some send fractions, which the standard does not know.
+    // Some servers send fractions, which the standard does not have.
     if let Ok(seconds) = value.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).ok();
     }

@@ -1,19 +1,19 @@
-//! A key that does not show.
+//! A key that is never printed.
 
 use std::fmt;
 
-/// What stands where a key was.
+/// Replacement of a redacted key.
 const HIDDEN: &str = "***";
 
-/// A key shorter than this is no key (local servers take any word); blotting it out of texts would only garble them.
+/// Shorter keys are not real (local servers take any word), and redacting them would only garble texts.
 const SHORTEST_HIDDEN: usize = 6;
 
-/// An API key. Neither `Debug` nor an error of this crate shows it; [`Secret::reveal`] is the only way to it.
+/// An API key. `Debug` and the errors of this crate never show it; only [`Secret::reveal`] returns it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a key; white space around it, such as the newline of a key file, is not part of it.
+    /// Takes a key without surrounding white space, such as the newline of a key file.
     pub fn new(key: &str) -> Secret {
         Secret(key.trim().to_owned())
     }
@@ -23,7 +23,7 @@ impl Secret {
         &self.0
     }
 
-    /// A text without the key in it.
+    /// A text with the key redacted.
     pub fn redact(&self, text: &str) -> String {
         if self.0.len() < SHORTEST_HIDDEN { text.to_owned() } else { text.replace(&self.0, HIDDEN) }
     }

@@ -1,26 +1,26 @@
 //! Server-sent events (the `text/event-stream` of the HTML standard): bytes in, events out.
 //!
-//! Pure: it reads nothing and knows no provider. However the bytes are cut, the same events come out. Its buffer holds
-//! one unfinished line and one unfinished event, so it is as bounded as the body it is fed with.
+//! Pure: it does no I/O and is independent of providers. The events don't depend on how the bytes are split. The buffer holds one
+//! unfinished line and one unfinished event, so the size of the body bounds it.
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerSentEvent {
-    /// Its kind; empty when none was given.
+    /// Its type; empty if none was given.
     pub event: String,
-    /// Its lines of data, joined by newlines.
+    /// Its data lines, joined by newlines.
     pub data: String,
 }
 
-/// Puts events together from bytes as they come.
+/// Parses events from bytes as they arrive.
 #[derive(Debug, Clone, Default)]
 pub struct Parser {
     line: Vec<u8>,
     event: String,
     data: Option<String>,
-    /// The last byte was a carriage return, whose line feed belongs to it.
+    /// Whether the last byte was a carriage return. A line feed after it belongs to the same line end.
     after_return: bool,
-    /// A first line was seen: no byte order mark can come any more.
+    /// Whether a first line was seen. After it there is no byte order mark.
     begun: bool,
 }
 
@@ -30,7 +30,7 @@ impl Parser {
         Parser::default()
     }
 
-    /// Takes the next bytes; returns the events they complete.
+    /// Adds bytes, and returns the events they complete.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<ServerSentEvent> {
         let mut events = Vec::new();
         for &byte in bytes {
@@ -44,8 +44,8 @@ impl Parser {
         events
     }
 
-    /// The stream has ended. The standard drops an event without an empty line after it; some servers leave that line
-    /// out at the very end, so it is given here and whoever reads it decides.
+    /// Ends the stream. The standard drops an event without an empty line after it. Some servers omit the last empty line, so this returns
+    /// the event and the caller decides.
     pub fn finish(mut self) -> Option<ServerSentEvent> {
         if !self.line.is_empty() {
             self.end_line();
@@ -72,7 +72,7 @@ impl Parser {
                 }
                 None => self.data = Some(value.to_owned()),
             },
-            // Comments (an empty field name), ids and retry times do not concern us.
+            // Comments (an empty field name), ids and retry times are not needed.
             _ => {}
         }
         None

@@ -10,17 +10,16 @@ use crate::http::Incoming;
 use crate::sse::{Parser, ServerSentEvent};
 use crate::{anthropic, openai};
 
-/// What had come, for those who get no more: the text, then the arguments of each call.
+/// The text received so far, then the arguments of each call, for errors.
 fn so_far(assembly: &dyn Assembly) -> String {
     let parts: Vec<&str> = assembly.parts().into_iter().filter(|part| !part.trim().is_empty()).collect();
     parts.join("\n\n")
 }
 
-/// Reads to the end of the reply; what comes back has the form of a reply that is not streamed.
+/// Reads to the end of the reply, and returns it in unstreamed form.
 ///
 /// # Errors
-/// [`Error::CutStream`] when the stream ends before the reply does, and those of the connection; both carry what had
-/// come.
+/// [`Error::CutStream`] if the stream ends before the reply does, and connection errors; both have the text received so far.
 pub(crate) fn read(
     endpoint: &Endpoint,
     mut incoming: Incoming<'_>,
@@ -35,20 +34,20 @@ pub(crate) fn read(
         for event in parser.push(&bytes) {
             push(&mut *assembly, endpoint, &event, on_delta)?;
         }
-        // Not read to the end of the connection: some servers keep it open after their last word.
+        // Don't read to the end of the connection: some servers keep it open after the reply.
         if assembly.is_done() {
             break;
         }
     }
     if let Some(event) = parser.finish() {
-        // Half an event is the mark of a cut, which is reported below.
+        // Half an event means a cut stream, which is reported below.
         let _ = assembly.push(endpoint, &event, on_delta);
     }
     let partial = so_far(&*assembly);
     assembly.finish().ok_or_else(|| cut(endpoint, "it ended before the model did", &partial))
 }
 
-/// A failure reported in the middle of a reply is a cut, so that what had come is kept.
+/// An error reported within a reply counts as a cut stream, so that the text received so far is kept.
 fn push(
     assembly: &mut dyn Assembly,
     endpoint: &Endpoint,

@@ -1,26 +1,25 @@
-//! The copy of a schema that goes to a provider which enforces it.
+//! The strict copy of a schema, for a provider that enforces it.
 //!
-//! Such providers take a subset of JSON Schema: every object lists its properties, requires them all and allows no
-//! others; no bounds, patterns or formats. So the copy is derived: optional properties become required ones that may be
-//! null, what cannot be enforced is dropped, and after the reply [`without_nulls`] takes those nulls out again. The
-//! schema itself stays what a value is checked against, which is the caller's business.
+//! Such providers support a subset of JSON Schema: every object lists its properties, requires all of them and allows no others, without
+//! bounds, patterns or formats. The copy is derived: optional properties become required but nullable, and everything unenforceable is
+//! dropped. After the reply, [`without_nulls`] removes those nulls. The caller still validates the value against the original schema.
 
 use serde_json::{Map, Value, json};
 
-/// How deep a schema may be. Providers take far less.
+/// Depth limit of a schema. Providers have far lower limits.
 const MAX_DEPTH: usize = 64;
 
-/// How many references may lead to each other without a step into the value.
+/// Most references in a chain without a step into the value.
 const MAX_REFS: usize = 32;
 
-/// Keywords that are kept as they are.
+/// Keywords that are kept unchanged.
 const KEPT: [&str; 5] = ["type", "enum", "const", "title", "description"];
 
-/// Keywords that describe values the subset cannot.
+/// Keywords for values that the subset cannot describe.
 const INEXPRESSIBLE: [&str; 8] =
     ["patternProperties", "prefixItems", "not", "if", "dependentSchemas", "dependentRequired", "contains", "allOf"];
 
-/// The strict copy; `None` when the schema describes values the subset cannot, such as objects with free keys.
+/// The strict copy; `None` if the schema describes values that the subset cannot, such as objects with free keys.
 pub fn strict(schema: &Value) -> Option<Value> {
     let root = strict_at(schema, 0)?;
     (root.get("type") == Some(&json!("object"))).then_some(root)
@@ -48,7 +47,7 @@ fn strict_at(schema: &Value, depth: usize) -> Option<Value> {
     Some(Value::Object(copy))
 }
 
-/// What the subset wants of every schema: a type, and of objects closed properties.
+/// Adds what the subset requires of every schema: a type, and closed properties for objects.
 fn complete(fields: &Map<String, Value>, copy: &mut Map<String, Value>) -> Option<()> {
     if !copy.contains_key("type") && copy.contains_key("properties") {
         copy.insert("type".to_owned(), json!("object"));
@@ -71,7 +70,7 @@ fn complete(fields: &Map<String, Value>, copy: &mut Map<String, Value>) -> Optio
     ["type", "$ref", "anyOf"].iter().any(|keyword| copy.contains_key(*keyword)).then_some(())
 }
 
-/// True when `type` names a type, alone or in a list.
+/// True if `type` is this type, or a list with it.
 fn allows(types: Option<&Value>, wanted: &str) -> bool {
     match types {
         Some(Value::String(kind)) => kind == wanted,
@@ -80,7 +79,7 @@ fn allows(types: Option<&Value>, wanted: &str) -> bool {
     }
 }
 
-/// The type that `const` or all of `enum` have.
+/// The common type of `const` or of all values in `enum`.
 fn listed_type(fields: &Map<String, Value>) -> Option<&'static str> {
     let constant = fields.get("const").map(std::slice::from_ref);
     let listed = constant.or_else(|| fields.get("enum")?.as_array().map(Vec::as_slice))?;
@@ -121,7 +120,7 @@ fn is_required(object: &Map<String, Value>, name: &str) -> bool {
     object.get("required").and_then(Value::as_array).is_some_and(|required| required.iter().any(|one| one == name))
 }
 
-/// The same schema, null being allowed too.
+/// The same schema, with null allowed.
 fn nullable(schema: Value) -> Value {
     let plain = ["$ref", "anyOf", "const"].iter().all(|keyword| schema.get(keyword).is_none());
     let Value::Object(mut fields) = schema else { return schema };
@@ -146,7 +145,7 @@ fn nullable(schema: Value) -> Value {
     Value::Object(fields)
 }
 
-/// A value without the nulls that stand for optional properties left out. A null that the schema itself allows stays.
+/// A value without the nulls of omitted optional properties. A null that the schema itself allows stays.
 pub fn without_nulls(value: Value, schema: &Value) -> Value {
     Stripper { root: schema }.strip(value, schema)
 }
@@ -185,7 +184,7 @@ impl<'a> Stripper<'a> {
         kept
     }
 
-    /// The schema a chain of local references leads to.
+    /// The schema at the end of a chain of local references.
     fn resolved(&self, mut schema: &'a Value) -> &'a Value {
         for _ in 0..MAX_REFS {
             let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
@@ -195,7 +194,7 @@ impl<'a> Stripper<'a> {
         schema
     }
 
-    /// Of alternatives, the one a value was written for: it knows all its keys and none of its constants is another.
+    /// The alternative that a value was written for: it has all the value's keys and no conflicting constant.
     fn branch(&self, schema: &'a Value, value: &Value) -> &'a Value {
         let mut schema = schema;
         for _ in 0..MAX_REFS {
@@ -227,7 +226,7 @@ impl<'a> Stripper<'a> {
     }
 }
 
-/// A look at the surface: type, keys, and constants of its properties.
+/// Compares only the surface: type, keys, and constants of properties.
 fn fits(value: &Value, schema: &Value) -> bool {
     let kind = type_name(value);
     let types = schema.get("type");

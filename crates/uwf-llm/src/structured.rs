@@ -1,4 +1,4 @@
-//! One JSON value of a schema, out of whatever way of asking the model understands.
+//! Asks for one JSON value of a schema, in any mode that the model supports.
 
 mod conversation;
 mod form;
@@ -20,50 +20,50 @@ use crate::usage::Usage;
 
 use conversation::Conversation;
 
-/// What the value is to be.
+/// Description of the value.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape<'a> {
-    /// Name of the value, which becomes that of the tool or schema: letters, digits, `_` and `-`.
+    /// Name of the value, which becomes the name of the tool or schema: letters, digits, `_` and `-`.
     pub name: &'a str,
-    /// What the value is, for the model to read.
+    /// Meaning of the value, for the model.
     pub description: &'a str,
     /// JSON Schema of the value.
     pub schema: &'a Value,
-    /// Only this mode, whatever was learned about the model.
+    /// Only this mode, whatever worked with the model before.
     pub mode: Option<Mode>,
 }
 
-/// One exchange on the way to a value.
+/// One exchange in the attempt to get a value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StructuredAttempt {
-    /// How it was asked for.
+    /// The mode.
     pub mode: Mode,
-    /// What was sent after the messages of the request: what the mode says in words, and what was said since.
+    /// Messages sent after those of the request: the mode's instruction, and everything since.
     pub added: Vec<ChatMessage>,
-    /// What came, if anything did.
+    /// The reply, if there was one.
     pub reply: Option<ChatReply>,
-    /// Tool results it asked for before it gave a value.
+    /// Tool results the model asked for before it gave a value.
     pub looked_up: Vec<LookedUp>,
-    /// Why it was not it.
+    /// Why there was no value.
     pub error: Option<Error>,
 }
 
-/// A value and how it was got.
+/// A value, and how it was obtained.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Structured {
-    /// The value. It is JSON; whether it is valid under the schema is for the caller to check.
+    /// The value. It is JSON; the caller must validate it against the schema.
     pub value: Value,
-    /// What it was read from: the arguments of the call, or the text.
+    /// Its source text: the arguments of the call, or the text.
     pub text: String,
-    /// How it was asked for.
+    /// The mode that worked.
     pub mode: Mode,
-    /// Counts of tokens of all attempts together.
+    /// Token counts of all attempts together.
     pub usage: Option<Usage>,
-    /// All exchanges; the last is the one the value is from.
+    /// All exchanges. The value is from the last one.
     pub attempts: Vec<StructuredAttempt>,
 }
 
-/// No value, and everything that was tried.
+/// No value, with all attempts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unstructured {
     /// Why the last attempt failed.
@@ -84,15 +84,15 @@ impl std::error::Error for Unstructured {
     }
 }
 
-/// Asks for a value. Begins with what worked with this model the last time (`cache`), else with the most dependable
-/// way, and steps down when the provider refuses it (400, 404, 422) or the model gives no JSON; what works is remembered.
-/// Tools and format of `request` are replaced. The value is not validated.
+/// Asks for a value. Begins with the mode that last worked with this model (`cache`), otherwise with the most reliable one. Tries the next
+/// mode if the provider rejects one (400, 404, 422) or the model returns no JSON, and remembers the mode that worked. Replaces the tools
+/// and format of `request`. Does not validate the value.
 ///
-/// Of a streamed request, `on_delta` gets every piece as it comes, as by [`Client::chat_with`]; where the ladder steps
-/// down from a reply, [`Delta::Restart`] says that it does not count.
+/// For a streamed request, `on_delta` gets every piece as it arrives, as in [`Client::chat_with`]. [`Delta::Restart`] marks a reply as
+/// dropped when the next mode is tried.
 ///
 /// # Errors
-/// [`Unstructured`] when no way works, or something else is wrong; it carries every reply, for they were paid for.
+/// [`Unstructured`] if no mode works or another error occurs. It has every reply, because they were paid for.
 pub fn structured(
     client: &Client,
     cache: &ModeCache,
@@ -103,10 +103,9 @@ pub fn structured(
     Asking { client, cache, request, shape, on_delta, lookups: &mut Nothing, attempts: Vec::new() }.run()
 }
 
-/// As [`structured()`], of a model that may look something up first. In a mode with tools it is offered those of `lookups`
-/// too and must call one of them or give the value; in the others it gets what `lookups` says instead. What
-/// works is remembered apart from what works without lookups: some models can be forced to call one tool, but not to
-/// choose among several.
+/// Like [`structured()`], for a model that can look things up first. A mode with tools also offers those of `lookups`; the model must call
+/// one of them or give the value. In other modes the model gets the message of `lookups` instead. The mode that worked is remembered
+/// separately: some models can be forced to call one tool, but not to choose among several.
 ///
 /// # Errors
 /// As [`structured()`].
@@ -121,7 +120,7 @@ pub fn structured_with_lookups(
     Asking { client, cache, request, shape, on_delta, lookups, attempts: Vec::new() }.run()
 }
 
-/// One value being asked for.
+/// A request for one value.
 struct Asking<'a> {
     client: &'a Client,
     cache: &'a ModeCache,
@@ -133,7 +132,7 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Down the ladder until there is a value.
+    /// Tries the modes in order until there is a value.
     fn run(mut self) -> std::result::Result<Structured, Unstructured> {
         let endpoint = self.client.endpoint();
         let looks_up = self.lookups.max_rounds() > 0;
@@ -146,7 +145,7 @@ impl Asking<'_> {
             match self.ask(mode, &mut rounds) {
                 Ok((value, text)) => {
                     if self.shape.mode.is_none() && known != Some(mode) {
-                        // A cache that cannot be written costs one refused request the next time, no more.
+                        // A cache that cannot be written costs only one rejected request the next time.
                         let _ = self.cache.remember(endpoint, looks_up, mode);
                     }
                     let attempts = self.attempts;
@@ -160,7 +159,7 @@ impl Asking<'_> {
         Err(Unstructured { error: Box::new(error.unwrap_or_else(none)), attempts: self.attempts })
     }
 
-    /// One way of asking: the value and the text it was read from. `rounds` is how often something may still be looked up.
+    /// Tries one mode: returns the value and its source text. `rounds` is the number of lookup rounds left.
     fn ask(&mut self, mode: Mode, rounds: &mut u32) -> Result<(Value, String)> {
         let mut conversation = Conversation::new(self.request, self.shape, mode, self.lookups, *rounds);
         if self.request.stream && self.attempts.iter().any(|attempt| attempt.reply.is_some()) {
@@ -178,7 +177,7 @@ impl Asking<'_> {
         }
     }
 
-    /// One exchange, written down in `attempt`; `None` when the reply was a lookup and the conversation continues.
+    /// One exchange, recorded in `attempt`; `None` if the reply was a lookup and the conversation continues.
     fn exchange(
         &mut self,
         conversation: &mut Conversation<'_>,
@@ -195,7 +194,7 @@ impl Asking<'_> {
     }
 }
 
-/// All attempts together; unknown as soon as one of the replies is.
+/// The usage of all attempts; `None` if one of the replies has none.
 fn usage(attempts: &[StructuredAttempt]) -> Option<Usage> {
     let mut counts = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).map(|reply| reply.usage);
     counts.next()?.and_then(|first| counts.try_fold(first, |sum, next| Some(sum.plus(next?))))

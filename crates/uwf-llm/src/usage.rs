@@ -1,17 +1,17 @@
-//! What a reply cost, as the provider counted it.
+//! Usage of a reply, as the provider counted it.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// Token counts of a reply. What the provider did not say is `None`, never a guess.
+/// Token counts of a reply. Unreported counts are `None`, never guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Usage {
-    /// Tokens read, those from a cache included.
+    /// Input tokens, including cached ones.
     pub input: Option<u64>,
-    /// Tokens written, those spent on reasoning included.
+    /// Output tokens, including reasoning.
     pub output: Option<u64>,
-    /// Part of `input` that came from a cache.
+    /// Part of `input` read from a cache.
     pub cached: Option<u64>,
     /// Part of `output` spent on reasoning.
     pub reasoning: Option<u64>,
@@ -20,12 +20,12 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Reads `usage` of an OpenAI-compatible reply; `None` when nothing in it is known.
+    /// Parses `usage` of an OpenAI-compatible reply; `None` if it has no known field.
     pub fn openai(usage: &Value) -> Option<Usage> {
         known(Usage {
             input: count(usage, "/prompt_tokens"),
             output: count(usage, "/completion_tokens"),
-            // DeepSeek has a name of its own for it.
+            // DeepSeek uses a different name.
             cached: count(usage, "/prompt_tokens_details/cached_tokens")
                 .or_else(|| count(usage, "/prompt_cache_hit_tokens")),
             reasoning: count(usage, "/completion_tokens_details/reasoning_tokens"),
@@ -34,7 +34,7 @@ impl Usage {
         })
     }
 
-    /// Reads `usage` of an Anthropic reply, whose `input_tokens` are only those that no cache had to do with.
+    /// Parses `usage` of an Anthropic reply, whose `input_tokens` exclude everything cached.
     pub fn anthropic(usage: &Value) -> Option<Usage> {
         let read = count(usage, "/cache_read_input_tokens");
         let written = count(usage, "/cache_creation_input_tokens");
@@ -43,7 +43,7 @@ impl Usage {
         known(Usage { input, output: count(usage, "/output_tokens"), cached: read, reasoning: None, cost: None })
     }
 
-    /// Both together; a count that one of them does not know is not known of both.
+    /// The sum; a count missing in either is missing in the sum.
     #[must_use]
     pub fn plus(self, other: Usage) -> Usage {
         let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
@@ -58,7 +58,7 @@ impl Usage {
 }
 
 impl fmt::Display for Usage {
-    /// For people: what is known, such as `300 tokens read (200 cached), 40 written (12 reasoning), $0.002`.
+    /// For people: the known counts, such as `300 tokens read (200 cached), 40 written (12 reasoning), $0.002`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
         let part = |count: Option<u64>, what| count.map(|count| format!(" ({count} {what})")).unwrap_or_default();

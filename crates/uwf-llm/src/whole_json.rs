@@ -1,4 +1,4 @@
-//! Reads a reply that is a JSON value and nothing else.
+//! Parses a reply that is only a JSON value.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ pub fn whole_json(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(only_block(text)?).ok())
 }
 
-/// The inside of a text that is one code block.
+/// The contents of a text that is one code block.
 fn only_block(text: &str) -> Option<&str> {
     let (first, rest) = text.split_once('\n')?;
     let language = first.strip_prefix("```")?;

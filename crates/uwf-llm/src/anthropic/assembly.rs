@@ -1,4 +1,4 @@
-//! Puts the events of a streamed message together into one that is not streamed.
+//! Assembles the events of a streamed message into the form of an unstreamed one.
 
 use serde_json::{Map, Value, json};
 
@@ -13,12 +13,12 @@ use crate::sse::ServerSentEvent;
 pub(crate) struct Message {
     message: Map<String, Value>,
     blocks: Vec<Block>,
-    /// All text blocks so far, for those who want to know what had come.
+    /// All text blocks so far, as the partial text in errors.
     text: String,
     done: bool,
 }
 
-/// A block of content, and the JSON of its input as far as it was written.
+/// A block of content, with the JSON of its input so far.
 #[derive(Debug)]
 struct Block {
     index: u64,
@@ -44,7 +44,7 @@ impl Assembly for Message {
             "content_block_delta" => self.add(&data, on_delta),
             "message_delta" => self.change(&data),
             "message_stop" => self.done = true,
-            // `content_block_stop`, `ping`, and whatever will be added.
+            // `content_block_stop`, `ping`, and future events.
             _ => {}
         }
         Ok(())
@@ -102,7 +102,7 @@ impl Message {
         }
     }
 
-    /// The end of the message: why it stopped, and the final counts of tokens beside those of its start.
+    /// Applies the end of the message: its stop reason, and the final token counts in addition to those at its start.
     fn change(&mut self, data: &Value) {
         if let Some(Value::Object(delta)) = data.get("delta") {
             self.message.extend(delta.clone());
@@ -129,7 +129,7 @@ impl Block {
 
     fn whole(mut self) -> Value {
         if !self.input.is_empty() {
-            // Malformed JSON stays a text, so the reader of the call sees it.
+            // Malformed JSON stays a string, so that the reader of the call sees it.
             let input = serde_json::from_str(&self.input).unwrap_or(Value::String(self.input));
             self.fields.insert("input".to_owned(), input);
         }

@@ -1,4 +1,4 @@
-//! Puts the pieces of a streamed completion together into one that is not streamed.
+//! Assembles the pieces of a streamed completion into the form of an unstreamed one.
 
 use serde_json::{Map, Value, json};
 
@@ -8,10 +8,10 @@ use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
 use crate::sse::ServerSentEvent;
 
-/// Texts that come whole. Some providers repeat them in every piece, so they are set and not appended.
+/// Texts that are never split. Some providers repeat them in every piece, so they are set rather than appended.
 const WHOLE: [&str; 6] = ["role", "id", "type", "name", "format", "signature"];
 
-/// Most calls in one reply; a larger index is nonsense that would only fill memory.
+/// Most calls in one reply. A larger index is invalid and would only fill memory.
 const MAX_CALLS: usize = 128;
 
 /// A completion so far.
@@ -67,7 +67,7 @@ impl Assembly for Completion {
         text.into_iter().chain(calls.filter_map(|call| call.pointer("/function/arguments")?.as_str())).collect()
     }
 
-    /// Not every provider says `[DONE]`, so a reason to finish is enough.
+    /// Not every provider sends `[DONE]`, so a finish reason is enough.
     fn finish(self: Box<Self>) -> Option<Value> {
         let finish = match (self.finish, self.done) {
             (Some(finish), _) => finish,
@@ -97,7 +97,7 @@ fn tell(delta: &Map<String, Value>, on_delta: &mut dyn FnMut(Delta<'_>)) {
     }
 }
 
-/// Adds a piece: texts are appended, lists go by the `index` of their items, everything else is set.
+/// Adds a piece: texts are appended, list items are matched by `index`, everything else is set.
 fn merge(into: &mut Map<String, Value>, piece: &Map<String, Value>) {
     for (name, value) in piece {
         match (into.get_mut(name), value) {
@@ -146,7 +146,7 @@ fn place(items: &[Value], piece: &Value) -> Option<usize> {
         let is_another = begins && own.is_some() && items.get(last).is_some_and(|item| id(item).is_some());
         return (!is_another).then_some(last);
     }
-    // Without an index (Gemini, some local servers) a piece with a name is a call of its own.
+    // Without an index (Gemini, some local servers) a piece with a name is a separate call.
     let goes_on = piece.get("function").is_some() && !begins;
     items.len().checked_sub(1).filter(|_| goes_on)
 }
@@ -155,7 +155,7 @@ fn place(items: &[Value], piece: &Value) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// The calls of a reply whose pieces have these: id, name, arguments.
+    /// The calls of a reply with these pieces: id, name, arguments.
     fn calls(pieces: &[Value]) -> Vec<(String, String, String)> {
         let mut message = Map::new();
         for piece in pieces {

@@ -1,4 +1,4 @@
-//! What is said in one way of asking: once, or as often as something is looked up.
+//! The conversation in one mode: a single exchange, or one for each round of lookups.
 
 use std::time::Instant;
 
@@ -12,19 +12,19 @@ use super::{Shape, form};
 
 /// A conversation about one value.
 pub(super) struct Conversation<'a> {
-    /// All of it so far.
+    /// The request so far.
     pub(super) request: ChatRequest,
-    /// Messages that were there before the mode added its own.
+    /// Number of messages before the mode added its own.
     own: usize,
     shape: &'a Shape<'a>,
-    /// Names of the tools that look something up; none in a mode without tools.
+    /// Names of the lookup tools; empty in a mode without tools.
     lookups: Vec<String>,
-    /// How the value is asked for when nothing can be looked up any more.
+    /// The tool choice once no lookups are left.
     final_choice: Option<ToolChoice>,
 }
 
 impl<'a> Conversation<'a> {
-    /// The first request of a mode. With no rounds left nothing is offered to be looked up.
+    /// The first request of a mode. Without rounds left it offers no lookups.
     pub(super) fn new(
         request: &ChatRequest,
         shape: &'a Shape<'a>,
@@ -44,18 +44,18 @@ impl<'a> Conversation<'a> {
                 request.tool_choice = Some(ToolChoice::Required);
             }
         } else if let Some(message) = lookups.instead() {
-            // Before the mode's own words, which are to be the last.
+            // Insert it before the mode's own message, which must be the last.
             request.messages.insert(own, ChatMessage::User(message));
         }
         Conversation { request, own, shape, lookups: names, final_choice }
     }
 
-    /// What was said after the messages it began with.
+    /// The messages after the original ones.
     pub(super) fn added(&self) -> &[ChatMessage] {
         &self.request.messages[self.own..]
     }
 
-    /// Whether a reply wants something to be looked up. A value beside that was written without knowing what is found.
+    /// Whether a reply asks for a lookup. A value in the same reply was written without the result, so it is ignored.
     pub(super) fn asks_to_look_up(&self, reply: &ChatReply) -> bool {
         reply.tool_calls.iter().any(|call| self.is_lookup(call))
     }
@@ -64,7 +64,7 @@ impl<'a> Conversation<'a> {
         self.lookups.contains(&call.name)
     }
 
-    /// Answers every call of a reply. `rounds` is how often that may be done once more.
+    /// Answers every call of a reply. `rounds` is the number of rounds left.
     pub(super) fn look_up(&mut self, reply: &ChatReply, lookups: &mut dyn Lookups, rounds: u32) -> Vec<LookedUp> {
         self.request.messages.push(reply.message());
         let mut made = Vec::new();
@@ -86,7 +86,7 @@ impl<'a> Conversation<'a> {
         made
     }
 
-    /// The answer to a call beside a lookup.
+    /// The answer to another call in the same reply.
     fn not_taken(&self, call: &ToolCall) -> String {
         if call.name == self.shape.name {
             return format!("not taken, for it came before what was looked up was known; call `{}` again", call.name);

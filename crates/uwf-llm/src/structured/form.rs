@@ -1,4 +1,4 @@
-//! The request as each mode makes it.
+//! The request in each mode.
 
 use serde_json::{Map, Value, json};
 
@@ -9,10 +9,10 @@ use crate::strict::strict;
 
 use super::Shape;
 
-/// The property a value is wrapped in when it is not an object itself: arguments of tools must be.
+/// The property that wraps a value which is not an object: arguments of tools must be objects.
 pub(super) const WRAPPED: &str = "value";
 
-/// The request as a mode makes it; its own tools and format are replaced.
+/// The request in a mode. Its own tools and format are replaced.
 pub(super) fn prepared(request: &ChatRequest, shape: &Shape<'_>, mode: Mode) -> ChatRequest {
     let mut request = ChatRequest { tools: Vec::new(), tool_choice: None, response_format: None, ..request.clone() };
     match mode {
@@ -52,7 +52,7 @@ fn in_words(schema: &Value) -> String {
     format!("Answer with one JSON value that is valid under this JSON Schema, and with nothing else:\n\n{schema}")
 }
 
-/// A schema of objects: the schema itself, or one with the value as its only property.
+/// An object schema: the schema itself, or one with the value as its only property.
 fn wrapped(schema: &Value) -> Value {
     if is_object(schema) {
         return schema.clone();
@@ -60,7 +60,7 @@ fn wrapped(schema: &Value) -> Value {
     let mut inner = schema.clone();
     let mut outer = Map::new();
     outer.insert("type".to_owned(), json!("object"));
-    // References begin at the root, so the definitions must be there.
+    // References start at the root, so the definitions must be there.
     for definitions in ["$defs", "definitions"] {
         if let Some(moved) = inner.as_object_mut().and_then(|fields| fields.shift_remove(definitions)) {
             outer.insert(definitions.to_owned(), moved);

@@ -1,4 +1,4 @@
-//! The value in a reply: the arguments of the call, or a text that is nothing else.
+//! Reads the value in a reply: the arguments of the call, or a text that is only the value.
 
 use serde_json::Value;
 
@@ -11,13 +11,13 @@ use crate::whole_json::whole_json;
 use super::Shape;
 use super::form::{WRAPPED, is_object};
 
-/// The value in a reply of `model`, and the text it was read from.
+/// The value in a reply of `model`, and its source text.
 ///
 /// # Errors
-/// `Truncated` or `Ended` when the reply did not end well, whatever it holds; `NoValue`.
+/// `Truncated` or `Ended` if the reply did not end well, whatever it contains; `NoValue`.
 pub(super) fn read(model: &str, shape: &Shape<'_>, mode: Mode, reply: &ChatReply) -> Result<(Value, String)> {
     let call = reply.tool_calls.iter().rfind(|call| call.name == shape.name);
-    // A model that does not call the tool often writes the value instead.
+    // A model that does not call the tool often writes the value as text.
     let text = call.map_or(&reply.text, |call| &call.arguments);
     if let Some(fault) = reply.finish.fault() {
         let (model, partial) = (model.to_owned(), text.clone());
@@ -40,7 +40,7 @@ pub(super) fn read(model: &str, shape: &Shape<'_>, mode: Mode, reply: &ChatReply
     Ok((without_nulls(value, shape.schema), text.clone()))
 }
 
-/// Some models write the arguments as a text that is JSON once more.
+/// Some models encode the arguments as JSON twice.
 fn reread(found: Value, schema: &Value) -> Value {
     match &found {
         Value::String(text) if is_object(schema) => serde_json::from_str(text).unwrap_or(found),
