@@ -1,5 +1,5 @@
-//! The types of `config.yaml`: which agents and models exist and which one does what, read strictly and
-//! with every problem at its line and column.
+//! The types of `config.yaml`: the agents, the models, and the roles and purposes they serve. It is read strictly, and every problem is
+//! reported with line and column.
 
 mod agent;
 mod check;
@@ -53,10 +53,10 @@ pub const EXTRACT: &str = "extract";
 /// The variable with the secret of `uwf serve`.
 pub const DASHBOARD_SECRET: &str = "WORKFLOW_DASHBOARD_SECRET";
 
-/// The variable with the token by which a machine connects to a gateway.
+/// The variable with the token of a machine that connects to a gateway.
 pub const GATEWAY_TOKEN: &str = "WORKFLOW_GATEWAY_TOKEN";
 
-/// The whole of `config.yaml`. An absent file is [`Config::default`].
+/// The contents of `config.yaml`. A missing file is [`Config::default`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
     /// `providers`: name → endpoint of a model provider.
@@ -69,31 +69,31 @@ pub struct Config {
     pub default_agent: Option<String>,
     /// `agentOverrides`: workflow name → role → alias; a null entry (`None`) means no override.
     pub agent_overrides: BTreeMap<String, BTreeMap<String, Option<String>>>,
-    /// `defaultModel`: alias of the model for whatever has no override.
+    /// `defaultModel`: alias of the model for every purpose without an override.
     pub default_model: Option<String>,
     /// `modelOverrides`: purpose (`extract`, `supervisor`, …) → alias; null means no override.
     pub model_overrides: BTreeMap<String, Option<String>>,
-    /// `workspaces`: workflow name → where its threads work when nobody says it as they start.
+    /// `workspaces`: workflow name → working directory of its threads, unless the start command names one.
     pub workspaces: BTreeMap<String, Workspace>,
-    /// `secrets`: further names of environment variables that hold secrets, beside every `apiKeyEnv`.
+    /// `secrets`: further names of environment variables with secrets, in addition to every `apiKeyEnv`.
     pub secrets: BTreeSet<String>,
     /// Limits on steps, depth, prompt and output; each is a top-level key.
     pub limits: Limits,
-    /// `notify`: who is told what becomes of threads.
+    /// `notify`: notifications about threads.
     pub notify: Vec<Notify>,
-    /// `extract`: the switches of the extraction ladder.
+    /// `extract`: which stages of reading an answer are used.
     pub extract: ExtractRungs,
-    /// `prices`: what models cost.
+    /// `prices`: prices of models.
     pub prices: Option<Prices>,
-    /// `otel`: where spans are sent.
+    /// `otel`: destination of spans.
     pub otel: Option<Otel>,
-    /// `store`: where nodes and heads are when several machines share them; files of the storage root otherwise.
+    /// `store`: store of nodes and heads, if several machines share them. Otherwise they are files of the storage root.
     pub store: Option<StoreUrl>,
     /// `store.lease`, see [`Config::lease`].
     pub lease: Option<Duration>,
-    /// `temporal`: where the engine is that runs steps on several machines.
+    /// `temporal`: the Temporal server that runs steps on several machines.
     pub temporal: Option<Temporal>,
-    /// `worktree.remote`: where the worktrees of threads are pushed, and fetched from.
+    /// `worktree.remote`: remote that the worktrees of threads are pushed to and fetched from.
     pub worktree_remote: Option<GitRemote>,
 }
 
@@ -126,26 +126,26 @@ pub struct Model {
 }
 
 impl Config {
-    /// Reads the text of a config file; `origin` is the file's name in messages.
+    /// Parses the text of a config file; `origin` is the file's name in messages.
     ///
-    /// All problems are reported at once, in order of their place. What could not be read has its default in
-    /// the returned config, so a caller that continues in spite of an error still has something sane.
+    /// Reports all problems at once, sorted by place. An unreadable part has its default in the returned config, so that a caller that
+    /// continues despite an error has a valid one.
     #[must_use]
     pub fn parse(text: &str, origin: &str) -> (Config, Vec<Problem>) {
         read::read(text, origin, &Config::default(), None)
     }
 
-    /// This configuration with that of a project laid over it: `text` is the project's `.workflows/config.yaml`, `dir` the
-    /// directory that holds `.workflows`, to which relative commands of its agents are relative.
+    /// This configuration, overlaid with a project's: `text` is the project's `.workflows/config.yaml`, and `dir` the directory that
+    /// contains `.workflows`. Relative commands of its agents are relative to `dir`.
     ///
-    /// Agents and models are replaced whole. Where keys go is not the project's to say: it has no providers and no
-    /// secrets, and gives none to agents; what tries to is an error. As [`Config::parse`] otherwise.
+    /// Agents and models are replaced as a whole. A project must not decide where keys go: it is an error if it sets providers or secrets,
+    /// or gives secrets to agents. Otherwise like [`Config::parse`].
     #[must_use]
     pub fn with_project(&self, text: &str, origin: &str, dir: &Path) -> (Config, Vec<Problem>) {
         read::read(text, origin, self, Some(dir))
     }
 
-    /// How long a machine that is at work on a step of a shared store may be silent before another one takes the step over.
+    /// How long a machine with a step of a shared store may be silent before another machine takes over the step.
     #[must_use]
     pub fn lease(&self) -> Duration {
         self.lease.unwrap_or(store::DEFAULT_LEASE)
@@ -157,15 +157,15 @@ impl Config {
         self.agents.get(name)
     }
 
-    /// The alias of the agent that `config.yaml` gives to a role: its override, else the default agent.
+    /// The alias of a role's agent in `config.yaml`: its override, otherwise the default agent.
     #[must_use]
     pub fn agent_for(&self, workflow: &str, role: &str) -> Option<&str> {
         let override_ = self.agent_overrides.get(workflow).and_then(|roles| roles.get(role));
         override_.and_then(Option::as_deref).or(self.default_agent.as_deref())
     }
 
-    /// The alias of the model for a purpose (`extract`, `supervisor`, …): `modelOverrides.<purpose>`, else a
-    /// model whose alias is the purpose itself, else `defaultModel`.
+    /// The alias of the model for a purpose (`extract`, `supervisor`, …): `modelOverrides.<purpose>`, otherwise the model whose alias is
+    /// the purpose, otherwise `defaultModel`.
     #[must_use]
     pub fn model_for(&self, purpose: &str) -> Option<&str> {
         let override_ = self.model_overrides.get(purpose).and_then(Option::as_deref);
@@ -174,8 +174,8 @@ impl Config {
             .or(self.default_model.as_deref())
     }
 
-    /// Names of all environment variables that hold secrets: every `apiKeyEnv`, the `headersEnv` of `otel`, the `secrets` list, and
-    /// those of uwf's own servers.
+    /// Names of all environment variables with secrets: every `apiKeyEnv`, the `headersEnv` of `otel`, the `secrets` list, and the secrets
+    /// of uwf's own servers.
     #[must_use]
     pub fn secret_names(&self) -> BTreeSet<String> {
         let keys = self.providers.values().filter_map(|provider| provider.api_key_env.clone());

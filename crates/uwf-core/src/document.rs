@@ -1,4 +1,4 @@
-//! YAML and JSON files people write for uwf: each read by the same rules, with every problem at its line and column.
+//! YAML and JSON files that people write for uwf. All are read by the same rules, and every problem is reported with line and column.
 
 pub(crate) mod by_schema;
 mod duration;
@@ -24,7 +24,7 @@ pub use read::has_no_content;
 pub(crate) use read::{as_written, parse, to_json};
 use yaml_tree::{Node, Position};
 
-/// The value of a file, and where each part of it stands, so that whoever makes sense of it can point at what does not.
+/// The value of a file with the place of each part, for error messages.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The whole file as JSON.
@@ -34,10 +34,10 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads the text of a file. `origin` is the file's name in messages.
+    /// Parses the text of a file. `origin` is the file's name in messages.
     ///
     /// # Errors
-    /// Everything that keeps the text from being read, in order of place; never empty.
+    /// Everything that makes the text unreadable, in order of place; never empty.
     pub fn parse(text: &str, origin: &str) -> Result<Document, Vec<Problem>> {
         let mut problems = Problems::new(origin);
         let Some(root) = parse(text, &mut problems) else { return Err(problems.finish()) };
@@ -50,7 +50,7 @@ impl Document {
         Ok(Document { value, positions, root })
     }
 
-    /// The file as `T` describes it, and everything that is wrong with it. A key that `T` lacks is an error. `what` names the file.
+    /// The file as a `T`, and everything that is wrong with it. A key that `T` lacks is an error. `what` names the file.
     #[must_use]
     pub fn read<T: JsonSchema + DeserializeOwned>(&self, what: &str) -> (Option<T>, Vec<Problem>) {
         let mut problems = Problems::new(self.positions.file());
@@ -59,14 +59,14 @@ impl Document {
         (value.and_then(|value| serde_json::from_value(value).ok()), problems.finish())
     }
 
-    /// An error about the part at a JSON pointer (RFC 6901), or about the nearest thing around it that there is. A part
-    /// that has a key is pointed at by its key.
+    /// An error about the part at a JSON pointer (RFC 6901), or about the nearest existing part around it. The place of a part with a key
+    /// is its key.
     #[must_use]
     pub fn error(&self, pointer: &str, code: &'static str, message: String, hint: Option<String>) -> Problem {
         self.problem(Severity::Error, pointer, code, message, hint)
     }
 
-    /// As [`Document::error`], for what does not keep the file from being used.
+    /// Like [`Document::error`], for a problem that does not make the file unusable.
     #[must_use]
     pub fn warning(&self, pointer: &str, code: &'static str, message: String, hint: Option<String>) -> Problem {
         self.problem(Severity::Warning, pointer, code, message, hint)
@@ -84,7 +84,7 @@ impl Document {
         Problem::at(place, severity, code, &message, hint.as_deref())
     }
 
-    /// Where the part at a JSON pointer stands: `file:line:column`.
+    /// The place of the part at a JSON pointer: `file:line:column`.
     #[must_use]
     pub fn place(&self, pointer: &str) -> String {
         let Position { line, column } = self.positions.key(pointer);

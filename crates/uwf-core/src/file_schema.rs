@@ -1,10 +1,10 @@
-//! JSON Schemas of the files that people write, and of events: for editors, and for programs that write or read them.
+//! JSON Schemas of the files that people write, and of events, for editors and other programs.
 //!
-//! They are of draft-07, the one that editors know best. A schema says the shape of a file. What needs more than that (roles
-//! that are named but not there, conditions that do not parse) is found by the readers alone. Where a reader warns of an
-//! unknown key, the schema refuses it: in an editor it is most likely a slip.
+//! They are draft-07, which editors support best. A schema describes the shape of a file. Only the readers find other errors (missing
+//! roles, conditions that don't parse). Where a reader warns about an unknown key, the schema rejects it: in an editor it is most likely a
+//! mistake.
 //!
-//! Descriptions are not here: the reference pages have them, and whoever prints a schema puts them in.
+//! Descriptions are not included: they are in the reference pages, and the code that prints a schema adds them.
 
 mod config;
 mod events;
@@ -22,7 +22,7 @@ use crate::document::by_schema;
 /// The dialect.
 const DIALECT: &str = "http://json-schema.org/draft-07/schema#";
 
-/// A text that is not just white space.
+/// A text that is not only white space.
 const NOT_BLANK: &str = r"\S";
 
 /// The schema of a whole file.
@@ -38,7 +38,7 @@ pub fn of<T: JsonSchema>(title: &str) -> Value {
     file(title, for_editors(by_schema::of::<T>()))
 }
 
-/// A schema by which a file is read, as editors take it: without the words that are for the reader.
+/// A reader's schema for editors, without the keywords that only the reader uses.
 fn for_editors(mut schema: Value) -> Value {
     let is_for_reader = |keyword: &str, value: &Value| match keyword {
         "format" | "title" | "x-hint" => value.is_string(),
@@ -62,10 +62,10 @@ fn add(schema: &mut Value, more: Value) {
     }
 }
 
-/// A mapping with these keys and no others. `keys` are those its reader knows.
+/// A mapping with these keys and no others. `keys` are the keys that its reader knows.
 ///
 /// # Panics
-/// When they are not those of `properties`: a key was added in one place only.
+/// If `keys` and `properties` differ: a key was added in only one place.
 fn mapping(keys: &[&str], properties: Value, required: &[&str]) -> Value {
     let mut described: Vec<&str> =
         properties.as_object().into_iter().flat_map(|map| map.keys()).map(String::as_str).collect();
@@ -80,7 +80,7 @@ fn mapping(keys: &[&str], properties: Value, required: &[&str]) -> Value {
     schema
 }
 
-/// A mapping of names that people choose.
+/// A mapping with user-defined names.
 fn named(schema: Value) -> Value {
     json!({ "type": "object", "additionalProperties": schema })
 }
@@ -97,7 +97,7 @@ fn not_blank() -> Value {
     json!({ "type": "string", "pattern": NOT_BLANK })
 }
 
-/// The schema, or null: as good as an absent key.
+/// The schema, or null, which counts as an absent key.
 fn optional(mut schema: Value) -> Value {
     if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
         words.push(Value::Null);

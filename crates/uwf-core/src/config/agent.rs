@@ -1,4 +1,4 @@
-//! How an agent is run.
+//! How to run an agent.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,40 +12,39 @@ use super::limits::DEFAULT_IDLE_TIMEOUT;
 /// One entry of `agents`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
-    /// `command`: the program, found through `PATH`.
+    /// `command`: the program, a name on `PATH` or a path.
     pub command: String,
-    /// `args`: arguments before what the protocol adds; may hold `{thread}`, `{role}`, `{prompt}`.
+    /// `args`: arguments before those that the protocol adds. They can contain `{thread}`, `{role}`, `{prompt}`.
     pub args: Vec<String>,
     /// `output`: what the program prints.
     pub output: OutputMode,
-    /// `model`: the model it is to use; an alias of `models` or a name the program itself knows.
+    /// `model`: its model, an alias of `models` or a name that the program knows.
     pub model: Option<String>,
-    /// `env`: names of the secrets it is given; in a mapping those without a value.
+    /// `env`: names of the secrets it gets; in a mapping, those without a value.
     pub env: Vec<String>,
-    /// `env`: variables that are set for it, by a mapping.
+    /// `env`: variables set for it, if `env` is a mapping.
     pub set: BTreeMap<String, String>,
-    /// `timeout`: limit on the whole run; `None` is no limit.
+    /// `timeout`: limit on the whole run; `None` for no limit.
     pub timeout: Option<Duration>,
-    /// `idleTimeout`: limit on a time without any output; `None` (written `0`) is no limit,
-    /// [`DEFAULT_IDLE_TIMEOUT`] when the key is absent.
+    /// `idleTimeout`: limit on a time without output. `None` (written `0`) means no limit; the default is [`DEFAULT_IDLE_TIMEOUT`].
     pub idle_timeout: Option<Duration>,
-    /// `exitCodes`: exit status → what it means, where that differs from 0 = ok, anything else = failed.
+    /// `exitCodes`: exit status → meaning, where it differs from 0 = ok and anything else = failed.
     pub exit_codes: BTreeMap<i32, ExitMeaning>,
     /// `expectFile`: a path, relative to the workspace, that must exist after the run.
     pub expect_file: Option<String>,
-    /// `config`: settings the agent itself understands; always an object.
+    /// `config`: settings for the agent itself; always an object.
     pub config: Value,
-    /// `describe`: what it says of itself, or whether its program may be asked; see [`Describe`].
+    /// `describe`: its own description, or whether to ask its program for one; see [`Describe`].
     pub describe: Option<Describe>,
 }
 
-/// The argument by which an agent's program is asked to describe itself.
+/// The argument that asks an agent's program for its description.
 pub const DESCRIBE_ARGUMENT: &str = "--uwf-describe";
 
 /// `describe` of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Describe {
-    /// Whether its program is asked, by `--uwf-describe`.
+    /// Whether to ask its program, with `--uwf-describe`.
     Asked(bool),
     /// The description itself.
     Given(AgentDescription),
@@ -93,7 +92,7 @@ pub enum ExitMeaning {
 }
 
 impl Agent {
-    /// An agent that is just a command line, everything else at its default.
+    /// An agent from a command line, with defaults for everything else.
     #[must_use]
     pub fn from_command(command: impl Into<String>, args: Vec<String>) -> Agent {
         Agent {
@@ -112,7 +111,7 @@ impl Agent {
         }
     }
 
-    /// What the exit status `code` means for this agent.
+    /// The meaning of the exit status `code` for this agent.
     #[must_use]
     pub fn meaning(&self, code: i32) -> ExitMeaning {
         match self.exit_codes.get(&code) {
@@ -127,7 +126,7 @@ impl OutputMode {
     /// All modes, in the order of the documentation.
     pub const ALL: [OutputMode; 3] = [OutputMode::Step, OutputMode::Json, OutputMode::Text];
 
-    /// The word used in `config.yaml`.
+    /// Its name in `config.yaml`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

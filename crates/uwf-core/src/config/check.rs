@@ -1,4 +1,4 @@
-//! What a config refers to must be in it.
+//! Checks that everything a config refers to is defined.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use json_cas::nearest::did_you_mean;
 use yaml_tree::Position;
 use yaml_tree::{Data, Entry, Node};
 
-/// Agents named but not defined are errors: whoever names one means to use it. Models and providers are
-/// needed only once one is used, so they get a warning.
+/// Checks references. An undefined agent is an error: a config that names it needs it. Models and providers are needed only when they are
+/// used, so undefined ones get a warning.
 pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Problems) {
     let mut agent = |entry: &Entry| {
         if let Some(name) = undefined(&entry.value, &config.agents) {
@@ -68,8 +68,8 @@ fn hint<'n>(name: &str, defined: impl Iterator<Item = &'n String>, section: &str
     near.unwrap_or_else(|| format!("add `{name}: {form}` to `{section}`"))
 }
 
-/// Warns about slips that are not errors by themselves: arguments written into `command`, and a secret given to an agent
-/// that no other part of the config calls a secret.
+/// Warns about likely mistakes: arguments in `command`, and a secret given to an agent although the rest of the config does not list it as
+/// a secret.
 pub(super) fn agents(config: &Config, fields: Fields<'_>, problems: &mut Problems) {
     let secrets = config.secret_names();
     for agent in children(fields.get("agents")) {
@@ -107,12 +107,12 @@ pub(super) fn agents(config: &Config, fields: Fields<'_>, problems: &mut Problem
     }
 }
 
-/// Whether a command has white space that is not part of a path.
+/// Whether a command contains white space that is not part of a path.
 fn is_command_line(command: &str) -> bool {
     command.trim().split_once(char::is_whitespace).is_some_and(|(program, _)| !program.contains(['/', '\\']))
 }
 
-/// A variable that is set: the value of a secret does not stand in a config.
+/// Checks a variable with a value: a config must not contain the value of a secret.
 fn set(variable: &Entry, value: &str, secrets: &BTreeSet<String>, problems: &mut Problems) {
     let name = &variable.key;
     if secrets.contains(name) || looks_like_key(value) {
@@ -123,7 +123,7 @@ fn set(variable: &Entry, value: &str, secrets: &BTreeSet<String>, problems: &mut
 }
 
 fn given(name: &str, at: Position, secrets: &BTreeSet<String>, problems: &mut Problems) {
-    // Keys of a shared store and of Temporal are kept from agents without being among the secrets.
+    // Keys of shared stores and of Temporal are kept from agents although they are not listed as secrets.
     if !is_variable(name) || secrets.contains(name) || is_store_key(name) || is_temporal_key(name) {
         return;
     }
@@ -133,7 +133,7 @@ fn given(name: &str, at: Position, secrets: &BTreeSet<String>, problems: &mut Pr
     problems.warning("unknown-secret", at, format!("`{name}` is not among the secrets of this config"), Some(hint));
 }
 
-/// Refuses values of headers that look like secrets.
+/// Rejects header values that look like secrets.
 pub(super) fn headers(fields: Fields<'_>, problems: &mut Problems) {
     let of_otel = children(fields.get("otel")).filter(|entry| entry.key == "headers");
     for header in of_otel.flat_map(|headers| children(Some(headers))) {

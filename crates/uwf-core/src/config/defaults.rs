@@ -1,4 +1,4 @@
-//! The defaults of a configuration, as they are shown.
+//! The defaults of a configuration, for display.
 
 use super::agent::OutputMode;
 use super::edit::KeyPath;
@@ -8,7 +8,7 @@ use super::limits::{
 };
 use super::store::DEFAULT_LEASE;
 
-/// The default of a key, as it would be written; `None` for a key without one.
+/// The default of a key, as a user would write it; `None` for a key without one.
 #[must_use]
 pub fn default_of(path: &KeyPath) -> Option<String> {
     let parts: Vec<&str> = path.parts().iter().map(String::as_str).collect();

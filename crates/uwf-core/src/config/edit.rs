@@ -1,14 +1,12 @@
-//! Edits the text of a config file: one value changes, and every other byte stays, comments, order and blank
-//! lines included.
+//! Edits the text of a config file: one value changes, and every other byte stays, including comments, order and blank lines.
 //!
-//! The parser says where each value stands, the text is spliced there, and the result is read again: an edit that
-//! would change anything else than what was asked for is refused. So the splicing may be simple, and forms of YAML it
-//! does not understand (anchors that are used elsewhere, say) cost a clear error, never somebody's file.
+//! The parser finds the place of each value, the text is spliced there, and the result is parsed again. An edit that would change anything
+//! else is rejected. The splicing can therefore be simple. A YAML form that it does not understand (an anchor used elsewhere, say) causes a
+//! clear error, never a damaged file.
 //!
-//! The crate `yamlpatch` stays out. Version 1.24 was run on the cases of our tests: it turns JSON into YAML, adds lines that end
-//! with LF to a file that ends them with CR LF, refuses an empty file and a key without a value, and in `{ a: 1, b: 2 }` a new value
-//! for `a` removes `b`. It does not check that nothing else changed, and it reads with another parser than uwf, so a file could mean
-//! one thing to the edit and another to uwf.
+//! Don't use the crate `yamlpatch`. Version 1.24 was tried on the cases of our tests: it turns JSON into YAML, adds LF lines to a CR LF
+//! file, and rejects an empty file and a key without a value. In `{ a: 1, b: 2 }` a new value for `a` removes `b`. It does not check that
+//! the rest is unchanged, and its parser differs from uwf's, so a file could mean one thing to the edit and another to uwf.
 
 mod path;
 mod remove;
@@ -28,20 +26,20 @@ use tree::Tree;
 /// Why a text was not edited.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// The text is not readable as it is.
+    /// The text is unreadable.
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
     Unreadable(Vec<Problem>),
-    /// The path leads through something that has no keys.
+    /// The path crosses a value that has no keys.
     #[error("line {line}: `{at}` is {found}, which has no keys")]
     NotAMapping {
-        /// The part of the path that was reached.
+        /// The part of the path before that value.
         at: String,
         /// Its line, from 1.
         line: usize,
-        /// What stands there, with its article.
+        /// The kind of that value, with its article.
         found: &'static str,
     },
-    /// The text is written in a way that can't be edited without changing something else.
+    /// The text can't be edited without changing something else.
     #[error("line {line}: `{at}` is written in a way that cannot be edited without changing something else")]
     Entangled {
         /// The path.
@@ -51,7 +49,7 @@ pub enum EditError {
     },
 }
 
-/// Every path in a value, those of mappings before what is in them.
+/// Every path in a value. The path of a mapping comes before the paths in it.
 pub fn paths(value: &Value) -> Vec<KeyPath> {
     below(value, None)
 }
@@ -78,16 +76,15 @@ pub fn values(text: &str, origin: &str) -> Result<Value, EditError> {
     Document::parse(text, origin).map(|document| document.value).map_err(EditError::Unreadable)
 }
 
-/// The text with `value` at `path`; parents that are missing are made. `origin` is the file's name in problems.
+/// The text with `value` at `path`. Missing parents are created. `origin` is the file's name in problems.
 ///
-/// A mapping or list is written in flow style (`[a, b]`); comments inside a mapping or list that is replaced as a
-/// whole go with it.
+/// A mapping or list is written in flow style (`[a, b]`). Comments inside a replaced mapping or list are lost.
 ///
 /// # Errors
-/// [`EditError`]; a list on the way has no keys.
+/// [`EditError`]; a list in the path has no keys.
 pub fn set(text: &str, origin: &str, path: &KeyPath, value: &Value) -> Result<String, EditError> {
     let before = values(text, origin)?;
-    // However it is written, it says that already.
+    // The value is already set, however it is written.
     if get(&before, path) == Some(value) {
         return Ok(text.to_owned());
     }
@@ -98,8 +95,8 @@ pub fn set(text: &str, origin: &str, path: &KeyPath, value: &Value) -> Result<St
     verified(edited, origin, &expected, || entangled(&tree, path))
 }
 
-/// The text without the key at `path`, its comment on the same line included; `None` if the key is missing. A
-/// mapping that loses its last key becomes null.
+/// The text without the key at `path` and the comment on its line; `None` if the key is missing. A mapping that loses its last key becomes
+/// null.
 ///
 /// # Errors
 /// [`EditError`].
@@ -124,7 +121,7 @@ pub fn get<'v>(value: &'v Value, path: &KeyPath) -> Option<&'v Value> {
     })
 }
 
-/// Every path that leads to something without keys of its own, with what is there, in the file's order.
+/// Every path to a value without keys, with that value, in the file's order.
 #[must_use]
 pub fn leaves(value: &Value) -> Vec<(KeyPath, &Value)> {
     fn collect<'v>(at: Option<KeyPath>, value: &'v Value, found: &mut Vec<(KeyPath, &'v Value)>) {
@@ -147,7 +144,7 @@ fn entangled(tree: &Tree<'_>, path: &KeyPath) -> EditError {
     EditError::Entangled { at: path.to_string(), line: tree.nearest_line(path.parts()) }
 }
 
-/// The edited text, if it says what it should.
+/// The edited text, if it parses to the expected value.
 fn verified(
     edited: String,
     origin: &str,

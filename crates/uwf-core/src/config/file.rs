@@ -1,5 +1,5 @@
-//! The keys of `config.yaml`, each defined here alone: its name, its place and what it can hold. Reader and schema follow from it;
-//! the page `configuration` of the reference describes them.
+//! The keys of `config.yaml`, each defined only here: its name, its place and its possible values. The reader and the schema are derived
+//! from it; the page `configuration` of the reference describes the keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::number::MAX_WHOLE;
 use crate::usage::LimitKeys;
 use crate::workspace::Workspace;
 
-/// A name that people choose → what it stands for.
+/// A user's name → its value.
 type Named<T> = BTreeMap<String, T>;
 
 /// The whole file.

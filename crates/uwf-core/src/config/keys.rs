@@ -1,6 +1,6 @@
-//! Variables that hold keys of shared stores and of Temporal. No agent gets one that its `env` does not name.
+//! Variables with keys of shared stores and of Temporal. No agent gets one unless its `env` names it.
 
-/// Variables that hold keys of a store in a bucket of Amazon or a server that speaks its protocol, or say where such keys are.
+/// Variables with keys of a store in Amazon S3 or a compatible server, or with the location of such keys.
 pub(super) const AMAZON_KEYS: [&str; 9] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -40,21 +40,21 @@ pub(super) const AZURE_KEYS: [&str; 11] = [
 /// PostgreSQL.
 pub(super) const POSTGRES_KEYS: [&str; 2] = ["PGPASSWORD", "PGPASSFILE"];
 
-/// Whether a variable holds a key of some kind of store, or says where one is.
+/// Whether a variable contains a key of some kind of store, or its location.
 #[must_use]
 pub fn is_store_key(variable: &str) -> bool {
     let kinds: [&[&str]; 4] = [&AMAZON_KEYS, &GOOGLE_KEYS, &AZURE_KEYS, &POSTGRES_KEYS];
     kinds.iter().any(|keys| keys.contains(&variable))
 }
 
-/// Variables that hold keys of Temporal's clients.
+/// Variables with keys of Temporal's clients.
 const SECRETS: [&str; 4] =
     ["TEMPORAL_API_KEY", "TEMPORAL_TLS_CLIENT_KEY_DATA", "TEMPORAL_TLS_CLIENT_CERT_DATA", "TEMPORAL_CODEC_AUTH"];
 
 /// Prefix of variables that set request headers, which may contain keys.
 const HEADERS: &str = "TEMPORAL_GRPC_META_";
 
-/// Whether a variable may hold a key of Temporal's clients. No agent gets one that its `env` does not name.
+/// Whether a variable may contain a key of Temporal's clients. No agent gets one unless its `env` names it.
 #[must_use]
 pub fn is_temporal_key(variable: &str) -> bool {
     SECRETS.contains(&variable) || variable.starts_with(HEADERS)

@@ -1,4 +1,4 @@
-//! Limits and switches, each with its default and the reason for it.
+//! Limits and switches, each with its default and the reason.
 
 use std::time::Duration;
 
@@ -6,53 +6,50 @@ use serde::{Deserialize, Serialize};
 
 use crate::usage::ThreadLimits;
 
-/// How long an agent may print nothing. A healthy coding agent can be silent for as long as a test suite
-/// runs; half an hour leaves room for that and still ends a hang. There is no default limit on the whole run,
-/// because a fixed one kills healthy long runs.
+/// Longest time without output from an agent. A healthy coding agent can be silent while a test suite runs; half an hour leaves room for
+/// that and still ends a hang. The whole run has no default limit, because a fixed limit kills healthy long runs.
 pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_mins(30);
 
-/// Steps of one thread: far more than a process laid out by a person takes, so that only a loop without an
-/// end is stopped.
+/// Steps of one thread: far more than a planned process takes, so that the limit stops only an endless loop.
 pub(crate) const DEFAULT_MAX_STEPS: u64 = 1000;
 
-/// Depth of child threads: room for a workflow that calls a workflow that calls a workflow. Deeper is more
-/// likely a recursion nobody meant, and each level multiplies the cost.
+/// Depth of child threads: enough for a workflow that calls a workflow that calls a workflow. A deeper chain is probably an unintended
+/// recursion, and each level multiplies the cost.
 pub(crate) const DEFAULT_MAX_DEPTH: u32 = 3;
 
-/// Bytes of one prompt: some 25,000 tokens at four bytes each, which leaves a model room to work, and below
-/// the 131,072 bytes at which one argument of a process is refused.
+/// Bytes of one prompt: some 25,000 tokens at four bytes each. This leaves a model room to work, and is below the 131,072 bytes at which
+/// the system rejects an argument.
 pub const DEFAULT_PROMPT_BUDGET: usize = 100_000;
 
-/// Bytes kept of an agent's stdout, and of its stderr. More than any answer needs, little enough that a
-/// flooding agent cannot fill a disk.
+/// Bytes kept of an agent's stdout, and of its stderr: more than any answer needs, and little enough to protect the disk.
 pub(crate) const DEFAULT_OUTPUT_CAP: u64 = 16 * 1024 * 1024;
 
-/// Most bytes that can be kept of an output stream. Whatever is kept can be read as an answer, so this is the one limit on
-/// both; a node may have four times as many.
+/// Largest limit of an output stream. Everything that is kept can be read as an answer, so one limit serves both. A node can have four
+/// times as many bytes.
 pub(crate) const MAX_OUTPUT_CAP: u64 = 128 * 1024 * 1024;
 
-/// Time between TERM and KILL when an agent is ended: enough to write a session file.
+/// Time between TERM and KILL for an agent: enough to write a session file.
 pub const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(5);
 
-/// Times an agent's own session is told what is wrong with its answer: once, and once more.
+/// Times an agent's session gets feedback about its answer: once, and once more.
 pub(crate) const DEFAULT_FEEDBACK_ROUNDS: u32 = 2;
 
-/// Times a model is asked to extract the output when nothing else could.
+/// Times a model is asked to extract the output when everything else failed.
 pub(crate) const DEFAULT_LLM_ROUNDS: u32 = 2;
 
-/// Bytes below which a prompt has no room for the format of the answer and the task.
+/// A prompt below this many bytes has no room for the format of the answer and the task.
 pub(super) const MIN_PROMPT_BUDGET: u64 = 1000;
 
-/// Rounds of feedback or extraction one may ask for. Each costs a model call, so a large number is a slip.
+/// Most rounds of feedback or extraction. Each costs a model call, so a larger number is a mistake.
 pub(super) const MAX_ROUNDS: u32 = 10;
 
-/// No single run of an agent is known to take longer.
+/// No agent is known to run longer.
 const DAY: Duration = Duration::from_hours(24);
 
 /// Code of the warning of [`long_timeout`].
 pub const LONG_TIMEOUT: &str = "long-timeout";
 
-/// Message and hint about a limit on a run that was probably meant in milliseconds: one of more than a day.
+/// Message and hint about a limit of more than a day, which was probably meant in milliseconds.
 #[must_use]
 pub fn long_timeout(key: &str, written: &str, limit: Duration) -> Option<(String, String)> {
     if limit <= DAY {
@@ -69,11 +66,11 @@ pub fn long_timeout(key: &str, written: &str, limit: Duration) -> Option<(String
 /// The limits; in the file each is a top-level key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// `maxSteps`, by default `DEFAULT_MAX_STEPS`, `maxTime`, `maxTokens`, `maxCost`: how far one thread may go.
+    /// `maxSteps`, by default `DEFAULT_MAX_STEPS`, `maxTime`, `maxTokens`, `maxCost`: limits of one thread.
     pub thread: ThreadLimits,
     /// `maxDepth`: depth of child threads, `DEFAULT_MAX_DEPTH`.
     pub max_depth: u32,
-    /// `supervisorInterval`: steps between two looks of the supervisor; `None` (absent or 0) is never.
+    /// `supervisorInterval`: steps between two checks by the supervisor; `None` (absent or 0) means never.
     pub supervisor_interval: Option<u64>,
     /// `promptBudget`: bytes of one prompt, `DEFAULT_PROMPT_BUDGET`.
     pub prompt_budget: usize,
@@ -97,18 +94,17 @@ impl Default for Limits {
     }
 }
 
-/// Which rungs of the extraction ladder are used, and how often.
+/// The stages of reading an answer that are used, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtractRungs {
-    /// `extract.submit`: offer agents the tool `submit` and take what is handed in through it; on by default. Records of
-    /// attempts that began before there was the switch lack it.
+    /// `extract.submit`: offer agents the tool `submit` and accept its value; on by default. Records of older attempts lack it.
     #[serde(default = "on")]
     pub submit: bool,
     /// `extract.frontmatter`: read the answer's frontmatter; on by default.
     pub frontmatter: bool,
-    /// `extract.feedback`: rounds of feedback to the same session, `DEFAULT_FEEDBACK_ROUNDS`; 0 is off.
+    /// `extract.feedback`: rounds of feedback to the same session, `DEFAULT_FEEDBACK_ROUNDS`; 0 for none.
     pub feedback: u32,
-    /// `extract.llm`: calls of the extraction model, `DEFAULT_LLM_ROUNDS`; 0 is off.
+    /// `extract.llm`: calls of the extraction model, `DEFAULT_LLM_ROUNDS`; 0 for none.
     pub llm: u32,
 }
 

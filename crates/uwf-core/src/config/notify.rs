@@ -1,4 +1,4 @@
-//! Who is told when a thread stops going on by itself.
+//! Notifications when a thread stops running by itself.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,10 +18,10 @@ pub enum Happening {
 }
 
 impl Happening {
-    /// All of them.
+    /// All events.
     pub const ALL: [Happening; 4] = [Happening::Ended, Happening::Waiting, Happening::Limited, Happening::Stuck];
 
-    /// Its name in config.yaml and in what is sent.
+    /// Its name in config.yaml and in notifications.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Happening {
         }
     }
 
-    /// The one of this name.
+    /// The event with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Happening> {
         Happening::ALL.into_iter().find(|happening| happening.name() == name)
@@ -42,19 +42,19 @@ impl Happening {
 /// One entry of `notify`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notify {
-    /// `on`: what is told; all of it when absent.
+    /// `on`: events to report; all if absent.
     pub on: Vec<Happening>,
-    /// How it is told.
+    /// How to report them.
     pub by: NotifyBy,
 }
 
-/// How somebody is told.
+/// A way to send a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotifyBy {
     /// `command`: a command line for `sh -c`, with the report on stdin.
     Command(String),
-    /// `webhook`: a URL the report is posted to.
+    /// `webhook`: a URL that gets the report by POST.
     Webhook(String),
-    /// `webhookEnv`: the variable that holds such a URL, for one that is a secret.
+    /// `webhookEnv`: the variable with such a URL, if it is a secret.
     WebhookEnv(String),
 }

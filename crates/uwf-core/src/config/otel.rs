@@ -1,25 +1,25 @@
-//! `otel`: where spans of what threads did are sent.
+//! `otel`: destination of the spans of threads.
 
 use std::collections::BTreeMap;
 
-/// What a collector's path for spans is below its address.
+/// Path for spans below a collector's address.
 const TRACES: &str = "/v1/traces";
 
-/// The collector spans are sent to.
+/// The collector that gets spans.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Otel {
-    /// `endpoint`: its address; `/v1/traces` is added unless it ends so.
+    /// `endpoint`: its address. `/v1/traces` is appended if missing.
     pub endpoint: String,
     /// `headers`: sent with each request.
     pub headers: BTreeMap<String, String>,
-    /// `headersEnv`: the same, for values that are secrets: the names of the variables that hold them.
+    /// `headersEnv`: the same for secret values, as names of variables.
     pub headers_env: BTreeMap<String, String>,
-    /// `content`: whether tasks, prompts, answers and what tools were given and said are sent, too.
+    /// `content`: whether to send tasks, prompts, answers, and arguments and results of tools as well.
     pub content: bool,
 }
 
 impl Otel {
-    /// A collector at an address, and nothing else said.
+    /// A collector at an address, with defaults for everything else.
     #[must_use]
     pub fn at(endpoint: impl Into<String>) -> Otel {
         let (headers, headers_env) = (BTreeMap::new(), BTreeMap::new());
@@ -33,7 +33,7 @@ impl Otel {
         if endpoint.ends_with(TRACES) { endpoint.to_owned() } else { format!("{endpoint}{TRACES}") }
     }
 
-    /// Whether an address can be one of a collector.
+    /// Whether a text can be the address of a collector.
     #[must_use]
     pub fn is_address(text: &str) -> bool {
         let host = ["http://", "https://"].iter().find_map(|scheme| text.strip_prefix(scheme));

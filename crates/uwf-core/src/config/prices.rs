@@ -1,4 +1,4 @@
-//! `prices`: what models cost, for those whose provider does not say it with each answer.
+//! `prices`: prices of models, for providers that don't report costs.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use serde::Deserialize;
 
 use crate::node::Tokens;
 
-/// The currency of prices that name none, and of what providers report.
+/// The default currency of prices, and the currency of providers' reports.
 pub const DEFAULT_CURRENCY: &str = "USD";
 
-/// Tokens that a price is for.
+/// Number of tokens that a price is for.
 const PER: f64 = 1_000_000.0;
 
-/// A table of prices as they were on a day.
+/// A table of prices on a certain day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prices {
-    /// `prices.date`: the day they are of, as it is written: `2026-11-01`.
+    /// `prices.date`: the day they applied, as written: `2026-11-01`.
     pub date: String,
     /// `prices.currency`: three capital letters.
     pub currency: String,
@@ -44,10 +44,10 @@ pub struct Price {
 }
 
 impl Price {
-    /// What these tokens cost; `None` when they were not counted.
+    /// The cost of these tokens; `None` if they were not counted.
     #[must_use]
     pub fn of(&self, tokens: &Tokens) -> Option<f64> {
-        // What an agent reports is its own: a part may be larger than the whole.
+        // The agent reports these numbers, so a part may be larger than the whole.
         let (input, output) = (tokens.input?, tokens.output?);
         let cached = tokens.cached.unwrap_or(0).min(input);
         let reasoning = tokens.reasoning.unwrap_or(0).min(output);
@@ -58,7 +58,7 @@ impl Price {
     }
 }
 
-/// Whether a text is a day as in `2026-11-01`.
+/// Whether a text is a day like `2026-11-01`.
 #[must_use]
 pub fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();

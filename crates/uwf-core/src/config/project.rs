@@ -1,4 +1,4 @@
-//! A project's own configuration, which comes with a repository and may be anybody's.
+//! A project's own configuration. It comes with a repository, so its author may be unknown.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use crate::document::Problems;
 use crate::document::fields::Fields;
 use yaml_tree::Data;
 
-/// Keys of a configuration that a project may not set: they say where secrets are, and where they go.
+/// Keys that a project must not set: they say where secrets are, and where they are sent.
 const OWN_KEYS: [&str; 7] = ["providers", "secrets", "notify", "otel", "store", "temporal", "worktree"];
 
-/// Reports what would say where secrets are, or give them to agents.
+/// Rejects everything that says where secrets are, or gives them to agents.
 pub(super) fn refuse_secrets(fields: Fields<'_>, problems: &mut Problems) {
     for entry in fields.iter().filter(|entry| OWN_KEYS.contains(&entry.key.as_str())) {
         let message = format!("`{}` is not for a project to say", entry.key);
@@ -34,10 +34,10 @@ pub(super) fn refuse_secrets(fields: Fields<'_>, problems: &mut Problems) {
         }
     }
 }
-/// Makes the paths of an agent's programs, and of the workflow it is, absolute.
+/// Makes the paths of an agent's program, or of the workflow it runs, absolute.
 pub(super) fn make_absolute(agent: &mut Agent, dir: &Path) {
     agent.command = in_dir(&agent.command, dir);
-    // Of a workflow as an agent the first argument names it.
+    // For a workflow as an agent, the first argument names it.
     if agent.command.ends_with("uwf-workflow")
         && let Some(workflow) = agent.args.first_mut()
     {
@@ -50,7 +50,7 @@ pub(super) fn make_absolute(agent: &mut Agent, dir: &Path) {
     }
 }
 
-/// A path below a directory; a bare name is looked for elsewhere, and an absolute path stays.
+/// A path below a directory. A bare name is left for `PATH`, and an absolute path stays.
 fn in_dir(command: &str, dir: &Path) -> String {
     if !command.contains('/') || command.starts_with(['/', '~']) {
         return command.to_owned();

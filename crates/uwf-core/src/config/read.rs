@@ -1,4 +1,4 @@
-//! Reads the text of `config.yaml`.
+//! Parses the text of `config.yaml`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::usage::ThreadLimits;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(by_schema::of::<ConfigFile>);
 
-/// How the file is read.
+/// Settings of the parser.
 const READING: Reading = Reading { what: "the file", rule: texts::fault, refuses_unknown: false };
 
 /// The schema of the file.
@@ -33,10 +33,10 @@ pub fn keys() -> impl Iterator<Item = &'static str> {
     SCHEMA["properties"].as_object().into_iter().flat_map(Map::keys).map(String::as_str)
 }
 
-/// Reads a file over the configuration `base`. `project` is the directory of a project whose file it is, see
+/// Parses a file over the configuration `base`. `project` is the directory of a project, if the file is a project's; see
 /// [`Config::with_project`].
 pub(super) fn read(text: &str, origin: &str, base: &Config, project: Option<&Path>) -> (Config, Vec<Problem>) {
-    // A file of comments, or an empty one, sets nothing, which is fine.
+    // An empty file, or one with only comments, sets nothing and is valid.
     if has_no_content(text) {
         return (base.clone(), Vec::new());
     }
@@ -74,7 +74,7 @@ fn config(text: &str, base: &Config, project: Option<&Path>, problems: &mut Prob
     Some(config)
 }
 
-/// Takes what only a person's own configuration says.
+/// Applies the keys that only a user's own configuration can set.
 fn machine_keys(config: &mut Config, file: &mut ConfigFile) {
     config.providers = file.providers.take().unwrap_or_default();
     config.secrets = file.secrets.take().unwrap_or_default();
@@ -91,7 +91,7 @@ fn machine_keys(config: &mut Config, file: &mut ConfigFile) {
     config.worktree_remote = file.worktree.take().and_then(|worktree| GitRemote::parse(&worktree.remote).ok());
 }
 
-/// Takes what a project may say too, over what is there.
+/// Applies the keys that a project can set as well.
 fn shared_keys(config: &mut Config, file: ConfigFile) {
     config.limits = limits(&file, &config.limits);
     config.models.extend(file.models.into_iter().flatten());
@@ -138,7 +138,7 @@ fn agent(keys: AgentKeys) -> Agent {
     agent
 }
 
-/// The limits, those that are not set as in `defaults`.
+/// The limits, with `defaults` for those that are not set.
 fn limits(file: &ConfigFile, defaults: &Limits) -> Limits {
     let budget = file.prompt_budget.and_then(|bytes| usize::try_from(bytes).ok());
     Limits {

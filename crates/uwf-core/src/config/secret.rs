@@ -1,10 +1,10 @@
-//! Finds API keys in a config, which do not belong there: a config is shown, copied and committed.
+//! Finds API keys in a config, where they don't belong: a config is shown, copied and committed.
 
 use serde_json::Value;
 
 use super::edit::KeyPath;
 
-/// How keys of providers and forges begin.
+/// Prefixes of keys of providers and forges.
 const KEY_BEGINNINGS: [&str; 14] = [
     "sk-",
     "sk_",
@@ -22,11 +22,11 @@ const KEY_BEGINNINGS: [&str; 14] = [
     "eyJ",
 ];
 
-/// Symbols from which on something that begins like a key is taken for one.
+/// Characters from which a text with such a prefix counts as a key.
 const SHORTEST_KEY: usize = 16;
 
-/// Where a value that is to stand at `path` holds something that looks like an API key: anything but the name of a
-/// variable below a key like `apiKey`, and a text that begins like a key anywhere.
+/// The path of a likely API key in a value for `path`: below a key like `apiKey`, anything except the name of a variable; elsewhere, a text
+/// that begins like a key.
 #[must_use]
 pub fn key_in(path: &KeyPath, value: &Value) -> Option<KeyPath> {
     match value {
@@ -53,7 +53,7 @@ pub(super) fn looks_like_key(text: &str) -> bool {
         && text.contains(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a text can be the name of a variable and is not a key itself: long, with small letters and digits.
+/// Whether a text can be the name of a variable. A long text with lower-case letters and digits counts as a key.
 pub(super) fn is_variable(text: &str) -> bool {
     let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let has = |what: fn(&u8) -> bool| text.bytes().any(|byte| what(&byte));

@@ -1,22 +1,21 @@
-//! `store`: where nodes and heads are kept when several machines share them.
+//! `store`: the store of nodes and heads, if several machines share them.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::keys::{AMAZON_KEYS, AZURE_KEYS, GOOGLE_KEYS, POSTGRES_KEYS};
 
-/// How long a machine that is at work on a step may be silent before another one takes the step over: long enough for a store that is
-/// away for a moment, short enough that nobody waits long for a machine that is gone.
+/// How long a machine with a step may be silent before another machine takes over: long enough for a short outage of the store, short
+/// enough to wait for a dead machine.
 pub(crate) const DEFAULT_LEASE: Duration = Duration::from_mins(1);
 
-/// The longest lease, and the longest that is believed of another machine: so long its step stands still, and `gc` waits for it, after the
-/// machine is gone.
+/// The longest lease, and the longest that uwf accepts from another machine. If that machine dies, its step and `gc` wait this long.
 pub const LONGEST_LEASE: Duration = Duration::from_hours(1);
 
-/// The shortest lease. A machine that cannot renew it needs some seconds to end its agent before the lease is over.
+/// The shortest lease. A machine that cannot renew its lease needs some seconds to end its agent before the lease expires.
 pub(super) const SHORTEST_LEASE: Duration = Duration::from_secs(10);
 
-/// Which kind of store a URL names, by its beginning.
+/// The kind of store that a URL names by its scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreKind {
     /// `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`: objects in a bucket.
@@ -25,14 +24,14 @@ pub enum StoreKind {
     Postgres,
 }
 
-/// The URL of a store that several machines share, without a password.
+/// The URL of a shared store, without a password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreUrl {
     kind: StoreKind,
     text: String,
 }
 
-/// Beginnings of URLs and what they name; tools of Google and Azure write more than one.
+/// URL schemes and their kinds of store; tools of Google and Azure write several.
 const SCHEMES: [(&str, StoreKind); 9] = [
     ("s3://", StoreKind::Bucket),
     ("gs://", StoreKind::Bucket),
@@ -45,11 +44,11 @@ const SCHEMES: [(&str, StoreKind); 9] = [
     ("postgresql://", StoreKind::Postgres),
 ];
 
-/// How a URL must look.
+/// The valid forms of a URL.
 const FORMS: &str = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or postgres://HOST/DATABASE";
 
 impl StoreUrl {
-    /// Understands a URL.
+    /// Parses a URL.
     ///
     /// # Errors
     /// What is wrong with it, one line.
@@ -59,7 +58,7 @@ impl StoreUrl {
             return Err(format!("a store is {FORMS}"));
         };
         let before_host = rest.rsplit_once('@').map_or("", |(user, _)| user);
-        // `sig=` is of a SAS token of Azure.
+        // `sig=` is part of an Azure SAS token.
         if before_host.contains(':') || rest.contains("password=") || rest.contains("sig=") {
             return Err(match kind {
                 StoreKind::Postgres => "a password does not belong into the URL: PGPASSWORD or PGPASSFILE has it",
@@ -73,13 +72,13 @@ impl StoreUrl {
         Ok(StoreUrl { kind, text: text.to_owned() })
     }
 
-    /// What it names.
+    /// The kind of store.
     #[must_use]
     pub fn kind(&self) -> StoreKind {
         self.kind
     }
 
-    /// Variables that hold the keys of such a store, or say where they are. No agent gets one that its `env` does not name.
+    /// Variables with the keys of such a store, or their location. No agent gets one unless its `env` names it.
     #[must_use]
     pub fn key_variables(&self) -> &'static [&'static str] {
         match self.kind {

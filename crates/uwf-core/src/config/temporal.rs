@@ -1,4 +1,4 @@
-//! `temporal`: where the engine is that runs steps on several machines.
+//! `temporal`: the Temporal server that runs steps on several machines.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Kinds of text in `config.yaml`: the schema of each, for editors, and its rule, which says in words what is wrong with a text.
+//! Kinds of text in `config.yaml`: the schema of each, for editors, and its rule, which explains errors.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -105,7 +105,7 @@ pub(super) fn exit_statuses() -> Schema {
     json_schema!({ "format": "exit-status", "pattern": "^[+]?0*(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[0-9]{1,2})$" })
 }
 
-/// What is wrong with the text at `key`, by its format.
+/// The error in the text at `key`, by its format.
 pub(super) fn fault(format: &str, key: &str, text: &str) -> Option<TextFault> {
     let bad_value = |message: String, hint: Option<&str>| {
         Some(TextFault { code: "bad-value", message, hint: hint.map(str::to_owned) })
@@ -113,7 +113,7 @@ pub(super) fn fault(format: &str, key: &str, text: &str) -> Option<TextFault> {
     match format {
         "variable" if !is_variable(text) => Some(TextFault {
             code: "not-a-variable",
-            // Most likely it is the secret itself, so the message does not repeat it.
+            // It is probably the secret itself, so don't repeat it in the message.
             message: format!("`{key}` holds something that is not the name of an environment variable"),
             hint: Some("put the secret itself into `.env`, and the variable's name here".to_owned()),
         }),
@@ -156,7 +156,7 @@ fn lease_fault(lease: Duration) -> Option<String> {
         .then(|| "a lease is at most 1h, because other machines wait that long for a machine that is gone".to_owned())
 }
 
-/// An exit status as it is written.
+/// Parses an exit status.
 pub(super) fn exit_status(text: &str) -> Option<i32> {
     text.parse().ok().filter(|code| (0..=255).contains(code))
 }

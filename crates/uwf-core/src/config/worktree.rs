@@ -1,13 +1,13 @@
-//! `worktree`: where the worktrees of threads are pushed, so that other machines continue with their files.
+//! `worktree`: the remote for worktrees of threads, so that other machines continue with their files.
 
 use std::fmt;
 
-/// A remote of git: its name in the repository of a thread, or its URL, without a password.
+/// A git remote: its name in the thread's repository, or its URL without a password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitRemote(String);
 
 impl GitRemote {
-    /// Understands what was written.
+    /// Parses a remote.
     ///
     /// # Errors
     /// What is wrong with it, one line.
@@ -15,7 +15,7 @@ impl GitRemote {
         if text.is_empty() || text.contains(|symbol: char| symbol.is_whitespace() || symbol.is_control()) {
             return Err("a remote is a name such as `origin`, or a URL, without white space".to_owned());
         }
-        // Git would take it for an option.
+        // Git would read it as an option.
         if text.starts_with('-') {
             return Err("a remote does not begin with `-`".to_owned());
         }
@@ -29,7 +29,7 @@ impl GitRemote {
         Ok(GitRemote(text.to_owned()))
     }
 
-    /// What was written.
+    /// The remote as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,7 +1,7 @@
-//! A file read by the schema of what it should hold: problems in words, each at its place, and the value without what is wrong.
+//! Reads a file by a schema: reports problems in words, each with its place, and returns the value without the invalid parts.
 //!
-//! It knows the part of JSON Schema that the types of our files have. `format` names a kind of text, whose rule is in Rust:
-//! what a pattern can't say, and what is wrong in words.
+//! It supports the part of JSON Schema that our file types use. `format` names a kind of text with a rule in Rust: a rule can check more
+//! than a pattern, and it explains errors in words.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -14,35 +14,35 @@ use super::problem::Problems;
 use super::to_json;
 use json_cas::nearest::did_you_mean;
 
-/// The format of a scalar that is a text however it is written: `5`, `true`.
+/// The format of a scalar that is read as text in any form: `5`, `true`.
 pub(crate) const AS_WRITTEN: &str = "as-written";
 
-/// A text that breaks the rule of its format.
+/// An error of a text that breaks the rule of its format.
 pub(crate) struct TextFault {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
 }
 
-/// Judges a text that stands at `key`, by its format.
+/// Checks a text at `key` by its format.
 pub(crate) type TextRule = fn(format: &str, key: &str, text: &str) -> Option<TextFault>;
 
-/// The schema of what a type is read from, whole: without references.
+/// The schema that a type is read by, complete and without references.
 pub(crate) fn of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    // Whoever publishes it says what it is of.
+    // The publisher of the schema adds its dialect.
     schema.remove("$schema");
     schema.remove("title");
     schema.remove("description");
-    // Keys of a flattened struct are there by now, and editors know no other word.
+    // Keys of a flattened struct are included by now, and editors support only the other keyword.
     if let Some(none) = schema.remove("unevaluatedProperties") {
         schema.insert("additionalProperties".to_owned(), none);
     }
     schema.into()
 }
 
-/// The value of a key, read as `T` describes it; `None` if it does not fit.
+/// The value of a key as a `T`; `None` if it does not fit.
 pub(crate) fn entry<T: JsonSchema + DeserializeOwned>(
     entry: &Entry,
     rule: TextRule,
@@ -53,18 +53,18 @@ pub(crate) fn entry<T: JsonSchema + DeserializeOwned>(
     serde_json::from_value(value).ok()
 }
 
-/// How a file is read.
+/// Settings for reading a file.
 pub(crate) struct Reading<'w> {
-    /// Names the file in messages.
+    /// Name of the file in messages.
     pub(crate) what: &'w str,
-    /// Judges texts.
+    /// Checks texts.
     pub(crate) rule: TextRule,
-    /// Whether a key that is not described is an error; if not, it is ignored with a warning.
+    /// Whether an unknown key is an error; otherwise it is ignored with a warning.
     pub(crate) refuses_unknown: bool,
 }
 
-/// The value of `root` as `schema` describes it. Parts that don't fit are reported and left out; null is as good as no key where
-/// a key need not have a value. `None` if nothing is left.
+/// The value of `root` by `schema`. Invalid parts are reported and dropped. For an optional key, null counts as a missing key. `None` if
+/// nothing is left.
 pub(crate) fn read(schema: &Value, root: &Node, reading: &Reading<'_>, problems: &mut Problems) -> Option<Value> {
     let Reading { what, rule, refuses_unknown } = *reading;
     if !matches!(root.data, Data::Mapping(_)) {
@@ -84,16 +84,16 @@ struct SchemaReader<'p> {
     problems: &'p mut Problems,
 }
 
-/// Where a value stands.
+/// The place of a value.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    /// Its key, or the key of the list that it is in.
+    /// Its key, or the key of the list it is in.
     key: &'a str,
-    /// Names it in messages, as [`wrong_type`] takes it: the key, with those of the maps around it.
+    /// Its name in messages, for [`wrong_type`]: the key, with the keys of the maps around it.
     label: &'a str,
-    /// Where its key stands, or else it itself.
+    /// Position of its key, otherwise its own position.
     at: Position,
-    /// What kind of thing the mapping around it is, and its name.
+    /// Kind and name of the mapping around it.
     owner: Option<(&'a str, &'a str)>,
 }
 
@@ -179,7 +179,7 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// Whether every required key is there, and one of the keys in `anyOf`.
+    /// Whether all required keys are present, and one of the keys in `anyOf`.
     fn has_all(&mut self, shape: &Value, is_given: &dyn Fn(&str) -> bool, place: &Place<'_>) -> bool {
         let mut missing: Vec<&str> = strings(&shape["required"]).filter(|key| !is_given(key)).collect();
         let enough = required_by(&shape["anyOf"]);
@@ -194,7 +194,7 @@ impl SchemaReader<'_> {
         missing.is_empty()
     }
 
-    /// Whether there is exactly one of the keys that exclude each other.
+    /// Whether exactly one of several exclusive keys is present.
     fn has_one(&mut self, shape: &Value, is_given: &dyn Fn(&str) -> bool, place: &Place<'_>) -> bool {
         let keys = required_by(&shape["oneOf"]);
         if keys.is_empty() || keys.iter().filter(|key| is_given(key)).count() == 1 {
@@ -239,7 +239,7 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// Whether a text keeps the rule of its format.
+    /// Whether a text follows the rule of its format.
     fn fits(&mut self, format: Option<&str>, key: &str, text: &str, at: Position) -> bool {
         let Some(TextFault { code, message, hint }) = format.and_then(|format| (self.rule)(format, key, text)) else {
             return true;
@@ -256,7 +256,7 @@ impl SchemaReader<'_> {
                 && bound("exclusiveMinimum").is_none_or(|least| float > least)
                 && bound("maximum").is_none_or(|most| float <= most)
         });
-        // 3.0 is a whole number to JSON Schema.
+        // To JSON Schema, 3.0 is a whole number.
         let whole =
             number.as_u64().or(float.filter(|float| float.fract() == 0.0 && *float >= 0.0).map(|float| float as u64));
         let found = if has_type(shape, "integer") { whole.map(Value::from) } else { float.map(Value::from) };
@@ -274,7 +274,7 @@ fn name<'a>(place: &Place<'a>) -> &'a str {
     place.label.trim_end_matches("[]")
 }
 
-/// The shapes of which a value has one.
+/// The alternative shapes of a value.
 fn alternatives(schema: &Value) -> Vec<&Value> {
     match schema["anyOf"].as_array() {
         Some(shapes) if schema.get("type").is_none() => shapes.iter().flat_map(alternatives).collect(),
@@ -289,7 +289,7 @@ fn takes(shape: &Value, node: &Node) -> bool {
         Data::Mapping(_) => is("object"),
         Data::Sequence(_) => is("array"),
         Data::Scalar { .. } if format(shape) == Some(AS_WRITTEN) => true,
-        // Null is as good as a mapping without keys.
+        // Null counts as a mapping without keys.
         Data::Scalar { .. } if node.is_null() => is("null") || is("object"),
         Data::Scalar { .. } if node.as_bool().is_some() => is("boolean"),
         Data::Scalar { .. } if node.as_text().is_some() => is("string"),
@@ -297,7 +297,7 @@ fn takes(shape: &Value, node: &Node) -> bool {
     }
 }
 
-/// Whether values of a type fit; a schema without types takes all.
+/// Whether a shape accepts values of a type; a schema without types accepts all.
 fn has_type(shape: &Value, name: &str) -> bool {
     match &shape["type"] {
         Value::String(only) => only == name,
@@ -306,29 +306,29 @@ fn has_type(shape: &Value, name: &str) -> bool {
     }
 }
 
-/// Whether a key that is described is as good as absent: null stands there, and it is not a value.
+/// Whether a known key with the value null counts as absent. If the schema accepts every value, null is a value.
 fn is_absent(shape: &Value, schema: &Value, entry: &Entry) -> bool {
     let is_required = strings(&shape["required"]).any(|key| key == entry.key);
     let takes_null = || alternatives(schema).into_iter().any(|shape| takes(shape, &entry.value));
     entry.value.is_null() && !is_open(schema) && (is_required || takes_null())
 }
 
-/// Whether the schema takes any value.
+/// Whether the schema accepts any value.
 fn is_open(shape: &Value) -> bool {
     ["type", "oneOf", "anyOf"].iter().all(|keyword| shape.get(keyword).is_none())
 }
 
-/// What to do about a value that does not fit.
+/// Hint for a value that does not fit.
 fn hint(shape: &Value) -> Option<String> {
     shape["x-hint"].as_str().map(str::to_owned)
 }
 
-/// The kind of text, where one fits.
+/// The kind of text that the shape accepts, if there is one.
 fn format(shape: &Value) -> Option<&str> {
     shape["format"].as_str().filter(|_| has_type(shape, "string"))
 }
 
-/// The words that a text can be; none if it can be any.
+/// The allowed words of a text; empty if any text is allowed.
 fn words(shape: &Value) -> Vec<&str> {
     let constants = shape["oneOf"].as_array().into_iter().flatten().filter_map(|branch| branch["const"].as_str());
     strings(&shape["enum"]).chain(constants).collect()
@@ -343,7 +343,7 @@ fn required_by(branches: &Value) -> Vec<&str> {
     branches.as_array().into_iter().flatten().filter_map(|branch| strings(&branch["required"]).next()).collect()
 }
 
-/// What a value should be, for a message.
+/// Description of a valid value, for a message.
 fn wanted(schema: &Value) -> String {
     let mut wanted: Vec<&str> = Vec::new();
     for shape in alternatives(schema) {
@@ -367,10 +367,10 @@ fn wanted(schema: &Value) -> String {
     }
 }
 
-/// The numbers that fit, for a message.
+/// The allowed numbers, for a message.
 fn range(shape: &Value) -> String {
     let kind = if has_type(shape, "integer") { "a whole number" } else { "a number" };
-    // As a float, a whole number is written without a point.
+    // As a float, a whole number is printed without a decimal point.
     let bound = |keyword: &str| shape.get(keyword).and_then(Value::as_f64);
     match (bound("exclusiveMinimum"), bound("minimum"), bound("maximum")) {
         (Some(least), _, Some(most)) => format!("{kind} above {least}, at most {most}"),

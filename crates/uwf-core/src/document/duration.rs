@@ -10,7 +10,7 @@ use serde::de::{Deserializer, Error};
 use super::by_schema::TextFault;
 use crate::number::MAX_WHOLE;
 
-/// Reads `90`, `0.5` (seconds), `90s`, `500ms`, `15m`, `2h` or `1d`. `None` for anything else, such as a negative number or more than
+/// Parses `90`, `0.5` (seconds), `90s`, `500ms`, `15m`, `2h` or `1d`. `None` for anything else, such as a negative number or more than
 /// [`MAX_WHOLE`] seconds.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
@@ -32,7 +32,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
 pub(crate) enum DurationText {}
 
 impl DurationText {
-    /// The schema of durations that keep the rule of a format.
+    /// The schema of durations with the rule of a format.
     pub(crate) fn schema(format: &str) -> Schema {
         json_schema!({
             "type": ["string", "number"],
@@ -43,7 +43,7 @@ impl DurationText {
         })
     }
 
-    /// What is wrong with a text where a duration should be, if `format` says that one should.
+    /// The error in a text that must be a duration, if `format` requires one.
     pub(crate) fn fault(format: &str, key: &str, text: &str) -> Option<TextFault> {
         (format == "duration" && parse_duration(text).is_none()).then(|| TextFault {
             code: "bad-value",
@@ -52,7 +52,7 @@ impl DurationText {
         })
     }
 
-    /// Reads one.
+    /// Deserialises a duration.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
         let text = String::deserialize(deserializer)?;
         parse_duration(&text).map(Some).ok_or_else(|| D::Error::custom("not a duration"))

@@ -1,4 +1,4 @@
-//! Takes typed fields out of a parsed file and reports what has the wrong type.
+//! Reads typed fields of a parsed file and reports wrong types.
 
 use yaml_tree::{Data, Entry, Node, Position};
 
@@ -13,7 +13,7 @@ pub(crate) struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    /// The fields of `node`, which `what` names in messages. Null counts as a mapping without fields.
+    /// The fields of `node`; `what` is its name in messages. Null counts as a mapping without fields.
     pub(crate) fn of(node: &'n Node, what: &str, problems: &mut Problems) -> Option<Fields<'n>> {
         match &node.data {
             Data::Mapping(entries) => Some(Fields { at: node.at, entries }),
@@ -25,7 +25,7 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// The fields of a whole file, which `what` names in messages.
+    /// The fields of a whole file; `what` is its name in messages.
     pub(crate) fn of_file(root: &'n Node, what: &str, problems: &mut Problems) -> Option<Fields<'n>> {
         if let Data::Mapping(entries) = &root.data {
             return Some(Fields { at: root.at, entries });
@@ -38,13 +38,13 @@ impl<'n> Fields<'n> {
         self.entries.iter()
     }
 
-    /// The entry of a key, unless its value is null: absent and null mean the same.
+    /// The entry of a key, unless its value is null, which counts as absent.
     pub(crate) fn get(self, key: &str) -> Option<&'n Entry> {
         self.entries.iter().find(|entry| entry.key == key && !entry.value.is_null())
     }
 
-    /// Refuses every key that is not among `known`, where ignoring one would change what the file does. `meant` says
-    /// which key other tools' words stand for.
+    /// Rejects every key that is not in `known`, where ignoring it would change what the file does. `meant` maps words of other tools to
+    /// our keys.
     pub(crate) fn refuse_unknown(self, known: &[&str], meant: &[(&str, &str)], problems: &mut Problems) {
         for entry in self.unknown(known) {
             if problems.is_full() {
@@ -61,7 +61,7 @@ impl<'n> Fields<'n> {
         self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str()))
     }
 
-    /// Warns about every key that is not among `known`.
+    /// Warns about every key that is not in `known`.
     pub(crate) fn warn_unknown(self, known: &[&str], problems: &mut Problems) {
         for entry in self.unknown(known) {
             if problems.is_full() {
@@ -77,7 +77,7 @@ fn hint_of(unknown: &Entry, known: &[&str]) -> String {
     did_you_mean(&unknown.key, known.iter().copied()).unwrap_or_else(|| format!("known here: {}", known.join(", ")))
 }
 
-/// Reports that `what` (a key, or `key[]` for an item of its list) should have been `wanted`.
+/// Reports that `what` (a key, or `key[]` for an item of its list) must be `wanted`.
 pub(crate) fn wrong_type(node: &Node, what: &str, wanted: &str, problems: &mut Problems) {
     let hint = match (wanted, node.as_raw()) {
         ("a text", Some(raw)) => Some(format!("put it in quotes: \"{raw}\"")),
@@ -86,7 +86,7 @@ pub(crate) fn wrong_type(node: &Node, what: &str, wanted: &str, problems: &mut P
     wrong_type_with(node, what, wanted, hint, problems);
 }
 
-/// As [`wrong_type`], with a hint.
+/// Like [`wrong_type`], with a hint.
 pub(super) fn wrong_type_with(node: &Node, what: &str, wanted: &str, hint: Option<String>, problems: &mut Problems) {
     let what = match what.strip_suffix("[]") {
         Some(list) => format!("each item of `{list}`"),
@@ -95,7 +95,7 @@ pub(super) fn wrong_type_with(node: &Node, what: &str, wanted: &str, hint: Optio
     problems.error("wrong-type", node.at, format!("{what} must be {wanted}, not {}", node.kind()), hint);
 }
 
-/// A text, or `None` after reporting.
+/// A text, or `None` and a problem.
 pub(crate) fn text(node: &Node, what: &str, problems: &mut Problems) -> Option<String> {
     let text = node.as_text().map(str::to_owned);
     if text.is_none() {
@@ -104,7 +104,7 @@ pub(crate) fn text(node: &Node, what: &str, problems: &mut Problems) -> Option<S
     text
 }
 
-/// The entries of a list; null is an empty one.
+/// The entries of a list; null counts as empty.
 pub(crate) fn list<'n>(node: &'n Node, what: &str, wanted: &str, problems: &mut Problems) -> Option<&'n [Node]> {
     match &node.data {
         Data::Sequence(items) => Some(items),
@@ -116,7 +116,7 @@ pub(crate) fn list<'n>(node: &'n Node, what: &str, wanted: &str, problems: &mut 
     }
 }
 
-/// A list of texts; those that are not texts are reported and left out.
+/// A list of texts. Other items are reported and dropped.
 pub(crate) fn texts(node: &Node, what: &str, problems: &mut Problems) -> Option<Vec<String>> {
     let items = list(node, what, "a list of texts", problems)?;
     Some(items.iter().filter_map(|item| text(item, &format!("{what}[]"), problems)).collect())

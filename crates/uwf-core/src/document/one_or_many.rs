@@ -1,4 +1,4 @@
-//! Values that people write alone or as a list.
+//! Values that a file can give singly or as a list.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ pub enum OneOrMany<T> {
 }
 
 impl<T> OneOrMany<T> {
-    /// All of them.
+    /// All values.
     pub fn into_vec(self) -> Vec<T> {
         match self {
             OneOrMany::One(one) => vec![one],

@@ -1,4 +1,4 @@
-//! Where the parts of a draft stand in their file.
+//! Places of a draft's parts in their file.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,7 +16,7 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// No places are known but the file's name: every problem is put at its first symbol.
+    /// No places: every problem is reported at the beginning of the file.
     #[must_use]
     pub fn none(file: &str) -> Positions {
         Positions { file: file.to_owned(), ..Positions::default() }
@@ -54,7 +54,7 @@ impl Positions {
         }
     }
 
-    /// Notes that the part could not be read, so that nothing more is said about it.
+    /// Marks the part as unreadable, so that no further problems of it are reported.
     pub(crate) fn set_broken(&mut self, pointer: &str) {
         self.broken.insert(pointer.to_owned());
     }
@@ -63,18 +63,18 @@ impl Positions {
         self.broken.contains(pointer)
     }
 
-    /// Where the value stands, or the nearest thing around it that has a place.
+    /// Position of the value, or of the nearest part around it that has one.
     pub(crate) fn value(&self, pointer: &str) -> Position {
         around(pointer).find_map(|pointer| self.values.get(pointer)).copied().unwrap_or(Position::FIRST)
     }
 
-    /// Where the key of the part stands, or else the part itself.
+    /// Position of the part's key, otherwise of the part.
     pub(crate) fn key(&self, pointer: &str) -> Position {
         self.keys.get(pointer).copied().unwrap_or_else(|| self.value(pointer))
     }
 }
 
-/// The pointer itself and those of all that is around it, the innermost first.
+/// The pointer itself and all pointers around it, innermost first.
 fn around(pointer: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(pointer), |pointer| pointer.rfind('/').map(|end| &pointer[..end]))
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a file, and where.
+//! Problems of a file, with their places.
 
 use std::fmt;
 
@@ -6,18 +6,18 @@ pub use json_cas::schema::Severity;
 use serde::Serialize;
 use yaml_tree::Position;
 
-/// One thing wrong with a file a person wrote.
+/// One problem of a file that a person wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Whether it keeps the file from being used.
+    /// Whether it makes the file unusable.
     pub severity: Severity,
     /// Stable kebab-case name of the kind of problem.
     pub code: &'static str,
     /// What is wrong; one line.
     pub message: String,
-    /// What to do about it; one line.
+    /// How to fix it; one line.
     pub hint: Option<String>,
-    /// The file, as the caller named it.
+    /// The file, as named by the caller.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
@@ -25,11 +25,11 @@ pub struct Problem {
     pub column: usize,
 }
 
-/// Characters of a message. A key or a value that a message quotes may be as long as the file.
+/// Characters of a message. A quoted key or value may be as long as the file.
 const MAX_MESSAGE: usize = 2000;
 
 impl Problem {
-    /// A problem at a place of a file. Message and hint may quote whatever stands there: they become one line each.
+    /// A problem at a place of a file. Message and hint may quote text of the file, so each is reduced to one line.
     pub(crate) fn at(
         (file, Position { line, column }): (&str, Position),
         severity: Severity,
@@ -41,20 +41,20 @@ impl Problem {
         Problem { severity, code, message, hint, file: file.to_owned(), line, column }
     }
 
-    /// Whether this problem keeps the file from being used.
+    /// Whether this problem makes the file unusable.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 
-    /// Whether this problem keeps the file from being used when warnings are refused too.
+    /// Whether this problem makes the file unusable if warnings count as errors.
     #[must_use]
     pub fn is_refused_strictly(&self) -> bool {
         matches!(self.severity, Severity::Error | Severity::Warning)
     }
 }
 
-/// `file:line:column: severity[code]: message`, as editors and CI understand it; the hint is left out.
+/// `file:line:column: severity[code]: message`, for editors and CI, without the hint.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Problem { severity, code, message, hint: _, file, line, column } = self;
@@ -62,8 +62,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The text in one line that nothing acts upon: a line of a file could pass for a message, and a control character is
-/// obeyed by terminals.
+/// The text as one harmless line: a further line could pass for a message, and terminals obey control characters.
 fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len().min(MAX_MESSAGE));
     for (number, char) in text.chars().enumerate() {
@@ -81,7 +80,7 @@ fn one_line(text: &str) -> String {
     line
 }
 
-/// Sorts by place, then severity, and drops exact repetitions.
+/// Sorts by place, then severity, and drops exact duplicates.
 fn sort(problems: &mut Vec<Problem>) {
     problems.sort_by(|a, b| {
         (a.line, a.column, a.severity, a.code, &a.message).cmp(&(b.line, b.column, b.severity, b.code, &b.message))
@@ -89,7 +88,7 @@ fn sort(problems: &mut Vec<Problem>) {
     problems.dedup();
 }
 
-/// Problems collected of one file. Whoever has that many fixes some and asks again.
+/// Most problems of one file. After so many, users fix some and check again.
 const MAX_PROBLEMS: usize = 200;
 
 /// Collects the problems of one file.
@@ -132,12 +131,12 @@ impl Problems {
         self.list.push(Problem::at((&self.file, at), severity, code, &message, hint.as_deref()));
     }
 
-    /// The file's name as it stands in messages.
+    /// The file's name in messages.
     pub(crate) fn file(&self) -> &str {
         &self.file
     }
 
-    /// Whether nothing more is collected, so that looking for hints is a waste.
+    /// Whether further problems are dropped, so that hints need not be computed.
     pub(crate) fn is_full(&self) -> bool {
         self.list.len() >= MAX_PROBLEMS
     }
@@ -146,7 +145,7 @@ impl Problems {
         self.errors_left_out || self.list.iter().any(Problem::is_error)
     }
 
-    /// All problems in order of place.
+    /// All problems, in order of place.
     pub(crate) fn finish(mut self) -> Vec<Problem> {
         sort(&mut self.list);
         if self.is_full() {

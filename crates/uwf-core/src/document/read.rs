@@ -1,5 +1,5 @@
-//! From the text of a file to its tree, stricter than YAML where YAML guesses: no key twice, no tags but those of the core
-//! schema, bounded size.
+//! Parses a file to its tree, and is stricter than YAML where YAML guesses: no duplicate keys, no tags except those of the core schema,
+//! bounded size.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use yaml_tree::{Data, Entry, Node, Position, SyntaxError};
 
 use super::problem::Problems;
 
-/// Bytes of one file. Workflow and config files are a few KB; a megabyte is somebody's log.
+/// Bytes of one file. Workflow and config files have a few KB; a megabyte is more likely a log.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// Reads a whole file. `None` when it is not well formed, empty or too big; then there is an error in `problems`.
+/// Parses a whole file. `None` if it is malformed, empty or too big; `problems` then has an error.
 pub(crate) fn parse(text: &str, problems: &mut Problems) -> Option<Node> {
     if text.len() > MAX_BYTES {
         let message = format!("the file has {} bytes; at most {MAX_BYTES} are read", text.len());
@@ -34,7 +34,7 @@ pub(crate) fn parse(text: &str, problems: &mut Problems) -> Option<Node> {
     }
 }
 
-/// The tree of a file with keys that are written twice and merges as they stand; `None` when the file is empty.
+/// The tree of a file before duplicate keys and merges are resolved; `None` if the file is empty.
 pub(crate) fn as_written(text: &str, file: &str) -> Result<Option<Node>, SyntaxError> {
     let named = |language: &str, error: SyntaxError| match error.code {
         "syntax" => SyntaxError { message: format!("not valid {language}: {}", error.message), ..error },
@@ -49,7 +49,7 @@ pub(crate) fn as_written(text: &str, file: &str) -> Result<Option<Node>, SyntaxE
     if opens || named_json {
         match yaml_tree::parse_json(text) {
             Ok(root) => return Ok(Some(root)),
-            // `{` may also open a flow mapping of YAML, which doesn't need quotes around keys.
+            // `{` may also open a YAML flow mapping, whose keys need no quotes.
             Err(_) if !named_json && !start.as_str().trim_start().starts_with('"') => {}
             Err(error) => return Err(named("JSON", error)),
         }
@@ -57,22 +57,22 @@ pub(crate) fn as_written(text: &str, file: &str) -> Result<Option<Node>, SyntaxE
     yaml_tree::parse(text).map_err(|error| named("YAML", error))
 }
 
-/// Whether a text says nothing: there are only comments in it, or not even those.
+/// Whether a text has no value: it is empty or has only comments.
 #[must_use]
 pub fn has_no_content(text: &str) -> bool {
-    // A line ends where YAML says, also at a lone CR.
+    // Lines end as in YAML, which includes a lone CR.
     let mut lines = text.trim_start_matches('\u{feff}').split(['\n', '\r']).map(str::trim);
     lines.all(|line| line.is_empty() || line.starts_with('#') || line == "---")
 }
 
-/// A value as JSON. Numbers JSON cannot hold (`.inf`, `.nan`) are reported and become null.
+/// A value as JSON. Numbers that JSON lacks (`.inf`, `.nan`) are reported and become null.
 pub(crate) fn to_json(node: &Node, problems: &mut Problems) -> Value {
     node.to_json(&mut |at, text| {
         problems.error("not-finite", at, format!("`{text}` is not a number JSON can hold"), None);
     })
 }
 
-/// Reports keys that stand there twice and keeps the first, reports tags that mean nothing, and puts in what `<<` merges.
+/// Reports duplicate keys and keeps the first, reports unknown tags, and applies `<<` merges.
 fn settle(node: &mut Node, problems: &mut Problems) {
     check_tag(node, problems);
     match &mut node.data {
@@ -101,7 +101,7 @@ fn settle(node: &mut Node, problems: &mut Problems) {
     }
 }
 
-/// Takes the keys of `<<` that the mapping does not have yet.
+/// Adds the keys of `<<` that the mapping does not have yet.
 fn merge(entries: &mut Vec<Entry>, own: &mut HashSet<String>, merged: Node, problems: &mut Problems) {
     match merged.data {
         Data::Mapping(more) => {

@@ -28,7 +28,7 @@ pub fn events() -> Value {
     schema
 }
 
-/// The events of this version, each with the schema of its fields.
+/// The events of this version, with the schema of their fields.
 fn known() -> [(&'static str, Value); 8] {
     let attempt = ("attempt", text(), "Id of the attempt.");
     let role = ("role", text(), "The role.");
@@ -131,13 +131,13 @@ fn tokens() -> Value {
 /// Name, schema and description.
 type Field = (&'static str, Value, &'static str);
 
-/// An object that has these fields.
+/// An object with these fields.
 fn fields(required: &[Field]) -> Value {
     let names: Vec<&str> = required.iter().map(|(name, ..)| *name).collect();
     with(json!({ "type": "object", "properties": {}, "required": names }), required)
 }
 
-/// The schema with further fields.
+/// The schema with additional fields.
 fn with(mut schema: Value, more: &[Field]) -> Value {
     for (name, field, description) in more {
         let mut described = if field.is_object() { field.clone() } else { json!({}) };

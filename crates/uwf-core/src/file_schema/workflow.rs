@@ -8,7 +8,7 @@ use crate::document::by_schema;
 use crate::usage::LimitKeys;
 use crate::workflow::{CONDITION_KEYS, MAX_NAME, ROLE_KEYS, TABLE_KEYS, TRANSITION_KEYS, WORKFLOW_KEYS, older_names};
 
-/// What a name cannot have anywhere: controls, and what ends a line.
+/// Characters that a name must not contain: control characters and line ends.
 const CONTROLS: &str = r"\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff";
 
 /// JSON Schema of a workflow file, without descriptions.
@@ -31,7 +31,7 @@ pub fn workflow() -> Value {
         "workspace": for_editors(by_schema::of::<Option<Workspace>>()),
     });
     let mut schema = file("A workflow of uwf", mapping(&WORKFLOW_KEYS, keys, &["name", "roles"]));
-    // One of them, and null is as good as absent.
+    // Exactly one of them; null counts as absent.
     schema["oneOf"] = json!([
         { "required": ["graph"], "properties": { "graph": { "type": "object" }, "moderator": { "type": "null" } } },
         { "required": ["moderator"], "properties": { "moderator": { "type": "array" }, "graph": { "type": "null" } } },
@@ -40,7 +40,7 @@ pub fn workflow() -> Value {
     schema
 }
 
-/// A name that does not begin with one of these.
+/// A name that must not begin with one of these.
 fn name(not_first: &str) -> Value {
     let first = format!(r"[^{not_first}\s{CONTROLS}]");
     let last = format!(r"[^\s{CONTROLS}]");
@@ -49,7 +49,7 @@ fn name(not_first: &str) -> Value {
 
 fn role() -> Value {
     let hash = "^[0-9A-Fa-f][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{12}$";
-    // A hash of digits alone is a number to other readers of YAML.
+    // YAML parsers read a hash of digits alone as a number.
     let meta = json!({
         "anyOf": [
             { "$ref": "#/definitions/schema" },
@@ -90,7 +90,7 @@ fn row() -> Value {
     mapping(&TABLE_KEYS, json!({ "from": text(), "to": text(), "when": optional(text()) }), &["from", "to"])
 }
 
-/// A JSON Schema of draft 2020-12, by the keywords that authors of workflows use.
+/// A JSON Schema of draft 2020-12, limited to the keywords that authors of workflows use.
 fn output_schema() -> Value {
     let schema = json!({ "$ref": "#/definitions/schema" });
     let schemas = json!({ "type": "array", "minItems": 1, "items": schema });

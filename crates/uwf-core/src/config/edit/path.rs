@@ -3,23 +3,23 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A path of keys: `agents.coder.command`. A key that holds a dot is quoted: `models."gpt-4.1".name`.
+/// A path of keys: `agents.coder.command`. A key that contains a dot is quoted: `models."gpt-4.1".name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyPath(Vec<String>);
 
 /// Why a text is not a path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPath {
-    /// There is nothing between two dots, or at an end.
+    /// There is no key between two dots, or at an end.
     #[error("`{0}` has an empty key")]
     EmptyKey(String),
-    /// A quote is not closed, or something follows it.
+    /// A quote is not closed, or is followed by text.
     #[error("`{0}` has a quote that does not stand around a whole key")]
     Quote(String),
 }
 
 impl KeyPath {
-    /// The keys; at least one, unless it was made of none.
+    /// The keys. Only the path of a whole file has none.
     #[must_use]
     pub fn parts(&self) -> &[String] {
         &self.0
@@ -31,14 +31,14 @@ impl KeyPath {
         self.0.last().map_or("", String::as_str)
     }
 
-    /// The path of `key` in what stands at `parent`; `None` is the whole file.
+    /// The path of `key` in the value at `parent`; `None` is the whole file.
     #[must_use]
     pub fn below(parent: Option<&KeyPath>, key: &str) -> KeyPath {
         let parts = parent.map(|parent| parent.0.as_slice()).unwrap_or_default();
         KeyPath(parts.iter().cloned().chain([key.to_owned()]).collect())
     }
 
-    /// A path of these keys, whatever they hold. Without any it is the whole of a file, which can only be read.
+    /// A path of these keys, whatever characters they contain. Without keys it means the whole file, which can only be read.
     #[must_use]
     pub fn of<S: AsRef<str>>(parts: &[S]) -> KeyPath {
         KeyPath(parts.iter().map(|part| part.as_ref().to_owned()).collect())

@@ -1,11 +1,11 @@
-//! Takes a key out of a text.
+//! Removes a key from a text.
 
 use super::path::KeyPath;
 use super::splice::{next_line, spliced};
 use super::tree::{Form, Tree};
 use yaml_tree::Entry;
 
-/// The text without the key; `None` if the way it is written is not understood.
+/// The text without the key; `None` if its form is not understood.
 pub(super) fn remove(tree: &Tree<'_>, path: &KeyPath) -> Option<String> {
     let found = tree.along(path.parts());
     if found.len() != path.parts().len() {
@@ -18,7 +18,7 @@ pub(super) fn remove(tree: &Tree<'_>, path: &KeyPath) -> Option<String> {
             let from = tree.text[..entry.key_span.start].rfind('\n').map_or(0, |newline| newline + 1);
             Some(spliced(tree.text, from, next_line(tree.text, entry.end()), ""))
         }
-        // The last key of a mapping in braces leaves null, as the last line of a block does.
+        // The last key of a mapping in braces leaves null, like the last line of a block.
         Form::Flow(entries) if entries.len() == 1 => {
             above.last().map(|_| spliced(tree.text, parent.span.start, parent.span.end, "null"))
         }
@@ -27,7 +27,7 @@ pub(super) fn remove(tree: &Tree<'_>, path: &KeyPath) -> Option<String> {
     }
 }
 
-/// Takes a key and one comma beside it.
+/// Removes a key and one comma beside it.
 fn from_braces(text: &str, entries: &[Entry], entry: &Entry) -> Option<String> {
     let at = entries.iter().position(|other| std::ptr::eq(other, entry))?;
     let (from, to) = match (at.checked_sub(1).and_then(|before| entries.get(before)), entries.get(at + 1)) {
@@ -35,7 +35,7 @@ fn from_braces(text: &str, entries: &[Entry], entry: &Entry) -> Option<String> {
         (Some(before), None) => (before.end(), entry.end()),
         (None, None) => return None,
     };
-    // A comment between two keys is nobody's to throw away.
+    // Keep a comment between two keys.
     let (gap_from, gap_to) =
         if from == entry.key_span.start { (entry.end(), to) } else { (from, entry.key_span.start) };
     (!text[gap_from..gap_to].contains('#')).then(|| spliced(text, from, to, ""))

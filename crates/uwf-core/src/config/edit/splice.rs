@@ -1,4 +1,4 @@
-//! Puts a value into a text.
+//! Inserts a value into a text.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use super::tree::{Form, Tree, after_colon};
 use super::write::{Language, inline, instead_of, scalar};
 use super::{EditError, entangled};
 
-/// Indentation of a file that has none yet.
+/// Default indentation.
 const DEFAULT_STEP: usize = 2;
 
-/// The text with `value` at `path`; nothing is checked about the rest.
+/// The text with `value` at `path`. The rest is not checked.
 pub(super) fn set(tree: &Tree<'_>, path: &KeyPath, value: &Value) -> Result<String, EditError> {
     let parts = path.parts();
     let found = tree.along(parts);
     let (there, missing) = parts.split_at(found.len());
-    // The value that is replaced, or that gets a key, does not count.
+    // Leave out the value that is replaced or gets a key.
     let around = if missing.is_empty() { &found[..found.len().saturating_sub(1)] } else { &found[..] };
     let in_flow =
         around.iter().map(|entry| &entry.value).chain(&tree.root).any(|node| matches!(Form::of(node), Form::Flow(_)));
@@ -46,11 +46,11 @@ fn not_a_mapping(node: &Node, at: &[String]) -> EditError {
     EditError::NotAMapping { at, line: node.at.line, found }
 }
 
-/// Where something is to be written.
+/// Where to write a value.
 struct EditPlace<'p> {
     tree: &'p Tree<'p>,
     language: Language,
-    /// Inside braces or brackets, where lines mean nothing.
+    /// Inside braces or brackets, where line breaks have no meaning.
     in_flow: bool,
 }
 
@@ -59,7 +59,7 @@ impl EditPlace<'_> {
         self.tree.text
     }
 
-    /// Puts a value in the place of another.
+    /// Replaces a value.
     fn replace(&self, entry: &Entry, value: &Value) -> Option<String> {
         let Range { start, end } = entry.value.span.clone();
         let new = inline(value, self.language);
@@ -74,15 +74,14 @@ impl EditPlace<'_> {
         }
     }
 
-    /// Puts one line in the place of a value that has lines of its own. Comments between the key and the first of those
-    /// lines stay.
+    /// Replaces a value on several lines by one line. Comments between the key and the first of those lines stay.
     fn replace_lines(&self, entry: &Entry, new: &str) -> Option<String> {
         let text = self.text();
         let from = after_colon(entry, text)?;
         let Range { start, end } = entry.value.span.clone();
         let first_line = text[from..start].rfind('\n').map_or(from, |newline| from + newline);
         let kept = match Form::of(&entry.value) {
-            // After the colon stands `|` or `>`, and then perhaps a comment.
+            // After the colon comes `|` or `>`, possibly followed by a comment.
             Form::Scalar(_) => text[from..first_line].find(" #").map_or("", |at| &text[from + at..first_line]),
             _ => &text[from..first_line],
         };
@@ -111,7 +110,7 @@ impl EditPlace<'_> {
             text[..last.key_span.start].rfind('\n').map(|newline| &text[newline + 1..last.key_span.start]);
         let rest = text[at..line_end(text, at)].trim();
         match first_on_line {
-            // One key a line: so is the new one.
+            // One key per line: write the new one the same way.
             Some(indent) if indent.trim().is_empty() && rest.is_empty() => {
                 self.spliced(at, at, &format!(",{}{indent}{pair}", self.newline()))
             }
@@ -150,7 +149,7 @@ impl EditPlace<'_> {
         }
     }
 
-    /// Keys on lines of their own, the value after the last.
+    /// Keys on separate lines, with the value after the last.
     fn lines(&self, keys: &[String], value: &Value, column: usize) -> String {
         let step = self.step();
         let mut lines = String::new();
@@ -167,7 +166,7 @@ impl EditPlace<'_> {
         lines
     }
 
-    /// `key: value`, further keys in braces.
+    /// `key: value`, with further keys in braces.
     fn pair(&self, keys: &[String], value: &Value) -> String {
         let Some((first, rest)) = keys.split_first() else { return inline(value, self.language) };
         let below =
@@ -175,7 +174,7 @@ impl EditPlace<'_> {
         format!("{}: {}", scalar(first, self.language), inline(&below, self.language))
     }
 
-    /// Columns by which what is nested is indented in this file.
+    /// Indentation step of this file.
     fn step(&self) -> usize {
         let top = self.tree.root.as_ref().map(|root| Form::of(root).entries()).unwrap_or_default();
         let nested = top.iter().find_map(|entry| match Form::of(&entry.value) {
@@ -201,18 +200,18 @@ impl EditPlace<'_> {
     }
 }
 
-/// The text with other bytes from `from` to `to`.
+/// The text with the bytes from `from` to `to` replaced.
 pub(super) fn spliced(text: &str, from: usize, to: usize, new: &str) -> String {
     format!("{}{new}{}", &text[..from], &text[to..])
 }
 
-/// Where the line that holds `at` ends, its newline not counted.
+/// End of the line that contains `at`, without its newline.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
     if text[at..end].ends_with('\r') { end - 1 } else { end }
 }
 
-/// Where the line after `at` begins; `at` itself if it is the beginning of a line.
+/// Beginning of the line after `at`; `at` itself at the beginning of a line.
 pub(super) fn next_line(text: &str, at: usize) -> usize {
     if text[..at].ends_with('\n') {
         return at;
@@ -220,7 +219,7 @@ pub(super) fn next_line(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
 }
 
-/// `end`, which stands after a newline, before that newline.
+/// `end` moved before the newline that precedes it.
 fn before_newline(text: &str, end: usize) -> usize {
     let end = end - 1;
     if text[..end].ends_with('\r') { end - 1 } else { end }

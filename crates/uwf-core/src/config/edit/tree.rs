@@ -1,28 +1,28 @@
-//! How each key and value of a text is written.
+//! The form of each key and value in a text.
 
 use yaml_tree::{Data, Entry, Node, Style};
 
 use crate::document;
 
-/// A text and its tree. The text has been found readable before: not too deep, no key twice.
+/// A text and its tree. The text was parsed before: its depth is limited, and no key occurs twice.
 pub(super) struct Tree<'t> {
     pub(super) text: &'t str,
-    /// What the file says; `None` when it says nothing.
+    /// The file's value; `None` for a file without one.
     pub(super) root: Option<Node>,
 }
 
-/// How a value is written.
+/// Form of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Form<'n> {
-    /// Not at all: null.
+    /// No text: null.
     Nothing,
     Scalar(Style),
     Alias,
-    /// Items on lines of their own.
+    /// Items on separate lines.
     List,
     /// Items in brackets.
     FlowList,
-    /// Keys on lines of their own.
+    /// Keys on separate lines.
     Block(&'n [Entry]),
     /// Keys in braces.
     Flow(&'n [Entry]),
@@ -50,13 +50,13 @@ impl<'n> Form<'n> {
 }
 
 impl<'t> Tree<'t> {
-    /// Reads a text whose values have been read before.
+    /// Parses a text that was parsed successfully before.
     pub(super) fn read(text: &'t str, origin: &str) -> Tree<'t> {
         let root = document::as_written(text, origin).ok().flatten();
         Tree { text, root: root.filter(|root| !root.is_nothing()) }
     }
 
-    /// The entries of the nodes a path leads through, as far as there are any.
+    /// The entries along a path, as far as it exists.
     pub(super) fn along(&self, parts: &[String]) -> Vec<&Entry> {
         let mut found: Vec<&Entry> = Vec::new();
         for part in parts {
@@ -67,18 +67,18 @@ impl<'t> Tree<'t> {
         found
     }
 
-    /// The line of the last part of a path that is there, from 1.
+    /// The line of the last existing part of a path, from 1.
     pub(super) fn nearest_line(&self, parts: &[String]) -> usize {
         self.along(parts).last().map_or(1, |entry| entry.key_at.line)
     }
 
-    /// Whether values stand in braces as JSON has them, so that what is added must be JSON too.
+    /// Whether the file is JSON, so that new values must be JSON as well.
     pub(super) fn is_json(&self) -> bool {
         yaml_tree::parse_json(self.text).is_ok()
     }
 }
 
-/// After the colon of a key; `None` for one without (`{a}`), or with one that has a line of its own.
+/// The position after a key's colon; `None` for a key without one (`{a}`), or with a colon on another line.
 pub(super) fn after_colon(entry: &Entry, text: &str) -> Option<usize> {
     let rest = &text[entry.key_span.end..];
     let gap = rest.len() - rest.trim_start_matches([' ', '\t']).len();

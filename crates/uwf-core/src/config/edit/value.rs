@@ -1,4 +1,4 @@
-//! Values as they are typed on a command line.
+//! Parses values typed on a command line.
 
 use serde_json::Value;
 use yaml_tree::Style;
@@ -9,24 +9,24 @@ use crate::document::{Document, has_no_content};
 /// Why a text is not a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadValue {
-    /// There is nothing in it.
+    /// It is empty.
     #[error("the value is empty")]
     Empty,
     /// It is not YAML.
     #[error("the value is not YAML: {0}")]
     Syntax(String),
-    /// It is YAML on lines of its own, like `a: b` or `- a`.
+    /// It is YAML on several lines, like `a: b` or `- a`.
     #[error("the value is not a text, number, [list] or {{mapping}}, but YAML that needs lines of its own")]
     Block,
-    /// A part of it would be taken for a comment.
+    /// A part of it would be read as a comment.
     #[error("a part of the value is a comment to YAML")]
     Comment,
 }
 
-/// The value a text stands for: a scalar (`true`, `5`, `30m`, `null`) or a flow collection (`[a, b]`, `{a: 1}`).
+/// The value of a text: a scalar (`true`, `5`, `30m`, `null`) or a flow collection (`[a, b]`, `{a: 1}`).
 ///
 /// # Errors
-/// [`BadValue`]; whoever means the text itself need not ask.
+/// [`BadValue`]. A caller that wants the text itself need not call this.
 pub fn value(text: &str) -> Result<Value, BadValue> {
     let text = text.trim();
     match text {

@@ -1,10 +1,10 @@
-//! Writes keys and values so that they are read back as they were meant, by readers of YAML 1.1 too.
+//! Writes keys and values that parse to the same values, even with YAML 1.1.
 
 use serde_json::Value;
 use yaml_tree::Style;
 use yaml_tree::write::{Context, needs_escape, quoted, scalar as in_yaml};
 
-/// In which language something is written.
+/// Output language.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
     Yaml,
@@ -30,7 +30,7 @@ pub(super) fn inline(value: &Value, language: Language) -> String {
     }
 }
 
-/// A value in place of one that was written in a style, which a text keeps.
+/// A value that replaces one of this style, which a text keeps.
 pub(super) fn instead_of(style: Style, value: &Value, language: Language) -> String {
     match (style, value) {
         (Style::DoubleQuoted, Value::String(text)) => quoted(text),
