@@ -1,5 +1,5 @@
-//! `POST /api/threads/{thread}/{action}`: what can be done with a thread. Each action is a command; this table names the
-//! options that are fields. The OpenAPI document has the rest from the commands.
+//! Actions on a thread: `POST /api/threads/{thread}/{action}`. Each action is a command, and this table names the options that are fields.
+//! The OpenAPI document takes the rest from the commands.
 
 use std::time::Duration;
 
@@ -28,19 +28,19 @@ use crate::fields::Fields;
 use crate::respond::wants_json;
 use crate::url::is_own_path;
 
-/// Seconds a script waits for a step when it does not say. What takes longer continues by itself.
+/// Default number of seconds that a request waits for a step. A longer step continues by itself.
 const WAIT: u64 = 30;
 
-/// Most seconds somebody may wait.
+/// Most seconds that a request can wait.
 const MOST: u64 = 3600;
 
-/// How long a form waits: long enough to see that a step is refused, short enough for a person.
+/// How long a form waits: long enough to see that a step is rejected, short enough for a person.
 const FORM_WAIT: Duration = Duration::from_millis(800);
 
-/// How a schema is made; what it refers to, the generator collects.
+/// Generates a schema; the generator collects the types it references.
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// What can be done with a thread. What a field means, and of which type it is, is known from the option of the command.
+/// An action on a thread. The option of the command defines the meaning and the type of a field.
 pub(crate) struct Action {
     /// Its path.
     pub(crate) name: &'static str,
@@ -48,15 +48,15 @@ pub(crate) struct Action {
     pub(crate) command: &'static str,
     /// The options that are fields, by their names in JSON (see [`json_name`]).
     pub(crate) options: &'static [&'static str],
-    /// Whether an agent may run meanwhile, so that it can take long.
+    /// Whether an agent may run, so that the action can take long.
     pub(crate) is_long: bool,
-    /// What holds here and not for the command.
+    /// What differs from the command.
     pub(crate) note: &'static str,
     /// Schema of its report.
     pub(crate) report: SchemaOf,
 }
 
-/// The head stays where it is when an attempt fails or its agent asks something.
+/// Option with the expected attempt. The expected head is not enough: it does not move if an attempt fails or its agent asks a question.
 pub(crate) const EXPECT_ATTEMPT: &str = "expect-attempt";
 
 /// All actions.
@@ -135,12 +135,12 @@ pub(crate) const ACTIONS: &[Action] = &[
     },
 ];
 
-/// Whether an action can be told which attempt it is meant for.
+/// Whether an action accepts the attempt it is meant for.
 pub(crate) fn names_attempt(action: &str) -> bool {
     ACTIONS.iter().any(|known| known.name == action && known.options.contains(&EXPECT_ATTEMPT))
 }
 
-/// Fields that are no options of a command, of every action or of one.
+/// Fields of all actions or of one that are not options of a command.
 const OWN: [&str; 8] = ["expectedHead", "wait", "back", "step", "prompt", "data", "text", "question"];
 
 pub(super) fn routes() -> Router<App> {
@@ -185,8 +185,7 @@ fn sent(action: &Action, thread: &ThreadId, fields: Fields) -> SentForm {
     SentForm { action: format!("/api/threads/{thread}/{}", action.name), page, fields }
 }
 
-/// Where a browser goes after a form. A failed attempt is news about the thread, whose page shows it; what could not be done
-/// at all is a failure of the request.
+/// Where a browser goes after a form. A failed attempt is shown on the thread's page; a rejected action is a failure of the request.
 fn in_browser(thread: &ThreadId, fields: &Fields, done: Result<Done, Failure>) -> Result<Response, Failure> {
     let report = match done {
         Ok(Done::Reported(_, report)) => Some(report),
@@ -194,7 +193,7 @@ fn in_browser(thread: &ThreadId, fields: &Fields, done: Result<Done, Failure>) -
         Err(failure) if failure.status == StatusCode::UNPROCESSABLE_ENTITY && !failure.still_waits() => None,
         Err(failure) => return Err(failure),
     };
-    // A fork is a thread of its own, to which whoever made it wants to go.
+    // Go to the new thread after a fork.
     let new = report.as_ref().and_then(|report| report["thread"].as_str()).filter(|id| *id != thread.as_str());
     let back = fields.text("back").filter(|path| is_own_path(path) && new.is_none());
     let path = back.map_or_else(|| format!("/threads/{}", new.unwrap_or(thread.as_str())), str::to_owned);
@@ -232,7 +231,7 @@ async fn change(app: &App, action: &Action, thread: &ThreadId, fields: &Fields) 
         }
     }
     let step = fields.text("step").filter(|step| !step.is_empty() && action.name == "fork");
-    // A step never changes, so a fork of it needs no head to be expected.
+    // A step never changes, so a fork of it needs no expected head.
     if step.is_none() {
         change = match fields.text("expectedHead") {
             Some(head) if action.name != "fork" => change.option("--expect-head", head),

@@ -1,4 +1,4 @@
-//! What a person answers, as the command reads it: JSON, a text under a header, or a field for each key of the output.
+//! A person's answer in the form the command reads: JSON, a text under a header, or a field for each key of the output.
 
 use json_cas::Schema;
 use serde_json::Value;
@@ -12,18 +12,18 @@ use crate::changes::Change;
 use crate::failure::Failure;
 use crate::fields::Fields;
 
-/// How the name of a field begins that is a key of the output.
+/// Prefix of the name of a field that is a key of the output.
 pub(crate) const KEY: &str = "output.";
 
-/// What a thread asks of a person.
+/// A thread's question for a person.
 pub(crate) struct Form {
-    /// Whom it asks, and what.
+    /// The person and the question.
     pub(crate) asked: Asked,
     /// Schema of the role's output.
     pub(crate) schema: Value,
 }
 
-/// What a thread asks.
+/// The question of a thread.
 ///
 /// # Errors
 /// Those of [`answer::asked`], and of the nodes of its workflow.
@@ -36,7 +36,7 @@ pub(crate) fn form(home: &Home, thread: &ThreadId) -> Result<Form, Failure> {
     Ok(Form { asked, schema: Schema::value(&schema).clone() })
 }
 
-/// Adds to the command what the person has said.
+/// Adds the person's answer to the command.
 pub(super) async fn given(app: &App, change: Change, thread: &ThreadId, fields: &Fields) -> Result<Change, Failure> {
     let input = match (fields.text("data"), fields.text("text")) {
         (Some(data), _) => return Ok(Change { input: data.to_owned(), ..change.option("--data", "-") }),
@@ -50,7 +50,7 @@ pub(super) async fn given(app: &App, change: Change, thread: &ThreadId, fields: 
     Ok(Change { input, ..change.option("--file", "-") })
 }
 
-/// A header of what was filled in. Texts are quoted, so that `yes` stays a text; everything else is read as in any header.
+/// A header from the fields of a form. Texts are quoted, so that `yes` stays a text; other values are parsed as in any header.
 fn header(schema: &Value, fields: &Fields) -> Result<String, Failure> {
     let mut header = String::from("---\n");
     for name in fields.names().filter_map(|name| name.strip_prefix(KEY)) {

@@ -1,4 +1,4 @@
-//! `/api/cost`: what threads spent.
+//! `/api/cost`: costs of threads.
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
@@ -15,12 +15,12 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::named;
 
-/// What is asked for.
+/// Query of the report.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct Asked {
-    /// So long ago, or a day; empty is ever since.
+    /// An age, or a day; empty for all time.
     pub(crate) since: Option<String>,
-    /// What a row is of.
+    /// Grouping of rows.
     pub(crate) by: Option<CostBy>,
 }
 
@@ -40,7 +40,7 @@ async fn of_thread(
     Ok(Json(json!(costs(&app, Some(thread), understood(asked)?).await?)))
 }
 
-/// What is asked for, if it makes sense.
+/// The query, if it is valid.
 fn understood(asked: Result<Query<Asked>, QueryRejection>) -> Result<Asked, Failure> {
     asked.map(|Query(asked)| asked).map_err(|rejection| Failure::bad_request(rejection.body_text()))
 }
@@ -63,7 +63,7 @@ async fn table(State(app): State<App>, asked: Result<Query<Asked>, QueryRejectio
     Ok((headers, costs.csv()).into_response())
 }
 
-/// Adds up what all threads spent, or one.
+/// Adds up the costs of all threads, or of one.
 pub(crate) async fn costs(app: &App, thread: Option<String>, asked: Asked) -> Result<Costs, Failure> {
     let since = asked.since.as_deref().filter(|typed| !typed.is_empty()).map(since).transpose()?;
     let (cwd, memory) = (app.cwd().to_owned(), app.memory());

@@ -1,4 +1,4 @@
-//! `/api/doctor`: what is wrong with the storage root. Nothing is written or repaired, no program started and no provider asked.
+//! `/api/doctor`: problems of the storage root. It writes and repairs nothing, starts no program and calls no provider.
 
 use axum::extract::State;
 use axum::routing::get;
@@ -18,7 +18,7 @@ pub(crate) async fn report(State(app): State<App>) -> Result<Json<DoctorReport>,
     Ok(Json(DoctorReport::of(findings(&app).await?)))
 }
 
-/// What was found.
+/// The findings.
 pub(crate) async fn findings(app: &App) -> Result<Vec<Finding>, Failure> {
     let found = app.read(|home| {
         let mut findings = doctor::examine(home, Remedy::Read);
@@ -28,7 +28,7 @@ pub(crate) async fn findings(app: &App) -> Result<Vec<Finding>, Failure> {
     found.await
 }
 
-/// Whether the configuration can be read. Its agents and providers are for the command to try.
+/// Whether the configuration can be read. Only the command tests its agents and providers.
 fn config(home: &Home) -> Finding {
     let path = home.config_file();
     match home.checked_config() {

@@ -1,4 +1,4 @@
-//! `/api/events` and `/api/threads/{thread}/events`: what happens, as server-sent events.
+//! `/api/events` and `/api/threads/{thread}/events`: events of threads, as server-sent events.
 
 use axum::Router;
 use axum::extract::{Path, Query, State};
@@ -17,7 +17,7 @@ pub(super) fn routes() -> Router<App> {
     Router::new().route("/events", get(list)).route("/threads/{thread}/events", get(thread))
 }
 
-/// What a browser sends when it comes back after a broken line: the `id` it has seen last.
+/// The `id` of the last event, which a browser sends when it reconnects.
 fn seen_last(headers: &HeaderMap) -> Option<&str> {
     headers.get("last-event-id")?.to_str().ok()
 }
@@ -30,7 +30,7 @@ async fn list(State(app): State<App>, headers: HeaderMap) -> Result<Response, Fa
 /// Query of `GET /api/threads/{thread}/events`
 #[derive(Debug, Deserialize)]
 struct Asked {
-    /// Begin with the newest so many steps.
+    /// Begin with this many of the newest steps.
     tail: Option<usize>,
     /// Show what agents print on stderr.
     #[serde(default)]
@@ -46,7 +46,7 @@ async fn thread(
 ) -> Result<Response, Failure> {
     let seen = seen_last(&headers);
     if seen == Some(END) {
-        // A browser comes back to a stream that ended, unless it is told that there is nothing.
+        // A browser reconnects to a stream that ended, unless the status says that there is none.
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let after = seen.and_then(|hash| hash.parse().ok()).map(From::After);

@@ -12,14 +12,14 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::named;
 
-/// What a hash names never changes; only whoever is let in may keep it.
+/// A node never changes, but only an authorised client may cache it.
 pub(crate) const FOR_EVER: (HeaderName, &str) = (header::CACHE_CONTROL, "private, immutable, max-age=31536000");
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/cas/{hash}", get(node))
 }
 
-/// `GET /api/cas/{hash}`: what `uwf cas get` reports.
+/// `GET /api/cas/{hash}`: the report of `uwf cas get`.
 pub(crate) async fn node(State(app): State<App>, Path(typed): Path<String>) -> Result<Response, Failure> {
     let (stored, is_whole) = app
         .read(move |home| {
@@ -28,7 +28,7 @@ pub(crate) async fn node(State(app): State<App>, Path(typed): Path<String>) -> R
             Ok((StoredNode::of(hash, home.store().get(hash)?), is_whole))
         })
         .await?;
-    // What a beginning of a hash means changes with the nodes there are.
+    // New nodes can change the meaning of a hash prefix.
     let kept = if is_whole { FOR_EVER } else { (header::CACHE_CONTROL, "no-cache") };
     Ok(([kept], Json(json!(stored))).into_response())
 }

@@ -1,4 +1,4 @@
-//! The API described: a table of what it answers. The commands define fields and queries, their reports the answers.
+//! Describes the API: a table of its endpoints. The commands define fields and queries, and their reports define the answers.
 
 use axum::extract::State;
 use axum::routing::get;
@@ -30,20 +30,20 @@ use crate::gateway::lists;
 enum Query {
     /// An option of the endpoint's command.
     Option(&'static str),
-    /// One that has another name or meaning here.
+    /// A value with another name or meaning here.
     Own { name: &'static str, kind: &'static str, description: &'static str },
 }
 
-/// Something that can be asked for. Changes of threads are in [`ACTIONS`].
+/// An endpoint that reads. Changes of threads are in [`ACTIONS`].
 struct Endpoint {
     path: &'static str,
     summary: &'static str,
-    /// The command whose report it answers; empty if there is none.
+    /// The command whose report it returns; empty if there is none.
     command: &'static str,
     query: &'static [Query],
     /// Type of the answer.
     media: &'static str,
-    /// What it holds.
+    /// Schema of the answer.
     schema: SchemaOf,
 }
 
@@ -68,7 +68,7 @@ impl Endpoint {
     }
 }
 
-/// The node of a step: its keys depend on its type.
+/// The node of a step. Its keys depend on its type.
 fn expanded_node(generator: &mut SchemaGenerator) -> Schema {
     let hash = generator.subschema_for::<Hash>();
     json_schema!({
@@ -162,7 +162,7 @@ const ENDPOINTS: &[Endpoint] = &[
     described("/openapi.json", "", "This document.", openapi),
 ];
 
-/// Statuses of answers, and what they mean.
+/// Statuses of answers, and their meanings.
 const STATUSES: [(&str, &str); 11] = [
     ("200", "Done, or what was asked for."),
     ("201", "Started; the header Location says where it is."),
@@ -251,7 +251,7 @@ fn of_endpoint(endpoint: &Endpoint, commands: &CommandLine, generator: &mut Sche
     operation
 }
 
-/// Starting a thread.
+/// The operation that starts a thread.
 fn of_start(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     let own = |kind: &str, description: &str| json!({ "type": kind, "description": description });
     let mut properties = Map::new();
@@ -327,7 +327,7 @@ fn of_action(action: &Action, commands: &CommandLine, generator: &mut SchemaGene
     })
 }
 
-/// What a path names in braces.
+/// The parameters in braces in a path.
 fn path_parameters(path: &str) -> Vec<Value> {
     let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     names
@@ -342,8 +342,8 @@ fn path_parameters(path: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The answers of an action. With 202, a step or run that continues answers the status of its thread, and a thread that waits the
-/// failure. With 422, a run that stops after the given number of steps answers its report.
+/// The answers of an action. With 202, a step or run that continues returns the status of its thread, and a thread that waits returns the
+/// failure. With 422, a run that stops after the given number of steps returns its report.
 fn of_outcomes(action: &Action, generator: &mut SchemaGenerator) -> Value {
     let report = json!((action.report)(generator));
     if !action.is_long {
@@ -354,7 +354,7 @@ fn of_outcomes(action: &Action, generator: &mut SchemaGenerator) -> Value {
     responses(JSON, &[("200", report), ("202", begun), ("422", limited)])
 }
 
-/// The answers of an operation: those with a schema of their own, and the failures that each may have.
+/// The answers of an operation: those with their own schema, and the failures that each operation can return.
 fn responses(media: &str, schemas: &[(&str, Value)]) -> Value {
     let mut responses = Map::new();
     for (status, meaning) in STATUSES {

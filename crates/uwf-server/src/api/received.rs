@@ -1,4 +1,4 @@
-//! How fields are read from a request.
+//! Parses fields from a request.
 
 use axum::Form;
 use axum::extract::{FromRequest, Request};
@@ -13,7 +13,7 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
 
     async fn from_request(request: Request, state: &S) -> Result<Fields, Failure> {
         let fields = read(request, state).await?;
-        // Fields become arguments and texts of files, which cannot have it.
+        // Fields become arguments and texts of files, which cannot contain NUL.
         let has_nul = |(name, text): &(&str, &str)| name.contains('\0') || text.contains('\0');
         let refused = fields.all().find(has_nul).map(|(name, _)| format!("the field {name:?} has a NUL symbol"));
         refused.map_or(Ok(fields), |why| Err(Failure::bad_request(why)))

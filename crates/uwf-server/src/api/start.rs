@@ -1,4 +1,4 @@
-//! `POST /api/threads`: starting a thread, and running it if that is asked for.
+//! `POST /api/threads`: starts a thread, and runs it on request.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use crate::failure::Failure;
 use crate::fields::Fields;
 use crate::respond::wants_json;
 
-/// How long the run is waited for: long enough to see that it is refused. It continues by itself.
+/// How long a request waits for the run: long enough to see that it is rejected. It continues by itself.
 const RUN_WAIT: Duration = Duration::from_millis(800);
 
-/// How the name of a field begins that names the agent of a role.
+/// Prefix of the name of a field with the agent of a role.
 pub(crate) const AGENT_OF: &str = "agent.";
 
 /// The command.
@@ -30,10 +30,10 @@ pub(crate) const COMMAND: &str = "thread start";
 /// Its options that are fields.
 pub(super) const OPTIONS: [&str; 7] = ["id", "cwd", AGENT, "max-steps", "max-time", "max-tokens", "max-cost"];
 
-/// The option that a field `agent.ROLE` is, too.
+/// The option that a field `agent.ROLE` sets as well.
 pub(super) const AGENT: &str = "agent";
 
-/// Fields that are no options of the same name.
+/// Fields that are not options of the same name.
 const OWN: [&str; 4] = ["workflow", "prompt", "worktree", "run"];
 
 pub(super) fn routes() -> Router<App> {
@@ -50,11 +50,11 @@ async fn start(State(app): State<App>, headers: HeaderMap, fields: Fields) -> Re
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(report)).into_response())
 }
 
-/// Starts the thread; the report is that of the command. When it is to run, `run` has what became of that at once: the report of
-/// the run, or why it did not begin, or null when it continues.
+/// Starts the thread, and returns the report of the command. If the thread should run, `run` is the report of the run, or why it did not
+/// begin, or null if it continues.
 ///
 /// # Errors
-/// Those of the command, and 400 for fields that make none.
+/// Those of the command, and 400 for invalid fields.
 pub(crate) async fn begin(app: &App, fields: &Fields) -> Result<Value, Failure> {
     let is_run = is_yes(fields, "run")?.unwrap_or(false);
     check_directory(app, fields).await?;
@@ -72,7 +72,7 @@ pub(crate) async fn begin(app: &App, fields: &Fields) -> Result<Value, Failure> 
     Ok(report)
 }
 
-/// Refuses a directory that is not there: to the command that is a failure of the machine, to whoever typed it a slip.
+/// Rejects a missing directory. To the command this is a failure of the machine; here it is a typing mistake.
 async fn check_directory(app: &App, fields: &Fields) -> Result<(), Failure> {
     let Some(typed) = fields.text("cwd").map(str::trim).filter(|typed| !typed.is_empty()).map(str::to_owned) else {
         return Ok(());
@@ -87,7 +87,7 @@ async fn check_directory(app: &App, fields: &Fields) -> Result<(), Failure> {
     }
 }
 
-/// Runs a thread from its beginning: when the request is sent again and the thread has moved on since, nothing is done.
+/// Runs a thread from its beginning. If the request is repeated after the thread has moved on, nothing happens.
 async fn run(app: &App, thread: ThreadId) -> Value {
     let id = thread.clone();
     let start = app.read(move |home| Ok(Thread::any(home, &id)?.start_hash)).await;
@@ -103,7 +103,7 @@ async fn run(app: &App, thread: ThreadId) -> Value {
     match done {
         Ok(Done::Reported(_, report)) => report,
         Ok(Done::GoesOn) => Value::Null,
-        // The thread is there, and its page says what is wrong with it.
+        // The thread exists, and its page shows the problem.
         Err(failure) => json!({ "error": { "message": failure.message, "hints": failure.hints } }),
     }
 }
@@ -123,7 +123,7 @@ fn change(fields: &Fields) -> Result<Change, Failure> {
         Failure::bad_request("a task is needed").hint("say what the thread is to do: `prompt` in JSON")
     })?;
     let mut change = Change::new(["thread", "start", "--prompt=-"]);
-    // A form sends the lines of a text area as mail does.
+    // A form sends the lines of a text area with CR LF.
     change.input = if fields.is_form { prompt.replace("\r\n", "\n") } else { prompt.to_owned() };
     for (field, option) in &options {
         if let Some(value) = given(field) {

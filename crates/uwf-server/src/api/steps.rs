@@ -1,4 +1,4 @@
-//! `/api/threads/ID/steps` and `/why`: what the commands report of steps.
+//! `/api/threads/ID/steps` and `/why`: the commands' reports about steps.
 
 use axum::extract::{Path, State};
 use axum::routing::get;
@@ -18,7 +18,7 @@ pub(super) fn routes() -> Router<App> {
         .route("/threads/{thread}/why", get(why_thread))
 }
 
-/// `GET /api/threads/{thread}/steps`: what `uwf thread steps` reports.
+/// `GET /api/threads/{thread}/steps`: the report of `uwf thread steps`.
 async fn listed(State(app): State<App>, Path(thread): Path<String>) -> Result<Json<Value>, Failure> {
     app.read(move |home| {
         let id = named::thread(home, &thread)?;
@@ -27,7 +27,7 @@ async fn listed(State(app): State<App>, Path(thread): Path<String>) -> Result<Js
     .await
 }
 
-/// `GET /api/threads/{thread}/steps/{step}`: what `uwf thread step-details` reports.
+/// `GET /api/threads/{thread}/steps/{step}`: the report of `uwf thread step-details`.
 pub(crate) async fn details(
     State(app): State<App>,
     Path((_, step)): Path<(String, String)>,
@@ -39,7 +39,7 @@ pub(crate) async fn details(
     .await
 }
 
-/// `GET /api/threads/{thread}/steps/{step}/why`: what `uwf thread why` reports of a step.
+/// `GET /api/threads/{thread}/steps/{step}/why`: the report of `uwf thread why` for a step.
 async fn why_step(
     State(app): State<App>,
     Path((thread, step)): Path<(String, String)>,
@@ -52,13 +52,13 @@ async fn why_step(
     .await
 }
 
-/// What is said of a step that a thread does not have.
+/// The failure for a step that a thread does not have.
 pub(crate) fn no_step(thread: &uwf_core::thread::ThreadId, step: json_cas::Hash) -> Failure {
     Failure::not_found(format!("thread {thread} has no step {step}"))
         .hint(format!("/cas/{step} shows the node, whatever it is"))
 }
 
-/// `GET /api/threads/{thread}/why`: what `uwf thread why` reports of a thread.
+/// `GET /api/threads/{thread}/why`: the report of `uwf thread why` for a thread.
 async fn why_thread(State(app): State<App>, Path(thread): Path<String>) -> Result<Json<Value>, Failure> {
     app.read(move |home| {
         let id = named::thread(home, &thread)?;

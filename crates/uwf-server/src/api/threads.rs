@@ -1,4 +1,4 @@
-//! `/api/threads`: listing and looking at threads.
+//! `/api/threads`: lists and shows threads.
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderValue, header};
@@ -59,7 +59,7 @@ pub(crate) async fn status(State(app): State<App>, Path(thread): Path<String>) -
     app.read(move |home| {
         let id = thread_ids::resolve(home, &thread)?;
         let status = show::show(home, &id)?;
-        // A damaged step must not hide what is known of its thread.
+        // A damaged step must not hide the rest of its thread.
         let (records, problem) = match steps::steps(home, &id, 0..usize::MAX) {
             Ok(steps) => (Some(steps.steps), None),
             Err(error) => (None, Some(error.message)),

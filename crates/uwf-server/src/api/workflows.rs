@@ -1,4 +1,4 @@
-//! `/api/workflows`: listing and looking at workflows.
+//! `/api/workflows`: lists and shows workflows.
 
 use axum::extract::{Path, State};
 use axum::routing::get;
@@ -39,8 +39,8 @@ async fn history(State(app): State<App>, Path(name): Path<String>) -> Result<Jso
     Ok(Json(json!(versions)))
 }
 
-/// Looks at what a name or a hash stands for. A command also takes the path of a file; whoever may only look at workflows is
-/// not to look at any file of the machine.
+/// Shows the workflow with a name or a hash. The command also takes the path of a file; don't accept one here, because a reader of
+/// workflows must not read any file of the machine.
 ///
 /// # Errors
 /// `NotFound` for a path, those of [`workflows::look`].
