@@ -1,5 +1,5 @@
-//! Azurite, the emulator of Azure Blob Storage that Microsoft makes, with the container `team`. It keeps blobs in memory, on
-//! 127.0.0.1, and ends when it is dropped.
+//! Azurite, Microsoft's emulator of Azure Blob Storage, with the container `team`. It keeps blobs in memory, listens on 127.0.0.1, and
+//! exits when the value is dropped.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 
 use crate::installed::{free_ports, programs};
 
-/// How long it may take to start.
+/// Time for it to start.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The account there is.
+/// The account.
 pub const ACCOUNT: &str = "uwftest";
 
 /// `hush-this-is-a-secret-of-azurite`.
 pub const KEY: &str = "aHVzaC10aGlzLWlzLWEtc2VjcmV0LW9mLWF6dXJpdGU=";
 
-/// A SAS signed with that key: it allows everything until 2099, so the tests needn't sign.
+/// A SAS token signed with that key. It allows everything until 2099, so the tests need not sign.
 pub const SAS: &str = "sv=2021-12-02&ss=b&srt=sco&sp=rwdlac&se=2099-01-01T00:00:00Z&\
                        sig=e8sn7ksefwCzUAqZmLpmXMVCPlQsKm00xXC7sTo3s2w%3D";
 
@@ -39,13 +39,13 @@ impl Drop for Azurite {
 }
 
 impl Azurite {
-    /// Starts a server, which is installed first.
+    /// Installs and starts a server.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn start() -> Azurite {
         let programs = programs("s3-servers.sh");
-        // The port may be taken between finding and using it.
+        // Another process may take the port before the server does.
         (0..3).find_map(|_| Azurite::try_start(&programs)).expect("Azurite starts")
     }
 
@@ -71,10 +71,10 @@ impl Azurite {
         status.is_ok_and(|status| status == 201)
     }
 
-    /// Writes a blob without the store; the status of the answer.
+    /// Writes a blob without the store, and returns the status.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// If there is no answer.
     pub fn put(&self, target: &str, body: &str) -> std::io::Result<u16> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;
@@ -95,12 +95,12 @@ impl Azurite {
         format!("az://{CONTAINER}/{store}")
     }
 
-    /// Where it is, without the account that paths begin with.
+    /// Its endpoint, without the account that paths begin with.
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// At once, as kill -9 does.
+    /// Kills it at once, like kill -9.
     pub fn kill(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -113,7 +113,7 @@ impl Azurite {
         variables
     }
 
-    /// Who one is to it, for a process that reaches it at this endpoint.
+    /// The credentials of a process that uses this endpoint.
     pub fn variables_at(endpoint: &str) -> Vec<(String, String)> {
         let endpoint = format!("{endpoint}/{ACCOUNT}");
         [("AZURE_STORAGE_ACCOUNT", ACCOUNT), ("AZURE_STORAGE_KEY", KEY), ("AZURE_STORAGE_ENDPOINT", &endpoint)]

@@ -1,7 +1,8 @@
-//! A bucket in memory: as much of S3, or of the XML API of Google, as a store needs, on 127.0.0.1, for any number of processes.
+//! A bucket in memory: the part of S3, or of Google's XML API, that a store needs. It listens on 127.0.0.1 and serves any number of
+//! processes.
 //!
-//! It counts each request by the kind that a provider charges for and by the part of the store that the key belongs to, so a test
-//! or a figure says what the real code asks for. Signatures are not looked at. It ends when it is dropped.
+//! It counts requests by the kind that a provider charges for and by the part of the store in the key, so that tests and figures show what
+//! the real code requests. It does not check signatures. It stops when it is dropped.
 
 mod dialect;
 mod http;
@@ -20,25 +21,25 @@ use http::Request;
 use objects::Objects;
 use parking_lot::Mutex;
 
-/// The bucket there is.
+/// The bucket.
 const BUCKET: &str = "team";
 
-/// Requests by kind, and the bytes of objects and listings that went over the wire.
+/// Requests by kind, and the transferred bytes of objects and lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Objects that were asked for, whether or not there were any.
+    /// Requested objects, missing ones included.
     pub get: u64,
-    /// Objects that were written, or would have been if the condition had held.
+    /// Objects written, or rejected by a condition.
     pub put: u64,
-    /// Pages of listings.
+    /// Pages of lists.
     pub list: u64,
-    /// Objects that were deleted.
+    /// Deleted objects.
     pub delete: u64,
-    /// Objects that were looked at without their bytes.
+    /// Requests for an object without its bytes.
     pub head: u64,
-    /// Bytes of bodies towards the bucket.
+    /// Bytes of bodies sent to the bucket.
     pub sent: u64,
-    /// Bytes of bodies from it.
+    /// Bytes of bodies received from it.
     pub received: u64,
 }
 
@@ -61,10 +62,10 @@ impl AddAssign for Asked {
     }
 }
 
-/// What is kept in a part of a store: `nodes`, `heads`, `history`.
+/// Contents of a part of a store: `nodes`, `heads`, `history`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// How many there are.
+    /// Number of objects.
     pub objects: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -88,17 +89,17 @@ struct Shared {
     stopping: AtomicBool,
 }
 
-/// How answers with nodes are changed.
+/// Damage to answers with nodes.
 #[derive(Default)]
 struct Garbling {
-    /// How many of the next ones are changed.
+    /// Number of answers still to change.
     left: usize,
-    /// How many were, since the last order.
+    /// Number of answers changed since it was set.
     changed: usize,
     change: Option<Change>,
 }
 
-/// Changes the bytes of an answer; it is given the number of the answer, from 0.
+/// Changes the bytes of an answer; its first argument is the number of the answer, from 0.
 type Change = Box<dyn Fn(usize, &mut [u8]) + Send>;
 
 impl Garbling {
@@ -114,7 +115,7 @@ impl BucketServer {
     /// Starts a server that speaks S3.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is free.
     pub fn start() -> BucketServer {
         BucketServer::start_with(Dialect::S3)
     }
@@ -122,7 +123,7 @@ impl BucketServer {
     /// Starts a server that speaks the XML API of Google Cloud Storage.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is free.
     pub fn start_google() -> BucketServer {
         BucketServer::start_with(Dialect::Google)
     }
@@ -141,7 +142,7 @@ impl BucketServer {
         format!("{}{BUCKET}/{store}", self.dialect.scheme())
     }
 
-    /// Where it is.
+    /// Its endpoint.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -154,33 +155,33 @@ impl BucketServer {
         variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
-    /// Lets each request take so much longer from now on.
+    /// Delays every request by this time from now on.
     pub fn slow(&self, delay: Duration) {
         *self.shared.delay.lock() = delay;
     }
 
-    /// Changes the next so many answers with a node on the way; the objects stay as they are. `change` is given the number of
-    /// the answer, from 0, and its bytes.
+    /// Changes this many of the next answers with a node; the objects stay unchanged. `change` gets the number of the answer, from 0, and
+    /// its bytes.
     pub fn garble(&self, answers: usize, change: impl Fn(usize, &mut [u8]) + Send + 'static) {
         *self.shared.garbling.lock() = Garbling { left: answers, changed: 0, change: Some(Box::new(change)) };
     }
 
-    /// How many answers were changed since the last call of [`BucketServer::garble`].
+    /// Number of answers changed since the last call of [`BucketServer::garble`].
     pub fn garbled(&self) -> usize {
         self.shared.garbling.lock().changed
     }
 
-    /// Puts its clock forward, so that all that is in it is so much older.
+    /// Moves its clock forward, which ages all its objects.
     pub fn put_clock_forward(&self, by: Duration) {
         self.shared.objects.lock().put_forward(by);
     }
 
-    /// What was asked since the last call, by part of the store.
+    /// Requests since the last call, by part of the store.
     pub fn take(&self) -> BTreeMap<String, Asked> {
         std::mem::take(&mut self.shared.asked.lock())
     }
 
-    /// The sum of it.
+    /// The sum of [`BucketServer::take`].
     pub fn take_all(&self) -> Asked {
         self.take().into_values().fold(Asked::default(), |mut all, part| {
             all += part;
@@ -188,20 +189,20 @@ impl BucketServer {
         })
     }
 
-    /// Loses everything that is in it.
+    /// Deletes all objects.
     pub fn empty(&self) {
         *self.shared.objects.lock() = Objects::default();
     }
 
-    /// Loses one object of a store.
+    /// Deletes one object of a store.
     pub fn remove(&self, store: &str, key: &str) {
         self.shared.objects.lock().remove(&format!("{store}/{key}"));
     }
 
-    /// Writes an object of a store anew, as somebody does who uses it at the same time.
+    /// Rewrites an object of a store, as a concurrent user would.
     ///
     /// # Panics
-    /// When there is none.
+    /// If there is none.
     pub fn rewrite(&self, store: &str, key: &str, change: impl FnOnce(&str) -> String) {
         self.shared.objects.lock().rewrite(&format!("{store}/{key}"), self.dialect, change);
     }
@@ -209,17 +210,17 @@ impl BucketServer {
     /// Copies an object to another key.
     ///
     /// # Panics
-    /// When there is none.
+    /// If there is none.
     pub fn copy(&self, store: &str, key: &str, other: &str) {
         self.shared.objects.lock().copy(&format!("{store}/{key}"), format!("{store}/{other}"));
     }
 
-    /// All that the objects in a part of a store say, with their names.
+    /// The names and texts of all objects in a part of a store.
     pub fn text(&self, store: &str, part: &str) -> String {
         self.shared.objects.lock().text(&format!("{store}/{part}/"))
     }
 
-    /// What a part of a store has.
+    /// Contents of a part of a store.
     pub fn kept(&self, store: &str, part: &str) -> Kept {
         self.shared.objects.lock().kept(&format!("{store}/{part}/"))
     }
@@ -246,12 +247,12 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>, dialect: Dialect) {
         }
         let Ok(stream) = stream else { continue };
         let mut connections = shared.connections.lock();
-        // Those of processes that ended are forgotten: there are as many as commands were run.
+        // Forget connections of processes that have exited; there is one for each command.
         connections.retain(|connection| connection.peer_addr().is_ok());
         connections.extend(stream.try_clone());
         let shared = Arc::clone(shared);
         thread::spawn(move || {
-            // A connection that breaks is the matter of who asked.
+            // The client handles a broken connection.
             let _ = serve(&stream, &shared, dialect);
             let _ = stream.shutdown(Shutdown::Both);
         });
@@ -299,7 +300,7 @@ fn count(shared: &Shared, request: &Request, received: usize) {
     *shared.asked.lock().entry(part(within)).or_default() += asked;
 }
 
-/// The part of the store that a key belongs to: what follows the first name, which is that of the store.
+/// The part of the store that a key belongs to. It follows the first name, which is the store's.
 fn part(key: &str) -> String {
     key.split('/').nth(1).unwrap_or_default().to_owned()
 }

@@ -1,20 +1,20 @@
-//! How much a campaign tries, and which sample: what every campaign asks the environment.
+//! Length and seed of a test campaign, from the environment.
 
-/// Variable that, set to anything but nothing, asks for all there is to try.
+/// Variable that requests the complete campaign if it is not empty.
 const LONG: &str = "UWF_LONG";
 
-/// Variable that asks for another sample: any number.
+/// Variable with another seed: any number.
 pub const SEED: &str = "UWF_SEED";
 
-/// Whether all is to be tried.
+/// Whether to run the complete campaign.
 pub fn is_long() -> bool {
     std::env::var_os(LONG).is_some_and(|long| !long.is_empty())
 }
 
-/// The seed that is asked for.
+/// The requested seed.
 ///
 /// # Panics
-/// When it is no number.
+/// If it is not a number.
 pub fn asked_seed() -> Option<u64> {
     std::env::var(SEED).ok().map(|seed| seed.parse().expect("UWF_SEED is a number"))
 }

@@ -1,7 +1,7 @@
-//! Readers of bytes from outside, fed with bytes nobody would write.
+//! Feeds parsers of external bytes with malformed input.
 //!
-//! A [`Subject`] is what must hold whatever is read. Two things feed it: a test of the crate it belongs to, with a number
-//! of damaged samples that is the same every time ([`Subject::feed`]), and libFuzzer, for as long as one likes (`fuzz/`).
+//! A [`Subject`] is a property that must hold for every input. Two things feed it: a test of its own crate, with a fixed number of damaged
+//! samples that are the same every time ([`Subject::feed`]), and libFuzzer, for any length of time (`fuzz/`).
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,50 +11,50 @@ use tempfile::TempDir;
 
 use crate::campaign::{SEED, asked_seed, is_long};
 
-/// How many times as many inputs a long run has.
+/// Factor of inputs in a long run.
 const LONG_FACTOR: usize = 50;
 
-/// Seed without one being asked for: a test does the same every time.
+/// Default seed: a test is the same every time.
 const DEFAULT_SEED: u64 = 20_261_122;
 
-/// Most changes of a sample at once: one change finds what checks fail to look at, many find what they forget.
+/// Most changes of a sample at once. One change finds missing checks; many find forgotten combinations.
 const MAX_CHANGES: usize = 6;
 
-/// Bytes an input may grow to.
+/// Largest size of an input in bytes.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Times a piece is repeated, at most.
+/// Most repetitions of a piece.
 const MAX_REPEATS: usize = 300;
 
-/// Time of the processor for one input, which does not depend on what else the machine does. A thousand times what the
-/// slowest takes: it is for what goes on for ever.
+/// CPU time for one input, which does not depend on the load of the machine. It is a thousand times what the slowest input takes, and
+/// detects endless loops.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
-/// Beginnings of a sample that are tried, at most.
+/// Most prefixes tried of a sample.
 const MAX_BEGINNINGS: usize = 100;
 
-/// Memory the process may have had at its peak, in KiB; inputs are small, and so must be what is made of them.
+/// Peak memory of the process, in KiB. Inputs are small, so the results must be small as well.
 const MEMORY_LIMIT_KIB: u64 = 1 << 20;
 
-/// A reader, and what must hold whatever it reads.
+/// A parser, and the property that must hold for every input.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject {
-    /// What is read.
+    /// Its name.
     pub name: &'static str,
-    /// Small inputs as they should be.
+    /// Small valid inputs.
     pub samples: &'static [&'static [u8]],
-    /// Pieces that mean something in such inputs.
+    /// Pieces with a meaning in such inputs.
     pub words: &'static [&'static str],
-    /// Reads, and panics when something does not hold.
+    /// Parses, and panics if the property does not hold.
     pub check: fn(&[u8]),
 }
 
 impl Subject {
-    /// Checks every sample, beginnings of each, and `inputs` samples changed at random: always the same ones, others
-    /// with `UWF_SEED`, and fifty times as many with `UWF_LONG`. Says how many there were.
+    /// Checks every sample, prefixes of each, and `inputs` randomly changed samples: the same ones every time, others with `UWF_SEED`, and
+    /// fifty times as many with `UWF_LONG`. Prints their number.
     ///
     /// # Panics
-    /// When something does not hold; the input is told. Also when one takes far too long, or much memory.
+    /// If the property does not hold, with the input. Also if an input takes far too much time or memory.
     pub fn feed(&self, inputs: usize) {
         let beginnings = self.samples.iter().flat_map(|sample| {
             let step = sample.len().div_ceil(MAX_BEGINNINGS).max(1);
@@ -63,7 +63,7 @@ impl Subject {
         self.check_all(beginnings.chain(self.changed_inputs(inputs)));
     }
 
-    /// [`Subject::feed`] without the beginnings, for a check that costs a process.
+    /// [`Subject::feed`] without the prefixes, for a check that starts a process.
     ///
     /// # Panics
     /// As [`Subject::feed`].
@@ -71,10 +71,10 @@ impl Subject {
         self.check_all(self.changed_inputs(inputs));
     }
 
-    /// The inputs of [`Subject::feed_changed`], for whoever feeds them in another way.
+    /// The inputs of [`Subject::feed_changed`], for a caller that feeds them another way.
     ///
     /// # Panics
-    /// When `UWF_SEED` is no number.
+    /// If `UWF_SEED` is not a number.
     pub fn changed_inputs(&self, inputs: usize) -> impl ExactSizeIterator<Item = Vec<u8>> + use<> {
         let count = if is_long() { inputs * LONG_FACTOR } else { inputs };
         let mut random = Rng::with_seed(seed());
@@ -95,10 +95,10 @@ impl Subject {
         }
     }
 
-    /// Writes the samples as files of `dir`, and the words as the dictionary `dir.dict`, in the forms libFuzzer reads.
+    /// Writes the samples as files of `dir`, and the words as the dictionary `dir.dict`, in libFuzzer's formats.
     ///
     /// # Panics
-    /// When that fails.
+    /// If writing fails.
     pub fn write_corpus(&self, dir: &Path) {
         std::fs::create_dir_all(dir).expect("the directory of a corpus can be made");
         for (number, sample) in self.samples.iter().enumerate() {
@@ -109,13 +109,13 @@ impl Subject {
         std::fs::write(dir.with_extension("dict"), lines).expect("a dictionary can be written");
     }
 
-    /// Checks one input; returns how long it took the processor.
+    /// Checks one input, and returns its CPU time.
     fn one(&self, input: &[u8]) -> Duration {
         let begun = processor_time();
         let checked = std::panic::catch_unwind(|| (self.check)(input));
         let took = processor_time().saturating_sub(begun);
         let shown = || format!("{} reading b\"{}\"", self.name, input.escape_ascii());
-        // What did not hold has been told by the panic itself.
+        // The panic itself has reported what did not hold.
         assert!(checked.is_ok(), "{}", shown());
         assert!(took < TIME_LIMIT, "{took:?} for {}", shown());
         took
@@ -151,7 +151,7 @@ impl Subject {
                 bytes.splice(at..at, copied);
             }
             5 => {
-                // Nesting, and lists that are long.
+                // Nesting, and long lists.
                 let copied = bytes[piece(bytes, random)].to_vec();
                 let room = MAX_BYTES.saturating_sub(bytes.len()) / copied.len().max(1);
                 let times = random.usize(0..MAX_REPEATS).min(room);
@@ -185,30 +185,29 @@ fn flip(bytes: &mut [u8], random: &mut Rng) {
     }
 }
 
-/// Some bytes, mostly few.
+/// A random range of bytes, usually short.
 fn piece(bytes: &[u8], random: &mut Rng) -> std::ops::Range<usize> {
     let start = random.usize(0..=bytes.len());
     let longest = if random.u8(0..4) == 0 { bytes.len() } else { 12 };
     start..bytes.len().min(start + random.usize(0..=longest))
 }
 
-/// A temporary directory, in memory where the system has a place for that: readers of files are fed with many of them,
-/// and it is not the disk that is tried.
+/// A temporary directory, in memory if the system supports it: a campaign writes many files, and the disk is not under test.
 ///
 /// # Panics
-/// When there is no room for one.
+/// If it cannot be created.
 pub fn dir_in_memory() -> TempDir {
     TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).expect("a temporary directory can be made")
 }
 
-/// Time the processor has spent on this thread; nothing where the system does not tell it.
+/// CPU time of this thread; zero if the system does not report it.
 fn processor_time() -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanos = told.and_then(|told| told.split(' ').next()?.parse().ok());
     Duration::from_nanos(nanos.unwrap_or(0))
 }
 
-/// The most memory this process has had, where the system tells it.
+/// Peak memory of this process, if the system reports it.
 fn peak_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! A connection to PostgreSQL that changes an answer with a node on its way, as a broken network card or proxy does.
+//! A connection to PostgreSQL that changes an answer with a node, like a broken network card or proxy.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -7,11 +7,11 @@ use std::thread;
 
 use parking_lot::Mutex;
 
-/// How a node's bytes begin, and the part of them that is changed.
+/// The first bytes of a node, and the part of them that is changed.
 const NODE: &[u8] = b"\xa3\x64type";
 const KEY: &[u8] = b"\x67payload";
 
-/// Where the hash of a node ends in its row, when it is the column before the node: after a count, a length and the hash.
+/// Where the hash of a node ends in its row, if its column precedes the node: after a count, a length and the hash.
 const NAME_END: usize = 2 + 4 + 8;
 
 /// The type of a message with a row.
@@ -43,10 +43,10 @@ struct State {
 }
 
 impl GarblingProxy {
-    /// Starts a proxy in front of the server at this port.
+    /// Starts a proxy in front of the server on this port.
     ///
     /// # Panics
-    /// When it cannot listen.
+    /// If it cannot listen.
     pub fn start(server: u16) -> GarblingProxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("it has an address").port();
@@ -55,24 +55,24 @@ impl GarblingProxy {
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let state = shared.clone();
-                // Whose connection breaks connects again.
+                // A client whose connection breaks reconnects.
                 thread::spawn(move || drop(serve(client, server, &state)));
             }
         });
         GarblingProxy { port, state }
     }
 
-    /// Its address.
+    /// Its port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Changes a part of one of the next rows that have it, the one before which so many others pass.
+    /// Changes a part of a coming row that has it, after `before` others have passed.
     pub fn garble(&self, part: Part, before: usize) {
         self.state.lock().next = Some((part, before));
     }
 
-    /// How many were changed so far.
+    /// Number of rows changed so far.
     pub fn garbled(&self) -> usize {
         self.state.lock().changed
     }
@@ -90,7 +90,7 @@ fn serve(mut client: TcpStream, server: u16, state: &Mutex<State>) -> io::Result
     ended
 }
 
-/// Passes on what the server says, message by message, until it ends.
+/// Passes on the server's messages until it ends.
 fn pass(server: &mut TcpStream, client: &mut TcpStream, state: &Mutex<State>) -> io::Result<()> {
     let mut is_first = true;
     loop {
@@ -115,7 +115,7 @@ fn garble(row: &mut [u8], state: &mut State) {
     let find = |part: &[u8]| row.windows(part.len()).position(|bytes| bytes == part);
     let (Some(node), Some(payload), Some((part, before))) = (find(NODE), find(KEY), state.next) else { return };
     let at = match part {
-        // Still the bytes of a node, but for the content.
+        // These are still the bytes of a node, except for its content.
         Part::Node => payload + KEY.len() + 2,
         Part::Name if node == NAME_END + 4 => NAME_END - 1,
         Part::Name => return,

@@ -1,4 +1,4 @@
-//! A machine that someone else controls: it connects to a gateway as `uwf connect` does, and answers what it is told to.
+//! A machine controlled by an attacker: it connects to a gateway like `uwf connect`, and sends scripted answers.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -18,15 +18,15 @@ use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-/// Bytes carried at once.
+/// Bytes copied at once.
 const CHUNK: usize = 64 << 10;
 
-/// What it answers to a path.
+/// Its answer to a path.
 #[derive(Debug, Clone)]
 pub struct Scripted {
     /// The status code.
     pub status: u16,
-    /// Names and values, which may be bytes that are no ASCII.
+    /// Names and values. The values can be bytes that are not ASCII.
     pub headers: Vec<(&'static str, Vec<u8>)>,
     /// The body.
     pub body: String,
@@ -46,7 +46,7 @@ impl Scripted {
     }
 }
 
-/// What it has received: method and path, and all headers.
+/// A received request: method and path, and all headers.
 pub type Received = (String, Vec<(String, String)>);
 
 /// A machine, connected until the value is dropped.
@@ -61,7 +61,7 @@ impl HostileMachine {
     /// Connects to the gateway at `address` (`127.0.0.1:PORT`) with the token of `name`.
     ///
     /// # Panics
-    /// When the gateway does not let it in.
+    /// If the gateway rejects it.
     pub fn connect(address: &str, name: &str, token: &str) -> HostileMachine {
         let (answers, received) = (Arc::default(), Arc::default());
         let (end, ended) = oneshot::channel();
@@ -87,7 +87,7 @@ impl HostileMachine {
         self.answers.lock().insert(path.to_owned(), answer);
     }
 
-    /// What it has received so far.
+    /// Requests received so far.
     pub fn received(&self) -> Vec<Received> {
         self.received.lock().clone()
     }

@@ -1,4 +1,4 @@
-//! Programs that a script of this repository installs, for tests that start servers.
+//! Programs installed by a script of this repository, for tests that start servers.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 
 use crate::repository;
 
-/// Where a script of `scripts/` says that its programs are, which it installs first.
+/// The directory of the programs that a script of `scripts/` installs. Runs the script first.
 ///
 /// # Panics
-/// When it fails.
+/// If it fails.
 pub fn programs(script: &str) -> PathBuf {
     let script = repository().join("scripts").join(script);
     let found = Command::new(&script).stderr(Stdio::inherit()).output().expect("a script of this repository");
@@ -20,7 +20,7 @@ pub fn programs(script: &str) -> PathBuf {
 /// Ports that were free a moment ago.
 ///
 /// # Panics
-/// When there are none.
+/// If there are none.
 pub fn free_ports(count: usize) -> Vec<u16> {
     let listeners: Vec<TcpListener> =
         (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();

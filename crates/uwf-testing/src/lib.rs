@@ -1,6 +1,6 @@
-//! Test support: a storage root of its own for every test, the real `uwf` process, and agents as scripts.
+//! Test support: a separate storage root for every test, the real `uwf` process, and agents as scripts.
 //!
-//! It is a crate of its own so that nothing of it can get into the product. Fakes stand at the process border only.
+//! A separate crate, so that it can't become part of the product. Fakes exist only at the process boundary.
 
 pub mod azurite;
 pub mod bucket;
@@ -37,16 +37,16 @@ use tempfile::TempDir;
 /// itself describes the script.
 pub const SCRIPTED_ACP: &str = include_str!("../agents/scripted_acp.py");
 
-/// A temporary storage root with a workspace beside it, and the `uwf` that works on it.
+/// A temporary storage root with a workspace, and the `uwf` for it.
 pub struct TestHome {
     dir: TempDir,
     bin: PathBuf,
 }
 
-/// What a finished `uwf` process left.
+/// Result of a finished `uwf` process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// Exit code; `None` when it was ended by a signal.
+    /// Exit code; `None` if it was killed by a signal.
     pub code: Option<i32>,
     /// Its stdout.
     pub stdout: String,
@@ -58,24 +58,24 @@ impl Ran {
     /// The report, parsed.
     ///
     /// # Panics
-    /// When the command failed or printed no JSON.
+    /// If the command failed or printed no JSON.
     pub fn json(&self) -> Value {
         assert!(matches!(self.code, Some(0 | 10)), "exit {:?}\n{}{}", self.code, self.stdout, self.stderr);
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {:?}", self.stdout))
     }
 
-    /// What a failed command printed to stdout in a pipe: what came before the error object, and the object.
+    /// The stdout of a failed command in a pipe: the output before the error object, and the object.
     pub fn error(&self) -> Option<(&str, Value)> {
         let line = self.stdout.lines().last().filter(|line| line.starts_with(r#"{"error":{"#))?;
         let object = serde_json::from_str(line).expect("an error object is JSON");
         Some((&self.stdout[..self.stdout.len() - line.len() - 1], object))
     }
 
-    /// Exit code, stdout and stderr as one text for snapshots. The error object of a failed command is left out, as it
-    /// says what stderr says; what the command reports beside it stays.
+    /// Exit code, stdout and stderr as one text for snapshots. It omits the error object of a failed command, which repeats stderr, but
+    /// keeps other output.
     ///
     /// # Panics
-    /// When it does not.
+    /// If the error object and stderr differ.
     pub fn transcript(&self) -> String {
         let code = self.code.map_or_else(|| "signal".to_owned(), |code| code.to_string());
         let stderr = if self.stderr.is_empty() { String::new() } else { format!("--- stderr\n{}", self.stderr) };
@@ -84,7 +84,7 @@ impl Ran {
                 self.says_the_same(&object["error"].take());
                 let known = object.as_object_mut().expect("it is an object");
                 known.shift_remove("error");
-                // Where the thread stands is added to every failure that is about one.
+                // The head and state of the thread are added to every failure that concerns one.
                 let is_report = known.contains_key("head") && !known.contains_key("state");
                 if is_report { format!("{before}{object}\n") } else { before.to_owned() }
             }
@@ -113,10 +113,10 @@ impl From<Output> for Ran {
 }
 
 impl TestHome {
-    /// A fresh root. `bin` is `env!("CARGO_BIN_EXE_uwf")`.
+    /// A new root. `bin` is `env!("CARGO_BIN_EXE_uwf")`.
     ///
     /// # Panics
-    /// When no temporary directory can be made.
+    /// If no temporary directory can be created.
     pub fn new(bin: impl Into<PathBuf>) -> TestHome {
         let dir = TempDir::with_prefix("uwf-test-").expect("a temporary directory");
         for name in ["root", "work", "bin"] {
@@ -130,10 +130,10 @@ impl TestHome {
         self.dir.path().join("root")
     }
 
-    /// What there is of the thread beside the index and the nodes: its files and its directory, sorted.
+    /// The thread's files outside the index and the nodes, and its directory, sorted.
     ///
     /// # Panics
-    /// When the directory of threads cannot be listed.
+    /// If the directory of threads cannot be listed.
     pub fn records(&self, thread: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.root().join("threads")).expect("threads have records");
         let paths = entries.map(|entry| entry.expect("it can be listed").path());
@@ -149,12 +149,12 @@ impl TestHome {
         self.root().join(format!("threads/{thread}.jsonl"))
     }
 
-    /// Directory commands are called in, and threads work in.
+    /// Working directory of commands and threads.
     pub fn work(&self) -> PathBuf {
         self.dir.path().join("work")
     }
 
-    /// Directory that comes first on `PATH`.
+    /// First directory on `PATH`.
     pub fn bin_dir(&self) -> PathBuf {
         self.dir.path().join("bin")
     }
@@ -174,7 +174,7 @@ impl TestHome {
     /// Installs an executable script on the `PATH` of every process of this home.
     ///
     /// # Panics
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.bin_dir().join(name);
         write(&path, text);
@@ -182,7 +182,7 @@ impl TestHome {
         path
     }
 
-    /// A `uwf` process, not started yet: this root, this working directory, a clean environment.
+    /// A `uwf` process that is not started yet, with this root, this working directory, and a clean environment.
     pub fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
         let mut command = Command::new(&self.bin);
         self.prepare(&mut command);
@@ -209,7 +209,7 @@ impl TestHome {
     /// Runs `uwf` to its end.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn uwf<A: AsRef<OsStr>>(&self, args: &[A]) -> Ran {
         self.command(args).output().expect("uwf starts").into()
     }
@@ -230,36 +230,35 @@ impl TestHome {
         text(&self.json(&["thread", "start", workflow, "-p", prompt]), "thread")
     }
 
-    /// Installs `worker`, which is the only agent, `w`. `settings` is what the configuration says of it: `output: json`.
+    /// Installs `worker` as the only agent, `w`. `settings` is its configuration, such as `output: json`.
     pub fn worker(&self, settings: &str, script: &str) {
         self.script("worker", script);
         self.config(&format!("agents:\n  w: {{ command: worker, {settings} }}\ndefaultAgent: w\nkillGrace: 1\n"));
     }
 
-    /// Stores the [`counting_workflow`] of so many rounds and starts a thread of it; returns its id.
+    /// Stores the [`counting_workflow`] of this many rounds and starts a thread of it; returns its id.
     pub fn start_counting(&self, rounds: usize, prompt: &str) -> String {
         self.put("count-rounds", &counting_workflow(rounds));
         self.start("count-rounds", prompt)
     }
 
-    /// [`Ran::transcript`] with everything that differs from run to run taken out: ids, times, and the temporary directory,
-    /// which is `<dir>`.
+    /// [`Ran::transcript`] without everything that differs from run to run: ids, times, and the temporary directory, which is `<dir>`.
     pub fn transcript<A: AsRef<OsStr>>(&self, args: &[A]) -> String {
         self.steady(&self.uwf(args).transcript())
     }
 
-    /// A text with everything that differs from run to run taken out.
+    /// A text without everything that differs from run to run.
     pub fn steady(&self, text: &str) -> String {
         steady(&text.replace(&*self.dir.path().to_string_lossy(), "<dir>"))
     }
 
-    /// All that is known of the step at a thread's head, with references expanded: `output`, `detail` and more.
+    /// All data of the step at a thread's head, with references expanded: `output`, `detail` and more.
     pub fn last_step(&self, thread: &str) -> Value {
         let head = text(&self.json(&["thread", "show", thread]), "head");
         self.json(&["thread", "step-details", &head, "--format", "json"])
     }
 
-    /// How the output of that step came to be.
+    /// How the output of that step was obtained.
     pub fn last_detail(&self, thread: &str) -> Value {
         self.last_step(thread)["detail"].take()
     }
@@ -275,18 +274,18 @@ impl TestHome {
 /// A text of a report.
 ///
 /// # Panics
-/// When the report has no such text.
+/// If the report has no such text.
 pub fn text(report: &Value, key: &str) -> String {
     report[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {report}")).to_owned()
 }
 
-/// The failed attempts a detail lists; what a successful one said on stderr is listed too.
+/// The number of failed attempts in a detail, which also lists the stderr of a successful one.
 pub fn failed_attempts(detail: &Value) -> usize {
     let attempts = detail["attempts"].as_array().map_or(&[][..], Vec::as_slice);
     attempts.iter().filter(|attempt| !attempt["error"].is_null()).count()
 }
 
-/// A workflow, `count-for-somebody`, whose role can be played by [`counting_workflow`].
+/// A workflow, `count-for-somebody`, with a role that [`counting_workflow`] can play.
 pub const DELEGATING: &str = "name: count-for-somebody
 description: somebody has it counted
 roles:

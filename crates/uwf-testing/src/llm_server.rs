@@ -1,7 +1,7 @@
-//! A scripted model provider: a real HTTP server on 127.0.0.1 that records what it is asked and says what it was told to.
+//! A scripted model provider: a real HTTP server on 127.0.0.1 that records requests and sends scripted answers.
 //!
-//! The path of a request decides the wire (`/chat/completions`, `/messages`, `/responses`, `…:generateContent`, `/models`), and
-//! its `stream` (for Gemini the path) whether the answer comes in pieces, so one script serves every client. It ends when it is dropped.
+//! The path of a request selects the wire (`/chat/completions`, `/messages`, `/responses`, `…:generateContent`, `/models`). Its `stream`
+//! (for Gemini the path) decides whether the answer is streamed, so one script serves every client. It stops when it is dropped.
 
 mod anthropic;
 mod gemini;
@@ -42,10 +42,10 @@ struct Shared {
 }
 
 impl LlmServer {
-    /// Starts a server. A list of answers is given in its order; a closure decides by the request.
+    /// Starts a server. A list of answers is given in order; a closure decides by the request.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is free.
     pub fn start(script: impl Into<Script>) -> LlmServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -65,7 +65,7 @@ impl LlmServer {
         format!("{}/v1", self.origin())
     }
 
-    /// The server without a path, which is what clients of Anthropic take.
+    /// The server without a path, as clients of Anthropic expect it.
     pub fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -75,7 +75,7 @@ impl LlmServer {
         self.shared.requests.lock().clone()
     }
 
-    /// The requests that asked a model, oldest first: not the lists of models and what clients try out.
+    /// The requests to a model, oldest first, without lists of models and probes of clients.
     pub fn asked(&self) -> Vec<Request> {
         self.requests().into_iter().filter(Request::asks).collect()
     }
@@ -112,7 +112,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 /// Answers the requests of one connection, until one side closes it.
 fn serve(mut stream: TcpStream, shared: &Shared) {
     let Ok(reading) = stream.try_clone() else { return };
-    // Pieces are to leave at once, and one by one.
+    // Each piece must leave at once, separately.
     let _ = stream.set_nodelay(true);
     let mut reading = std::io::BufReader::new(reading);
     while let Ok(Some(request)) = read_request(&mut reading, &mut stream) {
@@ -147,7 +147,7 @@ fn respond(request: &Request, shared: &Shared) -> Response {
     }
 }
 
-/// A list both OpenAI's and Anthropic's clients can read.
+/// A list that clients of both OpenAI and Anthropic can read.
 fn models(names: &[String]) -> serde_json::Value {
     let model = |name: &String| json!({ "id": name, "object": "model", "type": "model", "display_name": name });
     json!({ "object": "list", "data": names.iter().map(model).collect::<Vec<_>>(), "has_more": false })

@@ -11,7 +11,7 @@ use crate::TestHome;
 use crate::processes::until;
 use crate::server::limited;
 
-/// A machine that connects to a gateway, and is ended when the value is dropped.
+/// A machine that connects to a gateway. It is killed when the value is dropped.
 pub struct Machine {
     process: Child,
     said: Arc<Mutex<String>>,
@@ -19,15 +19,15 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts `uwf connect`, with these environment variables.
+    /// Starts `uwf connect` with these environment variables.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn start(home: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> Machine {
         Machine::of(home.command(&["connect"]), args, environment)
     }
 
-    /// The same with limits that `ulimit` sets first.
+    /// The same, with limits set by `ulimit`.
     ///
     /// # Panics
     /// As [`Machine::start`].
@@ -51,15 +51,15 @@ impl Machine {
         machine
     }
 
-    /// What it has said on stderr.
+    /// Its stderr so far.
     pub fn said(&self) -> String {
         self.said.lock().clone()
     }
 
-    /// Waits until it has said something so many times.
+    /// Waits until its stderr contains a text this many times.
     ///
     /// # Panics
-    /// When it does not.
+    /// If it does not.
     pub fn says(&self, text: &str, times: usize) {
         until(&format!("it says {text:?}: {}", self.said()), || self.said().matches(text).count() >= times);
     }
@@ -69,10 +69,10 @@ impl Machine {
         self.process.id()
     }
 
-    /// Its exit code, once it has ended and all that it said is known.
+    /// Its exit code, after it has exited and its output was read.
     ///
     /// # Panics
-    /// When it does not end.
+    /// If it does not exit.
     pub fn code(&mut self) -> Option<i32> {
         until("the machine ends", || self.process.try_wait().expect("a child can be waited for").is_some());
         if let Some(reader) = self.reader.take() {
@@ -81,10 +81,10 @@ impl Machine {
         self.process.wait().expect("a child can be waited for").code()
     }
 
-    /// Ends it with SIGKILL and waits for that.
+    /// Kills it with SIGKILL and waits for its exit.
     ///
     /// # Panics
-    /// When it cannot be waited for.
+    /// If waiting fails.
     pub fn kill(&mut self) {
         let _ = self.process.kill();
         self.process.wait().expect("a child can be waited for");

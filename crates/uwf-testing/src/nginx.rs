@@ -1,4 +1,4 @@
-//! nginx, as Debian has it, in front of another server.
+//! Debian's nginx, in front of another server.
 
 use std::net::TcpStream;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::processes::until;
 
-/// A running nginx, ended when the value is dropped.
+/// A running nginx, which is killed when the value is dropped.
 pub struct Nginx {
     process: Child,
 }
@@ -19,17 +19,17 @@ impl Drop for Nginx {
 }
 
 impl Nginx {
-    /// Starts it with these settings of its part `http`, its files in a directory of its own, and waits until it listens at
-    /// `port` of 127.0.0.1, which the settings name.
+    /// Starts it with these `http` settings and its own directory of files, and waits until it listens on `port` of 127.0.0.1, which the
+    /// settings must contain.
     ///
     /// # Panics
-    /// When it is not installed, or does not listen in time.
+    /// If it is not installed, or does not listen in time.
     pub fn start(dir: &Path, port: u16, http: &str) -> Nginx {
         std::fs::create_dir_all(dir).expect("a directory can be made");
         let temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|kind| format!("{kind}_temp_path {}/{kind};", dir.display()))
             .join("\n");
-        // What a process needs that is nobody's service.
+        // Settings of a process that is not a system service.
         let settings = format!(
             "daemon off; master_process off; pid {dir}/nginx.pid; error_log {dir}/error.log;\nevents {{}}\n\
              http {{\naccess_log off; {temp}\n{http}\n}}\n",
@@ -40,7 +40,7 @@ impl Nginx {
         let mut command = Command::new("nginx");
         command.arg("-e").arg(&log).arg("-c").arg(&file);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // Where Debian has it, which is not on the PATH of everybody.
+        // Debian's directory of nginx, which is not on every user's PATH.
         command.env("PATH", format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default()));
         let nginx = Nginx { process: command.spawn().expect("nginx is installed; ./test --tools installs it") };
         until("nginx listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());

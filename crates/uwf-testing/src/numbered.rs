@@ -1,11 +1,11 @@
-//! Takes hashes out of a report too: those of steps depend on how long an agent took.
+//! Removes hashes from a report as well: hashes of steps depend on an agent's run time.
 
 use crate::steady;
 
-/// Symbols of a hash.
+/// Characters of a hash.
 const HASH: usize = 13;
 
-/// The text as [`steady`] has it, with every hash as `#1`, `#2`… in the order in which they first appear.
+/// The text of [`steady`], with every hash as `#1`, `#2`… in order of first appearance.
 pub fn numbered(text: &str) -> String {
     let text = steady(text);
     let mut known: Vec<&str> = Vec::new();

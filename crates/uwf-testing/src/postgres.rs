@@ -1,4 +1,4 @@
-//! A PostgreSQL server of a test's own, on loopback and on a socket.
+//! A PostgreSQL server for one test, on loopback and on a socket.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -12,13 +12,13 @@ use tempfile::TempDir;
 use crate::installed::{free_ports, programs};
 use crate::processes::signal;
 
-/// How long a server may take to start, on a busy machine.
+/// Time for a server to start on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Everybody may come in, as whoever they say they are.
+/// Every client can log in as any user.
 const TRUSTING: &str = "local all all trust\nhost all all 127.0.0.1/32 trust\n";
 
-/// A server whose superuser is `postgres`. It ends when the value is dropped, or with the thread that started it.
+/// A server whose superuser is `postgres`. It exits when the value is dropped, or with the thread that started it.
 pub struct PostgresServer {
     dir: TempDir,
     programs: PathBuf,
@@ -29,29 +29,29 @@ pub struct PostgresServer {
 
 impl Drop for PostgresServer {
     fn drop(&mut self) {
-        // One that stands still hears nothing else.
+        // A stopped server does not receive other signals.
         self.signal("CONT");
         self.stop("QUIT");
     }
 }
 
 impl PostgresServer {
-    /// Starts a server that lets everybody in, with these settings besides (`name=value`).
+    /// Starts a server that accepts every client, with these additional settings (`name=value`).
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn start(settings: &[&str]) -> PostgresServer {
         PostgresServer::with(settings, TRUSTING, |_| {})
     }
 
-    /// The same with who may come in (`pg_hba.conf`), and files that its data directory is to have.
+    /// The same with access rules (`pg_hba.conf`), and files for its data directory.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn with(settings: &[&str], who: &str, files: impl FnOnce(&Path)) -> PostgresServer {
         let dir = TempDir::new().expect("a temporary directory");
         fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).expect("the server gets there");
-        // What a server has written survives its crash without this: it is in the kernel, and that is not what ends here.
+        // Written data is in the kernel, which survives a crash of the server, so fsync is not needed.
         let settings = ["fsync=off"].iter().chain(settings).map(|&setting| setting.to_owned()).collect();
         let programs = programs("postgres.sh");
         let mut server = PostgresServer { dir, programs, port: free_ports(1)[0], settings, process: None };
@@ -74,7 +74,7 @@ impl PostgresServer {
     /// Starts it again after [`PostgresServer::stop`].
     ///
     /// # Panics
-    /// When it does not start within a minute.
+    /// If it does not start within a minute.
     pub fn run(&mut self) {
         let data = self.socket();
         let mut command = self.program("postgres");
@@ -103,7 +103,7 @@ impl PostgresServer {
         }
     }
 
-    /// Ends it: `INT` lets transactions end with an error, `QUIT` is a crash.
+    /// Stops it: `INT` aborts transactions, `QUIT` is a crash.
     pub fn stop(&mut self, name: &str) {
         self.signal(name);
         if let Some(mut process) = self.process.take() {
@@ -111,10 +111,10 @@ impl PostgresServer {
         }
     }
 
-    /// What its superuser wants done in a database, or to know: rows in lines, columns with `|` between.
+    /// Runs a statement as superuser in a database: one line per row, with `|` between columns.
     ///
     /// # Panics
-    /// When the server refuses.
+    /// If the server rejects it.
     pub fn sql(&self, database: &str, statement: &str) -> String {
         let mut command = self.program("psql");
         command.arg("-h").arg(self.socket()).args(["-U", "postgres", "-p", &self.port.to_string(), "-d", database]);
@@ -123,23 +123,22 @@ impl PostgresServer {
         String::from_utf8_lossy(&done.stdout).into_owned()
     }
 
-    /// Where it listens, on 127.0.0.1 and as part of its socket's name.
+    /// Its port on 127.0.0.1, which is also part of its socket's name.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The directory of its socket, which is that of its data.
+    /// The directory of its socket, which is also its data directory.
     pub fn socket(&self) -> PathBuf {
         self.dir.path().join("data")
     }
 
-    /// What it said.
+    /// Its log.
     pub fn log(&self) -> String {
         fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
 
-    /// A program of the server, as a user that is not root, whom it refuses. It ends when this thread does, also when the test
-    /// is killed.
+    /// A program of the server as a non-root user, because it rejects root. It exits with this thread, even if the test is killed.
     fn program(&self, name: &str) -> Command {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "QUIT"]);

@@ -1,17 +1,17 @@
-//! Processes as a test watches and ends them.
+//! Watches and ends processes in tests.
 
 use std::fmt::Display;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Longest time a test waits for something that is to happen.
+/// Longest time a test waits for an event.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 ///
 /// # Panics
-/// When it does not within a minute.
+/// If it does not within a minute.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + LIMIT;
     while !holds() {
@@ -20,12 +20,11 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Processes that have this directory as their `HOME`, as all that a [`TestHome`](crate::TestHome) starts, and that have not
-/// ended: ids, and the words of their command lines. A process that is ending counts until its files are closed, and with
-/// them its locks are free.
+/// Running processes with this directory as `HOME`, which every process of a [`TestHome`](crate::TestHome) has: ids, and the words of their
+/// command lines. A process that is exiting counts until its files are closed, which releases its locks.
 ///
 /// # Panics
-/// When processes cannot be listed.
+/// If processes cannot be listed.
 pub fn of_home(home: &Path) -> Vec<(i32, Vec<String>)> {
     let marker = format!("HOME={}", home.display());
     let of_home = |pid: i32| {
@@ -34,7 +33,7 @@ pub fn of_home(home: &Path) -> Vec<(i32, Vec<String>)> {
         let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let words = command.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
         let words: Vec<String> = words.collect();
-        // A keeper or broker of uwf may show nobody its environment, and has its storage root among its arguments.
+        // A keeper or broker of uwf may hide its environment, but has its storage root among its arguments.
         let is_closed = environment.is_empty() && words.iter().skip(1).any(|word| Path::new(word).starts_with(home));
         (is_of_home || is_closed).then_some((pid, words))
     };
@@ -42,8 +41,8 @@ pub fn of_home(home: &Path) -> Vec<(i32, Vec<String>)> {
     entries.filter_map(|entry| of_home(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-/// The environment of a process. The kernel shows none, and no command line either, while a process begins a program and
-/// while it ends: then whose it is shows when that is over.
+/// The environment of a process. The kernel shows neither environment nor command line while a process executes a program and while it
+/// exits, so this waits until that is over.
 fn environment(pid: i32) -> Vec<u8> {
     let read = |file| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
     // Field 9 are flags; this one is `PF_KTHREAD`.
@@ -65,7 +64,7 @@ fn environment(pid: i32) -> Vec<u8> {
     }
 }
 
-/// Whether a process of this id lives; one that has ended and was not waited for does not.
+/// Whether a process with this id is running; a zombie is not.
 pub fn is_alive(pid: impl Display) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
@@ -73,7 +72,7 @@ pub fn is_alive(pid: impl Display) -> bool {
 /// Sends a process a signal, by its name without `SIG`.
 ///
 /// # Panics
-/// When there is no such process.
+/// If there is no such process.
 pub fn signal(pid: impl Display, name: &str) {
     let status = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status().expect("kill runs");
     assert!(status.success(), "kill -{name} {pid}");

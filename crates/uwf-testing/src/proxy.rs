@@ -1,4 +1,4 @@
-//! A real proxy that connects to other servers (`CONNECT`), as networks have it that let nobody out directly.
+//! A real proxy that connects to other servers (`CONNECT`), like the proxy of a network without direct access.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::thread;
 
 use parking_lot::Mutex;
 
-/// A running proxy. Every name leads to this machine for it: its clients need not, and cannot, look names up.
+/// A running proxy. It resolves every name to this machine: its clients need not, and cannot, resolve names.
 pub struct Proxy {
     /// `127.0.0.1:PORT`.
     pub address: String,
@@ -15,10 +15,10 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts a proxy. `answer` gives the status for the head of a request; with 200 it connects.
+    /// Starts a proxy. `answer` returns the status for the head of a request; with 200 the proxy connects.
     ///
     /// # Panics
-    /// When it cannot listen.
+    /// If it cannot listen.
     pub fn start(answer: impl Fn(&str) -> u16 + Send + Sync + 'static) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it has an address").to_string();
@@ -27,7 +27,7 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let (heads, answer) = (heads.clone(), answer.clone());
-                // Whose connection breaks asks again.
+                // A client whose connection breaks retries.
                 thread::spawn(move || drop(serve(client, &heads, &*answer)));
             }
         });
@@ -62,7 +62,7 @@ fn serve(mut client: TcpStream, heads: &Mutex<Vec<String>>, answer: &dyn Fn(&str
     pass(server, client)
 }
 
-/// Passes on what one side says, until it ends.
+/// Passes on bytes from one side until its end.
 fn pass(mut from: TcpStream, mut to: TcpStream) -> io::Result<()> {
     io::copy(&mut from, &mut to)?;
     to.shutdown(Shutdown::Write)

@@ -1,4 +1,4 @@
-//! Servers that speak S3, on ports of their own: moto and SeaweedFS. Each has the bucket `team`.
+//! Servers that speak S3, each on its own ports: moto and SeaweedFS. Each has the bucket `team`.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -11,13 +11,13 @@ use tempfile::TempDir;
 
 use crate::installed::{free_ports, programs};
 
-/// How long a server may take to start.
+/// Time for a server to start.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The id of the key that SeaweedFS knows; moto takes any.
+/// The id of SeaweedFS's key; moto accepts any.
 pub const KEY_ID: &str = "AKIATEST";
 
-/// That key.
+/// The secret of that key.
 pub const SECRET: &str = "hush-this-is-secret";
 
 /// Ports of SeaweedFS.
@@ -25,16 +25,16 @@ pub const PORTS: usize = 8;
 
 const BUCKET: &str = "team";
 
-/// What plays S3.
+/// The implementation of S3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// In memory; takes any keys.
+    /// In memory; accepts any key.
     Moto,
-    /// On the disk; knows one key.
+    /// On the disk; accepts one key.
     SeaweedFs,
 }
 
-/// A server, ended when the value is dropped.
+/// A server, which is killed when the value is dropped.
 pub struct S3Server {
     kind: Kind,
     dir: TempDir,
@@ -49,21 +49,21 @@ impl Drop for S3Server {
 }
 
 impl S3Server {
-    /// Starts a server, which is installed first.
+    /// Installs and starts a server.
     ///
     /// # Panics
-    /// When it cannot be installed or does not start.
+    /// If it cannot be installed or does not start.
     pub fn start(kind: Kind) -> S3Server {
-        // The ports may be taken between finding and using them.
+        // Other processes may take the ports before the server does.
         (0..3)
             .find_map(|_| S3Server::start_on(kind, free_ports(if kind == Kind::Moto { 1 } else { PORTS })))
             .unwrap_or_else(|| panic!("{kind:?} does not start: `scripts/s3-servers.sh` prints where its program is"))
     }
 
-    /// The same on these ports, of which SeaweedFS wants [`PORTS`]; `None` when it does not start there. S3 is on the first one.
+    /// The same on these ports; SeaweedFS needs [`PORTS`]. `None` if it does not start there. S3 is on the first port.
     ///
     /// # Panics
-    /// When it cannot be installed.
+    /// If it cannot be installed.
     pub fn start_on(kind: Kind, ports: Vec<u16>) -> Option<S3Server> {
         let dir = TempDir::with_prefix("uwf-s3-").expect("a directory");
         let process = spawn(kind, &dir, &ports);
@@ -95,7 +95,7 @@ impl S3Server {
         self.ports.get(1).copied()
     }
 
-    /// Without the store: the store makes none.
+    /// Creates the bucket directly, because the store never does.
     fn make_bucket(&self) {
         let begun = Instant::now();
         loop {
@@ -111,22 +111,22 @@ impl S3Server {
         }
     }
 
-    /// Where it is: `http://127.0.0.1:PORT`.
+    /// Its endpoint: `http://127.0.0.1:PORT`.
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.s3_port())
     }
 
-    /// At once, as kill -9 does.
+    /// Kills it at once, like kill -9.
     pub fn kill(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 
-    /// Does something with an object without the store, at moto, which believes everybody who says who they are: `path` is
+    /// Sends a request for an object without the store. Only moto accepts it, because it does not check credentials. `path` is
     /// `/BUCKET/KEY`.
     ///
     /// # Panics
-    /// When it refuses.
+    /// If the server rejects it.
     pub fn by_hand(&self, method: &str, path: &str, body: &str) {
         let answer = ask(method, self.s3_port(), path, body).expect("an answer");
         assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
@@ -143,17 +143,17 @@ impl S3Server {
         self.process.id()
     }
 
-    /// Starts it again with what it had on its disk.
+    /// Starts it again with the data on its disk.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn restart(&mut self) {
         self.process = spawn(self.kind, &self.dir, &self.ports);
         assert!(self.answers(), "it does not start again");
     }
 }
 
-/// The variables of a process that is to use a server with these keys.
+/// The variables of a process that uses a server with these keys.
 pub fn environment(endpoint: &str, key_id: &str, secret: &str) -> Vec<(String, String)> {
     let variables = [
         ("AWS_ENDPOINT_URL", endpoint),
@@ -198,7 +198,7 @@ fn seaweedfs(programs: PathBuf, dir: &TempDir, ports: &[u16]) -> Command {
     command.args(["-s3.port.iceberg=0", "-s3.port.lance=0", "-master.volumeSizeLimitMB=64", "-volume.max=20"]);
     command.arg(format!("-dir={}", data.display())).arg(format!("-s3.config={}", config.display()));
     let names = ["s3", "filer", "master", "volume"].map(|name| [format!("{name}.port"), format!("{name}.port.grpc")]);
-    // First the two that are asked: S3 and the filer.
+    // First the two ports that receive requests: S3 and the filer.
     let ports = [ports[0], ports[2], ports[1], ports[3], ports[4], ports[5], ports[6], ports[7]];
     command.args(names.as_flattened().iter().zip(ports).map(|(name, port)| format!("-{name}={port}")));
     command.current_dir(dir.path());
@@ -220,7 +220,7 @@ fn ask(method: &str, port: u16, path: &str, body: &str) -> std::io::Result<Strin
     Ok(answer)
 }
 
-/// The status of an answer; 0 when there is none.
+/// The status of an answer; 0 if there is none.
 fn status(method: &str, port: u16, path: &str) -> u16 {
     let answer = ask(method, port, path, "").unwrap_or_default();
     answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)

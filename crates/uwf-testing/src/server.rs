@@ -1,4 +1,4 @@
-//! A real `uwf serve` process, and requests to it as they go over the wire.
+//! A real `uwf serve` process, and raw requests to it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use crate::TestHome;
 
-/// How long a server may take to start, and to answer.
+/// Time for a server to start, and to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A server that is ended when the value is dropped.
+/// A server, which is killed when the value is dropped.
 pub struct Server {
     process: Child,
     /// `127.0.0.1:PORT`.
     pub address: String,
-    /// Its secret, as the printed link has it.
+    /// Its secret, from the printed link.
     pub secret: String,
 }
 
@@ -37,7 +37,7 @@ impl Answer {
     /// The body, parsed.
     ///
     /// # Panics
-    /// When it is not JSON.
+    /// If it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {}: {:?}", self.status, self.body))
     }
@@ -49,10 +49,10 @@ impl Answer {
 }
 
 impl Server {
-    /// Starts `uwf serve` at a free port of loopback.
+    /// Starts `uwf serve` on a free port of loopback.
     ///
     /// # Panics
-    /// When it does not say within some seconds where it is.
+    /// If it does not print its address within some seconds.
     pub fn start(home: &TestHome, args: &[&str]) -> Server {
         Server::start_at(home, "127.0.0.1:0", args)
     }
@@ -75,7 +75,7 @@ impl Server {
         Server::of(command, args)
     }
 
-    /// The same with limits that `ulimit` sets first: `-Sn 64` is 64 open files.
+    /// The same, with limits set by `ulimit`: `-Sn 64` is 64 open files.
     ///
     /// # Panics
     /// As [`Server::start`].
@@ -88,10 +88,10 @@ impl Server {
         command.args(args).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().expect("uwf serve starts");
         let stderr = process.stderr.take().expect("its stderr is a pipe");
-        // From here on it is ended whatever happens.
+        // From here on it is killed whatever happens.
         let mut server = Server { process, address: String::new(), secret: String::new() };
         let (send, lines) = mpsc::channel();
-        // Reads to the end, so that the server never waits for somebody to read what it says.
+        // Read to the end, so that the server never blocks on its output.
         std::thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 let _ = send.send(line);
@@ -115,60 +115,60 @@ impl Server {
         self.process.id()
     }
 
-    /// Ends it with SIGKILL and waits for that.
+    /// Kills it with SIGKILL and waits for its exit.
     ///
     /// # Panics
-    /// When it cannot be waited for.
+    /// If waiting fails.
     pub fn kill(&mut self) {
         let _ = self.process.kill();
         self.process.wait().expect("a child can be waited for");
     }
 
-    /// GET by a script that knows the secret.
+    /// GET by a script with the secret.
     pub fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[("authorization", &self.bearer()), ("accept", "application/json")], "")
     }
 
-    /// GET by a browser that has logged in.
+    /// GET by a browser that is logged in.
     pub fn page(&self, path: &str) -> Answer {
         self.send("GET", path, &[("cookie", &self.cookie()), ("accept", "text/html")], "")
     }
 
-    /// POST of JSON by a script that knows the secret.
+    /// POST of JSON by a script with the secret.
     pub fn post(&self, path: &str, body: &Value) -> Answer {
         let headers = [("authorization", &*self.bearer()), ("content-type", "application/json")];
         self.send("POST", path, &headers, &body.to_string())
     }
 
-    /// What a script sends to prove that it knows the secret.
+    /// The header value by which a script proves that it has the secret.
     pub fn bearer(&self) -> String {
         format!("Bearer {}", self.secret)
     }
 
-    /// The cookie that logging in gives.
+    /// The cookie from logging in.
     ///
     /// # Panics
-    /// When it gives none.
+    /// If there is none.
     pub fn cookie(&self) -> String {
         let answer = self.send("GET", &format!("/login?token={}", self.secret), &[], "");
         let cookie = answer.header("set-cookie").unwrap_or_else(|| panic!("no cookie: {answer:?}"));
         cookie.split(';').next().unwrap_or_default().to_owned()
     }
 
-    /// The path of the server that only its visitors know, as logging in says it: `/~…`.
+    /// The server's own path, which only its users know, from the redirect after logging in: `/~…`.
     ///
     /// # Panics
-    /// When logging in leads nowhere.
+    /// If there is no redirect.
     pub fn own_path(&self) -> String {
         let answer = self.send("GET", &format!("/login?token={}", self.secret), &[], "");
         let target = answer.header("location").unwrap_or_else(|| panic!("no redirect: {answer:?}"));
         target.trim_end_matches('/').to_owned()
     }
 
-    /// Sends a request as it is; `host` is the server's address unless a header says otherwise.
+    /// Sends a request unchanged. `host` is the server's address unless a header sets it.
     ///
     /// # Panics
-    /// When the server does not answer.
+    /// If the server does not answer.
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut stream = self.open(method, path, headers, body);
         let mut bytes = Vec::new();
@@ -176,10 +176,10 @@ impl Server {
         parsed(&bytes)
     }
 
-    /// Sends a request and leaves the answer to be read, for streams.
+    /// Sends a request and returns before reading the answer, for streams.
     ///
     /// # Panics
-    /// When the server is not there.
+    /// If the server is not running.
     pub fn open(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).expect("the server is there");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time limit");
@@ -204,7 +204,7 @@ impl Drop for Server {
     }
 }
 
-/// A command as a shell starts it that has set limits.
+/// A command started by a shell that has set limits.
 pub(crate) fn limited(home: &TestHome, command: &Command, limits: &str) -> Command {
     let mut shell = Command::new("sh");
     home.prepare(&mut shell);

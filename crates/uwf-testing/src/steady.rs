@@ -1,16 +1,16 @@
-//! Takes what differs from run to run out of a report, so that it can be a snapshot.
+//! Removes everything that differs from run to run from a report, for snapshots.
 
-/// Symbols of a thread or attempt id.
+/// Characters of a thread or attempt id.
 const ID: usize = 26;
 
-/// Digits of a time in Unix milliseconds, of this century.
+/// Digits of a time of this century in Unix milliseconds.
 const MILLISECONDS: usize = 13;
 
 /// Digits of a digest of a thread's steps.
 const DIGEST: usize = 64;
 
-/// The text with ids as `<id>`, digests as `<digest>`, Unix milliseconds as `<ms>` and times (`2026-11-21 22:05:31`) as `<time>`. Hashes stay:
-/// they depend on content alone.
+/// The text with ids as `<id>`, digests as `<digest>`, Unix milliseconds as `<ms>` and times (`2026-11-21 22:05:31`) as `<time>`. Hashes
+/// stay, because they depend only on content.
 pub fn steady(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -25,7 +25,7 @@ pub fn steady(text: &str) -> String {
     out
 }
 
-/// What the text begins with, if that differs from run to run, and how long it is.
+/// The replacement for the beginning of the text, if that differs from run to run, and its length.
 fn recognise(text: &str) -> (Option<&'static str>, usize) {
     const TIME: &str = "dddd-dd-dd dd:dd:dd";
     let is_time = text.len() >= TIME.len()

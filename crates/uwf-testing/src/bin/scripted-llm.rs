@@ -1,7 +1,7 @@
 //! A scripted model provider for tests in other languages: `scripted-llm SCRIPT.json [REQUESTS.jsonl]`.
 //!
-//! Prints its base URL as one line and ends when its stdin closes; then it writes the requests it got, one JSON object a
-//! line, to the second file.
+//! Prints its base URL on one line and exits when its stdin closes. It then writes the requests to the second file, one JSON object per
+//! line.
 
 use std::io::{Read, Write};
 use std::process::ExitCode;

@@ -1,29 +1,29 @@
-//! In what the providers of buckets differ.
+//! Differences between providers of buckets.
 //!
-//! Google as its documentation has it: <https://cloud.google.com/storage/docs/xml-api/reference-headers>,
+//! Google as documented: <https://cloud.google.com/storage/docs/xml-api/reference-headers>,
 //! <https://cloud.google.com/storage/docs/request-preconditions>.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::http::{Answer, Request};
 
-/// A token that Google's server lets in, beside any that a service account has signed.
+/// A token that Google's server accepts, in addition to tokens signed by a service account.
 pub(super) const TOKEN: &str = "emulator";
 
-/// What a machine of Google is told.
+/// The token that a Google machine gets.
 const MACHINE_TOKEN: &str = "of-this-machine";
 
 /// Generations are numbers of microseconds.
 const FIRST_GENERATION: u64 = 1_700_000_000_000_000;
 
-/// Whose words a server speaks.
+/// The API of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     S3,
     Google,
 }
 
-/// Whether a write is to be made.
+/// Condition of a write.
 pub(super) enum Condition<'r> {
     Always,
     Absent,
@@ -39,7 +39,7 @@ impl Dialect {
         }
     }
 
-    /// What a process has in its environment that may use the server.
+    /// Environment variables of a process that can use the server.
     pub(super) fn variables(self, endpoint: &str) -> Vec<(&'static str, &str)> {
         match self {
             Dialect::S3 => vec![
@@ -62,14 +62,14 @@ impl Dialect {
             Dialect::Google => match request.header("x-goog-if-generation-match") {
                 None => Condition::Always,
                 Some("0") => Condition::Absent,
-                // What is not a number is one that no object has.
+                // A generation that is not a number matches no object.
                 Some(number) => Condition::SameGeneration(number.parse().unwrap_or_default()),
             },
         }
     }
 
-    /// Generation and tag of what a write with this number makes. The tag of Google is that of the contents: it comes back with
-    /// them, and the generation does not.
+    /// Generation and tag of the write with this number. Google's tag is that of the contents: it recurs with them, and the generation does
+    /// not.
     pub(super) fn version(self, number: u64, bytes: &[u8]) -> (u64, String) {
         match self {
             Dialect::S3 => (number, format!("\"{number:032x}\"")),
@@ -81,7 +81,7 @@ impl Dialect {
         }
     }
 
-    /// What is answered to somebody who may not come in, or only asks for a token.
+    /// The answer to an unauthorised client, or to a request for a token.
     pub(super) fn lets_nobody_in(self, request: &Request) -> Option<Answer> {
         if self == Dialect::S3 {
             return None;
@@ -97,7 +97,7 @@ impl Dialect {
             });
         }
         let token = request.header("authorization").and_then(|text| text.strip_prefix("Bearer ")).unwrap_or_default();
-        // Signatures are not looked at.
+        // Signatures are not checked.
         let is_signed = token.split('.').count() == 3;
         let is_known = [TOKEN, MACHINE_TOKEN].contains(&token) || is_signed;
         (!is_known).then(|| Answer::error("401 Unauthorized", "AuthenticationRequired"))

@@ -1,14 +1,14 @@
-//! As much of HTTP/1.1 as clients of buckets use.
+//! The part of HTTP/1.1 that clients of buckets use.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
 use std::net::TcpStream;
 use std::time::SystemTime;
 
-/// Largest body taken.
+/// Largest body.
 const MAX_BODY: usize = 64 << 20;
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) method: String,
@@ -57,7 +57,7 @@ impl Answer {
         Answer { body: format!("<Error><Code>{code}</Code></Error>").into_bytes(), ..Answer::empty(status) }
     }
 
-    /// Without the body when the request is one for the headers alone.
+    /// Sends it, without the body for a HEAD request.
     pub(super) fn send(&self, mut stream: &TcpStream, now: SystemTime, is_head: bool) -> io::Result<()> {
         let now = httpdate::fmt_http_date(now);
         let mut text = format!("HTTP/1.1 {}\r\ndate: {now}\r\nserver: bucket in memory\r\n", self.status);
@@ -74,7 +74,7 @@ impl Answer {
     }
 }
 
-/// Reads the next request of a connection; `None` when there is none.
+/// Reads the next request of a connection; `None` at its end.
 pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let Some(first) = line(reader)? else { return Ok(None) };
     let mut words = first.split_whitespace();
@@ -108,7 +108,7 @@ fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok((!line.is_empty()).then(|| line.trim_end().to_owned()))
 }
 
-/// A text whose `%XX` are the bytes they stand for.
+/// A text with every `%XX` decoded.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

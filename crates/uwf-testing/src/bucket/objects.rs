@@ -1,4 +1,4 @@
-//! The objects of a bucket, and what becomes of requests.
+//! The objects of a bucket, and the answers to requests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,20 +9,20 @@ use super::Kept;
 use super::dialect::{Condition, Dialect};
 use super::http::{Answer, Request};
 
-/// Keys on a page of a listing, at most.
+/// Most keys on a page of a list.
 const PAGE: usize = 1_000;
 
 #[derive(Clone)]
 struct Object {
     bytes: Vec<u8>,
     etag: String,
-    /// The number of the write that made it.
+    /// The number of the write that created it.
     generation: u64,
     modified: SystemTime,
 }
 
 impl Object {
-    /// What an answer says of it beside its bytes.
+    /// Headers of an answer that describe the object.
     fn headers(&self, dialect: Dialect) -> Vec<(&'static str, String)> {
         let etag = ("etag", self.etag.clone());
         match dialect {
@@ -32,12 +32,12 @@ impl Object {
     }
 }
 
-/// Sorted by key, as they are listed.
+/// Objects sorted by key, as lists return them.
 #[derive(Default)]
 pub(super) struct Objects {
     by_key: BTreeMap<String, Object>,
     writes: u64,
-    /// How far the server's clock is ahead of ours.
+    /// How far the server's clock is ahead of the real one.
     ahead: Duration,
 }
 
@@ -59,7 +59,7 @@ impl Objects {
         }
     }
 
-    /// What the server's clock shows.
+    /// Time of the server's clock.
     pub(super) fn now(&self) -> SystemTime {
         SystemTime::now() + self.ahead
     }
@@ -129,7 +129,7 @@ impl Objects {
         answer
     }
 
-    /// A page of keys; the token of the next one is the last key of this.
+    /// A page of keys. The token of the next page is the last key of this one.
     fn list(&self, request: &Request) -> Answer {
         let most = request.query("max-keys").and_then(|most| most.parse().ok()).unwrap_or(PAGE).min(PAGE);
         let (begin, after) = (request.query("prefix").unwrap_or_default(), request.query("continuation-token"));
@@ -139,7 +139,7 @@ impl Objects {
         for (key, object) in entries.by_ref().take(most) {
             let modified = rfc3339(object.modified);
             let (tag, size) = (object.etag.replace('"', "&quot;"), object.bytes.len());
-            // Keys of a store have no symbol that means something in XML; writing to a String never fails.
+            // Keys of a store contain no special character of XML; writing to a String never fails.
             let _ = write!(
                 text,
                 "<Contents><Key>{key}</Key><Generation>{}</Generation><LastModified>{modified}</LastModified><ETag>{tag}</ETag>\
@@ -156,7 +156,7 @@ impl Objects {
     }
 }
 
-/// `2026-11-22T10:00:00.000Z`, of the parts that an HTTP date has: `Sun, 22 Nov 2026 10:00:00 GMT`.
+/// `2026-11-22T10:00:00.000Z`, built from the parts of an HTTP date: `Sun, 22 Nov 2026 10:00:00 GMT`.
 fn rfc3339(time: SystemTime) -> String {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let date = httpdate::fmt_http_date(time);

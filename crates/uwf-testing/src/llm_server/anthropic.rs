@@ -1,4 +1,4 @@
-//! Answers as Anthropic's messages.
+//! Answers in the form of Anthropic's messages.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn message(request: &Request, number: usize, content: Value, stop_reason: Value,
 }
 
 fn events(say: &Say, request: &Request, number: usize) -> Vec<String> {
-    // The counts of what was read come first, those of what was written last.
+    // Input counts come first, output counts last.
     let first = say.usage.as_ref().map(|told| {
         let mut first = usage(told);
         first["output_tokens"] = json!(1);
@@ -91,7 +91,7 @@ fn finish(say: &Say) -> &'static str {
     say.finish("end_turn", "tool_use", "max_tokens")
 }
 
-/// Here `input_tokens` are those that did not come from a cache.
+/// Here `input_tokens` excludes tokens from a cache.
 fn usage(usage: &Usage) -> Value {
     let cached = usage.cached.unwrap_or(0);
     let mut told = json!({ "input_tokens": usage.input - cached, "output_tokens": usage.output });

@@ -1,4 +1,4 @@
-//! Answers as Gemini's `generateContent` and `streamGenerateContent`.
+//! Answers in the form of Gemini's `generateContent` and `streamGenerateContent`.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ fn body(say: &Say, parts: &[Value], is_last: bool) -> Value {
     let mut candidate = json!({ "index": 0, "content": { "role": "model", "parts": parts } });
     let mut body = json!({ "modelVersion": "scripted" });
     if is_last {
-        // Calls end an answer here like anything else.
+        // In this API, an answer with calls ends like any other.
         candidate["finishReason"] = json!(say.finish("STOP", "STOP", "MAX_TOKENS"));
         if let Some(told) = &say.usage {
             body["usageMetadata"] = usage(told);
@@ -42,7 +42,7 @@ fn body(say: &Say, parts: &[Value], is_last: bool) -> Value {
     body
 }
 
-/// Texts come in pieces, calls whole and with the end.
+/// Streams texts in pieces, and calls whole with the end.
 fn events(say: &Say) -> Vec<String> {
     let texts = say.pieces().into_iter().filter(|piece| !piece.is_empty()).map(|piece| json!({ "text": piece }));
     let thinking = (!say.thinking.is_empty()).then(|| json!({ "text": say.thinking, "thought": true }));

@@ -1,7 +1,7 @@
-//! As much of HTTP/1.1 as clients of models use.
+//! The part of HTTP/1.1 that clients of models use.
 //!
-//! `tiny_http` can't stand in: it collects what it sends in chunks of 8 KB, so events of a stream would not leave one by one, and it
-//! does not give out the connection, which a scripted answer cuts, stalls or hangs up.
+//! `tiny_http` does not fit: it sends chunks of 8 KB, so that events of a stream would not leave one by one, and it hides the connection,
+//! which a scripted answer must cut, stall or close.
 
 use std::io::{self, BufRead, Read, Write};
 use std::net::TcpStream;
@@ -12,16 +12,16 @@ use serde_json::Value;
 
 use super::say::{Say, Travel};
 
-/// Largest body taken.
+/// Largest body.
 const MAX_BODY: usize = 64 * 1024 * 1024;
 
-/// Gemini's path for an answer in pieces; elsewhere the body says that they are wanted.
+/// Gemini's path for a streamed answer; in the other APIs the body requests it.
 const GEMINI_STREAM: &str = ":streamGenerateContent";
 
-/// Paths that ask a model.
+/// Paths of requests to a model.
 const ASKING: [&str; 5] = ["/chat/completions", "/messages", "/responses", ":generateContent", GEMINI_STREAM];
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// `GET`, `POST`.
@@ -30,9 +30,9 @@ pub struct Request {
     pub path: String,
     /// Headers in their order, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Body as it came.
+    /// Body as text.
     pub text: String,
-    /// Body as JSON; null when it is none.
+    /// Body as JSON; null if it is not JSON.
     pub body: Value,
 }
 
@@ -42,13 +42,13 @@ impl Request {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// True when it asks a model, rather than for a list of models or whatever else clients try.
+    /// True if it is a request to a model, rather than for a list of models or a probe.
     pub fn asks(&self) -> bool {
         let path = self.path_only();
         self.method == "POST" && ASKING.iter().any(|asking| path.ends_with(asking))
     }
 
-    /// True when the answer is to come in pieces.
+    /// True if the answer must be streamed.
     pub fn streams(&self) -> bool {
         self.path_only().ends_with(GEMINI_STREAM) || self.body.get("stream").and_then(Value::as_bool).unwrap_or(false)
     }
@@ -58,7 +58,7 @@ impl Request {
     }
 }
 
-/// Reads the next request of a connection; `None` when there is none.
+/// Reads the next request of a connection; `None` at its end.
 pub(crate) fn read_request(reader: &mut impl BufRead, stream: &mut TcpStream) -> io::Result<Option<Request>> {
     let Some(first) = line(reader)? else { return Ok(None) };
     let mut words = first.split_whitespace();
@@ -116,7 +116,7 @@ fn chunked(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
     }
 }
 
-/// An answer in the form of a wire, ready to be sent.
+/// An answer in the form of a wire, ready to send.
 pub(crate) struct Response {
     status: u16,
     headers: Vec<(String, String)>,
@@ -145,7 +145,7 @@ impl Response {
         Response { status, headers, content, travel: Travel::Whole, pause: Duration::ZERO }
     }
 
-    /// An answer as a script has it, in the form a wire gives it.
+    /// A scripted answer in the form of a wire.
     pub(crate) fn of(
         say: &Say,
         request: &Request,
@@ -161,7 +161,7 @@ impl Response {
         Response { headers, travel: say.travel, pause: say.pause, ..response }
     }
 
-    /// Sends it; true when the connection can continue.
+    /// Sends it; true if the connection can continue.
     pub(crate) fn send(&self, stream: &mut TcpStream) -> io::Result<bool> {
         if self.travel == Travel::HangUp {
             return Ok(false);
@@ -224,12 +224,12 @@ impl Response {
         Ok(goes_on)
     }
 
-    /// After the last piece: true when the answer is whole.
+    /// Ends the answer after the last piece; true if it is complete.
     fn end(&self, stream: &mut TcpStream) -> io::Result<bool> {
         match self.travel {
             Travel::Whole | Travel::Trickle(..) => Ok(true),
             Travel::HangUp | Travel::Cut(_) => Ok(false),
-            // Until the client closes its side, or says something more, which it has no reason to.
+            // Wait until the client closes its side. It has no reason to send more.
             Travel::Stall(_) => stream.read(&mut [0; 1]).map(|_| false),
         }
     }

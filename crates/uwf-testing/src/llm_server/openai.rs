@@ -1,4 +1,4 @@
-//! Answers as OpenAI's chat completions.
+//! Answers in the form of OpenAI's chat completions.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Answers as OpenAI's responses, which codex speaks.
+//! Answers in the form of OpenAI's responses, which codex uses.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn items(say: &Say, number: usize) -> Vec<Value> {
             "name": name,
             "arguments": arguments,
         });
-        // A tool of a namespace, such as those of an MCP server.
+        // A tool of a namespace, such as a tool of an MCP server.
         if let Some((namespace, tool)) = name.split_once('.') {
             item["namespace"] = json!(namespace);
             item["name"] = json!(tool);
@@ -94,7 +94,7 @@ fn events(say: &Say, request: &Request, number: usize) -> Vec<String> {
     numbered.collect()
 }
 
-/// An item that has only begun.
+/// An item that has only started.
 fn opened(item: &Value) -> Value {
     let mut item = item.clone();
     item["status"] = json!("in_progress");

@@ -1,15 +1,15 @@
-//! What the scripted model says, in no wire's form.
+//! An answer of the scripted model, independent of the wire.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Counts of tokens of an answer.
+/// Token counts of an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usage {
-    /// Tokens read, those from a cache included.
+    /// Input tokens, including cached ones.
     pub input: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output: u64,
     /// Part of `input` from a cache.
     pub cached: Option<u64>,
@@ -20,28 +20,28 @@ pub struct Usage {
 }
 
 impl Default for Usage {
-    /// 11 read, 7 written, nothing else known.
+    /// 11 input tokens, 7 output tokens, nothing else.
     fn default() -> Usage {
         Usage { input: 11, output: 7, cached: None, reasoning: None, cost: None }
     }
 }
 
-/// How the bytes of an answer travel.
+/// How the bytes of an answer are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Travel {
-    /// As they should.
+    /// Normally.
     Whole,
-    /// The connection is closed before a byte was sent.
+    /// The connection is closed before any byte is sent.
     HangUp,
-    /// The connection is closed after this many pieces (events of a stream, or bytes of a body that is none).
+    /// The connection is closed after this many pieces (events of a stream, or bytes of another body).
     Cut(usize),
-    /// After this many pieces nothing more comes, and the connection stays open.
+    /// After this many pieces nothing is sent, and the connection stays open.
     Stall(usize),
     /// In pieces of this many bytes with this pause before each.
     Trickle(usize, Duration),
 }
 
-/// An HTTP answer that no model gave.
+/// An HTTP answer that is not from a model.
 #[derive(Debug, Clone)]
 pub(crate) struct Raw {
     pub(crate) status: u16,
@@ -94,7 +94,7 @@ impl Say {
         Say::text("").and_call(name, arguments)
     }
 
-    /// An error of a status, with a message in the form the wire has for it.
+    /// An error of a status, with a message in the wire's form.
     pub fn status(status: u16, message: &str) -> Say {
         let kind = match status {
             400 | 422 => "invalid_request_error",
@@ -120,107 +120,106 @@ impl Say {
         Say { travel: Travel::HangUp, ..Say::text("") }
     }
 
-    /// One more call beside what is said.
+    /// Adds a call.
     #[must_use]
     pub fn and_call(self, name: &str, arguments: Value) -> Say {
         self.and_call_as_written(name, arguments.to_string())
     }
 
-    /// One more call, with arguments that need not be JSON.
+    /// Adds a call with arguments that need not be JSON.
     #[must_use]
     pub fn and_call_as_written(mut self, name: &str, arguments: impl Into<String>) -> Say {
         self.calls.push((name.to_owned(), arguments.into()));
         self
     }
 
-    /// Reasoning before it.
+    /// Adds reasoning before it.
     #[must_use]
     pub fn thinking(self, thinking: impl Into<String>) -> Say {
         Say { thinking: thinking.into(), ..self }
     }
 
-    /// Its counts of tokens; otherwise those of [`Usage::default`].
+    /// Sets its token counts; the default is [`Usage::default`].
     #[must_use]
     pub fn usage(self, usage: Usage) -> Say {
         Say { usage: Some(usage), ..self }
     }
 
-    /// No counts of tokens.
+    /// Omits token counts.
     #[must_use]
     pub fn without_usage(self) -> Say {
         Say { usage: None, ..self }
     }
 
-    /// The model stopped because it had written all it may.
+    /// The model stopped at its token limit.
     #[must_use]
     pub fn cut_at_max_tokens(self) -> Say {
         Say { cut_at_max_tokens: true, ..self }
     }
 
-    /// A header of the answer.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Say {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// A wait before the answer.
+    /// Waits before the answer.
     #[must_use]
     pub fn after(self, delay: Duration) -> Say {
         Say { delay, ..self }
     }
 
-    /// The pieces the text comes in when it is streamed.
+    /// The pieces of the text in a stream.
     #[must_use]
     pub fn chunks<S: Into<String>>(self, chunks: impl IntoIterator<Item = S>) -> Say {
         let chunks: Vec<String> = chunks.into_iter().map(Into::into).collect();
         Say { text: chunks.concat(), chunks: Some(chunks), ..self }
     }
 
-    /// A wait before every piece of a stream after the first.
+    /// Waits before every piece of a stream after the first.
     #[must_use]
     pub fn pausing(self, pause: Duration) -> Say {
         Say { pause, ..self }
     }
 
-    /// The connection is closed after this many events of a stream, or bytes of a body that is none.
+    /// The connection is closed after this many events of a stream, or bytes of another body.
     #[must_use]
     pub fn cut_after(self, pieces: usize) -> Say {
         Say { travel: Travel::Cut(pieces), ..self }
     }
 
-    /// After this many events of a stream, or bytes of a body that is none, nothing more comes: it hangs until the client
-    /// gives up.
+    /// After this many events of a stream, or bytes of another body, nothing is sent until the client gives up.
     #[must_use]
     pub fn stalling_after(self, pieces: usize) -> Say {
         Say { travel: Travel::Stall(pieces), ..self }
     }
 
-    /// The body comes this many bytes at a time, with a pause before each.
+    /// Sends this many bytes of the body at a time, with a pause before each.
     #[must_use]
     pub fn trickling(self, bytes: usize, pause: Duration) -> Say {
         Say { travel: Travel::Trickle(bytes.max(1), pause), ..self }
     }
 
-    /// In one piece, even if a stream was asked for.
+    /// Sends one piece, even if a stream was requested.
     #[must_use]
     pub fn never_streamed(self) -> Say {
         Say { never_streams: true, ..self }
     }
 
-    /// Only for a request whose body contains this text; other answers are given to the others.
+    /// Answers only a request whose body contains this text; other requests get other answers.
     #[must_use]
     pub fn only_if(self, contains: &str) -> Say {
         Say { only_if: Some(contains.to_owned()), ..self }
     }
 
-    /// Given again and again.
+    /// Repeats the answer for further requests.
     #[must_use]
     pub fn repeated(self) -> Say {
         Say { repeats: true, ..self }
     }
 
-    /// The text in the pieces it is streamed in; two if nothing else was said.
+    /// The pieces of the text in a stream; two by default.
     pub(crate) fn pieces(&self) -> Vec<String> {
         match &self.chunks {
             Some(chunks) => chunks.clone(),

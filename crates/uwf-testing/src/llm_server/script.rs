@@ -1,4 +1,4 @@
-//! Which answer a request gets.
+//! Selects the answer to a request.
 
 use serde_json::Value;
 
@@ -20,8 +20,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// Answers in their order; those with a condition ([`Say::only_if`]) wait for a request that meets it. When they are
-    /// used up, requests get status 418, which no client tries again.
+    /// Answers in order. An answer with a condition ([`Say::only_if`]) waits for a matching request. When all are used, requests get status
+    /// 418, which no client retries.
     pub fn new(answers: impl IntoIterator<Item = Say>) -> Script {
         Script::of(Source::List(answers.into_iter().map(Some).collect()))
     }
@@ -35,15 +35,15 @@ impl Script {
         Script { source, refuses: Vec::new(), models: vec!["scripted-model".to_owned()], given: 0 }
     }
 
-    /// Refuses, with status 400 and without using an answer up, every request with this in it: `tools`, `tool_choice`
-    /// (a forced one), `json_schema`, `json_object`, or any other field of the body.
+    /// Rejects every request with this feature, with status 400 and without using up an answer: `tools`, `tool_choice` (a forced one),
+    /// `json_schema`, `json_object`, or any other field of the body.
     #[must_use]
     pub fn refusing(mut self, feature: &str) -> Script {
         self.refuses.push(feature.to_owned());
         self
     }
 
-    /// Names in the list of models, instead of `scripted-model`.
+    /// Names in the list of models. The default is `scripted-model`.
     #[must_use]
     pub fn with_models<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Script {
         self.models = names.into_iter().map(Into::into).collect();
@@ -81,7 +81,7 @@ fn from_list(answers: &mut [Option<Say>], request: &Request) -> Say {
     };
     match slot {
         Some(say) if say.repeats => say.clone(),
-        // Found above, so there is one; the text would tell if not.
+        // The slot was found above, so it has an answer; an empty text would show a bug.
         slot => slot.take().unwrap_or_else(|| Say::text("")),
     }
 }

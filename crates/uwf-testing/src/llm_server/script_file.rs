@@ -1,10 +1,9 @@
 //! Scripts as JSON files, for tests in other languages.
 //!
-//! `{"models": [names], "refuse": [features], "answers": [answer…]}`, or just the list. An answer is a text, or an object
-//! with any of `text`, `thinking`, `calls: [{name, arguments}]`, `chunks`, `usage: {input, output, cached, reasoning,
-//! cost}` or null, `status` with `message`, `body` with `contentType`, `headers`, `delayMs`, `pauseMs`, `cutAfter`,
-//! `stallAfter`, `trickleBytes`, `hangUp`, `neverStreamed`, `cutAtMaxTokens`, `onlyIf`, `repeat`. Arguments may be a
-//! text, which is then sent as it is.
+//! `{"models": [names], "refuse": [features], "answers": [answer…]}`, or only the list. An answer is a text, or an object with any of
+//! `text`, `thinking`, `calls: [{name, arguments}]`, `chunks`, `usage: {input, output, cached, reasoning, cost}` or null, `status` with
+//! `message`, `body` with `contentType`, `headers`, `delayMs`, `pauseMs`, `cutAfter`, `stallAfter`, `trickleBytes`, `hangUp`,
+//! `neverStreamed`, `cutAtMaxTokens`, `onlyIf`, `repeat`. Arguments can be a text, which is sent unchanged.
 
 use std::time::Duration;
 
@@ -37,10 +36,10 @@ const KEYS: [&str; 20] = [
 ];
 
 impl Script {
-    /// Reads a script.
+    /// Parses a script.
     ///
     /// # Errors
-    /// What cannot be read, and in which answer.
+    /// The invalid part, and its answer.
     pub fn from_json(text: &str) -> Result<Script, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let list = value.as_array().or_else(|| value.get("answers")?.as_array());
@@ -81,7 +80,7 @@ fn answer(value: &Value) -> Result<Say, String> {
     Ok(travelling(say, fields))
 }
 
-/// What is said.
+/// The contents of an answer.
 fn begun(fields: &Map<String, Value>) -> Result<Say, String> {
     let text = |key: &str| fields.get(key).and_then(Value::as_str);
     let mut say = match (fields.get("status").and_then(Value::as_u64), text("body")) {
@@ -107,7 +106,7 @@ fn begun(fields: &Map<String, Value>) -> Result<Say, String> {
     })
 }
 
-/// How it travels.
+/// How an answer is sent.
 fn travelling(mut say: Say, fields: &Map<String, Value>) -> Say {
     let number = |key: &str| fields.get(key).and_then(Value::as_u64);
     let size = |key: &str| number(key).and_then(|number| usize::try_from(number).ok());
