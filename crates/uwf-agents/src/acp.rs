@@ -1,8 +1,8 @@
 //! Runs any agent that speaks the Agent Client Protocol over stdio.
 //!
 //! `session.rs` conducts a session, `client.rs` runs the process at the other end, and `progress.rs` writes to stderr. The other modules
-//! are pure: `messages.rs` reads lines, `transcript.rs` collects what the agent reports, `permission.rs` answers requests for permission,
-//! `session_options.rs` lists the modes and models on offer, `usage.rs` counts tokens, and `preset.rs` lists known agents.
+//! are pure. `messages.rs` reads lines, `transcript.rs` collects what the agent reports, and `permission.rs` answers requests for
+//! permission. `session_options.rs` lists the modes and models on offer, `usage.rs` counts tokens, and `preset.rs` lists known agents.
 
 mod call;
 mod client;

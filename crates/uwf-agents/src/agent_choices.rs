@@ -25,7 +25,7 @@ struct Known {
     program: Option<&'static str>,
     /// Built-in agent that drives it.
     built_in: Option<&'static str>,
-    /// Arguments, if there is no built-in agent.
+    /// Arguments of a program without a built-in agent.
     args: &'static [&'static str],
     /// Preset of the built-in agent.
     preset: Option<&'static str>,

@@ -29,7 +29,7 @@ impl CappedOutput {
         self.tail.extend(rest);
     }
 
-    /// All of it, or its beginning and end with the number of bytes missing between. Invalid UTF-8 is shown as `�`.
+    /// The whole output, or its beginning and end with the number of bytes missing between. Invalid UTF-8 is shown as `�`.
     pub(crate) fn text(&self) -> String {
         let (a, b) = self.tail.as_slices();
         let tail = [a, b].concat();

@@ -222,7 +222,7 @@ fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
 /// A trace without totals that include earlier visits. Codex counts from the beginning of its session.
 ///
 /// # Errors
-/// Those of the context and of the agent's settings.
+/// Errors of the context and of the agent's settings.
 pub(crate) fn without_earlier_visits(context: &AgentContext<'_>, trace: Trace) -> Result<Trace> {
     if trace_format(&context.opened()?.agent)? != Some(Format::Codex) || trace.session_id.is_none() {
         return Ok(trace);

@@ -188,7 +188,7 @@ fn argument(context: &AgentContext<'_>, opened: &Opened, text: &str) -> Result<S
     Ok(format!("{READ_PROMPT} {}", file.display()))
 }
 
-/// The working directory: that of the settings, otherwise the thread's. If the settings ask for it, the directory named last in the
+/// The working directory: the setting, otherwise the thread's. If the settings ask for it, the directory named last in the
 /// thread's outputs or in its task.
 fn workspace(context: &AgentContext<'_>, settings: &Settings, opened: &Opened) -> Result<PathBuf> {
     let of_thread = &opened.workspace;

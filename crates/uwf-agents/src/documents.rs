@@ -1,8 +1,8 @@
 //! Agents that write, edit and compare Word documents with programs that know nothing of uwf. Their output is the paths of the files they
 //! wrote, not a text.
 //!
-//! Each step has its own directory below `outputDir`, so that no step overwrites files that an earlier one recorded: `<outputDir>/<thread>`
-//! for a role's first visit, `<outputDir>/<thread>/<role>-2` for its second, and so on.
+//! Each step has its own directory below `outputDir`, so that no step overwrites files that an earlier one recorded. It is
+//! `<outputDir>/<thread>` for a role's first visit, `<outputDir>/<thread>/<role>-2` for its second, and so on.
 
 pub mod diff;
 pub mod office;
@@ -29,7 +29,7 @@ use crate::settings::{self, TimeLimit};
 /// Directory of documents, relative to the storage root, unless `outputDir` is set.
 const DEFAULT_OUTPUT_DIR: &str = "outputs";
 
-/// How much a copy is backdated, so that a rewrite of it is noticed however coarse the file system's times are.
+/// How much a copy is backdated, so that a rewrite is noticed however coarse the file system's times are.
 const BACKDATE: Duration = Duration::from_secs(10);
 
 /// What `config` of these agents may hold.

@@ -1,5 +1,5 @@
 //! The last stage of reading an answer: a model extracts the output from an agent's text. It can look up store nodes that the text
-//! mentions, and is told to report a missing output rather than invent one. Reads the configuration only when it is needed.
+//! mentions, and is instructed to report a missing output rather than invent one. Reads the configuration only when it is needed.
 
 mod nodes;
 mod question;

@@ -111,7 +111,7 @@ impl HermesAgent {
         text.len() > MAX_PROMPT_ARGUMENT || (hermes.settings.mcp && self.overlay.is_none())
     }
 
-    /// An answer through the protocol, with the turns that hermes keeps of it, because the protocol reports only the calls.
+    /// An answer through the protocol, with the turns from hermes's session, because the protocol reports only the calls.
     fn with_session(&mut self, hermes: &Hermes<'_, '_>, answer: Answer) -> Result<Answer> {
         let Some(id) = answer.session_id.clone() else { return Ok(answer) };
         let Some(trace) = hermes.session(&id)? else { return Ok(answer) };
@@ -175,7 +175,7 @@ impl Agent for HermesAgent {
             self.acp = Some(acp);
             return self.with_session(&hermes, answer?);
         }
-        // If an earlier session used the protocol, its process is no longer needed.
+        // End the process of an earlier session that used the protocol.
         self.acp = None;
         let said = self.chat(&hermes, &text, None, true)?;
         let answer = self.answer_of(said, Turn::of(prompt, "", 0));
@@ -237,7 +237,7 @@ impl Agent for HermesAgent {
     }
 }
 
-/// What an unfinished run left: the session hermes kept of it, if its id is known.
+/// The remains of an unfinished run: its session in hermes, if the id is known.
 ///
 /// # Errors
 /// `Config` for invalid settings, `Io`.

@@ -9,7 +9,7 @@ use crate::trace::Trace;
 /// Characters shown of what an agent said.
 const SHOWN: usize = 300;
 
-/// A trace that ended with text, unchanged. If it ended with a call, the text before it is the answer beside a submitted value.
+/// A trace that ended with text, unchanged. If it ended with a call, the text before it is the answer that accompanies the submitted value.
 ///
 /// # Errors
 /// `AgentFailed` if it ended with a call and no output was submitted. The error offers the agent's last text, which may be the answer; a

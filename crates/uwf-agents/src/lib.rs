@@ -68,7 +68,7 @@ pub const NAMES: [&str; 11] = agents::BUILT_IN;
 /// Runs a built-in agent for a role of a thread; prints the `StepNode`'s hash.
 ///
 /// # Errors
-/// `Config` for an unknown name, those of the agent.
+/// `Config` for an unknown name, and errors of the agent.
 pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()> {
     if let Some(mut agent) = player(name) {
         return play(home, thread, role, agent.as_mut(), Some(&mut LlmExtractor::new(home)));
@@ -99,7 +99,7 @@ pub struct SentPrompt {
 /// its own agent asks for its prompt, so this is what `uwf agent context --prompt` prints.
 ///
 /// # Errors
-/// `Usage` outside an attempt, `Config` for an unknown agent, those of the context and of the agent's settings.
+/// `Usage` outside an attempt, `Config` for an unknown agent, and errors of the context and of the agent's settings.
 pub fn sent(context: &AgentContext<'_>) -> Result<SentPrompt> {
     let opened = context.opened()?;
     let Some(name) = opened.agent.played_by() else {

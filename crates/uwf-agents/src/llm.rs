@@ -1,7 +1,7 @@
 //! The agent that is one chat completion: the prompt is a user message, and the reply is the answer.
 //!
 //! If the role's schema has a place for prose, the model is asked for the output itself, in whatever way it supports (`structured: auto`).
-//! The value then contains everything the model has to say, and it is valid or nearly so. A schema without such a place, such as a bare
+//! The value then contains the model's whole answer, and it is valid or nearly so. A schema without such a place, such as a bare
 //! verdict, leaves no room for reasons. The model is then asked for a text under a header, like any agent. Feedback is the next message of
 //! the same conversation.
 
@@ -81,7 +81,7 @@ pub struct LlmAgent {
     session: Option<ChatSession>,
 }
 
-/// What the model must return.
+/// Requested form of the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Asked {
     /// A text: under a header, or one JSON object.

@@ -147,8 +147,8 @@ fn check_prompt(entry: &ScriptEntry, prompt: &Prompt) -> Result<()> {
     Err(Error::agent_failed(format!("{message} (`uwf thread step --dry-run` shows the prompt)")))
 }
 
-/// The script's path: from the agent's configuration (relative to the storage root), otherwise from its first argument, otherwise from the
-/// environment (both relative to the workspace, which is the current directory).
+/// The script's path. It comes from the agent's configuration (relative to the storage root), otherwise from its first argument, otherwise
+/// from the environment. The latter two are relative to the workspace, which is the current directory.
 fn script_path(home: &Home, spec: Option<&AgentSpec>) -> Result<PathBuf> {
     let settings = spec.map(settings::read::<Settings>).transpose()?.unwrap_or_default();
     if let Some(path) = settings.script {

@@ -20,7 +20,7 @@ use crate::settings::TimeLimit;
 /// The model of an alias, or the default one, with its key.
 ///
 /// # Errors
-/// `Config` if there is no such model, its provider is unknown, or its key is not set.
+/// `Config` if the model or its provider is unknown, or its key is not set.
 pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<Endpoint> {
     let Some(alias) = alias.or(config.default_model.as_deref()) else {
         return Err(Error::config("no model is configured").hint(
@@ -56,7 +56,7 @@ pub(crate) fn at_provider(name: &str, provider: &Provider, key: Option<&str>, mo
     Ok(endpoint.wire(wire))
 }
 
-/// The value of a key's variable, from the environment or else from `.env`.
+/// The value of a key's variable, from the environment, otherwise from `.env`.
 fn key(home: &Home, provider: &str, name: &str) -> Result<String> {
     let path = home.env_file();
     env_file::value_of(name, &env_file::read(&path)?).ok_or_else(|| {
@@ -107,7 +107,7 @@ impl ModelSettings {
     /// A client for the model of an attempt's agent.
     ///
     /// # Errors
-    /// `Config` if there is no such model, or it cannot be used.
+    /// `Config` if the model is unknown or cannot be used.
     pub(crate) fn client(self, home: &Home, agent: &AgentSpec) -> Result<Client> {
         let endpoint = endpoint(home, &project::config_here(home)?, agent.model.as_deref())?;
         client(endpoint, self.timeouts())

@@ -19,7 +19,7 @@ pub(crate) fn hear(delta: Delta<'_>) {
     }
 }
 
-/// An attempt at a value as a turn; `input` are the texts it began with. `None` if there was no reply.
+/// An attempt at a value as a turn; `input` are the texts it began with. `None` without a reply.
 pub(crate) fn turn_of(input: &[Arc<str>], attempt: &StructuredAttempt) -> Option<Turn> {
     let added = attempt.added.iter().filter_map(text_of).map(Arc::from);
     let input = input.iter().cloned().chain(added).collect();

@@ -14,7 +14,7 @@ use crate::trace::Trace;
 /// Reads the leftovers of this attempt's agent and records its turns. Having nothing to read is not an error.
 ///
 /// # Errors
-/// Those of the context and of the agent's settings.
+/// Errors of the context and of the agent's settings.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
     let Some(trace) = left(&context)?.filter(|trace| !trace.turns.is_empty() || trace.tokens.is_some()) else {

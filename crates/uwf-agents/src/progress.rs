@@ -17,7 +17,7 @@ pub(crate) fn excerpt(text: &str) -> String {
 
 /// Prints an event, one line.
 pub fn line(text: &str) {
-    // The reader may be gone; the agent must not fail because of it.
+    // The reader may be gone; the agent must not fail for that reason.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

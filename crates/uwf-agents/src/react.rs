@@ -170,7 +170,7 @@ impl ReactSession {
         })
     }
 
-    /// The model's text beside the call that submitted the output, or the output itself if there is no text.
+    /// The model's text beside the call that submitted the output, or the output itself if the text is empty.
     fn said_beside(&self, value: &Value) -> String {
         let beside = self.turns.last().map(|turn| turn.output.trim()).filter(|text| !text.is_empty());
         beside.map_or_else(|| format!("{value:#}"), str::to_owned)

@@ -30,14 +30,14 @@ pub(crate) struct NoSettings {}
 
 impl Settings for NoSettings {}
 
-/// Something in a `config` that its agent cannot use.
+/// An unusable part of a `config`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wrong {
-    /// Where it is: a JSON pointer, from `config` on.
+    /// Its place: a JSON pointer, starting at `config`.
     pub(crate) pointer: String,
-    /// What cannot be used: `config`, or one of its keys such as `config.maxTurns`.
+    /// Its name: `config`, or one of its keys such as `config.maxTurns`.
     pub(crate) what: String,
-    /// Why not, and what could.
+    /// Why it is unusable, and what is usable.
     pub(crate) why: String,
 }
 

@@ -105,7 +105,7 @@ impl Format {
         Format::ALL.into_iter().find(|format| format.as_str() == word)
     }
 
-    /// Recognises the format of a text by its first lines that belong to exactly one format; `None` if there are none.
+    /// Recognises the format of a text by its first lines that belong to exactly one format; `None` if no line does.
     pub fn of(text: &str) -> Option<Format> {
         let events: Vec<Value> = json::objects(text).0.into_iter().take(LINES_LOOKED_AT).collect();
         // Cursor's events equal Claude's except for the tool calls, so check for its own events first.

@@ -78,8 +78,8 @@ impl settings::Settings for Config {}
 /// Plays a role of a thread with a child thread, from its beginning or its current step to its end.
 ///
 /// # Errors
-/// `Usage` outside an attempt, `Limit` if threads would be nested too deep, `Waiting` and `Limit` of the child as they are, `AgentFailed`
-/// if it fails or was killed, `NotExtractable` if its result is not an output of this role.
+/// `Usage` outside an attempt, `Limit` if threads would be nested too deep, `Waiting` and `Limit` from the child, `AgentFailed` if the
+/// child fails or was killed, `NotExtractable` if its result is not an output of this role.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
     let step = play(&context, context.opened()?).inspect_err(|error| {
@@ -139,7 +139,7 @@ fn task(context: &AgentContext<'_>, opened: &Opened) -> Result<Task> {
 /// The prompt of the child thread.
 ///
 /// # Errors
-/// Those of the nodes it shows.
+/// Errors of the nodes it shows.
 pub fn prompt(context: &AgentContext<'_>, opened: &Opened) -> Result<String> {
     context.brief(opened.prompt_budget / BRIEF_SHARE)
 }

@@ -34,7 +34,7 @@ impl fmt::Display for Waited {
     }
 }
 
-/// Why there is no reply. No text in it contains the key.
+/// Why an exchange failed. Its texts never contain the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The endpoint cannot be used because of its URL, key, or certificates.
@@ -42,7 +42,7 @@ pub enum Error {
     Endpoint {
         /// URL.
         url: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// No connection, or it broke before any response.
@@ -50,7 +50,7 @@ pub enum Error {
     Connect {
         /// URL.
         url: String,
-        /// What happened.
+        /// The cause.
         reason: String,
         /// Text received in an earlier attempt.
         partial: String,
@@ -62,7 +62,7 @@ pub enum Error {
         url: String,
         /// Which limit.
         which: Waited,
-        /// That limit.
+        /// The length of the limit.
         after: Duration,
         /// Text received so far.
         partial: String,
@@ -102,7 +102,7 @@ pub enum Error {
     CutStream {
         /// URL.
         url: String,
-        /// What happened.
+        /// The cause.
         reason: String,
         /// Text received so far.
         partial: String,
@@ -112,7 +112,7 @@ pub enum Error {
     BadReply {
         /// URL.
         url: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
         /// The beginning of the response.
         body: String,

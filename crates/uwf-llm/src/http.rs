@@ -229,7 +229,7 @@ fn reason(error: &ureq::Error) -> String {
     }
 }
 
-/// The root certificates: Mozilla's, or those of `SSL_CERT_FILE`. A company that intercepts TLS connections uses that variable.
+/// The root certificates: Mozilla's, or the certificates in `SSL_CERT_FILE`. A company that intercepts TLS connections uses that variable.
 fn roots() -> std::result::Result<RootCerts, String> {
     let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) else {
         return Ok(RootCerts::WebPki);

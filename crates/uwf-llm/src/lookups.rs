@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::message::ToolCall;
 use crate::request::Tool;
 
-/// Tools besides the one that takes the value. A model without tool support gets a message instead. The implementation limits the total
-/// amount of lookups; [`Lookups::max_rounds`] limits the rounds.
+/// Tools for lookups, besides the tool that takes the value. A model without tool support gets a message instead. The implementation limits
+/// the total amount of lookups; [`Lookups::max_rounds`] limits the rounds.
 pub trait Lookups {
     /// The tools. Their names must differ from the value's name.
     fn tools(&self) -> Vec<Tool>;
@@ -14,10 +14,10 @@ pub trait Lookups {
     /// The result of a tool call.
     ///
     /// # Errors
-    /// Why there is no result, in words for the model. It does not end the exchange.
+    /// The reason, in words for the model. It does not end the exchange.
     fn look_up(&mut self, call: &ToolCall) -> Result<String, String>;
 
-    /// A message for a model that cannot use the tools; `None` if there is none.
+    /// A message for a model that cannot use the tools, if it needs one.
     fn instead(&self) -> Option<String>;
 
     /// Most rounds of lookups, over all modes. After them the model must give the value.
@@ -29,7 +29,7 @@ pub trait Lookups {
 pub struct LookedUp {
     /// The call.
     pub call: ToolCall,
-    /// Its result, or why there is none.
+    /// Its result, or why it failed.
     pub result: Result<String, String>,
     /// Its duration.
     pub took: Duration,

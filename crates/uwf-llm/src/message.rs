@@ -16,7 +16,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// The arguments as an object, which is empty if there are none.
+    /// The arguments as an object, which is empty for a call without arguments.
     ///
     /// # Errors
     /// Why they are not an object, in words for the model.

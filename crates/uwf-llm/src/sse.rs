@@ -20,7 +20,7 @@ pub struct Parser {
     data: Option<String>,
     /// Whether the last byte was a carriage return. A line feed after it belongs to the same line end.
     after_return: bool,
-    /// Whether a first line was seen. After it there is no byte order mark.
+    /// Whether a first line was seen. A byte order mark can only come before it.
     begun: bool,
 }
 

@@ -38,13 +38,13 @@ pub struct Shape<'a> {
 pub struct StructuredAttempt {
     /// The mode.
     pub mode: Mode,
-    /// Messages sent after those of the request: the mode's instruction, and everything since.
+    /// Messages sent after the request's own: the mode's instruction, and everything since.
     pub added: Vec<ChatMessage>,
     /// The reply, if there was one.
     pub reply: Option<ChatReply>,
     /// Tool results the model asked for before it gave a value.
     pub looked_up: Vec<LookedUp>,
-    /// Why there was no value.
+    /// Why it gave no value.
     pub error: Option<Error>,
 }
 

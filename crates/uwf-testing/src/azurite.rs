@@ -74,7 +74,7 @@ impl Azurite {
     /// Writes a blob without the store, and returns the status.
     ///
     /// # Errors
-    /// If there is no answer.
+    /// If it does not answer.
     pub fn put(&self, target: &str, body: &str) -> std::io::Result<u16> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;

@@ -1,7 +1,7 @@
 //! A bucket in memory: the part of S3, or of Google's XML API, that a store needs. It listens on 127.0.0.1 and serves any number of
 //! processes.
 //!
-//! It counts requests by the kind that a provider charges for and by the part of the store in the key, so that tests and figures show what
+//! It counts requests by the kind that a provider charges for, and by the part of the store in the key. Tests and figures thus show what
 //! the real code requests. It does not check signatures. It stops when it is dropped.
 
 mod dialect;
@@ -202,7 +202,7 @@ impl BucketServer {
     /// Rewrites an object of a store, as a concurrent user would.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the object is missing.
     pub fn rewrite(&self, store: &str, key: &str, change: impl FnOnce(&str) -> String) {
         self.shared.objects.lock().rewrite(&format!("{store}/{key}"), self.dialect, change);
     }
@@ -210,7 +210,7 @@ impl BucketServer {
     /// Copies an object to another key.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the object is missing.
     pub fn copy(&self, store: &str, key: &str, other: &str) {
         self.shared.objects.lock().copy(&format!("{store}/{key}"), format!("{store}/{other}"));
     }

@@ -1,7 +1,7 @@
 //! Feeds parsers of external bytes with malformed input.
 //!
-//! A [`Subject`] is a property that must hold for every input. Two things feed it: a test of its own crate, with a fixed number of damaged
-//! samples that are the same every time ([`Subject::feed`]), and libFuzzer, for any length of time (`fuzz/`).
+//! A [`Subject`] is a property that must hold for every input. Two things feed it. A test of its own crate feeds it a fixed number of
+//! damaged samples, the same every time ([`Subject::feed`]). libFuzzer feeds it for any length of time (`fuzz/`).
 
 use std::path::Path;
 use std::time::Duration;

@@ -20,7 +20,7 @@ pub fn programs(script: &str) -> PathBuf {
 /// Ports that were free a moment ago.
 ///
 /// # Panics
-/// If there are none.
+/// If none are free.
 pub fn free_ports(count: usize) -> Vec<u16> {
     let listeners: Vec<TcpListener> =
         (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();

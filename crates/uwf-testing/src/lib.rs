@@ -236,7 +236,7 @@ impl TestHome {
         self.config(&format!("agents:\n  w: {{ command: worker, {settings} }}\ndefaultAgent: w\nkillGrace: 1\n"));
     }
 
-    /// Stores the [`counting_workflow`] of this many rounds and starts a thread of it; returns its id.
+    /// Stores the [`counting_workflow`] of this many rounds and starts a thread; returns its id.
     pub fn start_counting(&self, rounds: usize, prompt: &str) -> String {
         self.put("count-rounds", &counting_workflow(rounds));
         self.start("count-rounds", prompt)

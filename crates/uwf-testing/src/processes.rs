@@ -72,7 +72,7 @@ pub fn is_alive(pid: impl Display) -> bool {
 /// Sends a process a signal, by its name without `SIG`.
 ///
 /// # Panics
-/// If there is no such process.
+/// If the process does not exist.
 pub fn signal(pid: impl Display, name: &str) {
     let status = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status().expect("kill runs");
     assert!(status.success(), "kill -{name} {pid}");

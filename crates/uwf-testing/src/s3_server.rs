@@ -220,7 +220,7 @@ fn ask(method: &str, port: u16, path: &str, body: &str) -> std::io::Result<Strin
     Ok(answer)
 }
 
-/// The status of an answer; 0 if there is none.
+/// The status of an answer; 0 without an answer.
 fn status(method: &str, port: u16, path: &str) -> u16 {
     let answer = ask(method, port, path, "").unwrap_or_default();
     answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)

@@ -148,7 +148,7 @@ impl Server {
     /// The cookie from logging in.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the server sets none.
     pub fn cookie(&self) -> String {
         let answer = self.send("GET", &format!("/login?token={}", self.secret), &[], "");
         let cookie = answer.header("set-cookie").unwrap_or_else(|| panic!("no cookie: {answer:?}"));
@@ -158,7 +158,7 @@ impl Server {
     /// The server's own path, which only its users know, from the redirect after logging in: `/~…`.
     ///
     /// # Panics
-    /// If there is no redirect.
+    /// If it does not redirect.
     pub fn own_path(&self) -> String {
         let answer = self.send("GET", &format!("/login?token={}", self.secret), &[], "");
         let target = answer.header("location").unwrap_or_else(|| panic!("no redirect: {answer:?}"));

@@ -256,8 +256,8 @@ impl Drop for Client {
     }
 }
 
-/// Whether signals have their default action: true while no session listens for them. One flag for the process, as its handlers are shared
-/// too.
+/// Whether signals have their default action: true while no session listens for them. One flag for the process,
+/// because its signal handlers are shared.
 fn released() -> &'static Arc<AtomicBool> {
     static RELEASED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     RELEASED.get_or_init(|| Arc::new(AtomicBool::new(true)))

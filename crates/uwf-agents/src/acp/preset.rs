@@ -30,11 +30,11 @@ pub struct Preset {
     pub unattended_env: &'static [(&'static str, &'static str)],
     /// Mode that turns off its permission prompts; only with `permissions: allow`, and only if it offers that mode.
     pub unattended_mode: Option<&'static str>,
-    /// What its token counts cover, as measured.
+    /// Meaning of its token counts, as measured.
     pub counting: Counting,
 }
 
-/// An agent without special needs. Rows override fields of it.
+/// An agent without special needs. Rows override its fields.
 const PLAIN: Preset = Preset {
     name: "",
     command: "",

@@ -60,7 +60,7 @@ pub(super) struct AcpSession {
 pub(super) struct Prompted {
     /// The answer.
     pub(super) answer: String,
-    /// Everything that was reported. Its tokens are those of this prompt alone, as far as they are known.
+    /// Everything that was reported. Its tokens cover only this prompt, as far as they are known.
     pub(super) turn: Turn,
 }
 

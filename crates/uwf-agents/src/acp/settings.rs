@@ -28,7 +28,7 @@ pub struct Settings {
     pub permissions: Policy,
     /// Whether to give it the server with the tool `submit`.
     pub mcp: bool,
-    /// What its token counts cover.
+    /// Meaning of its token counts.
     pub counting: Counting,
     /// Model the session is set to, under the agent's own name for it.
     pub model: Option<String>,

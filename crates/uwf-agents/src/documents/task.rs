@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The task of a thread that writes a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Task {
-    /// What to write or change.
+    /// The text to write, or the change to make.
     pub(super) prompt: String,
     /// The document to change; without it, a new one is written.
     pub(super) input: Option<PathBuf>,

@@ -71,7 +71,7 @@ fn relocate(schema: &mut Value) {
     }
 }
 
-/// The question: what was wrong with the text, then the text.
+/// The question: the problems of the text, then the text.
 pub(super) fn text(unread: &Unread<'_>) -> String {
     let mut text = String::from("The text below was to state values of a certain form. Reading it failed:\n\n");
     unread.errors.iter().for_each(|error| text.push_str(&format!("- {error}\n")));

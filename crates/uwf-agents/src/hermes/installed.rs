@@ -109,7 +109,7 @@ impl<'c, 'h> Hermes<'c, 'h> {
     /// Settings to run it over the Agent Client Protocol.
     ///
     /// # Errors
-    /// Those of the model.
+    /// `Config` if `config.yaml` cannot be read.
     pub(super) fn protocol(&self) -> Result<acp::settings::Settings> {
         let Some(preset) = acp::preset::preset("hermes") else {
             return Err(Error::internal("the protocol has no preset for hermes"));

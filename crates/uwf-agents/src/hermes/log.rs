@@ -95,7 +95,7 @@ impl Sessions {
         self.is_open = self.ours.is_empty();
     }
 
-    /// What a line reports of our sessions: `… INFO [SESSION] agent.conversation_loop: API call #1: …`.
+    /// The event of our sessions in a line: `… INFO [SESSION] agent.conversation_loop: API call #1: …`.
     fn event(&mut self, line: &str) -> Option<String> {
         let (session, said) = line.split_once(" [")?.1.split_once("] ")?;
         let (_, what) = said.split_once(": ")?;

@@ -44,7 +44,7 @@ pub(super) fn without_id(stdout: &str) -> String {
 }
 
 impl Hermes<'_, '_> {
-    /// What hermes keeps of a session; `None` if it is unavailable, which is reported on stderr.
+    /// hermes's record of a session; `None` if it is unavailable, which is reported on stderr.
     pub(super) fn session(&self, id: &str) -> Result<Option<Trace>> {
         let export = self.export(id)?;
         if let Some(trace) = export.as_deref().and_then(|text| trace_of(text, id)) {

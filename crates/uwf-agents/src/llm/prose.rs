@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Levels of a schema to search. A string deeper down is no place for a summary of the work.
+/// Levels of a schema to search. A string deeper down cannot take a summary of the work.
 const MAX_DEPTH: usize = 8;
 
 /// Keywords that make a string something other than free text.

@@ -1,4 +1,4 @@
-//! The mock's script: what each role says, in the order in which it is asked.
+//! The mock's script: the answers of each role, in order.
 //!
 //! ```yaml
 //! planner:
@@ -84,7 +84,7 @@ pub(super) enum ScriptedReply {
 pub(super) struct ScriptedGarbage {
     /// The answer.
     pub(super) text: String,
-    /// The session's answers to feedback, in order. After them it answers no more.
+    /// The session's answers to feedback, in order. After them it stays silent.
     pub(super) feedback: Vec<String>,
 }
 
@@ -169,7 +169,7 @@ tester:
   - reply: [1]
 "#;
 
-    /// The line of the entry that is played, or why there is none.
+    /// The line of the entry that is played, or why none is played.
     fn played(script: &str, role: &str, visit: usize, failed: usize) -> String {
         let script = Script::parse(script, "s.yaml").unwrap();
         match script.entry(role, visit, failed) {

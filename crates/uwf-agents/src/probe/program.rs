@@ -12,7 +12,7 @@ use uwf_engine::verbs::doctor::Finding;
 /// Characters shown of a version.
 const SHOWN: usize = 60;
 
-/// Programs known to answer `--version` and do nothing else.
+/// Programs known to only print their version for `--version`.
 const KNOWN_PROGRAMS: [&str; 8] = ["hermes", "cursor-agent", "codex", "claude", "gemini", "opencode", "goose", "aider"];
 
 /// Program → its version text.

@@ -2,7 +2,7 @@
 //! the driver does, and passes it the results.
 //!
 //! A round is one request to the model and all calls in its answer, in order. The loop ends after a round in which a submitted output was
-//! accepted (the last one counts), with an answer that calls no tool, or with an error if all rounds are used.
+//! accepted (the last one counts), or with an answer that calls no tool. If all rounds are used, it ends with an error.
 
 use std::collections::VecDeque;
 

@@ -2,7 +2,7 @@
 //!
 //! Paths are opened relative to the workspace's directory handle, and the kernel rejects a path that would leave it (`openat2` with
 //! `RESOLVE_BENEATH`). Without `openat2`, every component is opened without following links, so even a link within the workspace is
-//! rejected. Don't check a path first and open it afterwards: that is a race.
+//! rejected. Don't check a path first and open it afterwards, because of the race.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! Traces of `cursor-agent -p --output-format stream-json`: messages like those of Claude Code, and separate events for tool calls.
+//! Traces of `cursor-agent -p --output-format stream-json`: messages like Claude Code's, and separate events for tool calls.
 
 use serde_json::Value;
 

@@ -35,7 +35,7 @@ fn object(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().filter(Value::is_object)
 }
 
-/// The text under a key; empty if there is none.
+/// The text under a key; empty if the key is missing.
 pub(super) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
@@ -55,7 +55,7 @@ pub(super) fn event_name(event: &Value) -> Option<String> {
     })
 }
 
-/// The list under a key; empty if there is none.
+/// The list under a key; empty if the key is missing.
 pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -16,7 +16,7 @@ pub struct Agent {
     pub command: String,
     /// `args`: arguments before those that the protocol adds. They can contain `{thread}`, `{role}`, `{prompt}`.
     pub args: Vec<String>,
-    /// `output`: what the program prints.
+    /// `output`: the form of its stdout.
     pub output: OutputMode,
     /// `model`: its model, an alias of `models` or a name that the program knows.
     pub model: Option<String>,

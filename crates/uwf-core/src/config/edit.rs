@@ -4,8 +4,8 @@
 //! else is rejected. The splicing can therefore be simple. A YAML form that it does not understand (an anchor used elsewhere, say) causes a
 //! clear error, never a damaged file.
 //!
-//! Don't use the crate `yamlpatch`. Version 1.24 was tried on the cases of our tests: it turns JSON into YAML, adds LF lines to a CR LF
-//! file, and rejects an empty file and a key without a value. In `{ a: 1, b: 2 }` a new value for `a` removes `b`. It does not check that
+//! Don't use the crate `yamlpatch`. Version 1.24 was tried on the cases of our tests. It turns JSON into YAML, and adds LF lines to a CR LF
+//! file. It rejects an empty file and a key without a value. In `{ a: 1, b: 2 }` a new value for `a` removes `b`. It does not check that
 //! the rest is unchanged, and its parser differs from uwf's, so a file could mean one thing to the edit and another to uwf.
 
 mod path;

@@ -25,8 +25,8 @@ const KEY_BEGINNINGS: [&str; 14] = [
 /// Characters from which a text with such a prefix counts as a key.
 const SHORTEST_KEY: usize = 16;
 
-/// The path of a likely API key in a value for `path`: below a key like `apiKey`, anything except the name of a variable; elsewhere, a text
-/// that begins like a key.
+/// The path of a likely API key in a value for `path`. Below a key like `apiKey`, that is anything except the name of a variable;
+/// elsewhere, it is a text that begins like a key.
 #[must_use]
 pub fn key_in(path: &KeyPath, value: &Value) -> Option<KeyPath> {
     match value {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::keys::{AMAZON_KEYS, AZURE_KEYS, GOOGLE_KEYS, POSTGRES_KEYS};
 
-/// How long a machine with a step may be silent before another machine takes over: long enough for a short outage of the store, short
-/// enough to wait for a dead machine.
+/// How long a machine with a step may be silent before another machine takes over. It is long enough for a short outage of the store, and a
+/// short wait if the machine is dead.
 pub(crate) const DEFAULT_LEASE: Duration = Duration::from_mins(1);
 
 /// The longest lease, and the longest that uwf accepts from another machine. If that machine dies, its step and `gc` wait this long.

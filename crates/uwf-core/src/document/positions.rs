@@ -54,7 +54,7 @@ impl Positions {
         }
     }
 
-    /// Marks the part as unreadable, so that no further problems of it are reported.
+    /// Marks the part as unreadable, so that its further problems are not reported.
     pub(crate) fn set_broken(&mut self, pointer: &str) {
         self.broken.insert(pointer.to_owned());
     }

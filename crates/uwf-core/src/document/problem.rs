@@ -13,7 +13,7 @@ pub struct Problem {
     pub severity: Severity,
     /// Stable kebab-case name of the kind of problem.
     pub code: &'static str,
-    /// What is wrong; one line.
+    /// The problem; one line.
     pub message: String,
     /// How to fix it; one line.
     pub hint: Option<String>,

@@ -1,4 +1,4 @@
-//! Parses a file to its tree, and is stricter than YAML where YAML guesses: no duplicate keys, no tags except those of the core schema,
+//! Parses a file to its tree, and is stricter than YAML where YAML guesses: no duplicate keys, no tags outside the core schema,
 //! bounded size.
 
 use std::collections::{HashMap, HashSet};

@@ -50,7 +50,7 @@ pub(crate) struct Action {
     pub(crate) options: &'static [&'static str],
     /// Whether an agent may run, so that the action can take long.
     pub(crate) is_long: bool,
-    /// What differs from the command.
+    /// Differences from the command.
     pub(crate) note: &'static str,
     /// Schema of its report.
     pub(crate) report: SchemaOf,
@@ -231,7 +231,7 @@ async fn change(app: &App, action: &Action, thread: &ThreadId, fields: &Fields) 
         }
     }
     let step = fields.text("step").filter(|step| !step.is_empty() && action.name == "fork");
-    // A step never changes, so a fork of it needs no expected head.
+    // A step never changes, so forking it needs no expected head.
     if step.is_none() {
         change = match fields.text("expectedHead") {
             Some(head) if action.name != "fork" => change.option("--expect-head", head),

@@ -26,7 +26,7 @@ pub(crate) struct Form {
 /// The question of a thread.
 ///
 /// # Errors
-/// Those of [`answer::asked`], and of the nodes of its workflow.
+/// Errors of [`answer::asked`], and of the nodes of its workflow.
 pub(crate) fn form(home: &Home, thread: &ThreadId) -> Result<Form, Failure> {
     let asked = answer::asked(home, thread, Seen::default())?;
     let workflow = Thread::at(home, asked.thread.clone(), asked.head)?.workflow()?;

@@ -46,7 +46,7 @@ async fn thread(
 ) -> Result<Response, Failure> {
     let seen = seen_last(&headers);
     if seen == Some(END) {
-        // A browser reconnects to a stream that ended, unless the status says that there is none.
+        // A browser reconnects to a stream that ended, unless the status says that there is no content.
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let after = seen.and_then(|hash| hash.parse().ok()).map(From::After);

@@ -38,7 +38,7 @@ enum Query {
 struct Endpoint {
     path: &'static str,
     summary: &'static str,
-    /// The command whose report it returns; empty if there is none.
+    /// The command whose report it returns; empty for other answers.
     command: &'static str,
     query: &'static [Query],
     /// Type of the answer.

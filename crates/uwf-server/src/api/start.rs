@@ -54,7 +54,7 @@ async fn start(State(app): State<App>, headers: HeaderMap, fields: Fields) -> Re
 /// begin, or null if it continues.
 ///
 /// # Errors
-/// Those of the command, and 400 for invalid fields.
+/// Errors of the command, and 400 for invalid fields.
 pub(crate) async fn begin(app: &App, fields: &Fields) -> Result<Value, Failure> {
     let is_run = is_yes(fields, "run")?.unwrap_or(false);
     check_directory(app, fields).await?;

@@ -43,7 +43,7 @@ async fn history(State(app): State<App>, Path(name): Path<String>) -> Result<Jso
 /// workflows must not read any file of the machine.
 ///
 /// # Errors
-/// `NotFound` for a path, those of [`workflows::look`].
+/// `NotFound` for a path, and errors of [`workflows::look`].
 pub(crate) fn look(home: &Home, typed: &str, cwd: &std::path::Path) -> Result<(ShownWorkflow, Origin), Failure> {
     let is_path = typed.contains('/') || [".yaml", ".yml", ".json"].iter().any(|extension| typed.ends_with(extension));
     if is_path {

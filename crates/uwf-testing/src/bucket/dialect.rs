@@ -68,7 +68,7 @@ impl Dialect {
         }
     }
 
-    /// Generation and tag of the write with this number. Google's tag is that of the contents: it recurs with them, and the generation does
+    /// Generation and tag of the write with this number. Google's tag depends on the contents: it recurs with them, and the generation does
     /// not.
     pub(super) fn version(self, number: u64, bytes: &[u8]) -> (u64, String) {
         match self {

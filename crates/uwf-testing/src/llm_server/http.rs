@@ -1,6 +1,6 @@
 //! The part of HTTP/1.1 that clients of models use.
 //!
-//! `tiny_http` does not fit: it sends chunks of 8 KB, so that events of a stream would not leave one by one, and it hides the connection,
+//! Don't use `tiny_http`: it sends chunks of 8 KB, so that events of a stream would not leave one by one. It also hides the connection,
 //! which a scripted answer must cut, stall or close.
 
 use std::io::{self, BufRead, Read, Write};

@@ -79,7 +79,7 @@ fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
 /// Some lines of a file.
 struct Window {
     bytes: Vec<u8>,
-    /// Number of the first line returned; if there is none, one more than the file's number of lines.
+    /// Number of the first line returned; past the end, one more than the file's number of lines.
     first: usize,
     lines: usize,
     /// Whether the last line was cut because it did not fit.

@@ -10,7 +10,7 @@ pub struct KeyPath(Vec<String>);
 /// Why a text is not a path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPath {
-    /// There is no key between two dots, or at an end.
+    /// A key between two dots, or at an end, is empty.
     #[error("`{0}` has an empty key")]
     EmptyKey(String),
     /// A quote is not closed, or is followed by text.

@@ -18,7 +18,7 @@ pub enum BadValue {
     /// It is YAML on several lines, like `a: b` or `- a`.
     #[error("the value is not a text, number, [list] or {{mapping}}, but YAML that needs lines of its own")]
     Block,
-    /// A part of it would be read as a comment.
+    /// A part would be read as a comment.
     #[error("a part of the value is a comment to YAML")]
     Comment,
 }
