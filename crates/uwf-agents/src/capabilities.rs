@@ -45,7 +45,7 @@ impl Mismatch<'_> {
 pub struct Capabilities(BTreeMap<String, Vec<String>>);
 
 impl Capabilities {
-    /// Asks each agent that can describe itself.
+    /// The capabilities in all available descriptions. Runs only programs that may be asked for one.
     pub fn of(config: &Config) -> Capabilities {
         let described = self_description::of_all(config, &config.secret_names());
         // The check of the configuration reports why an agent does not answer.

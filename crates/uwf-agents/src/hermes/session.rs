@@ -30,12 +30,12 @@ fn id_in(line: &str) -> Option<&str> {
     is_session_id(id).then_some(id)
 }
 
-/// Whether a line contains only the session id.
+/// Whether a line only reports the session.
 pub(super) fn is_about_it(line: &str) -> bool {
     id_in(line).is_some() || line.starts_with("↻ Resumed session")
 }
 
-/// A text without the lines that contain only the session id.
+/// A text without the lines that only report the session.
 pub(super) fn without_id(stdout: &str) -> String {
     if !stdout.lines().any(is_about_it) {
         return stdout.to_owned();
