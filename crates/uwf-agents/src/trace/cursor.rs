@@ -68,7 +68,7 @@ fn concluded(trace: &mut Trace, event: &Value) {
         ("" | "success", None | Some(false)) => Ending::Good,
         _ => Ending::failed(said.clone().or_else(|| some_text(event, "subtype")).or_else(|| before.words())),
     };
-    // The result contains all text from the beginning. Use it only if the last message did not come as one.
+    // The result contains all text from the beginning. It is the answer only if no final message was read.
     trace.answer = said.filter(|_| trace.ending == Ending::Good);
     trace.tokens = tokens(&event["usage"], ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"]);
 }
