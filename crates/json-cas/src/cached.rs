@@ -36,18 +36,18 @@ pub struct CachedObjects {
     behind: Arc<dyn Objects>,
     dir: PathBuf,
     is_object: fn(Hash, &[u8]) -> bool,
-    sure: Arc<Sure>,
+    sure: Arc<PresentObjects>,
 }
 
 /// Objects that are known to exist in the backend during a hold, when nothing can be removed.
 #[derive(Default)]
-struct Sure {
-    held: Mutex<Held>,
+struct PresentObjects {
+    held: Mutex<HoldState>,
 }
 
 /// All holds of this process share one hold of the backend.
 #[derive(Default)]
-struct Held {
+struct HoldState {
     holders: usize,
     behind: Option<Hold>,
     there: There,
@@ -55,7 +55,7 @@ struct Held {
     known: Option<Known>,
 }
 
-impl Sure {
+impl PresentObjects {
     /// Remembers that objects exist, and when they were put if that is known.
     fn learn(&self, objects: impl IntoIterator<Item = (Hash, Option<SystemTime>)>) {
         let mut held = self.held.lock();
@@ -83,14 +83,14 @@ impl Sure {
 }
 
 /// One hold. When the last one ends, the knowledge is dropped.
-struct Holding(Arc<Sure>);
+struct Holding(Arc<PresentObjects>);
 
 impl Drop for Holding {
     fn drop(&mut self) {
         let mut held = self.0.held.lock();
         held.holders -= 1;
         if held.holders == 0 {
-            *held = Held::default();
+            *held = HoldState::default();
         }
     }
 }

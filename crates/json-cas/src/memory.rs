@@ -35,20 +35,20 @@ const GATE_WAIT: Duration = Duration::from_secs(30);
 /// ```
 #[derive(Debug, Default)]
 pub struct MemoryObjects {
-    objects: Mutex<BTreeMap<Hash, Kept>>,
+    objects: Mutex<BTreeMap<Hash, MemoryObject>>,
     gate: Arc<Gate>,
 }
 
 /// An object, and when it was last put.
 #[derive(Debug, Clone)]
-struct Kept {
+struct MemoryObject {
     bytes: Vec<u8>,
     put_at: SystemTime,
 }
 
-impl Kept {
-    fn now(bytes: &[u8]) -> Kept {
-        Kept { bytes: bytes.to_vec(), put_at: SystemTime::now() }
+impl MemoryObject {
+    fn now(bytes: &[u8]) -> MemoryObject {
+        MemoryObject { bytes: bytes.to_vec(), put_at: SystemTime::now() }
     }
 }
 
@@ -125,7 +125,7 @@ impl Objects for MemoryObjects {
                 if stored.contains_key(hash) {
                     Put::Present
                 } else {
-                    stored.insert(*hash, Kept::now(bytes));
+                    stored.insert(*hash, MemoryObject::now(bytes));
                     Put::Published
                 }
             })
@@ -133,7 +133,7 @@ impl Objects for MemoryObjects {
     }
 
     fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
-        self.objects.lock().insert(hash, Kept::now(bytes));
+        self.objects.lock().insert(hash, MemoryObject::now(bytes));
         Ok(())
     }
 
@@ -296,11 +296,11 @@ impl Journal for MemoryHeads {
 /// Notes that live as long as the value.
 #[derive(Debug, Default)]
 pub struct MemoryNotes {
-    notes: Mutex<Written>,
+    notes: Mutex<MemoryNote>,
 }
 
 #[derive(Debug, Default)]
-struct Written {
+struct MemoryNote {
     by_name: BTreeMap<String, WrittenNote>,
     writes: u64,
 }

@@ -18,7 +18,7 @@ pub struct AgentChoice {
 }
 
 /// A way to run a known agent.
-struct Known {
+struct KnownAgent {
     alias: &'static str,
     title: &'static str,
     /// Program that must be on `PATH`, unless the agent is entirely built in.
@@ -31,7 +31,7 @@ struct Known {
     preset: Option<&'static str>,
 }
 
-const KNOWN: [Known; 10] = [
+const KNOWN: [KnownAgent; 10] = [
     driven("hermes", "Hermes", "hermes", "hermes", None),
     driven("cursor", "Cursor", "cursor-agent", "cursor", None),
     plain("codex", "Codex", &["exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write", "-"]),
@@ -49,8 +49,8 @@ const KNOWN: [Known; 10] = [
 ];
 
 /// A program that prints its events. The format of its trace is named after it.
-const fn plain(program: &'static str, title: &'static str, args: &'static [&'static str]) -> Known {
-    Known { alias: program, title, program: Some(program), built_in: None, args, preset: None }
+const fn plain(program: &'static str, title: &'static str, args: &'static [&'static str]) -> KnownAgent {
+    KnownAgent { alias: program, title, program: Some(program), built_in: None, args, preset: None }
 }
 
 const fn driven(
@@ -59,12 +59,12 @@ const fn driven(
     program: &'static str,
     built_in: &'static str,
     preset: Option<&'static str>,
-) -> Known {
-    Known { alias, title, program: Some(program), built_in: Some(built_in), args: &[], preset }
+) -> KnownAgent {
+    KnownAgent { alias, title, program: Some(program), built_in: Some(built_in), args: &[], preset }
 }
 
-const fn own(name: &'static str, title: &'static str) -> Known {
-    Known { alias: name, title, program: None, built_in: Some(name), args: &[], preset: None }
+const fn own(name: &'static str, title: &'static str) -> KnownAgent {
+    KnownAgent { alias: name, title, program: None, built_in: Some(name), args: &[], preset: None }
 }
 
 /// The agents available here: first programs found on `PATH`, then built-in agents.
@@ -101,7 +101,7 @@ fn own_choice(name: &str, title: String) -> AgentChoice {
     AgentChoice { alias: name.to_owned(), title, entry, needs_model: matches!(name, "react" | "llm") }
 }
 
-impl Known {
+impl KnownAgent {
     fn works(&self) -> bool {
         let is_there = self.program.is_none_or(|program| program::find(program).is_some());
         is_there && self.built_in.is_none_or(|name| crate::NAMES.contains(&name))

@@ -69,7 +69,7 @@ struct Run<'p> {
 }
 
 /// Result of a run.
-enum Ran {
+enum CommandRun {
     Answered(Answer),
     /// It was not made in the session it should have continued.
     Elsewhere(Option<Trace>),
@@ -87,11 +87,11 @@ impl Agent for CommandAgent {
     fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
         let args = &context.opened()?.agent.args;
         match self.run(context, &Run { prompt, args, session: None })? {
-            Ran::Answered(answer) => Ok(match self.given_up.take() {
+            CommandRun::Answered(answer) => Ok(match self.given_up.take() {
                 Some(given_up) => answer.after(given_up),
                 None => answer,
             }),
-            Ran::Elsewhere(_) => Err(Error::internal("a run of no certain session was not made in it")),
+            CommandRun::Elsewhere(_) => Err(Error::internal("a run of no certain session was not made in it")),
         }
     }
 
@@ -105,11 +105,11 @@ impl Agent for CommandAgent {
         let args: Vec<String> = args.iter().map(|arg| arg.replace("{session}", session)).collect();
         match self.run(context, &Run { prompt, args: &args, session: Some(session) })? {
             // Codex counts a whole session, so the part of this visit is unknown.
-            Ran::Answered(answer) if trace_format(agent)? == Some(Format::Codex) => {
+            CommandRun::Answered(answer) if trace_format(agent)? == Some(Format::Codex) => {
                 Ok(Some(Answer { tokens: None, ..answer }))
             }
-            Ran::Answered(answer) => Ok(Some(answer)),
-            Ran::Elsewhere(trace) => {
+            CommandRun::Answered(answer) => Ok(Some(answer)),
+            CommandRun::Elsewhere(trace) => {
                 progress::line(&format!("{}: session {session} is gone; a new one gets the whole prompt", agent.name));
                 self.given_up = trace.map(Trace::into_recorded).filter(|session| !session.is_empty());
                 // Record it before the program runs again: this run counts even if the next one fails.
@@ -126,13 +126,13 @@ impl Agent for CommandAgent {
 }
 
 impl CommandAgent {
-    fn run(&mut self, context: &AgentContext<'_>, run: &Run<'_>) -> Result<Ran> {
+    fn run(&mut self, context: &AgentContext<'_>, run: &Run<'_>) -> Result<CommandRun> {
         let opened = context.opened()?;
         let format = trace_format(&opened.agent)?;
         let files = context.output_files()?;
         let begun = Instant::now();
         let input = run.prompt.texts();
-        let expected = Expected::before(opened);
+        let expected = ExpectedFile::before(opened);
         let status = execute(opened, run.args, &run.prompt.text(), &files)?;
         self.exit_code = status.code();
         let spec = &opened.agent;
@@ -143,7 +143,7 @@ impl CommandAgent {
         let trace = format.map(read);
         let readable = trace.as_ref().and_then(|trace| trace.as_ref().ok());
         if run.session.is_some_and(|session| !went_on(readable, session, spec, status)) {
-            return Ok(Ran::Elsewhere(trace.and_then(Result::ok)));
+            return Ok(CommandRun::Elsewhere(trace.and_then(Result::ok)));
         }
         check_status(spec, status, &files, opened.output_cap, readable)?;
         if let Some(expected) = expected {
@@ -157,10 +157,10 @@ impl CommandAgent {
         let _ = recorded::answered(context.thread().home(), &opened.thread, &opened.attempt);
         let duration_ms = millis(begun.elapsed());
         if let Some((trace, format)) = trace.transpose()?.zip(format) {
-            return answer_of(context, opened, trace, format, duration_ms).map(Ran::Answered);
+            return answer_of(context, opened, trace, format, duration_ms).map(CommandRun::Answered);
         }
         let raw = agent_process::read_capped(&files.raw, opened.output_cap)?;
-        Ok(Ran::Answered(Answer {
+        Ok(CommandRun::Answered(Answer {
             turns: vec![Turn { output: raw.clone(), latency_ms: duration_ms, ..Turn::asked(input) }],
             duration_ms,
             ..Answer::text(raw)
@@ -369,7 +369,7 @@ fn check_status(
 }
 
 /// The file that the run must create or change, as it was before.
-struct Expected {
+struct ExpectedFile {
     path: PathBuf,
     before: Option<Stamp>,
 }
@@ -379,10 +379,10 @@ struct Expected {
 #[derive(PartialEq, Eq)]
 struct Stamp([i64; 4], [u64; 3]);
 
-impl Expected {
-    fn before(opened: &Opened) -> Option<Expected> {
+impl ExpectedFile {
+    fn before(opened: &Opened) -> Option<ExpectedFile> {
         let path = opened.workspace.join(fill(opened.agent.expect_file.as_ref()?, opened, None));
-        Some(Expected { before: Stamp::of(&path), path })
+        Some(ExpectedFile { before: Stamp::of(&path), path })
     }
 
     fn check(&self) -> Result<()> {

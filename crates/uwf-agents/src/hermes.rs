@@ -60,7 +60,13 @@ struct HermesSession {
 impl HermesAgent {
     /// One run of `hermes chat`, in a new or existing session. The run that does the work is recorded: a failed attempt keeps that run, not
     /// the feedback after it.
-    fn chat(&mut self, hermes: &Hermes<'_, '_>, text: &str, resume: Option<&str>, is_work: bool) -> Result<Said> {
+    fn chat(
+        &mut self,
+        hermes: &Hermes<'_, '_>,
+        text: &str,
+        resume: Option<&str>,
+        is_work: bool,
+    ) -> Result<HermesOutput> {
         let spec = hermes.agent();
         let model = hermes.model()?;
         let files = hermes.context.output_files()?;
@@ -103,7 +109,7 @@ impl HermesAgent {
         if let Some(trace) = trace.as_ref().filter(|_| !is_elsewhere) {
             turn_end::check(hermes.opened, trace)?;
         }
-        Ok(Said { id, trace, stdout: session::without_id(&ran.stdout), duration_ms: ran.duration_ms })
+        Ok(HermesOutput { id, trace, stdout: session::without_id(&ran.stdout), duration_ms: ran.duration_ms })
     }
 
     /// Whether a prompt goes through the protocol: it is too long for an argument, or the tool is available no other way.
@@ -129,9 +135,9 @@ impl HermesAgent {
     }
 
     /// The answer of a run, with the turns since the last one.
-    fn answer_of(&mut self, said: Said, asked: Turn) -> Answer {
+    fn answer_of(&mut self, said: HermesOutput, asked: Turn) -> Answer {
         let (known, tokens_before) = self.session.take().map_or((0, None), |session| (session.turns, session.tokens));
-        let Said { id, trace, stdout, duration_ms } = said;
+        let HermesOutput { id, trace, stdout, duration_ms } = said;
         let Some(trace) = trace else {
             self.session = id.clone().map(|id| HermesSession { id, turns: known, tokens: None });
             let turns = vec![Turn { output: stdout.clone(), latency_ms: duration_ms, ..asked }];
@@ -261,7 +267,7 @@ pub(crate) fn left(context: &AgentContext<'_>, files: &OutputFiles) -> Result<Op
 }
 
 /// Result of a hermes run.
-struct Said {
+struct HermesOutput {
     id: Option<String>,
     trace: Option<Trace>,
     stdout: String,

@@ -41,7 +41,7 @@ pub(crate) struct Settings {
     /// How the output is asked for. By default, auto: as a value in the best way the model has, or as text under a header when the role's
     /// schema has no place for prose and `output` is not json.
     #[schemars(with = "String", extend("enum" = ways()))]
-    structured: Structured,
+    structured: OutputRequest,
     /// What the model is told before the prompt.
     system: Option<String>,
     #[serde(flatten)]
@@ -50,7 +50,7 @@ pub(crate) struct Settings {
 
 /// How to ask for the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Structured {
+enum OutputRequest {
     /// As the role's schema suggests.
     #[default]
     Auto,
@@ -58,11 +58,11 @@ enum Structured {
     As(Mode),
 }
 
-impl<'de> Deserialize<'de> for Structured {
-    fn deserialize<D: serde::Deserializer<'de>>(source: D) -> std::result::Result<Structured, D::Error> {
+impl<'de> Deserialize<'de> for OutputRequest {
+    fn deserialize<D: serde::Deserializer<'de>>(source: D) -> std::result::Result<OutputRequest, D::Error> {
         match String::deserialize(source)?.as_str() {
-            AUTO => Ok(Structured::Auto),
-            mode => mode.parse().map(Structured::As).map_err(serde::de::Error::custom),
+            AUTO => Ok(OutputRequest::Auto),
+            mode => mode.parse().map(OutputRequest::As).map_err(serde::de::Error::custom),
         }
     }
 }
@@ -77,13 +77,13 @@ fn ways() -> Vec<&'static str> {
 /// The agent of one step.
 #[derive(Default)]
 pub struct LlmAgent {
-    form: Asked,
+    form: ModelRequest,
     session: Option<ChatSession>,
 }
 
 /// Requested form of the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Asked {
+enum ModelRequest {
     /// A text: under a header, or one JSON object.
     #[default]
     Text,
@@ -96,17 +96,17 @@ impl Agent for LlmAgent {
         let settings: Settings = settings::read(&context.opened()?.agent)?;
         let is_json = context.asked_form() == AnswerForm::Json;
         self.form = match settings.structured {
-            Structured::Auto if is_json || prose::has_place(context.schema().value()) => Asked::Value(None),
-            Structured::Auto | Structured::As(Mode::PlainText) => Asked::Text,
-            Structured::As(mode) => Asked::Value(Some(mode)),
+            OutputRequest::Auto if is_json || prose::has_place(context.schema().value()) => ModelRequest::Value(None),
+            OutputRequest::Auto | OutputRequest::As(Mode::PlainText) => ModelRequest::Text,
+            OutputRequest::As(mode) => ModelRequest::Value(Some(mode)),
         };
         Ok(())
     }
 
     fn form(&self, context: &AgentContext<'_>) -> AnswerForm {
         match self.form {
-            Asked::Text => context.asked_form(),
-            Asked::Value(_) => AnswerForm::Json,
+            ModelRequest::Text => context.asked_form(),
+            ModelRequest::Value(_) => AnswerForm::Json,
         }
     }
 
@@ -161,14 +161,14 @@ impl ChatSession {
         self.texts.push(text.into());
     }
 
-    fn ask(&mut self, context: &AgentContext<'_>, form: Asked) -> Result<Answer> {
+    fn ask(&mut self, context: &AgentContext<'_>, form: ModelRequest) -> Result<Answer> {
         let begun = Instant::now();
         progress::line(&format!("[asking {}]", self.client.endpoint().model));
         let asked = Turn::asked(self.texts.clone());
         self.recorder.under_way(&asked);
         let answer = match form {
-            Asked::Text => self.ask_for_text(),
-            Asked::Value(mode) => self.ask_for_value(context, mode),
+            ModelRequest::Text => self.ask_for_text(),
+            ModelRequest::Value(mode) => self.ask_for_value(context, mode),
         };
         progress::line("");
         let answer = answer.map_err(|error| {

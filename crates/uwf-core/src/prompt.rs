@@ -183,7 +183,7 @@ pub const LEAST: usize = 4 << 10;
 const TASK_UNIT: usize = 1 << 10;
 
 /// The parts of a prompt that share the budget.
-struct Divided {
+struct PromptParts {
     /// Bytes for the task.
     for_task: usize,
     /// The steps that are shown.
@@ -197,7 +197,7 @@ fn divide<E>(
     frame: usize,
     whole_task: usize,
     read: impl FnMut(usize) -> Result<Step, E>,
-) -> Result<Divided, E> {
+) -> Result<PromptParts, E> {
     let steps = input.first()..=input.steps;
     let note = note::most(input.visit(), !steps.is_empty(), input.role_name, input.context_command);
     let left = input.budget.saturating_sub(frame + history::gaps(&steps) + note).max(LEAST);
@@ -207,7 +207,7 @@ fn divide<E>(
     let shown: usize = steps.iter().map(|section| section.text.len()).sum();
     // Round the size, so that most prompts cut the task alike and it is stored once.
     let for_task = if shown + whole_task <= left { whole_task } else { half / TASK_UNIT * TASK_UNIT };
-    Ok(Divided { for_task, steps })
+    Ok(PromptParts { for_task, steps })
 }
 
 /// The steps of a prompt in parts, and its note.
@@ -216,7 +216,7 @@ struct Parts {
     note: Option<String>,
 }
 
-fn parts(input: &PromptInput<'_>, divided: &Divided, cuts_task: bool) -> Parts {
+fn parts(input: &PromptInput<'_>, divided: &PromptParts, cuts_task: bool) -> Parts {
     let sections = &divided.steps;
     let mut shown = input.first() - 1;
     let mut cuts_steps = false;

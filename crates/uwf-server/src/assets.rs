@@ -29,17 +29,17 @@ impl Asset {
 }
 
 /// A file as browsers get it.
-struct Sent {
+struct AssetBody {
     plain: String,
     /// The text compressed with zstd; `None` if that failed.
     compressed: Option<Vec<u8>>,
 }
 
-impl Sent {
-    fn of(asset: &Asset) -> Sent {
+impl AssetBody {
+    fn of(asset: &Asset) -> AssetBody {
         let plain = asset.sent();
         let compressed = zstd::bulk::compress(plain.as_bytes(), LEVEL).ok();
-        Sent { plain, compressed }
+        AssetBody { plain, compressed }
     }
 }
 
@@ -62,7 +62,7 @@ const ASSETS: &[Asset] = &[
 ];
 
 /// The files as they are sent, in the order of [`ASSETS`].
-static SENT: LazyLock<Vec<Sent>> = LazyLock::new(|| ASSETS.iter().map(Sent::of).collect());
+static SENT: LazyLock<Vec<AssetBody>> = LazyLock::new(|| ASSETS.iter().map(AssetBody::of).collect());
 
 /// Checksum of all files. Scripts import each other by name, so all names change together.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn styles_stay_small() {
-        let styles = ASSETS.iter().filter(|asset| asset.kind == CSS).map(Sent::of);
+        let styles = ASSETS.iter().filter(|asset| asset.kind == CSS).map(AssetBody::of);
         let sizes = styles.map(|sent| (sent.compressed.expect("it compresses").len(), sent.plain.len()));
         let (compressed, plain) = sizes.reduce(|sum, one| (sum.0 + one.0, sum.1 + one.1)).expect("there are some");
         assert!(compressed <= MAX_STYLES.0 && plain <= MAX_STYLES.1, "{compressed} bytes, {plain} before");

@@ -118,7 +118,7 @@ pub enum ConnectError {
 }
 
 /// Why a dial failed.
-enum Failed {
+enum DialFailure {
     /// Temporarily.
     Lost(String),
     /// Permanently, because the gateway rejects the machine.
@@ -127,11 +127,11 @@ enum Failed {
     NoWay(String),
 }
 
-impl From<NoWay> for Failed {
-    fn from(no_way: NoWay) -> Failed {
+impl From<NoWay> for DialFailure {
+    fn from(no_way: NoWay) -> DialFailure {
         match no_way {
-            NoWay::Now(why) => Failed::Lost(why),
-            NoWay::Refused(why) => Failed::NoWay(why),
+            NoWay::Now(why) => DialFailure::Lost(why),
+            NoWay::Refused(why) => DialFailure::NoWay(why),
         }
     }
 }
@@ -173,9 +173,9 @@ async fn again_and_again(settings: &Connect<'_>, tell: Teller) -> Result<(), Con
                 }
                 ended
             }
-            Err(Failed::Lost(why)) => Ended::Broken(why),
-            Err(Failed::Refused(why)) => return Err(ConnectError::Refused { name: settings.name.clone(), why }),
-            Err(Failed::NoWay(why)) => return Err(ConnectError::Proxy(why)),
+            Err(DialFailure::Lost(why)) => Ended::Broken(why),
+            Err(DialFailure::Refused(why)) => return Err(ConnectError::Refused { name: settings.name.clone(), why }),
+            Err(DialFailure::NoWay(why)) => return Err(ConnectError::Proxy(why)),
         };
         let why = match ended {
             Ended::Told(Farewell::Replaced) => return Err(ConnectError::Replaced(settings.name.clone())),
@@ -220,21 +220,21 @@ async fn serve_through(socket: WebSocketStream<Box<dyn Connection>>, router: Rou
 async fn dial(
     settings: &Connect<'_>,
     tls: Option<&tokio_rustls::TlsConnector>,
-) -> Result<WebSocketStream<Box<dyn Connection>>, Failed> {
+) -> Result<WebSocketStream<Box<dyn Connection>>, DialFailure> {
     let dialled = tokio::time::timeout(PATIENCE, async {
         let stream = connection(&settings.gateway, tls).await?;
-        let handshake = handshake(settings).map_err(Failed::Refused)?;
+        let handshake = handshake(settings).map_err(DialFailure::Refused)?;
         let connected = tokio_tungstenite::client_async_with_config(handshake, stream, Some(tunnel::websocket()));
         connected.await.map(|(socket, _)| socket).map_err(refusal)
     });
-    dialled.await.unwrap_or_else(|_| Err(Failed::Lost(format!("{} does not answer", settings.gateway))))
+    dialled.await.unwrap_or_else(|_| Err(DialFailure::Lost(format!("{} does not answer", settings.gateway))))
 }
 
 async fn connection(
     gateway: &GatewayUrl,
     tls: Option<&tokio_rustls::TlsConnector>,
-) -> Result<Box<dyn Connection>, Failed> {
-    let failed = |error: std::io::Error| Failed::Lost(format!("cannot reach {gateway}: {error}"));
+) -> Result<Box<dyn Connection>, DialFailure> {
+    let failed = |error: std::io::Error| DialFailure::Lost(format!("cannot reach {gateway}: {error}"));
     let stream: Box<dyn Connection> = match Proxy::of_environment(gateway) {
         Some(proxy) => Box::new(proxy.connect(gateway).await?),
         None => {
@@ -246,7 +246,7 @@ async fn connection(
     };
     let Some(tls) = tls else { return Ok(stream) };
     let name = ServerName::try_from(gateway.host().to_owned())
-        .map_err(|_| Failed::Refused(format!("{} is not a name that a certificate can have", gateway.host())))?;
+        .map_err(|_| DialFailure::Refused(format!("{} is not a name that a certificate can have", gateway.host())))?;
     Ok(Box::new(tls.connect(name, stream).await.map_err(failed)?))
 }
 
@@ -269,9 +269,9 @@ fn handshake(settings: &Connect<'_>) -> Result<Handshake, String> {
 
 /// Interprets the answer of the gateway, or of a proxy before it, that did not open the tunnel. A client error is permanent, because this
 /// machine would send the same again; other failures may pass.
-fn refusal(error: SocketError) -> Failed {
+fn refusal(error: SocketError) -> DialFailure {
     let SocketError::Http(response) = error else {
-        return Failed::Lost(format!("the gateway did not answer well: {error}"));
+        return DialFailure::Lost(format!("the gateway did not answer well: {error}"));
     };
     let status = response.status();
     let body = response.body().as_deref().unwrap_or_default();
@@ -279,7 +279,7 @@ fn refusal(error: SocketError) -> Failed {
     let said = report["error"]["message"].as_str().map(str::to_owned);
     let why = said.unwrap_or_else(|| format!("it answers with {status}"));
     let may_pass = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
-    if status.is_client_error() && !may_pass { Failed::Refused(why) } else { Failed::Lost(why) }
+    if status.is_client_error() && !may_pass { DialFailure::Refused(why) } else { DialFailure::Lost(why) }
 }
 
 /// Reports requested changes, so that the machine's owner sees those that come from elsewhere.

@@ -28,12 +28,12 @@ const PACE: Duration = Duration::from_millis(200);
 #[derive(Clone)]
 pub(crate) struct Watch {
     reader: Reader,
-    watched: Arc<Watched>,
+    watched: Arc<WatchList>,
 }
 
 /// The list and threads with clients.
 #[derive(Default)]
-struct Watched {
+struct WatchList {
     list: Lists,
     threads: Threads,
 }

@@ -49,7 +49,7 @@ pub(crate) struct Address {
 
 /// Parameters that the client library doesn't support, or supports only in part.
 #[derive(Default)]
-struct Own {
+struct OwnParameters {
     schema: Option<String>,
     sslmode: Option<String>,
     sslrootcert: Option<String>,
@@ -57,7 +57,7 @@ struct Own {
     lock_timeout: Option<String>,
 }
 
-impl Own {
+impl OwnParameters {
     fn slot(&mut self, key: &str) -> Option<&mut Option<String>> {
         match key {
             "schema" => Some(&mut self.schema),
@@ -70,8 +70,8 @@ impl Own {
     }
 
     /// Takes our own parameters out of a URL and returns them with the remaining URL.
-    fn taken_from(url: &str) -> Result<(Own, String), String> {
-        let mut own = Own::default();
+    fn taken_from(url: &str) -> Result<(OwnParameters, String), String> {
+        let mut own = OwnParameters::default();
         let Some((base, query)) = url.split_once('?') else { return Ok((own, url.to_owned())) };
         let mut rest = String::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -106,7 +106,7 @@ fn understood(url: &str) -> Result<Address, String> {
     if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
         return Err("the URL does not begin with postgres://".to_owned());
     }
-    let (mut own, rest) = Own::taken_from(url)?;
+    let (mut own, rest) = OwnParameters::taken_from(url)?;
     own.sslmode = own.sslmode.or_else(|| variable("PGSSLMODE"));
     own.sslrootcert = own.sslrootcert.or_else(|| variable("PGSSLROOTCERT"));
     let mut config = Config::from_str(&rest).map_err(|error| format!("cannot read the URL: {}", causes(&error)))?;

@@ -34,7 +34,7 @@ const NEWEST: &str = "select record from heads where name = $1 and record is not
 const FORGET: &str = "delete from heads where name = any ($1) and record is not null";
 
 /// The state of a name after a write that changed nothing.
-enum Now {
+enum NameState {
     /// The write was made, and its answer was lost.
     Ours,
     At(Head),
@@ -69,16 +69,16 @@ impl Inner {
         Ok(self.changed(doing, statement, &parameters)? == 1)
     }
 
-    fn look(&self, name: &str, token: i64) -> Result<Now, HeadsError> {
+    fn look(&self, name: &str, token: i64) -> Result<NameState, HeadsError> {
         let doing = format!("read head {name}");
         let rows = self.rows(&doing, LOOK, &[(&name, Type::TEXT), (&token, Type::INT8)])?;
-        let Some(row) = rows.first() else { return Ok(Now::Nowhere) };
+        let Some(row) = rows.first() else { return Ok(NameState::Nowhere) };
         if self.column(&doing, row, 2)? {
-            return Ok(Now::Ours);
+            return Ok(NameState::Ours);
         }
         let points_at: Option<i64> = self.column(&doing, row, 0)?;
         let number = self.column(&doing, row, 1)?;
-        Ok(points_at.map_or(Now::Removed, |at| Now::At(Head { hash: hash(at), version: version(number) })))
+        Ok(points_at.map_or(NameState::Removed, |at| NameState::At(Head { hash: hash(at), version: version(number) })))
     }
 
     fn swept_since(&self, name: &str) -> HeadsError {
@@ -90,10 +90,10 @@ impl Inner {
     /// The outcome of a write that expected the head at a version.
     fn moved(&self, name: &str, token: i64, expected: i64) -> Result<Swap, HeadsError> {
         match self.look(name, token)? {
-            Now::Ours => Ok(Swap::Done),
-            Now::At(head) if head.version == version(expected) => Err(self.swept_since(name)),
-            Now::At(head) => Ok(Swap::Moved(Some(head))),
-            Now::Removed | Now::Nowhere => Ok(Swap::Moved(None)),
+            NameState::Ours => Ok(Swap::Done),
+            NameState::At(head) if head.version == version(expected) => Err(self.swept_since(name)),
+            NameState::At(head) => Ok(Swap::Moved(Some(head))),
+            NameState::Removed | NameState::Nowhere => Ok(Swap::Moved(None)),
         }
     }
 }
@@ -126,12 +126,12 @@ impl Heads for PostgresStore {
                 return Ok(Swap::Done);
             }
             match self.inner.look(name, token)? {
-                Now::Ours => return Ok(Swap::Done),
-                Now::At(head) => return Ok(Swap::Moved(Some(head))),
-                Now::Removed => return Err(HeadsError::Removed { name: name.to_owned() }),
-                Now::Nowhere if self.inner.gate.since().is_some() => return Err(self.inner.swept_since(name)),
+                NameState::Ours => return Ok(Swap::Done),
+                NameState::At(head) => return Ok(Swap::Moved(Some(head))),
+                NameState::Removed => return Err(HeadsError::Removed { name: name.to_owned() }),
+                NameState::Nowhere if self.inner.gate.since().is_some() => return Err(self.inner.swept_since(name)),
                 // The head was removed and forgotten between the two statements.
-                Now::Nowhere => {}
+                NameState::Nowhere => {}
             }
         }
     }

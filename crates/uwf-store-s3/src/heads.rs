@@ -34,7 +34,7 @@ use crate::token;
 const ROUNDS: usize = 8;
 
 /// Why a change was rejected.
-enum Found {
+enum ChangeRejection {
     /// This very change made the condition fail: the answer to its first attempt was lost.
     Ours,
     /// Nothing has changed, so try again.
@@ -79,16 +79,22 @@ impl Change<'_> {
 
 impl S3Store {
     /// Finds out why a move from `from` with this token was rejected.
-    fn find_out(bucket: &Bucket, name: &str, from: &Seat, token: &str, doubt: bool) -> Result<Found, HeadsError> {
+    fn find_out(
+        bucket: &Bucket,
+        name: &str,
+        from: &Seat,
+        token: &str,
+        doubt: bool,
+    ) -> Result<ChangeRejection, HeadsError> {
         let state = look(bucket, name)?;
         if matches!(&state, State::Live(now) if now.tag == from.tag) {
-            return Ok(Found::Same);
+            return Ok(ChangeRejection::Same);
         }
         let change = Change { life: from.life, number: from.trace.moves + 1, token };
         if change.was_made(bucket, name, &state, doubt)? {
-            return Ok(Found::Ours);
+            return Ok(ChangeRejection::Ours);
         }
-        Ok(Found::Moved(match state {
+        Ok(ChangeRejection::Moved(match state {
             State::Live(now) => Some(now.head()),
             State::Removed { .. } | State::Absent { .. } => None,
         }))
@@ -113,9 +119,9 @@ impl S3Store {
                 return Ok(Ok((from, said)));
             };
             match S3Store::find_out(bucket, name, &from, &token, doubt)? {
-                Found::Ours => return Ok(Ok((from, said))),
-                Found::Same => (),
-                Found::Moved(now) => return Ok(Err(Swap::Moved(now))),
+                ChangeRejection::Ours => return Ok(Ok((from, said))),
+                ChangeRejection::Same => (),
+                ChangeRejection::Moved(now) => return Ok(Err(Swap::Moved(now))),
             }
         }
         Err(restless(bucket, name).into())

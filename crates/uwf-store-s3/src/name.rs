@@ -160,23 +160,23 @@ pub(crate) struct Named<'l> {
 }
 
 /// The result of reading one such object.
-enum Met {
+enum NameRead {
     Settled(Settled),
     /// It points to this node, unless its life is over.
     Young(Hash),
 }
 
-fn meet(bucket: &Bucket, named: &Named<'_>) -> Result<(Tag, Met), HeadsError> {
+fn meet(bucket: &Bucket, named: &Named<'_>) -> Result<(Tag, NameRead), HeadsError> {
     // If the object is gone, its life is over. The empty tag keeps this from being taken for an object that is listed later.
     let Some((tag, said)) = read_head(bucket, named.name, named.life)? else {
-        return Ok((Tag::default(), Met::Settled(Settled::Over)));
+        return Ok((Tag::default(), NameRead::Settled(Settled::Over)));
     };
     let met = match said {
-        Said::Live(live) if live.trace.moves > 1 => Met::Settled(Settled::Live(live.head)),
-        Said::Live(live) => Met::Young(live.head),
+        Said::Live(live) if live.trace.moves > 1 => NameRead::Settled(Settled::Live(live.head)),
+        Said::Live(live) => NameRead::Young(live.head),
         Said::Removed(removed) => {
             finish(bucket, named.name, named.life, &removed)?;
-            Met::Settled(Settled::Over)
+            NameRead::Settled(Settled::Over)
         }
     };
     Ok((tag, met))
@@ -198,19 +198,19 @@ fn settle_young(bucket: &Bucket, named: &Named<'_>, head: Hash) -> Result<Settle
 /// that most have none. The listing is abandoned once it gets so long that reading would be as quick.
 pub(crate) fn settle_all(bucket: &Bucket, all: &[Named<'_>]) -> Result<Vec<(Tag, Settled)>, HeadsError> {
     let met = each(all, READS_AT_ONCE, |named| meet(bucket, named))?;
-    let young = met.iter().filter(|(_, met)| matches!(met, Met::Young(_))).count();
+    let young = met.iter().filter(|(_, met)| matches!(met, NameRead::Young(_))).count();
     let past = match young / READS_AT_ONCE {
         0 => None,
         pages => bucket.list_pages("history/", pages)?,
     };
     let past: Option<HashSet<String>> = past.map(|past| past.into_iter().map(|object| object.key).collect());
     let has_no_past = |name: &str| past.as_ref().is_some_and(|past| !past.contains(&past_key(name)));
-    let pairs: Vec<(&Named<'_>, (Tag, Met))> = all.iter().zip(met).collect();
+    let pairs: Vec<(&Named<'_>, (Tag, NameRead))> = all.iter().zip(met).collect();
     each(&pairs, READS_AT_ONCE, |(named, (tag, met))| {
         let settled = match met {
-            Met::Settled(settled) => settled.clone(),
-            Met::Young(head) if has_no_past(named.name) => Settled::Live(*head),
-            Met::Young(head) => settle_young(bucket, named, *head)?,
+            NameRead::Settled(settled) => settled.clone(),
+            NameRead::Young(head) if has_no_past(named.name) => Settled::Live(*head),
+            NameRead::Young(head) => settle_young(bucket, named, *head)?,
         };
         Ok((tag.clone(), settled))
     })

@@ -21,7 +21,7 @@ const CLOCK_STEP: Duration = Duration::from_secs(1);
 
 /// The content of `notes/NAME.json`.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Said {
+struct NoteContent {
     value: Value,
     /// A new token for each write, so that no two writes have the same tag, and a write whose answer was lost is recognised.
     write: String,
@@ -47,7 +47,7 @@ fn version_of(listed: &Listed) -> Version {
 fn read(bucket: &Bucket, name: &str) -> Result<Option<(Note, String)>, HeadsError> {
     let key = key(name);
     let Some(Found { bytes, tag, modified }) = bucket.get(&key)? else { return Ok(None) };
-    let Said { value, write } = serde_json::from_slice(&bytes).unwrap_or_default();
+    let NoteContent { value, write } = serde_json::from_slice(&bytes).unwrap_or_default();
     Ok(Some((Note { value, version: Version::new(tag.to_string()), age: age(bucket, modified) }, write)))
 }
 
@@ -93,7 +93,7 @@ impl Notes for S3Store {
     fn write_note(&self, name: &str, expected: Expected<'_>, value: &Value) -> Result<NoteWritten, HeadsError> {
         check_name(name)?;
         let bucket = self.ready()?;
-        let said = Said { value: value.clone(), write: token::unique() };
+        let said = NoteContent { value: value.clone(), write: token::unique() };
         let bytes = json_bytes(&said);
         let written = match expected {
             Expected::Anything => Written::Done { tag: bucket.overwrite(&key(name), &bytes)? },

@@ -73,7 +73,7 @@ enum Stop {
 }
 
 /// Result of a look at a thread.
-enum Seen {
+enum ThreadLook {
     Standing(Standing),
     /// This machine can't read the thread's state: the report and the exit code, 69 or 78.
     NotHere(Ran, u8),
@@ -85,8 +85,8 @@ impl Steps {
     #[activity(name = "uwf.look")]
     pub(crate) async fn look(self: Arc<Self>, ctx: ActivityContext, thread: String) -> Result<Standing, ActivityError> {
         match self.seen(&thread).await? {
-            Seen::Standing(standing) => Ok(standing),
-            Seen::NotHere(ran, code) => self.not_here(&ctx, &thread, &ran, code).await,
+            ThreadLook::Standing(standing) => Ok(standing),
+            ThreadLook::NotHere(ran, code) => self.not_here(&ctx, &thread, &ran, code).await,
         }
     }
 
@@ -188,17 +188,17 @@ impl Steps {
             Some(0 | 1) if ran.report["done"] == true => Ok(ended(thread, ran, "reason")),
             // Only other machines may know the next agent.
             Some(0) => Ok(match self.seen(thread).await? {
-                Seen::Standing(standing) => standing,
-                Seen::NotHere(..) => Standing::Unseen,
+                ThreadLook::Standing(standing) => standing,
+                ThreadLook::NotHere(..) => Standing::Unseen,
             }),
             Some(69 | 74 | 75) => match self.seen(thread).await? {
-                Seen::Standing(Standing::Ready { head: now, .. }) if now == *head => match code {
+                ThreadLook::Standing(Standing::Ready { head: now, .. }) if now == *head => match code {
                     69 => self.not_here(ctx, thread, ran, code).await,
                     75 => Err(later("somebody else is at this step", None)),
                     _ => Err(later("files or the store fail", None)),
                 },
-                Seen::Standing(moved) => Ok(moved),
-                Seen::NotHere(ran, code) => self.not_here(ctx, thread, &ran, code).await,
+                ThreadLook::Standing(moved) => Ok(moved),
+                ThreadLook::NotHere(ran, code) => self.not_here(ctx, thread, &ran, code).await,
             },
             Some(78) => self.not_here(ctx, thread, ran, 78).await,
             Some(130 | 143) | None => Err(later("the step was ended on its machine", None)),
@@ -207,7 +207,7 @@ impl Steps {
     }
 
     /// Reads a thread's state with a dry run of its next step.
-    async fn seen(&self, thread: &str) -> Result<Seen, ActivityError> {
+    async fn seen(&self, thread: &str) -> Result<ThreadLook, ActivityError> {
         let look = ["thread", "step", thread, "--dry-run", HERE[0], HERE[1]];
         let ran = self.uwf(thread, &look, std::future::pending()).await?;
         match ran.code {
@@ -218,21 +218,21 @@ impl Steps {
                     .filter(|_| !is_person(&ran))
                     .and_then(|agent| name(&agent));
                 let head = ran.text("head").unwrap_or_default();
-                Ok(Seen::Standing(Standing::Ready { head, role: ran.text("role"), agent }))
+                Ok(ThreadLook::Standing(Standing::Ready { head, role: ran.text("role"), agent }))
             }
             Some(69) => {
                 let shown = self.uwf(thread, &["thread", "show", thread], std::future::pending()).await?;
                 Ok(match shown.code {
-                    Some(0) if shown.report["done"] == true => Seen::Standing(ended(thread, &shown, "state")),
-                    _ => Seen::NotHere(ran, 69),
+                    Some(0) if shown.report["done"] == true => ThreadLook::Standing(ended(thread, &shown, "state")),
+                    _ => ThreadLook::NotHere(ran, 69),
                 })
             }
-            Some(78) => Ok(Seen::NotHere(ran, 78)),
+            Some(78) => Ok(ThreadLook::NotHere(ran, 78)),
             Some(74 | 75) | None => {
                 (self.say)(&format!("thread {thread} cannot be stepped here now: {}", ran.message()));
                 Err(later("the worker cannot step the thread now; its log says why", None))
             }
-            Some(code) => Ok(Seen::Standing(stopped(&ran, code))),
+            Some(code) => Ok(ThreadLook::Standing(stopped(&ran, code))),
         }
     }
 

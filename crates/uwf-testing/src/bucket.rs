@@ -75,12 +75,12 @@ pub struct Kept {
 pub struct BucketServer {
     dialect: Dialect,
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<BucketState>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct BucketState {
     objects: Mutex<Objects>,
     asked: Mutex<BTreeMap<String, Asked>>,
     connections: Mutex<Vec<TcpStream>>,
@@ -131,7 +131,7 @@ impl BucketServer {
     fn start_with(dialect: Dialect) -> BucketServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(BucketState::default());
         let accepting = Arc::clone(&shared);
         let acceptor = thread::spawn(move || accept(&listener, &accepting, dialect));
         BucketServer { dialect, address, shared, acceptor: Some(acceptor) }
@@ -240,7 +240,7 @@ impl Drop for BucketServer {
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>, dialect: Dialect) {
+fn accept(listener: &TcpListener, shared: &Arc<BucketState>, dialect: Dialect) {
     for stream in listener.incoming() {
         if shared.stopping.load(Ordering::SeqCst) {
             return;
@@ -259,7 +259,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>, dialect: Dialect) {
     }
 }
 
-fn serve(stream: &TcpStream, shared: &Shared, dialect: Dialect) -> std::io::Result<()> {
+fn serve(stream: &TcpStream, shared: &BucketState, dialect: Dialect) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reading = std::io::BufReader::new(stream);
     while let Some(request) = http::read(&mut reading)? {
@@ -282,7 +282,7 @@ fn serve(stream: &TcpStream, shared: &Shared, dialect: Dialect) -> std::io::Resu
     Ok(())
 }
 
-fn count(shared: &Shared, request: &Request, received: usize) {
+fn count(shared: &BucketState, request: &Request, received: usize) {
     let key = request.key(BUCKET).unwrap_or_default();
     let is_list = request.is_list();
     let prefix = request.query("prefix").unwrap_or_default();

@@ -30,11 +30,11 @@ use http::{Response, read_request};
 /// A running server.
 pub struct LlmServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<LlmServerState>,
     acceptor: Option<JoinHandle<()>>,
 }
 
-struct Shared {
+struct LlmServerState {
     script: Mutex<Script>,
     requests: Mutex<Vec<Request>>,
     connections: Mutex<Vec<TcpStream>>,
@@ -49,7 +49,7 @@ impl LlmServer {
     pub fn start(script: impl Into<Script>) -> LlmServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(LlmServerState {
             script: Mutex::new(script.into()),
             requests: Mutex::default(),
             connections: Mutex::default(),
@@ -95,7 +95,7 @@ impl Drop for LlmServer {
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, shared: &Arc<LlmServerState>) {
     for stream in listener.incoming() {
         if shared.stopping.load(Ordering::SeqCst) {
             return;
@@ -110,7 +110,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 /// Answers the requests of one connection, until one side closes it.
-fn serve(mut stream: TcpStream, shared: &Shared) {
+fn serve(mut stream: TcpStream, shared: &LlmServerState) {
     let Ok(reading) = stream.try_clone() else { return };
     // Each piece must leave at once, separately.
     let _ = stream.set_nodelay(true);
@@ -125,7 +125,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
     let _ = stream.shutdown(Shutdown::Both);
 }
 
-fn respond(request: &Request, shared: &Shared) -> Response {
+fn respond(request: &Request, shared: &LlmServerState) -> Response {
     if !request.asks() {
         let script = shared.script.lock();
         return match request.path_only() {

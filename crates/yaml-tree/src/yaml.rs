@@ -104,7 +104,7 @@ struct Key {
 }
 
 /// A finished value that aliases may repeat.
-struct Anchored {
+struct AnchorValue {
     node: Node,
     weight: usize,
     height: usize,
@@ -115,7 +115,7 @@ struct Builder<'t> {
     offsets: ByteOffsets,
     root: Option<Node>,
     open: Vec<Open>,
-    anchors: HashMap<usize, Anchored>,
+    anchors: HashMap<usize, AnchorValue>,
     repeated: usize,
 }
 
@@ -186,7 +186,7 @@ impl Builder<'_> {
     }
 
     fn alias(&mut self, id: usize, at: Position, start: usize, end: usize) -> Result<(), SyntaxError> {
-        let Some(Anchored { node, weight, height }) = self.anchors.get(&id) else {
+        let Some(AnchorValue { node, weight, height }) = self.anchors.get(&id) else {
             return Err(SyntaxError::new("bad-alias", at, "this alias stands inside the value it refers to"));
         };
         if self.open.len() + height > MAX_DEPTH {
@@ -205,7 +205,7 @@ impl Builder<'_> {
     fn value(&mut self, anchor: usize, node: Node) -> Result<(), SyntaxError> {
         if anchor > 0 {
             let (weight, height) = measure(&node);
-            self.anchors.insert(anchor, Anchored { node: node.clone(), weight, height });
+            self.anchors.insert(anchor, AnchorValue { node: node.clone(), weight, height });
         }
         match self.open.last_mut().map(|open| &mut open.holds) {
             None => self.root = Some(node),

@@ -98,14 +98,14 @@ pub enum ForgottenPack {
 }
 
 /// A file to remove, in the state in which it was compared with the pack.
-struct Moved {
+struct PackedFile {
     hash: Hash,
-    seen: Seen,
+    seen: PackingFileStamp,
 }
 
 /// Distinguishes a file from another one of the same name.
 #[derive(PartialEq, Eq)]
-struct Seen {
+struct PackingFileStamp {
     inode: (u64, u64),
     size: u64,
     modified: Option<SystemTime>,
@@ -219,14 +219,14 @@ impl FsObjects {
     }
 
     /// The objects whose files are byte-for-byte equal to their copies in packs. Other files are left alone.
-    fn compared(&self, objects: Vec<Hash>, done: &mut Packed) -> Result<Vec<Moved>, StoreError> {
+    fn compared(&self, objects: Vec<Hash>, done: &mut Packed) -> Result<Vec<PackedFile>, StoreError> {
         let mut same = Vec::with_capacity(objects.len());
         for hash in objects {
             let Some(seen) = self.look(hash)? else { continue };
             let Some(bytes) = self.read_file(hash)? else { continue };
             let packed = self.packs().find(hash)?.map(|found| self.packs().read(&found)).transpose()?;
             if packed.as_ref() == Some(&bytes) {
-                same.push(Moved { hash, seen });
+                same.push(PackedFile { hash, seen });
             } else {
                 done.left += 1;
             }
@@ -235,13 +235,13 @@ impl FsObjects {
     }
 
     /// Removes files of packed objects. Leaves a file if a holder may have found and refreshed it.
-    fn remove_files(&self, files: &[Moved], done: &mut Packed) -> Result<(), StoreError> {
+    fn remove_files(&self, files: &[PackedFile], done: &mut Packed) -> Result<(), StoreError> {
         let mut files = files;
         while !files.is_empty() {
             let sweep = self.sweep()?;
             let until = Instant::now() + SWEEP;
             while let Some((some, others)) = files.split_at_checked(BETWEEN_LOOKS.min(files.len())) {
-                for Moved { hash, seen } in some {
+                for PackedFile { hash, seen } in some {
                     if self.look(*hash)?.as_ref() != Some(seen) || self.packs().find(*hash)?.is_none() {
                         done.left += 1;
                         continue;
@@ -266,10 +266,10 @@ impl FsObjects {
     }
 
     /// The file of an object, if it has one. A link doesn't count, because its target may belong to someone else.
-    fn look(&self, hash: Hash) -> Result<Option<Seen>, StoreError> {
+    fn look(&self, hash: Hash) -> Result<Option<PackingFileStamp>, StoreError> {
         let path = self.path(hash);
         match fs::symlink_metadata(&path) {
-            Ok(meta) if meta.is_file() => Ok(Some(Seen {
+            Ok(meta) if meta.is_file() => Ok(Some(PackingFileStamp {
                 inode: (meta.dev(), meta.ino()),
                 size: meta.len(),
                 modified: meta.modified().ok(),

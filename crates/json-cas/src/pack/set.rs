@@ -65,23 +65,23 @@ enum Source {
     /// The directory of packs does not exist.
     Nothing,
     /// The list. It is kept open, so that no other file can be taken for it.
-    Listed { _file: File, seen: Seen, is_whole: bool },
+    Listed { _file: File, seen: PackFileStamp, is_whole: bool },
     /// There is a directory but no list, so all packs in it count.
     Directory(BTreeSet<Hash>),
 }
 
 /// Distinguishes a file from earlier versions and from other files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Seen {
+struct PackFileStamp {
     inode: (u64, u64),
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
-impl Seen {
-    fn of(meta: &fs::Metadata) -> Seen {
-        Seen {
+impl PackFileStamp {
+    fn of(meta: &fs::Metadata) -> PackFileStamp {
+        PackFileStamp {
             inode: (meta.dev(), meta.ino()),
             size: meta.len(),
             modified: (meta.mtime(), meta.mtime_nsec()),
@@ -207,7 +207,7 @@ impl Packs {
             Err(error) => return Err(FileError::at("look at", &path)(error).into()),
         };
         match (&view.source, there) {
-            (Source::Listed { seen, .. }, Some(there)) => Ok(*seen == Seen::of(&there)),
+            (Source::Listed { seen, .. }, Some(there)) => Ok(*seen == PackFileStamp::of(&there)),
             (Source::Nothing, None) => Ok(self.in_directory()?.is_none()),
             (Source::Directory(known), None) => Ok(self.in_directory()?.as_ref() == Some(known)),
             (Source::Listed { .. }, None) | (Source::Nothing | Source::Directory(_), Some(_)) => Ok(false),
@@ -242,7 +242,7 @@ impl Packs {
             let manifest = of_all(&packs);
             return Ok((Source::Directory(packs), manifest));
         };
-        let seen = Seen::of(&file.metadata().map_err(FileError::at("look at", &path))?);
+        let seen = PackFileStamp::of(&file.metadata().map_err(FileError::at("look at", &path))?);
         let mut bytes = Vec::new();
         (&file).take(manifest::MAX).read_to_end(&mut bytes).map_err(FileError::at("read", &path))?;
         if let Some(version) = manifest::newer(&bytes) {

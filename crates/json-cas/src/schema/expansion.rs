@@ -35,7 +35,7 @@ const MAX_PLAIN_UNEVALUATED: usize = 4;
 /// * a schema with `unevaluated…` within `unevaluated…` (18 deep: a minute)
 /// * a schema with a long list of allowed values (100,000, and 20,000 others in the answer: two minutes)
 pub(super) fn is_unbounded(schema: &Value) -> bool {
-    let mentioned = Mentioned::of(schema);
+    let mentioned = KeywordCounts::of(schema);
     if mentioned.unevaluated > MAX_PLAIN_UNEVALUATED || mentioned.longest > MAX_PLAIN_LIST {
         return true;
     }
@@ -79,16 +79,16 @@ fn each_entry(value: &Value, look: &mut impl FnMut(&str, &Value)) {
 
 /// Counts keywords that make a schema expensive, anywhere in it. Data that looks like such keywords counts as well.
 #[derive(Debug, Default)]
-struct Mentioned {
+struct KeywordCounts {
     references: usize,
     unevaluated: usize,
     /// Length of the longest list whose entries are compared with a value one by one.
     longest: usize,
 }
 
-impl Mentioned {
-    fn of(schema: &Value) -> Mentioned {
-        let mut mentioned = Mentioned::default();
+impl KeywordCounts {
+    fn of(schema: &Value) -> KeywordCounts {
+        let mut mentioned = KeywordCounts::default();
         each_entry(schema, &mut |key, value| match key {
             "$ref" | "$dynamicRef" | "$recursiveRef" => mentioned.references += 1,
             "unevaluatedProperties" | "unevaluatedItems" => mentioned.unevaluated += 1,

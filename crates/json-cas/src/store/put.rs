@@ -19,7 +19,7 @@ use crate::schema::{References, Schema, refuse_bad};
 const YOUNG: Duration = Duration::from_hours(24);
 
 /// The state of a draft's hash in the store.
-enum Stored {
+enum DraftState {
     Nothing,
     Same,
     Corrupt,
@@ -162,9 +162,9 @@ impl Store {
                 continue;
             }
             match self.stored(draft)? {
-                Stored::Same if self.objects.refresh(draft.hash())? => {}
-                Stored::Same | Stored::Nothing => fresh.push((draft.hash(), bytes(draft))),
-                Stored::Corrupt => self.objects.replace(draft.hash(), &bytes(draft))?,
+                DraftState::Same if self.objects.refresh(draft.hash())? => {}
+                DraftState::Same | DraftState::Nothing => fresh.push((draft.hash(), bytes(draft))),
+                DraftState::Corrupt => self.objects.replace(draft.hash(), &bytes(draft))?,
             }
         }
         let puts = self.objects.put_all(&fresh)?;
@@ -176,8 +176,10 @@ impl Store {
             };
             match found.map(|draft| self.stored(draft)).transpose()? {
                 None => {}
-                Some(Stored::Same) if !self.objects.is_far() || self.grows_young(*hash, now)? => {}
-                Some(Stored::Same | Stored::Nothing | Stored::Corrupt) => self.objects.replace(*hash, bytes)?,
+                Some(DraftState::Same) if !self.objects.is_far() || self.grows_young(*hash, now)? => {}
+                Some(DraftState::Same | DraftState::Nothing | DraftState::Corrupt) => {
+                    self.objects.replace(*hash, bytes)?;
+                }
             }
         }
         Ok(())
@@ -193,18 +195,18 @@ impl Store {
         self.objects.refresh(hash)
     }
 
-    fn stored(&self, draft: &Draft) -> Result<Stored, StoreError> {
+    fn stored(&self, draft: &Draft) -> Result<DraftState, StoreError> {
         let hash = draft.hash();
         let bytes = match self.objects.get(hash) {
             // The backend can't read its own bytes.
-            Err(StoreError::Corrupt { .. }) => return Ok(Stored::Corrupt),
-            Ok(None) => return Ok(Stored::Nothing),
+            Err(StoreError::Corrupt { .. }) => return Ok(DraftState::Corrupt),
+            Ok(None) => return Ok(DraftState::Nothing),
             other => other?.unwrap_or_default(),
         };
         match Node::decode(hash, &bytes) {
-            Ok((node, cbor)) if node.type_hash == draft.type_hash() && cbor == draft.cbor() => Ok(Stored::Same),
+            Ok((node, cbor)) if node.type_hash == draft.type_hash() && cbor == draft.cbor() => Ok(DraftState::Same),
             Ok(_) => Err(StoreError::Collision { hash }),
-            Err(Unfit::Unreadable(_) | Unfit::OtherHash(_)) => Ok(Stored::Corrupt),
+            Err(Unfit::Unreadable(_) | Unfit::OtherHash(_)) => Ok(DraftState::Corrupt),
         }
     }
 }

@@ -62,13 +62,13 @@ impl Agent for DiffAgent {
 }
 
 /// A document before and after it was changed.
-struct Changed {
+struct DocumentVersions {
     source: PathBuf,
     modified: PathBuf,
 }
 
 /// The change by the newest step that wrote a document.
-fn changed(context: &AgentContext<'_>) -> Result<Changed> {
+fn changed(context: &AgentContext<'_>) -> Result<DocumentVersions> {
     let thread = context.thread();
     for index in (0..thread.chain()?.len()).rev() {
         let step = thread.step(index, Parts::NONE)?;
@@ -80,7 +80,7 @@ fn changed(context: &AgentContext<'_>) -> Result<Changed> {
                     let message = format!("{} of step {} does not exist any more", gone.display(), index + 1);
                     return Err(Error::agent_failed(message));
                 }
-                return Ok(Changed { source, modified });
+                return Ok(DocumentVersions { source, modified });
             }
             (Some(mode), _, Some(_)) => {
                 let message =

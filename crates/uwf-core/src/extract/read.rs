@@ -50,7 +50,7 @@ pub(super) struct Reading {
 }
 
 /// A tree without the keys that every header may have, and these keys.
-struct Split {
+struct HeaderSplit {
     inside: Raw,
     extras: Map<String, Value>,
     /// Number of keys that the schema lists.
@@ -198,7 +198,7 @@ impl<'s> Target<'s> {
 
     /// Types a tree by the schema and validates it.
     pub(super) fn judge(&self, raw: &Raw) -> Reading {
-        let Split { inside, extras, known, twice } = self.split(raw);
+        let HeaderSplit { inside, extras, known, twice } = self.split(raw);
         if self.is_keyed() && known == 0 {
             let keys: Vec<String> = self.keys.names().take(MOST_NAMED).map(|key| format!("`{key}`")).collect();
             let errors = vec![format!("none of the keys that are asked for is there: {}", keys.join(", "))];
@@ -244,9 +244,9 @@ impl<'s> Target<'s> {
     }
 
     /// Separates the keys that every header may have from the others.
-    fn split(&self, raw: &Raw) -> Split {
+    fn split(&self, raw: &Raw) -> HeaderSplit {
         let RawContent::Map(entries) = &raw.content else {
-            return Split { inside: raw.clone(), extras: Map::new(), known: 0, twice: Vec::new() };
+            return HeaderSplit { inside: raw.clone(), extras: Map::new(), known: 0, twice: Vec::new() };
         };
         let mut twice = Vec::new();
         let mut extras = Map::new();
@@ -264,7 +264,7 @@ impl<'s> Target<'s> {
                 None => inside.push((key.clone(), value.clone())),
             }
         }
-        Split { inside: raw.with(RawContent::Map(inside)), extras, known, twice }
+        HeaderSplit { inside: raw.with(RawContent::Map(inside)), extras, known, twice }
     }
 }
 

@@ -12,7 +12,7 @@ use super::tree::{Raw, RawContent, RawScalar, RawSource, Style};
 pub(super) fn parse(text: &str) -> Result<Raw, String> {
     let root = yaml_tree::parse(text).map_err(|error| in_line(&error.message, error.at.line))?;
     let root = root.ok_or("the header is empty")?;
-    BlockReader { text, shared: text.into() }.value(root, Within::Nothing)
+    BlockReader { text, shared: text.into() }.value(root, ParentCollection::Nothing)
 }
 
 fn in_line(what: &str, line: usize) -> String {
@@ -21,7 +21,7 @@ fn in_line(what: &str, line: usize) -> String {
 
 /// The collection that contains a value.
 #[derive(Clone, Copy)]
-enum Within {
+enum ParentCollection {
     Nothing,
     /// Brackets or braces.
     Flow,
@@ -38,11 +38,11 @@ struct BlockReader<'t> {
 }
 
 impl BlockReader<'_> {
-    fn value(&self, node: Node, within: Within) -> Result<Raw, String> {
+    fn value(&self, node: Node, within: ParentCollection) -> Result<Raw, String> {
         if node.anchored || node.alias || node.tag.is_some() {
             return Err(in_line("an anchor, alias or tag", node.at.line));
         }
-        let inside = |within: Within| if node.flow { Within::Flow } else { within };
+        let inside = |within: ParentCollection| if node.flow { ParentCollection::Flow } else { within };
         let content = match node.data {
             Data::Scalar { text, style: yaml_tree::Style::Plain } => {
                 let uncut = self.uncut(&text, node.span.start, node.span.end, within);
@@ -50,11 +50,14 @@ impl BlockReader<'_> {
             }
             Data::Scalar { text, .. } => RawContent::Scalar(RawScalar { text, style: Style::Quoted, uncut: None }),
             Data::Sequence(items) => RawContent::List(
-                items.into_iter().map(|item| self.value(item, inside(Within::List))).collect::<Result<_, _>>()?,
+                items
+                    .into_iter()
+                    .map(|item| self.value(item, inside(ParentCollection::List)))
+                    .collect::<Result<_, _>>()?,
             ),
             Data::Mapping(entries) => {
                 let entry = |entry: yaml_tree::Entry| {
-                    let value = self.value(entry.value, inside(Within::Mapping(entry.key_span.end)))?;
+                    let value = self.value(entry.value, inside(ParentCollection::Mapping(entry.key_span.end)))?;
                     Ok::<_, String>((entry.key, value))
                 };
                 RawContent::Map(entries.into_iter().map(entry).collect::<Result<_, _>>()?)
@@ -64,8 +67,8 @@ impl BlockReader<'_> {
     }
 
     /// The whole text of a bare scalar that YAML ended at ` #`.
-    fn uncut(&self, text: &str, start: usize, end: usize, within: Within) -> Option<String> {
-        if matches!(within, Within::Flow) {
+    fn uncut(&self, text: &str, start: usize, end: usize, within: ParentCollection) -> Option<String> {
+        if matches!(within, ParentCollection::Flow) {
             return None;
         }
         if !text.is_empty() {
@@ -74,12 +77,12 @@ impl BlockReader<'_> {
         }
         // The value is only a comment: `title: #42` or `- #42`. With a blank after the `#` it is meant as a comment.
         let whole = match within {
-            Within::Mapping(key_end) => first_line(&self.text[key_end..]).trim_start().strip_prefix(':')?,
-            Within::List => {
+            ParentCollection::Mapping(key_end) => first_line(&self.text[key_end..]).trim_start().strip_prefix(':')?,
+            ParentCollection::List => {
                 let line = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
                 self.text[line..start].trim_start().strip_prefix('-')?
             }
-            Within::Nothing | Within::Flow => return None,
+            ParentCollection::Nothing | ParentCollection::Flow => return None,
         };
         let whole = whole.trim();
         (whole.starts_with('#') && !whole[1..].starts_with([' ', '\t', '#']) && whole.len() > 1)

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 
 /// An agent as it was named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[serde(from = "RecordedAgent", into = "RecordedAgent")]
 pub struct Named {
     /// An alias of the configuration, or a command line split as a shell splits.
     pub agent: String,
@@ -26,25 +26,25 @@ pub struct Named {
 /// An agent in a record: a text, unless it has an output mode.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum RecordedAgent {
     Plain(String),
     With { agent: String, output: OutputMode },
 }
 
-impl From<Written> for Named {
-    fn from(written: Written) -> Named {
+impl From<RecordedAgent> for Named {
+    fn from(written: RecordedAgent) -> Named {
         match written {
-            Written::Plain(agent) => Named { agent, output: None },
-            Written::With { agent, output } => Named { agent, output: Some(output) },
+            RecordedAgent::Plain(agent) => Named { agent, output: None },
+            RecordedAgent::With { agent, output } => Named { agent, output: Some(output) },
         }
     }
 }
 
-impl From<Named> for Written {
-    fn from(named: Named) -> Written {
+impl From<Named> for RecordedAgent {
+    fn from(named: Named) -> RecordedAgent {
         match named.output {
-            None => Written::Plain(named.agent),
-            Some(output) => Written::With { agent: named.agent, output },
+            None => RecordedAgent::Plain(named.agent),
+            Some(output) => RecordedAgent::With { agent: named.agent, output },
         }
     }
 }

@@ -135,7 +135,7 @@ const SETTINGS: [&str; 8] = [
 
 /// A named git directory, so that git does not search for one.
 #[derive(Debug, Clone)]
-struct Named {
+struct GitDirectory {
     git_dir: PathBuf,
     /// The repository, if that directory belongs to one of its working trees.
     common: Option<PathBuf>,
@@ -147,7 +147,7 @@ struct Named {
 pub(crate) struct Git<'d> {
     dir: &'d Path,
     /// The git directory, with `dir` as the working tree; without it, git searches in `dir`.
-    named: Option<Named>,
+    named: Option<GitDirectory>,
     /// Time limit; `None` while a person waits for the command.
     limit: Option<Duration>,
     /// Whether it signs in to a remote.
@@ -197,7 +197,7 @@ impl<'d> Git<'d> {
         for setting in SETTINGS.into_iter().chain(self.signing.settings.iter().map(String::as_str)) {
             command.args(["-c", setting]);
         }
-        if let Some(Named { git_dir, common, objects }) = &self.named {
+        if let Some(GitDirectory { git_dir, common, objects }) = &self.named {
             command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", self.dir);
             command.envs(common.iter().map(|common| ("GIT_COMMON_DIR", common)));
             command.envs(objects.iter().map(|objects| ("GIT_OBJECT_DIRECTORY", objects)));

@@ -58,10 +58,10 @@ impl Moment {
 /// The lease of a step that belongs to this machine until [`Lease::lost`] returns a reason.
 #[derive(Clone)]
 #[must_use]
-pub(crate) struct Lease(Option<Arc<Renewed>>);
+pub(crate) struct Lease(Option<Arc<RenewalState>>);
 
 /// State shared by the keeper and the thread that renews.
-struct Renewed {
+struct RenewalState {
     lease: Duration,
     state: Mutex<State>,
     wake: Condvar,
@@ -84,7 +84,7 @@ impl Lease {
     pub(crate) fn renewing(home: &Home, thread: &ThreadId, claim: Claim, version: Version, since: Moment) -> Lease {
         let Some(notes) = home.notes() else { return Lease::of_one_machine() };
         let state = Mutex::new(State { renewed: since, is_gone: false, is_over: false });
-        let renewed = Arc::new(Renewed { lease: claim.lease(), state, wake: Condvar::new() });
+        let renewed = Arc::new(RenewalState { lease: claim.lease(), state, wake: Condvar::new() });
         let renewal = Renewal {
             notes: Arc::clone(notes),
             thread: thread.clone(),
@@ -124,7 +124,7 @@ impl Lease {
     }
 }
 
-impl Renewed {
+impl RenewalState {
     /// Time before the end of the lease at which uwf ends the agent.
     fn margin(&self) -> Duration {
         (self.lease / RENEWALS).max(LEAST_MARGIN)
@@ -147,7 +147,7 @@ struct Renewal {
     /// How long the attempt had been running at `since`.
     before: Duration,
     since: Moment,
-    renewed: Arc<Renewed>,
+    renewed: Arc<RenewalState>,
 }
 
 impl Renewal {

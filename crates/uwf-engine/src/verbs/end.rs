@@ -39,7 +39,7 @@ pub fn complete(thread: &Thread<'_>, head: &Head, reason: EndReason, summary: Op
         EndReason::Graph => end_reason::END,
         EndReason::NoMatch => end_reason::NO_MATCH,
     };
-    retire(thread, head, How { status: EndStatus::Completed, reason, return_code: COMPLETED_CODE, summary })
+    retire(thread, head, EndKind { status: EndStatus::Completed, reason, return_code: COMPLETED_CODE, summary })
 }
 
 /// Ends a thread that its supervisor killed, for a reason that begins with [`end_reason::SUPERVISOR`].
@@ -47,7 +47,7 @@ pub fn complete(thread: &Thread<'_>, head: &Head, reason: EndReason, summary: Op
 /// # Errors
 /// As [`complete`].
 pub fn stop(thread: &Thread<'_>, head: &Head, reason: &str) -> Result<Hash> {
-    retire(thread, head, How { status: EndStatus::Killed, reason, return_code: SUPERVISED_CODE, summary: None })
+    retire(thread, head, EndKind { status: EndStatus::Killed, reason, return_code: SUPERVISED_CODE, summary: None })
 }
 
 /// Ends a thread that a person killed.
@@ -56,7 +56,7 @@ pub fn stop(thread: &Thread<'_>, head: &Head, reason: &str) -> Result<Hash> {
 /// As [`complete`].
 pub fn kill(thread: &Thread<'_>, head: &Head) -> Result<Hash> {
     let (status, reason) = (EndStatus::Killed, end_reason::KILLED);
-    retire(thread, head, How { status, reason, return_code: KILLED_CODE, summary: None })
+    retire(thread, head, EndKind { status, reason, return_code: KILLED_CODE, summary: None })
 }
 
 /// Ends a thread with unreadable nodes that a person killed. The history contains only that it was killed.
@@ -76,15 +76,15 @@ pub(crate) fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result
 }
 
 /// Content of a thread-end node.
-struct How<'a> {
+struct EndKind<'a> {
     status: EndStatus,
     reason: &'a str,
     return_code: i32,
     summary: Option<String>,
 }
 
-fn retire(thread: &Thread<'_>, head: &Head, how: How<'_>) -> Result<Hash> {
-    let How { status, reason, return_code, summary } = how;
+fn retire(thread: &Thread<'_>, head: &Head, how: EndKind<'_>) -> Result<Hash> {
+    let EndKind { status, reason, return_code, summary } = how;
     let home = thread.home();
     let _hold = home.hold_nodes()?;
     node_types::ensure(home)?;

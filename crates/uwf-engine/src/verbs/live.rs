@@ -41,13 +41,13 @@ pub enum From {
 /// A watched thread, with its child threads. It does not hold the storage root, so callers can keep it anywhere between two polls.
 pub struct Live {
     role: Option<String>,
-    thread: Watched,
+    thread: WatchedThread,
 }
 
 impl Live {
     /// Begins to watch a thread, or only one role in it. Reads nothing before [`Live::poll`].
     pub fn of(thread: ThreadId, from: From, role: Option<String>) -> Live {
-        Live { role, thread: Watched::new(thread, 0, from) }
+        Live { role, thread: WatchedThread::new(thread, 0, from) }
     }
 
     /// Events since the last call; the first call returns the thread's past.
@@ -86,7 +86,7 @@ pub struct LiveAll {
     /// Where to begin in the threads that exist at the first poll. Later threads are followed from their beginning.
     from: Option<From>,
     role: Option<String>,
-    threads: BTreeMap<ThreadId, Seen>,
+    threads: BTreeMap<ThreadId, ThreadSnapshot>,
     /// Threads that ended while they were watched, or that began and ended between two polls.
     ended: BTreeSet<ThreadId>,
     /// Size of the history at the last poll; `None` before the first.
@@ -96,7 +96,7 @@ pub struct LiveAll {
 }
 
 /// A thread with its head and marks at the last poll.
-struct Seen {
+struct ThreadSnapshot {
     head: Hash,
     marks: BTreeSet<Mark>,
     live: Live,
@@ -130,12 +130,12 @@ impl LiveAll {
             };
             let mut seen = known.unwrap_or_else(|| {
                 let now = if is_first { self.from.unwrap_or(From::After(head)) } else { From::Beginning };
-                Seen { head, marks: BTreeSet::new(), live: Live::of(thread.clone(), now, self.role.clone()) }
+                ThreadSnapshot { head, marks: BTreeSet::new(), live: Live::of(thread.clone(), now, self.role.clone()) }
             });
             if !is_calm || marks.contains(&Mark::Open) {
                 events.extend(seen.live.poll(home).unwrap_or_default());
             }
-            self.threads.insert(thread, Seen { head, marks, ..seen });
+            self.threads.insert(thread, ThreadSnapshot { head, marks, ..seen });
         }
         for (id, mut seen) in gone {
             events.extend(seen.live.poll(home).unwrap_or_default());
@@ -166,7 +166,7 @@ impl LiveAll {
 }
 
 /// A thread as of the last poll.
-struct Watched {
+struct WatchedThread {
     id: ThreadId,
     depth: usize,
     /// Where to begin; `None` after the first poll.
@@ -175,7 +175,7 @@ struct Watched {
     steps: usize,
     attempt: Option<Running>,
     state: Option<(State, Option<String>)>,
-    children: BTreeMap<ThreadId, Watched>,
+    children: BTreeMap<ThreadId, WatchedThread>,
 }
 
 /// The newest attempt as of the last poll.
@@ -191,9 +191,9 @@ struct Running {
     complained: u64,
 }
 
-impl Watched {
-    fn new(id: ThreadId, depth: usize, from: From) -> Watched {
-        Watched {
+impl WatchedThread {
+    fn new(id: ThreadId, depth: usize, from: From) -> WatchedThread {
+        WatchedThread {
             id,
             depth,
             from: Some(from),
@@ -216,7 +216,7 @@ impl Watched {
     /// Roles of the followed attempts, by attempt.
     fn roles(&self) -> BTreeMap<String, String> {
         let own = self.attempt.iter().map(|attempt| (attempt.id.clone(), attempt.role.clone()));
-        self.children.values().flat_map(Watched::roles).chain(own).collect()
+        self.children.values().flat_map(WatchedThread::roles).chain(own).collect()
     }
 
     fn poll(&mut self, home: &Home, events: &mut Vec<Event>) -> Result<()> {
@@ -399,7 +399,8 @@ impl Watched {
     fn running_children(&mut self, home: &Home, events: &mut Vec<Event>) -> Result<()> {
         for id in child_threads::active(home, &self.id)? {
             let depth = self.depth + 1;
-            let child = self.children.entry(id.clone()).or_insert_with(|| Watched::new(id, depth, From::Beginning));
+            let child =
+                self.children.entry(id.clone()).or_insert_with(|| WatchedThread::new(id, depth, From::Beginning));
             child.poll(home, events)?;
         }
         Ok(())
@@ -409,7 +410,8 @@ impl Watched {
     fn finished_child(&mut self, home: &Home, last: Hash, events: &mut Vec<Event>) -> Result<()> {
         for id in child_threads::ended_at(home, &self.id, last)? {
             let depth = self.depth + 1;
-            let child = self.children.entry(id.clone()).or_insert_with(|| Watched::new(id, depth, From::Beginning));
+            let child =
+                self.children.entry(id.clone()).or_insert_with(|| WatchedThread::new(id, depth, From::Beginning));
             child.poll(home, events)?;
         }
         Ok(())

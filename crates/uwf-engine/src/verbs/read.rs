@@ -66,7 +66,7 @@ pub fn read(home: &Home, id: &ThreadId, request: &ReadRequest) -> Result<Transcr
     let standing = show::show(home, id)?;
     let thread = Thread::at(home, id.clone(), standing.head)?;
     let chain = thread.chain()?;
-    let wanted = Wanted::of(chain, id, &request.place)?;
+    let wanted = StepRange::of(chain, id, &request.place)?;
     let shows_task = matches!(request.place, ReadFrom::Start | ReadFrom::Until(_) | ReadFrom::End);
     let task = shows_task.then(|| view::task(&thread.start.prompt, thread.start_hash, request.quota / TASK_SHARE));
     let quota = request.quota.saturating_sub(task.as_ref().map_or(0, Section::chars));
@@ -88,13 +88,13 @@ pub fn read(home: &Home, id: &ThreadId, request: &ReadRequest) -> Result<Transcr
 }
 
 /// Steps that may be shown, and from which end.
-struct Wanted {
+struct StepRange {
     range: Range<usize>,
     newest_first: bool,
 }
 
-impl Wanted {
-    fn of(chain: &Chain, id: &ThreadId, place: &ReadFrom) -> Result<Wanted> {
+impl StepRange {
+    fn of(chain: &Chain, id: &ThreadId, place: &ReadFrom) -> Result<StepRange> {
         let all = 0..chain.len();
         let (range, newest_first) = match place {
             ReadFrom::End => (all, true),
@@ -108,7 +108,7 @@ impl Wanted {
             return Err(Error::not_found(format!("thread {id} has no step {place}"))
                 .hint(format!("`uwf thread read {id}` shows the newest")));
         }
-        Ok(Wanted { range, newest_first })
+        Ok(StepRange { range, newest_first })
     }
 
     /// Positions in the order they are read.
@@ -150,7 +150,7 @@ fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
 }
 
 /// The steps that fit, oldest first. Every step that was read is shown: the last one is shortened if little space is left.
-fn sections(thread: &Thread<'_>, wanted: &Wanted, quota: usize) -> Result<(Vec<Step>, Vec<Section>)> {
+fn sections(thread: &Thread<'_>, wanted: &StepRange, quota: usize) -> Result<(Vec<Step>, Vec<Section>)> {
     let mut left = quota;
     let mut steps = Vec::new();
     for position in wanted.order() {
@@ -182,7 +182,7 @@ struct Gaps<'t> {
 impl Gaps<'_> {
     /// Steps before and after those shown. A shortened step at the edge counts as left out, so that the next page shows it in full. A
     /// page's only step does not, since the next page would show the same.
-    fn around(&self, wanted: &Wanted, sections: &[Section]) -> (Option<LeftOut>, Option<LeftOut>) {
+    fn around(&self, wanted: &StepRange, sections: &[Section]) -> (Option<LeftOut>, Option<LeftOut>) {
         let mut range = wanted.first(sections.len());
         if range.is_empty() {
             return (None, None);

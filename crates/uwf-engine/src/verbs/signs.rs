@@ -24,17 +24,17 @@ const ASK: Duration = Duration::from_secs(2);
 
 /// The last answer of a shared store, and its time.
 #[derive(Debug)]
-struct Asked<T> {
+struct SharedReply<T> {
     last: Option<(Instant, T)>,
 }
 
-impl<T> Default for Asked<T> {
-    fn default() -> Asked<T> {
-        Asked { last: None }
+impl<T> Default for SharedReply<T> {
+    fn default() -> SharedReply<T> {
+        SharedReply { last: None }
     }
 }
 
-impl<T: Copy> Asked<T> {
+impl<T: Copy> SharedReply<T> {
     /// The answer; asks again if the last one is old. While the store does not answer, the last answer counts.
     fn now(&mut self, ask: impl FnOnce() -> Option<T>) -> Option<T> {
         let is_old = self.last.is_none_or(|(at, _)| at.elapsed() >= ASK);
@@ -48,7 +48,7 @@ impl<T: Copy> Asked<T> {
 /// Signs of changes in a list of threads.
 #[derive(Debug, Default)]
 pub struct SignsOfList {
-    shared: Asked<u64>,
+    shared: SharedReply<u64>,
     marks: FileSign,
     /// Threads with an open attempt, as of the marks in `marks`.
     open: Vec<ThreadId>,
@@ -126,7 +126,7 @@ fn sum(what: &impl std::hash::Hash) -> u64 {
 #[derive(Debug)]
 pub struct SignsOfThread {
     thread: ThreadId,
-    shared: Asked<(Option<Hash>, u64)>,
+    shared: SharedReply<(Option<Hash>, u64)>,
     index: FileSign,
     /// The head, as of the index file in `index`; `None` if the thread has ended.
     head: Option<Hash>,
@@ -144,7 +144,7 @@ impl SignsOfThread {
         let (children, below) = ((None, None), BTreeMap::new());
         SignsOfThread {
             thread,
-            shared: Asked::default(),
+            shared: SharedReply::default(),
             index: None,
             head: None,
             record: None,

@@ -29,7 +29,7 @@ async fn list(State(app): State<App>, headers: HeaderMap) -> Result<Response, Fa
 
 /// Query of `GET /api/threads/{thread}/events`
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct EventsQuery {
     /// Begin with this many of the newest steps.
     tail: Option<usize>,
     /// Show what agents print on stderr.
@@ -41,7 +41,7 @@ struct Asked {
 async fn thread(
     State(app): State<App>,
     Path(typed): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let seen = seen_last(&headers);

@@ -33,21 +33,21 @@ pub(super) fn path_back_to(path: &str) -> String {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct LoginQuery {
     /// The secret from the link that `uwf serve` prints.
     token: Option<String>,
     next: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct LoginForm {
     secret: String,
     next: Option<String>,
 }
 
 async fn page(
     State(app): State<App>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<LoginQuery>,
     headers: HeaderMap,
     extensions: Extensions,
 ) -> Response {
@@ -64,7 +64,7 @@ async fn log_in(
     State(app): State<App>,
     headers: HeaderMap,
     extensions: Extensions,
-    Form(given): Form<Given>,
+    Form(given): Form<LoginForm>,
 ) -> Response {
     if !comes_from_here(&app, &headers) {
         return Failure::new(StatusCode::FORBIDDEN, "this form does not come from this server").into_response();

@@ -67,7 +67,7 @@ fn form(a: &str, b: &str) -> Markup {
 
 /// Query of the page.
 #[derive(Debug, Default, Deserialize)]
-struct Asked {
+struct CompareQuery {
     /// Number of differing rows to skip.
     #[serde(default)]
     after: String,
@@ -78,7 +78,7 @@ struct Asked {
 async fn compare(
     State(app): State<App>,
     Path(pair): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<CompareQuery>,
     headers: HeaderMap,
 ) -> Response {
     let answer = if wants_json(&headers) {
@@ -118,7 +118,7 @@ async fn report(app: &App, pair: String) -> Result<Json<Value>, Failure> {
     .await
 }
 
-async fn page(app: &App, pair: String, asked: Asked) -> Result<Response, Failure> {
+async fn page(app: &App, pair: String, asked: CompareQuery) -> Result<Response, Failure> {
     let cwd = app.cwd().to_owned();
     let (title, body) = app
         .read(move |home| {
@@ -138,7 +138,7 @@ async fn page(app: &App, pair: String, asked: Asked) -> Result<Response, Failure
     Ok(Page::new(title, Section::None, body).into_response(app))
 }
 
-fn runs(home: &Home, two: &[diff::Named; 2], asked: &Asked, cwd: &std::path::Path) -> Result<Markup, Failure> {
+fn runs(home: &Home, two: &[diff::Named; 2], asked: &CompareQuery, cwd: &std::path::Path) -> Result<Markup, Failure> {
     let config = project::config(home, cwd).unwrap_or_default();
     let files = runs::files(home, two, asked.patch.is_some(), cwd);
     runs::compared(home, &config, two, asked.after.parse().unwrap_or(0), &files)

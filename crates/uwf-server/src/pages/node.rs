@@ -32,7 +32,7 @@ pub(super) fn routes() -> Router<App> {
 
 /// Query of the page.
 #[derive(Debug, Default, Deserialize)]
-struct Asked {
+struct NodeQuery {
     /// If set, look for nodes that reference this one.
     referrers: Option<String>,
 }
@@ -40,7 +40,7 @@ struct Asked {
 async fn node(
     state: State<App>,
     Path(typed): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<NodeQuery>,
     headers: HeaderMap,
 ) -> Response {
     let is_json = wants_json(&headers);
@@ -49,7 +49,7 @@ async fn node(
 }
 
 /// Contents of a node's page.
-struct Shown {
+struct NodeView {
     hash: Hash,
     node: Node,
     title: String,
@@ -58,7 +58,7 @@ struct Shown {
     referrers: Option<Referrers>,
 }
 
-async fn page(State(app): State<App>, typed: String, asked: Asked) -> Result<Response, Failure> {
+async fn page(State(app): State<App>, typed: String, asked: NodeQuery) -> Result<Response, Failure> {
     let wants_referrers = asked.referrers.is_some();
     let name = typed.clone();
     let shown = app
@@ -75,7 +75,7 @@ async fn page(State(app): State<App>, typed: String, asked: Asked) -> Result<Res
                 .iter()
                 .copied()
                 .chain(hashes(&node.payload).into_iter().filter(|hash| store.has(*hash).unwrap_or(false)));
-            Ok(Shown {
+            Ok(NodeView {
                 hash,
                 title: kind(store, &node),
                 known: known.collect(),
@@ -107,8 +107,8 @@ fn hashes(value: &Value) -> Vec<Hash> {
     }
 }
 
-fn body(shown: &Shown) -> Markup {
-    let Shown { hash, node, title, refs, known, referrers } = shown;
+fn body(shown: &NodeView) -> Markup {
+    let NodeView { hash, node, title, refs, known, referrers } = shown;
     html! {
         header #head {
             h1 { (title) " " code.hash { (hash) } }

@@ -47,21 +47,24 @@ pub(super) fn routes() -> Router<App> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct SearchQuery {
     q: String,
     /// If set to anything, search longer.
     more: String,
 }
 
-async fn search(State(app): State<App>, Query(Asked { q, more }): Query<Asked>) -> Result<Response, Failure> {
+async fn search(
+    State(app): State<App>,
+    Query(SearchQuery { q, more }): Query<SearchQuery>,
+) -> Result<Response, Failure> {
     let patience = if more.is_empty() { PATIENCE } else { MORE_PATIENCE };
     let text = q.trim().to_owned();
     let (asked, is_empty) = (text.clone(), text.is_empty());
     let found = match is_empty {
-        true => Found::default(),
+        true => SearchResults::default(),
         false => {
             let memory = app.memory();
-            app.read(move |home| Found::of(home, &memory, &asked, patience)).await?
+            app.read(move |home| SearchResults::of(home, &memory, &asked, patience)).await?
         }
     };
     if let Some(path) = &found.straight_to {
@@ -73,7 +76,7 @@ async fn search(State(app): State<App>, Query(Asked { q, more }): Query<Asked>) 
 
 /// Search results.
 #[derive(Default)]
-struct Found {
+struct SearchResults {
     /// Page to redirect to.
     straight_to: Option<String>,
     /// A thread or node whose id or hash begins or ends with the text.
@@ -108,20 +111,25 @@ struct Output {
     excerpt: [String; 3],
 }
 
-impl Found {
-    fn of(home: &Home, memory: &Memory, text: &str, patience: Duration) -> Result<Found, Failure> {
+impl SearchResults {
+    fn of(home: &Home, memory: &Memory, text: &str, patience: Duration) -> Result<SearchResults, Failure> {
         let named = text.bytes().all(is_symbol).then(|| named::thread_or_node(home, text).ok()).flatten();
         // Only one hash in a hundred has no digit, and no word is the hash of a stored node.
         let is_whole = text.parse::<Hash>().is_ok();
         let is_hash_like = is_whole || text.len() >= HASH_LIKE && text.bytes().any(|byte| byte.is_ascii_digit());
         if let Some(named) = named.as_ref().filter(|_| is_hash_like) {
-            return Ok(Found { straight_to: Some(path(named)), ..Found::default() });
+            return Ok(SearchResults { straight_to: Some(path(named)), ..SearchResults::default() });
         }
         let registry = registry::read(home)?;
         let wanted = text.to_lowercase();
         let is_in = |text: &str| text.to_lowercase().contains(&wanted);
         let workflows = registry.keys().filter(|name| is_in(name)).cloned().collect();
-        let mut found = Found { named, workflows, roles: roles(home, &registry, is_in, patience), ..Found::default() };
+        let mut found = SearchResults {
+            named,
+            workflows,
+            roles: roles(home, &registry, is_in, patience),
+            ..SearchResults::default()
+        };
         found.add_threads(home, memory, &registry, text)?;
         found.add_outputs(home, &wanted, patience)?;
         Ok(found)
@@ -220,7 +228,7 @@ fn spaced(text: &str) -> String {
     text.replace(char::is_whitespace, " ")
 }
 
-fn body(text: &str, found: &Found, can_look_further: bool) -> Markup {
+fn body(text: &str, found: &SearchResults, can_look_further: bool) -> Markup {
     html! {
         h1 { @if text.is_empty() { "Search" } @else { "Search: " (text) } }
         form.pick action="/search" {
@@ -239,7 +247,7 @@ fn body(text: &str, found: &Found, can_look_further: bool) -> Markup {
     }
 }
 
-fn results(found: &Found) -> Markup {
+fn results(found: &SearchResults) -> Markup {
     html! {
         @if let Some(named) = &found.named {
             section #named aria-labelledby="named-title" {

@@ -37,7 +37,7 @@ pub(super) fn routes() -> Router<App> {
 
 /// Query of the page.
 #[derive(Debug, Default, Deserialize)]
-struct Asked {
+struct StepQuery {
     /// The first turn to show, from 1.
     #[serde(default)]
     turns: String,
@@ -46,7 +46,7 @@ struct Asked {
 async fn step(
     state: State<App>,
     path: Path<(String, String)>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<StepQuery>,
     headers: HeaderMap,
 ) -> Response {
     if wants_json(&headers) {
@@ -57,7 +57,7 @@ async fn step(
 }
 
 /// A page that was drawn.
-struct Drawn {
+struct StepPage {
     path: String,
     title: String,
     /// Whether a next step may still come, which the page would link.
@@ -68,7 +68,7 @@ struct Drawn {
 async fn page(
     State(app): State<App>,
     Path((thread, step)): Path<(String, String)>,
-    asked: Asked,
+    asked: StepQuery,
 ) -> Result<Response, Failure> {
     let (cwd, can_change) = (app.cwd().to_owned(), !app.is_read_only());
     let (of_thread, typed) = (thread.clone(), step.clone());
@@ -78,8 +78,8 @@ async fn page(
             let at = step_at::step_at(home, &id, hash)?.ok_or_else(|| api::no_step(&id, hash))?;
             // If the configuration can't be read, only prices are missing.
             let config = project::config(home, &cwd).unwrap_or_default();
-            let told = Told::of(home, &config, at);
-            Ok(Drawn {
+            let told = StepView::of(home, &config, at);
+            Ok(StepPage {
                 path: format!("/threads/{id}/steps/{hash}"),
                 title: format!("{}. {}", told.at.step.index, told.at.step.role),
                 may_go_on: told.at.after.is_none() && !show::show(home, &id)?.done,
@@ -96,7 +96,7 @@ async fn page(
 }
 
 /// Contents of a step's page.
-struct Told {
+struct StepView {
     at: StepAt,
     /// Node of its output.
     output: Option<Hash>,
@@ -108,14 +108,14 @@ struct Told {
     reasons: Result<Option<Reasons>, String>,
 }
 
-impl Told {
+impl StepView {
     /// Reads the contents. Unreadable parts are left out, and the page reports the error in their place.
-    fn of(home: &Home, config: &Config, at: StepAt) -> Told {
+    fn of(home: &Home, config: &Config, at: StepAt) -> StepView {
         let store = home.store();
         let detail = store.get(at.step.detail).ok();
         let detail = detail.filter(|detail| NodeKind::of(detail.type_hash) == Some(NodeKind::ReactSession));
         let session = detail.as_ref().and_then(|node| nodes::payload::<ReactSession>(at.step.detail, node).ok());
-        Told {
+        StepView {
             output: nodes::step_node(store, at.step.hash).ok().map(|(step, _)| step.output),
             is_resumed: detail.is_some_and(|node| node.payload["resumed"] == true),
             agent: session.as_ref().and_then(|session| nodes::typed(store, session.agent).ok()),
@@ -131,7 +131,7 @@ impl Told {
     }
 }
 
-fn body(home: &Home, told: &Told, first_turn: usize, can_change: bool) -> Markup {
+fn body(home: &Home, told: &StepView, first_turn: usize, can_change: bool) -> Markup {
     let StepAt { step, .. } = &told.at;
     html! {
         (head(told, can_change))
@@ -168,7 +168,7 @@ fn body(home: &Home, told: &Told, first_turn: usize, can_change: bool) -> Markup
     }
 }
 
-fn head(told: &Told, can_change: bool) -> Markup {
+fn head(told: &StepView, can_change: bool) -> Markup {
     let StepAt { thread, workflow, workflow_name, step, steps, before, after, last_visit, child } = &told.at;
     let of_thread = format!("/threads/{thread}");
     let at = |hash: &Hash| format!("{of_thread}/steps/{hash}");
@@ -201,7 +201,7 @@ fn head(told: &Told, can_change: bool) -> Markup {
     }
 }
 
-fn facts(told: &Told) -> Markup {
+fn facts(told: &StepView) -> Markup {
     let StepAt { step, .. } = &told.at;
     let spent = &told.spent;
     let took = told.session.as_ref().map_or(spent.duration_ms, |session| session.duration_ms);
@@ -247,7 +247,7 @@ fn tokens(spent: &Spent) -> Markup {
     }
 }
 
-fn agent(told: &Told) -> Markup {
+fn agent(told: &StepView) -> Markup {
     let step = &told.at.step;
     html! {
         @match &told.agent {
@@ -263,7 +263,7 @@ fn agent(told: &Told) -> Markup {
     }
 }
 
-fn reasons(home: &Home, told: &Told) -> Markup {
+fn reasons(home: &Home, told: &StepView) -> Markup {
     let workflow = nodes::workflow(home.store(), told.at.workflow).ok();
     html! {
         section #why aria-labelledby="why-title" tabindex="-1" {

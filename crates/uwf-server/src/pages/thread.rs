@@ -37,11 +37,11 @@ pub(super) fn routes() -> Router<App> {
 /// First step to show, from 1; the newest steps if not given.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct ThreadQuery {
     from: String,
 }
 
-async fn thread(state: State<App>, path: Path<String>, query: Query<Asked>, headers: HeaderMap) -> Response {
+async fn thread(state: State<App>, path: Path<String>, query: Query<ThreadQuery>, headers: HeaderMap) -> Response {
     if wants_json(&headers) {
         return api::status(state, path).await.into_response();
     }
@@ -51,7 +51,7 @@ async fn thread(state: State<App>, path: Path<String>, query: Query<Asked>, head
 async fn page(
     State(app): State<App>,
     Path(typed): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<ThreadQuery>,
 ) -> Result<Response, Failure> {
     let from = asked.from.parse::<usize>().ok();
     let memory = app.memory();

@@ -29,7 +29,7 @@ impl Lists {
     pub(crate) async fn listen_and(&self, watch: &Watch, others: channel::Receiver<u64>) -> Result<Response, Failure> {
         let mut list = self.subscribe(watch).await?;
         list.mark_changed();
-        Ok(stream::answer(Both { list, others }))
+        Ok(stream::answer(ListChanges { list, others }))
     }
 
     async fn subscribe(&self, watch: &Watch) -> Result<channel::Receiver<String>, Failure> {
@@ -56,12 +56,12 @@ impl stream::Source for Listener {
 }
 
 /// The list, together with other changes.
-struct Both {
+struct ListChanges {
     list: channel::Receiver<String>,
     others: channel::Receiver<u64>,
 }
 
-impl stream::Source for Both {
+impl stream::Source for ListChanges {
     async fn next(&mut self) -> Option<Bytes> {
         tokio::select! {
             changed = self.list.changed() => changed.ok()?,

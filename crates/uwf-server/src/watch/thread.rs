@@ -153,7 +153,7 @@ struct Reader {
 }
 
 /// Messages for a new client and for the others.
-struct Joined {
+struct ClientMessages {
     past: Arc<[Message]>,
     /// Messages for the clients that were there before.
     news: Vec<Message>,
@@ -163,7 +163,7 @@ fn joined(
     mut reader: OwnedMutexGuard<Reader>,
     home: &Home,
     from: From,
-) -> Result<(OwnedMutexGuard<Reader>, Joined), Failure> {
+) -> Result<(OwnedMutexGuard<Reader>, ClientMessages), Failure> {
     let joined = reader.join(home, from)?;
     Ok((reader, joined))
 }
@@ -198,10 +198,10 @@ impl Reader {
 
     /// Returns the past, up to where the other clients are. If something happens while it is read, it is read again. If that happens each
     /// time, the new client gets some events twice.
-    fn join(&mut self, home: &Home, from: From) -> Result<Joined, Error> {
+    fn join(&mut self, home: &Home, from: From) -> Result<ClientMessages, Error> {
         let mut news = self.look(home)?;
         if let Some((_, past)) = self.pasts.iter().find(|(known, _)| *known == from) {
-            return Ok(Joined { past: past.clone(), news });
+            return Ok(ClientMessages { past: past.clone(), news });
         }
         let mut past: Arc<[Message]> = Arc::default();
         for _ in 0..TRIES {
@@ -215,7 +215,7 @@ impl Reader {
                 break;
             }
         }
-        Ok(Joined { past, news })
+        Ok(ClientMessages { past, news })
     }
 }
 

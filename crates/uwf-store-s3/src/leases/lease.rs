@@ -74,18 +74,18 @@ impl Drop for Lease {
 
 /// The lease of this process's sweep.
 pub(crate) struct SweepLease {
-    renewed: Arc<Renewed>,
+    renewed: Arc<RenewalState>,
     repeat: Mutex<Repeat>,
 }
 
 /// State that is shared with the renewing thread.
-struct Renewed {
+struct RenewalState {
     bucket: Arc<Bucket>,
     token: String,
-    now: Mutex<Now>,
+    now: Mutex<LeaseState>,
 }
 
-struct Now {
+struct LeaseState {
     tag: Tag,
     /// When the last write that succeeded in time was sent.
     written: Moment,
@@ -94,7 +94,7 @@ struct Now {
 impl SweepLease {
     /// The lease of an object that was just written, after `written`, and now has this tag.
     pub(crate) fn new(bucket: Arc<Bucket>, token: String, tag: Tag, written: Moment) -> SweepLease {
-        let renewed = Arc::new(Renewed { bucket, token, now: Mutex::new(Now { tag, written }) });
+        let renewed = Arc::new(RenewalState { bucket, token, now: Mutex::new(LeaseState { tag, written }) });
         let renewing = Arc::clone(&renewed);
         let repeat = Mutex::new(Repeat::new(move || renewing.renew()));
         SweepLease { renewed, repeat }
@@ -113,7 +113,7 @@ impl SweepLease {
     }
 }
 
-impl Renewed {
+impl RenewalState {
     fn is_fresh(&self) -> bool {
         self.now.lock().written.elapsed() < LEASE - MARGIN
     }

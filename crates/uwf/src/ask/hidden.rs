@@ -48,7 +48,7 @@ impl Guard {
 
     /// Reads one line; may be empty.
     pub(super) fn read(&self) -> Result<String, CommandError> {
-        let terminal = Silent::begin(self)?;
+        let terminal = NoEcho::begin(self)?;
         let mut line = Vec::new();
         loop {
             match terminal.next()? {
@@ -74,14 +74,14 @@ impl Guard {
 }
 
 /// A terminal that hides typed text until this is dropped.
-struct Silent<'g> {
+struct NoEcho<'g> {
     stdin: Stdin,
     before: Termios,
     guard: &'g Guard,
 }
 
-impl Silent<'_> {
-    fn begin(guard: &Guard) -> Result<Silent<'_>, CommandError> {
+impl NoEcho<'_> {
+    fn begin(guard: &Guard) -> Result<NoEcho<'_>, CommandError> {
         guard.usual.store(false, Ordering::SeqCst);
         let stdin = std::io::stdin();
         let before = tcgetattr(&stdin).map_err(std::io::Error::from).at("read", "the settings of the terminal");
@@ -89,7 +89,7 @@ impl Silent<'_> {
         let mut silent = before.clone();
         // Read Ctrl-C as a byte, so that the reader can restore the terminal first.
         silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
-        let terminal = Silent { stdin, before, guard };
+        let terminal = NoEcho { stdin, before, guard };
         tcsetattr(&terminal.stdin, OptionalActions::Now, &silent)
             .map_err(std::io::Error::from)
             .at("set", "the terminal")?;
@@ -116,7 +116,7 @@ impl Silent<'_> {
     }
 }
 
-impl Drop for Silent<'_> {
+impl Drop for NoEcho<'_> {
     fn drop(&mut self) {
         // If the terminal is gone, there is nothing to restore.
         let _ = tcsetattr(&self.stdin, OptionalActions::Now, &self.before);

@@ -50,7 +50,7 @@ pub(crate) fn run(command: &Command) -> CommandResult {
 /// The created files.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Begun {
+struct InitReport {
     workflow: String,
     template: &'static str,
     /// New files.
@@ -64,7 +64,7 @@ struct Begun {
     notes: Vec<String>,
 }
 
-impl Report for Begun {
+impl Report for InitReport {
     fn text(&self) -> String {
         let written = self.written.iter().map(|path| format!("wrote {}\n", path.display()));
         let kept = self.kept.iter().map(|path| format!("kept {}\n", path.display()));
@@ -101,7 +101,7 @@ fn begin(place: &Place, name: &str, template: Template, more: Vec<NewFile>) -> R
     let agent = format!("uwf-mock {}", quoted(&named.join(SCRIPTS).join(&file).display().to_string()));
     let next = format!("{way}uwf run {} -p {} --agent {}", quoted(name), quoted(template.task()), quoted(&agent));
     let Made { written, kept } = made;
-    Printed::new(&Begun { workflow: name.to_owned(), template: template.name(), written, kept, next, notes })
+    Printed::new(&InitReport { workflow: name.to_owned(), template: template.name(), written, kept, next, notes })
 }
 
 /// Creates the schemas that the files name. A schema of another uwf version is kept, and a note says how to renew it.

@@ -34,7 +34,7 @@ impl Args {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Listed(Vec<Line>);
+struct SchemaRow(Vec<Line>);
 
 #[derive(Serialize)]
 struct Line {
@@ -42,7 +42,7 @@ struct Line {
     about: &'static str,
 }
 
-impl Report for Listed {
+impl Report for SchemaRow {
     fn text(&self) -> String {
         self.0.iter().map(|Line { name, about }| format!("{name:<9} {about}\n")).collect()
     }
@@ -52,7 +52,7 @@ impl Report for Listed {
 pub(crate) fn run(args: &Args) -> CommandResult {
     let Some(name) = &args.name else {
         let lines = file_schemas::ALL.iter().map(|schema| Line { name: schema.name, about: schema.about });
-        return Printed::new(&Listed(lines.collect()));
+        return Printed::new(&SchemaRow(lines.collect()));
     };
     let schema = file_schemas::find(name)
         .ok_or_else(|| CommandError::new(ErrorKind::Usage, format!("there is no schema `{name}`")))?;

@@ -60,7 +60,7 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Done {
+struct SetupReport {
     config_path: String,
     env_path: String,
     /// Absent if no model was set up.
@@ -87,7 +87,7 @@ struct Model {
     api_key_env: Option<String>,
 }
 
-impl Report for Done {
+impl Report for SetupReport {
     fn text(&self) -> String {
         let mut text = String::new();
         if let Some(Model { model_alias: alias, model: name, provider, .. }) = &self.model {
@@ -107,12 +107,12 @@ impl Report for Done {
 }
 
 /// The existing setup.
-struct Known<'k> {
+struct CurrentSetup<'k> {
     config: &'k Config,
     env_file: &'k [(String, String)],
 }
 
-impl Known<'_> {
+impl CurrentSetup<'_> {
     /// The value of a variable, as agents see it.
     fn variable(&self, name: &str) -> Option<String> {
         env_file::value_of(name, self.env_file)
@@ -123,7 +123,7 @@ impl Known<'_> {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let config = context.home.config()?;
     let env_file = env_file::read(&context.home.env_file())?;
-    let known = Known { config: &config, env_file: &env_file };
+    let known = CurrentSetup { config: &config, env_file: &env_file };
     if args.is_given() {
         let answers = flags::answers(&known, args)?;
         let proof = answers.model.as_ref().filter(|_| !args.no_check).map(|model| proof::prove(context.printer, model));
@@ -152,7 +152,7 @@ fn nobody_to_ask() -> CommandError {
 }
 
 /// Writes the answers. Every check comes before the first write, so rejected answers change nothing.
-fn save(context: &Context, known: &Known<'_>, answers: Answers, proof: Option<Proof>) -> CommandResult {
+fn save(context: &Context, known: &CurrentSetup<'_>, answers: Answers, proof: Option<Proof>) -> CommandResult {
     let home = &context.home;
     let (changes, alias) = answers.changes(known.config);
     let judge = |text: &str| problems_of(home, text);
@@ -180,5 +180,5 @@ fn save(context: &Context, known: &Known<'_>, answers: Answers, proof: Option<Pr
     });
     let config_path = home.config_file().display().to_string();
     let env_path = home.env_file().display().to_string();
-    Printed::new(&Done { config_path, env_path, model, default_agent: agent, changed, proof })
+    Printed::new(&SetupReport { config_path, env_path, model, default_agent: agent, changed, proof })
 }

@@ -44,7 +44,7 @@ impl Args {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Listed(Vec<Line>);
+struct SkillRow(Vec<Line>);
 
 #[derive(Serialize)]
 struct Line {
@@ -52,7 +52,7 @@ struct Line {
     about: String,
 }
 
-impl Report for Listed {
+impl Report for SkillRow {
     fn text(&self) -> String {
         self.0.iter().map(|Line { name, about }| format!("{name:<8} {about}\n")).collect()
     }
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, root: Definitions) -> CommandResult {
         }
         (None, None) => {
             let line = |subject: &Subject| Line { name: subject.name(), about: subject.about() };
-            Printed::new(&Listed(Subject::value_variants().iter().map(line).collect()))
+            Printed::new(&SkillRow(Subject::value_variants().iter().map(line).collect()))
         }
     }
 }

@@ -87,7 +87,7 @@ struct Top<'c> {
 }
 
 /// The reaction to a key, besides drawing the screen.
-enum Then {
+enum KeyEffect {
     Stay,
     Leave,
     /// Lend the terminal to another command.
@@ -194,14 +194,14 @@ impl Top<'_> {
                 continue;
             }
             match self.key(key) {
-                Then::Stay => {}
-                Then::Leave => return Ok(()),
-                Then::Suspend => {
+                KeyEffect::Stay => {}
+                KeyEffect::Leave => return Ok(()),
+                KeyEffect::Suspend => {
                     close(screen);
                     // The process continues here after `fg`.
                     kill_process(getpid(), Signal::TSTP).map_err(io::Error::from).at("stop", "uwf top")?;
                 }
-                Then::Lend(line) => {
+                KeyEffect::Lend(line) => {
                     close(screen);
                     self.lend(&line, stop);
                     looked = Instant::now();
@@ -211,40 +211,40 @@ impl Top<'_> {
         }
     }
 
-    fn key(&mut self, key: KeyEvent) -> Then {
+    fn key(&mut self, key: KeyEvent) -> KeyEffect {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return match key.code {
-                KeyCode::Char('c') => Then::Leave,
-                KeyCode::Char('z') => Then::Suspend,
-                _ => Then::Stay,
+                KeyCode::Char('c') => KeyEffect::Leave,
+                KeyCode::Char('z') => KeyEffect::Suspend,
+                _ => KeyEffect::Stay,
             };
         }
         match std::mem::replace(&mut self.mode, Mode::List) {
             Mode::List => self.in_list(key.code),
             Mode::Filter(before) => {
                 self.in_filter(key.code, before);
-                Then::Stay
+                KeyEffect::Stay
             }
             Mode::Kill(thread) => {
                 self.message = match key.code {
                     KeyCode::Char('y' | 'Y') => self.act(&["thread", "kill", thread.as_str()], "killed"),
                     _ => "nothing was killed".to_owned(),
                 };
-                Then::Stay
+                KeyEffect::Stay
             }
             Mode::Page(page) => {
                 self.in_page(key.code, page);
-                Then::Stay
+                KeyEffect::Stay
             }
         }
     }
 
-    fn in_list(&mut self, key: KeyCode) -> Then {
+    fn in_list(&mut self, key: KeyCode) -> KeyEffect {
         self.message.clear();
         let step = self.rows.max(1);
         match key {
             KeyCode::Esc if !self.threads.filter().is_empty() => self.threads.set_filter(String::new()),
-            KeyCode::Char('q') | KeyCode::Esc => return Then::Leave,
+            KeyCode::Char('q') | KeyCode::Esc => return KeyEffect::Leave,
             KeyCode::Up | KeyCode::Char('k') => self.threads.move_up(1),
             KeyCode::Down | KeyCode::Char('j') => self.threads.move_down(1),
             KeyCode::PageUp => self.threads.move_up(step),
@@ -260,20 +260,20 @@ impl Top<'_> {
             KeyCode::Char('?') => self.mode = Mode::Page(Page::of("keys", draw::HELP)),
             key => return self.on_thread(key),
         }
-        Then::Stay
+        KeyEffect::Stay
     }
 
     /// Acts on the selected thread.
-    fn on_thread(&mut self, key: KeyCode) -> Then {
-        let Some((id, state)) = self.threads.chosen() else { return Then::Stay };
+    fn on_thread(&mut self, key: KeyCode) -> KeyEffect {
+        let Some((id, state)) = self.threads.chosen() else { return KeyEffect::Stay };
         let words = |words: &[&str]| words.iter().copied().chain([id.as_str()]).map(str::to_owned).collect::<Vec<_>>();
         match key {
             KeyCode::Enter => match self.output(&["--format", "text", "thread", "read", "--no-pager", id.as_str()]) {
                 Ok(text) => self.mode = Mode::Page(Page::of(id.as_str(), &text)),
                 Err(why) => self.message = why,
             },
-            KeyCode::Char('l') => return Then::Lend(words(&["live"])),
-            KeyCode::Char('a') => return Then::Lend(words(&["thread", "answer"])),
+            KeyCode::Char('l') => return KeyEffect::Lend(words(&["live"])),
+            KeyCode::Char('a') => return KeyEffect::Lend(words(&["thread", "answer"])),
             KeyCode::Char('p') => {
                 let (verb, done) = if state == State::Paused { ("resume", "resumed") } else { ("pause", "paused") };
                 self.message = self.act(&["thread", verb, id.as_str()], done);
@@ -281,7 +281,7 @@ impl Top<'_> {
             KeyCode::Char('K') => self.mode = Mode::Kill(id),
             _ => {}
         }
-        Then::Stay
+        KeyEffect::Stay
     }
 
     fn in_filter(&mut self, key: KeyCode, before: String) {

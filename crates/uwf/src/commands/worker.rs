@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ENGINE", value_parser = engines())]
     engine: String,
     #[command(flatten)]
-    addressed: Addressed,
+    addressed: EngineAddress,
     /// Most agents at once.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     max_agents: u16,
@@ -50,7 +50,7 @@ pub(crate) struct Args {
 
 /// Where the engine is. What is not said here is in the variables of Temporal's own clients, or in config.yaml.
 #[derive(Debug, clap::Args)]
-struct Addressed {
+struct EngineAddress {
     /// Where the server is; the port is 7233 by default. Default: `TEMPORAL_ADDRESS`, else `temporal.address` of config.yaml, else
     /// localhost.
     #[arg(long, value_name = "HOST[:PORT]", value_parser = NonEmptyStringValueParser::new())]

@@ -44,11 +44,11 @@ enum At {
     Root,
     Start,
     /// One or more steps.
-    Steps(Who),
+    Steps(StepRoles),
     /// The role of a step.
     RoleName,
     /// An output, or the value at this path in it.
-    Output(Who, Vec<String>),
+    Output(StepRoles, Vec<String>),
     /// The usage of the thread.
     Usage,
     /// The usage of all roles.
@@ -60,7 +60,7 @@ enum At {
 
 /// The role of some steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Who {
+enum StepRoles {
     /// The role that ran last.
     Current,
     Role(String),
@@ -119,7 +119,7 @@ impl FieldReader<'_> {
         match name {
             _ if self.bound.contains(name) => At::Elsewhere,
             "" => at.clone(),
-            names::STEPS => At::Steps(Who::Unknown),
+            names::STEPS => At::Steps(StepRoles::Unknown),
             names::START => At::Start,
             names::USAGE => At::Usage,
             _ => {
@@ -139,7 +139,7 @@ impl FieldReader<'_> {
         match (name, args) {
             (names::FIRST | names::LAST, [AstNode::String(role)]) => {
                 self.comparisons.push(Comparison { what: Compared::Role, literal: Value::from(role.as_str()) });
-                return At::Output(Who::Role(role.clone()), Vec::new());
+                return At::Output(StepRoles::Role(role.clone()), Vec::new());
             }
             ("not", [argument]) => {
                 let negated = self.visit(argument, at);
@@ -182,7 +182,7 @@ impl FieldReader<'_> {
     fn field(&mut self, at: &At, name: &str, before: &[PathStep]) -> At {
         match at {
             At::Root => match name {
-                names::STEPS => At::Steps(Who::Unknown),
+                names::STEPS => At::Steps(StepRoles::Unknown),
                 names::START => At::Start,
                 names::THREAD_ID | names::DEPTH => At::Elsewhere,
                 _ => self.no_field(at, name, before),
@@ -233,8 +233,8 @@ impl FieldReader<'_> {
                 continue;
             };
             current = match (current, pattern::index(stage), pattern::role_within(expression)) {
-                (At::Steps(Who::Unknown), Some(Index::Back(1)), _) => At::Steps(Who::Current),
-                (At::Steps(_), None, Some(role)) => At::Steps(Who::Role(role.to_owned())),
+                (At::Steps(StepRoles::Unknown), Some(Index::Back(1)), _) => At::Steps(StepRoles::Current),
+                (At::Steps(_), None, Some(role)) => At::Steps(StepRoles::Role(role.to_owned())),
                 (other, _, _) => other,
             };
             self.visit(expression, &current);
@@ -260,9 +260,9 @@ fn field_read(at: &At, text: String) -> Option<FieldRead> {
     };
     let role = match who {
         _ if path.is_empty() => return None,
-        Who::Current => None,
-        Who::Role(role) => Some(role.clone()),
-        Who::Unknown => return None,
+        StepRoles::Current => None,
+        StepRoles::Role(role) => Some(role.clone()),
+        StepRoles::Unknown => return None,
     };
     Some(FieldRead { role, path: path.clone(), text })
 }

@@ -184,12 +184,12 @@ impl HistoryReader {
         };
         let counted = counted(argument, focus)?;
         match (name.as_str(), counted) {
-            ("count", Counted::All) => {
+            ("count", ReadCount::All) => {
                 self.reads.counts = true;
                 Some(AstNode::variable(names::STEP_COUNT))
             }
-            ("count", Counted::OfRole(role)) => Some(self.count_of(role)),
-            ("exists", Counted::OfRole(role)) => Some(AstNode::Binary {
+            ("count", ReadCount::OfRole(role)) => Some(self.count_of(role)),
+            ("exists", ReadCount::OfRole(role)) => Some(AstNode::Binary {
                 op: BinaryOp::GreaterThan,
                 lhs: Box::new(self.count_of(role)),
                 rhs: Box::new(AstNode::number(0.0)),
@@ -204,15 +204,15 @@ impl HistoryReader {
     }
 }
 
-enum Counted<'a> {
+enum ReadCount<'a> {
     All,
     OfRole(&'a str),
 }
 
 /// The steps that an argument means, if it is exactly all steps or all steps of a role.
-fn counted(argument: &AstNode, focus: Focus) -> Option<Counted<'_>> {
+fn counted(argument: &AstNode, focus: Focus) -> Option<ReadCount<'_>> {
     let steps = match argument {
-        AstNode::Variable(name) if name == names::STEPS => return Some(Counted::All),
+        AstNode::Variable(name) if name == names::STEPS => return Some(ReadCount::All),
         AstNode::Path { steps } => steps,
         _ => return None,
     };
@@ -221,8 +221,8 @@ fn counted(argument: &AstNode, focus: Focus) -> Option<Counted<'_>> {
         return None;
     }
     match steps[base].stages.as_slice() {
-        [] => Some(Counted::All),
-        [stage] => pattern::role(stage).map(Counted::OfRole),
+        [] => Some(ReadCount::All),
+        [stage] => pattern::role(stage).map(ReadCount::OfRole),
         _ => None,
     }
 }

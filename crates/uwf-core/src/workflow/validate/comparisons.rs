@@ -23,12 +23,12 @@ const MAX_DEPTH: usize = 16;
 /// counts as allowing anything, because JSONata maps over arrays.
 pub(super) fn never_equal(schema: &Value, path: &[String], literal: &Value) -> Option<Never> {
     let here = descend(schema, path).ok()?;
-    let mut allowed = Allowed { root: schema, values: BTreeSet::new(), types: BTreeSet::new() };
+    let mut allowed = AllowedLiterals { root: schema, values: BTreeSet::new(), types: BTreeSet::new() };
     // Several schemas may be alternatives or parts of one schema. A literal is impossible only if none of them allows it.
     if here.is_empty() || here.iter().any(|one| allowed.allows(one, literal, MAX_DEPTH)) {
         return None;
     }
-    let Allowed { values, types, .. } = allowed;
+    let AllowedLiterals { values, types, .. } = allowed;
     match values.is_empty() {
         true => Some(Never::OtherTypes(types.into_iter().collect())),
         false => Some(Never::OtherValues(values.into_iter().collect())),
@@ -36,13 +36,13 @@ pub(super) fn never_equal(schema: &Value, path: &[String], literal: &Value) -> O
 }
 
 /// Checks whether a literal is allowed, and collects what is allowed instead.
-struct Allowed<'s> {
+struct AllowedLiterals<'s> {
     root: &'s Value,
     values: BTreeSet<String>,
     types: BTreeSet<String>,
 }
 
-impl Allowed<'_> {
+impl AllowedLiterals<'_> {
     fn allows(&mut self, schema: &Value, literal: &Value, depth: usize) -> bool {
         let Some(map) = schema.as_object().filter(|_| depth > 0) else { return schema != &Value::Bool(false) };
         if let Some(reference) = map.get("$ref").and_then(Value::as_str) {

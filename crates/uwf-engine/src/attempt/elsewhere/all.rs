@@ -35,7 +35,7 @@ pub(crate) fn all(home: &Home, heads: &[(String, Hash)]) -> Result<BTreeMap<Stri
     listed.retain(|listed| listed.name.strip_prefix(claim::KIND).is_some_and(|thread| heads.contains_key(thread)));
     let mut memory = Memory::load(path);
     // The age of a claim shows whether its machine is running; the rest is in the claim.
-    let may_be_at_work = |listed: &ListedNote, said: &Said| said.over.is_none() && listed.age < recent;
+    let may_be_at_work = |listed: &ListedNote, said: &ClaimVersion| said.over.is_none() && listed.age < recent;
     let unknown = listed.iter().filter(|listed| memory.of(listed).is_none_or(|said| may_be_at_work(listed, said)));
     let unknown: Vec<String> = unknown.map(|listed| listed.name.clone()).collect();
     let read: HashMap<String, Note> = notes.read_notes(&unknown)?.into_iter().collect();
@@ -48,8 +48,8 @@ pub(crate) fn all(home: &Home, heads: &[(String, Hash)]) -> Result<BTreeMap<Stri
             None => memory.of(listed).and_then(|said| said.stand_at(*head)),
         };
         let found = match found {
-            Some(Found::AtWork(elsewhere)) => Some(elsewhere),
-            Some(Found::Over(over)) => over.told_to(home, &thread)?,
+            Some(ClaimSearch::AtWork(elsewhere)) => Some(elsewhere),
+            Some(ClaimSearch::Over(over)) => over.told_to(home, &thread)?,
             None => None,
         };
         all.extend(found.map(|elsewhere| (thread.to_string(), elsewhere)));
@@ -58,23 +58,23 @@ pub(crate) fn all(home: &Home, heads: &[(String, Hash)]) -> Result<BTreeMap<Stri
     Ok(all)
 }
 
-enum Found {
+enum ClaimSearch {
     AtWork(Elsewhere),
-    Over(Over),
+    Over(ConcludedAttempt),
 }
 
 /// An attempt that has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Over {
+struct ConcludedAttempt {
     head: Hash,
     attempt: String,
     was_replied_to: bool,
     stand: Stand,
 }
 
-impl Over {
-    fn of(attempt: &Attempt) -> Option<Over> {
-        attempt.closed.as_ref().map(|_| Over {
+impl ConcludedAttempt {
+    fn of(attempt: &Attempt) -> Option<ConcludedAttempt> {
+        attempt.closed.as_ref().map(|_| ConcludedAttempt {
             head: attempt.opened.expected_head,
             attempt: attempt.opened.attempt.clone(),
             was_replied_to: attempt.replied.is_some(),
@@ -92,35 +92,35 @@ impl Over {
 /// The remembered content of one version of a claim. It has no attempt that is still open: such an attempt counts for
 /// nothing once its machine is gone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Said {
+struct ClaimVersion {
     name: String,
     version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    over: Option<Over>,
+    over: Option<ConcludedAttempt>,
 }
 
-impl Said {
-    fn stand_at(&self, head: Hash) -> Option<Found> {
-        self.over.clone().filter(|over| over.head == head).map(Found::Over)
+impl ClaimVersion {
+    fn stand_at(&self, head: Hash) -> Option<ClaimSearch> {
+        self.over.clone().filter(|over| over.head == head).map(ClaimSearch::Over)
     }
 }
 
 /// Remembered contents of claims.
 struct Memory {
     path: PathBuf,
-    by_name: HashMap<String, Said>,
+    by_name: HashMap<String, ClaimVersion>,
     has_learned: bool,
 }
 
 impl Memory {
     fn load(path: PathBuf) -> Memory {
         let bytes = cache_file::read(&path).unwrap_or_default();
-        let known: Vec<Said> = serde_json::from_slice(&bytes).unwrap_or_default();
+        let known: Vec<ClaimVersion> = serde_json::from_slice(&bytes).unwrap_or_default();
         let by_name = known.into_iter().map(|said| (said.name.clone(), said)).collect();
         Memory { path, by_name, has_learned: false }
     }
 
-    fn of(&self, listed: &ListedNote) -> Option<&Said> {
+    fn of(&self, listed: &ListedNote) -> Option<&ClaimVersion> {
         self.by_name.get(&listed.name).filter(|said| said.version == listed.version.token())
     }
 
@@ -132,10 +132,10 @@ impl Memory {
         thread: &ThreadId,
         head: Hash,
         note: &Note,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<ClaimSearch>> {
         let there = Claim::with_attempt(note, thread);
-        let over = there.as_ref().and_then(|(attempt, _)| Over::of(attempt));
-        let said = Said { name: listed.name.clone(), version: listed.version.token().to_owned(), over };
+        let over = there.as_ref().and_then(|(attempt, _)| ConcludedAttempt::of(attempt));
+        let said = ClaimVersion { name: listed.name.clone(), version: listed.version.token().to_owned(), over };
         let found = said.stand_at(head);
         if self.of(listed).is_none() {
             self.by_name.insert(said.name.clone(), said);
@@ -145,13 +145,13 @@ impl Memory {
             return Ok(None);
         };
         let at_work = super::at_work_elsewhere(home, attempt, &claim, note.age)?;
-        Ok(at_work.map(|at_work| Found::AtWork(Elsewhere::AtWork(Box::new(at_work)))).or(found))
+        Ok(at_work.map(|at_work| ClaimSearch::AtWork(Elsewhere::AtWork(Box::new(at_work)))).or(found))
     }
 
     /// Saves what is known about the listed notes.
     fn save(&self, home: &Home, listed: &[ListedNote]) {
         if self.has_learned {
-            let known: Vec<&Said> = listed.iter().filter_map(|listed| self.of(listed)).collect();
+            let known: Vec<&ClaimVersion> = listed.iter().filter_map(|listed| self.of(listed)).collect();
             let body = serde_json::to_vec(&known).expect("what claims say is texts and numbers");
             cache_file::write(home, &self.path, &body);
         }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use durable_files::{FileError, regular};
 
-use super::{Git, Named};
+use super::{Git, GitDirectory};
 use crate::error::{Error, ErrorCause, Result};
 
 /// Repository settings that control how files are read. None of them names a program or a file.
@@ -53,7 +53,7 @@ impl<'d> Git<'d> {
     /// # Errors
     /// The errors of [`own_dir`].
     pub(crate) fn of_worktree(repository: &Path, dir: &'d Path) -> Result<Git<'d>> {
-        let named = Named {
+        let named = GitDirectory {
             git_dir: own_dir(repository, dir)?,
             // The directory's own information about the repository may come from the agent.
             common: Some(repository.to_owned()),
@@ -82,7 +82,8 @@ impl<'d> Git<'d> {
         copy(&repository.join("info/exclude"), &scratch.join("info/exclude"))?;
         copy(&own.join("info/sparse-checkout"), &scratch.join("info/sparse-checkout"))?;
         copy_index(&own.join("index"), &scratch.join("index"))?;
-        let named = Named { git_dir: scratch.to_owned(), common: None, objects: Some(repository.join("objects")) };
+        let named =
+            GitDirectory { git_dir: scratch.to_owned(), common: None, objects: Some(repository.join("objects")) };
         let git = Git { named: Some(named), ..Git::at(dir) };
         if !scratch.join("index").exists() && head.is_some() {
             git.run("read the commit of the worktree", ["read-tree", "HEAD"])?;

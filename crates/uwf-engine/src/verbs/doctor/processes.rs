@@ -17,7 +17,7 @@ use crate::root::lock;
 const NAMED: usize = 5;
 
 /// An attempt of this root whose processes still run without a keeper.
-struct Orphaned {
+struct OrphanAttempt {
     attempt: String,
     thread: ThreadId,
     processes: Vec<u32>,
@@ -49,8 +49,8 @@ pub(super) fn orphans(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
 }
 
 /// Ends the processes of an attempt. Holds the thread's lock meanwhile, so that no step takes them over.
-fn end(home: &Home, orphaned: &Orphaned, grace: Duration) -> Result<Finding> {
-    let Orphaned { attempt, thread, processes: found } = orphaned;
+fn end(home: &Home, orphaned: &OrphanAttempt, grace: Duration) -> Result<Finding> {
+    let OrphanAttempt { attempt, thread, processes: found } = orphaned;
     let dir = home.thread_dir(thread);
     let has_dir = dir.try_exists().at("look at", &dir)?;
     let lock = if has_dir { lock::take_within(home, thread, Duration::ZERO)? } else { None };
@@ -67,7 +67,7 @@ fn end(home: &Home, orphaned: &Orphaned, grace: Duration) -> Result<Finding> {
     })
 }
 
-fn orphaned(home: &Home) -> Result<Vec<Orphaned>> {
+fn orphaned(home: &Home) -> Result<Vec<OrphanAttempt>> {
     let mut attempts: BTreeMap<(String, ThreadId), Vec<u32>> = BTreeMap::new();
     // Skip the ancestors of this process: it may run inside an agent.
     let own = processes::ancestry();
@@ -80,7 +80,7 @@ fn orphaned(home: &Home) -> Result<Vec<Orphaned>> {
             attempts.entry((attempt, thread)).or_default().push(pid);
         }
     }
-    let orphaned = |((attempt, thread), processes)| Orphaned { attempt, thread, processes };
+    let orphaned = |((attempt, thread), processes)| OrphanAttempt { attempt, thread, processes };
     Ok(attempts.into_iter().map(orphaned).collect())
 }
 

@@ -145,7 +145,7 @@ impl<'h> Traveller<'h> {
 
 /// Activity of an agent, as far as it is kept.
 #[derive(Default)]
-struct Done {
+struct AgentWork {
     agent: KnownAgent,
     turns: Vec<Hash>,
     tokens: Option<Tokens>,
@@ -300,7 +300,7 @@ impl Writer<'_> {
             // A successful attempt is listed if it printed something on stderr.
             Some((_, attempt, _)) if attempt.error.is_none() => return,
             Some((done, attempt, stored_at)) => (done, Some(attempt), Some(stored_at)),
-            None => (Done::default(), None, None),
+            None => (AgentWork::default(), None, None),
         };
         let recorded = traveller.attempts.iter().find(|attempt| {
             attempt.opened.expected_head == head
@@ -342,7 +342,7 @@ impl Writer<'_> {
     }
 
     /// Common attributes of agent spans.
-    fn of_agent(&self, traveller: &Traveller<'_>, role: &str, agent: &KnownAgent, done: &Done) -> Attributes {
+    fn of_agent(&self, traveller: &Traveller<'_>, role: &str, agent: &KnownAgent, done: &AgentWork) -> Attributes {
         let mut attributes = Attributes::default();
         attributes
             .add("gen_ai.operation.name", Some("invoke_agent"))
@@ -360,7 +360,7 @@ impl Writer<'_> {
 
     /// The spans of an agent's activity: consecutive exchanges with a model, each followed by the tools it called. Durations are known
     /// but start times are not, so no span reaches beyond the end of the whole.
-    fn turns(&mut self, traveller: &Traveller<'_>, whole: &Span, agent: &KnownAgent, done: &Done) {
+    fn turns(&mut self, traveller: &Traveller<'_>, whole: &Span, agent: &KnownAgent, done: &AgentWork) {
         let mut at = whole.begun_at;
         let mut said = HashSet::new();
         for (number, hash) in done.turns.iter().enumerate() {
@@ -458,15 +458,15 @@ impl Writer<'_> {
     }
 
     /// The activity that a detail node describes.
-    fn detail(&mut self, hash: Hash) -> Result<Done> {
+    fn detail(&mut self, hash: Hash) -> Result<AgentWork> {
         let node = self.store().get(hash)?;
         if NodeKind::of(node.type_hash) != Some(NodeKind::ReactSession) {
             // A child thread has spans of its own. A step that another program recorded has no known activity.
-            return Ok(Done::default());
+            return Ok(AgentWork::default());
         }
         let session: ReactSession = nodes::payload(hash, &node)?;
         let tokens = session.tokens.or_else(|| self.counted(&session.turns));
-        Ok(Done {
+        Ok(AgentWork {
             agent: self.agent(session.agent),
             turns: session.turns,
             tokens,
@@ -479,10 +479,10 @@ impl Writer<'_> {
     }
 
     /// A failed attempt, and when its node was stored.
-    fn attempt(&mut self, hash: Hash) -> Result<(Done, uwf_core::node::Attempt, u64)> {
+    fn attempt(&mut self, hash: Hash) -> Result<(AgentWork, uwf_core::node::Attempt, u64)> {
         let node = self.store().get(hash)?;
         let attempt = nodes::attempt(self.store(), hash)?;
-        let mut done = Done { agent: self.agent(attempt.agent), ..Done::default() };
+        let mut done = AgentWork { agent: self.agent(attempt.agent), ..AgentWork::default() };
         if let Ok(traced) = nodes::payload::<TracedAttempt>(hash, &node) {
             done.tokens = traced.tokens.or_else(|| self.counted(&traced.turns));
             let turns = traced.turns.iter().filter_map(|turn| nodes::typed::<ReactTurn>(self.store(), *turn).ok());

@@ -24,7 +24,7 @@ const IS_NOWHERE: &str =
     "neither the store nor the cache of this machine has it; `uwf recover` on the machine that made it may put it back";
 
 /// Repair of a name.
-enum Deed {
+enum NameRepair {
     Nothing,
     /// Restore the missing nodes below this head.
     PutBack(Hash),
@@ -49,14 +49,14 @@ pub(super) fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
         node_types::repair(home)?;
     }
     let evidence = Evidence::of(home);
-    let seen = Seen::read(home)?;
+    let seen = StoreSurvey::read(home)?;
     let (plan, not_in_store) =
         Look { home, seen: &seen, standings: seen.standings(home, &evidence), evidence: &evidence }.plan()?;
     let names = look_at_names(home, &seen)?;
     evidence.complete()?;
     let mut report = Recovered {
         store: Some(home.place()),
-        changed: plan.iter().map(|(_, deed)| deed).chain([&names.1]).any(|deed| !matches!(deed, Deed::Nothing)),
+        changed: plan.iter().map(|(_, deed)| deed).chain([&names.1]).any(|deed| !matches!(deed, NameRepair::Nothing)),
         problems: seen.problems.clone(),
         not_in_store,
         ..Recovered::default()
@@ -74,7 +74,7 @@ pub(super) fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
 }
 
 /// State of the store.
-struct Seen {
+struct StoreSurvey {
     /// Notes are read first: a new thread's note is written before its head.
     noted: BTreeMap<ThreadId, std::time::Duration>,
     heads: BTreeMap<String, Pointing>,
@@ -84,12 +84,12 @@ struct Seen {
     astray: BTreeSet<String>,
 }
 
-impl Seen {
-    fn read(home: &Home) -> Result<Seen> {
+impl StoreSurvey {
+    fn read(home: &Home) -> Result<StoreSurvey> {
         let noted = standing::noted(home)?;
         let heads: BTreeMap<_, _> = home.heads().survey()?.into_iter().collect();
         let Records { readable, problems } = home.journal().records()?;
-        Ok(Seen { noted, history: readable, problems, astray: astray(home, &heads)?, heads })
+        Ok(StoreSurvey { noted, history: readable, problems, astray: astray(home, &heads)?, heads })
     }
 
     fn standings<'h>(&'h self, home: &'h Home, evidence: &'h Evidence<'h>) -> Standings<'h> {
@@ -125,14 +125,14 @@ fn astray(home: &Home, heads: &BTreeMap<String, Pointing>) -> Result<BTreeSet<St
 /// Input for the decision about each thread.
 struct Look<'l> {
     home: &'l Home,
-    seen: &'l Seen,
+    seen: &'l StoreSurvey,
     standings: Standings<'l>,
     evidence: &'l Evidence<'l>,
 }
 
 impl Look<'_> {
     /// Every thread that needs a row, and how many of this machine's threads are not in the store.
-    fn plan(&self) -> Result<(Vec<(Row, Deed)>, usize)> {
+    fn plan(&self) -> Result<(Vec<(Row, NameRepair)>, usize)> {
         let ended = ended(&self.seen.history);
         let parsed =
             self.seen.heads.keys().filter_map(|name| name.parse::<ThreadId>().ok().filter(|id| id.as_str() == name));
@@ -153,18 +153,21 @@ impl Look<'_> {
         Ok((plan, not_in_store))
     }
 
-    fn with_head(&self, id: &ThreadId, head: Hash) -> Result<(Row, Deed)> {
+    fn with_head(&self, id: &ThreadId, head: Hash) -> Result<(Row, NameRepair)> {
         let row = |finding, note: Option<String>| row(id, finding, Some(head), Source::Store, note);
         if let Some(end) = self.evidence.end_of(id) {
-            return Ok((archived(id, end.head, "the copy of its line in the history"), Deed::End(Box::new(end), None)));
+            return Ok((
+                archived(id, end.head, "the copy of its line in the history"),
+                NameRepair::End(Box::new(end), None),
+            ));
         }
         if !self.seen.astray.contains(id.as_str()) {
             let later = self.standings.later_step(id, head)?;
             return Ok(match later {
-                None => (row(Finding::Kept, None), Deed::Nothing),
+                None => (row(Finding::Kept, None), NameRepair::Nothing),
                 Some(later) => {
                     let note = format!("its head was set back: {later}, which this machine made, comes after it");
-                    (row(Finding::Differs, Some(note)), Deed::Nothing)
+                    (row(Finding::Differs, Some(note)), NameRepair::Nothing)
                 }
             });
         }
@@ -172,7 +175,7 @@ impl Look<'_> {
             && self.evidence.is_readable(head)
         {
             let note = "its nodes were put back from the cache of this machine".to_owned();
-            return Ok((row(Finding::Kept, Some(note)), Deed::PutBack(head)));
+            return Ok((row(Finding::Kept, Some(note)), NameRepair::PutBack(head)));
         }
         if let Standing::At(Known { head: to, from, .. }) = self.standings.of_thread(id)?
             && to != head
@@ -180,24 +183,24 @@ impl Look<'_> {
         {
             let note = Some("the node at its head is not in the store".to_owned());
             let moved = Row { before: Some(head), ..self::row(id, Finding::Moved, Some(to), from, note) };
-            return Ok((moved, Deed::Swap { seen: head, to }));
+            return Ok((moved, NameRepair::Swap { seen: head, to }));
         }
         let note = Some(format!("node {head}: {IS_NOWHERE}"));
-        Ok((row(Finding::Differs, note), Deed::Nothing))
+        Ok((row(Finding::Differs, note), NameRepair::Nothing))
     }
 
     /// A thread with a missing or unreadable head; `None` if nothing needs to be reported.
-    fn without_head(&self, id: &ThreadId, damaged: Option<&Damaged>) -> Result<Option<(Row, Deed)>> {
+    fn without_head(&self, id: &ThreadId, damaged: Option<&Damaged>) -> Result<Option<(Row, NameRepair)>> {
         let about = |why: String| match damaged {
             Some(damaged) => format!("{}; {why}", damaged.reason),
             None => why,
         };
         if let Some(Damaged { version: None, reason }) = damaged {
-            return Ok(Some((lost(id, reason.clone()), Deed::Nothing)));
+            return Ok(Some((lost(id, reason.clone()), NameRepair::Nothing)));
         }
         if let Some(problem) = self.seen.problems.iter().find(|problem| problem.contains(id.as_str())) {
             let note = about(format!("it seems to have ended, and what is left of it is not readable: {problem}"));
-            return Ok(Some((lost(id, note), Deed::Nothing)));
+            return Ok(Some((lost(id, note), NameRepair::Nothing)));
         }
         let standing = self.standings.of_thread(id)?;
         // The thread may have started or ended after the heads were read.
@@ -208,26 +211,26 @@ impl Look<'_> {
             Standing::Ended(end) => {
                 let version = damaged.and_then(|damaged| damaged.version.clone());
                 let row = archived(id, end.head, "the copy of its line in the history");
-                Some((row, Deed::End(end, version)))
+                Some((row, NameRepair::End(end, version)))
             }
             Standing::At(Known { head, from, .. }) => Some(match lost_nodes::below(self.home, head)? {
                 Below::Lacks(node) => {
                     let why = about(format!("it stood at {head}, and node {node} is lost: {IS_NOWHERE}"));
-                    (lost(id, why), Deed::Nothing)
+                    (lost(id, why), NameRepair::Nothing)
                 }
                 Below::Whole | Below::Cached => {
                     let note = damaged.map(|damaged| damaged.reason.clone());
                     let row = row(id, Finding::Restored, Some(head), from, note);
                     let version = damaged.and_then(|damaged| damaged.version.clone());
-                    (row, version.map_or(Deed::Create(head), |version| Deed::Mend(version, head)))
+                    (row, version.map_or(NameRepair::Create(head), |version| NameRepair::Mend(version, head)))
                 }
             }),
             Standing::Unclear(why) => {
                 let row = Row { finding: Finding::Differs, ..lost(id, about(why)) };
-                Some((row, Deed::Nothing))
+                Some((row, NameRepair::Nothing))
             }
             Standing::Nowhere if damaged.is_some() => {
-                Some((lost(id, about("nothing says where it stood".to_owned())), Deed::Nothing))
+                Some((lost(id, about("nothing says where it stood".to_owned())), NameRepair::Nothing))
             }
             Standing::Beginning | Standing::Nowhere => None,
         })
@@ -243,9 +246,9 @@ fn row(id: &ThreadId, finding: Finding, head: Option<Hash>, from: Source, note: 
 }
 
 /// The repair of the names of workflows, and what to report about them.
-fn look_at_names(home: &Home, seen: &Seen) -> Result<(Option<Names>, Deed)> {
+fn look_at_names(home: &Home, seen: &StoreSurvey) -> Result<(Option<Names>, NameRepair)> {
     let (damaged, now) = match seen.heads.get(registry::SHARED) {
-        Some(Ok(_)) if !seen.astray.contains(registry::SHARED) => return Ok((None, Deed::Nothing)),
+        Some(Ok(_)) if !seen.astray.contains(registry::SHARED) => return Ok((None, NameRepair::Nothing)),
         Some(Ok(head)) => (None, Some(*head)),
         Some(Err(damaged)) => (Some(damaged), None),
         None => (None, None),
@@ -257,24 +260,24 @@ fn look_at_names(home: &Home, seen: &Seen) -> Result<(Option<Names>, Deed)> {
     let to = match traced.or(now) {
         Some(to) if !matches!(lost_nodes::below(home, to)?, Below::Lacks(_)) => to,
         // Perhaps no workflow ever had a name.
-        None if damaged.is_none() => return Ok((None, Deed::Nothing)),
+        None if damaged.is_none() => return Ok((None, NameRepair::Nothing)),
         _ => {
             let what = damaged.map(|damaged| format!("{}; ", damaged.reason)).unwrap_or_default();
             return Ok((
                 names(Finding::Lost, None, Some(format!("{what}{}", registry::NAMES_ARE_LOST))),
-                Deed::Nothing,
+                NameRepair::Nothing,
             ));
         }
     };
     let note = damaged.map(|damaged| damaged.reason.clone());
     Ok(match (damaged, now) {
         (Some(Damaged { version: Some(version), .. }), _) => {
-            (names(Finding::Restored, Some(to), note), Deed::Mend(version.clone(), to))
+            (names(Finding::Restored, Some(to), note), NameRepair::Mend(version.clone(), to))
         }
-        (Some(_), _) => (names(Finding::Lost, None, note), Deed::Nothing),
-        (None, Some(now)) if now == to => (names(Finding::Kept, Some(to), None), Deed::PutBack(to)),
-        (None, Some(seen)) => (names(Finding::Moved, Some(to), None), Deed::Swap { seen, to }),
-        (None, None) => (names(Finding::Restored, Some(to), None), Deed::Create(to)),
+        (Some(_), _) => (names(Finding::Lost, None, note), NameRepair::Nothing),
+        (None, Some(now)) if now == to => (names(Finding::Kept, Some(to), None), NameRepair::PutBack(to)),
+        (None, Some(seen)) => (names(Finding::Moved, Some(to), None), NameRepair::Swap { seen, to }),
+        (None, None) => (names(Finding::Restored, Some(to), None), NameRepair::Create(to)),
     })
 }
 
@@ -295,7 +298,7 @@ struct Work<'h> {
 }
 
 impl Work<'_> {
-    fn thread(&mut self, planned: Row, deed: Deed) -> Result<Row> {
+    fn thread(&mut self, planned: Row, deed: NameRepair) -> Result<Row> {
         let id = planned.thread.clone();
         Ok(match self.set(id.as_str(), deed)? {
             Set::Done => planned,
@@ -317,7 +320,7 @@ impl Work<'_> {
         })
     }
 
-    fn names(&mut self, (names, deed): (Option<Names>, Deed)) -> Result<Option<Names>> {
+    fn names(&mut self, (names, deed): (Option<Names>, NameRepair)) -> Result<Option<Names>> {
         let Some(planned) = names else { return Ok(None) };
         Ok(Some(match self.set(registry::SHARED, deed)? {
             Set::Done => planned,
@@ -331,21 +334,21 @@ impl Work<'_> {
         }))
     }
 
-    fn set(&mut self, name: &str, deed: Deed) -> Result<Set> {
+    fn set(&mut self, name: &str, deed: NameRepair) -> Result<Set> {
         let heads = self.home.heads();
         let (to, set): (Hash, Box<dyn FnOnce() -> Result<Swap, HeadsError> + '_>) = match deed {
-            Deed::Nothing => return Ok(Set::Done),
-            Deed::PutBack(to) => (to, Box::new(|| Ok(Swap::Done))),
-            Deed::Create(to) => (to, Box::new(move || heads.create(name, to))),
-            Deed::Mend(version, to) => (to, Box::new(move || heads.mend(name, &version, to))),
-            Deed::Swap { seen, to } => (
+            NameRepair::Nothing => return Ok(Set::Done),
+            NameRepair::PutBack(to) => (to, Box::new(|| Ok(Swap::Done))),
+            NameRepair::Create(to) => (to, Box::new(move || heads.create(name, to))),
+            NameRepair::Mend(version, to) => (to, Box::new(move || heads.mend(name, &version, to))),
+            NameRepair::Swap { seen, to } => (
                 to,
                 Box::new(move || match heads.read(name)? {
                     Some(now) if now.hash == seen => heads.swap(name, &now.version, to),
                     now => Ok(Swap::Moved(now)),
                 }),
             ),
-            Deed::End(end, damaged) => return self.end(&end, damaged.as_ref()),
+            NameRepair::End(end, damaged) => return self.end(&end, damaged.as_ref()),
         };
         match lost_nodes::put_back(self.home, to)? {
             Err(node) => return Ok(Set::Lacks(node)),

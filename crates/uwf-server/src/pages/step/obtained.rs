@@ -6,11 +6,11 @@ use uwf_engine::root::home::Home;
 use uwf_engine::thread::message;
 use uwf_engine::verbs::why::{self, Obtained};
 
-use super::Told;
+use super::StepView;
 use crate::pages::texts;
 
 /// The section; empty if nothing is known.
-pub(super) fn obtained(home: &Home, told: &Told) -> Markup {
+pub(super) fn obtained(home: &Home, told: &StepView) -> Markup {
     let Some(step) = told.reasoned() else { return html! {} };
     html! {
         section #obtained aria-labelledby="obtained-title" {

@@ -19,10 +19,10 @@ pub(super) fn turns(home: &Home, session: &ReactSession, first: usize) -> Markup
     let count = session.turns.len();
     let first = first.clamp(1, count.max(1));
     let last = count.min(first - 1 + SHOWN);
-    let mut before = first.checked_sub(2).and_then(|index| Told::read(home.store(), session.turns[index]).ok());
+    let mut before = first.checked_sub(2).and_then(|index| TurnView::read(home.store(), session.turns[index]).ok());
     let mut drawn = Vec::new();
     for (index, hash) in session.turns.iter().enumerate().take(last).skip(first - 1) {
-        let turn = Told::read(home.store(), *hash);
+        let turn = TurnView::read(home.store(), *hash);
         drawn.push(match &turn {
             Ok(told) => turn_of(home, index + 1, told, before.as_ref()),
             Err(error) => html! { p.problem { "Turn " (index + 1) " is not readable: " (error) } },
@@ -54,16 +54,16 @@ fn pages(first: usize, last: usize, count: usize) -> Markup {
 }
 
 /// A turn with its tool calls; for an unreadable call, the error.
-struct Told {
+struct TurnView {
     turn: ReactTurn,
     calls: Vec<Result<ReactToolCall, String>>,
 }
 
-impl Told {
-    fn read(store: &Store, hash: Hash) -> Result<Told, String> {
+impl TurnView {
+    fn read(store: &Store, hash: Hash) -> Result<TurnView, String> {
         let turn: ReactTurn = nodes::typed(store, hash).map_err(|error| error.to_string())?;
         let calls = turn.tool_calls.iter().map(|call| nodes::typed(store, *call).map_err(|error| error.to_string()));
-        Ok(Told { calls: calls.collect(), turn })
+        Ok(TurnView { calls: calls.collect(), turn })
     }
 
     /// Texts that the agent has seen before its next turn.
@@ -73,9 +73,9 @@ impl Told {
     }
 }
 
-fn turn_of(home: &Home, number: usize, told: &Told, before: Option<&Told>) -> Markup {
-    let Told { turn, calls } = told;
-    let seen = before.map(Told::seen).unwrap_or_default();
+fn turn_of(home: &Home, number: usize, told: &TurnView, before: Option<&TurnView>) -> Markup {
+    let TurnView { turn, calls } = told;
+    let seen = before.map(TurnView::seen).unwrap_or_default();
     let new: Vec<Hash> = turn.input.iter().copied().filter(|hash| !seen.contains(hash)).collect();
     let output = text(home, turn.output);
     let names: Vec<&str> = calls.iter().flatten().map(|call| call.name.as_str()).collect();

@@ -34,7 +34,7 @@ pub(super) fn routes() -> Router<App> {
 
 /// Query of the page.
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct WorkflowQuery {
     /// Versions that the figures cover.
     #[serde(default)]
     figures: FiguresOf,
@@ -49,7 +49,7 @@ enum FiguresOf {
 }
 
 /// `GET /workflows/{workflow}`: a page, or the API's report if the client wants JSON.
-async fn workflow(state: State<App>, path: Path<String>, asked: Query<Asked>, headers: HeaderMap) -> Response {
+async fn workflow(state: State<App>, path: Path<String>, asked: Query<WorkflowQuery>, headers: HeaderMap) -> Response {
     if wants_json(&headers) {
         show(state, path).await.into_response()
     } else {
@@ -58,7 +58,7 @@ async fn workflow(state: State<App>, path: Path<String>, asked: Query<Asked>, he
 }
 
 /// Contents of the page.
-struct Known {
+struct WorkflowView {
     typed: String,
     shown: ShownWorkflow,
     origin: Origin,
@@ -70,7 +70,7 @@ struct Known {
     config_problem: Option<String>,
 }
 
-fn read(home: &Home, typed: String, cwd: &std::path::Path, figures_of: FiguresOf) -> Result<Known, Failure> {
+fn read(home: &Home, typed: String, cwd: &std::path::Path, figures_of: FiguresOf) -> Result<WorkflowView, Failure> {
     let (shown, origin) = look(home, &typed, cwd)?;
     let is_named = registry::read(home)?.contains_key(&shown.name);
     let versions = if is_named { workflows::history(home, &shown.name, cwd)? } else { Vec::new() };
@@ -84,13 +84,13 @@ fn read(home: &Home, typed: String, cwd: &std::path::Path, figures_of: FiguresOf
         Err(error) => (Config::default(), Some(error.to_string())),
     };
     let figures = figures::of_roles(home, &config, counted, MOST_THREADS)?;
-    Ok(Known { typed, shown, origin, versions, figures, figures_of, config_problem })
+    Ok(WorkflowView { typed, shown, origin, versions, figures, figures_of, config_problem })
 }
 
 async fn page(
     State(app): State<App>,
     Path(typed): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<WorkflowQuery>,
 ) -> Result<Response, Failure> {
     let cwd = app.cwd().to_owned();
     let known = app.read(move |home| read(home, typed, &cwd, asked.figures)).await?;
@@ -132,7 +132,7 @@ async fn page(
     Ok(Page::new(known.shown.name.clone(), Section::Workflows, body).into_response(&app))
 }
 
-fn head(app: &App, known: &Known) -> Markup {
+fn head(app: &App, known: &WorkflowView) -> Markup {
     let ShownWorkflow { hash, name, timestamp, workflow, .. } = &known.shown;
     // A link by hash would not do for a file of the project, which may not be stored.
     let path = path(known);
@@ -168,18 +168,18 @@ fn head(app: &App, known: &Known) -> Markup {
 }
 
 /// Path of the page, with the name or hash that was requested.
-fn path(known: &Known) -> String {
+fn path(known: &WorkflowView) -> String {
     format!("/workflows/{}", encoded(&known.typed))
 }
 
-fn is_old(known: &Known) -> bool {
+fn is_old(known: &WorkflowView) -> bool {
     let hash = known.shown.hash;
     known.versions.iter().any(|version| version.hash == hash && !version.current)
         && !known.versions.iter().any(|version| version.hash == hash && version.current)
 }
 
 /// Default limits of the workflow's threads.
-fn limits(known: &Known) -> Option<String> {
+fn limits(known: &WorkflowView) -> Option<String> {
     let limits = known.shown.workflow.limits;
     let parts = [
         limits.max_steps.map(|steps| format!("{steps} steps")),
@@ -209,7 +209,7 @@ fn picture(workflow: &Workflow, figures: &Figures) -> Markup {
     PreEscaped(Drawing::of(workflow, None).svg_for_page(&page))
 }
 
-fn versions_of_figures(known: &Known) -> Markup {
+fn versions_of_figures(known: &WorkflowView) -> Markup {
     let all: std::collections::BTreeSet<Hash> =
         known.versions.iter().map(|version| version.hash).chain([known.shown.hash]).collect();
     let current = |of| (of == known.figures_of).then_some("true");
@@ -223,7 +223,7 @@ fn versions_of_figures(known: &Known) -> Markup {
     }
 }
 
-fn versions(known: &Known) -> Markup {
+fn versions(known: &WorkflowView) -> Markup {
     // Newest first, so each version is compared with the next one in the list.
     let before = known.versions.iter().skip(1).map(Some).chain([None]);
     html! {

@@ -32,7 +32,7 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Described {
+struct DescribeReport {
     name: String,
     /// Absent for programs unknown to uwf.
     version: Option<String>,
@@ -54,7 +54,7 @@ struct Runs {
     program: Option<PathBuf>,
 }
 
-impl Report for Described {
+impl Report for DescribeReport {
     fn text(&self) -> String {
         let version = self.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         let mut text = format!("{}{version}\n", style::bold(&self.name));
@@ -159,7 +159,7 @@ fn built_in(of: &Description) -> AgentDescription {
     }
 }
 
-fn described(name: String, description: Option<AgentDescription>, runs: Option<Runs>) -> Described {
+fn described(name: String, description: Option<AgentDescription>, runs: Option<Runs>) -> DescribeReport {
     let AgentDescription { version, capabilities, config_schema, .. } = description.unwrap_or_default();
-    Described { name, version, capabilities, config_schema, runs }
+    DescribeReport { name, version, capabilities, config_schema, runs }
 }

@@ -50,13 +50,13 @@ pub(crate) struct Args {
 /// The value, and how it was extracted.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Explained {
+struct ExtractReport {
     value: Value,
     extracted_by: ExtractedBy,
     rungs: Vec<Rung>,
 }
 
-impl Report for Explained {
+impl Report for ExtractReport {
     fn text(&self) -> String {
         let mut text: String = self.rungs.iter().map(line).collect();
         text.push_str(&format!("{:#}\n", self.value));
@@ -96,7 +96,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     };
     match tried {
         Ok((found, by)) if args.explain => {
-            Printed::new(&Explained { value: found.value, extracted_by: by, rungs: climb.rungs })
+            Printed::new(&ExtractReport { value: found.value, extracted_by: by, rungs: climb.rungs })
         }
         Ok((found, _)) => Ok(Printed::value(found.value)),
         Err(failure) => Err(nothing_found(context, args, &climb.rungs, &failure.errors)),

@@ -22,7 +22,7 @@ No program is started; `uwf agent describe NAME` asks an agent what it is, `uwf 
 pub(crate) struct Args {}
 
 #[derive(Serialize)]
-struct Listed {
+struct AgentRow {
     /// Agents in the configuration.
     agents: Vec<Agent>,
     /// Built-in agents, which need no program.
@@ -48,7 +48,7 @@ struct Agent {
     default: bool,
 }
 
-impl Report for Listed {
+impl Report for AgentRow {
     fn text(&self) -> String {
         let mut table = Table::new(&["agent", "command", "prints", "program"]);
         for agent in &self.agents {
@@ -86,5 +86,5 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     };
     let agents = config.agents.iter().map(agent).collect();
     let built_in = agents::BUILT_IN.map(|name| format!("{BUILT_IN_PREFIX}{name}")).into();
-    Printed::new(&Listed { agents, built_in })
+    Printed::new(&AgentRow { agents, built_in })
 }

@@ -29,14 +29,14 @@ pub(crate) struct Args {
 
 /// A node, and the name of its type.
 #[derive(Serialize)]
-struct Got {
+struct NodeReport {
     #[serde(flatten)]
     node: StoredNode,
     #[serde(skip)]
     title: Option<String>,
 }
 
-impl Report for Got {
+impl Report for NodeReport {
     fn text(&self) -> String {
         let StoredNode { hash, r#type, payload, timestamp } = &self.node;
         let title = self.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
@@ -49,5 +49,5 @@ impl Report for Got {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let (hash, node) = context.read_node(&args.node)?;
     let title = type_index::title(context.home.store(), node.type_hash);
-    Printed::new(&Got { node: StoredNode::of(hash, node), title })
+    Printed::new(&NodeReport { node: StoredNode::of(hash, node), title })
 }

@@ -42,7 +42,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Done {
+struct SetReport {
     key: String,
     /// Absent if the key was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,9 +52,9 @@ struct Done {
     changed: bool,
 }
 
-impl Report for Done {
+impl Report for SetReport {
     fn text(&self) -> String {
-        let Done { key, value, file, changed } = self;
+        let SetReport { key, value, file, changed } = self;
         let key = style::bold(key);
         match (value, changed) {
             (Some(value), true) => format!("set {key} to {value} in {file}\n"),
@@ -81,7 +81,7 @@ pub(super) fn done(context: &Context, path: &KeyPath, value: Option<Value>, chan
     let configured = config_file::change(&context.home, &[change], &|text| problems_of(&context.home, text))?;
     warn(context, &configured);
     let file = context.home.config_file().display().to_string();
-    Printed::new(&Done { key: path.to_string(), value, file, changed: configured.changed })
+    Printed::new(&SetReport { key: path.to_string(), value, file, changed: configured.changed })
 }
 
 /// Warns about remaining problems of a written configuration.

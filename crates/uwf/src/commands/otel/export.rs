@@ -52,7 +52,7 @@ impl Args {
 /// The sent spans.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Sent {
+struct ExportReport {
     thread: ThreadId,
     trace_id: String,
     spans: usize,
@@ -64,7 +64,7 @@ struct Sent {
     unreadable: Vec<String>,
 }
 
-impl Report for Sent {
+impl Report for ExportReport {
     fn text(&self) -> String {
         if self.spans == 0 {
             return "nothing was sent: no step of the thread is done, and no attempt has failed\n".to_owned();
@@ -103,8 +103,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Printed::new(&sent)
 }
 
-fn sent(exported: &Exported, destination: &Destination) -> Sent {
-    Sent {
+fn sent(exported: &Exported, destination: &Destination) -> ExportReport {
+    ExportReport {
         thread: exported.thread.clone(),
         trace_id: exported.trace_id.clone(),
         spans: exported.count(),

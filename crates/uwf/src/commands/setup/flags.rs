@@ -4,7 +4,7 @@ use uwf_agents::agent_choices::{self, AgentChoice};
 use uwf_llm::{PRESETS, Preset, Secret, Wire, preset};
 
 use super::answers::{Agent, Answers, Key, Model};
-use super::{Args, Known};
+use super::{Args, CurrentSetup};
 use crate::error::CommandError;
 use crate::input;
 
@@ -12,7 +12,7 @@ use crate::input;
 ///
 /// # Errors
 /// `Usage` with the missing arguments.
-pub(super) fn answers(known: &Known<'_>, args: &Args) -> Result<Answers, CommandError> {
+pub(super) fn answers(known: &CurrentSetup<'_>, args: &Args) -> Result<Answers, CommandError> {
     let Args { provider, base_url, kind, api_key, api_key_env, model, .. } = args;
     let about_model = [provider, base_url, kind, api_key, api_key_env, model].into_iter().any(Option::is_some);
     let model = about_model.then(|| self::model(known, args)).transpose()?;
@@ -21,7 +21,7 @@ pub(super) fn answers(known: &Known<'_>, args: &Args) -> Result<Answers, Command
     Ok(Answers { model, agent })
 }
 
-fn model(known: &Known<'_>, args: &Args) -> Result<Model, CommandError> {
+fn model(known: &CurrentSetup<'_>, args: &Args) -> Result<Model, CommandError> {
     let Some(provider) = args.provider.clone() else {
         return Err(CommandError::usage("--provider is missing").hint(presets_hint()));
     };
@@ -49,7 +49,7 @@ fn model(known: &Known<'_>, args: &Args) -> Result<Model, CommandError> {
 }
 
 fn key(
-    known: &Known<'_>,
+    known: &CurrentSetup<'_>,
     given: Option<&str>,
     variable: Option<String>,
     provider: &str,
@@ -98,7 +98,7 @@ pub(super) fn variable_for(provider: &str) -> String {
 }
 
 /// The named agent; without a name, the first usable agent, unless there is a default agent already.
-fn agent(known: &Known<'_>, named: Option<&str>, has_model: bool) -> Result<Option<Agent>, CommandError> {
+fn agent(known: &CurrentSetup<'_>, named: Option<&str>, has_model: bool) -> Result<Option<Agent>, CommandError> {
     let config = known.config;
     let Some(named) = named else {
         let usable = |choice: &AgentChoice| has_model || !choice.needs_model;

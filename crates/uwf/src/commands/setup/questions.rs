@@ -3,7 +3,7 @@
 use uwf_agents::agent_choices::{self, AgentChoice};
 use uwf_llm::{PRESETS, Preset, Secret, Wire};
 
-use super::Known;
+use super::CurrentSetup;
 use super::answers::{Agent, Answers, Key, Model};
 use super::flags::{checked, variable_for};
 use super::proof::{self, Proof};
@@ -21,7 +21,7 @@ const KEY_TRIES: usize = 3;
 /// `Interrupted` if the person gives up; nothing was written.
 pub(super) fn answers(
     printer: Printer,
-    known: &Known<'_>,
+    known: &CurrentSetup<'_>,
     no_check: bool,
 ) -> Result<(Answers, Option<Proof>), CommandError> {
     let asker = Asker::new(printer);
@@ -48,7 +48,7 @@ pub(super) fn answers(
     }
 }
 
-fn model(asker: &Asker, known: &Known<'_>) -> Result<Option<Model>, CommandError> {
+fn model(asker: &Asker, known: &CurrentSetup<'_>) -> Result<Option<Model>, CommandError> {
     let mut choices: Vec<Choice<'_>> =
         PRESETS.iter().map(|preset| Choice { name: preset.name, title: preset.title }).collect();
     choices.push(Choice { name: "custom", title: "another, by its URL" });
@@ -83,7 +83,7 @@ fn model(asker: &Asker, known: &Known<'_>) -> Result<Option<Model>, CommandError
 }
 
 /// Asks for name and URL of the provider.
-fn place(asker: &Asker, known: &Known<'_>, preset: Option<&Preset>) -> Result<(String, String), CommandError> {
+fn place(asker: &Asker, known: &CurrentSetup<'_>, preset: Option<&Preset>) -> Result<(String, String), CommandError> {
     let name = match preset {
         Some(preset) => preset.name.to_owned(),
         None => asker.line("a name for it", Some("custom"))?,
@@ -100,7 +100,7 @@ fn place(asker: &Asker, known: &Known<'_>, preset: Option<&Preset>) -> Result<(S
 
 fn key(
     asker: &Asker,
-    known: &Known<'_>,
+    known: &CurrentSetup<'_>,
     variable: Option<String>,
     provider: &str,
     may_be_none: bool,
@@ -129,7 +129,7 @@ fn key(
 /// Asks for the model, from the provider's list if there is one.
 fn name(
     asker: &Asker,
-    known: &Known<'_>,
+    known: &CurrentSetup<'_>,
     model: &Model,
     listed: uwf_llm::Result<Vec<String>>,
 ) -> Result<String, CommandError> {
@@ -151,7 +151,7 @@ fn name(
     }
 }
 
-fn agent(asker: &Asker, known: &Known<'_>, has_model: bool) -> Result<Option<Agent>, CommandError> {
+fn agent(asker: &Asker, known: &CurrentSetup<'_>, has_model: bool) -> Result<Option<Agent>, CommandError> {
     let config = known.config;
     let own = config.agents.keys().map(|alias| (Agent::Known(alias.clone()), format!("{alias} (in config.yaml)")));
     let usable =

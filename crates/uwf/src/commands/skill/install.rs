@@ -72,7 +72,7 @@ enum Outcome {
 }
 
 #[derive(Serialize)]
-struct Installed {
+struct SkillFile {
     tool: Tool,
     path: PathBuf,
     outcome: Outcome,
@@ -80,11 +80,11 @@ struct Installed {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Files(Vec<Installed>);
+struct Files(Vec<SkillFile>);
 
 impl Report for Files {
     fn text(&self) -> String {
-        let line = |Installed { path, outcome, .. }: &Installed| {
+        let line = |SkillFile { path, outcome, .. }: &SkillFile| {
             let outcome = match outcome {
                 Outcome::Wrote => "wrote",
                 Outcome::Renewed => "renewed",
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args, root: Definitions) -> CommandResult {
         let path = if args.global { tool.personal()? } else { in_project(&args.dir, tool.in_project()) };
         let content = marked(&format!("{}\n{body}", tool.header(args.global)));
         let outcome = outcome(&path, &content)?;
-        files.push((Installed { tool: *tool, path, outcome: outcome.unwrap_or(Outcome::Renewed) }, outcome, content));
+        files.push((SkillFile { tool: *tool, path, outcome: outcome.unwrap_or(Outcome::Renewed) }, outcome, content));
     }
     let changed: Vec<String> = files
         .iter()
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Args, root: Definitions) -> CommandResult {
 }
 
 /// Writes the whole file.
-fn write(file: &Installed, content: &str) -> Result<(), CommandError> {
+fn write(file: &SkillFile, content: &str) -> Result<(), CommandError> {
     let path = &file.path;
     match file.outcome {
         Outcome::Kept => {}

@@ -46,7 +46,7 @@ pub(crate) struct Args {
     since: Option<String>,
     /// Group rows by this.
     #[arg(long, value_name = "WHAT", default_value = "thread")]
-    by: By,
+    by: CostGrouping,
     /// At most this many lines of threads as text. Default: 30.
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -59,7 +59,7 @@ pub(crate) struct Args {
 
 /// Group rows by this.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum By {
+enum CostGrouping {
     Thread,
     Role,
     Agent,
@@ -216,12 +216,12 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let since = args.since.as_deref().map(since).transpose()?;
     let threads = args.threads.iter().map(|typed| context.thread(typed)).collect::<Result<_, _>>()?;
     let by = match args.by {
-        By::Thread => CostBy::Thread,
-        By::Role => CostBy::Role,
-        By::Agent => CostBy::Agent,
-        By::Model => CostBy::Model,
-        By::Workflow => CostBy::Workflow,
-        By::Day => CostBy::Day,
+        CostGrouping::Thread => CostBy::Thread,
+        CostGrouping::Role => CostBy::Role,
+        CostGrouping::Agent => CostBy::Agent,
+        CostGrouping::Model => CostBy::Model,
+        CostGrouping::Workflow => CostBy::Workflow,
+        CostGrouping::Day => CostBy::Day,
     };
     let costs = cost::cost(&context.home, &context.config()?, &CostRequest { threads, since, by })?;
     for unreadable in &costs.unreadable {

@@ -84,7 +84,7 @@ fn state_parser() -> impl TypedValueParser<Value = State> {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Listed {
+struct ThreadListReport {
     rows: Vec<Named>,
     /// Data that is shown only to people.
     #[serde(skip)]
@@ -107,7 +107,7 @@ struct ForPeople {
     now_ms: Option<u64>,
 }
 
-impl Report for Listed {
+impl Report for ThreadListReport {
     fn text(&self) -> String {
         let Some(shown) = &self.for_people else { return String::new() };
         let mut text = if self.rows.is_empty() { shown.nothing.to_owned() } else { self.table(shown) };
@@ -127,7 +127,7 @@ impl Report for Listed {
     }
 }
 
-impl Listed {
+impl ThreadListReport {
     fn table(&self, shown: &ForPeople) -> String {
         let width = terminal::size(&std::io::stdout()).map(|size| size.columns);
         let is_short = width.is_some_and(|columns| columns < WIDE);
@@ -240,7 +240,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let mut names = Names::of(&registry);
     let rows: Vec<Named> = rows.into_iter().map(|row| Named::of(row, &mut names, &context.home)).collect();
     let for_people = if is_text { Some(for_people(context, args, &rows, matching)?) } else { None };
-    Ok(Printed::long(Listed { rows, for_people })?.paged(&args.paging))
+    Ok(Printed::long(ThreadListReport { rows, for_people })?.paged(&args.paging))
 }
 
 fn for_people(context: &Context, args: &Args, rows: &[Named], matching: usize) -> Result<ForPeople, CommandError> {

@@ -29,13 +29,13 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Done {
+struct RepairReport {
     dry_run: bool,
     #[serde(flatten)]
     repaired: Repaired,
 }
 
-impl Report for Done {
+impl Report for RepairReport {
     fn text(&self) -> String {
         let Repaired { thread, head, before, steps } = &self.repaired;
         let thread = style::bold(thread.as_str());
@@ -63,5 +63,5 @@ fn line(row: &Row) -> String {
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let repaired = repair::repair(&context.home, &thread, args.dry_run)?;
-    Printed::new(&Done { dry_run: args.dry_run, repaired })
+    Printed::new(&RepairReport { dry_run: args.dry_run, repaired })
 }

@@ -63,13 +63,13 @@ struct OfThread {
 /// The results of all threads.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Ran {
+struct RunAllReport {
     threads: Vec<OfThread>,
     #[serde(skip)]
     code: u8,
 }
 
-impl Report for Ran {
+impl Report for RunAllReport {
     fn text(&self) -> String {
         if self.threads.is_empty() {
             return "no thread is to be run\n".to_owned();
@@ -140,7 +140,7 @@ pub(super) fn run(context: &Context, all: &All) -> CommandResult {
         Some(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         None => code(&ended),
     };
-    Printed::new(&Ran { threads: ended, code })
+    Printed::new(&RunAllReport { threads: ended, code })
 }
 
 /// The threads to run, oldest first. Child threads are skipped: their parents run them.

@@ -27,7 +27,7 @@ pub(crate) struct Args {
 /// A thread, with its workflow's name, and the reason why Temporal's workers cannot continue it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct ShowReport {
     #[serde(flatten)]
     status: ThreadStatus,
     #[serde(skip)]
@@ -36,9 +36,9 @@ struct Shown {
     temporal_failure: Option<String>,
 }
 
-impl Report for Shown {
+impl Report for ShowReport {
     fn text(&self) -> String {
-        let Shown { status: shown, workflow_name, temporal_failure } = self;
+        let ShowReport { status: shown, workflow_name, temporal_failure } = self;
         let name = workflow_name.as_ref().map(|name| format!("{name} ")).unwrap_or_default();
         let mut lines =
             vec![("thread", style::bold(shown.thread.as_str())), ("state", state(shown.state, shown.pausing))];
@@ -111,5 +111,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let temporal_failure = if status.done { None } else { crate::temporal::failure_of(context, &thread)? };
     #[cfg(not(feature = "temporal"))]
     let temporal_failure = None;
-    Printed::new(&Shown { status, workflow_name, temporal_failure })
+    Printed::new(&ShowReport { status, workflow_name, temporal_failure })
 }

@@ -91,7 +91,7 @@ impl Args {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Stepped {
+struct StepPrinted {
     report: StepReport,
     /// Whether `--exit-code` was given.
     #[serde(skip)]
@@ -115,7 +115,7 @@ pub(crate) fn end_word(report: &StepReport) -> String {
     }
 }
 
-impl Report for Stepped {
+impl Report for StepPrinted {
     fn text(&self) -> String {
         text(&self.report)
     }
@@ -236,7 +236,7 @@ pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) ->
     for note in report.files_notes() {
         context.printer.warn(&note);
     }
-    Printed::new(&Stepped { report, exit_code })
+    Printed::new(&StepPrinted { report, exit_code })
 }
 
 fn dry_run(context: &Context, request: &StepRequest) -> CommandResult {

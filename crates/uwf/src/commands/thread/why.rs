@@ -43,11 +43,11 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Why(Reasons);
+struct WhyReport(Reasons);
 
-impl Report for Why {
+impl Report for WhyReport {
     fn text(&self) -> String {
-        let Why(reasons) = self;
+        let WhyReport(reasons) = self;
         let workflow = reasons.workflow.to_string();
         let workflow = one_line(reasons.workflow_name.as_deref().unwrap_or(&workflow));
         let mut text = match &reasons.thread {
@@ -137,5 +137,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         ThreadOrNode::Thread(thread) => why::of_thread(&context.home, &thread)?,
         ThreadOrNode::Node(node) => why::of_step(&context.home, node)?,
     };
-    Ok(Printed::long(Why(reasons))?.paged(&args.paging))
+    Ok(Printed::long(WhyReport(reasons))?.paged(&args.paging))
 }

@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 
 /// Data about a thread besides its row, valid while its head and state are the same.
-struct Known {
+struct ThreadFacts {
     head: Hash,
     state: State,
     overview: Option<Overview>,
@@ -54,7 +54,7 @@ pub(super) struct Threads<'c> {
     /// The first shown line.
     top: usize,
     workflows: HashMap<Hash, String>,
-    known: HashMap<ThreadId, Known>,
+    known: HashMap<ThreadId, ThreadFacts>,
 }
 
 impl<'c> Threads<'c> {
@@ -202,11 +202,11 @@ impl<'c> Threads<'c> {
         shown.into_iter().map(line).collect()
     }
 
-    fn known(&mut self, row: &Row) -> &Known {
+    fn known(&mut self, row: &Row) -> &ThreadFacts {
         let is_fresh =
-            |known: &Known| known.head == row.head && known.state == row.state && row.state != State::Running;
+            |known: &ThreadFacts| known.head == row.head && known.state == row.state && row.state != State::Running;
         if !self.known.get(&row.thread).is_some_and(is_fresh) {
-            let known = Known {
+            let known = ThreadFacts {
                 head: row.head,
                 state: row.state,
                 overview: Overviews::new(&self.context.home).of(row),

@@ -8,7 +8,7 @@ use uwf_engine::error::Error;
 use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_temporal::{Address, WorkerSettings};
 
-use super::{Addressed, Args};
+use super::{Args, EngineAddress};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed};
@@ -20,7 +20,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let cwd = cwd.map(|dir| directory(context, &dir)).transpose()?;
     let agents = known_agents(context, agents)?;
     check_store(context)?;
-    let Addressed { address, namespace, task_queue, tls_cert, tls_key, tls_ca } = addressed;
+    let EngineAddress { address, namespace, task_queue, tls_cert, tls_key, tls_ca } = addressed;
     let engine = temporal::connect(context, Address { address, namespace, task_queue, tls_cert, tls_key, tls_ca })?;
     let place = if agents.is_empty() { "no agents".to_owned() } else { agents.join(", ") };
     context.printer.talk(&format!("working for Temporal at {}: {place}; Ctrl-C ends it", engine.address()));

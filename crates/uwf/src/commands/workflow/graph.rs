@@ -49,23 +49,23 @@ struct Graph {
     graph: Value,
     mermaid: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thread: Option<Gone>,
+    thread: Option<ThreadPath>,
     #[serde(skip)]
     drawing: Drawing,
 }
 
 /// The path of a thread through the graph.
 #[derive(Serialize)]
-struct Gone {
+struct ThreadPath {
     thread: ThreadId,
     state: &'static str,
     /// A role, `$START` or `$END`.
     at: String,
-    taken: Vec<Taken>,
+    taken: Vec<TakenTransition>,
 }
 
 #[derive(Serialize)]
-struct Taken {
+struct TakenTransition {
     from: String,
     to: String,
     times: usize,
@@ -103,12 +103,13 @@ fn drawn(context: &Context, args: &Args) -> Result<Graph, CommandError> {
         check_same(context, named, &id, hash, &workflow)?;
     }
     let drawing = Drawing::of(&workflow, Some(&course));
-    let taken = drawing.taken().map(|(from, to, times)| Taken { from: from.to_owned(), to: to.to_owned(), times });
-    let gone = Gone { thread: id, state: state.name(), at: course.at, taken: taken.collect() };
+    let taken =
+        drawing.taken().map(|(from, to, times)| TakenTransition { from: from.to_owned(), to: to.to_owned(), times });
+    let gone = ThreadPath { thread: id, state: state.name(), at: course.at, taken: taken.collect() };
     Ok(graph(hash, &workflow, drawing, Some(gone)))
 }
 
-fn graph(hash: Hash, workflow: &Workflow, drawing: Drawing, thread: Option<Gone>) -> Graph {
+fn graph(hash: Hash, workflow: &Workflow, drawing: Drawing, thread: Option<ThreadPath>) -> Graph {
     let mermaid = drawing.mermaid();
     Graph { hash, name: workflow.name.clone(), graph: json!(workflow.graph), mermaid, thread, drawing }
 }

@@ -21,9 +21,9 @@ pub(crate) struct Args {}
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Listed(Vec<NamedWorkflow>);
+struct WorkflowRow(Vec<NamedWorkflow>);
 
-impl Report for Listed {
+impl Report for WorkflowRow {
     fn text(&self) -> String {
         if self.0.is_empty() {
             return "no workflows yet; `uwf workflow put FILE` stores one\n".to_owned();
@@ -41,5 +41,5 @@ impl Report for Listed {
 
 /// Lists the workflows.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
-    Printed::new(&Listed(workflows::list(&context.home, &context.cwd)?))
+    Printed::new(&WorkflowRow(workflows::list(&context.home, &context.cwd)?))
 }

@@ -24,14 +24,14 @@ pub(super) struct Drawing {
     /// Thread and depth of the last drawn event.
     last: Option<(ThreadId, usize)>,
     /// The drawn parts of the running attempts.
-    attempts: HashMap<String, Drawn>,
+    attempts: HashMap<String, AttemptDrawing>,
     /// The running attempt of each thread.
     running: HashMap<ThreadId, String>,
 }
 
 /// The drawn part of an attempt.
 #[derive(Default)]
-struct Drawn {
+struct AttemptDrawing {
     /// The current turn.
     turn: usize,
     /// Drawn bytes of its text.
@@ -52,7 +52,7 @@ impl Drawing {
             }
             What::Attempt { attempt, role, agent, .. } => {
                 self.running.insert(event.thread.clone(), attempt.clone());
-                self.attempts.insert(attempt.clone(), Drawn::default());
+                self.attempts.insert(attempt.clone(), AttemptDrawing::default());
                 self.block(
                     event,
                     &format!("\n{} by {}\n", style::bold(&format!("▸ {}", one_line(role))), one_line(agent.short())),
@@ -92,7 +92,7 @@ impl Drawing {
     fn turn(&mut self, event: &Event, attempt: &str, turn: usize, text: &str, calls: &[ToolCall]) -> String {
         let drawn = self.attempts.entry(attempt.to_owned()).or_default();
         if drawn.turn != turn {
-            *drawn = Drawn { turn, has_text: drawn.has_text, ..Drawn::default() };
+            *drawn = AttemptDrawing { turn, has_text: drawn.has_text, ..AttemptDrawing::default() };
         }
         let new_text = text.get(drawn.text..).unwrap_or_default().to_owned();
         let new_calls = calls.get(drawn.calls..).unwrap_or_default();
