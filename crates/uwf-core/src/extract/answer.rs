@@ -153,6 +153,7 @@ impl Search<'_> {
                 Err(_) => {}
             }
         }
+        drop_summaries(&mut candidates);
         let has_header = candidates.iter().any(|candidate| candidate.block.mark == Mark::Header);
         if misfit && !has_header {
             // A broken object with the keys may be the answer, so no other block is.
@@ -331,6 +332,23 @@ impl Search<'_> {
         let errors = nearest.map_or_else(missing, |nearest| nearest.errors);
         Extraction::Failed(Failure { errors, candidates: self.read, header: self.header })
     }
+}
+
+/// Drops lines that are written like a heading if their values all occur in a fuller value: `Verdict: approve` above the answer. Lines with
+/// the very keys of the schema are another answer.
+fn drop_summaries(candidates: &mut Vec<Candidate>) {
+    let values: Vec<Value> = candidates.iter().map(|candidate| candidate.reading.value.clone()).collect();
+    let is_part = |part: &Value, whole: &Value| match (part, whole) {
+        (Value::Object(part), Value::Object(whole)) => {
+            part.len() < whole.len() && part.iter().all(|(key, value)| whole.get(key) == Some(value))
+        }
+        _ => false,
+    };
+    candidates.retain(|candidate| {
+        candidate.block.mark != Mark::Keys
+            || candidate.reading.clean
+            || !values.iter().any(|whole| is_part(&candidate.reading.value, whole))
+    });
 }
 
 /// Characters shown of a value in an error.

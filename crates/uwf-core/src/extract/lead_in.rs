@@ -80,29 +80,36 @@ const ANNOUNCES: [&str; 11] = [
     "verdict",
 ];
 
+/// Labels of something other than the answer.
+const LABELS: [&str; 16] = [
+    "actual", "body", "config", "data", "diff", "input", "like", "log", "logs", "mock", "payload", "request",
+    "settings", "stderr", "stdout", "stub",
+];
+
 /// Words that mark a draft.
 const OF_A_DRAFT: [&str; 6] = ["draft", "drafts", "initially", "first", "old", "original"];
 
 /// Beginnings of a line that retracts the block above it, or announces the real answer.
-const TAKES_BACK: [&str; 18] = [
+const TAKES_BACK: [&str; 19] = [
     "final:",
     "final answer",
     "final verdict",
     "final decision",
     "final value",
     "my final",
-    "correction",
-    "corrected",
-    "revised",
-    "edit:",
-    "update:",
-    "actually",
-    "wait",
+    "correction:",
+    "corrected:",
+    "corrected answer",
+    "revised:",
+    "revised answer",
+    "actually,",
+    "wait,",
+    "wait -",
+    "wait —",
     "on second thought",
     "after a second look",
     "scratch that",
     "never mind",
-    "hold on",
 ];
 
 /// Symbols of a line that are compared with [`TAKES_BACK`].
@@ -111,21 +118,30 @@ const LONGEST: usize = 64;
 /// Whether the text above a block introduces something other than the answer. `above` is the paragraph that ends right above the block.
 pub(super) fn leads_elsewhere(above: &str) -> bool {
     let above = above.trim_end().trim_end_matches(['*', '_', ' ']);
-    let is_open = above.ends_with(':') || !above.ends_with(['.', '!', '?', '`', '~', '-', '}', '>']);
+    let is_open =
+        above.ends_with(':') || above.ends_with("e.g.") || !above.ends_with(['.', '!', '?', '`', '~', '-', '}', '>']);
     let sentence = above.rsplit(['.', '!', '?', ';', '\n']).find(|part| !part.trim().is_empty()).unwrap_or_default();
     // A full stop within `e.g.` does not end a sentence.
     let sentence = if above.contains("e.g.") { above } else { sentence };
     let words: Vec<String> = words(sentence).collect();
     let is_of = |words: &[String], list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let last = &words[words.len().saturating_sub(3)..];
-    let is_announced =
-        ["here is", "here's", "here are", "my "].iter().any(|begin| sentence.to_lowercase().contains(begin))
-            && last.last().is_some_and(|word| ANNOUNCES.contains(&word.as_str()))
-            && !is_of(last, OF_ANOTHER)
-            && !is_of(last, &OF_A_DRAFT);
+    let lower = sentence.trim().to_lowercase();
+    let names_answer = |begin: &str| {
+        let word = lower.strip_prefix(begin).and_then(|rest| rest.split([' ', ':']).next());
+        word.is_some_and(|word| ANNOUNCES.contains(&word)) && !lower.contains(" of ") && !lower.contains(" from ")
+    };
+    let is_announced = ["here is", "here's", "here are", "my "].iter().any(|begin| lower.contains(begin))
+        && last.last().is_some_and(|word| ANNOUNCES.contains(&word.as_str()))
+        && !is_of(last, OF_ANOTHER)
+        && !is_of(last, &OF_A_DRAFT)
+        || ["my ", "here is my ", "here is the ", "here's the "].into_iter().any(names_answer)
+        || lower.ends_with(", so:");
+    let has_mark = above.ends_with([':', '.']) || lower.ends_with(" like");
+    let is_label = has_mark && words.len() <= 2 && words.last().is_some_and(|word| LABELS.contains(&word.as_str()));
     let is_condition = words.first().is_some_and(|word| CONDITIONS.contains(&word.as_str()));
-    let is_of_another = is_of(&words, OF_ANOTHER) || is_of(&words, &OF_A_DRAFT) || is_condition;
-    is_open && is_of_another && !is_announced
+    let is_of_another = is_of(&words, OF_ANOTHER) || is_of(&words, &OF_A_DRAFT) || is_condition || is_label;
+    is_open && is_of_another && (!is_announced || is_condition)
 }
 
 /// Whether a line retracts the blocks above it or announces another answer.
@@ -156,7 +172,10 @@ mod tests {
             "My first draft:",
             "The bot said:",
             "Once the bug is fixed:",
-            "Here is the expected output:",
+            "Here is the expected output of the API:",
+            "Request body:",
+            "Something like",
+            "Use any form, e.g.",
         ] {
             assert!(leads_elsewhere(above), "{above}");
         }
@@ -167,6 +186,9 @@ mod tests {
             "It should work.",
             "The server returns an error. My verdict:",
             "**Final answer:**",
+            "My review would be:",
+            "The output must be JSON, so:",
+            "Here is the output you should store:",
             "Based on the expected behaviour, here is the final result:",
         ] {
             assert!(!leads_elsewhere(above), "{above}");
@@ -179,7 +201,16 @@ mod tests {
         {
             assert!(takes_back(below), "{below}");
         }
-        for below in ["", "Note: fine.", "Waiting for CI is not needed.", "The final build passed."] {
+        for below in [
+            "",
+            "Actually nice work!",
+            "Correction of typos can wait.",
+            "Wait for CI.",
+            "Update: CI is green.",
+            "Note: fine.",
+            "Waiting for CI is not needed.",
+            "The final build passed.",
+        ] {
             assert!(!takes_back(below), "{below}");
         }
     }

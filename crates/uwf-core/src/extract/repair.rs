@@ -219,11 +219,19 @@ fn text(first: &str, below: &str) -> Raw {
     for quote in ['"', '\''] {
         if let Some(inner) = whole.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote))
             && !inner.starts_with(quote)
+            && !closes_early(inner, quote)
         {
             return Raw::scalar(inner, Style::Quoted);
         }
     }
     Raw::scalar(whole, Style::Plain)
+}
+
+/// Whether the first quotation mark inside ends a quotation: in `"a" and "b"` the outer ones are no pair.
+fn closes_early(inner: &str, quote: char) -> bool {
+    inner
+        .split_once(quote)
+        .is_some_and(|(before, behind)| !before.ends_with(' ') && behind.starts_with([' ', ',', ';', '.', ':']))
 }
 
 #[cfg(test)]

@@ -168,6 +168,10 @@ impl<'s> Typing<'s> {
             outcome.fix(path, "read the text as a list");
             return outcome;
         }
+        // A list that is broken could have any members.
+        if written.style.is_bare() && written.text.trim_start().starts_with('[') {
+            return misfit(raw);
+        }
         let lines = match written.style {
             Style::Plain | Style::Token => raw.source().unwrap_or(&written.text),
             Style::Quoted => &written.text,
@@ -307,6 +311,10 @@ fn flow(text: &str) -> Option<Raw> {
 
 /// Members of `a.rs, b.rs`. Only if no member contains a blank, so that sentences stay whole.
 fn by_commas(text: &str) -> Option<Vec<String>> {
+    // A comma within brackets or quotation marks separates nothing: `src/{a,b}.rs`.
+    if text.contains(['[', ']', '{', '}', '(', ')', '"', '\'']) {
+        return None;
+    }
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let words = parts.len() > 1 && parts.iter().all(|part| !part.is_empty() && !part.contains(char::is_whitespace));
     words.then(|| parts.into_iter().map(str::to_owned).collect())
@@ -315,7 +323,11 @@ fn by_commas(text: &str) -> Option<Vec<String>> {
 /// A list or map as it was written, as text.
 fn as_text(raw: &Raw) -> Option<String> {
     if let Some(source) = raw.source() {
-        return Some(dedent(source));
+        let text = dedent(source);
+        // The source of a list at the edge begins after its first bullet.
+        let is_cut =
+            matches!(&raw.content, RawContent::List(items) if items.len() > 1) && !text.starts_with(['-', '[']);
+        return Some(if is_cut { format!("- {text}") } else { text });
     }
     let RawContent::List(items) = &raw.content else { return None };
     let texts: Option<Vec<&str>> = items

@@ -37,12 +37,22 @@ const REPLIES: [(&str, bool); 6] =
     [("no", false), ("nope", false), ("not yet", false), ("no way", false), ("yes", true), ("yes please", true)];
 
 /// Sentences and beginnings of sentences that give a verdict.
-const VERDICTS: [(&str, bool); 14] = [
+const VERDICTS: [(&str, bool); 24] = [
     ("not approved", false),
     ("approval denied", false),
     ("do not merge", false),
     ("don't merge", false),
     ("rejected", false),
+    ("reject", false),
+    ("request changes", false),
+    ("request_changes", false),
+    ("changes requested", false),
+    ("needs work", false),
+    ("blocked", false),
+    ("approve", true),
+    ("ship it", true),
+    ("ready to merge", true),
+    ("this is ready to merge", true),
     ("declined", false),
     ("denied", false),
     ("my verdict is no", false),
@@ -53,6 +63,9 @@ const VERDICTS: [(&str, bool); 14] = [
     ("my verdict is yes", true),
     ("my answer is yes", true),
 ];
+
+/// Words before a verdict.
+const LABELS: [&str; 7] = ["verdict", "decision", "status", "result", "recommendation", "conclusion", "outcome"];
 
 /// The work under review, as a subject.
 const SUBJECTS: [&str; 10] = [
@@ -145,7 +158,10 @@ fn statement(sentence: &str) -> Option<(&str, bool)> {
 
 /// Returns a verdict about the work that is a sentence or begins one, and whether it accepts.
 fn verdict(sentence: &str) -> Option<(&str, bool)> {
-    let sentence = sentence.trim_start_matches(['*', '_', '#', ' ', '-']).trim_end_matches(['*', '_', ' ']);
+    let is_mark = |symbol: char| !symbol.is_alphanumeric();
+    let sentence = sentence.trim_start_matches(is_mark).trim_end_matches(['*', '_', ' ']);
+    let label = LABELS.into_iter().find_map(|label| sentence.strip_prefix(label)?.strip_prefix(':'));
+    let sentence = label.map_or(sentence, |rest| rest.trim_start_matches(is_mark));
     let is_end = |rest: &str| rest.is_empty() || rest.starts_with([',', ';', '—', '(']) || rest.starts_with(" as ");
     // `approved: true` is a key and its value.
     let is_clause = |words: &str, rest: &str| is_end(rest) || words.contains(' ') && rest.starts_with(':');
@@ -222,6 +238,10 @@ mod tests {
             ("The change is rejected, no tests.", json!({"approved": true})),
             ("No — do not merge.", json!({"verdict": "approve"})),
             ("LGTM", json!({"approved": false})),
+            ("## ❌ Rejected", json!({"approved": true})),
+            ("Status: BLOCKED", json!({"approved": true})),
+            ("## Verdict: Request changes", json!({"approved": true})),
+            ("Ship it.", json!({"approved": false})),
             ("My verdict is no; see below.", json!({"approved": true})),
         ] {
             assert!(contradiction(text, &value).is_some(), "{text}");
