@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::blocks::{Block, Blocks, Mark, blocks};
 use super::clean::{at_left_edge, clean};
 use super::echo::{echoes, is_echoed};
-use super::lines::{CodeFence, KeyLine, trimmed};
+use super::lines::{CodeFence, KeyLine, names_answer, trimmed};
 use super::read::{MOST_NAMED, Notation, Reading, Target};
 use super::thinking::without_thoughts;
 use super::verdicts;
@@ -34,7 +34,7 @@ pub fn read(raw: &str, form: AnswerForm, schema: &Schema, prompt: &dyn Fn() -> S
         return Extraction::Failed(Failure::of("the answer is empty"));
     }
     let target = Target::new(schema);
-    if let Some(whole) = whole(text.trim(), &target) {
+    if let Some(whole) = whole(without_wrapper(&text), &target) {
         return whole;
     }
     let said = at_left_edge(without_thoughts(&text));
@@ -68,6 +68,23 @@ pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
             Extraction::Failed(Failure::of(error))
         }
     }
+}
+
+/// Tokens by which models end a reply, if their server lets them through.
+const END_TOKENS: [&str; 5] = ["<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<|endoftext|>", "</s>"];
+
+/// Returns the text without end tokens and without an element around all of it that names an answer: `<answer>{…}</answer>`.
+fn without_wrapper(text: &str) -> &str {
+    let mut text = text.trim();
+    while let Some(rest) = END_TOKENS.into_iter().find_map(|token| text.strip_suffix(token)) {
+        text = rest.trim_end();
+    }
+    let element = || {
+        let (name, inside) = text.strip_prefix('<')?.split_once('>')?;
+        let inside = inside.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</")?;
+        names_answer(name).then(|| inside.trim())
+    };
+    element().unwrap_or(text)
 }
 
 /// Reads a text that is one JSON value; `None` if it is not JSON.
