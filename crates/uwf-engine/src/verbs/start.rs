@@ -67,8 +67,8 @@ pub struct Started {
     /// Its own worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
-    /// Notes for the person.
-    #[serde(skip)]
+    /// Notes for the person, such as a limit that an agent keeps from working.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 

@@ -66,7 +66,9 @@ fn a_script_starts_a_thread() {
     let thread = text(&started.json(), "thread");
     assert_eq!(started.header("location"), Some(&*format!("/api/threads/{thread}")));
     let shown = home.json(&["thread", "show", &thread]);
-    assert_eq!(started.json(), json!({ "workflow": shown["workflow"], "thread": thread }), "the command's report");
+    let note = "agent `w` reports neither tokens nor cost, so `maxCost` cannot stop it";
+    let report = json!({ "workflow": shown["workflow"], "thread": thread, "notes": [note] });
+    assert_eq!(started.json(), report, "the command's report");
     assert_eq!((&shown["task"], &shown["workspace"]), (&json!("--count\nthe sheep"), &json!(elsewhere)));
     let limits = home.json(&["thread", "limit", &thread]);
     assert_eq!((&limits["limits"]["maxSteps"], &limits["limits"]["maxCost"]), (&json!(7), &json!(2.5)), "{limits}");
