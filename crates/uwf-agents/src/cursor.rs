@@ -18,7 +18,7 @@ use uwf_engine::thread::steps::Parts;
 
 use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::last_call;
-use crate::program::{Program, Ran};
+use crate::program::{Program, ProgramRun};
 use crate::progress;
 use crate::settings;
 use crate::trace::{Ending, Format, Trace};
@@ -43,7 +43,7 @@ pub(crate) struct Settings {
     model: Option<String>,
     /// Directory it works in, relative to the thread's; `context` finds it in what was said before. By default the thread's.
     workspace: Option<String>,
-    /// What it prints: `stream-json` reports turns and tool calls.
+    /// Its output format: `stream-json` reports turns and tool calls.
     output_format: Output,
     /// Whether feedback on an unreadable answer goes to the same chat.
     resume: bool,
@@ -121,7 +121,13 @@ impl CursorAgent {
         self.answer_of(ran, trace, asked, resume)
     }
 
-    fn answer_of(&mut self, ran: Ran, trace: Option<Trace>, asked: Turn, resume: Option<&str>) -> Result<Answer> {
+    fn answer_of(
+        &mut self,
+        ran: ProgramRun,
+        trace: Option<Trace>,
+        asked: Turn,
+        resume: Option<&str>,
+    ) -> Result<Answer> {
         let trace = trace.filter(|trace| trace.answer.is_some()).map(|trace| trace.with_input(&asked.input));
         let Some(trace) = trace else {
             let turns = vec![Turn { output: ran.stdout.clone(), latency_ms: ran.duration_ms, ..asked }];
@@ -162,7 +168,7 @@ impl Agent for CursorAgent {
     }
 }
 
-fn check(opened: &Opened, ran: &Ran, trace: Option<&Trace>) -> Result<()> {
+fn check(opened: &Opened, ran: &ProgramRun, trace: Option<&Trace>) -> Result<()> {
     let spec = &opened.agent;
     let succeeded = ran.status.code().is_some_and(|code| spec.succeeded(code));
     match trace.map(|trace| &trace.ending) {

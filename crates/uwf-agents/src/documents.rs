@@ -22,7 +22,7 @@ use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::attempt::recorded::{Opened, OutputFiles};
 use uwf_engine::error::AtPath;
 
-use crate::program::{Program, Ran};
+use crate::program::{Program, ProgramRun};
 use crate::progress;
 use crate::settings::{self, TimeLimit};
 
@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     output_dir: Option<String>,
     /// The program, in place of `office-agent` or `docx-diff`. A path is relative to the thread's workspace.
     command: Option<String>,
-    /// Limit on one run of it, none by default.
+    /// Time limit of a run, none by default.
     timeout: TimeLimit,
 }
 
@@ -92,7 +92,7 @@ impl<'c> DocumentPlace<'c> {
     }
 
     /// Runs the configured program with these arguments and the agent's own, in this directory.
-    fn run(&self, usual: &str, args: &[&OsStr]) -> Result<Ran> {
+    fn run(&self, usual: &str, args: &[&OsStr]) -> Result<ProgramRun> {
         let command = self.settings.command.as_deref().unwrap_or(usual);
         // A path is relative to the workspace, not to the directory the program runs in.
         let command = if command.contains('/') {
@@ -107,7 +107,7 @@ impl<'c> DocumentPlace<'c> {
 }
 
 /// The answer of a program that wrote files: their paths.
-fn answer(value: Value, asked: Vec<String>, ran: Ran) -> Answer {
+fn answer(value: Value, asked: Vec<String>, ran: ProgramRun) -> Answer {
     let turn = Turn { output: ran.stdout.clone(), latency_ms: ran.duration_ms, ..Turn::asked(asked) };
     let raw = if ran.stdout.trim().is_empty() { format!("{value:#}") } else { ran.stdout };
     Answer { value: Some(value), turns: vec![turn], duration_ms: ran.duration_ms, ..Answer::text(raw) }
@@ -134,7 +134,7 @@ fn modified(path: &Path) -> Result<SystemTime> {
     path.metadata().and_then(|meta| meta.modified()).at("look at", path)
 }
 
-fn not_made(agent: &str, ran: &Ran, path: &Path) -> Error {
+fn not_made(agent: &str, ran: &ProgramRun, path: &Path) -> Error {
     let failure = ran.failure(agent, |_| false);
     Error::agent_failed(format!("{} ({} was not made)", failure.message, path.display()))
 }

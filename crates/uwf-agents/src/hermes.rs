@@ -27,7 +27,7 @@ use uwf_engine::attempt::recorded::OutputFiles;
 
 use crate::acp::{self, AcpAgent};
 use crate::command::MAX_PROMPT_ARGUMENT;
-use crate::program::Ran;
+use crate::program::ProgramRun;
 use crate::progress;
 use crate::trace::Trace;
 use crate::turn_end;
@@ -297,7 +297,7 @@ fn same_session(wanted: &str, found: Option<&str>) -> Result<()> {
     Err(Error::agent_failed(format!("hermes should have continued session {wanted}, but {problem}")))
 }
 
-fn failed(agent: &str, ran: &Ran, session: Option<&str>) -> Error {
+fn failed(agent: &str, ran: &ProgramRun, session: Option<&str>) -> Error {
     let error = ran.failure(agent, session::is_about_it);
     match session {
         Some(id) => Error { message: format!("{} (session {id})", error.message), ..error }

@@ -42,7 +42,7 @@ pub(crate) struct Settings {
     /// schema has no place for prose and `output` is not json.
     #[schemars(with = "String", extend("enum" = ways()))]
     structured: OutputRequest,
-    /// What the model is told before the prompt.
+    /// A text for the model before the prompt.
     system: Option<String>,
     #[serde(flatten)]
     model: ModelSettings,

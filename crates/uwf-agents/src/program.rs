@@ -49,7 +49,7 @@ pub(crate) struct Program<'a> {
 
 /// Result of a program that has ended.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct ProgramRun {
     /// How it ended.
     pub(crate) status: ExitStatus,
     /// Its stdout, with the middle cut out if it exceeds the output cap.
@@ -68,7 +68,7 @@ pub(crate) fn how_it_ended(status: ExitStatus) -> String {
     }
 }
 
-impl Ran {
+impl ProgramRun {
     /// How it ended, in words.
     pub(crate) fn how(&self) -> String {
         how_it_ended(self.status)
@@ -128,7 +128,7 @@ impl<'a> Program<'a> {
     ///
     /// # Errors
     /// `Config` if it cannot be started, `AgentFailed` if its time ran out, `Io`.
-    pub(crate) fn run(mut self, mut on_line: impl FnMut(&str), on_silence: impl FnMut()) -> Result<Ran> {
+    pub(crate) fn run(mut self, mut on_line: impl FnMut(&str), on_silence: impl FnMut()) -> Result<ProgramRun> {
         let begun = Instant::now();
         let mut transcript = self.transcript.as_deref().map(agent_process::create).transpose()?;
         let mut process = self.command.spawn().map_err(|source| self.cannot_start(&source))?;
@@ -155,7 +155,7 @@ impl<'a> Program<'a> {
         };
         let status = self.watch(&mut process, &printed, take, on_silence)?;
         let duration_ms = millis(begun.elapsed());
-        Ok(Ran { status, stdout: stdout.text(), stderr: stderr.text(), duration_ms })
+        Ok(ProgramRun { status, stdout: stdout.text(), stderr: stderr.text(), duration_ms })
     }
 
     fn watch(

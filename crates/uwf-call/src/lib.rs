@@ -1,6 +1,6 @@
-//! `uwf` as a child process: how its server, its tools, its screen and its workers start a command and read its report.
+//! Runs `uwf` as a child process and reads its report, for the server, the MCP tools, the screen and the workers.
 //!
-//! It is a crate of its own because the workers of `uwf-temporal` know no engine.
+//! This is a separate crate because `uwf-temporal` does not depend on the engine.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -33,9 +33,9 @@ pub struct Call {
     pub input: String,
     /// Directory it runs in.
     pub cwd: PathBuf,
-    /// Variables it gets besides those of this process.
+    /// Variables to add to those of this process.
     pub variables: Vec<(OsString, OsString)>,
-    /// Variables of this process that it doesn't get.
+    /// Variables of this process to leave out.
     pub removed: Vec<OsString>,
 }
 
@@ -110,7 +110,7 @@ pub struct OutputFiles {
 }
 
 impl OutputFiles {
-    /// What the command wrote, and how it ended; without a status it still runs.
+    /// The command's output and end. Without a status the command is still running.
     ///
     /// # Errors
     /// If the files can't be read.
@@ -143,14 +143,14 @@ pub enum End {
     Running,
 }
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// How the command ended.
     pub end: End,
-    /// What it wrote to stdout.
+    /// Its stdout.
     pub stdout: String,
-    /// What it wrote to stderr.
+    /// Its stderr.
     pub stderr: String,
 }
 

@@ -28,7 +28,7 @@ pub struct Error {
     pub kind: ErrorKind,
     /// The failed operation, its object and the reason; one line, lower case.
     pub message: String,
-    /// What to try next, one line each.
+    /// Next steps for the person, one line each.
     pub hints: Vec<String>,
     /// The cause, if code handles it.
     pub cause: Option<ErrorCause>,

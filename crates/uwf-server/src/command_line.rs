@@ -1,5 +1,4 @@
-//! The command line as its own definition describes it. What tools and the HTTP API say of an argument comes from here, so that
-//! it is said once.
+//! The commands with their help. Tools and the HTTP API describe an argument by it, so each text is written once.
 
 use serde_json::{Value, json};
 
@@ -10,14 +9,14 @@ pub struct CommandLine {
     pub commands: Vec<CommandHelp>,
 }
 
-/// What a command does and takes.
+/// A command: its help and its arguments.
 #[derive(Debug, Clone)]
 pub struct CommandHelp {
     /// Its words: `thread step`.
     pub path: String,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub about: String,
-    /// What it takes, in the order of its help.
+    /// Its arguments, in the order of its help.
     pub arguments: Vec<ArgumentHelp>,
 }
 
@@ -26,20 +25,20 @@ pub struct CommandHelp {
 pub struct ArgumentHelp {
     /// The option without its dashes; an argument without an option has the name of its value.
     pub name: String,
-    /// Whether it is given by its place.
+    /// Whether its position identifies it.
     pub is_positional: bool,
-    /// What it holds.
+    /// The type of its value.
     pub kind: ArgumentKind,
-    /// What it means.
+    /// Its help.
     pub help: String,
-    /// The values it can have; empty if it can have others.
+    /// Its possible values; empty if any value is possible.
     pub choices: Vec<String>,
 }
 
-/// What an argument holds.
+/// The type of an argument's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentKind {
-    /// Nothing: it is there or not.
+    /// No value: the option is given or not.
     Flag,
     /// A whole number.
     Integer,
@@ -69,7 +68,7 @@ impl CommandLine {
         found.map_or_else(|| json!({}), ArgumentHelp::schema)
     }
 
-    /// What a command does; empty if there is no such command.
+    /// The effect of a command; empty for an unknown one.
     pub fn about(&self, command: &str) -> &str {
         self.command(command).map_or("", |command| &command.about)
     }

@@ -70,7 +70,7 @@ impl Objects for S3Store {
             if !is_first {
                 return Ok(Put::Present);
             }
-            // After an attempt without an answer, this call may have published the node but be told that it was present. The caller then
+            // After an attempt without an answer, this call may have published the node but learn that it was present. The caller then
             // compares the stored bytes, which are the same.
             Ok::<Put, RemoteError>(match bucket.create(&key(*hash), bytes)? {
                 Written::Done { .. } => Put::Published,

@@ -15,7 +15,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::address::identity;
 use crate::messages::{Ended, Position, Standing, name};
 use crate::tries::Tries;
-use crate::uwf::{Ran, Uwf};
+use crate::uwf::{Uwf, UwfRun};
 
 /// How often a running step sends a heartbeat to Temporal, and checks whether it was cancelled.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(2);
@@ -76,7 +76,7 @@ enum Stop {
 enum ThreadLook {
     Standing(Standing),
     /// This machine can't read the thread's state: the report and the exit code, 69 or 78.
-    NotHere(Ran, u8),
+    NotHere(UwfRun, u8),
 }
 
 #[activities]
@@ -147,7 +147,7 @@ impl Steps {
 
 impl Steps {
     /// Runs the command. If it can't be run, this machine is at fault, so print the error here.
-    async fn uwf(&self, thread: &str, args: &[&str], ended: impl Future<Output = ()>) -> Result<Ran, ActivityError> {
+    async fn uwf(&self, thread: &str, args: &[&str], ended: impl Future<Output = ()>) -> Result<UwfRun, ActivityError> {
         self.uwf.run(args, ended).await.map_err(|error| {
             let (program, cwd) = (self.uwf.program.display(), self.uwf.cwd.display());
             (self.say)(&format!("thread {thread}: cannot run {program} in {cwd}: {error}"));
@@ -177,7 +177,7 @@ impl Steps {
         }
     }
 
-    async fn outcome(&self, ctx: &ActivityContext, at: &Position, ran: &Ran) -> Result<Standing, ActivityError> {
+    async fn outcome(&self, ctx: &ActivityContext, at: &Position, ran: &UwfRun) -> Result<Standing, ActivityError> {
         let Position { thread, head } = at;
         let code = ran.code.unwrap_or_default();
         if !matches!(ran.code, Some(0 | 1 | 78)) {
@@ -242,7 +242,7 @@ impl Steps {
         &self,
         ctx: &ActivityContext,
         thread: &str,
-        ran: &Ran,
+        ran: &UwfRun,
         exit_code: u8,
     ) -> Result<Standing, ActivityError> {
         let tries = Tries::before(ctx).and(identity());
@@ -281,18 +281,18 @@ async fn is_unwanted(ctx: &ActivityContext) -> Option<bool> {
     Some(pending.is_some_and(|activity| activity.state() == PendingActivityState::CancelRequested))
 }
 
-fn ended(thread: &str, ran: &Ran, reason: &str) -> Standing {
+fn ended(thread: &str, ran: &UwfRun, reason: &str) -> Standing {
     let reason = ran.text(reason).unwrap_or_else(|| "completed".to_owned());
     Standing::Ended(Ended { thread: thread.to_owned(), head: ran.text("head").unwrap_or_default(), reason })
 }
 
 /// Whether a person plays the next role. Then any worker can ask the question.
-fn is_person(ran: &Ran) -> bool {
+fn is_person(ran: &UwfRun) -> bool {
     ran.report["command"][0].as_str().is_some_and(|command| command.rsplit('/').next() == Some(PERSON))
 }
 
 /// The state of a thread that does not continue. Questions and messages stay in the store: only states and role names are sent.
-fn stopped(ran: &Ran, exit_code: u8) -> Standing {
+fn stopped(ran: &UwfRun, exit_code: u8) -> Standing {
     let kind = ran.report["error"]["kind"].as_str().unwrap_or("failed");
     let state = match ran.report["state"].as_str() {
         Some(state @ ("waiting" | "paused" | "limited" | "stuck")) => state,
@@ -301,7 +301,7 @@ fn stopped(ran: &Ran, exit_code: u8) -> Standing {
     Standing::Stopped { head: ran.text("head"), state: state.to_owned(), exit_code, role: role(ran) }
 }
 
-fn role(ran: &Ran) -> Option<String> {
+fn role(ran: &UwfRun) -> Option<String> {
     ran.text("atRole").as_deref().and_then(name)
 }
 

@@ -23,14 +23,14 @@ pub(crate) struct Uwf {
 
 /// Result of a command.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct UwfRun {
     /// Its exit code; `None` if a signal ended it.
     pub(crate) code: Option<u8>,
     /// Its report.
     pub(crate) report: Value,
 }
 
-impl Ran {
+impl UwfRun {
     /// A text in the report.
     pub(crate) fn text(&self, key: &str) -> Option<String> {
         self.report[key].as_str().map(str::to_owned)
@@ -46,7 +46,7 @@ impl Uwf {
     /// Runs the command to its end. If `ended` is ready first, sends it TERM and waits for it.
     ///
     /// Its output goes to files, and it has a process group of its own, so it ends properly even if this process dies.
-    pub(crate) async fn run(&self, args: &[&str], ended: impl Future<Output = ()>) -> std::io::Result<Ran> {
+    pub(crate) async fn run(&self, args: &[&str], ended: impl Future<Output = ()>) -> std::io::Result<UwfRun> {
         let mut call = Call::new(&self.program, &self.cwd, ["--format", "json"].iter().chain(args));
         for (variable, value) in &self.variables {
             call = call.variable(variable, value);
@@ -67,6 +67,6 @@ impl Uwf {
             }
         };
         let outcome = files.outcome(Some(status))?;
-        Ok(Ran { code: outcome.code(), report: outcome.report() })
+        Ok(UwfRun { code: outcome.code(), report: outcome.report() })
     }
 }

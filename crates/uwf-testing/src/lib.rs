@@ -45,7 +45,7 @@ pub struct TestHome {
 
 /// Result of a finished `uwf` process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct FinishedRun {
     /// Exit code; `None` if it was killed by a signal.
     pub code: Option<i32>,
     /// Its stdout.
@@ -54,7 +54,7 @@ pub struct Ran {
     pub stderr: String,
 }
 
-impl Ran {
+impl FinishedRun {
     /// The report, parsed.
     ///
     /// # Panics
@@ -102,9 +102,9 @@ impl Ran {
     }
 }
 
-impl From<Output> for Ran {
-    fn from(output: Output) -> Ran {
-        Ran {
+impl From<Output> for FinishedRun {
+    fn from(output: Output) -> FinishedRun {
+        FinishedRun {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -210,7 +210,7 @@ impl TestHome {
     ///
     /// # Panics
     /// If it cannot be started.
-    pub fn uwf<A: AsRef<OsStr>>(&self, args: &[A]) -> Ran {
+    pub fn uwf<A: AsRef<OsStr>>(&self, args: &[A]) -> FinishedRun {
         self.command(args).output().expect("uwf starts").into()
     }
 
@@ -242,7 +242,7 @@ impl TestHome {
         self.start("count-rounds", prompt)
     }
 
-    /// [`Ran::transcript`] without everything that differs from run to run: ids, times, and the temporary directory, which is `<dir>`.
+    /// [`FinishedRun::transcript`] without everything that differs from run to run: ids, times, and the temporary directory, which is `<dir>`.
     pub fn transcript<A: AsRef<OsStr>>(&self, args: &[A]) -> String {
         self.steady(&self.uwf(args).transcript())
     }

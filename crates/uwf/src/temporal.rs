@@ -43,7 +43,7 @@ pub(crate) enum Trouble<'a> {
 
 /// How following a thread ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Followed {
+pub(crate) enum FollowEnd {
     /// The thread has ended.
     Ended,
     /// The thread needs a person to continue.
@@ -116,7 +116,7 @@ impl Begun {
 
     /// Waits until the thread ends or stops. Calls `each` after every progress report, and `trouble` once each time something begins to
     /// keep the thread from continuing.
-    pub(crate) fn follow(&self, mut each: impl FnMut(), trouble: impl Fn(Trouble)) -> Result<Followed, CommandError> {
+    pub(crate) fn follow(&self, mut each: impl FnMut(), trouble: impl Fn(Trouble)) -> Result<FollowEnd, CommandError> {
         let (mut is_told, mut told_reason, mut told_failure) = (false, None, None);
         loop {
             let progress = self.engine.progress(self.thread.as_str(), &self.running).map_err(failure)?;
@@ -138,12 +138,12 @@ impl Begun {
                     is_told = is_long;
                     continue;
                 }
-                Progress::Ended(_) => Followed::Ended,
+                Progress::Ended(_) => FollowEnd::Ended,
                 Progress::Stopped(Standing::Stopped { state, exit_code, role, .. }) => {
-                    Followed::Stopped { kind: kind_of(exit_code), message: stopped_in_words(&state, role.as_deref()) }
+                    FollowEnd::Stopped { kind: kind_of(exit_code), message: stopped_in_words(&state, role.as_deref()) }
                 }
                 Progress::Stopped(_) => continue,
-                Progress::Abandoned(why) => Followed::Abandoned(why),
+                Progress::Abandoned(why) => FollowEnd::Abandoned(why),
             });
         }
     }

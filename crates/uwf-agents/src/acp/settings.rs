@@ -62,7 +62,7 @@ pub(crate) struct Config {
     permissions: Policy,
     /// Whether it is given the tool `submit`; true by default.
     mcp: Option<bool>,
-    /// What its token counts stand for; the preset knows.
+    /// The meaning of its token counts, by default from the preset.
     usage: Option<Counting>,
     /// Whether a later visit of a role continues its session, where the agent can load it; true by default.
     resume: Option<bool>,

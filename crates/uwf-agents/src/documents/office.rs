@@ -11,7 +11,7 @@ use uwf_core::prompt::{Part, PartKind, Prompt};
 use super::task::Task;
 use super::{DocumentPlace, answer, copy, modified, not_made, remove};
 use crate::command::MAX_PROMPT_ARGUMENT;
-use crate::program::Ran;
+use crate::program::ProgramRun;
 
 /// The program, unless `command` says otherwise.
 pub(crate) const COMMAND: &str = "office-agent";
@@ -77,7 +77,7 @@ impl OfficeAgent {
         Ok(answer(json!({ "mode": "edit", "outputDocx": changed, "sourceDocx": original }), vec![wanted], ran))
     }
 
-    fn run<const N: usize>(&mut self, place: &DocumentPlace<'_>, args: [&str; N]) -> Result<Ran> {
+    fn run<const N: usize>(&mut self, place: &DocumentPlace<'_>, args: [&str; N]) -> Result<ProgramRun> {
         let ran = place.run(COMMAND, &args.map(OsStr::new))?;
         self.exit_code = ran.status.code();
         if ran.status.code().is_some_and(|code| place.agent().succeeded(code)) {

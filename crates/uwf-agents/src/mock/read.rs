@@ -21,7 +21,7 @@ const EXIT_CODE: i32 = 1;
 /// Entries of each role, by its name.
 pub(super) type Roles = BTreeMap<String, RoleEntries>;
 
-/// What a role does, in order.
+/// The acts of a role, in order.
 #[derive(Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct RoleEntries(

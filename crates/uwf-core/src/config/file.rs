@@ -86,7 +86,7 @@ pub(super) struct AgentKeys {
     pub describe: Option<DescribeKey>,
 }
 
-/// What an agent gets from the environment.
+/// The environment variables of an agent.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Environment {
@@ -99,7 +99,7 @@ pub(super) enum Environment {
     ),
 }
 
-/// What an agent says of itself, or whether it is asked.
+/// The description of an agent, or whether uwf asks it for one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum DescribeKey {
@@ -134,7 +134,7 @@ impl Rounds {
     }
 }
 
-/// What is reported, and how.
+/// The exporter of spans.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["command"]}, {"required": ["webhook"]}, {"required": ["webhookEnv"]}]))]
@@ -145,7 +145,7 @@ pub(super) struct NotifyKeys {
     pub webhook_env: Option<String>,
 }
 
-/// What models cost.
+/// Prices of models.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(title = "table")]

@@ -152,8 +152,7 @@ impl Search<'_> {
             };
         }
         if is_endless {
-            let error = "the answer has too many possible values: reply with the output only".to_owned();
-            return Extraction::Failed(Failure { errors: vec![error], candidates: self.read, ..Failure::default() });
+            return self.refused("the answer has too many possible values: reply with the output only");
         }
         let blocks: Vec<Block> = blocks.into_iter().filter(|block| !is_echoed(block)).collect();
         let mut candidates: Vec<Candidate> = Vec::new();
@@ -177,7 +176,7 @@ impl Search<'_> {
             return self.failure(None);
         }
         if let Some(error) = self.contradiction(&candidates) {
-            return Extraction::Failed(Failure { errors: vec![error], candidates: self.read, ..Failure::default() });
+            return self.refused(error);
         }
         let talked_about = candidates.first().map(|candidate| {
             let line = candidate.line(self.text);
@@ -190,16 +189,18 @@ impl Search<'_> {
                 .iter()
                 .any(|echo| self.text[..echo.start].trim().is_empty() && self.text[echo.end..].trim().is_empty()) =>
             {
-                let error = "the answer repeats the prompt".to_owned();
-                Extraction::Failed(Failure { errors: vec![error], candidates: self.read, ..Failure::default() })
+                self.refused("the answer repeats the prompt")
             }
             None => match talked_about.filter(|_| !self.target.keys.is_empty()) {
-                Some(error) => {
-                    Extraction::Failed(Failure { errors: vec![error], candidates: self.read, ..Failure::default() })
-                }
+                Some(error) => self.refused(error),
                 None => self.unmarked(),
             },
         }
+    }
+
+    /// Refuses the answer for a reason that concerns the whole text.
+    fn refused(&self, error: impl Into<String>) -> Extraction {
+        Extraction::Failed(Failure { candidates: self.read, ..Failure::of(error) })
     }
 
     /// Reads a block: a candidate if its value fits the schema, otherwise the failed reading, if there is one.
@@ -281,27 +282,31 @@ impl Search<'_> {
     }
 
     /// Accepts a candidate unless the text around it says the opposite. Text of the prompt says nothing.
-    fn agreed(self, candidate: Candidate, echoes: &[Range<usize>]) -> Extraction {
-        let mut own = String::new();
-        let mut at = 0;
-        for skipped in echoes.iter().filter(|echo| echo.end <= candidate.block.whole.start) {
-            own.push_str(&self.text[at..skipped.start.max(at)]);
-            own.push_str("\n\n");
-            at = skipped.end;
-        }
-        own.push_str(&self.text[at..candidate.block.whole.start]);
-        own.push('\n');
-        own.push_str(&self.text[candidate.block.whole.end..]);
+    fn agreed(&self, candidate: Candidate, echoes: &[Range<usize>]) -> Extraction {
+        let own = self.outside(&candidate.block.whole, echoes);
         match verdicts::contradiction(&own, &candidate.reading.value) {
             Some(words) => {
                 let value = candidate.shown();
-                let error = format!(
+                self.refused(format!(
                     "the text says `{words}`, but the value is {value}: give a value that agrees with the text"
-                );
-                Extraction::Failed(Failure { errors: vec![error], candidates: self.read, ..Failure::default() })
+                ))
             }
             None => self.answer(candidate),
         }
+    }
+
+    /// The text without a block and without echoes of the prompt.
+    fn outside(&self, block: &Range<usize>, echoes: &[Range<usize>]) -> String {
+        let mut left_out: Vec<&Range<usize>> = echoes.iter().chain([block]).collect();
+        left_out.sort_by_key(|range| range.start);
+        let mut own = String::new();
+        let mut at = 0;
+        for range in left_out {
+            own.push_str(&self.text[at..range.start.max(at)]);
+            own.push_str("\n\n");
+            at = at.max(range.end);
+        }
+        own + &self.text[at..]
     }
 
     fn answer(&self, candidate: Candidate) -> Extraction {

@@ -2,6 +2,8 @@
 //!
 //! The word lists are English. In other languages a block on lines of its own counts.
 
+use super::lines::names_answer;
+
 /// Words in the sentence that introduces another block than the answer: `The endpoint returns:`.
 const OF_ANOTHER: &[&str] = &[
     "should",
@@ -65,21 +67,6 @@ const OF_ANOTHER: &[&str] = &[
 /// Words that begin a sentence about a case that has not happened.
 const CONDITIONS: [&str; 8] = ["if", "once", "when", "unless", "until", "suppose", "assuming", "provided"];
 
-/// Last words of a sentence that announces the answer.
-const ANNOUNCES: [&str; 11] = [
-    "answer",
-    "assessment",
-    "conclusion",
-    "decision",
-    "json",
-    "output",
-    "response",
-    "result",
-    "review",
-    "summary",
-    "verdict",
-];
-
 /// Labels of something other than the answer.
 const LABELS: [&str; 16] = [
     "actual", "body", "config", "data", "diff", "input", "like", "log", "logs", "mock", "payload", "request",
@@ -127,15 +114,15 @@ pub(super) fn leads_elsewhere(above: &str) -> bool {
     let is_of = |words: &[String], list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let last = &words[words.len().saturating_sub(3)..];
     let lower = sentence.trim().to_lowercase();
-    let names_answer = |begin: &str| {
+    let begins_with_answer = |begin: &str| {
         let word = lower.strip_prefix(begin).and_then(|rest| rest.split([' ', ':']).next());
-        word.is_some_and(|word| ANNOUNCES.contains(&word)) && !lower.contains(" of ") && !lower.contains(" from ")
+        word.is_some_and(names_answer) && !lower.contains(" of ") && !lower.contains(" from ")
     };
     let is_announced = ["here is", "here's", "here are", "my "].iter().any(|begin| lower.contains(begin))
-        && last.last().is_some_and(|word| ANNOUNCES.contains(&word.as_str()))
+        && last.last().is_some_and(|word| names_answer(word))
         && !is_of(last, OF_ANOTHER)
         && !is_of(last, &OF_A_DRAFT)
-        || ["my ", "here is my ", "here is the ", "here's the "].into_iter().any(names_answer)
+        || ["my ", "here is my ", "here is the ", "here's the "].into_iter().any(begins_with_answer)
         || lower.ends_with(", so:");
     let has_mark = above.ends_with([':', '.']) || lower.ends_with(" like");
     let is_label = has_mark && words.len() <= 2 && words.last().is_some_and(|word| LABELS.contains(&word.as_str()));

@@ -65,9 +65,11 @@ impl<'t> CodeFence<'t> {
 }
 
 /// Names of elements, code blocks and files that contain an answer, without case and separators.
-const ANSWERS: [&str; 17] = [
+const ANSWERS: [&str; 20] = [
     "answer",
+    "assessment",
     "assistant",
+    "conclusion",
     "decision",
     "final",
     "finalanswer",
@@ -81,6 +83,7 @@ const ANSWERS: [&str; 17] = [
     "review",
     "solution",
     "submission",
+    "summary",
     "verdict",
     "yaml",
 ];

@@ -29,8 +29,10 @@ pub fn question(
     // The role's schema may lack the key `question`. Then the output lacks it as well.
     let own = found.value.get("question").and_then(Value::as_str).map(str::to_owned).or_else(|| of_json(raw));
     let own = own.unwrap_or_default();
-    let texts = [found.body.trim(), own.trim(), raw.trim()];
-    texts.into_iter().find(|text| !text.is_empty()).map(str::to_owned)
+    // A question can have its own key and more text below the header.
+    let asked: Vec<&str> = [own.trim(), found.body.trim()].into_iter().filter(|text| !text.is_empty()).collect();
+    let asked = asked.join("\n\n");
+    [asked.as_str(), raw.trim()].into_iter().find(|text| !text.is_empty()).map(str::to_owned)
 }
 
 /// Reads an answer that has the status. It may lack everything else.
@@ -81,6 +83,8 @@ mod tests {
         ] {
             assert_eq!(asked(raw), which, "{raw}");
         }
+        let both = "---\nstatus: needs_input\nquestion: Which one?\n---\nThere are two.\n";
+        assert_eq!(asked(both).as_deref(), Some("Which one?\n\nThere are two."));
         let behind = "I looked around.\n\n---\nstatus: needs_input\n---\nWhich one?";
         assert_eq!(asked(behind).as_deref(), Some("I looked around.\n\nWhich one?"));
         for raw in [

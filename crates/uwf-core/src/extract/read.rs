@@ -37,6 +37,8 @@ pub(super) struct Reading {
     pub(super) errors: Vec<String>,
     /// Number of keys of the schema that the text has.
     pub(super) known: usize,
+    /// A key is written twice, with different values.
+    has_doubles: bool,
     /// See [`Found::unread`](super::Found::unread).
     pub(super) unread: String,
     /// The top-level keys of the unread text.
@@ -97,6 +99,7 @@ impl<'s> Target<'s> {
         let is_answer = whole || reading.known > 0 || !self.is_keyed();
         // Keep a valid value exactly as written.
         if json.fixes.is_empty()
+            && !reading.has_doubles
             && is_answer
             && reading.extras.is_empty()
             && placeholders(&json.raw).is_none()
@@ -215,6 +218,7 @@ impl<'s> Target<'s> {
         let outcome = Typing::new(root).read(&inside, &[root], "");
         let mut errors = outcome.errors;
         errors.extend(twice);
+        let has_doubles = !errors.is_empty();
         errors.extend(self.schema.violations(&outcome.value).iter().map(|found| in_words(&found.path, &found.message)));
         let clean = outcome.renamed == 0;
         let top = |place: &String| place.split(['.', '[']).next().unwrap_or_default().to_owned();
@@ -227,6 +231,7 @@ impl<'s> Target<'s> {
             known,
             clean,
             left_out,
+            has_doubles,
             ..Reading::default()
         }
     }

@@ -57,6 +57,18 @@ struct HeaderSection<'t> {
     below: &'t str,
 }
 
+impl HeaderSection<'_> {
+    /// Whether the value begins with a quotation mark whose partner is missing.
+    fn opens_quotation(&self) -> bool {
+        let Some(quote) = self.line.value.chars().next().filter(|first| matches!(first, '"' | '\'')) else {
+            return false;
+        };
+        let value = self.text.split_once([':', '=']).map_or("", |(_, value)| value);
+        let marks = value.replace("\\\"", "").matches(quote).count();
+        marks % 2 == 1 && yaml::parse(self.text).is_err()
+    }
+}
+
 struct LineReader<'s> {
     root: &'s Value,
 }
@@ -64,6 +76,10 @@ struct LineReader<'s> {
 impl<'s> LineReader<'s> {
     fn map(&self, text: &str, here: &Shape<'s>, keys: &Keys<'s>, level: usize) -> Option<Raw> {
         let sections = sections(text, keys);
+        // If a quotation is open, the next key may be a part of it.
+        if sections.iter().any(HeaderSection::opens_quotation) {
+            return None;
+        }
         let entry = |section: &HeaderSection<'_>| {
             let key = section.line.key;
             let schemas = keys.listed(key).and_then(|name| self.property(here, name)).unwrap_or_default();

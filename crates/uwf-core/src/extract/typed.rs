@@ -245,8 +245,8 @@ impl<'s> Typing<'s> {
     }
 }
 
-/// The entries under their names in the schema. A key in other case or with other separators counts as a listed key if that key is not
-/// written itself and no other key can be meant. A key that is written twice counts once if both values are the same.
+/// The entries under their names in the schema. A key in other case or with other separators counts as the listed key that it can only mean.
+/// A key that is written twice, in whatever spelling, counts once if both values are the same.
 fn names<'k, 'r>(
     entries: &'r [(String, Raw)],
     shape: &Shape<'k>,
@@ -257,12 +257,10 @@ where
     'k: 'r,
 {
     let listed = shape.keys();
-    let written: BTreeSet<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
     let mut named: Vec<(&'r str, &'r Raw)> = Vec::with_capacity(entries.len());
     let mut places = std::collections::BTreeMap::new();
     for (key, raw) in entries {
-        let name =
-            if listed.contains(&key.as_str()) { key.as_str() } else { meant(key, &listed, &written).unwrap_or(key) };
+        let name = if listed.contains(&key.as_str()) { key.as_str() } else { meant(key, &listed).unwrap_or(key) };
         if name != key {
             outcome.renamed += 1;
             outcome.fix(path, &format!("read the key `{key}` as `{name}`"));
@@ -281,12 +279,12 @@ where
     named
 }
 
-/// The one listed key that a written key means, if it is not written itself.
-fn meant<'k>(key: &str, listed: &[&'k str], written: &BTreeSet<&str>) -> Option<&'k str> {
+/// The one listed key that a written key can mean.
+fn meant<'k>(key: &str, listed: &[&'k str]) -> Option<&'k str> {
     let normal_key = scalar::normal_key(key)?;
     let mut near = listed.iter().filter(|name| normal(name) == normal_key);
     match (near.next(), near.next()) {
-        (Some(only), None) if !written.contains(*only) => Some(only),
+        (Some(only), None) => Some(only),
         _ => None,
     }
 }

@@ -45,7 +45,7 @@ pub enum EndReason {
     NoMatch,
 }
 
-/// What comes next in a thread, and why.
+/// The next role of a thread, and the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// The next role, or the end.

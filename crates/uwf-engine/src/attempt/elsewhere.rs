@@ -114,7 +114,7 @@ pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
         return Ok(false);
     }
     let Some(head) = home.heads().read(thread.as_str())? else { return Ok(false) };
-    Ok(matches!(told(home, thread, head.hash)?, Some(Told::AtWork(_))))
+    Ok(matches!(told(home, thread, head.hash)?, Some(ClaimReport::AtWork(_))))
 }
 
 /// The id of the newest attempt at this head of a thread, on any machine.
@@ -177,18 +177,18 @@ pub(crate) enum Elsewhere {
     Stands(Stand),
 }
 
-impl Told {
+impl ClaimReport {
     /// The resulting state of the thread.
     pub(crate) fn elsewhere(&self) -> Elsewhere {
         match self {
-            Told::AtWork(at_work) => Elsewhere::AtWork(at_work.clone()),
-            Told::Over(attempt) => Elsewhere::Stands(Stand::after(attempt)),
+            ClaimReport::AtWork(at_work) => Elsewhere::AtWork(at_work.clone()),
+            ClaimReport::Over(attempt) => Elsewhere::Stands(Stand::after(attempt)),
         }
     }
 }
 
 /// A claim's news about the newest attempt at a position: this machine's record lacks the attempt or knows less.
-pub(crate) enum Told {
+pub(crate) enum ClaimReport {
     /// Another machine is running it.
     AtWork(Box<AtWork>),
     /// It has ended.
@@ -200,24 +200,24 @@ pub(crate) enum Told {
 ///
 /// # Errors
 /// Errors of the store and the record.
-pub(crate) fn told(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<Told>> {
+pub(crate) fn told(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<ClaimReport>> {
     let Some(notes) = home.notes() else { return Ok(None) };
     let note = notes.note(&claim::name(thread))?;
     note.map_or(Ok(None), |note| told_by(home, thread, head, &note))
 }
 
-fn told_by(home: &Home, thread: &ThreadId, head: Hash, note: &Note) -> Result<Option<Told>> {
+fn told_by(home: &Home, thread: &ThreadId, head: Hash, note: &Note) -> Result<Option<ClaimReport>> {
     let there = Claim::with_attempt(note, thread);
     let Some((attempt, claim)) = there.filter(|(attempt, _)| attempt.opened.expected_head == head) else {
         return Ok(None);
     };
     if attempt.closed.is_none() {
         let at_work = at_work_elsewhere(home, attempt, &claim, note.age)?;
-        return Ok(at_work.map(|at_work| Told::AtWork(Box::new(at_work))));
+        return Ok(at_work.map(|at_work| ClaimReport::AtWork(Box::new(at_work))));
     }
     let own = recorded::read(home, thread)?;
     let is_news = is_news(own.as_ref(), &attempt.opened.attempt, attempt.replied.is_some());
-    Ok(is_news.then(|| Told::Over(Box::new(attempt))))
+    Ok(is_news.then(|| ClaimReport::Over(Box::new(attempt))))
 }
 
 /// The machine that runs an attempt, judging by a claim of this age. `None` if the attempt has ended, if its machine is
@@ -241,8 +241,8 @@ fn is_news(own: Option<&Attempt>, attempt: &str, was_replied_to: bool) -> bool {
 /// Errors of the store and the record.
 pub(crate) fn newest(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<Attempt>> {
     match told(home, thread, head)? {
-        Some(Told::Over(attempt)) => Ok(Some(*attempt)),
-        Some(Told::AtWork(_)) | None => recorded::read(home, thread),
+        Some(ClaimReport::Over(attempt)) => Ok(Some(*attempt)),
+        Some(ClaimReport::AtWork(_)) | None => recorded::read(home, thread),
     }
 }
 

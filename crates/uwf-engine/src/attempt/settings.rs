@@ -115,7 +115,7 @@ pub(crate) fn are_lost(home: &Home, thread: &ThreadId) -> Result<bool> {
 pub(crate) fn lost(thread: &ThreadId, message: String) -> Error {
     Error::data(message)
         .hint(format!("give the workspace again: `uwf thread step {thread} --cwd DIR`"))
-        .hint("agents and a limit that the thread was started with are lost; a step is told its agent by `--agent`")
+        .hint("the thread loses the agents and limits it was started with; name the agent of a step with `--agent`")
 }
 
 /// The error for a thread without a record on this machine.

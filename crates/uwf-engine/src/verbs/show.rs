@@ -9,7 +9,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
 
 use crate::attempt::delegation::Decisions;
-use crate::attempt::elsewhere::{self, Told};
+use crate::attempt::elsewhere::{self, ClaimReport};
 use crate::attempt::recorded::{self, Outcome};
 use crate::attempt::recorded_digest;
 use crate::attempt::settings::Settings;
@@ -140,19 +140,19 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
     let known = Known {
         marks: marks::at_head(home, id, &marks::of_here(home, id), head),
         pause,
-        elsewhere: told.as_ref().map(Told::elsewhere),
+        elsewhere: told.as_ref().map(ClaimReport::elsewhere),
     };
     let state = known.state(home, id);
     let reason = known.reason(home, id, state);
     let mut shown = base(&Thread::at(home, id.clone(), head)?, state)?;
     let attempt = match &told {
-        Some(Told::Over(attempt)) => Some((**attempt).clone()),
-        Some(Told::AtWork(_)) | None => recorded::read(home, id)?,
+        Some(ClaimReport::Over(attempt)) => Some((**attempt).clone()),
+        Some(ClaimReport::AtWork(_)) | None => recorded::read(home, id)?,
     };
     let at_head = attempt.as_ref().filter(|attempt| attempt.opened.expected_head == head);
     shown.last_attempt = at_head.map(|attempt| attempt.opened.attempt.clone());
     if state == State::Running {
-        if let Some(Told::AtWork(at_work)) = told {
+        if let Some(ClaimReport::AtWork(at_work)) = told {
             shown.at_role = Some(at_work.role);
             shown.agent = Some(at_work.agent);
             let since = u64::try_from(at_work.since.as_millis()).unwrap_or(u64::MAX);

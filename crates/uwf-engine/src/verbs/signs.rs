@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::elsewhere::{self, Elsewhere, Stand, Told};
+use crate::attempt::elsewhere::{self, ClaimReport, Elsewhere, Stand};
 use crate::attempt::recorded::{self, OutputFiles};
 use crate::root::file_sign::{self, FileSign};
 use crate::root::home::Home;
@@ -110,8 +110,8 @@ fn of_shared_thread(home: &Home, thread: &ThreadId) -> Option<(Option<Hash>, u64
         None => None,
     };
     let told = told.map(|told| match told {
-        Told::AtWork(at_work) => (at_work.machine, at_work.agent),
-        Told::Over(attempt) => (attempt.opened.attempt, attempt.opened.agent.names()),
+        ClaimReport::AtWork(at_work) => (at_work.machine, at_work.agent),
+        ClaimReport::Over(attempt) => (attempt.opened.attempt, attempt.opened.agent.names()),
     });
     Some((head, sum(&(paused, told))))
 }

@@ -122,7 +122,7 @@ const TOOLS: &[Tool] = &[
     reads("why", "thread why", &[Argument::EitherPlain("thread"), Argument::EitherPlain("step")]),
     Tool {
         changes: true,
-        note: "Only with what the person has told you.",
+        note: "Only with words of the person.",
         ..reads("answer", "thread answer", &[THREAD, Argument::Named("text", "message"), Argument::Option("data")])
     },
     reads("list", "thread list", &[Argument::Option("state"), Argument::Option("search"), Argument::Option("limit")]),

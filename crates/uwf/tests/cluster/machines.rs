@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use uwf_testing::{Ran, TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::ledger::{AGENT, Ledger};
 use crate::network::{command_on, processes_on};
@@ -75,7 +75,7 @@ impl Machine {
     /// What `uwf` reports on the hub, which has the network that no cable is pulled from.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let mut command = self.prepare(Command::new(UWF));
-        Ran::from(command.args(args).output().unwrap()).json()
+        FinishedRun::from(command.args(args).output().unwrap()).json()
     }
 
     /// Starts a thread; returns its id.

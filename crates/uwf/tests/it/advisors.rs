@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, Say};
-use uwf_testing::{Ran, TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::home;
 
@@ -30,7 +30,7 @@ fn verdict(verdict: &str, reason: &str) -> Say {
 }
 
 /// The report of a command, whatever its exit code.
-fn reported(ran: &Ran) -> Value {
+fn reported(ran: &FinishedRun) -> Value {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
@@ -48,7 +48,7 @@ fn supervisor_ends_looping_thread() {
     ]);
     let config = "modelOverrides: { supervisor: m }\nsupervisorInterval: 2";
     let (home, thread) = counted(&server, config, 100);
-    let steps: Vec<Ran> = (0..4).map(|_| home.uwf(&["thread", "step", &thread])).collect();
+    let steps: Vec<FinishedRun> = (0..4).map(|_| home.uwf(&["thread", "step", &thread])).collect();
     let codes: Vec<Option<i32>> = steps.iter().map(|step| step.code).collect();
     assert_eq!(codes, [Some(0), Some(0), Some(0), Some(1)]);
     let reports: Vec<Value> = steps.iter().map(reported).collect();

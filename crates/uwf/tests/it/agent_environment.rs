@@ -48,7 +48,7 @@ fn temporal_key_reaches_only_agents_naming_it() {
         let thread = home.start_counting(9, "count");
         let mut command = home.command(&["thread", "step", &thread, "--agent", agent]);
         command.env("TEMPORAL_API_KEY", "hush-hush-0123456789").env("AWS_SECRET_ACCESS_KEY", "of-the-agents-own-work");
-        let ran = uwf_testing::Ran::from(command.output().unwrap());
+        let ran = uwf_testing::FinishedRun::from(command.output().unwrap());
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let seen = fs::read_to_string(home.work().join(format!("env-{agent}.txt"))).unwrap();
         assert_eq!(seen.contains("TEMPORAL_API_KEY=hush-hush"), agent == "named", "{agent}: {seen}");

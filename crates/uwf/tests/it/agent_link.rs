@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
-use uwf_testing::{Ran, TestHome};
+use uwf_testing::{FinishedRun, TestHome};
 
 use crate::fixtures::built_in::{output, with_mock};
 
 /// Calls a link to uwf.
-fn call(home: &TestHome, path: &Path, args: &[&str]) -> Ran {
+fn call(home: &TestHome, path: &Path, args: &[&str]) -> FinishedRun {
     let mut command = Command::new(path);
     home.prepare(&mut command);
     command.args(args).output().unwrap().into()

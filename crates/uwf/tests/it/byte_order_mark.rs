@@ -4,19 +4,19 @@ use std::io::Write;
 use std::process::Stdio;
 
 use serde_json::json;
-use uwf_testing::{Ran, TestHome, counting_workflow, text};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow, text};
 
 use crate::home;
 
 const MARK: &str = "\u{feff}";
 
 /// Runs a command with this on stdin.
-fn fed(home: &TestHome, args: &[&str], input: &str) -> Ran {
+fn fed(home: &TestHome, args: &[&str], input: &str) -> FinishedRun {
     let mut command = home.command(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    Ran::from(child.wait_with_output().unwrap())
+    FinishedRun::from(child.wait_with_output().unwrap())
 }
 
 #[test]

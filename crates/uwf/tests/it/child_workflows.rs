@@ -65,7 +65,7 @@ fn elsewhere_the_registry_counts() {
     let other = home.root().parent().unwrap().join("elsewhere");
     fs::create_dir(&other).unwrap();
     let args = ["thread", "start", "outer", "-p", "x", "--cwd", &home.work().display().to_string()];
-    let started: uwf_testing::Ran = home.command(&args).current_dir(&other).output().unwrap().into();
+    let started: uwf_testing::FinishedRun = home.command(&args).current_dir(&other).output().unwrap().into();
     assert_eq!(started.stderr, "", "nothing of the workspace is named, since nothing of it counts");
     assert_eq!(said(&home, &text(&started.json(), "thread")), "say-registry");
 }

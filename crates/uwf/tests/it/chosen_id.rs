@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{Ran, TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::fixtures::repository::{git, home_with_repository, uwf_in};
 use crate::home;
@@ -22,7 +22,7 @@ fn counting() -> TestHome {
 }
 
 /// Starts a thread with a chosen id.
-fn start(home: &TestHome, id: &str, prompt: &str) -> Ran {
+fn start(home: &TestHome, id: &str, prompt: &str) -> FinishedRun {
     home.uwf(&["thread", "start", "count-rounds", "-p", prompt, "--id", id])
 }
 
@@ -66,7 +66,7 @@ fn concurrent_starts_create_one_thread_and_worktree() {
         })
         .collect();
     let reports: Vec<Value> =
-        sent.into_iter().map(|start| Ran::from(start.wait_with_output().unwrap()).json()).collect();
+        sent.into_iter().map(|start| FinishedRun::from(start.wait_with_output().unwrap()).json()).collect();
     assert!(reports.iter().all(|report| *report == reports[0]), "{reports:?}");
     assert_eq!(threads(&home), 1);
     assert_eq!(git(&home, &repo, &["worktree", "list", "--porcelain"]).matches("worktree ").count(), 2);

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::json;
-use uwf_testing::{Ran, TestHome, counting_workflow};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow};
 
 use crate::home;
 
@@ -19,7 +19,7 @@ fn filled() -> (TestHome, [String; 2]) {
 }
 
 /// Runs a script in a bash that knows the completions.
-fn bash(home: &TestHome, script: &str) -> Ran {
+fn bash(home: &TestHome, script: &str) -> FinishedRun {
     let mut command = Command::new("bash");
     home.prepare(&mut command);
     let sourced = format!("source <({} completions bash)\n{script}", env!("CARGO_BIN_EXE_uwf"));
@@ -76,7 +76,7 @@ fn threads_are_completed_from_beginning_or_end() {
 fn fish_shows_task_next_to_thread() {
     let (home, [first, second]) = filled();
     let mut command = home.command(&["--", "uwf", "thread", "show", ""]);
-    let ran = Ran::from(command.env("COMPLETE", "fish").output().unwrap());
+    let ran = FinishedRun::from(command.env("COMPLETE", "fish").output().unwrap());
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     let lines: Vec<&str> = ran.stdout.lines().take(2).collect();
     assert_eq!(lines[1], format!("{first}\tcount the cats"));
@@ -154,7 +154,7 @@ fn a_variable_of_another_program_changes_nothing() {
     let home = home();
     for value in ["1", "yes", "", "tcsh"] {
         let mut command = home.command(&["thread", "list"]);
-        assert_eq!(Ran::from(command.env("COMPLETE", value).output().unwrap()).json(), json!([]), "{value}");
+        assert_eq!(FinishedRun::from(command.env("COMPLETE", value).output().unwrap()).json(), json!([]), "{value}");
     }
 }
 
@@ -181,12 +181,12 @@ fn scripts_are_installed_where_shells_look() {
     assert!(bash(&home, sourced).stdout.contains("_clap_complete_uwf"));
 
     let mut of_login = home.command(&["completions", "--install", "--dry-run"]);
-    let planned = Ran::from(of_login.env("SHELL", "/usr/bin/fish").output().unwrap()).json();
+    let planned = FinishedRun::from(of_login.env("SHELL", "/usr/bin/fish").output().unwrap()).json();
     assert_eq!(planned["files"], json!([user.join(".config/fish/completions/uwf.fish")]));
     assert_eq!(home.uwf(&["completions", "--install"]).code, Some(64), "nobody says which shell");
     assert_eq!(home.uwf(&["completions", "elvish", "--install"]).code, Some(64));
     assert_eq!(home.uwf(&["completions"]).code, Some(64));
     let mut elsewhere = home.command(&["completions", "bash", "--install"]);
-    let done = Ran::from(elsewhere.env("XDG_DATA_HOME", user.join("data")).output().unwrap()).json();
+    let done = FinishedRun::from(elsewhere.env("XDG_DATA_HOME", user.join("data")).output().unwrap()).json();
     assert_eq!(done["files"], json!([user.join("data/bash-completion/completions/uwf")]));
 }

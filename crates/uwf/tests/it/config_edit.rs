@@ -8,7 +8,7 @@ use uwf_testing::TestHome;
 use crate::fixtures::configuration::{configured, file};
 
 /// A `uwf config edit` with an editor that is a line of sh; the file is `$1`.
-fn edited(home: &TestHome, editor: &str) -> uwf_testing::Ran {
+fn edited(home: &TestHome, editor: &str) -> uwf_testing::FinishedRun {
     let editor = home.script("editor", &format!("#!/bin/sh\n{editor}\n"));
     home.command(&["config", "edit"]).env("VISUAL", editor).output().unwrap().into()
 }

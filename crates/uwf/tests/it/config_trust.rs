@@ -29,7 +29,7 @@ fn with_project(config: &str) -> TestHome {
 
 const AGENTS: &str = "agents:\n  project: { command: ./tools/agent.sh, output: json }\ndefaultAgent: project\n";
 
-fn in_app(home: &TestHome, args: &[&str]) -> uwf_testing::Ran {
+fn in_app(home: &TestHome, args: &[&str]) -> uwf_testing::FinishedRun {
     home.command(args).current_dir(home.work().join("app")).output().unwrap().into()
 }
 

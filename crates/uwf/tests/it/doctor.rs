@@ -308,7 +308,7 @@ fn incomplete_thread_and_damaged_record_are_reported() {
     assert!(doctor().contains("the records of 1 thread are damaged"), "{}", doctor());
     let step = home.uwf(&["thread", "step", &garbled]);
     assert_eq!(step.code, Some(65), "{}", step.transcript());
-    assert!(step.stderr.contains("agents and a limit that the thread was started with are lost"), "{}", step.stderr);
+    assert!(step.stderr.contains("the thread loses the agents and limits it was started with"), "{}", step.stderr);
 }
 
 mod with_tools {

@@ -62,7 +62,7 @@ fn failed_turn_is_not_answer() {
     }
 }
 
-/// What each program prints until its turn ends: the format, the events, the last of them.
+/// The output of each program until its turn ends: the format, the events, the last event.
 const WITHOUT_AN_ENDING: [(&str, &str, &str); 7] = [
     ("claude", SAYS, "`assistant`"),
     ("gemini", GEMINI_SAYS, "`message`"),

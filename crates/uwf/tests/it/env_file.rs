@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use uwf_testing::{Ran, TestHome, counting_workflow};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow};
 
 use crate::home;
 
@@ -17,7 +17,7 @@ fn telling_home() -> TestHome {
 }
 
 /// The variables of a file as the agent sees them, and the step.
-fn seen(home: &TestHome, file: &str) -> (Option<String>, Ran) {
+fn seen(home: &TestHome, file: &str) -> (Option<String>, FinishedRun) {
     for left in [home.root().join(".env"), home.work().join("seen")] {
         let _ = fs::remove_file(left);
     }
@@ -25,7 +25,7 @@ fn seen(home: &TestHome, file: &str) -> (Option<String>, Ran) {
     fs::write(home.root().join(".env"), file).unwrap();
     let mut command = home.command(&["thread", "step", &thread]);
     command.env("HOST", "expanded").env_remove("KEY");
-    let ran = Ran::from(command.output().unwrap());
+    let ran = FinishedRun::from(command.output().unwrap());
     (fs::read_to_string(home.work().join("seen")).ok(), ran)
 }
 

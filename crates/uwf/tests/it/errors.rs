@@ -46,7 +46,7 @@ fn text_and_documents_are_not_mixed_with_objects() {
     let asked = home.uwf(&["thread", "read", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--format", "json"]);
     assert_eq!(asked.error().unwrap().1["error"]["kind"], "not-found");
     let mut command = home.command(&["thread", "read", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]);
-    let asked = uwf_testing::Ran::from(command.env("UWF_FORMAT", "json").output().unwrap());
+    let asked = uwf_testing::FinishedRun::from(command.env("UWF_FORMAT", "json").output().unwrap());
     assert_eq!(asked.error().unwrap().1["error"]["exitCode"], 69);
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{Ran, TestHome, numbered, text};
+use uwf_testing::{FinishedRun, TestHome, numbered, text};
 
 use crate::fixtures::notes::{file_of, note, put_text};
 use crate::fixtures::review::{reviewing_home, step};
@@ -82,7 +82,7 @@ fn concurrent_runs_delete_each_node_once() {
     let removed: u64 = several
         .into_iter()
         .map(|gc| {
-            let ran: Ran = gc.wait_with_output().unwrap().into();
+            let ran: FinishedRun = gc.wait_with_output().unwrap().into();
             ran.json()["deletedEntries"].as_u64().unwrap()
         })
         .sum();

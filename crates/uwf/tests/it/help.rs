@@ -5,7 +5,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use uwf_testing::{Ran, TestHome, repository};
+use uwf_testing::{FinishedRun, TestHome, repository};
 
 use crate::home;
 
@@ -27,7 +27,7 @@ fn help_is_found_wherever_it_is_asked_for() {
     assert_eq!(home.uwf(&["help", "thread", "step", "--format", "json"]).json()["help"], direct.stdout.as_str());
 }
 
-fn ran_with(home: &TestHome, args: &[&str], variable: &str, value: &str) -> Ran {
+fn ran_with(home: &TestHome, args: &[&str], variable: &str, value: &str) -> FinishedRun {
     home.command(args).env(variable, value).output().unwrap().into()
 }
 

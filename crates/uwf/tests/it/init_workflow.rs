@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Stdio;
 
 use serde_json::Value;
-use uwf_testing::{Ran, TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::home;
 use crate::init_workspace::typed;
@@ -172,7 +172,7 @@ fn workflow_is_created_in_enclosing_project() {
     let home = home();
     fs::create_dir_all(home.work().join(".workflows")).unwrap();
     fs::create_dir_all(home.work().join("src/deep")).unwrap();
-    let ran: Ran = home
+    let ran: FinishedRun = home
         .command(&["init", "workflow", "review"])
         .current_dir(home.work().join("src/deep"))
         .output()

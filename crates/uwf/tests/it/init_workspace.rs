@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use uwf_testing::{Ran, TestHome};
+use uwf_testing::{FinishedRun, TestHome};
 
 use crate::home;
 
 /// Runs what was printed as a person would type it.
-pub(crate) fn typed(home: &TestHome, command: &str) -> Ran {
+pub(crate) fn typed(home: &TestHome, command: &str) -> FinishedRun {
     let uwf = home.bin_dir().join("uwf");
     if !uwf.exists() {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_uwf"), uwf).unwrap();
@@ -167,7 +167,7 @@ fn two_at_once_make_one_project() {
         .collect();
     let mut written = 0;
     for child in running {
-        let ran: Ran = child.wait_with_output().unwrap().into();
+        let ran: FinishedRun = child.wait_with_output().unwrap().into();
         written += ran.json()["written"].as_array().unwrap().len();
     }
     assert_eq!(written, 6, "each file was made once");
@@ -205,7 +205,7 @@ mod with_tools {
                 home.prepare(&mut strace);
                 strace.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("inject={call}:{fault}:when={at}")]);
                 let run = strace.args([env!("CARGO_BIN_EXE_uwf"), "init", "workspace", &project]);
-                let ran: Ran = run.output().unwrap().into();
+                let ran: FinishedRun = run.output().unwrap().into();
                 let is_killed = ran.code.is_none_or(|code| code == 137);
                 assert!(is_killed || matches!(ran.code, Some(0 | 74)), "{call} {at}: {}", ran.transcript());
                 hit += usize::from(ran.code != Some(0));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use durable_files::FileLock;
 use serde_json::{Value, json};
 use uwf_testing::processes::{is_alive, signal, until};
-use uwf_testing::{Ran, TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::home;
 
@@ -23,7 +23,7 @@ fn with_agent(settings: &str, script: &str) -> (TestHome, String) {
 }
 
 /// Steps; the head must not move.
-fn fails(home: &TestHome, thread: &str, code: i32) -> Ran {
+fn fails(home: &TestHome, thread: &str, code: i32) -> FinishedRun {
     let before = home.head(thread);
     let ran = home.uwf(&["thread", "step", thread]);
     assert_eq!(ran.code, Some(code), "{ran:?}");
@@ -140,7 +140,7 @@ fn output_flood_does_not_exhaust_memory() {
     let mut sh = Command::new("sh");
     home.prepare(&mut sh);
     sh.arg("-c").arg("ulimit -v 400000; exec \"$0\" thread step \"$1\"").arg(env!("CARGO_BIN_EXE_uwf")).arg(&thread);
-    let ran = Ran::from(sh.output().unwrap());
+    let ran = FinishedRun::from(sh.output().unwrap());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for process in ["keeper", "process"] {
         let status = fs::read_to_string(home.work().join(process)).unwrap();
@@ -321,7 +321,7 @@ fn recycled_pid_in_held_lock_gets_no_signal() {
     assert_eq!(kill.try_wait().unwrap(), None, "it waits for whoever holds the lock");
     assert!(innocent.lives());
     drop(lock);
-    let ran = Ran::from(kill.wait_with_output().unwrap());
+    let ran = FinishedRun::from(kill.wait_with_output().unwrap());
     assert_eq!(ran.json(), json!({ "thread": thread, "archived": true }));
     assert!(innocent.lives(), "when the lock was free");
     assert!(!is_alive(&agent), "its agent is found all the same");

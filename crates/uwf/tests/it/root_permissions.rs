@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use uwf_testing::{Ran, TestHome, counting_workflow};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow};
 
 use crate::home;
 
@@ -14,7 +14,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 /// Runs a command on a storage root that is missing, below a missing directory, with the umask of shared machines.
-fn on_a_missing_root(home: &TestHome, args: &[&str]) -> Ran {
+fn on_a_missing_root(home: &TestHome, args: &[&str]) -> FinishedRun {
     let root = home.root().join("new/root");
     let words = shlex::try_join(args.iter().copied()).unwrap();
     let mut command = Command::new("sh");

@@ -70,7 +70,8 @@ fn schema_needs_neither_root_nor_valid_config() {
     home.config("agents: [");
     assert_eq!(home.uwf(&["schema", "workflow"]).code, Some(0));
     let mut command = home.command(&["schema", "workflow"]);
-    let ran: uwf_testing::Ran = command.env("UNCAGED_WORKFLOW_STORAGE_ROOT", "/proc/nowhere").output().unwrap().into();
+    let ran: uwf_testing::FinishedRun =
+        command.env("UNCAGED_WORKFLOW_STORAGE_ROOT", "/proc/nowhere").output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 

@@ -13,19 +13,19 @@ use crate::fixtures::people::staffed;
 use crate::home;
 
 /// A server, its document, and the operations that were called.
-struct Described {
+struct DescribedOperation {
     server: Server,
     document: Value,
     called: BTreeSet<(String, String)>,
 }
 
-impl Described {
-    fn new(server: Server) -> Described {
+impl DescribedOperation {
+    fn new(server: Server) -> DescribedOperation {
         let document = server.get("/api/openapi.json").json();
-        Described { server, document, called: BTreeSet::new() }
+        DescribedOperation { server, document, called: BTreeSet::new() }
     }
 
-    /// What the document says of an operation's answer with this status.
+    /// The document's schema for an operation's answer with this status.
     fn content(&self, method: &str, path: &str, status: u16) -> &Value {
         let content = &self.document["paths"][path][method]["responses"][status.to_string()]["content"];
         assert!(content.is_object(), "{method} {path} does not say that it answers {status}");
@@ -67,7 +67,7 @@ impl Described {
         answer.json()
     }
 
-    /// Reads the head of an answer that is no JSON.
+    /// Reads the head of an answer that is not JSON.
     fn other(&mut self, path: &str, values: &[&str]) {
         let server = &self.server;
         let headers = [("authorization", &*server.bearer())];
@@ -117,7 +117,7 @@ fn counting(home: &TestHome) -> String {
 fn answers_fit_the_schemas_of_the_document() {
     let home = home();
     let thread = counting(&home);
-    let mut api = Described::new(Server::start(&home, &["--gateway"]));
+    let mut api = DescribedOperation::new(Server::start(&home, &["--gateway"]));
     changes(&mut api, &thread);
     reads(&mut api, &home, &thread);
     gateway(&mut api, &home);
@@ -129,7 +129,7 @@ fn answers_fit_the_schemas_of_the_document() {
     assert_eq!(api.called, described.collect::<BTreeSet<_>>());
 }
 
-fn changes(api: &mut Described, thread: &str) {
+fn changes(api: &mut DescribedOperation, thread: &str) {
     api.act(thread, "step", json!({ "agent": "broken" }), 422);
     api.act(thread, "retry", json!({}), 200);
     let forked = api.act(thread, "fork", json!({}), 200);
@@ -154,7 +154,7 @@ fn changes(api: &mut Described, thread: &str) {
     api.act(thread, "step", json!({}), 200);
 }
 
-fn reads(api: &mut Described, home: &TestHome, thread: &str) {
+fn reads(api: &mut DescribedOperation, home: &TestHome, thread: &str) {
     assert_eq!(api.get("/threads", &[]).as_array().unwrap().len(), 4);
     let status = api.get("/threads/{thread}", &[thread]);
     let step = text(&status, "head");
@@ -176,7 +176,7 @@ fn reads(api: &mut Described, home: &TestHome, thread: &str) {
     api.other("/cost.csv", &[]);
 }
 
-fn gateway(api: &mut Described, home: &TestHome) {
+fn gateway(api: &mut DescribedOperation, home: &TestHome) {
     let token = text(&home.json(&["gateway", "token", "laptop"]), "token");
     let laptop = crate::home();
     counting(&laptop);
@@ -190,10 +190,10 @@ fn gateway(api: &mut Described, home: &TestHome) {
 }
 
 /// A thread in which a person plays a role, on a server of its own.
-fn person(api: &mut Described) {
+fn person(api: &mut DescribedOperation) {
     let home = staffed();
     let thread = home.start("publish-post", "Say hello.");
-    let mut other = Described::new(Server::start(&home, &[]));
+    let mut other = DescribedOperation::new(Server::start(&home, &[]));
     other.act(&thread, "step", json!({}), 200);
     other.act(&thread, "step", json!({}), 202);
     other.act(&thread, "answer", json!({ "data": { "approved": true } }), 200);

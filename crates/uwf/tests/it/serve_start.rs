@@ -84,7 +84,7 @@ fn a_form_starts_a_thread_and_runs_it() {
     let home = counting_home();
     let server = Server::start(&home, &[]);
     let page = server.page("/workflows/count-rounds/start").body;
-    // What a limit means, and which keys it takes, is known from the option of the command.
+    // The option of the command has the meaning and the keys of a limit.
     assert!(
         page.contains("name=\"maxCost\" inputmode=\"decimal\"") && page.contains("name=\"maxTime\" inputmode=\"text\""),
         "{page}"

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::llm_server::{LlmServer, Say, Script};
-use uwf_testing::{Ran, TestHome};
+use uwf_testing::{FinishedRun, TestHome};
 
 use crate::home;
 
@@ -36,7 +36,7 @@ fn refusing() -> LlmServer {
 }
 
 /// `uwf setup` with arguments and a text on stdin.
-fn setup(home: &TestHome, args: &[&str], stdin: &str) -> Ran {
+fn setup(home: &TestHome, args: &[&str], stdin: &str) -> FinishedRun {
     let mut command = home.command(&[&["setup"], args].concat());
     // What is installed on this machine is not to be found.
     command.env("PATH", home.bin_dir());
@@ -44,14 +44,14 @@ fn setup(home: &TestHome, args: &[&str], stdin: &str) -> Ran {
     let mut child = command.spawn().unwrap();
     // It may not read what it does not need.
     let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
-    let ran: Ran = child.wait_with_output().unwrap().into();
+    let ran: FinishedRun = child.wait_with_output().unwrap().into();
     assert!(!ran.stdout.contains(KEY) && !ran.stderr.contains(KEY), "{ran:?}");
     assert!(!file(home, "config.yaml").unwrap_or_default().contains(KEY));
     ran
 }
 
 /// What was told, without what differs from run to run.
-fn told(home: &TestHome, server: Option<&LlmServer>, ran: &Ran) -> String {
+fn told(home: &TestHome, server: Option<&LlmServer>, ran: &FinishedRun) -> String {
     let text = server.map_or_else(|| ran.transcript(), |server| ran.transcript().replace(&server.origin(), "SERVER"));
     let text = home.steady(&text);
     let cut = |text: String, from: &str| match text.split_once(from) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use uwf_testing::{Ran, TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::home;
 use crate::init_workspace::typed;
@@ -100,7 +100,7 @@ fn run_all(home: &TestHome, text: &str, allowed: &[i32], replaced: &[(&str, &str
     for block in blocks(text, "sh").into_iter().filter(|block| !block.starts_with("#!")) {
         for line in block.lines() {
             let line = replaced.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to));
-            let ran: Ran = typed(home, &line);
+            let ran: FinishedRun = typed(home, &line);
             assert!(ran.code.is_some_and(|code| allowed.contains(&code)), "$ {line}\n{}", ran.transcript());
             ran_lines += 1;
         }

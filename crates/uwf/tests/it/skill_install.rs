@@ -119,7 +119,7 @@ fn a_place_that_cannot_be_written_is_named() {
     assert_eq!(ran.code, Some(74), "{}", ran.transcript());
     assert!(ran.stderr.contains(".claude"), "{}", ran.stderr);
     let mut command = home.command(&["skill", "install", "--global"]);
-    let ran: uwf_testing::Ran = command.env_remove("HOME").output().unwrap().into();
+    let ran: uwf_testing::FinishedRun = command.env_remove("HOME").output().unwrap().into();
     assert_eq!(ran.code, Some(78), "{}", ran.transcript());
     assert!(ran.stderr.contains("hint: name a project: --dir DIR"), "{}", ran.stderr);
 }

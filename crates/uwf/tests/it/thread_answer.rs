@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::{Ran, TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::fixtures::mocked;
 use crate::fixtures::people::{CONFIG, answers, last, staffed, waiting};
@@ -155,6 +155,22 @@ fn text_answers_role_with_single_text_field() {
 /// A role whose output is one text, which may be empty.
 const REMARK: &str = "name: remark\ndescription: x\nroles:\n  boss:\n    description: x\n    goal: x\n    meta: { type: object, properties: { note: { type: string } }, required: [note] }\ngraph:\n  $START: [ { role: boss } ]\n  boss: [ { role: $END } ]\n";
 
+/// The next `--editor` begins with it, as it does with what is typed key by key.
+#[test]
+fn refused_text_is_kept_as_draft() {
+    let home = staffed();
+    let thread = waiting(&home);
+    let refused = answers(&home, &thread, &["-m", "---\nwhy: too long\n---\nCut the second half."]);
+    assert_eq!(refused.code, Some(41), "{}", refused.transcript());
+    let kept = format!("what you typed is kept: `uwf thread answer {thread} --editor` continues with it");
+    assert!(refused.stderr.contains(&kept), "{}", refused.stderr);
+    let draft = home.root().join("threads").join(&thread).join(format!("answer-{}.md", home.head(&thread).unwrap()));
+    let text = fs::read_to_string(&draft).unwrap();
+    assert!(text.starts_with("---\nwhy: too long\n---\nCut the second half.\n"), "{text}");
+    assert_eq!(answers(&home, &thread, &["-m", "approved: yes"]).json()["done"], true);
+    assert!(!draft.exists());
+}
+
 #[test]
 fn empty_message_is_refused_and_an_empty_value_taken() {
     let home = staffed();
@@ -244,7 +260,7 @@ fn of_two_answers_at_once_one_counts() {
             let mut command = home.command(&["thread", "answer", &thread, "--data", &data]);
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
         };
-        let both = [spawn("left"), spawn("right")].map(|child| Ran::from(child.wait_with_output().unwrap()));
+        let both = [spawn("left"), spawn("right")].map(|child| FinishedRun::from(child.wait_with_output().unwrap()));
         let mut codes = both.each_ref().map(|ran| ran.code);
         codes.sort_unstable();
         // One that comes when the other is through already finds the writer to be next.

@@ -70,7 +70,7 @@ fn name_resolves_in_project_first_within_repository() {
     fs::write(home.work().join("repo/.git"), "gitdir: elsewhere\n").unwrap();
     let start = |dir: &str, name: &str| {
         let mut command = home.command(&["thread", "start", name, "-p", "x"]);
-        uwf_testing::Ran::from(command.current_dir(home.work().join(dir)).output().unwrap())
+        uwf_testing::FinishedRun::from(command.current_dir(home.work().join(dir)).output().unwrap())
     };
     let inside = start("repo/sub/deep", "do-work");
     assert_ne!(text(&inside.json(), "workflow"), registered);

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 
 use insta::assert_snapshot;
 use uwf_testing::processes::until;
-use uwf_testing::{Ran, TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::home;
 
@@ -116,12 +116,12 @@ impl Stage {
         filled.collect()
     }
 
-    fn ask(&self, command: &str, format: &str) -> Ran {
+    fn ask(&self, command: &str, format: &str) -> FinishedRun {
         self.home.uwf(&[&self.args(command)[..], &["--format".to_owned(), format.to_owned()]].concat())
     }
 
     /// What a command said as JSON, in a line: its exit code, and the error. As text it must have ended alike.
-    fn line(&self, command: &str, json: &Ran, text: &Ran) -> String {
+    fn line(&self, command: &str, json: &FinishedRun, text: &FinishedRun) -> String {
         assert_eq!(json.code, text.code, "{command}: {} but {}", json.transcript(), text.transcript());
         let mut line = format!("{command}: {}", json.code.unwrap());
         if let Some((_, object)) = json.error() {
@@ -133,7 +133,7 @@ impl Stage {
             }
         } else {
             // A log may be empty.
-            let is_told = |ran: &Ran| command == "log T" || !ran.stdout.is_empty();
+            let is_told = |ran: &FinishedRun| command == "log T" || !ran.stdout.is_empty();
             assert!(is_told(json) && is_told(text), "{command}: {}{}", json.transcript(), text.transcript());
         }
         self.home.steady(&line).replace(&self.last, "<last>").replace(&self.first, "<first>")

@@ -5,7 +5,7 @@ use std::fs;
 
 use json_cas::{Store, cbor};
 use serde_json::{Value, json};
-use uwf_testing::{Ran, TestHome, counting_workflow, text};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow, text};
 
 use crate::home;
 
@@ -22,7 +22,7 @@ fn digest(home: &TestHome, thread: &str) -> String {
     text(&home.json(&["thread", "show", thread]), "digest")
 }
 
-fn verify(home: &TestHome, thread: &str) -> Ran {
+fn verify(home: &TestHome, thread: &str) -> FinishedRun {
     home.uwf(&["thread", "verify", thread])
 }
 

@@ -185,7 +185,7 @@ fn without_git_only_worktrees_are_missing() {
         let args = [&["thread", "start", "count-rounds", "-p", "x"][..], more].concat();
         let mut command = home.command(&args);
         command.current_dir(home.work().join("repo")).env("PATH", home.bin_dir());
-        uwf_testing::Ran::from(command.output().unwrap())
+        uwf_testing::FinishedRun::from(command.output().unwrap())
     };
     assert_eq!(start(&[]).code, Some(0));
     assert_snapshot!(home.steady(&start(&["--worktree"]).transcript()), @r"
@@ -206,7 +206,7 @@ fn start_from_git_hook_uses_right_repository() {
         .env("GIT_DIR", other.join(".git"))
         .env("GIT_INDEX_FILE", "index")
         .env("GIT_PREFIX", "x/");
-    let started = uwf_testing::Ran::from(command.output().unwrap()).json();
+    let started = uwf_testing::FinishedRun::from(command.output().unwrap()).json();
     assert_eq!(started["worktree"]["repository"], json!(repo.join(".git")));
     assert_eq!(left(&home, &other).1, "0 known, 0 there");
 }

@@ -6,19 +6,19 @@ use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{Ran, TestHome, counting_workflow, text};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow, text};
 
 use crate::fixtures::workflow_files::{BROKEN, NOTED, REVIEW, broken};
 use crate::home;
 
 /// File and verdict of each workflow that was checked.
-fn verdicts(ran: &Ran) -> Vec<(String, bool)> {
+fn verdicts(ran: &FinishedRun) -> Vec<(String, bool)> {
     let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr));
     let files = report.as_array().unwrap().iter();
     files.map(|file| (text(file, "file"), file["valid"].as_bool().unwrap())).collect()
 }
 
-fn with_stdin(home: &TestHome, args: &[&str], input: &str) -> Ran {
+fn with_stdin(home: &TestHome, args: &[&str], input: &str) -> FinishedRun {
     let mut child =
         home.command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();

@@ -5,12 +5,12 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
-use uwf_testing::{Ran, TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::fixtures::answering::counting_home;
 
 /// Runs a command in a directory that is deleted before.
-fn nowhere(home: &TestHome, args: &[&str]) -> Ran {
+fn nowhere(home: &TestHome, args: &[&str]) -> FinishedRun {
     let mut command = Command::new("sh");
     home.prepare(&mut command);
     let words = shlex::try_join(args.iter().copied()).unwrap();
@@ -61,7 +61,7 @@ fn non_utf8_workspace_is_bad_data() {
     let home = counting_home(2);
     let strange = home.work().join(OsStr::from_bytes(b"w\xffs"));
     fs::create_dir(&strange).unwrap();
-    let in_strange = |args: &[&str]| Ran::from(home.command(args).current_dir(&strange).output().unwrap());
+    let in_strange = |args: &[&str]| FinishedRun::from(home.command(args).current_dir(&strange).output().unwrap());
     let thread = home.start("count-rounds", "count");
     let head = home.head(&thread).unwrap();
     for args in [

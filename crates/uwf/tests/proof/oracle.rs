@@ -9,7 +9,7 @@ use durable_files::TEMP_PREFIX;
 use serde_json::Value;
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::root::home::Home;
-use uwf_testing::Ran;
+use uwf_testing::FinishedRun;
 
 use crate::payments;
 use crate::scenario::{Play, ROUNDS};
@@ -32,7 +32,7 @@ const NOT_FOUND: i32 = 69;
 ///
 /// # Errors
 /// What does not hold.
-pub(crate) fn check_left(play: &Play, ran: &Ran) -> Result<Shape, String> {
+pub(crate) fn check_left(play: &Play, ran: &FinishedRun) -> Result<Shape, String> {
     let home = play.stage.engine();
     let shape = Shape::read(&home)?;
     shape.check_between(&play.before, &play.after)?;
@@ -85,7 +85,7 @@ pub(crate) fn converge(play: &Play, shape: &Shape) -> Result<(), String> {
 }
 
 /// Gives a command until nobody else is busy.
-fn patiently(play: &Play, args: &[String]) -> Result<Ran, String> {
+fn patiently(play: &Play, args: &[String]) -> Result<FinishedRun, String> {
     let mut tries = (0..MAX_BUSY).map(|_| play.stage.home().uwf(args));
     let ran = tries.find(|ran| ran.code != Some(BUSY));
     ran.ok_or_else(|| "somebody is busy for ever".to_owned())
@@ -128,7 +128,7 @@ fn check_records(play: &Play, shape: &Shape) -> Result<(), String> {
 }
 
 /// What was told is so, and what was done is told.
-fn check_printed(play: &Play, home: &Home, shape: &Shape, ran: &Ran) -> Result<(), String> {
+fn check_printed(play: &Play, home: &Home, shape: &Shape, ran: &FinishedRun) -> Result<(), String> {
     if ran.stdout.is_empty() {
         return if ran.code == Some(0) { Err("exit 0, and no report".to_owned()) } else { Ok(()) };
     }
@@ -245,7 +245,7 @@ fn files(dir: &Path, is_such: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// What is not so.
-pub(crate) fn check_told(play: &Play, case: &Case, ran: &Ran) -> Result<(), String> {
+pub(crate) fn check_told(play: &Play, case: &Case, ran: &FinishedRun) -> Result<(), String> {
     let told = || format!("exit {:?}\n{}{}", ran.code, ran.stdout, ran.stderr);
     if ran.code == Some(0) {
         return Ok(());

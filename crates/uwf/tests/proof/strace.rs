@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use uwf_testing::Ran;
+use uwf_testing::FinishedRun;
 
 use crate::stage::Stage;
 
@@ -192,7 +192,7 @@ impl fmt::Display for Case {
 /// What came of a traced command.
 pub(crate) struct Traced {
     /// The command as its caller saw it.
-    pub(crate) ran: Ran,
+    pub(crate) ran: FinishedRun,
     /// What strace wrote about the process that was meant.
     pub(crate) log: String,
 }

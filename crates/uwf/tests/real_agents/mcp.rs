@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 use uwf_testing::llm_server::{LlmServer, Say, Script};
-use uwf_testing::{Ran, TestHome};
+use uwf_testing::{FinishedRun, TestHome};
 
 use super::{home, installed, offered, start};
 
@@ -27,7 +27,7 @@ fn looking() -> Script {
 }
 
 /// What the server says is what the model is told next.
-fn check(model: &LlmServer, thread: &str, ran: &Ran) {
+fn check(model: &LlmServer, thread: &str, ran: &FinishedRun) {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("It is active."), "{ran:?}");
     let told =
@@ -35,7 +35,7 @@ fn check(model: &LlmServer, thread: &str, ran: &Ran) {
     assert!(told, "{:#?}", model.asked().iter().map(|request| request.text.clone()).collect::<Vec<_>>());
 }
 
-fn ran(home: &TestHome, program: &str, args: &[&str], env: &[(&str, String)]) -> Ran {
+fn ran(home: &TestHome, program: &str, args: &[&str], env: &[(&str, String)]) -> FinishedRun {
     let mut command = Command::new(installed(program));
     home.prepare(&mut command);
     command.args(args).envs(env.iter().map(|(name, value)| (*name, value.as_str()))).stdin(Stdio::null());

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use uwf_testing::llm_server::{LlmServer, Say, Script};
-use uwf_testing::{Ran, TestHome};
+use uwf_testing::{FinishedRun, TestHome};
 
 use super::{home, installed};
 
@@ -19,7 +19,7 @@ fn with_skill(tool: &str) -> (LlmServer, TestHome) {
     (model, home)
 }
 
-fn ran(home: &TestHome, program: &str, args: &[&str], env: &[(&str, String)]) -> Ran {
+fn ran(home: &TestHome, program: &str, args: &[&str], env: &[(&str, String)]) -> FinishedRun {
     let mut command = Command::new(installed(program));
     home.prepare(&mut command);
     command.args(args).envs(env.iter().map(|(name, value)| (*name, value.as_str()))).stdin(Stdio::null());

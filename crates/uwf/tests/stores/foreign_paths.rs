@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use uwf_testing::Ran;
+use uwf_testing::FinishedRun;
 
 use crate::team::{Member, REMOTE, Team};
 
@@ -30,7 +30,7 @@ fn rewrite(team: &Team, note: &str, change: impl Fn(&mut Value)) {
 }
 
 /// That a machine was asked to work on it, and did nothing.
-fn refused(member: &Member, ran: &Ran, code: i32, says: &str, before: &[String]) {
+fn refused(member: &Member, ran: &FinishedRun, code: i32, says: &str, before: &[String]) {
     assert_eq!(ran.code, Some(code), "{}", ran.stderr);
     assert!(ran.stderr.contains(says), "{}", ran.stderr);
     assert_eq!(root_of(member), before, "{}", ran.stderr);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uwf_testing::bucket::BucketServer;
 use uwf_testing::postgres::PostgresServer;
 use uwf_testing::processes::{is_alive, of_home, until};
-use uwf_testing::{DELEGATING, Ran, counting_workflow, text};
+use uwf_testing::{DELEGATING, FinishedRun, counting_workflow, text};
 
 use crate::machine::{Machine, machine};
 
@@ -111,8 +111,8 @@ impl KeyHunt {
         command
     }
 
-    fn uwf(&self, args: &[&str]) -> Ran {
-        Ran::from(self.command(args).output().unwrap())
+    fn uwf(&self, args: &[&str]) -> FinishedRun {
+        FinishedRun::from(self.command(args).output().unwrap())
     }
 
     /// Processes whose first arguments are these, and whose others have a word among them.
@@ -275,7 +275,7 @@ fn nested_workflow_continues_after_keeper_is_killed() {
     let of_role = || searched.processes(&["agent", "run", "--attempt"], &thread);
     until("another one takes its place", || of_role().iter().any(|pid| *pid != before));
     assert!(!is_alive(before), "two of them at a time");
-    let ended = Ran::from(again.wait_with_output().unwrap());
+    let ended = FinishedRun::from(again.wait_with_output().unwrap());
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(std::fs::read_to_string(work.join("ledger.txt")).unwrap(), "paid\n".repeat(3), "the child went on");
     until("no process is left", || searched.processes(&[], "").is_empty());

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use uwf_testing::processes::{of_home, until};
-use uwf_testing::{Ran, TestHome, counting_workflow, text};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow, text};
 
 /// Counts what is paid for: a line for each run.
 const PAID: &str =
@@ -39,7 +39,7 @@ impl Machine {
         command
     }
 
-    pub(crate) fn uwf(&self, args: &[&str]) -> Ran {
+    pub(crate) fn uwf(&self, args: &[&str]) -> FinishedRun {
         self.command(args).output().unwrap().into()
     }
 
@@ -58,7 +58,7 @@ impl Machine {
             .arg(format!("+{days}d"))
             .arg(uwf.get_program())
             .args(args);
-        Ran::from(command.output().unwrap()).json()
+        FinishedRun::from(command.output().unwrap()).json()
     }
 
     /// Makes the store ready and puts the workflow; starts a thread of three rounds.
@@ -78,7 +78,7 @@ impl Machine {
     }
 
     /// The same, whatever comes of it.
-    pub(crate) fn try_step(&self, thread: &str) -> Ran {
+    pub(crate) fn try_step(&self, thread: &str) -> FinishedRun {
         self.uwf(&["thread", "step", thread, "--cwd", self.home.work().to_str().unwrap()])
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 use uwf_testing::bucket::BucketServer;
-use uwf_testing::{Ran, counting_workflow, text};
+use uwf_testing::{FinishedRun, counting_workflow, text};
 
 use crate::machine::{LEASE, Machine, paid};
 
@@ -90,26 +90,27 @@ impl Member {
     pub(crate) fn git(&self, dir: &Path, args: &[&str]) -> String {
         let mut command = Command::new("git");
         self.machine.home.prepare(&mut command);
-        let ran = Ran::from(command.args(args).current_dir(dir).output().unwrap());
+        let ran = FinishedRun::from(command.args(args).current_dir(dir).output().unwrap());
         assert_eq!(ran.code, Some(0), "git {args:?}: {}", ran.stderr);
         ran.stdout.trim_end().to_owned()
     }
 
     /// Starts a thread in a worktree, standing in a directory of the clone.
-    pub(crate) fn start(&self, inside: &str) -> (String, Ran) {
+    pub(crate) fn start(&self, inside: &str) -> (String, FinishedRun) {
         let args = ["thread", "start", "count-rounds", "-p", "count", "--worktree"];
-        let ran: Ran = self.machine.command(&args).current_dir(self.clone.join(inside)).output().unwrap().into();
+        let ran: FinishedRun =
+            self.machine.command(&args).current_dir(self.clone.join(inside)).output().unwrap().into();
         (text(&ran.json(), "thread"), ran)
     }
 
     /// A step whose agent does what a shell is told.
-    pub(crate) fn step(&self, thread: &str, work: &str, args: &[&str]) -> Ran {
+    pub(crate) fn step(&self, thread: &str, work: &str, args: &[&str]) -> FinishedRun {
         let mut command = self.machine.command(&[&["thread", "step", thread], args].concat());
         command.env("WORK", work).output().unwrap().into()
     }
 
     /// The same with the clone as the place to continue from.
-    pub(crate) fn step_in_clone(&self, thread: &str, work: &str) -> Ran {
+    pub(crate) fn step_in_clone(&self, thread: &str, work: &str) -> FinishedRun {
         self.step(thread, work, &["--cwd", self.clone.to_str().unwrap()])
     }
 
@@ -128,7 +129,7 @@ impl Member {
     }
 
     /// A command in the clone.
-    pub(crate) fn in_clone(&self, args: &[&str]) -> Ran {
+    pub(crate) fn in_clone(&self, args: &[&str]) -> FinishedRun {
         self.machine.command(args).current_dir(&self.clone).output().unwrap().into()
     }
 

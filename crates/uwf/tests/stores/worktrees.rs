@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use uwf_testing::{Ran, text};
+use uwf_testing::{FinishedRun, text};
 
 use crate::team::{CONFIG, Member, REMOTE, Team};
 
@@ -324,7 +324,7 @@ fn files_that_another_machine_made_are_compared_here() {
     for work in ["echo one > made", "echo two > made"] {
         assert_eq!(anna.step(&thread, work, &[]).code, Some(0));
     }
-    let compared = |member: &Member, dir: &Path| -> Ran {
+    let compared = |member: &Member, dir: &Path| -> FinishedRun {
         let mut diff = member.machine.command(&["thread", "diff", &thread, "--files", "--format", "json"]);
         diff.current_dir(dir).output().unwrap().into()
     };
@@ -367,7 +367,7 @@ fn a_merge_brings_in_what_another_machine_did() {
     bert.step_in_clone(&thread, "echo 2 > two").json();
     bert.machine.json(&["thread", "kill", &thread]);
     let args = ["thread", "merge", &thread];
-    let merged: Ran = anna.machine.command(&args).current_dir(&anna.clone).output().unwrap().into();
+    let merged: FinishedRun = anna.machine.command(&args).current_dir(&anna.clone).output().unwrap().into();
     assert_eq!(merged.json()["committed"], 1);
     assert_eq!(fs::read_to_string(anna.clone.join("two")).unwrap(), "2\n");
     assert_eq!(anna.git(&anna.clone, &["log", "--format=%s", "-3"]), "count\none\nfirst");
@@ -436,7 +436,7 @@ fn new_machine_forks_thread_with_its_files() {
     let refused = carl.in_clone(&["thread", "fork", &thread]);
     assert_eq!(refused.code, Some(75), "{}", refused.stderr);
     assert!(refused.stderr.contains("has its files on machine `anna`"), "{}", refused.stderr);
-    let elsewhere: Ran = bert.machine.uwf(&["thread", "fork", &thread]);
+    let elsewhere: FinishedRun = bert.machine.uwf(&["thread", "fork", &thread]);
     assert_eq!(elsewhere.code, Some(64), "{}", elsewhere.stderr);
     // Someone who names a directory wants that one.
     let plain = carl.in_clone(&["thread", "fork", &thread, "--cwd", "."]).json();
@@ -495,7 +495,7 @@ trait Hints {
     fn json_error_hint(&self, from: &str) -> String;
 }
 
-impl Hints for Ran {
+impl Hints for FinishedRun {
     fn json_error_hint(&self, from: &str) -> String {
         let error: Value = self.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).next_back().unwrap();
         let hints = error["error"]["hints"].as_array().unwrap().iter().filter_map(Value::as_str);

@@ -9,7 +9,7 @@ use json_cas::Hash;
 use serde_json::Value;
 use uwf_engine::root::{history, registry};
 use uwf_testing::processes::until;
-use uwf_testing::{Ran, counting_workflow, text};
+use uwf_testing::{FinishedRun, counting_workflow, text};
 
 use crate::campaign::{Campaign, size};
 use crate::ledger::{self, Ledger, Records};
@@ -17,7 +17,7 @@ use crate::stage::{ENDLESS, Stage, chain};
 use crate::strikes::Over;
 
 /// Gives all commands before any has ended. Those that waited in vain, as on a slow disk, are given again.
-fn at_once<A: AsRef<[String]>>(stage: &Stage, commands: impl IntoIterator<Item = A>) -> Vec<Ran> {
+fn at_once<A: AsRef<[String]>>(stage: &Stage, commands: impl IntoIterator<Item = A>) -> Vec<FinishedRun> {
     let started: Vec<(A, Child)> = commands
         .into_iter()
         .map(|args| {
@@ -36,7 +36,7 @@ fn args(args: &[&str]) -> Vec<String> {
     args.iter().map(ToString::to_string).collect()
 }
 
-fn texts<'r>(ran: impl IntoIterator<Item = &'r Ran>, key: &str) -> BTreeSet<String> {
+fn texts<'r>(ran: impl IntoIterator<Item = &'r FinishedRun>, key: &str) -> BTreeSet<String> {
     ran.into_iter().map(|ran| text(&ran.json(), key)).collect()
 }
 
@@ -116,7 +116,7 @@ fn concurrent_starts_and_forks_lose_no_thread() {
             assert_eq!(heads[&text(&report, "thread")].to_string(), at);
             assert!(links.iter().any(|link| link.step.to_string() == at || link.before.to_string() == at), "{report}");
         }
-        let step = |ran: &Ran| args(&["thread", "step", &text(&ran.json(), "thread")]);
+        let step = |ran: &FinishedRun| args(&["thread", "step", &text(&ran.json(), "thread")]);
         for ran in at_once(&stage, forked.iter().take(4).chain(started.iter().take(4)).map(step)) {
             assert_eq!(ran.code, Some(0), "{ran:?}");
         }

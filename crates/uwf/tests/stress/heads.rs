@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use json_cas::Hash;
 use uwf_engine::root::history;
-use uwf_testing::{Ran, text};
+use uwf_testing::{FinishedRun, text};
 
 use crate::campaign::{Campaign, size};
 use crate::ledger::{self, Ledger, Records};
-use crate::linear::{Answered, Record, State, Told};
+use crate::linear::{Answered, Record, ReportedOutcome, State};
 use crate::stage::{ENDLESS, Stage, chain};
 use crate::strikes::Strikes;
 
@@ -38,7 +38,7 @@ struct Call {
 
 /// What is known of what a command did.
 enum Outcome {
-    Told(Told),
+    ReportedOutcome(ReportedOutcome),
     /// Its window was killed, or its keeper died without a word.
     Unknown,
     /// It found somebody busy, or its agent failed or was ended with its thread: the head was neither touched nor told.
@@ -149,13 +149,13 @@ fn call(
         // It may have ended before; then what it told counts.
         let _ = child.kill();
     }
-    let ran: Ran = child.wait_with_output().unwrap().into();
+    let ran: FinishedRun = child.wait_with_output().unwrap().into();
     let answered = clock.elapsed();
     let (kills, was_killed) = (command == "kill", ran.code.is_none());
     Call { thread, kills, called, answered, was_killed, outcome: outcome(stage, command, &ran) }
 }
 
-fn outcome(stage: &Stage, command: &str, ran: &Ran) -> Outcome {
+fn outcome(stage: &Stage, command: &str, ran: &FinishedRun) -> Outcome {
     let hash = |key: &str| -> Hash { text(&ran.json(), key).parse().unwrap() };
     let told = match (command, ran.code) {
         ("show", None) => return Outcome::Nothing,
@@ -163,12 +163,14 @@ fn outcome(stage: &Stage, command: &str, ran: &Ran) -> Outcome {
         (_, Some(75)) | ("step", Some(40 | 143)) => return Outcome::Nothing,
         ("step", Some(0)) => {
             let to = hash("head");
-            Told::Moved { from: chain(&stage.engine(), to).last().unwrap().before, to }
+            ReportedOutcome::Moved { from: chain(&stage.engine(), to).last().unwrap().before, to }
         }
-        ("show", Some(0)) => Told::Saw(State { head: hash("head"), has_ended: ran.json()["done"].as_bool().unwrap() }),
-        ("fork", Some(0)) => Told::SawHead(text(&ran.json()["forkedFrom"], "step").parse().unwrap()),
-        ("kill", Some(0)) => Told::Ended,
-        ("step" | "kill", Some(69)) => Told::FoundEnded,
+        ("show", Some(0)) => {
+            ReportedOutcome::Saw(State { head: hash("head"), has_ended: ran.json()["done"].as_bool().unwrap() })
+        }
+        ("fork", Some(0)) => ReportedOutcome::SawHead(text(&ran.json()["forkedFrom"], "step").parse().unwrap()),
+        ("kill", Some(0)) => ReportedOutcome::Ended,
+        ("step" | "kill", Some(69)) => ReportedOutcome::FoundEnded,
         _ => panic!("thread {command}: {ran:?}"),
     };
     Outcome::Told(told)

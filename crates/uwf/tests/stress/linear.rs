@@ -20,7 +20,7 @@ pub(crate) struct State {
 
 /// What a command was told, as far as the register goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum ReportedOutcome {
     /// It moved the head.
     Moved { from: Hash, to: Hash },
     /// It saw the register.
@@ -38,7 +38,7 @@ pub(crate) enum Told {
 pub(crate) struct Answered {
     pub(crate) called: Duration,
     pub(crate) answered: Duration,
-    pub(crate) told: Told,
+    pub(crate) told: ReportedOutcome,
 }
 
 /// Everything that happened to one thread, by one clock.
@@ -134,24 +134,24 @@ impl Record {
     }
 }
 
-impl Told {
+impl ReportedOutcome {
     fn only_looks(self) -> bool {
         match self {
-            Told::Saw(_) | Told::SawHead(_) | Told::FoundEnded => true,
-            Told::Moved { .. } | Told::Ended => false,
+            ReportedOutcome::Saw(_) | ReportedOutcome::SawHead(_) | ReportedOutcome::FoundEnded => true,
+            ReportedOutcome::Moved { .. } | ReportedOutcome::Ended => false,
         }
     }
 
     /// What the register holds afterwards, when this can be told now.
     fn happens(self, now: State) -> Option<State> {
         match self {
-            Told::Moved { from, to } => {
+            ReportedOutcome::Moved { from, to } => {
                 (now == State { head: from, has_ended: false }).then_some(State { head: to, ..now })
             }
-            Told::Saw(state) => (now == state).then_some(now),
-            Told::SawHead(head) => (now.head == head).then_some(now),
-            Told::Ended => (!now.has_ended).then_some(State { has_ended: true, ..now }),
-            Told::FoundEnded => now.has_ended.then_some(now),
+            ReportedOutcome::Saw(state) => (now == state).then_some(now),
+            ReportedOutcome::SawHead(head) => (now.head == head).then_some(now),
+            ReportedOutcome::Ended => (!now.has_ended).then_some(State { has_ended: true, ..now }),
+            ReportedOutcome::FoundEnded => now.has_ended.then_some(now),
         }
     }
 }
@@ -193,12 +193,12 @@ mod tests {
         State { head, has_ended: true }
     }
 
-    fn moved(from: Hash, to: Hash) -> Told {
-        Told::Moved { from, to }
+    fn moved(from: Hash, to: Hash) -> ReportedOutcome {
+        ReportedOutcome::Moved { from, to }
     }
 
     /// A record of (called, answered, told), with the successors START → A → B and START → C.
-    fn record(answered: &[(u64, u64, Told)]) -> Record {
+    fn record(answered: &[(u64, u64, ReportedOutcome)]) -> Record {
         let answered = answered.iter().map(|(called, answered, told)| Answered {
             called: ms(*called),
             answered: ms(*answered),
@@ -216,29 +216,37 @@ mod tests {
     fn what_happened_one_after_the_other_fits() {
         assert!(fits(&record(&[])));
         assert!(fits(&record(&[
-            (0, 1, Told::Saw(at(START))),
+            (0, 1, ReportedOutcome::Saw(at(START))),
             (2, 3, moved(START, A)),
-            (4, 5, Told::Saw(at(A))),
+            (4, 5, ReportedOutcome::Saw(at(A))),
             (6, 7, moved(A, B)),
-            (8, 9, Told::Ended),
-            (10, 11, Told::Saw(ended(B))),
-            (12, 13, Told::FoundEnded),
+            (8, 9, ReportedOutcome::Ended),
+            (10, 11, ReportedOutcome::Saw(ended(B))),
+            (12, 13, ReportedOutcome::FoundEnded),
         ])));
     }
 
     #[test]
     fn what_overlaps_may_have_happened_in_either_order() {
-        assert!(fits(&record(&[(0, 9, moved(START, A)), (1, 2, Told::Saw(at(START))), (3, 4, Told::Saw(at(A)))])));
+        assert!(fits(&record(&[
+            (0, 9, moved(START, A)),
+            (1, 2, ReportedOutcome::Saw(at(START))),
+            (3, 4, ReportedOutcome::Saw(at(A)))
+        ])));
         assert!(fits(&record(&[(0, 5, moved(A, B)), (4, 9, moved(START, A))])), "a swap whose answer was overtaken");
     }
 
     #[test]
     fn old_head_after_new_one_does_not_fit() {
-        let stale = record(&[(0, 1, moved(START, A)), (2, 3, Told::Saw(at(START)))]);
+        let stale = record(&[(0, 1, moved(START, A)), (2, 3, ReportedOutcome::Saw(at(START)))]);
         assert!(!fits(&stale), "seen after the step was told");
-        let back = record(&[(0, 9, moved(START, A)), (1, 2, Told::Saw(at(A))), (3, 4, Told::Saw(at(START)))]);
+        let back = record(&[
+            (0, 9, moved(START, A)),
+            (1, 2, ReportedOutcome::Saw(at(A))),
+            (3, 4, ReportedOutcome::Saw(at(START))),
+        ]);
         assert!(!fits(&back), "seen new, then old, while the step is not told yet");
-        let lost = record(&[(0, 5, moved(START, A)), (0, 5, moved(A, B)), (6, 7, Told::Saw(at(A)))]);
+        let lost = record(&[(0, 5, moved(START, A)), (0, 5, moved(A, B)), (6, 7, ReportedOutcome::Saw(at(A)))]);
         assert!(!fits(&lost), "a step vanished");
     }
 
@@ -250,24 +258,27 @@ mod tests {
 
     #[test]
     fn nothing_moves_after_the_end() {
-        assert!(!fits(&record(&[(0, 1, Told::Ended), (2, 3, moved(START, A))])));
-        assert!(fits(&record(&[(0, 9, Told::Ended), (2, 3, moved(START, A))])));
-        assert!(!fits(&record(&[(0, 1, Told::Ended), (0, 1, Told::Ended)])), "a thread ends once");
-        assert!(!fits(&record(&[(0, 1, Told::FoundEnded), (2, 3, Told::Ended)])));
-        assert!(!fits(&record(&[(0, 1, Told::Ended), (2, 3, Told::Saw(at(START)))])));
+        assert!(!fits(&record(&[(0, 1, ReportedOutcome::Ended), (2, 3, moved(START, A))])));
+        assert!(fits(&record(&[(0, 9, ReportedOutcome::Ended), (2, 3, moved(START, A))])));
+        assert!(
+            !fits(&record(&[(0, 1, ReportedOutcome::Ended), (0, 1, ReportedOutcome::Ended)])),
+            "a thread ends once"
+        );
+        assert!(!fits(&record(&[(0, 1, ReportedOutcome::FoundEnded), (2, 3, ReportedOutcome::Ended)])));
+        assert!(!fits(&record(&[(0, 1, ReportedOutcome::Ended), (2, 3, ReportedOutcome::Saw(at(START)))])));
     }
 
     #[test]
     fn unanswered_operation_happens_after_call_or_never() {
-        let seen = record(&[(5, 6, Told::Saw(at(START))), (7, 8, Told::Saw(at(A)))]);
+        let seen = record(&[(5, 6, ReportedOutcome::Saw(at(START))), (7, 8, ReportedOutcome::Saw(at(A)))]);
         assert!(!fits(&seen), "nobody made that step");
         assert!(fits(&Record { steps: vec![ms(0)], ..seen.clone() }));
         assert!(!fits(&Record { steps: vec![ms(9)], ..seen }), "called too late");
-        let once = record(&[(5, 6, Told::Saw(at(A))), (7, 8, Told::Saw(at(B)))]);
+        let once = record(&[(5, 6, ReportedOutcome::Saw(at(A))), (7, 8, ReportedOutcome::Saw(at(B)))]);
         assert!(!fits(&Record { steps: vec![ms(0)], ..once.clone() }), "one step moves a head once");
         assert!(fits(&Record { steps: vec![ms(0), ms(1)], ..once }));
         assert!(fits(&Record { steps: vec![ms(0)], ..record(&[(5, 6, moved(START, C))]) }), "it never happened");
-        let killed = record(&[(2, 3, moved(START, A)), (4, 5, Told::FoundEnded)]);
+        let killed = record(&[(2, 3, moved(START, A)), (4, 5, ReportedOutcome::FoundEnded)]);
         assert!(!fits(&killed));
         assert!(fits(&Record { kills: vec![ms(0)], ..killed }));
     }
@@ -277,11 +288,15 @@ mod tests {
     fn a_wide_history_is_searched_quickly() {
         let hash = |number: u64| Hash::from_u64(number);
         let steps = (1..200).map(|number| (0, 1000, moved(hash(number), hash(number + 1))));
-        let sights = (1..200).map(|number| (0, 1000, Told::Saw(at(hash(number)))));
+        let sights = (1..200).map(|number| (0, 1000, ReportedOutcome::Saw(at(hash(number)))));
         let mut record = record(&steps.chain(sights).collect::<Vec<_>>());
         record.steps = vec![ms(0); 20];
         assert!(record.linearize(at(hash(1))).is_ok());
-        record.answered.push(Answered { called: ms(2000), answered: ms(2001), told: Told::Saw(at(hash(199))) });
+        record.answered.push(Answered {
+            called: ms(2000),
+            answered: ms(2001),
+            told: ReportedOutcome::Saw(at(hash(199))),
+        });
         assert!(record.linearize(at(hash(1))).is_err());
     }
 }

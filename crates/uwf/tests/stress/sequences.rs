@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use uwf_testing::{Ran, TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::campaign::{Campaign, size};
 use crate::ledger::{self, Ledger, Records};
@@ -153,7 +153,7 @@ impl Play {
     }
 
     /// Gives a command, whose exit code must be that of the model.
-    fn give(&self, action: &Action, thread: Option<&Thread>, args: &[&str]) -> Ran {
+    fn give(&self, action: &Action, thread: Option<&Thread>, args: &[&str]) -> FinishedRun {
         let ran = self.stage.home.uwf(args);
         assert_eq!(ran.code, self.model.exit_of(action, thread), "{action:?} of {thread:?}: {ran:?}");
         ran

@@ -9,7 +9,7 @@ use json_cas::Hash;
 use rustix::process::Signal;
 use uwf_core::node::{NodeKind, StepNode};
 use uwf_engine::root::home::Home;
-use uwf_testing::{Ran, TestHome};
+use uwf_testing::{FinishedRun, TestHome};
 
 use crate::ledger;
 use crate::processes::{self, Process};
@@ -52,7 +52,7 @@ impl Stage {
     ///
     /// # Panics
     /// When somebody is busy for ever.
-    pub(crate) fn not_busy<A: AsRef<std::ffi::OsStr>>(&self, ran: Ran, args: &[A]) -> Ran {
+    pub(crate) fn not_busy<A: AsRef<std::ffi::OsStr>>(&self, ran: FinishedRun, args: &[A]) -> FinishedRun {
         let again = (0..MAX_BUSY).map(|_| self.home.uwf(args));
         let mut all = std::iter::once(ran).chain(again);
         all.find(|ran| ran.code != Some(75)).expect("nobody is busy for ever")

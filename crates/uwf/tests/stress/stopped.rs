@@ -10,7 +10,7 @@ use json_cas::{Hash, Swap};
 use rustix::process::{Pid, Signal};
 use uwf_engine::root::history;
 use uwf_testing::processes::until;
-use uwf_testing::{Ran, counting_workflow, text};
+use uwf_testing::{FinishedRun, counting_workflow, text};
 
 use crate::ledger::Ledger;
 use crate::stage::{ENDLESS, Stage, chain};
@@ -53,7 +53,7 @@ impl Held {
     }
 
     /// Sends what stands still a signal, and waits for the command to end.
-    fn end_by(self, signal: Signal) -> Ran {
+    fn end_by(self, signal: Signal) -> FinishedRun {
         rustix::process::kill_process(self.stopped, signal).unwrap();
         self.command.wait_with_output().unwrap().into()
     }
@@ -67,11 +67,11 @@ fn begun() -> (Stage, String, Hash) {
     (stage, thread, head)
 }
 
-fn step(stage: &Stage, thread: &str) -> Ran {
+fn step(stage: &Stage, thread: &str) -> FinishedRun {
     stage.home.uwf(&["thread", "step", thread])
 }
 
-fn hash(ran: &Ran) -> Hash {
+fn hash(ran: &FinishedRun) -> Hash {
     text(&ran.json(), "head").parse().unwrap()
 }
 
@@ -85,7 +85,7 @@ fn paid(stage: &Stage, thread: &str, head: Hash) -> usize {
 }
 
 /// The step that a keeper told it had finished but not linked.
-fn kept_step(stage: &Stage, ran: &Ran, before: Hash) -> Hash {
+fn kept_step(stage: &Stage, ran: &FinishedRun, before: Hash) -> Hash {
     let named = ran.stderr.split_whitespace().skip_while(|word| *word != "step").nth(1).unwrap();
     let step = named.parse().unwrap();
     assert_eq!(chain(&stage.engine(), step).last().unwrap().before, before, "the whole step is there: {ran:?}");
@@ -197,7 +197,7 @@ fn stopped_window_reports_its_own_step() {
     let own = stage.heads()[&thread];
     until("the thread is free again", || step(&stage, &thread).code == Some(0));
     rustix::process::kill_process(pid, Signal::CONT).unwrap();
-    let told: Ran = window.wait_with_output().unwrap().into();
+    let told: FinishedRun = window.wait_with_output().unwrap().into();
     assert_eq!(hash(&told), own);
     assert_eq!(chain(&stage.engine(), stage.heads()[&thread]).len(), 2);
 }
@@ -281,7 +281,7 @@ fn stopped_gc_blocks_writers_not_readers() {
         std::thread::sleep(A_WHILE);
         assert!(start.try_wait().unwrap().is_none(), "it waits");
         held.end_by(signal);
-        let started: Ran = start.wait_with_output().unwrap().into();
+        let started: FinishedRun = start.wait_with_output().unwrap().into();
         assert_eq!(step(&stage, &text(&started.json(), "thread")).code, Some(0), "{started:?}");
         stage.home.json(&["gc", "--grace", "0s"]);
         assert!(!file.exists());

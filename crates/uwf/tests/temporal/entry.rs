@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
-use uwf_testing::Ran;
+use uwf_testing::FinishedRun;
 use uwf_testing::installed::free_ports;
 use uwf_testing::nginx::Nginx;
 use uwf_testing::processes::until;
@@ -49,7 +49,7 @@ impl Terminator {
 }
 
 /// Runs a command that finds the server by these variables.
-fn run(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+fn run(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> FinishedRun {
     place.command(args).envs(variables.iter().copied()).output().unwrap().into()
 }
 

@@ -31,7 +31,7 @@ fn each_fault_is_one_clear_error() {
         assert!(refused.stderr.contains(says), "{args:?}: {}", refused.stderr);
     }
     let mut away = place.command(&["thread", "run", "--on", "temporal", &thread]);
-    let away = uwf_testing::Ran::from(away.env("TEMPORAL_ADDRESS", "127.0.0.1:9").output().unwrap());
+    let away = uwf_testing::FinishedRun::from(away.env("TEMPORAL_ADDRESS", "127.0.0.1:9").output().unwrap());
     assert_eq!(away.code, Some(69), "{}", away.stderr);
     assert_eq!(place.state(&thread), "active", "{}", away.stderr);
 }
@@ -41,7 +41,7 @@ fn a_key_never_stands_in_an_error() {
     let server = Server::start();
     let place = Place::new(&server);
     let mut command = place.command(&["worker", "--engine", "temporal"]);
-    let refused = uwf_testing::Ran::from(command.env("TEMPORAL_API_KEY", "hush-this").output().unwrap());
+    let refused = uwf_testing::FinishedRun::from(command.env("TEMPORAL_API_KEY", "hush-this").output().unwrap());
     assert_eq!(refused.code, Some(69), "the server speaks no TLS: {}", refused.stderr);
     assert!(!refused.stderr.contains("hush-this"), "{}", refused.stderr);
 }
@@ -57,7 +57,7 @@ fn settings_that_do_not_do_are_named() {
         ("TEMPORAL_CONFIG_FILE", "broken.toml", "line 1"),
     ] {
         let mut command = place.command(&["worker", "--engine", "temporal"]);
-        let refused = uwf_testing::Ran::from(command.env(variable, value).output().unwrap());
+        let refused = uwf_testing::FinishedRun::from(command.env(variable, value).output().unwrap());
         assert_eq!(refused.code, Some(78), "{variable}: {}", refused.stderr);
         assert!(refused.stderr.contains(says), "{variable}: {}", refused.stderr);
         assert!(refused.stderr.contains("TEMPORAL_PROFILE and the other TEMPORAL_ variables"), "{}", refused.stderr);

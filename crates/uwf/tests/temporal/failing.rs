@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use uwf_testing::processes::{is_alive, until};
-use uwf_testing::{Ran, repository};
+use uwf_testing::{FinishedRun, repository};
 
 use crate::place::Place;
 use crate::server::Server;
@@ -15,7 +15,8 @@ const PAYLOAD: &str = r#"{"by": "ann"}"#;
 #[test]
 fn event_pairs_and_bad_workflows_never_stop_worker() {
     let script = repository().join("scripts/check-worker.py");
-    let checked = Ran::from(Command::new("python3").arg(script).arg(env!("CARGO_BIN_EXE_uwf")).output().unwrap());
+    let checked =
+        FinishedRun::from(Command::new("python3").arg(script).arg(env!("CARGO_BIN_EXE_uwf")).output().unwrap());
     assert_eq!(checked.code, Some(0), "{}{}", checked.stdout, checked.stderr);
 }
 
@@ -59,7 +60,7 @@ fn failing_workflow_is_shown_killed_and_isolated() {
         shown["temporalFailure"].as_str().is_some_and(|failure| failure.contains("what only a newer worker knows"))
     });
     let shown = place.command(&["thread", "show", &thread]).env("UWF_FORMAT", "text").output().unwrap();
-    let shown = Ran::from(shown);
+    let shown = FinishedRun::from(shown);
     assert!(shown.stdout.contains("temporal:  workers cannot continue it: "), "{}", shown.stdout);
 
     let other = place.start(1);
@@ -71,7 +72,7 @@ fn failing_workflow_is_shown_killed_and_isolated() {
     place.json(&["thread", "kill", &thread]);
     until("its workflow has ended", || server.status(&thread) == "WORKFLOW_EXECUTION_STATUS_TERMINATED");
     until("its agent is ended", || !is_alive(&agent));
-    let followed = Ran::from(following.wait_with_output().unwrap());
+    let followed = FinishedRun::from(following.wait_with_output().unwrap());
     assert_eq!(followed.code, Some(69), "{}", followed.stderr);
     assert!(followed.stderr.contains("was killed"), "{}", followed.stderr);
     assert!(followed.stderr.contains("no worker can continue it: its workflow task fails: "), "{}", followed.stderr);

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use uwf_testing::processes::{signal, until};
-use uwf_testing::{Ran, TestHome, counting_workflow, text};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow, text};
 
 use crate::server::Server;
 
@@ -64,7 +64,7 @@ impl Place {
         command
     }
 
-    pub(crate) fn uwf(&self, args: &[&str]) -> Ran {
+    pub(crate) fn uwf(&self, args: &[&str]) -> FinishedRun {
         self.command(args).output().unwrap().into()
     }
 
@@ -104,7 +104,7 @@ impl Place {
     }
 
     /// A command that does not know where the server is.
-    pub(crate) fn unaware(&self, args: &[&str]) -> Ran {
+    pub(crate) fn unaware(&self, args: &[&str]) -> FinishedRun {
         self.command(args).env_remove("TEMPORAL_ADDRESS").output().unwrap().into()
     }
 

@@ -100,7 +100,7 @@ fn handover_is_announced_once() {
     let place = Place::new(&server);
     let thread = place.start(1);
     let mut command = place.command(&["thread", "run", "--on", "temporal", "--detach", &thread]);
-    let handed = uwf_testing::Ran::from(command.env("UWF_FORMAT", "text").output().unwrap());
+    let handed = uwf_testing::FinishedRun::from(command.env("UWF_FORMAT", "text").output().unwrap());
     assert_eq!((handed.code, handed.stdout.as_str()), (Some(0), ""), "{}", handed.stderr);
     assert!(handed.stderr.contains("runs on Temporal now; follow it with"), "{}", handed.stderr);
 }

@@ -23,7 +23,7 @@ fn worker_with_unusable_store_takes_no_work() {
     assert_eq!(empty.code, Some(78), "{}", empty.stderr);
     assert!(empty.stderr.contains("uwf store init"), "{}", empty.stderr);
     let mut away = place.command(&work);
-    let away = uwf_testing::Ran::from(away.env("AWS_ENDPOINT_URL", "http://127.0.0.1:9").output().unwrap());
+    let away = uwf_testing::FinishedRun::from(away.env("AWS_ENDPOINT_URL", "http://127.0.0.1:9").output().unwrap());
     assert_eq!(away.code, Some(75), "{}", away.stderr);
     for refused in [empty, away] {
         assert!(!refused.stderr.contains("working for Temporal"), "{}", refused.stderr);

@@ -107,10 +107,9 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
         context.printer.talk(&format!("continue with: uwf run {id}"));
         return step::printed(context, report, args.exit_code);
     }
-    let answer = if args.editor {
-        editor::write(context, args.no_ask, &agent, &asked)?
-    } else {
-        of_arguments(context, &args, &agent, &asked)?
+    let answer = match args.editor {
+        true => editor::write(context, args.no_ask, &agent, &asked)?,
+        false => of_arguments(context, &args, &agent, &asked)?,
     };
     let report = record(context, &asked, &agent, answer)?;
     if asked.thread != id {
@@ -168,20 +167,30 @@ fn of_arguments(
     agent: &AgentContext<'_>,
     asked: &Asked,
 ) -> Result<Answer, CommandError> {
-    if let Some(data) = &args.data {
+    let (text, answer) = if let Some(data) = &args.data {
         let text = if data == "-" { input::from_stdin()? } else { data.clone() };
-        return given::data(agent, text);
-    }
-    if let Some(message) = &args.message {
-        return given::message(agent, message.clone());
-    }
-    if let Some(file) = &args.file {
-        return given::file(agent, input::from_file(file)?);
-    }
-    if args.no_ask.asks() {
+        (text.clone(), given::data(agent, text))
+    } else if let Some(message) = &args.message {
+        (message.clone(), given::message(agent, message.clone()))
+    } else if let Some(file) = &args.file {
+        let text = input::from_file(file)?;
+        (text.clone(), given::file(agent, text))
+    } else if args.no_ask.asks() {
         return ask_person(context, agent, asked);
+    } else {
+        return Err(not_given("answer", args.no_ask)
+            .hint(human::by_data(agent))
+            .hint("or -m TEXT, --file FILE, --editor"));
+    };
+    answer.map_err(|error| kept(context, agent, asked, &text, error))
+}
+
+/// Keeps the text of a refused answer as the draft for `--editor`, and says so. An earlier draft stays.
+fn kept(context: &Context, agent: &AgentContext<'_>, asked: &Asked, text: &str, error: CommandError) -> CommandError {
+    if text.trim().is_empty() || editor::keep(context, agent, asked, text).is_err() {
+        return error;
     }
-    Err(not_given("answer", args.no_ask).hint(human::by_data(agent)).hint("or -m TEXT, --file FILE, --editor"))
+    error.hint(format!("what you typed is kept: `uwf thread answer {} --editor` continues with it", asked.thread))
 }
 
 /// The error for a missing answer or reply.
@@ -196,11 +205,9 @@ fn ask_person(context: &Context, agent: &AgentContext<'_>, asked: &Asked) -> Res
     let _ends = Interruptible::begin()?;
     asker.say(&shown(agent)?);
     let mut typed = TypedAnswer::default();
-    ask::key_by_key(agent, &mut typed, &mut |prompt| asker.as_typed(prompt)).map_err(|error| {
-        if typed.is_empty() || editor::keep(context, agent, asked, &typed.text()).is_err() {
-            return error;
-        }
-        error.hint(format!("what you typed is kept: `uwf thread answer {} --editor` continues with it", asked.thread))
+    ask::key_by_key(agent, &mut typed, &mut |prompt| asker.as_typed(prompt)).map_err(|error| match typed.is_empty() {
+        true => error,
+        false => kept(context, agent, asked, &typed.text(), error),
     })
 }
 

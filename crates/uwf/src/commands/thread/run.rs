@@ -23,7 +23,7 @@ use crate::commands::thread::expect_attempt::ExpectAttempt;
 use crate::commands::thread::expect_head::ExpectHead;
 use crate::commands::thread::live_line::LiveLine;
 use crate::commands::thread::no_ask::NoAsk;
-use crate::commands::thread::run_report::{Ran, completed_before, stopped};
+use crate::commands::thread::run_report::{RunReport, completed_before, stopped};
 use crate::commands::thread::start::Follows;
 use crate::commands::thread::which::NEWEST;
 use crate::commands::thread::{answer, on_args, run_all, start};
@@ -118,13 +118,13 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             && let Some(report) = before(context, &thread, role, expected)?
         {
             context.printer.talk(&format!("`{role}` is next; continue with: uwf run {thread}"));
-            return Printed::new(&Ran::so_far(report, 0));
+            return Printed::new(&RunReport::so_far(report, 0));
         }
         let first = std::mem::take(&mut expected);
         let report = match one_step(context, &thread, first, &mut signals, &mut line) {
             Ok(report) => report,
             Err(error) => match completed_before(context, &thread, &error, first) {
-                Some(report) => return Printed::new(&Ran::ended(report, args.exit_code)),
+                Some(report) => return Printed::new(&RunReport::ended(report, args.exit_code)),
                 None if error.kind == ErrorKind::Waiting && args.no_ask.asks() => {
                     match answered(context, &thread, error) {
                         Ok(Some(report)) => report,
@@ -140,7 +140,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             if report.reason.as_deref() == Some(uwf_engine::thread::end_reason::NO_MATCH) {
                 context.printer.warn("no transition matched, so the thread ended there");
             }
-            return Printed::new(&Ran::ended(report, args.exit_code));
+            return Printed::new(&RunReport::ended(report, args.exit_code));
         }
         if most.is_some_and(|most| steps >= most) {
             let plural = if steps == 1 { "step" } else { "steps" };
@@ -149,7 +149,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
                 context.printer.warn(error);
             }
             context.printer.talk(&format!("stopped after {steps} {plural}; continue with: uwf run {thread}"));
-            return Printed::new(&Ran::so_far(report, ErrorKind::Limit.exit_code()));
+            return Printed::new(&RunReport::so_far(report, ErrorKind::Limit.exit_code()));
         }
     }
 }

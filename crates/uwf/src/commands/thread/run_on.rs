@@ -13,12 +13,12 @@ use uwf_engine::verbs::{expected_head, newest_attempt, show};
 use uwf_temporal::Call;
 
 use crate::commands::thread::on_args::On;
-use crate::commands::thread::run_report::{self, Ran, completed, completed_before};
+use crate::commands::thread::run_report::{self, RunReport, completed, completed_before};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;
-use crate::temporal::{Begun, Followed, Trouble, tell, warn_of_own_store, warn_of_unknown_address};
+use crate::temporal::{Begun, FollowEnd, Trouble, tell, warn_of_own_store, warn_of_unknown_address};
 
 /// Where a thread was when it was handed to an engine. It has no text, because the messages on stderr say everything.
 #[derive(Serialize)]
@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context, thread: &ThreadId, on: &On, expected: Seen,
         // If the thread is stopped, its workflow on Temporal may not know yet.
         tell(context, thread, Call::Answer);
         return match completed_before(context, thread, &error, expected) {
-            Some(report) => Printed::new(&Ran::ended(report, exit_code)),
+            Some(report) => Printed::new(&RunReport::ended(report, exit_code)),
             None => run_report::stopped(context, thread, error),
         };
     }
@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, thread: &ThreadId, on: &On, expected: Seen,
         return Printed::new(&HandedOver(standing));
     };
     match (failure(context, thread, followed), completed(context, thread)) {
-        (_, Some(report)) => Printed::new(&Ran::ended(report, exit_code)),
+        (_, Some(report)) => Printed::new(&RunReport::ended(report, exit_code)),
         (Some(error), None) => run_report::stopped(context, thread, error),
         (None, None) => {
             Err(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was ended before its end"))
@@ -59,7 +59,7 @@ pub(super) fn run(context: &Context, thread: &ThreadId, on: &On, expected: Seen,
 }
 
 /// Hands the thread to the engine, and follows it until it ends or stops. `None` with `--detach`.
-fn follow(context: &Context, thread: &ThreadId, on: &On) -> Result<Option<Followed>, CommandError> {
+fn follow(context: &Context, thread: &ThreadId, on: &On) -> Result<Option<FollowEnd>, CommandError> {
     let mut seen = steps(&context.home, thread, 0..0)?.count;
     let begun = Begun::begin(context, thread.clone(), on.steps_per_run, on.look_again)?;
     warn_of_own_store(context);
@@ -121,14 +121,14 @@ fn told(context: &Context, thread: &ThreadId, seen: usize) -> usize {
 }
 
 /// The error for a thread that stopped or was abandoned.
-fn failure(context: &Context, thread: &ThreadId, followed: Followed) -> Option<CommandError> {
+fn failure(context: &Context, thread: &ThreadId, followed: FollowEnd) -> Option<CommandError> {
     match followed {
-        Followed::Ended => None,
-        Followed::Stopped { kind, message } => Some(stopped(context, thread, CommandError::new(kind, message))),
-        Followed::Abandoned(_) if is_killed(context, thread) => {
+        FollowEnd::Ended => None,
+        FollowEnd::Stopped { kind, message } => Some(stopped(context, thread, CommandError::new(kind, message))),
+        FollowEnd::Abandoned(_) if is_killed(context, thread) => {
             Some(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was killed")))
         }
-        Followed::Abandoned(why) => Some(
+        FollowEnd::Abandoned(why) => Some(
             CommandError::new(ErrorKind::Busy, format!("Temporal runs the thread no more: {why}"))
                 .hint(format!("begin again where it stands: uwf thread run --on temporal {thread}")),
         ),

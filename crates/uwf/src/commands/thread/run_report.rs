@@ -17,7 +17,7 @@ use crate::printer::{CommandResult, Printed, Report};
 
 /// The report of the last step, or the thread's current state if a step failed.
 #[derive(Serialize)]
-pub(super) struct Ran {
+pub(super) struct RunReport {
     /// Why the run stopped, in the form of a command's error.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
@@ -27,20 +27,20 @@ pub(super) struct Ran {
     code: u8,
 }
 
-impl Ran {
+impl RunReport {
     /// The report of a thread that can continue, with an exit code that says so.
-    pub(super) fn so_far(report: StepReport, code: u8) -> Ran {
-        Ran { error: None, code, report }
+    pub(super) fn so_far(report: StepReport, code: u8) -> RunReport {
+        RunReport { error: None, code, report }
     }
 
     /// The report of a thread that has ended.
-    pub(super) fn ended(report: StepReport, exit_code: bool) -> Ran {
+    pub(super) fn ended(report: StepReport, exit_code: bool) -> RunReport {
         let code = step::end_code(report.return_code, exit_code);
-        Ran::so_far(report, code)
+        RunReport::so_far(report, code)
     }
 }
 
-impl Report for Ran {
+impl Report for RunReport {
     fn text(&self) -> String {
         let StepReport { done, reason, thread, head, .. } = &self.report;
         let done = if *done { step::end_word(&self.report) } else { "not done".to_owned() };
@@ -79,5 +79,5 @@ pub(super) fn stopped(context: &Context, thread: &ThreadId, error: CommandError)
     let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Err(error) };
     let report = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
     context.printer.explain(&error);
-    Printed::new(&Ran { code: error.kind.exit_code(), error: Some(error.as_entry()), report })
+    Printed::new(&RunReport { code: error.kind.exit_code(), error: Some(error.as_entry()), report })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::{Value, json};
-use uwf_testing::{Ran, TestHome};
+use uwf_testing::{FinishedRun, TestHome};
 
 use super::{Whole, each};
 use crate::campaign::Campaign;
@@ -30,7 +30,7 @@ fn lines(home: &TestHome) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn told(ran: &Ran, file: &str) {
+fn told(ran: &FinishedRun, file: &str) {
     assert!(matches!(ran.code, Some(65 | 74)), "{ran:?}");
     assert!(ran.stderr.contains(file), "{ran:?}");
 }

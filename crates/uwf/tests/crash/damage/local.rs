@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use uwf_testing::{Ran, TestHome, counting_workflow};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow};
 
 use super::{Whole, each};
 use crate::campaign::Campaign;
@@ -33,7 +33,7 @@ fn spoiled(whole: &Whole, case: &Case, campaign: &mut Campaign) -> TestHome {
 }
 
 /// A step is made, or it fails as documented and the thread is where it was.
-fn steps_or_tells(home: &TestHome, thread: &str, codes: &[i32]) -> Ran {
+fn steps_or_tells(home: &TestHome, thread: &str, codes: &[i32]) -> FinishedRun {
     let before = home.head(thread);
     let ran = home.uwf(&["thread", "step", thread]);
     if ran.code == Some(0) {

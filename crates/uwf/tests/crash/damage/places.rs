@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use uwf_testing::{Ran, TestHome, counting_workflow};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow};
 
 use super::{Whole, each};
 use crate::campaign::Campaign;
@@ -120,7 +120,7 @@ fn commands(whole: &Whole) -> Vec<Vec<String>> {
 }
 
 /// Runs a command, for no longer than [`LIMIT`].
-fn within_limit(home: &TestHome, args: &[String]) -> Ran {
+fn within_limit(home: &TestHome, args: &[String]) -> FinishedRun {
     let [out, err] = ["out", "err"].map(|name| home.work().join(name));
     let to = |path: &Path| Stdio::from(fs::File::create(path).unwrap());
     let mut child = home.command(args).stdout(to(&out)).stderr(to(&err)).spawn().unwrap();
@@ -137,7 +137,7 @@ fn within_limit(home: &TestHome, args: &[String]) -> Ran {
         }
     };
     let text = |path: &Path| fs::read_to_string(path).unwrap();
-    Ran { code: status.code(), stdout: text(&out), stderr: text(&err) }
+    FinishedRun { code: status.code(), stdout: text(&out), stderr: text(&err) }
 }
 
 #[test]

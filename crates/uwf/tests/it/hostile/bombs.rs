@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use uwf_testing::{Ran, TestHome};
+use uwf_testing::{FinishedRun, TestHome};
 
 use super::{answering, workflow};
 use crate::home;
@@ -17,7 +17,7 @@ const MEMORY_KB: u64 = 1_500_000;
 const SOON: Duration = Duration::from_mins(1);
 
 /// Runs `uwf` with a limit on its memory.
-fn limited(home: &TestHome, args: &[&str]) -> Ran {
+fn limited(home: &TestHome, args: &[&str]) -> FinishedRun {
     let mut sh = Command::new("sh");
     home.prepare(&mut sh);
     sh.arg("-c").arg(format!("ulimit -v {MEMORY_KB}; exec \"$0\" \"$@\"")).arg(env!("CARGO_BIN_EXE_uwf")).args(args);

@@ -168,7 +168,7 @@ fn files_with_possible_keys_are_owner_only() {
 const ODD: &str = "odd\"secret\\with\tä/0123456789";
 
 /// Runs `uwf` with a secret in its environment and none in `.env`.
-fn with_variable(home: &TestHome, value: &str, args: &[&str]) -> uwf_testing::Ran {
+fn with_variable(home: &TestHome, value: &str, args: &[&str]) -> uwf_testing::FinishedRun {
     home.command(args).env("A_KEY", value).output().unwrap().into()
 }
 

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 use uwf_testing::processes::until;
-use uwf_testing::{Ran, TestHome, counting_workflow};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow};
 
 use crate::home;
 
@@ -33,7 +33,7 @@ fn command_as(home: &TestHome, uid: u32, args: &[&str]) -> Command {
     command
 }
 
-fn run_as(home: &TestHome, uid: u32, args: &[&str]) -> Ran {
+fn run_as(home: &TestHome, uid: u32, args: &[&str]) -> FinishedRun {
     command_as(home, uid, args).output().unwrap().into()
 }
 
@@ -117,7 +117,7 @@ fn two_people_watch_each_others_threads() {
     // It ends with the thread, like a run.
     assert_eq!(run_as(&home, ANNA, &["thread", "kill", &thread]).code, Some(0));
     window.wait().unwrap();
-    let watched: Ran = live.wait_with_output().unwrap().into();
+    let watched: FinishedRun = live.wait_with_output().unwrap().into();
     let events: Vec<Value> = watched.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let is_there =
         |wanted: &[(&str, Value)]| events.iter().any(|event| wanted.iter().all(|(key, value)| event[key] == *value));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{Ran, SCRIPTED_ACP, text};
+use uwf_testing::{FinishedRun, SCRIPTED_ACP, text};
 
 use crate::fixtures::acp::{assert_gone, config, fails, heard, kept, methods, prompts, scripted};
 
@@ -307,7 +307,7 @@ fn a_prompt_of_200_kb_arrives_whole() {
     let file = home.file("task.txt", &task);
     let mut start = home.command(&["thread", "start", "count-rounds", "-p", "-"]);
     let started = start.stdin(fs::File::open(file).unwrap()).output().unwrap();
-    let thread = text(&Ran::from(started).json(), "thread");
+    let thread = text(&FinishedRun::from(started).json(), "thread");
     home.json(&["thread", "step", &thread]);
     let prompt = heard(&home).into_iter().find(|message| message["method"] == "session/prompt").unwrap();
     assert!(prompt["params"]["prompt"][0]["text"].as_str().unwrap().contains(&task));

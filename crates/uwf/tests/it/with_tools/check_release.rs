@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
-use uwf_testing::{Ran, TestHome, repository, text};
+use uwf_testing::{FinishedRun, TestHome, repository, text};
 
 use crate::home;
 
@@ -86,7 +86,7 @@ impl Released {
     }
 
     /// Runs the workflow on a path; nothing temporary may be left.
-    fn run(&self, path: &Path) -> Ran {
+    fn run(&self, path: &Path) -> FinishedRun {
         let workflow = repository().join("examples/check-release.yaml");
         let cwd = repository();
         let args = ["run", workflow.to_str().unwrap(), "--cwd", cwd.to_str().unwrap(), "-p", path.to_str().unwrap()];
@@ -388,9 +388,9 @@ fn deleted_clone_is_recreated_with_its_fixes() {
     let workflow = repository().join("examples/check-release.yaml");
     let (workflow, cwd) = (workflow.to_str().unwrap(), repository());
     let args = ["thread", "start", workflow, "--cwd", cwd.to_str().unwrap(), "-p", released.dir.to_str().unwrap()];
-    let thread = text(&Ran::from(released.command(&args).output().unwrap()).json(), "thread");
+    let thread = text(&FinishedRun::from(released.command(&args).output().unwrap()).json(), "thread");
     for _ in 0..5 {
-        let ran = Ran::from(released.command(&["thread", "step", &thread]).output().unwrap());
+        let ran = FinishedRun::from(released.command(&["thread", "step", &thread]).output().unwrap());
         ran.json();
         fs::remove_dir_all(released.tmp()).unwrap();
         fs::create_dir(released.tmp()).unwrap();
@@ -413,7 +413,7 @@ fn an_installed_uwf_is_not_built_again() {
     let released = project();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_uwf"), released.home.bin_dir().join("uwf")).unwrap();
     released.home.script("cargo", "#!/bin/sh\necho 'it builds' >&2\nexit 1\n");
-    let ran = Ran::from(check_release_script(&released).output().unwrap());
+    let ran = FinishedRun::from(check_release_script(&released).output().unwrap());
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     assert!(ran.stdout.contains("Almost ready: 1 thing to do first."), "{}", ran.stdout);
 }
@@ -421,7 +421,7 @@ fn an_installed_uwf_is_not_built_again() {
 #[test]
 fn readme_command_prints_report() {
     let released = project();
-    let run = |path: &str| -> Ran {
+    let run = |path: &str| -> FinishedRun {
         let mut command = check_release_script(&released);
         command.env("UWF", env!("CARGO_BIN_EXE_uwf"));
         command.args(Some(path).filter(|path| !path.is_empty())).output().unwrap().into()

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use uwf_testing::processes::{is_alive, signal, until};
-use uwf_testing::{Ran, TestHome, counting_workflow, text};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow, text};
 
 use crate::home;
 
@@ -66,7 +66,7 @@ fn at(home: &TestHome, time: &str, args: &[&str]) -> Command {
     command
 }
 
-fn run(home: &TestHome, time: &str, args: &[&str]) -> Ran {
+fn run(home: &TestHome, time: &str, args: &[&str]) -> FinishedRun {
     at(home, time, args).output().unwrap().into()
 }
 
@@ -203,8 +203,10 @@ fn ids_are_unique_when_the_clock_stands_still() {
             start.stdout(Stdio::piped()).spawn().unwrap()
         })
         .collect();
-    let ids: BTreeSet<String> =
-        starts.into_iter().map(|start| text(&Ran::from(start.wait_with_output().unwrap()).json(), "thread")).collect();
+    let ids: BTreeSet<String> = starts
+        .into_iter()
+        .map(|start| text(&FinishedRun::from(start.wait_with_output().unwrap()).json(), "thread"))
+        .collect();
     assert_eq!(ids.len(), 16);
     let times: BTreeSet<&str> = ids.iter().map(|id| &id[..10]).collect();
     assert_eq!(times.len(), 1, "they are of one millisecond: {times:?}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
-use uwf_testing::{Ran, TestHome, counting_workflow, text};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow, text};
 
 use crate::fixtures::faults::{failing_at, with_fault};
 use crate::home;
@@ -54,7 +54,7 @@ fn a_report_that_cannot_be_written_is_told() {
     ];
     for args in commands {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let ran = Ran::from(home.command(args).stdout(full).output().unwrap());
+        let ran = FinishedRun::from(home.command(args).stdout(full).output().unwrap());
         let told = "error: cannot write the report: No space left on device (os error 28)\n";
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(74), told), "{args:?}");
     }
@@ -281,7 +281,8 @@ fn stepped_after_a_full_disk(home: &TestHome, thread: &str) -> (serde_json::Valu
     let mut command = Command::new("strace");
     home.prepare(&mut command);
     command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=renameat2:error=ENOSPC"]);
-    let ran: Ran = command.arg(full.get_program()).args(full.get_args()).output().expect("strace is installed").into();
+    let ran: FinishedRun =
+        command.arg(full.get_program()).args(full.get_args()).output().expect("strace is installed").into();
     assert_eq!(ran.code, Some(74), "{ran:?}");
     let report = home.json(&["thread", "step", thread]);
     assert_eq!(report["adopted"], true, "{report}");

@@ -3,12 +3,12 @@
 use std::fs;
 use std::process::Command;
 
-use uwf_testing::{Ran, TestHome};
+use uwf_testing::{FinishedRun, TestHome};
 
 use crate::fixtures::answering::with_worker;
 
 /// Runs commands of a shell with the storage root on a disk of its own.
-fn on_small_disk(home: &TestHome, commands: &str) -> Ran {
+fn on_small_disk(home: &TestHome, commands: &str) -> FinishedRun {
     let (root, saved) = (home.root(), home.work().join("saved"));
     let script = format!(
         "set -e; cp -r {root} {saved}; mount -t tmpfs -o size=4m,mode=700 tmpfs {root}; cp -r {saved}/. {root}; set +e; {commands}",

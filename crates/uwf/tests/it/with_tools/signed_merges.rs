@@ -43,7 +43,7 @@ fn signing() -> (TestHome, PathBuf, String, PathBuf) {
     (home, repo, thread, person)
 }
 
-fn merge(home: &TestHome, repo: &Path, thread: &str, manner: &str) -> uwf_testing::Ran {
+fn merge(home: &TestHome, repo: &Path, thread: &str, manner: &str) -> uwf_testing::FinishedRun {
     uwf_in(home, repo, &["thread", "merge", thread, manner])
 }
 

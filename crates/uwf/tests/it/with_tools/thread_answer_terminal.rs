@@ -5,7 +5,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::{Ran, TestHome, numbered, text};
+use uwf_testing::{FinishedRun, TestHome, numbered, text};
 
 use crate::fixtures::people::{family, last, staffed, waiting};
 use crate::fixtures::review::WORKFLOW;
@@ -177,7 +177,7 @@ fn editor_gets_form_and_keeps_invalid_draft() {
     home.script("ed-broken", "#!/bin/sh\nexit 3\n");
     let edited = |editor: &str| {
         let args = ["thread", "answer", &thread, "--editor"];
-        let ran = Ran::from(home.command(&args).env("EDITOR", editor).output().unwrap());
+        let ran = FinishedRun::from(home.command(&args).env("EDITOR", editor).output().unwrap());
         numbered(&home.steady(&ran.transcript()))
     };
     assert_snapshot!(edited("ed-copy"), @r"
