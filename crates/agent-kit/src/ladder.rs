@@ -4,7 +4,7 @@
 //! | rung | input |
 //! |---|---|
 //! | `submit` | a value from the agent: through the submit tool, or as its whole answer |
-//! | `frontmatter`, `json` | the answer's text, in the requested form |
+//! | `frontmatter`, `json`, `text` | the answer's text, in the requested form |
 //! | `feedback` | the replies of the agent's own session to feedback |
 //! | `llm` | the values that a model extracts from the text |
 //!
@@ -16,6 +16,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::extract::{self, Extraction, Failure};
 use uwf_core::node::{ExtractedBy, Rung as RungRecord};
 use uwf_core::prompt::AnswerForm;
+use uwf_core::workflow::is_text;
 use uwf_engine::error::Result;
 
 use crate::answer::Answer;
@@ -113,6 +114,7 @@ impl<'a> Climb<'a> {
         let (name, by) = match (&answer.value, self.form) {
             (Some(_), _) => ("submit", ExtractedBy::Submit),
             (None, AnswerForm::Json) => ("json", ExtractedBy::Submit),
+            (None, AnswerForm::Frontmatter) if self.is_text() => ("text", ExtractedBy::Submit),
             (None, AnswerForm::Frontmatter) => ("frontmatter", ExtractedBy::Frontmatter),
         };
         let read = self.read(answer, rungs);
@@ -134,7 +136,7 @@ impl<'a> Climb<'a> {
             None => failure,
         };
         match ladder.extractor {
-            Some(extractor) if !answer.raw.trim().is_empty() => {
+            Some(extractor) if !answer.raw.trim().is_empty() && !self.is_text() => {
                 let (mut found, by) = self.llm(answer, failure, &ladder.rungs, extractor)?;
                 // The model reads only the output. The header from the agent still counts.
                 found.extras.extend(header);
@@ -244,7 +246,12 @@ impl<'a> Climb<'a> {
 
     /// Whether a text can be an answer. For an agent that prints JSON, one object is the whole answer and needs no frontmatter.
     fn reads_text(&self, rungs: &ExtractRungs) -> bool {
-        rungs.frontmatter || self.form == AnswerForm::Json
+        rungs.frontmatter || self.form == AnswerForm::Json || self.is_text()
+    }
+
+    /// Whether the whole answer is the output.
+    fn is_text(&self) -> bool {
+        self.form == AnswerForm::Frontmatter && is_text(self.schema.value())
     }
 
     fn record(&mut self, rung: &str, read: &Extraction) {

@@ -5,6 +5,7 @@ use uwf_core::extract::{self, Failure, Found};
 use uwf_core::node::{Content, TracedAttempt};
 use uwf_core::prompt::{self, AnswerForm, Prompt};
 use uwf_core::text::ellipsize;
+use uwf_core::workflow::is_text;
 use uwf_engine::attempt::agents::{HUMAN, WORKFLOW};
 use uwf_engine::error::{Error, Result};
 use uwf_engine::thread::nodes;
@@ -44,7 +45,8 @@ pub(crate) fn asked(
     let agent = &attempt.opened.agent;
     // A person doesn't ask, a child thread asks for itself, and attempts run by hand are not recorded.
     let may_ask = !agent.is_built_in(HUMAN) && !agent.is_built_in(WORKFLOW) && !attempt.opened.is_by_hand();
-    if !may_ask || answer.value.is_some() {
+    let is_text = form == AnswerForm::Frontmatter && is_text(context.schema().value());
+    if !may_ask || answer.value.is_some() || is_text {
         return None;
     }
     let question = ellipsize(&extract::question(&answer.raw, form, prompt, read)?, MAX_QUESTION).into_owned();

@@ -335,7 +335,7 @@ pub struct ResumedSession {
 /// The result of one rung of the extraction ladder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rung {
-    /// `submit`, `frontmatter`, `json`, `feedback`, `llm`.
+    /// `submit`, `frontmatter`, `json`, `text`, `feedback`, `llm`.
     pub rung: String,
     /// The errors; empty if the rung gave the output.
     pub errors: Vec<String>,

@@ -79,7 +79,7 @@ enum Visit {
 /// The form of an agent's answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AnswerForm {
-    /// Markdown with a YAML header.
+    /// Markdown with a YAML header. If the role's output is a text, the text alone.
     #[default]
     Frontmatter,
     /// One JSON object.

@@ -12,22 +12,27 @@ use super::blocks::{Block, Blocks, Mark, blocks};
 use super::clean::{at_left_edge, clean};
 use super::echo::{echoes, is_echoed};
 use super::lines::{CodeFence, KeyLine, names_answer, trimmed};
+use super::plain_text;
 use super::read::{MOST_NAMED, Notation, Reading, Target};
 use super::thinking::without_thoughts;
 use super::verdicts;
 use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES};
 use crate::prompt::AnswerForm;
 use crate::text::ellipsize;
+use crate::workflow::is_text;
 
 /// Reads the value of an agent's raw text, typed by the schema.
 ///
 /// Reasoning is ignored, and so is text repeated from the prompt: a program that prints its prompt has not answered. `prompt` is called
-/// only if the text has blocks to compare. `form` selects the wording of errors and fixes; it never changes the value. The work is linear
+/// only if it is compared with the text. If the role's output is a text, the whole answer is the output. `form` selects the wording of errors and fixes; it never changes the value. The work is linear
 /// in the text, which may have up to [`MAX_ANSWER_BYTES`].
 pub fn read(raw: &str, form: AnswerForm, schema: &Schema, prompt: &dyn Fn() -> String) -> Extraction {
     if raw.len() > MAX_ANSWER_BYTES {
         let error = format!("the answer has {} bytes, the limit is {MAX_ANSWER_BYTES}", raw.len());
         return Extraction::Failed(Failure::of(error));
+    }
+    if form == AnswerForm::Frontmatter && is_text(schema.value()) {
+        return plain_text::read(raw, schema, prompt);
     }
     let text = clean(raw);
     if text.trim().is_empty() {
@@ -274,6 +279,9 @@ impl Search<'_> {
             }
             // If the schema accepts a string, any prose is one.
             if self.target.schema.is_valid(&Value::from(text)) && !text.starts_with("---") {
+                if plain_text::repeats(text, &(self.prompt)()) {
+                    return self.refused("the answer repeats the prompt");
+                }
                 return Extraction::Found(Value::from(text).into());
             }
             return self.failure(Some(reading));

@@ -4,6 +4,7 @@ use json_cas::schema::Schema;
 
 use super::Failure;
 use crate::prompt::{AnswerForm, header_example, json_example};
+use crate::workflow::is_text;
 
 /// Most errors in one message: a model fixes only a few at a time.
 const MAX_ERRORS: usize = 20;
@@ -16,6 +17,9 @@ impl Failure {
     /// Returns the text that asks the same session for the output only, in the requested form. The work is done, and doing it again would
     /// cost money again.
     pub fn feedback(&self, schema: &Schema, form: AnswerForm) -> String {
+        if form == AnswerForm::Frontmatter && is_text(schema.value()) {
+            return self.feedback_on_text();
+        }
         let (what, example) = match form {
             AnswerForm::Frontmatter => ("header", header_example(schema.value())),
             AnswerForm::Json => ("output", json_example(schema.value())),
@@ -29,6 +33,14 @@ impl Failure {
         text.push_str(&example);
         text.push('\n');
         text.push_str(HONEST);
+        text
+    }
+
+    /// For a role whose output is a text.
+    fn feedback_on_text(&self) -> String {
+        let mut text = String::from("Your answer was received, but it can't be the output of this role:\n\n");
+        self.list_errors(&mut text);
+        text.push_str("\nReply with the whole text again, corrected, and with nothing else.\n");
         text
     }
 

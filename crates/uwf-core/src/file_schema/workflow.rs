@@ -6,7 +6,7 @@ use super::{file, for_editors, list, mapping, named, not_blank, optional, text};
 use crate::config::Workspace;
 use crate::document::by_schema;
 use crate::usage::LimitKeys;
-use crate::workflow::{CONDITION_KEYS, MAX_NAME, ROLE_KEYS, TABLE_KEYS, TRANSITION_KEYS, WORKFLOW_KEYS, older_names};
+use crate::workflow::{CONDITION_KEYS, MAX_NAME, ROLE_KEYS, TABLE_KEYS, TRANSITION_KEYS, WORKFLOW_KEYS};
 
 /// Characters that a name must not contain: control characters and line ends.
 const CONTROLS: &str = r"\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff";
@@ -70,11 +70,7 @@ fn role() -> Value {
         "schema": optional(meta),
         "name": optional(text()),
     });
-    let mut schema = mapping(&ROLE_KEYS, keys, &[]);
-    let given = |key: &str| json!({ "required": [key], "properties": { key: { "not": { "type": "null" } } } });
-    let names = std::iter::once("meta").chain(older_names("meta").iter().copied());
-    schema["anyOf"] = names.map(given).collect();
-    schema
+    mapping(&ROLE_KEYS, keys, &[])
 }
 
 fn condition() -> Value {

@@ -7,6 +7,7 @@ use super::example::{example, to_yaml};
 use super::fence::fenced;
 use super::fields::fields;
 use crate::schema_shape::shape;
+use crate::workflow::is_text;
 
 /// Each key that every header may carry, with its meaning.
 const EXTRAS: [(&str, &str); 5] = [
@@ -19,6 +20,9 @@ const EXTRAS: [(&str, &str); 5] = [
 
 /// The complete description of an answer: its form, and the meaning of each key.
 pub(super) fn answer_form(schema: &Value, form: AnswerForm) -> String {
+    if form == AnswerForm::Frontmatter && is_text(schema) {
+        return plain_text(schema);
+    }
     let mut text = String::from("# How to answer\n\n");
     match form {
         AnswerForm::Frontmatter => {
@@ -51,6 +55,26 @@ pub(super) fn answer_form(schema: &Value, form: AnswerForm) -> String {
         text.push_str("\nFor a text of several lines, end its key's line with ` |` and write the lines below it, each indented by two spaces.\n");
     }
     text.push_str(&extras(schema, form));
+    text
+}
+
+/// The description of an answer that is a text.
+fn plain_text(schema: &Value) -> String {
+    let mut text = String::from(
+        "# How to answer\n\n\
+         Answer with the text itself, in Markdown. Your whole answer is the output of this role, and the other roles get it as \
+         you write it. Add no remarks about your work before or after it.\n",
+    );
+    if let Some(description) = schema.get("description").and_then(Value::as_str) {
+        text.push_str(&format!("\nThe text: {}\n", description.trim()));
+    }
+    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
+    match (bound("minLength"), bound("maxLength")) {
+        (Some(least), Some(most)) => text.push_str(&format!("\nWrite {least} to {most} characters.\n")),
+        (Some(least), None) => text.push_str(&format!("\nWrite at least {least} characters.\n")),
+        (None, Some(most)) => text.push_str(&format!("\nWrite at most {most} characters.\n")),
+        (None, None) => {}
+    }
     text
 }
 

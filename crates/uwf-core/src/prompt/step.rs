@@ -1,5 +1,9 @@
 //! A previous step as a part of a prompt, whole or cut.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
+
 use super::fence::{head, push_fenced};
 use crate::thread::Step;
 
@@ -65,19 +69,23 @@ impl StepSection {
 
     /// The step with at most this many bytes of its output and of its text.
     fn capped(step: &Step, output_cap: usize, text_cap: usize) -> StepSection {
-        let output = serde_json::to_string_pretty(&step.output).expect("a JSON value can be written as JSON");
+        let (info, output) = match &step.output {
+            Value::String(text) => ("markdown", Cow::from(text)),
+            value => ("json", Cow::from(format!("{value:#}"))),
+        };
         let message = message(step);
         let body = output.len().min(output_cap) + message.map_or(0, |message| message.len().min(text_cap));
         let mut text = String::with_capacity(FRAME + step.role.len() + body);
         text.push_str(&format!("\n# Step {}: output of role `{}`\n\n", step.index, step.role));
         let mut section = StepSection { index: step.index, text, is_shortened: false };
-        section.push_capped("json", &output, output_cap);
+        section.push_capped(info, &output, output_cap);
         match message {
             Some(message) if text_cap == 0 => {
                 section.leave_out(&format!("\n[… its text of {} bytes left out]\n", message.len()));
             }
             Some(message) => {
-                section.text.push_str("\nText below its header:\n\n");
+                let heading = if info == "json" { "Text below its header" } else { "Text beside it" };
+                section.text.push_str(&format!("\n{heading}:\n\n"));
                 section.push_capped("markdown", message, text_cap);
             }
             None => {}

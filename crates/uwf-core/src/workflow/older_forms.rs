@@ -40,11 +40,15 @@ pub(crate) fn older_names(key: &str) -> &'static [&'static str] {
     }
 }
 
+/// Today's name of a role's field and its older names.
+pub(super) fn names(key: &str) -> impl Iterator<Item = &str> {
+    std::iter::once(key).chain(older_names(key).iter().copied())
+}
+
 /// The field of a role under today's or an older name. If two names are present with different values, reports an error.
 pub(super) fn role_field<'n>(fields: Fields<'n>, key: &str, problems: &mut Problems) -> Option<&'n Entry> {
-    let names = std::iter::once(key).chain(older_names(key).iter().copied());
     let mut found: Option<&Entry> = None;
-    for entry in names.filter_map(|name| fields.get(name)) {
+    for entry in names(key).filter_map(|name| fields.get(name)) {
         match found {
             None => found = Some(entry),
             Some(first) if same(&first.value, &entry.value) => {}

@@ -8,6 +8,7 @@ use json_cas::Hash;
 use super::model::{Meta, NamedCondition, RoleDraft, WorkflowDraft};
 use super::older_forms;
 use super::reader::{Inlined, WorkflowReader};
+use super::text_role::text_schema;
 use super::validate::{check_stored, validate_into};
 use crate::document;
 use crate::document::fields::{Fields, text, texts, wrong_type};
@@ -165,7 +166,12 @@ impl WorkflowReader {
             self.positions.set_broken(&pointer);
             return broken_role();
         };
-        fields.warn_unknown(&older_forms::ROLE_KEYS, &mut self.problems);
+        // Without `meta` the output is a text, so a misspelt `meta` must not pass.
+        let has_meta = older_forms::names("meta").any(|name| fields.get(name).is_some());
+        match has_meta {
+            true => fields.warn_unknown(&older_forms::ROLE_KEYS, &mut self.problems),
+            false => fields.refuse_unknown(&older_forms::ROLE_KEYS, &[], &mut self.problems),
+        }
         older_forms::check_role_name(fields, &entry.key, &mut self.problems);
         let mut text_of = |key: &str| {
             let found = older_forms::role_field(fields, key, &mut self.problems);
@@ -176,7 +182,7 @@ impl WorkflowReader {
         let procedure = text_of("procedure");
         let output = text_of("output");
         let capabilities = self.capabilities(fields, &pointer);
-        let meta = self.meta(fields, &pointer, entry);
+        let meta = self.meta(fields, &pointer);
         RoleDraft { description, goal, capabilities, procedure, output, meta }
     }
 
@@ -188,12 +194,11 @@ impl WorkflowReader {
         texts(&entry.value, "capabilities", &mut self.problems).unwrap_or_default()
     }
 
-    fn meta(&mut self, fields: Fields<'_>, role: &str, role_entry: &Entry) -> Meta {
+    /// The schema of the role's output. Without one, the output is a text.
+    fn meta(&mut self, fields: Fields<'_>, role: &str) -> Meta {
         let pointer = join(role, "meta");
         let Some(entry) = older_forms::role_field(fields, "meta", &mut self.problems) else {
-            let message = format!("the role `{}` has no `meta`, the JSON Schema of its output", role_entry.key);
-            self.missing(role, "meta", role_entry.key_at, &message);
-            return broken_role().meta;
+            return Meta::Inline(text_schema());
         };
         self.positions.set_tree(&pointer, &entry.value);
         self.positions.set_key(pointer.clone(), entry.key_at);

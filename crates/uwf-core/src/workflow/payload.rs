@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::model::{NamedCondition, PayloadError, Role, Transition, Workflow};
-use super::older_forms::{graph_name, older_names};
+use super::older_forms::{graph_name, names};
 use crate::document::join;
 use crate::usage::ThreadLimits;
 use crate::workspace::Workspace;
@@ -74,8 +74,7 @@ fn entries<'v>(
 
 /// The value under the first of a field's names that is present and not null.
 fn field<'v>(fields: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
-    let names = std::iter::once(key).chain(older_names(key).iter().copied());
-    names.filter_map(|name| fields.get(name)).find(|value| !value.is_null())
+    names(key).filter_map(|name| fields.get(name)).find(|value| !value.is_null())
 }
 
 fn text(fields: &Map<String, Value>, path: &str, key: &str) -> Result<String, PayloadError> {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::node::Payload;
-use uwf_core::workflow::{Meta, Role, Workflow};
+use uwf_core::workflow::{Meta, Role, Workflow, is_text};
 
 use crate::error::{Error, Result};
 use crate::root::home::Home;
@@ -96,14 +96,20 @@ pub struct ShownWorkflow {
 }
 
 impl ShownWorkflow {
-    /// Keys of a role's output, with a `?` after optional keys; `None` if its schema is not readable.
-    pub fn output_keys(&self, role: &str) -> Option<Vec<String>> {
+    /// A role's output in one line: its keys, with a `?` after optional keys, or its type; `None` if its schema is not readable.
+    pub fn output_of(&self, role: &str) -> Option<String> {
         let schema = self.schemas.get(role)?.as_ref()?;
+        if is_text(schema) {
+            return Some("text".to_owned());
+        }
         let required: Vec<&str> =
             schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
         let properties = schema.get("properties").and_then(Value::as_object);
         let key = |key: &String| if required.contains(&key.as_str()) { key.clone() } else { format!("{key}?") };
-        Some(properties.map(|properties| properties.keys().map(key).collect()).unwrap_or_default())
+        Some(match properties {
+            Some(properties) => properties.keys().map(key).collect::<Vec<_>>().join(", "),
+            None => schema.get("type").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        })
     }
 }
 

@@ -104,6 +104,7 @@ mod store_copy;
 mod store_init;
 mod store_show;
 mod talked_about;
+mod text_roles;
 mod thread_answer;
 mod thread_cost;
 mod thread_diff;

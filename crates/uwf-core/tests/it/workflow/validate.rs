@@ -34,7 +34,6 @@ graph:
         did you mean `name`?
     w.yaml:4:38: warning[unknown-key]: the key `gaol` is not known here and is ignored
         did you mean `goal`?
-    w.yaml:5:3: error[missing-key]: the role `coder` has no `meta`, the JSON Schema of its output
     w.yaml:5:18: error[wrong-type]: `goal` must be a text, not a number
         put it in quotes: "5"
     w.yaml:7:3: warning[unused-condition]: no transition uses the condition `bad`
@@ -86,7 +85,6 @@ graph:
         put it in quotes: "true"
     w.yaml:6:34: error[wrong-type]: `capabilities` must be a list of texts, not a text
     w.yaml:6:43: error[wrong-type]: `meta` must be a JSON Schema or the hash of one, not a list
-    w.yaml:7:3: error[missing-key]: the role `c` has no `meta`, the JSON Schema of its output
     w.yaml:7:23: error[wrong-type]: each item of `capabilities` must be a text, not a number
         put it in quotes: "1"
     w.yaml:9:3: error[wrong-type]: `conditions` must be a mapping, not a list

@@ -46,8 +46,8 @@ impl Report for ShownWorkflow {
 fn roles(shown: &ShownWorkflow) -> String {
     let mut table = Table::new(&["role", "output", "description"]).flexible([0, 1]);
     for name in role_order(&shown.workflow) {
-        let output = match shown.output_keys(name) {
-            Some(keys) => keys.join(", "),
+        let output = match shown.output_of(name) {
+            Some(output) => output,
             // The graph names a role that the workflow does not define.
             None if !shown.schemas.contains_key(name) => String::new(),
             None => style::red("its schema is not readable"),

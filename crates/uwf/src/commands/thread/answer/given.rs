@@ -34,7 +34,7 @@ pub(super) fn message(agent: &AgentContext<'_>, text: String) -> Result<Answer, 
         return Err(empty(agent));
     }
     let schema = agent.schema().value();
-    let plain = plain(schema, &text).filter(|_| !text.trim_start().starts_with("---"));
+    let plain = plain(schema, &text).filter(|_| is_text(schema) || !text.trim_start().starts_with("---"));
     let answer = Answer::text(text);
     let as_plain = |value: Value, answer: Answer| {
         let answer = Answer { value: Some(value), ..answer };

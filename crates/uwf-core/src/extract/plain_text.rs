@@ -1,0 +1,45 @@
+//! Reads the answer of a role whose output is a text. Nothing in the text is parsed.
+
+use json_cas::schema::Schema;
+use serde_json::Value;
+
+use super::clean::clean;
+use super::lines::trimmed;
+use super::thinking::without_thoughts;
+use super::{Extraction, Failure};
+
+/// Words at the start of a prompt by which a repeated prompt is recognized.
+const OPENING: usize = 30;
+
+/// Reads the text without reasoning, and without blank lines and blanks at both ends.
+pub(super) fn read(raw: &str, schema: &Schema, prompt: &dyn Fn() -> String) -> Extraction {
+    let text = clean(raw);
+    if text.trim().is_empty() {
+        return Extraction::Failed(Failure::of("the answer is empty"));
+    }
+    let said = without_thoughts(&text);
+    let said = trimmed(&said);
+    if said.is_empty() {
+        return Extraction::Failed(Failure::of("the answer contains only reasoning, and no output"));
+    }
+    if repeats(said, &prompt()) {
+        return Extraction::Failed(Failure::of("the answer repeats the prompt"));
+    }
+    let value = Value::from(said);
+    let violations = schema.violations(&value);
+    if violations.is_empty() {
+        return Extraction::Found(value.into());
+    }
+    let errors = violations.iter().map(ToString::to_string).collect();
+    Extraction::Failed(Failure { errors, candidates: 1, ..Failure::default() })
+}
+
+/// Whether a text contains the first words of the prompt. Line breaks and blanks don't matter.
+pub(super) fn repeats(text: &str, prompt: &str) -> bool {
+    let opening: Vec<&str> = prompt.split_whitespace().take(OPENING).collect();
+    if opening.len() < OPENING {
+        return false;
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.windows(OPENING).any(|window| window == opening)
+}
