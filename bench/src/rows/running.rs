@@ -10,7 +10,7 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::live_trace::Writer;
 use uwf_engine::attempt::recorded::OutputFiles;
 use uwf_engine::attempt::turns::{ToolCall, Turn};
-use uwf_engine::verbs::ps::{self, RunningMemory, RunningStep};
+use uwf_engine::views::ps::{self, RunningMemory, RunningStep};
 
 use super::Bench;
 use super::pages::PageServer;

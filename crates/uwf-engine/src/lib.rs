@@ -3,8 +3,9 @@
 //! It is a separate crate so that every way of driving threads (the command, a server, a test) shares one implementation of the step.
 //! Start reading at [`verbs::step`]: moderator → agent → extract → persist.
 //!
-//! There are four layers, and each uses only the layers to its left: [`root`], the storage root and its files; [`thread`], reading
-//! threads; [`attempt`], one attempt at a role; [`verbs`], one file per command. A test asserts this.
+//! There are five layers, and each uses only the layers to its left: [`root`], the storage root and its files; [`thread`], reading
+//! threads; [`attempt`], one attempt at a role; [`views`], what pages and reports show; [`verbs`], one file per command. A test asserts
+//! this.
 //!
 //! A storage root is a [`root::home::Home`]; a verb is a function that takes one:
 //!
@@ -12,7 +13,8 @@
 //! use uwf_core::moderator::Next;
 //! use uwf_engine::root::home::Home;
 //! use uwf_engine::thread::{load::Thread, moderate};
-//! use uwf_engine::verbs::{put, show, start};
+//! use uwf_engine::verbs::{put, start};
+//! use uwf_engine::views::show;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
@@ -52,6 +54,7 @@ pub mod error;
 pub mod root;
 pub mod thread;
 pub mod verbs;
+pub mod views;
 
 mod attempt_variable;
 mod ownership;

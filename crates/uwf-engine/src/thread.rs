@@ -4,6 +4,7 @@ pub mod chain;
 pub(crate) mod children;
 pub mod closure;
 pub mod digest;
+pub mod end_code;
 pub mod end_reason;
 pub mod evaluate;
 pub mod load;

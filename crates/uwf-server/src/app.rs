@@ -5,9 +5,9 @@ use std::sync::{Arc, LazyLock};
 
 use parking_lot::Mutex;
 use uwf_engine::root::home::Home;
-use uwf_engine::verbs::cost::CostMemory;
-use uwf_engine::verbs::list::TaskMemory;
-use uwf_engine::verbs::ps::RunningMemory;
+use uwf_engine::views::cost::CostMemory;
+use uwf_engine::views::list::TaskMemory;
+use uwf_engine::views::ps::RunningMemory;
 
 use crate::command_line::CommandLine;
 use crate::failure::Failure;

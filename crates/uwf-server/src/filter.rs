@@ -6,8 +6,8 @@ use uwf_engine::root::home::Home;
 use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::root::thread_ids;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::list::{self, Filter, Listing, Named};
-use uwf_engine::verbs::workflow_names::Names;
+use uwf_engine::views::list::{self, Filter, Listing, Named};
+use uwf_engine::views::workflow_names::Names;
 
 use crate::app::Memory;
 use crate::failure::Failure;

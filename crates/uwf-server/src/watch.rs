@@ -1,7 +1,7 @@
 //! Announces changes to clients without a request for each.
 //!
 //! No process notifies the server of changes. While a thread or the list has clients, one task checks the signs of its files
-//! ([`uwf_engine::verbs::signs`]) at short intervals, and all its clients get the same bytes. Anything without clients is not checked.
+//! ([`uwf_engine::views::signs`]) at short intervals, and all its clients get the same bytes. Anything without clients is not checked.
 
 mod list;
 mod stream;

@@ -15,14 +15,12 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
 use uwf_engine::root::config_text;
 use uwf_engine::root::home::Home;
-use uwf_engine::root::project_files;
-use uwf_engine::root::{registry, thread_ids};
+use uwf_engine::root::{project_files, registry, thread_ids};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
-use uwf_engine::verbs::find_workflow;
+use uwf_engine::verbs::workflows::find_workflow;
 
-use crate::table;
-use crate::topics;
+use crate::{table, topics};
 
 /// Variable that a shell sets to its name to ask for completions.
 pub(crate) const VARIABLE: &str = "COMPLETE";

@@ -11,7 +11,7 @@ use uwf_engine::root::env_file;
 use uwf_engine::root::home::{AttemptId, Home};
 use uwf_engine::root::older_config;
 use uwf_engine::root::project::{self, Project};
-use uwf_engine::verbs::show;
+use uwf_engine::views::show;
 
 use crate::error::CommandError;
 use crate::printer::Printer;
@@ -131,7 +131,7 @@ impl Context {
 
     /// The typed workflow: a file, a name, a hash, or a unique beginning of one.
     pub(crate) fn workflow(&self, typed: &str) -> Result<json_cas::Hash, CommandError> {
-        let found = uwf_engine::verbs::find_workflow::workflow(&self.home, typed, &self.cwd)?;
+        let found = uwf_engine::verbs::workflows::find_workflow::workflow(&self.home, typed, &self.cwd)?;
         for note in &found.notes {
             self.printer.warn(note);
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use uwf_core::config::{Agent, AgentDescription, Config};
-use uwf_engine::attempt::ask_program::ask;
+use uwf_engine::attempt::agents::ask_program::ask;
 use uwf_engine::attempt::program::{self, look_up};
 use uwf_engine::attempt::{agents, self_description};
 use uwf_engine::verbs::doctor::Finding;

@@ -1,5 +1,8 @@
 //! An agent as a step runs it, and its command line.
 
+pub mod ask_program;
+pub mod delegation;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

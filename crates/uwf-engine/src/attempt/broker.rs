@@ -6,6 +6,7 @@
 
 mod bounds;
 mod service;
+mod stand_in;
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -22,7 +23,6 @@ use uwf_core::thread::ThreadId;
 use self::service::Service;
 use crate::attempt::processes::{self, NO_ROOM};
 use crate::attempt::recorded::{self, Opened};
-use crate::attempt::stand_in;
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::{AtPath, Error, Result};
 use crate::root::broker_link;

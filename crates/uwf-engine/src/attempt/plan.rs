@@ -1,5 +1,7 @@
 //! The inputs of a step besides the thread itself: configuration, settings, workflow.
 
+pub(crate) mod unenforced;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,16 +16,12 @@ use crate::attempt::bindings::{self, Named};
 use crate::attempt::recorded::{self, Opened};
 use crate::attempt::self_description;
 use crate::attempt::settings::{self, Settings};
-use crate::attempt::spent;
-use crate::attempt::travel;
-use crate::attempt::unenforced;
+use crate::attempt::{spent, travel};
 use crate::error::{Error, ErrorCause, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
-use crate::root::ids;
-use crate::root::project;
-use crate::root::store_keys;
 use crate::root::workplace::{self, Workplace};
+use crate::root::{ids, project, store_keys};
 use crate::thread::load::Thread;
 
 /// Most ancestors of a child thread whose limits are checked. `maxDepth` prevents deeper nesting.

@@ -16,6 +16,7 @@
 //!
 //! Lines of other attempts (late results) are ignored: the `opened` line names the attempt.
 
+pub mod at_work;
 mod attempt;
 mod by_hand;
 pub(crate) mod claim;

@@ -1,5 +1,7 @@
 //! Redacts secrets before text is stored, logged or shown.
 
+mod secret_parts;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -7,13 +9,11 @@ use json_cas::Draft;
 use serde_json::Value;
 use uwf_core::secret_search::{FoundSecret, SHORTEST, SecretSearch};
 
-use crate::attempt::secret_parts;
 use crate::error::{Error, Result};
 use crate::root::broker_link::BrokerLink;
 use crate::root::env_file;
 use crate::root::home::Home;
-use crate::root::received_keys;
-use crate::root::store_keys;
+use crate::root::{received_keys, store_keys};
 
 /// Replaces secrets in everything that is about to be stored, logged or shown: a node is permanent.
 #[derive(Debug, Clone, Default)]

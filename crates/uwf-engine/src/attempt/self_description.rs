@@ -11,7 +11,7 @@ use serde_json::Value;
 use uwf_core::config::{Agent, AgentDescription, Config, DESCRIBE_ARGUMENT, Describe, OutputMode};
 use uwf_core::text;
 
-use crate::attempt::ask_program::ask;
+use crate::attempt::agents::ask_program::ask;
 use crate::attempt::{agents, bindings, program};
 use crate::root::home::Home;
 use crate::root::{cache_file, file_sign};

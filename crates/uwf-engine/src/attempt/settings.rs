@@ -11,8 +11,8 @@ use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 
 use crate::attempt::agent_process;
+use crate::attempt::agents::delegation::Decisions;
 use crate::attempt::bindings::Bindings;
-use crate::attempt::delegation::Decisions;
 use crate::attempt::git::Checkout;
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;

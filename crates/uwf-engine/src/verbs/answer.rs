@@ -12,22 +12,20 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
 use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN, WORKFLOW};
-use crate::attempt::elsewhere;
 use crate::attempt::leftover::{self, Left};
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::{self, Attempt};
 use crate::attempt::redactor::Redactor;
 use crate::attempt::turns::Batch;
+use crate::attempt::{child_threads, elsewhere};
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::thread::load::Thread;
-use crate::thread::moderate;
-use crate::thread::nodes;
-use crate::verbs::child_threads;
-use crate::verbs::expected_head;
-use crate::verbs::newest_attempt::{self, NewestAttempt};
+use crate::thread::{moderate, nodes};
+use crate::verbs::step::expected_head;
+use crate::verbs::step::newest_attempt::{self, NewestAttempt};
 use crate::verbs::step::{self, Begun, Position, Step, StepReport, StepRequest, Stored, Upcoming};
 use crate::verbs::{notify, otel};
 

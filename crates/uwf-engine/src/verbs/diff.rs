@@ -11,15 +11,14 @@ use uwf_core::thread::{Step, ThreadId};
 pub use crate::attempt::git::{FileChange, Patch};
 use crate::attempt::git::{Git, Kept};
 use crate::attempt::settings::Settings;
-use crate::attempt::snapshot;
-use crate::attempt::travel;
+use crate::attempt::{snapshot, travel};
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::thread::chain::Chain;
 use crate::thread::load::Thread;
 use crate::thread::steps::{self, Parts};
-use crate::verbs::worktrees;
+use crate::verbs::rm::worktrees;
 
 /// A thread or a step to compare, as the person named it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,17 +13,15 @@ use crate::attempt::git::Kept;
 use crate::attempt::recorded_digest;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::{self, Settings};
-use crate::attempt::snapshot;
-use crate::attempt::travel;
 use crate::attempt::worktree::{NewWorktree, checkout_of};
+use crate::attempt::{snapshot, travel};
 use crate::error::{Error, ErrorCause, ErrorKind, Result};
 use crate::root::home::Home;
-use crate::root::ids;
-use crate::root::project_files;
 use crate::root::worktree::Worktree;
+use crate::root::{ids, project_files};
 use crate::thread::load::Thread;
 use crate::thread::{chain, nodes};
-use crate::verbs::chosen_id::{self, Begun};
+use crate::verbs::start::chosen_id::{self, Begun};
 use crate::verbs::start::{self, Created};
 
 /// A fork.

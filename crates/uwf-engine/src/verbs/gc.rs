@@ -11,6 +11,7 @@
 //! Referrers are removed before the nodes they reference, so a killed `gc` leaves no node that lacks another. Nodes in packs are gone at
 //! once. At the end, `gc` rewrites packs that have lost enough nodes.
 
+pub(crate) mod removed_files;
 pub(crate) mod roots;
 
 use std::collections::{HashMap, HashSet};
@@ -23,7 +24,7 @@ use serde::Serialize;
 use self::roots::{Root, Roots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
-use crate::verbs::{removed_files, worktrees};
+use crate::verbs::rm::worktrees;
 
 /// How long one sweep may remove nodes before it lets waiting processes continue.
 const SWEEP: Duration = Duration::from_secs(1);

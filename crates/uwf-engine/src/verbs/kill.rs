@@ -10,13 +10,14 @@ use uwf_core::config::Happening;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::{leftover, processes, recorded};
+use crate::attempt::{child_threads, leftover, processes, recorded};
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::{lock, sharing};
 use crate::thread::load::Thread;
-use crate::verbs::{child_threads, end, expected_head, notify, otel};
+use crate::verbs::step::{end, expected_head};
+use crate::verbs::{notify, otel};
 
 /// Time beyond the agent's own grace in which the keeper can store the agent's output.
 const KEEPER_MARGIN: Duration = Duration::from_secs(10);

@@ -19,8 +19,8 @@ use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::thread::load::Thread;
 use crate::thread::state::{self, State};
-use crate::verbs::cost::{self, CostBy, CostRequest};
-use crate::verbs::expected_head;
+use crate::verbs::step::expected_head;
+use crate::views::cost::{self, CostBy, CostRequest};
 
 /// A change of a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -15,14 +15,13 @@ use crate::attempt::ended::stopped;
 use crate::attempt::git::{Brought, Checkout, Git, Signing, no_commit, own_dir};
 pub use crate::attempt::git::{How, Manner};
 use crate::attempt::settings::Settings;
-use crate::attempt::travel;
-use crate::attempt::worktree;
+use crate::attempt::{travel, worktree};
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
-use crate::verbs::worktrees;
+use crate::verbs::rm::worktrees;
 
 use self::begun::Turn;
 

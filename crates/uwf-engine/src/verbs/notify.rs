@@ -3,6 +3,8 @@
 //! A separate process sends it after the step, so that it cannot fail or delay the step. Child threads send no notifications: their
 //! parent does.
 
+pub(crate) mod after_step;
+
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -19,9 +21,7 @@ use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::log::{Log, log};
 use crate::root::marks::{self, Mark, Reason};
-use crate::verbs::after_step;
-use crate::verbs::show;
-use crate::verbs::workflow_names;
+use crate::views::{show, workflow_names};
 
 /// Hidden argument of the notifying process, followed by the thread and the event.
 pub const NOTIFY_ARGUMENT: &str = "__notify";

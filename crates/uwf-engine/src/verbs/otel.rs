@@ -16,6 +16,7 @@ use uwf_core::thread::ThreadId;
 
 use self::otlp::Span;
 use self::spans::Range;
+use crate::attempt::child_threads;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::Settings;
 use crate::error::{Error, Result};
@@ -23,7 +24,7 @@ use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::log::{Log, log};
 use crate::root::project;
-use crate::verbs::{after_step, child_threads};
+use crate::verbs::notify::after_step;
 
 /// Hidden argument of the sending process, followed by the thread, the head before the step and the step's start time.
 pub const OTEL_ARGUMENT: &str = "__otel";

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark, Reason};
 use crate::thread::state::{self, State};
-use crate::verbs::expected_head;
+use crate::verbs::step::expected_head;
 
 /// The state of a thread after it was paused or resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

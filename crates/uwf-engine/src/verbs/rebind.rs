@@ -5,15 +5,15 @@ use std::path::Path;
 use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::agents::delegation;
 use crate::attempt::bindings::Bindings;
-use crate::attempt::delegation;
 use crate::attempt::plan::Plan;
 use crate::attempt::redactor::Redactor;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
-use crate::verbs::decide_workflows::Deciding;
-use crate::verbs::expected_head;
+use crate::verbs::start::decide_workflows::Deciding;
+use crate::verbs::step::expected_head;
 
 /// Binds a thread to further agents, if it is at the expected head. Roles without a new agent keep theirs, unless one of the new agents
 /// is for all roles. If a new agent is a workflow, resolves the workflow again for the person at `cwd`. Returns notes for that person.

@@ -25,10 +25,8 @@ pub use evidence::Source;
 use crate::error::{AtPath, Error, Result};
 use crate::root::history::Finished;
 use crate::root::home::Home;
-use crate::root::node_types;
-use crate::root::record;
-use crate::root::{history, ids};
-use crate::verbs::new_thread;
+use crate::root::{history, ids, node_types, record};
+use crate::verbs::start::new_thread;
 use evidence::{Evidence, Known};
 
 /// Result for a thread's line in the index.

@@ -4,10 +4,10 @@ use json_cas::Hash;
 use uwf_core::node::Content;
 
 use crate::attempt::agents::{self, AgentSpec};
+use crate::attempt::child_threads;
 use crate::error::{Error, Result};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
-use crate::verbs::child_threads;
 
 /// An attempt whose text can be read again.
 pub struct Readable {

@@ -12,7 +12,7 @@ use crate::root::history;
 use crate::root::home::Home;
 use crate::root::type_index::TypeIndex;
 use crate::thread::load::Thread;
-use crate::verbs::list;
+use crate::views::list;
 
 /// Age from which a temporary file counts as left over: no write takes that long.
 const STALE: Duration = Duration::from_hours(1);

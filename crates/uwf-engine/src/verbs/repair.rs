@@ -14,9 +14,8 @@ use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::thread::closure::{self, Bounds};
 use crate::thread::load::Thread;
-use crate::thread::nodes;
-use crate::thread::{load, message};
-use crate::verbs::new_thread;
+use crate::thread::{load, message, nodes};
+use crate::verbs::start::new_thread;
 
 /// Change to a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

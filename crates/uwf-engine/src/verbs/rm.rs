@@ -1,5 +1,7 @@
 //! `thread rm`: removes a finished thread from the listings. Its nodes stay.
 
+pub(crate) mod worktrees;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,13 +17,9 @@ use crate::attempt::worktree::Removed;
 use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::history;
 use crate::root::home::Home;
-use crate::root::ids;
-use crate::root::lock;
 use crate::root::marks::{self, Mark};
-use crate::root::missing_thread;
-use crate::root::sharing;
-use crate::root::workplace;
-use crate::verbs::worktrees;
+use crate::root::{ids, lock};
+use crate::root::{missing_thread, sharing, workplace};
 
 /// Maximum attempts to remove a directory. A command that saw the thread while it was active may still create a file there.
 const REMOVE_TRIES: usize = 20;

@@ -1,5 +1,10 @@
 //! `thread start`: creates a StartNode, a head, and the thread's local settings. Runs nothing.
 
+pub(crate) mod chosen_id;
+pub(crate) mod decide_workflows;
+pub(crate) mod new_thread;
+pub mod readiness;
+
 use std::path::{Path, PathBuf};
 
 use json_cas::{Draft, Hash, Swap};
@@ -12,8 +17,11 @@ use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 use uwf_core::workflow::{END, Workflow, endless_roles};
 
+use self::chosen_id::Begun;
+use self::decide_workflows::Deciding;
+use self::readiness::Readiness;
+use crate::attempt::agents::delegation::Decisions;
 use crate::attempt::bindings::Bindings;
-use crate::attempt::delegation::Decisions;
 use crate::attempt::plan::{self, Plan};
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::{self, Settings};
@@ -25,11 +33,7 @@ use crate::root::node_types;
 use crate::root::worktree::Worktree;
 use crate::root::{ids, project};
 use crate::thread::nodes;
-use crate::verbs::chosen_id::{self, Begun};
-use crate::verbs::decide_workflows::Deciding;
-use crate::verbs::find_workflow::{self, Found, Origin};
-use crate::verbs::new_thread;
-use crate::verbs::readiness::{self, Readiness};
+use crate::verbs::workflows::find_workflow::{self, Found, Origin};
 
 /// The thread to start.
 #[derive(Debug, Clone, Default)]

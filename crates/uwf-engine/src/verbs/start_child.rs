@@ -7,13 +7,14 @@ use json_cas::{Hash, Swap};
 use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::child_threads::{self, Child};
 use crate::attempt::settings::Settings;
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::missing_thread;
 use crate::thread::load::Thread;
-use crate::verbs::child_threads::{self, Child};
-use crate::verbs::{kill, new_thread, start};
+use crate::verbs::kill;
+use crate::verbs::start::{self, new_thread};
 
 /// Task of a child thread that is not yet started.
 pub struct Task {

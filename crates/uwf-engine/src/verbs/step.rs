@@ -7,9 +7,12 @@ mod adopt;
 mod away;
 mod begin;
 mod check;
+pub mod end;
+pub mod expected_head;
 mod failure;
 mod files;
 mod link;
+pub mod newest_attempt;
 mod play;
 mod report;
 
@@ -24,28 +27,26 @@ use uwf_core::thread::ThreadId;
 use self::adopt::Resumed;
 pub(crate) use self::link::Stored;
 use self::link::Verified;
+use self::newest_attempt::NewestAttempt;
 pub use self::report::{StepReport, Upcoming};
 use crate::attempt::advisors::Advisors;
 use crate::attempt::agent_process::Signals;
 use crate::attempt::bindings::Named;
-use crate::attempt::keeper;
 use crate::attempt::lease::Lease;
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::Attempt;
 use crate::attempt::settings::Settings;
 use crate::attempt::travel;
+use crate::attempt::{child_threads, keeper};
 use crate::error::{Error, ErrorCause, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::log::Log;
 use crate::root::marks::Mark;
 use crate::root::sharing;
+use crate::thread::end_code;
 use crate::thread::load::Thread;
 use crate::thread::moderate::{self, Explained};
-use crate::verbs::child_threads;
-use crate::verbs::end;
-use crate::verbs::expected_head;
-use crate::verbs::newest_attempt::{self, NewestAttempt};
 use crate::verbs::{notify, otel};
 
 /// Which thread to step, and how.
@@ -243,7 +244,7 @@ impl<'a, 'h> Step<'a, 'h> {
         Ok(StepReport {
             done: true,
             reason: Some(moderate::reason(reason).to_owned()),
-            return_code: Some(end::COMPLETED_CODE),
+            return_code: Some(end_code::COMPLETED),
             explain: self.explained(decision),
             ..self.report(self.thread.head)
         })

@@ -1,5 +1,7 @@
 //! `workflow list`, `workflow show`, `workflow history`: workflows and their names.
 
+pub mod find_workflow;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -10,12 +12,12 @@ use serde_json::Value;
 use uwf_core::node::Payload;
 use uwf_core::workflow::{Meta, Role, Workflow, is_text};
 
+use self::find_workflow::{Located, Origin};
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::project_files;
 use crate::root::registry::{self, Entry, Registry};
 use crate::thread::nodes;
-use crate::verbs::find_workflow::{self, Located, Origin};
 use crate::verbs::{put, validate};
 
 /// Origin of workflows in the registry.

@@ -2,12 +2,13 @@
 
 use serde_json::json;
 use uwf_core::thread::ThreadId;
+use uwf_engine::attempt::child_threads::{self, Child};
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::history;
-use uwf_engine::verbs::child_threads::{self, Child};
 use uwf_engine::verbs::start_child::{self, Task};
-use uwf_engine::verbs::{kill, pause, show};
+use uwf_engine::verbs::{kill, pause};
+use uwf_engine::views::show;
 
 use crate::memory::{Machine, failure};
 

@@ -12,8 +12,8 @@ use uwf_engine::error::ErrorKind;
 use uwf_engine::root::ids;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::answer::{self, Seen};
-use uwf_engine::verbs::cost::{self, CostBy, CostRequest, Costs};
 use uwf_engine::verbs::fork;
+use uwf_engine::views::cost::{self, CostBy, CostRequest, Costs};
 use uwf_testing::counting_workflow;
 
 use crate::memory::{Machine, Player, WORKED_MS};

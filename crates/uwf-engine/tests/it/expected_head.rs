@@ -4,17 +4,18 @@ use json_cas::{Hash, Journal};
 use serde_json::json;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::child_threads::Child;
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::marks::{self, Mark, Reason};
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::answer::{self, Seen};
-use uwf_engine::verbs::child_threads::Child;
 use uwf_engine::verbs::limit::{self, Change, Changes};
-use uwf_engine::verbs::newest_attempt::{self, NewestAttempt};
 use uwf_engine::verbs::start_child::{self, Task};
+use uwf_engine::verbs::step::newest_attempt::{self, NewestAttempt};
 use uwf_engine::verbs::step::{self, StepReport, StepRequest};
-use uwf_engine::verbs::{kill, pause, show};
+use uwf_engine::verbs::{kill, pause};
+use uwf_engine::views::show;
 
 use crate::memory::{ESSAY, Machine, Player, failure};
 

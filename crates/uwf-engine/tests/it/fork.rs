@@ -6,7 +6,8 @@ use uwf_core::usage::ThreadLimits;
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::verbs::fork::{self, Changes, Forked};
-use uwf_engine::verbs::{kill, list};
+use uwf_engine::verbs::kill;
+use uwf_engine::views::list;
 
 use crate::memory::{Machine, failure};
 

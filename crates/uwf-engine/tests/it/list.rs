@@ -7,8 +7,8 @@ use serde_json::json;
 use uwf_core::thread::ThreadId;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::fork::{self, Changes};
-use uwf_engine::verbs::list::{self, Filter};
 use uwf_engine::verbs::{kill, pause, rm, start};
+use uwf_engine::views::list::{self, Filter};
 
 use crate::memory::{ESSAY, Machine};
 

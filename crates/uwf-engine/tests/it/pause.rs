@@ -5,7 +5,8 @@ use uwf_engine::error::ErrorKind;
 use uwf_engine::root::marks::{self, Mark};
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::step::{self, StepRequest};
-use uwf_engine::verbs::{kill, pause, show};
+use uwf_engine::verbs::{kill, pause};
+use uwf_engine::views::show;
 
 use crate::memory::{Machine, failure};
 

@@ -3,7 +3,8 @@
 use json_cas::{Heads, Journal, Objects};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::{history, ids};
-use uwf_engine::verbs::{rm, show};
+use uwf_engine::verbs::rm;
+use uwf_engine::views::show;
 
 use crate::memory::{Machine, failure};
 

@@ -12,8 +12,8 @@ use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::fork::{self, Changes};
 use uwf_engine::verbs::step::{self, StepRequest};
-use uwf_engine::verbs::steps::{self, Entry};
-use uwf_engine::verbs::{list, show};
+use uwf_engine::views::steps::{self, Entry};
+use uwf_engine::views::{list, show};
 
 use crate::memory::{Machine, failure};
 

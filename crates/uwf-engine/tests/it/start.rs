@@ -8,9 +8,10 @@ use serde_json::json;
 use uwf_engine::attempt::bindings::{Bindings, Named};
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, ErrorKind};
-use uwf_engine::verbs::list::{self, Filter};
 use uwf_engine::verbs::start::{self, StartRequest, Started};
-use uwf_engine::verbs::{kill, rm, show};
+use uwf_engine::verbs::{kill, rm};
+use uwf_engine::views::list::{self, Filter};
+use uwf_engine::views::show;
 
 use crate::memory::{ESSAY, Machine, failure};
 

@@ -9,8 +9,8 @@ use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::{history, ids, lock};
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::fork::{self, Changes};
-use uwf_engine::verbs::show;
 use uwf_engine::verbs::step::{self, StepReport, StepRequest};
+use uwf_engine::views::show;
 
 use crate::memory::{ESSAY, Machine, failure};
 

@@ -1,7 +1,7 @@
 //! `thread steps`: all entries of a thread, or those at some positions.
 
 use json_cas::{Hash, Objects};
-use uwf_engine::verbs::steps::{self, Entry, Steps};
+use uwf_engine::views::steps::{self, Entry, Steps};
 
 use crate::memory::Machine;
 

@@ -8,7 +8,8 @@ use uwf_engine::thread::state::State;
 use uwf_engine::verbs::answer::Seen;
 use uwf_engine::verbs::fork::{self, Changes};
 use uwf_engine::verbs::step::Upcoming;
-use uwf_engine::verbs::{answer, kill, list, show, verify};
+use uwf_engine::verbs::{answer, kill, verify};
+use uwf_engine::views::{list, show};
 
 use crate::memory::{ESSAY, Machine, names};
 

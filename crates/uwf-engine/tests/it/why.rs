@@ -11,7 +11,8 @@ use uwf_engine::error::ErrorKind;
 use uwf_engine::root::history;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::fork::{self, Changes};
-use uwf_engine::verbs::{kill, rm, why};
+use uwf_engine::verbs::{kill, rm};
+use uwf_engine::views::why;
 use uwf_testing::counting_workflow;
 
 use crate::memory::{Machine, Player, failure};

@@ -16,8 +16,8 @@ use uwf_engine::verbs::fork::Forked;
 use uwf_engine::verbs::kill::KillReport;
 use uwf_engine::verbs::limit::Limits;
 use uwf_engine::verbs::pause::PauseReport;
-use uwf_engine::verbs::show::{self, ThreadStatus};
 use uwf_engine::verbs::step::StepReport;
+use uwf_engine::views::show::{self, ThreadStatus};
 
 use super::answer;
 use crate::app::App;

@@ -9,7 +9,7 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_engine::root::project;
-use uwf_engine::verbs::cost::{self, CostBy, CostRequest, Costs};
+use uwf_engine::views::cost::{self, CostBy, CostRequest, Costs};
 
 use crate::app::App;
 use crate::failure::Failure;

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Deserialize;
 use uwf_engine::root::thread_ids;
-use uwf_engine::verbs::live::From;
+use uwf_engine::views::live::From;
 
 use crate::app::App;
 use crate::failure::Failure;

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use uwf_engine::verbs::{step_details, steps, why};
+use uwf_engine::views::{step_details, steps, why};
 
 use crate::app::App;
 use crate::failure::Failure;

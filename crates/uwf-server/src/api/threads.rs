@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use uwf_engine::root::thread_ids;
-use uwf_engine::verbs::ps;
-use uwf_engine::verbs::show::{self, ThreadStatus};
-use uwf_engine::verbs::steps::{self, Entry};
+use uwf_engine::views::ps;
+use uwf_engine::views::show::{self, ThreadStatus};
+use uwf_engine::views::steps::{self, Entry};
 
 use crate::app::App;
 use crate::failure::Failure;

@@ -5,7 +5,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use uwf_engine::root::home::Home;
-use uwf_engine::verbs::find_workflow::Origin;
+use uwf_engine::verbs::workflows::find_workflow::Origin;
 use uwf_engine::verbs::workflows::{self, ShownWorkflow};
 
 use crate::app::App;

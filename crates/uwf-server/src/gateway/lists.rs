@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
-use uwf_engine::verbs::list::Named;
+use uwf_engine::views::list::Named;
 
 use super::summary;
 use crate::app::App;

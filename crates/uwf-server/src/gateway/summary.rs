@@ -9,9 +9,9 @@ use uwf_core::text;
 use uwf_core::workflow::END;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry;
-use uwf_engine::verbs::list::{self, Filter, Named};
-use uwf_engine::verbs::overview::Overviews;
-use uwf_engine::verbs::workflow_names::Names;
+use uwf_engine::views::list::{self, Filter, Named};
+use uwf_engine::views::overview::Overviews;
+use uwf_engine::views::workflow_names::Names;
 
 use crate::app::App;
 use crate::failure::Failure;

@@ -10,7 +10,7 @@ use uwf_core::spending::{MoneySource, Spent};
 use uwf_core::text::{beginning, one_line};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::cost::{CostBy, CostRow, Costs};
+use uwf_engine::views::cost::{CostBy, CostRow, Costs};
 
 use super::layout::{Page, Section};
 use super::{parts, spent};

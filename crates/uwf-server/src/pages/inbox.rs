@@ -225,7 +225,7 @@ fn reason(item: &Item) -> Markup {
 }
 
 /// The agent's current activity.
-fn at_work(step: &uwf_engine::verbs::ps::RunningStep) -> Markup {
+fn at_work(step: &uwf_engine::views::ps::RunningStep) -> Markup {
     let tokens = step.tokens.as_ref().and_then(Tokens::total);
     html! {
         p.work {

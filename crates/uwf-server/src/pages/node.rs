@@ -12,7 +12,7 @@ use serde_json::Value;
 use uwf_core::node::NodeKind;
 use uwf_engine::root::type_index;
 use uwf_engine::thread::message;
-use uwf_engine::verbs::referrers::{self, Referrers};
+use uwf_engine::views::referrers::{self, Referrers};
 
 use super::layout::{Page, Section};
 use super::{parts, values};

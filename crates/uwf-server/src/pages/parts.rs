@@ -39,7 +39,7 @@ pub(crate) fn capitalised(word: &str) -> String {
 
 /// A state in its colour.
 pub(crate) fn state(state: State, pausing: bool) -> Markup {
-    let words = uwf_engine::verbs::show::state_in_words(state, pausing);
+    let words = uwf_engine::views::show::state_in_words(state, pausing);
     html! { span.state data-state=(state.name()) { (words) } }
 }
 

@@ -15,8 +15,8 @@ use uwf_core::thread::is_symbol;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::thread::nodes;
-use uwf_engine::verbs::list::{self, Filter, Row};
-use uwf_engine::verbs::workflow_names::Names;
+use uwf_engine::views::list::{self, Filter, Row};
+use uwf_engine::views::workflow_names::Names;
 
 use super::layout::{Page, Section};
 use super::parts;

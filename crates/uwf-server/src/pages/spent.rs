@@ -7,7 +7,7 @@ use uwf_core::config::Config;
 use uwf_core::spending::Spent;
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
-use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
+use uwf_engine::views::cost::{self, CostBy, CostRequest};
 
 use super::parts;
 use crate::app::Memory;

@@ -19,9 +19,9 @@ use uwf_core::spending::Spent;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{ids, project};
 use uwf_engine::thread::nodes;
-use uwf_engine::verbs::step_at::{self, StepAt};
-use uwf_engine::verbs::why::{self, ReasonedStep, Reasons};
-use uwf_engine::verbs::{cost, show};
+use uwf_engine::views::step_at::{self, StepAt};
+use uwf_engine::views::why::{self, ReasonedStep, Reasons};
+use uwf_engine::views::{cost, show};
 
 use super::layout::{Page, Section};
 use super::{parts, texts, values};

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 use uwf_core::workflow::{END, START, Transition, Workflow};
 use uwf_engine::thread::moderate::{ConsideredTransition, ReadValue};
-use uwf_engine::verbs::why::Routing;
+use uwf_engine::views::why::Routing;
 
 use super::{texts, values};
 

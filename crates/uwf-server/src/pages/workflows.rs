@@ -17,8 +17,8 @@ use maud::{Markup, html};
 use uwf_core::text::one_line;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry;
-use uwf_engine::verbs::workflow_names;
 use uwf_engine::verbs::workflows::{self, NamedWorkflow};
+use uwf_engine::views::workflow_names;
 
 use self::used::{Used, UsedWorkflows};
 use super::layout::{Page, Section};

@@ -3,7 +3,7 @@
 use axum::body::Bytes;
 use axum::response::Response;
 use tokio::sync::{Mutex, watch as channel};
-use uwf_engine::verbs::signs::SignsOfList;
+use uwf_engine::views::signs::SignsOfList;
 
 use super::{PACE, Watch, stream};
 use crate::failure::Failure;

@@ -15,9 +15,9 @@ use uwf_core::event::{Event, Stream, What};
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::home::Home;
-use uwf_engine::verbs::live::{From, Live};
-use uwf_engine::verbs::show;
-use uwf_engine::verbs::signs::SignsOfThread;
+use uwf_engine::views::live::{From, Live};
+use uwf_engine::views::show;
+use uwf_engine::views::signs::SignsOfThread;
 
 use super::{PACE, Watch, stream};
 use crate::failure::Failure;

@@ -6,7 +6,7 @@ use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::log::Level;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::log::{LogLine, Logs, Wanted, is_tag};
+use uwf_engine::views::log::{LogLine, Logs, Wanted, is_tag};
 
 use crate::complete;
 use crate::context::Context;

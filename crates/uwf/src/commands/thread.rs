@@ -1,24 +1,16 @@
 //! `uwf thread …`
 
-mod agent_args;
 mod answer;
-mod chosen_id;
+pub(crate) mod args;
 pub(crate) mod cost;
 mod diff;
 mod eval;
-mod expect_attempt;
-mod expect_head;
-mod explanation;
 mod fork;
 mod kill;
 mod limit;
-mod limit_args;
 pub(crate) mod list;
 pub(crate) mod live;
-pub(crate) mod live_line;
 mod merge;
-mod no_ask;
-pub(crate) mod on_args;
 mod pause;
 pub(crate) mod ps;
 pub(crate) mod read;
@@ -27,18 +19,12 @@ mod resume;
 mod retry;
 mod rm;
 pub(crate) mod run;
-mod run_all;
-#[cfg(feature = "temporal")]
-mod run_on;
-mod run_report;
 pub(crate) mod show;
 pub(crate) mod start;
 pub(crate) mod step;
 mod step_details;
 mod steps;
-mod thread_or_node;
 mod verify;
-pub(crate) mod which;
 mod why;
 
 #[cfg(feature = "temporal")]

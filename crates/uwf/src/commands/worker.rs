@@ -9,9 +9,8 @@ use std::time::Duration;
 use clap::builder::NonEmptyStringValueParser;
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::commands::thread::on_args::engines;
-use crate::complete;
-use crate::duration;
+use crate::commands::thread::args::on::engines;
+use crate::{complete, duration};
 
 #[cfg(feature = "temporal")]
 pub(crate) use self::work::run;

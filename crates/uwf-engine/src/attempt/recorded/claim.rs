@@ -19,7 +19,7 @@ use super::attempt::Attempt;
 use super::boot_id;
 use super::lines::{Closed, Line, Opened, Outcome, Replied};
 use super::output::OutputFiles;
-use crate::attempt::at_work::AtWork;
+use crate::attempt::recorded::at_work::AtWork;
 use crate::attempt::redactor::Redactor;
 use crate::error::{Error, Result};
 use crate::root::home::Home;

@@ -13,8 +13,9 @@ use crate::root::marks::{self, Mark};
 use crate::root::{history, lock};
 use crate::thread::load::Thread;
 use crate::thread::state::State;
-use crate::verbs::list::{self, Filter, Row};
-use crate::verbs::{new_thread, recover};
+use crate::verbs::recover;
+use crate::verbs::start::new_thread;
+use crate::views::list::{self, Filter, Row};
 
 /// How many threads one message names.
 const NAMED: usize = 3;

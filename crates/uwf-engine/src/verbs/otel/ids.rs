@@ -4,8 +4,8 @@ use json_cas::Hash;
 use uwf_core::thread::ThreadId;
 
 use super::otlp::{SpanId, TraceId};
+use crate::attempt::child_threads;
 use crate::root::home::Home;
-use crate::verbs::child_threads;
 
 /// Limit for the walk to the topmost ancestor, in case a record names itself as its parent.
 const MAX_ANCESTORS: usize = 64;

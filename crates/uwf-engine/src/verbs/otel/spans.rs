@@ -18,14 +18,14 @@ use super::agents::KnownAgent;
 use super::content::{cut, messages, text_part};
 use super::ids::{span_id, step_id, trace_of};
 use super::otlp::{Attributes, Kind, Span, SpanId, TraceId};
+use crate::attempt::child_threads;
 use crate::attempt::recorded::{self, Attempt, Outcome};
 use crate::attempt::settings::Settings;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
-use crate::verbs::child_threads;
-use crate::verbs::live::{From, Live};
+use crate::views::live::{From, Live};
 
 /// Sources of sessions whose turns are not exchanges with a model, unless tokens were counted.
 const WITHOUT_MODEL: [&str; 2] = ["stdout", "submit"];

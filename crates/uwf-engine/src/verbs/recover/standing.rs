@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorCause, Result};
 use crate::root::history::Finished;
 use crate::root::home::Home;
 use crate::root::{lock, record, workplace};
-use crate::verbs::new_thread;
+use crate::verbs::start::new_thread;
 
 /// How long after its note a thread may get its head. The two are written one after the other, each with a few retries.
 const BEGINNING: Duration = Duration::from_mins(2);

@@ -4,16 +4,14 @@ use json_cas::{Hash, Head, HeadsError};
 use uwf_core::config::EXTRACT;
 
 use super::{Begun, Step};
-use crate::attempt::environment;
-use crate::attempt::leftover;
 use crate::attempt::recorded::{self, Attempt, Opened, Outcome, OutputFiles};
 use crate::attempt::redactor::Redactor;
+use crate::attempt::{child_threads, environment, leftover};
 use crate::error::{Error, ErrorKind};
 use crate::root::env_file;
 use crate::root::log::log;
 use crate::root::marks::{self, Mark, Reason};
 use crate::root::missing_thread;
-use crate::verbs::child_threads;
 
 /// Marks that the end of an attempt sets.
 pub(super) const OF_ATTEMPTS: [Mark; 3] = [Mark::Waiting, Mark::Limited, Mark::Stuck];

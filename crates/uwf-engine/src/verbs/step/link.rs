@@ -14,9 +14,10 @@ use crate::error::Result;
 use crate::root::log::log;
 use crate::root::marks;
 use crate::thread::chain::Record;
+use crate::thread::end_code;
 use crate::thread::load::Thread;
 use crate::thread::{end_reason, moderate};
-use crate::verbs::end;
+use crate::verbs::step::end;
 
 /// A step that an agent's process has stored, or claims to have.
 #[must_use]
@@ -153,13 +154,13 @@ impl Linked<'_, '_, '_> {
             Next::End(reason) => {
                 let summary = step.advisors(moved).summary(signals);
                 end::complete(moved, &moved.current_head()?, reason, summary)?;
-                ended(moderate::reason(reason).to_owned(), end::COMPLETED_CODE)
+                ended(moderate::reason(reason).to_owned(), end_code::COMPLETED)
             }
             Next::Role(role) => match step.advisors(moved).objection(signals) {
                 Some(why) => {
                     let reason = format!("{}{why}", end_reason::SUPERVISOR);
                     end::stop(moved, &moved.current_head()?, &reason)?;
-                    ended(reason, end::SUPERVISED_CODE)
+                    ended(reason, end_code::SUPERVISED)
                 }
                 None => (None, None, Some(Upcoming::Role(role))),
             },

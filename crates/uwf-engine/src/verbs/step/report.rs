@@ -7,8 +7,8 @@ use uwf_core::agent_name::AgentName;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::snapshot::{PushedFiles, StepFiles};
+use crate::thread::end_code;
 use crate::thread::moderate::Explained;
-use crate::verbs::end;
 
 /// Result of a step. The first four keys are a stable contract.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub struct StepReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Return code of the thread-end node: 1 if the supervisor killed the thread. Absent in JSON if it is 0.
-    #[serde(default, skip_serializing_if = "end::is_success")]
+    #[serde(default, skip_serializing_if = "end_code::is_success")]
     pub return_code: Option<i32>,
     /// The next role, or why it could not be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]

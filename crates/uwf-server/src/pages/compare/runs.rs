@@ -11,8 +11,8 @@ use uwf_engine::root::home::Home;
 use uwf_engine::thread::chain::Record;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::usage;
-use uwf_engine::verbs::cost::{self, CostRequest};
 use uwf_engine::verbs::diff::{self, Compared, FileChange, Named, Wanted};
+use uwf_engine::views::cost::{self, CostRequest};
 
 use super::pairs::{Pair, same_words};
 use super::sides::Run;

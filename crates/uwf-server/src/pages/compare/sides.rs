@@ -12,7 +12,7 @@ use uwf_engine::thread::chain::Record;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::diff;
-use uwf_engine::verbs::find_workflow::{self, Located};
+use uwf_engine::verbs::workflows::find_workflow::{self, Located};
 
 use crate::failure::Failure;
 use crate::named::{self, Named};

@@ -7,8 +7,8 @@ use uwf_core::config::Config;
 use uwf_core::thread::Step;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::message;
-use uwf_engine::verbs::why::{self, Routing};
-use uwf_engine::verbs::{cost, step_at};
+use uwf_engine::views::why::{self, Routing};
+use uwf_engine::views::{cost, step_at};
 
 use super::pairs::{Pair, same_words};
 use super::sides::Run;

@@ -9,10 +9,10 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::limit::{self, Limits};
-use uwf_engine::verbs::list::Named;
-use uwf_engine::verbs::newest_attempt;
-use uwf_engine::verbs::overview::{Overview, Overviews};
-use uwf_engine::verbs::ps::{self, RunningStep};
+use uwf_engine::verbs::step::newest_attempt;
+use uwf_engine::views::list::Named;
+use uwf_engine::views::overview::{Overview, Overviews};
+use uwf_engine::views::ps::{self, RunningStep};
 
 use super::super::spent;
 use crate::api::answer;

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use uwf_core::node::Rung;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::message;
-use uwf_engine::verbs::why::{self, Obtained};
+use uwf_engine::views::why::{self, Obtained};
 
 use super::StepView;
 use crate::pages::texts;

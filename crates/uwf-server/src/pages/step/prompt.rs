@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use uwf_core::node::ReactSession;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::message;
-use uwf_engine::verbs::step_at::{self, StepAt};
+use uwf_engine::views::step_at::{self, StepAt};
 
 use crate::pages::{parts, texts};
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use uwf_core::thread::ThreadId;
-use uwf_engine::verbs::forks::{MOST_THREADS, Related};
+use uwf_engine::views::forks::{MOST_THREADS, Related};
 
 use super::super::parts;
 use super::read::Shown;

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use uwf_core::event::{Event, Stream, ToolCall, What};
 use uwf_core::text;
 use uwf_engine::root::ids;
-use uwf_engine::verbs::show::ThreadStatus;
+use uwf_engine::views::show::ThreadStatus;
 
 use super::super::markdown::markdown;
 use super::super::parts;

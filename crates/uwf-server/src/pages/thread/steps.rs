@@ -2,10 +2,9 @@
 
 use maud::{Markup, html};
 use serde_json::Value;
-use uwf_core::text;
-use uwf_core::view;
-use uwf_engine::verbs::timeline::TimedStep;
-use uwf_engine::verbs::why::{Ahead, Routing};
+use uwf_core::{text, view};
+use uwf_engine::views::timeline::TimedStep;
+use uwf_engine::views::why::{Ahead, Routing};
 
 use super::super::markdown::markdown;
 use super::super::parts;

@@ -13,9 +13,9 @@ use uwf_core::money;
 use uwf_core::workflow::{Drawing, GraphOnPage, Workflow};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{project, registry};
-use uwf_engine::verbs::figures::{self, Figures};
-use uwf_engine::verbs::find_workflow::Origin;
+use uwf_engine::verbs::workflows::find_workflow::Origin;
 use uwf_engine::verbs::workflows::{self, ShownWorkflow, Version};
+use uwf_engine::views::figures::{self, Figures};
 
 use super::figures::MOST_THREADS;
 use super::roles;

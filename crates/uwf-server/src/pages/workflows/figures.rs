@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use uwf_core::workflow::{Ledger, Workflow, role_order};
-use uwf_engine::verbs::figures::{Figures, RoleFigures};
+use uwf_engine::views::figures::{Figures, RoleFigures};
 
 use super::roles::anchor;
 use crate::pages::{parts, spent};

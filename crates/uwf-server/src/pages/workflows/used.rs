@@ -6,7 +6,7 @@ use json_cas::Hash;
 use maud::{Markup, html};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::list::{self, Filter};
+use uwf_engine::views::list::{self, Filter};
 
 use crate::failure::Failure;
 use crate::pages::parts;

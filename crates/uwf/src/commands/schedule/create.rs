@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::{kill, pause, show};
+use uwf_engine::verbs::{kill, pause};
+use uwf_engine::views::show;
 
 use super::CreateArgs;
 use crate::commands::thread::start::{self, Follows};

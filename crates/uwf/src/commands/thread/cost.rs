@@ -8,7 +8,7 @@ use serde::Serialize;
 use uwf_core::money::money;
 use uwf_core::spending::{MoneySource, Spent};
 use uwf_core::text::one_line;
-use uwf_engine::verbs::cost::{self, CostBy, CostRequest, CostRow, Costs};
+use uwf_engine::views::cost::{self, CostBy, CostRequest, CostRow, Costs};
 
 use crate::complete;
 use crate::context::Context;

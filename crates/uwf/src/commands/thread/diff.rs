@@ -11,8 +11,8 @@ use uwf_engine::verbs::diff::{
     self, Compared, ComparedFiles, ComparedOutputs, FileChange, Named, Output, Side, Wanted,
 };
 
-use super::thread_or_node::{self, ThreadOrNode};
-use super::which::NEWEST;
+use super::args::thread_or_node::{self, ThreadOrNode};
+use super::args::which::NEWEST;
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;

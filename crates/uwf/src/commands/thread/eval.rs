@@ -4,7 +4,7 @@ use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate;
 
-use super::which::NEWEST;
+use super::args::which::NEWEST;
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;

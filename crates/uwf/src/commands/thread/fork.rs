@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use serde_json::json;
 use uwf_engine::verbs::fork::{self, Changes};
 
-use super::chosen_id::ChosenId;
-use super::limit_args::LimitArgs;
+use super::args::chosen_id::ChosenId;
+use super::args::limits::LimitArgs;
+use super::args::thread_or_node::{self, ThreadOrNode};
+use super::args::which::NEWEST;
 use super::start::in_worktree;
-use super::thread_or_node::{self, ThreadOrNode};
-use super::which::NEWEST;
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;

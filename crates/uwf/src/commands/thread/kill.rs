@@ -3,8 +3,8 @@
 use serde_json::json;
 use uwf_engine::verbs::kill::{self, KillReport};
 
-use super::expect_head::ExpectHead;
-use super::which::Which;
+use super::args::expect_head::ExpectHead;
+use super::args::which::Which;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
 use crate::style;

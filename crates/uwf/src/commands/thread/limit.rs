@@ -8,10 +8,10 @@ use uwf_core::usage::{Amount, ThreadLimits};
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::limit::{self, Change, Changes, Limits};
 
-use super::expect_head::ExpectHead;
-use super::limit_args::{amount, seconds};
+use super::args::expect_head::ExpectHead;
+use super::args::limits::{amount, seconds};
+use super::args::which::Which;
 use super::show;
-use super::which::Which;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Printed, Report};

@@ -11,10 +11,10 @@ use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::root::{ids, thread_ids};
 use uwf_engine::thread::chain;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::find_workflow;
-use uwf_engine::verbs::list::{self, Filter, Listing, Named};
-use uwf_engine::verbs::overview::{Overview, Overviews};
-use uwf_engine::verbs::workflow_names::Names;
+use uwf_engine::verbs::workflows::find_workflow;
+use uwf_engine::views::list::{self, Filter, Listing, Named};
+use uwf_engine::views::overview::{Overview, Overviews};
+use uwf_engine::views::workflow_names::Names;
 
 use crate::commands::thread::show;
 use crate::complete;

@@ -1,6 +1,7 @@
 //! `uwf thread live`, also `uwf live`
 
 mod draw;
+pub(crate) mod live_line;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,16 +12,16 @@ use uwf_core::event::{Event, Stream, What};
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::missing_thread;
+use uwf_engine::thread::end_code;
 use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::end;
-use uwf_engine::verbs::list::{Filter, list};
-use uwf_engine::verbs::live::{From, Live, LiveAll};
-use uwf_engine::verbs::show::show;
+use uwf_engine::views::list::{Filter, list};
+use uwf_engine::views::live::{From, Live, LiveAll};
+use uwf_engine::views::show::show;
 
 use self::draw::Drawing;
+use crate::commands::thread::args::which::NEWEST;
 use crate::commands::thread::step;
-use crate::commands::thread::which::NEWEST;
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -89,7 +90,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 fn killed(context: &Context, thread: ThreadId) -> CommandResult {
     let status = show(&context.home, &thread).ok();
     match status.and_then(|status| status.return_code) {
-        Some(code @ end::SUPERVISED_CODE) => Ok(Printed::nothing().exits(step::end_code(Some(code), false))),
+        Some(code @ end_code::SUPERVISED) => Ok(Printed::nothing().exits(step::end_code(Some(code), false))),
         _ => Err(missing_thread::ended(&thread, true).into()),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use uwf_engine::verbs::merge::{self, How, Manner, Merged};
 
-use super::which::Which;
+use super::args::which::Which;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;

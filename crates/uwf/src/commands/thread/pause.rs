@@ -3,8 +3,8 @@
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::pause::{self, PauseReport};
 
-use super::expect_head::ExpectHead;
-use super::which::Which;
+use super::args::expect_head::ExpectHead;
+use super::args::which::Which;
 use crate::commands::thread::show;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};

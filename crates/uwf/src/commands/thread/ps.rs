@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use uwf_core::node::Tokens;
 use uwf_engine::root::ids;
-use uwf_engine::verbs::ps::{self, RunningMemory, RunningStep};
+use uwf_engine::views::ps::{self, RunningMemory, RunningStep};
 
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};

@@ -4,9 +4,9 @@ use clap_complete::engine::ArgValueCompleter;
 use serde_json::{Value, json};
 use uwf_core::thread::Step;
 use uwf_core::view;
-use uwf_engine::verbs::read::{self, DEFAULT_QUOTA, ReadFrom, ReadRequest};
+use uwf_engine::views::read::{self, DEFAULT_QUOTA, ReadFrom, ReadRequest};
 
-use super::which::Which;
+use super::args::which::Which;
 use crate::complete;
 use crate::context::Context;
 use crate::pager::Paging;

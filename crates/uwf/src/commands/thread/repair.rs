@@ -3,7 +3,7 @@
 use serde::Serialize;
 use uwf_engine::verbs::repair::{self, Action, Repaired, Row};
 
-use super::which::Which;
+use super::args::which::Which;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
 use crate::style;

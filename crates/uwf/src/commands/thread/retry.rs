@@ -2,11 +2,12 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::{expected_head, newest_attempt, show};
+use uwf_engine::verbs::step::{expected_head, newest_attempt};
+use uwf_engine::views::show;
 
-use super::expect_attempt::ExpectAttempt;
-use super::expect_head::ExpectHead;
-use super::which::Which;
+use super::args::expect_attempt::ExpectAttempt;
+use super::args::expect_head::ExpectHead;
+use super::args::which::Which;
 use crate::commands::thread::step;
 use crate::complete;
 use crate::context::Context;

@@ -13,7 +13,7 @@ use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::rm::{self, KeptThread, OldThreads, RemovedThread, RemovedThreads};
 
-use super::which::NEWEST;
+use super::args::which::NEWEST;
 use crate::complete;
 use crate::context::Context;
 use crate::duration;

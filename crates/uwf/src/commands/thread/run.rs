@@ -1,5 +1,10 @@
 //! `uwf thread run`, also `uwf run`
 
+mod run_all;
+#[cfg(feature = "temporal")]
+mod run_on;
+mod run_report;
+
 use clap_complete::engine::ArgValueCompleter;
 use std::time::Instant;
 
@@ -14,19 +19,19 @@ use uwf_engine::root::project;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate;
 use uwf_engine::verbs::answer::{Seen, asked};
-use uwf_engine::verbs::readiness;
 use uwf_engine::verbs::rebind;
-use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
-use uwf_engine::verbs::{expected_head, newest_attempt};
+use uwf_engine::verbs::start::readiness;
+use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, expected_head, in_keeper, newest_attempt};
 
-use crate::commands::thread::expect_attempt::ExpectAttempt;
-use crate::commands::thread::expect_head::ExpectHead;
-use crate::commands::thread::live_line::LiveLine;
-use crate::commands::thread::no_ask::NoAsk;
-use crate::commands::thread::run_report::{RunReport, completed_before, stopped};
+use self::run_report::{RunReport, completed_before, stopped};
+use crate::commands::thread::args::expect_attempt::ExpectAttempt;
+use crate::commands::thread::args::expect_head::ExpectHead;
+use crate::commands::thread::args::no_ask::NoAsk;
+use crate::commands::thread::args::on;
+use crate::commands::thread::args::which::NEWEST;
+use crate::commands::thread::live::live_line::LiveLine;
 use crate::commands::thread::start::Follows;
-use crate::commands::thread::which::NEWEST;
-use crate::commands::thread::{answer, on_args, run_all, start};
+use crate::commands::thread::{answer, start};
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -70,7 +75,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     attempt: ExpectAttempt,
     #[command(flatten)]
-    on: on_args::On,
+    on: on::On,
     #[command(flatten)]
     no_ask: NoAsk,
     /// Exit with 10 when the thread has ended.
@@ -108,7 +113,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     };
     #[cfg(feature = "temporal")]
     if args.on.on.is_some() {
-        return crate::commands::thread::run_on::run(context, &thread, &args.on, expected, args.exit_code);
+        return run_on::run(context, &thread, &args.on, expected, args.exit_code);
     }
     let mut signals = Signals::listen()?;
     let mut line = LiveLine::of(context, &thread);

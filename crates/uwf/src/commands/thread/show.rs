@@ -1,17 +1,16 @@
 //! `uwf thread show`
 
 use serde::Serialize;
-use uwf_engine::attempt::delegation::Decided;
+use uwf_engine::attempt::agents::delegation::Decided;
 use uwf_engine::root::registry;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::show::{self, ThreadStatus};
-use uwf_engine::verbs::workflow_names::Names;
+use uwf_engine::views::show::{self, ThreadStatus};
+use uwf_engine::views::workflow_names::Names;
 
-use super::which::Which;
+use super::args::which::Which;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
-use crate::style;
-use crate::table;
+use crate::{style, table};
 
 /// Columns shown of the task.
 const TASK: usize = 80;

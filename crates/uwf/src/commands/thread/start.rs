@@ -8,12 +8,12 @@ use uwf_agents::ready;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project::{self, Project};
 use uwf_engine::root::worktree::Worktree;
-use uwf_engine::verbs::readiness::Readiness;
 use uwf_engine::verbs::start;
+use uwf_engine::verbs::start::readiness::Readiness;
 
-use crate::commands::thread::agent_args::AgentArgs;
-use crate::commands::thread::chosen_id::ChosenId;
-use crate::commands::thread::limit_args::LimitArgs;
+use crate::commands::thread::args::agents::AgentArgs;
+use crate::commands::thread::args::chosen_id::ChosenId;
+use crate::commands::thread::args::limits::LimitArgs;
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;

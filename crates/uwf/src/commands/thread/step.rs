@@ -14,18 +14,16 @@ use uwf_engine::attempt::bindings::Named;
 use uwf_engine::attempt::plan::Plan;
 use uwf_engine::attempt::recorded::Attempt;
 use uwf_engine::attempt::settings;
+use uwf_engine::thread::end_code;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, Explained};
-use uwf_engine::verbs::end;
-use uwf_engine::verbs::expected_head;
-use uwf_engine::verbs::newest_attempt;
-use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, in_keeper};
+use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, expected_head, in_keeper, newest_attempt};
 
-use super::expect_attempt::ExpectAttempt;
-use super::expect_head::ExpectHead;
-use super::explanation::explanation;
-use super::which::Which;
-use crate::commands::thread::agent_args::output_parser;
+use super::args::expect_attempt::ExpectAttempt;
+use super::args::expect_head::ExpectHead;
+use super::args::which::Which;
+use super::why::explanation::explanation;
+use crate::commands::thread::args::agents::output_parser;
 use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
@@ -101,7 +99,7 @@ struct StepPrinted {
 /// Exit code of a command after its thread ended with this return code; `exit_code` is whether `--exit-code` was given.
 pub(crate) fn end_code(return_code: Option<i32>, exit_code: bool) -> u8 {
     match return_code {
-        Some(failed) if failed != end::COMPLETED_CODE => u8::try_from(failed).unwrap_or(u8::MAX),
+        Some(failed) if failed != end_code::COMPLETED => u8::try_from(failed).unwrap_or(u8::MAX),
         _ if exit_code => DONE,
         _ => 0,
     }
@@ -110,7 +108,7 @@ pub(crate) fn end_code(return_code: Option<i32>, exit_code: bool) -> u8 {
 /// One word for how a thread ended.
 pub(crate) fn end_word(report: &StepReport) -> String {
     match report.return_code {
-        Some(end::SUPERVISED_CODE) => style::red("killed"),
+        Some(end_code::SUPERVISED) => style::red("killed"),
         _ => style::green("done"),
     }
 }

@@ -6,7 +6,7 @@ use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::verbs::step_details;
+use uwf_engine::views::step_details;
 
 use crate::complete;
 use crate::context::Context;

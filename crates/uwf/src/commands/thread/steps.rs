@@ -1,9 +1,9 @@
 //! `uwf thread steps`
 
 use uwf_core::view;
-use uwf_engine::verbs::steps::{self, Entry, Steps};
+use uwf_engine::views::steps::{self, Entry, Steps};
 
-use super::which::Which;
+use super::args::which::Which;
 use crate::context::Context;
 use crate::pager::Paging;
 use crate::printer::{CommandResult, Printed, Report};

@@ -1,17 +1,19 @@
 //! `uwf thread why`
 
+pub(super) mod explanation;
+
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use uwf_core::text::one_line;
 use uwf_core::view::agent_name;
 use uwf_core::workflow::{END, START};
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::why::{self, Ahead, FailedAttempt, Obtained, ReasonedStep, Reasons, Routing};
+use uwf_engine::views::why::{self, Ahead, FailedAttempt, Obtained, ReasonedStep, Reasons, Routing};
 
-use super::explanation::explanation;
+use super::args::thread_or_node::{self, ThreadOrNode};
+use super::args::which::NEWEST;
 use super::show;
-use super::thread_or_node::{self, ThreadOrNode};
-use super::which::NEWEST;
+use super::why::explanation::explanation;
 use crate::complete;
 use crate::context::Context;
 use crate::pager::Paging;

@@ -8,11 +8,10 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::error::Result;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::cost::{self, CostBy, CostRequest};
-use uwf_engine::verbs::list::{self, Filter, Row};
-use uwf_engine::verbs::overview::{Overview, Overviews};
-use uwf_engine::verbs::show;
-use uwf_engine::verbs::workflow_names;
+use uwf_engine::views::cost::{self, CostBy, CostRequest};
+use uwf_engine::views::list::{self, Filter, Row};
+use uwf_engine::views::overview::{Overview, Overviews};
+use uwf_engine::views::{show, workflow_names};
 
 use crate::commands::thread::cost::cost_of;
 use crate::context::Context;

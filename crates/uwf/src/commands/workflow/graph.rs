@@ -8,7 +8,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{Drawing, Workflow};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::nodes;
-use uwf_engine::verbs::course::{self, ThreadCourse};
+use uwf_engine::views::course::{self, ThreadCourse};
 
 use crate::complete;
 use crate::context::Context;

@@ -7,8 +7,8 @@ use serde::Serialize;
 use uwf_core::document::Problem;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project_files;
-use uwf_engine::verbs::find_workflow::{self, Located};
 use uwf_engine::verbs::validate::{self, Validated};
+use uwf_engine::verbs::workflows::find_workflow::{self, Located};
 
 use crate::checked::Checked;
 use crate::complete;

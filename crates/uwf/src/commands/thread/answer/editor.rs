@@ -13,7 +13,7 @@ use uwf_engine::verbs::answer::{Asked, Question};
 
 use super::given;
 use crate::ask::Asker;
-use crate::commands::thread::no_ask::NoAsk;
+use crate::commands::thread::args::no_ask::NoAsk;
 use crate::context::Context;
 use crate::editor::{self, MAX_EDITS};
 use crate::error::CommandError;

@@ -6,7 +6,7 @@ use uwf_core::event::{Event, Stream, ToolCall, What};
 use uwf_core::text::one_line;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::view;
-use uwf_engine::verbs::read::DEFAULT_QUOTA;
+use uwf_engine::views::read::DEFAULT_QUOTA;
 
 use crate::{style, table};
 

@@ -1,0 +1,97 @@
+//! Decides which workflows play the roles of a thread when the thread starts.
+
+use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::path::Path;
+
+use json_cas::Hash;
+use serde_json::{Map, Value};
+use uwf_core::config::Config;
+
+use crate::attempt::agents::delegation::{Decided, Decisions, workflow_of};
+use crate::attempt::bindings::{self, Bindings, Named};
+use crate::attempt::settings::Settings;
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::thread::nodes;
+use crate::verbs::workflows::find_workflow::{self, Origin};
+
+/// The agents for the child thread that the `config` of a workflow agent names.
+pub(crate) fn bindings_of(config: &Map<String, Value>) -> Bindings {
+    let agents = config.get("agents").and_then(Value::as_object).into_iter().flatten();
+    let named = agents.filter_map(|(role, agent)| Some((role.clone(), Named::plain(agent.as_str()?))));
+    Bindings { agents: named.collect(), every_role: None }
+}
+
+/// The circumstances of a decision.
+pub(crate) struct Deciding<'d> {
+    /// The storage root.
+    pub home: &'d Home,
+    /// The configuration of the thread.
+    pub config: &'d Config,
+    /// Directory of the person who decides. Project files count only there; `None` for a thread that no person starts.
+    pub person_at: Option<&'d Path>,
+}
+
+impl Deciding<'_> {
+    /// Decides the workflows of a thread and of the child threads that may follow. Keeps the decisions in `settings`. Also returns notes
+    /// for the person.
+    ///
+    /// # Errors
+    /// Fails if a workflow bound in the thread itself can't be found, and with errors of the store. Any other missing workflow is a note.
+    pub(crate) fn decide(&self, workflow: Hash, settings: &Settings) -> Result<(Decisions, Vec<String>)> {
+        let mut decisions = settings.workflows.clone();
+        decisions.values_mut().for_each(|decided| decided.roles.clear());
+        let mut notes = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut open = vec![(workflow, settings.bound.clone(), true)];
+        while let Some((hash, bound, is_own)) = open.pop() {
+            let workflow = nodes::workflow(self.home.store(), hash)?;
+            for role in workflow.roles.keys() {
+                let chosen = bindings::choose(self.config, &bound, &workflow.name, role, None, &settings.workspace);
+                // A role without an agent is reported when its turn comes.
+                let Ok(spec) = chosen else { continue };
+                let Some(name) = workflow_of(&spec) else { continue };
+                let decided = match self.one(name, &mut decisions, &mut notes) {
+                    Ok(decided) => decided,
+                    Err(error) if is_own && bound.of(role).is_some() => return Err(error),
+                    Err(error) => {
+                        let hint = error.hints.first().map(|hint| format!("; {hint}")).unwrap_or_default();
+                        notes.push(format!(
+                            "role `{role}` is to be played by workflow `{name}`: {}{hint}",
+                            error.message
+                        ));
+                        continue;
+                    }
+                };
+                if is_own {
+                    decided.roles.push(role.clone());
+                }
+                if seen.insert((decided.hash, spec.name.clone())) {
+                    open.push((decided.hash, bindings_of(&spec.config), false));
+                }
+            }
+        }
+        Ok((decisions, notes))
+    }
+
+    fn one<'m>(&self, name: &str, decisions: &'m mut Decisions, notes: &mut Vec<String>) -> Result<&'m mut Decided> {
+        Ok(match decisions.entry(name.to_owned()) {
+            Entry::Occupied(decided) => decided.into_mut(),
+            Entry::Vacant(place) => {
+                let found = match self.person_at {
+                    Some(dir) => find_workflow::workflow(self.home, name, dir)?,
+                    None => find_workflow::without_project(self.home, name, None)?,
+                };
+                let file = match found.origin {
+                    Origin::File(file) | Origin::Project { file, .. } => Some(file),
+                    Origin::Registry | Origin::Store => None,
+                };
+                if let Some(file) = &file {
+                    notes.push(format!("workflow `{name}`, which plays a role, is taken from {}", file.display()));
+                }
+                place.insert(Decided { hash: found.hash, file, roles: Vec::new() })
+            }
+        })
+    }
+}

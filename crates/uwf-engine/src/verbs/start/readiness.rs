@@ -1,0 +1,191 @@
+//! Checks that the agents of a thread can start, before the first agent is started and paid for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use json_cas::Hash;
+use uwf_core::config::Config;
+use uwf_core::workflow::{END, START, next_positions, roles_after};
+
+use crate::attempt::agents::AgentSpec;
+use crate::attempt::agents::delegation::workflow_of;
+use crate::attempt::plan::Plan;
+use crate::attempt::settings::Settings;
+use crate::error::{Error, ErrorKind, Result};
+use crate::root::home::Home;
+use crate::thread::load::Thread;
+use crate::thread::nodes;
+use crate::thread::steps::Parts;
+use crate::verbs::start::decide_workflows::bindings_of;
+
+/// Checks that an agent can start on this machine. The crate of the built-in agents knows their requirements; this crate does not. The
+/// directory is unknown while a worktree has not been created.
+pub type AgentCheck = fn(&Home, &Config, &AgentSpec, Option<&Path>) -> Result<()>;
+
+/// Which roles of a thread to check.
+#[derive(Debug, Clone)]
+pub struct Readiness {
+    /// Checks an agent.
+    pub check: AgentCheck,
+    /// The role before which the run stops.
+    pub until: Option<String>,
+    /// The number of steps after which the run stops.
+    pub steps: Option<u64>,
+}
+
+/// Returns a warning for each role that the thread may still reach and whose agent can't start. A thread that has started runs as far as
+/// it can, and its next step reports what its agent lacks.
+///
+/// # Errors
+/// `Config`; `Data` if a node of the thread can't be read.
+pub fn of_thread(thread: &Thread<'_>, readiness: &Readiness) -> Result<Vec<String>> {
+    let plan = Plan::load(thread, None)?;
+    let last = match thread.chain()?.len().checked_sub(1) {
+        Some(last) => thread.step(last, Parts::NONE)?.role,
+        None => START.to_owned(),
+    };
+    let mut looked = Look::new(thread.home(), readiness, true);
+    let mut unready = looked.unready(&plan, &last);
+    let next = next_positions(&plan.workflow.graph, &last);
+    unready.retain(|role, _| !next.contains(&role.as_str()));
+    Ok(looked.warnings(&unready))
+}
+
+/// Rejects a new thread that is certain to reach a role whose agent can't start. Returns a warning for each other such role that it may
+/// reach.
+///
+/// # Errors
+/// The fault of the first such role's agent. Where conditions choose a role, one agent that can start is enough.
+pub(crate) fn of_new_thread(
+    home: &Home,
+    plan: &Plan,
+    readiness: &Readiness,
+    gets_worktree: bool,
+) -> Result<Vec<String>> {
+    let mut looked = Look::new(home, readiness, !gets_worktree);
+    let mut unready = looked.unready(plan, START);
+    match looked.certain(plan, &unready).and_then(|role| unready.remove(&role)) {
+        Some(error) => Err(error),
+        None => Ok(looked.warnings(&unready)),
+    }
+}
+
+/// An error that can be reported for several roles.
+#[derive(Clone)]
+struct Lack {
+    kind: ErrorKind,
+    message: String,
+    hints: Vec<String>,
+}
+
+/// The check of a thread's agents and of the child threads that play its roles.
+struct Look<'h> {
+    home: &'h Home,
+    readiness: Readiness,
+    /// Whether the agents' directory exists.
+    has_dir: bool,
+    /// The fault of each child thread, by its workflow and the agent that starts it; `None` while it is being checked.
+    children: BTreeMap<(Hash, String), Option<Lack>>,
+    /// Warnings of child threads.
+    of_children: Vec<String>,
+}
+
+impl<'h> Look<'h> {
+    fn new(home: &'h Home, readiness: &Readiness, has_dir: bool) -> Look<'h> {
+        Look { home, readiness: readiness.clone(), has_dir, children: BTreeMap::new(), of_children: Vec::new() }
+    }
+
+    /// The faults of agents that can't start, by role.
+    fn unready(&mut self, plan: &Plan, from: &str) -> BTreeMap<String, Error> {
+        let Readiness { until, steps, .. } = &self.readiness;
+        let roles: Vec<String> =
+            roles_after(&plan.workflow.graph, from, until.as_deref(), *steps).into_iter().map(str::to_owned).collect();
+        roles.into_iter().filter_map(|role| self.lack(plan, &role).map(|error| (role, error))).collect()
+    }
+
+    fn lack(&mut self, plan: &Plan, role: &str) -> Option<Error> {
+        let dir = Some(plan.settings.workspace.as_path()).filter(|_| self.has_dir);
+        let checked = plan.agent(role, None).and_then(|agent| {
+            (self.readiness.check)(self.home, &plan.config, &agent, dir)?;
+            self.child(plan, &agent)
+        });
+        checked.err().map(|error| of_role(role, error))
+    }
+
+    /// Checks the child thread that plays a role. It must run to its end, however far its parent runs.
+    fn child(&mut self, plan: &Plan, agent: &AgentSpec) -> Result<()> {
+        let decided = workflow_of(agent).and_then(|name| plan.settings.workflows.get(name));
+        let Some(decided) = decided else { return Ok(()) };
+        let key = (decided.hash, agent.name.clone());
+        if !self.children.contains_key(&key) {
+            // A workflow may play one of its own roles.
+            self.children.insert(key.clone(), None);
+            let lack = self.lack_of_child(plan, agent, decided.hash)?;
+            self.children.insert(key.clone(), lack);
+        }
+        match self.children.get(&key).cloned().flatten() {
+            Some(Lack { kind, message, hints }) => Err(Error { hints, ..Error::new(kind, message) }),
+            None => Ok(()),
+        }
+    }
+
+    fn lack_of_child(&mut self, plan: &Plan, agent: &AgentSpec, workflow: Hash) -> Result<Option<Lack>> {
+        let settings = Settings {
+            workspace: plan.settings.workspace.clone(),
+            bound: bindings_of(&agent.config),
+            workflows: plan.settings.workflows.clone(),
+            ..Settings::default()
+        };
+        let workflow = nodes::workflow(self.home.store(), workflow)?;
+        let plan = Plan { config: plan.config.clone(), settings, workflow };
+        let whole = Readiness { until: None, steps: None, ..self.readiness.clone() };
+        let readiness = std::mem::replace(&mut self.readiness, whole);
+        let mut unready = self.unready(&plan, START);
+        let certain = self.certain(&plan, &unready).and_then(|role| unready.remove(&role));
+        self.readiness = readiness;
+        self.of_children.extend(unready.values().map(warning));
+        Ok(certain.map(|Error { kind, message, hints, .. }| Lack { kind, message, hints }))
+    }
+
+    /// The first role that the thread is certain to reach and whose agent can't start.
+    fn certain(&self, plan: &Plan, unready: &BTreeMap<String, Error>) -> Option<String> {
+        let graph = &plan.workflow.graph;
+        let Readiness { until, steps, .. } = &self.readiness;
+        let mut from = START;
+        let mut seen = BTreeSet::new();
+        while seen.insert(from) && steps.is_none_or(|steps| seen.len() as u64 <= steps) {
+            let mut ways = next_positions(graph, from);
+            // If no condition matches, no role is played and the thread ends.
+            let may_end = graph.get(from).is_none_or(|all| all.iter().all(|way| way.condition.is_some()));
+            if from == START {
+                ways.retain(|role| *role != END);
+            } else if may_end {
+                return None;
+            }
+            if let Some(first) = ways.first().filter(|_| ways.iter().all(|role| unready.contains_key(*role))) {
+                return Some((*first).to_owned());
+            }
+            match ways[..] {
+                [only] if only != END && until.as_deref() != Some(only) => from = only,
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn warnings(self, unready: &BTreeMap<String, Error>) -> Vec<String> {
+        unready.values().map(warning).chain(self.of_children).collect()
+    }
+}
+
+fn of_role(role: &str, error: Error) -> Error {
+    let name = format!("`{role}`");
+    match error.message.contains(&name) {
+        true => error,
+        false => Error { message: format!("role {name}: {}", error.message), ..error },
+    }
+}
+
+fn warning(error: &Error) -> String {
+    format!("the thread will stop if it gets so far: {}", error.message)
+}

@@ -1,0 +1,480 @@
+//! `thread cost`: the costs of threads, from the details of their steps and of failed attempts.
+//!
+//! Each step takes two reads: its node and its detail. Its turns are also read if the detail has no tokens, or if a model read the answer.
+//! Each failed attempt takes one read, and one for each of its turns. A step that several threads share is read once, and counts once in
+//! the total.
+
+mod csv;
+mod memory;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use json_cas::Hash;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uwf_core::config::Config;
+use uwf_core::node::{self, EndStatus, StepNode};
+use uwf_core::spending::{self, Run, Spent};
+use uwf_core::thread::ThreadId;
+use uwf_core::view;
+
+pub use self::memory::CostMemory;
+use self::memory::{Line, RecordSign};
+use crate::error::Result;
+use crate::root::history;
+use crate::root::home::Home;
+use crate::root::ids;
+use crate::thread::children;
+use crate::thread::load::Thread;
+use crate::thread::nodes;
+use crate::thread::runs::{KnownRun, RunReader, StepRuns};
+use crate::views::workflow_names;
+
+/// Which threads to add up, and how to group their costs.
+#[derive(Debug, Clone, Default)]
+pub struct CostRequest {
+    /// The threads; all if empty.
+    pub threads: Vec<ThreadId>,
+    /// Only costs since this time (Unix milliseconds).
+    pub since: Option<u64>,
+    /// The subject of each row.
+    pub by: CostBy,
+}
+
+/// The subject of each row of costs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CostBy {
+    /// A thread, with the child threads that played its roles.
+    #[default]
+    Thread,
+    /// A role.
+    Role,
+    /// An agent, by its name in the configuration.
+    Agent,
+    /// A model.
+    Model,
+    /// A workflow, by its name.
+    Workflow,
+    /// A day, UTC.
+    Day,
+}
+
+/// Costs of threads.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Costs {
+    /// The subject of each row.
+    pub by: CostBy,
+    /// The rows: threads newest first, days oldest first, others by tokens.
+    pub rows: Vec<CostRow>,
+    /// The total; steps that several threads share count once.
+    pub total: Spent,
+    /// Number of threads that were read.
+    pub threads: usize,
+    /// Number of steps that occur in several rows of threads.
+    pub shared_steps: usize,
+    /// The configured price table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prices: Option<PricesUsed>,
+    /// Models whose runs have no known cost; null for runs without a known model.
+    pub unpriced: Vec<Option<String>>,
+    /// Threads that could not be read completely.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableThread>,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CostRow {
+    /// The thread, role, agent, model, workflow or day; null if unknown.
+    pub name: Option<String>,
+    /// For a thread: the name of its workflow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
+    /// Its costs.
+    #[serde(flatten)]
+    pub spent: Spent,
+}
+
+/// The table of prices in the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PricesUsed {
+    /// The day of the prices.
+    pub date: String,
+    /// Their currency.
+    pub currency: String,
+}
+
+/// A thread that could not be read completely.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UnreadableThread {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Why.
+    pub why: String,
+}
+
+/// Adds up what threads spent.
+///
+/// # Errors
+/// `NotFound` for a requested thread that does not exist, errors of its nodes, errors of index and history as a whole. If no threads were
+/// requested by id, the report lists unreadable ones instead.
+pub fn cost(home: &Home, config: &Config, request: &CostRequest) -> Result<Costs> {
+    cost_again(home, config, request, &mut CostMemory::default())
+}
+
+/// Like [`cost`], for callers that add up repeatedly: `memory` keeps everything read so far.
+///
+/// # Errors
+/// As for [`cost`].
+pub fn cost_again(home: &Home, config: &Config, request: &CostRequest, memory: &mut CostMemory) -> Result<Costs> {
+    memory.begin(config);
+    let mut ledger = Ledger::new(home, config, request, memory);
+    let mut threads = 0;
+    if request.threads.is_empty() {
+        for (id, standing) in all(home, request.since)? {
+            threads += 1;
+            if let Some(line) = ledger.reader.memory.line(standing.head) {
+                ledger.line(&id, &standing, &line);
+                continue;
+            }
+            match Thread::at(home, id.clone(), standing.head) {
+                Ok(thread) => ledger.thread(&thread, &standing),
+                Err(error) => ledger.lacks(&(Some(id.to_string()), None), id, error.to_string()),
+            }
+        }
+    } else {
+        let mut named = HashSet::new();
+        for id in request.threads.iter().filter(|id| named.insert((*id).clone())) {
+            threads += 1;
+            let thread = Thread::any(home, id)?;
+            let standing = Standing { head: thread.head, record: RecordSign::of(&home.record_file(id)) };
+            ledger.thread(&thread, &standing);
+        }
+    }
+    Ok(ledger.costs(threads))
+}
+
+/// The costs of a step, including the failed attempts before it. If a child thread played the step, all steps of that thread count. An
+/// unreadable part counts as a run with unknown costs.
+pub fn of_step(home: &Home, config: &Config, step: Hash) -> Spent {
+    let mut memory = CostMemory::default();
+    let mut ledger = Ledger::new(home, config, &CostRequest::default(), &mut memory);
+    let mut account = Account { row: (None, None), workflow: None, why: None };
+    ledger.step(&mut account, step, 0);
+    if account.why.is_some() {
+        ledger.total.add_unknown();
+    }
+    ledger.total
+}
+
+/// Head and record of a thread, from index and history.
+struct Standing {
+    head: Hash,
+    /// Its record: attempts may have failed since its newest step.
+    record: Option<RecordSign>,
+}
+
+/// All threads that may have costs since this time, newest first. An active thread has none if its record is unchanged since. Each attempt
+/// begins and ends with a line in the record, written after the nodes that hold its costs.
+fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
+    let mut threads = BTreeMap::new();
+    for (name, head) in home.heads().list()? {
+        let Ok(id) = name.parse::<ThreadId>() else { continue };
+        let record = RecordSign::of(&home.record_file(&id));
+        let changed = record.and_then(|record| record.changed_ms());
+        if since.is_none_or(|since| changed.is_none_or(|changed| changed >= since)) {
+            threads.insert(id, Standing { head, record });
+        }
+    }
+    for line in history::all(home)? {
+        // A thread that ended since the index was read is in both.
+        threads.remove(&line.thread);
+        if since.is_none_or(|since| line.completed_at >= since) {
+            let is_killed = line.status == EndStatus::Killed;
+            let record = is_killed.then(|| RecordSign::of(&home.record_file(&line.thread))).flatten();
+            threads.insert(line.thread, Standing { head: line.head, record });
+        }
+    }
+    Ok(threads.into_iter().rev().collect())
+}
+
+fn children_without_step<'h>(home: &'h Home, thread: &ThreadId, head: Hash) -> Result<Vec<Thread<'h>>> {
+    // Most threads have no children, and needn't be loaded.
+    if children::known(home, thread)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids = children::without_step(&Thread::at(home, thread.clone(), head)?)?;
+    let found = ids.iter().map(|id| children::find(home, id)).collect::<Result<Vec<_>>>()?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Reads each step once.
+struct CostReader<'h> {
+    home: &'h Home,
+    runs: RunReader<'h>,
+    memory: &'h mut CostMemory,
+    workflows: HashMap<Hash, Option<String>>,
+}
+
+impl CostReader<'_> {
+    fn workflow(&mut self, hash: Hash) -> Option<String> {
+        let home = self.home;
+        self.workflows.entry(hash).or_insert_with(|| workflow_names::own_name(home, hash)).clone()
+    }
+
+    /// Workflow and steps of a thread.
+    fn line(&mut self, thread: &Thread<'_>) -> Result<Arc<Line>> {
+        if let Some(known) = self.memory.line(thread.head) {
+            return Ok(known);
+        }
+        let steps = thread.chain()?.records().iter().map(|record| record.step).collect();
+        let workflow = self.workflow(thread.start.workflow);
+        Ok(self.memory.keep_line(thread.head, Line { workflow, steps }))
+    }
+
+    fn step(&mut self, step: Hash) -> Arc<StepRuns> {
+        if let Some(known) = self.memory.step(step) {
+            return known;
+        }
+        let runs = self.runs.of_step(step);
+        let runs = runs.unwrap_or_else(|error| StepRuns { unreadable: Some(error), ..StepRuns::default() });
+        self.memory.keep_step(step, runs)
+    }
+}
+
+/// The subject of a row and, for a thread, the name of its workflow.
+type RowKey = (Option<String>, Option<String>);
+
+/// The sums so far.
+struct Ledger<'h> {
+    config: &'h Config,
+    by: CostBy,
+    since: u64,
+    reader: CostReader<'h>,
+    rows: BTreeMap<RowKey, Spent>,
+    total: Spent,
+    /// Steps in the total.
+    counted: HashSet<Hash>,
+    /// Threads whose failed attempts are in the total. Their nodes can't be counted like steps: two attempts of a thread may have the same
+    /// node.
+    tried: HashSet<ThreadId>,
+    /// Steps that occurred more than once.
+    shared: HashSet<Hash>,
+    unpriced: BTreeSet<Option<String>>,
+    unreadable: Vec<UnreadableThread>,
+}
+
+/// The thread whose steps are being added up.
+struct Account {
+    /// Key of its row.
+    row: RowKey,
+    /// The workflow of the current steps: the thread's, or a child thread's.
+    workflow: Option<String>,
+    /// Why a part of the thread is unreadable.
+    why: Option<String>,
+}
+
+impl<'h> Ledger<'h> {
+    fn new(home: &'h Home, config: &'h Config, request: &CostRequest, memory: &'h mut CostMemory) -> Ledger<'h> {
+        let runs = RunReader::new(home.store(), config);
+        Ledger {
+            config,
+            by: request.by,
+            since: request.since.unwrap_or(0),
+            reader: CostReader { home, runs, memory, workflows: HashMap::new() },
+            rows: BTreeMap::new(),
+            total: Spent::default(),
+            counted: HashSet::new(),
+            tried: HashSet::new(),
+            shared: HashSet::new(),
+            unpriced: BTreeSet::new(),
+            unreadable: Vec::new(),
+        }
+    }
+
+    /// Adds a thread.
+    fn thread(&mut self, thread: &Thread<'_>, standing: &Standing) {
+        match self.reader.line(thread) {
+            Ok(line) => self.line(&thread.id, standing, &line),
+            Err(error) => {
+                let row = (Some(thread.id.to_string()), self.reader.workflow(thread.start.workflow));
+                self.lacks(&row, thread.id.clone(), error.to_string());
+            }
+        }
+    }
+
+    /// Adds a thread with these steps. A completed thread has no failed attempts after its last step.
+    fn line(&mut self, thread: &ThreadId, standing: &Standing, line: &Line) {
+        let row = (Some(thread.to_string()), line.workflow.clone());
+        let mut account = Account { row, workflow: line.workflow.clone(), why: None };
+        for step in &line.steps {
+            self.step(&mut account, *step, 0);
+        }
+        if let Some(record) = standing.record {
+            self.failures(&mut account, thread, standing.head, record);
+        }
+        self.children_without_step(&mut account, thread, standing.head, 0);
+        if self.by == CostBy::Thread && self.since == 0 {
+            // A thread without costs also gets a row.
+            self.rows.entry(account.row.clone()).or_default();
+        }
+        if let Some(why) = account.why {
+            self.lacks(&account.row, thread.clone(), why);
+        }
+    }
+
+    /// Records that a part of a thread is unreadable. It counts as a run with unknown costs.
+    fn lacks(&mut self, row: &RowKey, thread: ThreadId, why: String) {
+        self.total.add_unknown();
+        if self.by == CostBy::Thread {
+            self.rows.entry(row.clone()).or_default().add_unknown();
+        }
+        self.unreadable.push(UnreadableThread { thread, why });
+    }
+
+    fn step(&mut self, account: &mut Account, hash: Hash, depth: usize) {
+        let step = self.reader.step(hash);
+        let is_new = self.counted.insert(hash);
+        if !is_new {
+            self.shared.insert(hash);
+        }
+        for run in &step.runs {
+            self.run(account, run, is_new);
+        }
+        if let Some(error) = &step.unreadable {
+            account.why = Some(error.to_string());
+        }
+        if let Some(child) = step.child.filter(|_| depth < nodes::MAX_NESTING) {
+            let own = account.workflow.clone();
+            if let Err(error) = self.child(account, child, depth + 1) {
+                account.why = Some(error.to_string());
+            }
+            account.workflow = own;
+        }
+    }
+
+    /// Adds the steps of a child thread, newest first.
+    fn child(&mut self, account: &mut Account, last: Hash, depth: usize) -> Result<()> {
+        let store = self.reader.home.store();
+        let mut next = Some(last);
+        let mut start = None;
+        while let Some(hash) = next {
+            let (node, _): (StepNode, u64) = nodes::step_node(store, hash)?;
+            if start.is_none() {
+                let of: node::StartNode = nodes::payload(node.start, &store.get(node.start)?)?;
+                start = Some(node.start);
+                account.workflow = self.reader.workflow(of.workflow);
+            }
+            self.step(account, hash, depth);
+            next = node.prev;
+        }
+        Ok(())
+    }
+
+    /// Adds the child threads that did not become a step of this thread.
+    fn children_without_step(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, depth: usize) {
+        let home = self.reader.home;
+        let children = match children_without_step(home, thread, head) {
+            Ok(children) => children,
+            Err(error) => return account.why = Some(error.to_string()),
+        };
+        let own = account.workflow.clone();
+        for child in children.iter().filter(|_| depth < nodes::MAX_NESTING) {
+            match self.reader.line(child) {
+                Ok(line) => {
+                    account.workflow.clone_from(&line.workflow);
+                    line.steps.iter().for_each(|step| self.step(account, *step, depth + 1));
+                }
+                Err(error) => account.why = Some(error.to_string()),
+            }
+            if let Some(record) = RecordSign::of(&home.record_file(&child.id)) {
+                self.failures(account, &child.id, child.head, record);
+            }
+            self.children_without_step(account, &child.id, child.head, depth + 1);
+        }
+        account.workflow = own;
+    }
+
+    /// Adds the failed attempts since the newest step, which belong to no step yet.
+    fn failures(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, record: RecordSign) {
+        let is_new = self.tried.insert(thread.clone());
+        for hash in self.reader.memory.tries(self.reader.home, thread, head, record) {
+            match self.reader.runs.failed(hash) {
+                Ok(failed) => failed.iter().for_each(|run| self.run(account, run, is_new)),
+                Err(error) => account.why = Some(error.to_string()),
+            }
+        }
+    }
+
+    fn run(&mut self, account: &Account, known: &KnownRun, is_new: bool) {
+        if known.at_ms < self.since {
+            return;
+        }
+        let prices = spending::run_prices(self.config, known.model.as_deref());
+        let reader = spending::reading_model(self.config).map(str::to_owned);
+        let alone = Run { reading: None, ..known.run.clone() };
+        if is_new {
+            self.total.add(&known.run, prices);
+            let (mut of_agent, mut of_reading) = (Spent::default(), Spent::default());
+            of_agent.add(&alone, prices);
+            known.run.reading.iter().for_each(|reading| of_reading.add_reading(reading, prices.reading));
+            let unpriced = [(of_agent, &known.model), (of_reading, &reader)].into_iter();
+            self.unpriced.extend(unpriced.filter(|(spent, _)| spent.cost_unknown > 0).map(|(_, model)| model.clone()));
+        }
+        // A row of a thread counts all its steps; any other row counts shared steps once, like the total.
+        let key = match self.by {
+            CostBy::Thread => account.row.clone(),
+            _ if !is_new => return,
+            CostBy::Role => (Some(known.role.clone()), None),
+            CostBy::Agent => (known.agent.clone(), None),
+            CostBy::Model => {
+                if let Some(reading) = &known.run.reading {
+                    self.rows.entry((reader, None)).or_default().add_reading(reading, prices.reading);
+                }
+                self.rows.entry((known.model.clone(), None)).or_default().add(&alone, prices);
+                return;
+            }
+            CostBy::Workflow => (account.workflow.clone(), None),
+            CostBy::Day => (view::time(known.at_ms).split(' ').next().map(str::to_owned), None),
+        };
+        self.rows.entry(key).or_default().add(&known.run, prices);
+    }
+
+    fn costs(self, threads: usize) -> Costs {
+        let row = |((name, workflow), spent)| CostRow { name, workflow, spent };
+        let mut rows: Vec<CostRow> = self.rows.into_iter().map(row).collect();
+        match self.by {
+            CostBy::Thread => rows.reverse(),
+            CostBy::Day => {}
+            CostBy::Role | CostBy::Agent | CostBy::Model | CostBy::Workflow => {
+                let tokens = |row: &CostRow| row.spent.tokens.total();
+                rows.sort_by_key(|row| std::cmp::Reverse(tokens(row)));
+            }
+        }
+        let table = self.config.prices.as_ref();
+        Costs {
+            by: self.by,
+            rows,
+            total: self.total,
+            threads,
+            shared_steps: self.shared.len(),
+            prices: table.map(|prices| PricesUsed { date: prices.date.clone(), currency: prices.currency.clone() }),
+            unpriced: self.unpriced.into_iter().collect(),
+            unreadable: self.unreadable,
+        }
+    }
+}
+
+/// Unix milliseconds from which costs count: a duration before now, or the beginning (UTC) of a day.
+#[must_use]
+pub fn since(typed: &str) -> Option<u64> {
+    if uwf_core::config::is_date(typed) {
+        return view::day_start(typed);
+    }
+    let ago = uwf_core::document::parse_duration(typed)?;
+    Some(ids::now_ms().saturating_sub(u64::try_from(ago.as_millis()).ok()?))
+}

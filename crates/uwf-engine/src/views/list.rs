@@ -1,0 +1,271 @@
+//! Lists threads. Reads the marks, the index and the history once each, and nodes only of the threads that are shown.
+
+mod filter;
+mod memory;
+mod search;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::UNIX_EPOCH;
+
+use json_cas::Hash;
+use schemars::JsonSchema;
+use serde::Serialize;
+use uwf_core::thread::ThreadId;
+
+pub use self::filter::Filter;
+use self::memory::Memories;
+use self::search::Search;
+pub use self::search::TaskMemory;
+use crate::attempt::child_threads;
+use crate::attempt::elsewhere::{self, Elsewhere};
+use crate::error::Result;
+use crate::root::history;
+use crate::root::home::Home;
+use crate::root::marks::{self, Mark};
+use crate::thread::load;
+use crate::thread::state::{self, State};
+use crate::views::thread_state::{Known, Pause};
+use crate::views::workflow_names::Names;
+
+/// One thread of a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// Its id.
+    pub thread: ThreadId,
+    /// Workflow it is pinned to; absent if its nodes are unreadable.
+    pub workflow: Option<Hash>,
+    /// Its head.
+    pub head: Hash,
+    /// Its state.
+    pub state: State,
+    /// Role of its last step; absent before the first.
+    pub role: Option<String>,
+    /// Unix milliseconds of its start, from its id; absent if the id is not a ULID.
+    pub started_at: Option<u64>,
+    /// Unix milliseconds of its last change: its newest step, its start before the first, or when it ended.
+    pub changed_at: Option<u64>,
+    /// Why it is in this state, if there is a reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Whether it is pausing: no further step begins once the running one has ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pausing: bool,
+}
+
+impl Row {
+    fn is_finished(&self) -> bool {
+        matches!(self.state, State::Completed | State::Killed)
+    }
+
+    /// Whether it has everything that only its nodes contain.
+    fn is_read(&self) -> bool {
+        let has_been = if self.is_finished() { self.role.is_some() } else { self.workflow.is_some() };
+        has_been || self.state == State::Corrupt
+    }
+}
+
+/// A thread with the name of its workflow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Named {
+    /// The thread.
+    #[serde(flatten)]
+    pub row: Row,
+    /// Name of its workflow; absent if unreadable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow_name: Option<String>,
+}
+
+impl Named {
+    /// A row with the name of its workflow.
+    pub fn of(row: Row, names: &mut Names, home: &Home) -> Named {
+        let workflow_name = row.workflow.and_then(|hash| names.name(home, hash));
+        Named { row, workflow_name }
+    }
+}
+
+/// Result of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// The threads within limit and offset, newest first.
+    pub rows: Vec<Row>,
+    /// Number of threads without limit and offset.
+    pub matching: usize,
+    /// Number of threads in each state, regardless of the rest of the filter; finished threads count only if requested. Counting reads no
+    /// nodes, so a thread with unreadable nodes counts in the state of its marks.
+    pub counts: BTreeMap<State, usize>,
+}
+
+/// Threads, newest first. Their states come from index, marks and locks. Nodes are read only of the threads that are shown, unless the
+/// filter depends on nodes.
+///
+/// # Errors
+/// Errors of index, history and marks as a whole. A single unreadable thread is a row that says so.
+pub fn list(home: &Home, filter: &Filter) -> Result<Listing> {
+    list_again(home, filter, &mut TaskMemory::default())
+}
+
+/// Like [`list`], for callers that search repeatedly: `tasks` keeps the tasks that were read.
+///
+/// # Errors
+/// As for [`list`].
+pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Result<Listing> {
+    let heads = home.heads().list()?;
+    let marks = marks::all(home)?;
+    let paused_below = child_threads::paused_below(home, &marks)?;
+    let elsewhere = elsewhere::all(home, &heads)?;
+    let mut known = Threads { home, marks, paused_below, elsewhere, by_name: BTreeMap::new() };
+    let mut rows: Vec<Row> = heads.iter().filter_map(|(name, head)| known.active(name, *head)).collect();
+    let mut finished_heads = Vec::new();
+    if filter.asks_finished() {
+        let history = history::all(home)?;
+        // A thread that ended since the index was read is in both.
+        let ended: HashSet<&ThreadId> = history.iter().map(|line| &line.thread).collect();
+        rows.retain(|row| !ended.contains(&row.thread));
+        finished_heads.extend(history.iter().map(|line| line.head));
+        rows.extend(history.into_iter().map(finished));
+    }
+    let counts = counts(&rows);
+    let after = filter.after.as_ref().map(|after| {
+        let row = rows.iter().find(|row| row.thread == *after);
+        row.map_or_else(|| (began_at(home, after, None), after.clone()), |row| newness(home, row))
+    });
+    let mut rows: Vec<_> = rows.into_iter().map(|row| (newness(home, &row), row)).collect();
+    rows.retain(|(newness, row)| filter.may_show(row) && after.as_ref().is_none_or(|after| newness < after));
+    rows.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
+    let mut memories = Memories::load(home, filter, &rows);
+    if filter.asks_nodes() {
+        let mut search = filter.search.as_deref().map(|text| Search::of(home, text, tasks));
+        rows.retain_mut(|row| {
+            known.read_for(filter, row, &mut memories);
+            let begins = filter.start.is_none_or(|start| memories.start_of(row) == Some(start));
+            begins
+                && filter.shows(row)
+                && search.as_mut().is_none_or(|search| search.finds(row, memories.start_of(row)))
+        });
+    }
+    let mut matching = rows.len();
+    let mut rows: Vec<Row> = rows.into_iter().skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX)).collect();
+    rows.iter_mut().filter(|row| !row.is_read()).for_each(|row| known.read(row, &mut memories));
+    // A thread with damaged nodes is in another state than the requested one.
+    let shown = rows.len();
+    rows.retain(|row| filter.is_in_state(row));
+    matching -= shown - rows.len();
+    memories.save(home, heads.into_iter().map(|(_, head)| head), finished_heads);
+    Ok(Listing { rows, matching, counts })
+}
+
+/// Sort key of a listing.
+fn newness(home: &Home, row: &Row) -> (u64, ThreadId) {
+    (began_at(home, &row.thread, row.changed_at), row.thread.clone())
+}
+
+/// When a thread began, Unix milliseconds: by its id; otherwise by its record, its end, or 0. Without this, ids without a time would come
+/// first, because no ULID has such a high first symbol.
+fn began_at(home: &Home, thread: &ThreadId, ended_at: Option<u64>) -> u64 {
+    let recorded_at = || {
+        let changed = home.record_file(thread).metadata().ok()?.modified().ok()?;
+        u64::try_from(changed.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+    };
+    crate::root::ids::started_at(thread).or_else(recorded_at).or(ended_at).unwrap_or(0)
+}
+
+fn counts(rows: &[Row]) -> BTreeMap<State, usize> {
+    let mut counts = BTreeMap::new();
+    rows.iter().for_each(|row| *counts.entry(row.state).or_default() += 1);
+    counts
+}
+
+/// Active threads, without their nodes.
+struct Threads<'h> {
+    home: &'h Home,
+    marks: BTreeMap<String, BTreeSet<Mark>>,
+    /// Threads that are paused with an ancestor, and that ancestor.
+    paused_below: BTreeMap<ThreadId, ThreadId>,
+    /// Activity of other machines by thread name, until it is moved to `by_name`.
+    elsewhere: BTreeMap<String, Elsewhere>,
+    by_name: BTreeMap<ThreadId, Known>,
+}
+
+impl Threads<'_> {
+    /// The row of an active thread before its nodes are read.
+    fn active(&mut self, name: &str, head: Hash) -> Option<Row> {
+        let thread: ThreadId = name.parse().ok()?;
+        let known = self.known(name, &thread, head);
+        let state = known.state(self.home, &thread);
+        let row = Row {
+            started_at: crate::root::ids::started_at(&thread),
+            workflow: None,
+            head,
+            state,
+            role: None,
+            changed_at: None,
+            why: None,
+            pausing: known.is_pausing(state),
+            thread: thread.clone(),
+        };
+        self.by_name.insert(thread, known);
+        Some(row)
+    }
+
+    fn known(&mut self, name: &str, thread: &ThreadId, head: Hash) -> Known {
+        let marks = self.marks.get(name).map(|marks| marks::at_head(self.home, thread, marks, head));
+        let mut marks = marks.unwrap_or_default();
+        let own = marks.remove(&Mark::Paused).then_some(thread);
+        let by = own.or(self.paused_below.get(thread)).cloned();
+        Known { marks, pause: by.map(|by| Pause { by, reason: None }), elsewhere: self.elsewhere.remove(name) }
+    }
+
+    /// Adds to a row the data that the filter needs.
+    fn read_for(&self, filter: &Filter, row: &mut Row, memories: &mut Memories) {
+        if !row.is_finished() || filter.asks_last_steps() {
+            self.read(row, memories);
+        }
+    }
+
+    /// Adds to a row the data from its nodes and marks.
+    fn read(&self, row: &mut Row, memories: &mut Memories) {
+        if row.is_finished() {
+            row.role = memories.finished.of_finished(self.home, row).and_then(|summary| summary.role);
+            return;
+        }
+        row.why = self.why(row);
+        match memories.active.of_active(self.home, &row.thread, row.head) {
+            Ok(summary) => {
+                let stepped_at = summary.role.as_ref().map(|_| summary.timestamp);
+                row.changed_at = load::changed_at(row.started_at, stepped_at);
+                row.workflow = Some(summary.workflow);
+                row.role = summary.role;
+            }
+            Err(error) => {
+                row.state = State::Corrupt;
+                row.why = Some(error.message);
+            }
+        }
+    }
+
+    fn why(&self, row: &Row) -> Option<String> {
+        let known = self.by_name.get(&row.thread)?;
+        if let Some(Elsewhere::AtWork(at_work)) = &known.elsewhere {
+            return Some(format!("by `{}` on machine `{}`", at_work.agent.short(), at_work.machine));
+        }
+        known.reason(self.home, &row.thread, row.state).map(|reason| reason.why)
+    }
+}
+
+/// The row of a finished thread before its last step is read.
+fn finished(line: history::Finished) -> Row {
+    Row {
+        started_at: crate::root::ids::started_at(&line.thread),
+        workflow: line.workflow,
+        head: line.head,
+        state: state::of_finished(line.status),
+        role: None,
+        changed_at: Some(line.completed_at),
+        why: None,
+        pausing: false,
+        thread: line.thread,
+    }
+}

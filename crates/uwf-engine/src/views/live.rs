@@ -1,0 +1,467 @@
+//! `thread live`: events of a thread and its child threads.
+//!
+//! A watcher polls the data that every step leaves anyway: the head, the record, the files of the running attempt and the marks. So it
+//! works alongside any process that steps the thread, and it notices if that process is killed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use json_cas::{Hash, Store};
+use uwf_core::event::{self, Event, Stream, What};
+use uwf_core::node::{Content, ReactSession, ReactToolCall, ReactTurn};
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::agents::WORKFLOW;
+use crate::attempt::child_threads;
+use crate::attempt::live_trace::follow::Follower;
+use crate::attempt::printed::new_text;
+use crate::attempt::recorded::{self, Attempt, Outcome, OutputFiles};
+use crate::attempt::redactor::Redactor;
+use crate::attempt::turns::{ToolCall, Turn};
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::root::marks::{self, Mark};
+use crate::root::{env_file, history, ids};
+use crate::thread::load::Thread;
+use crate::thread::nodes;
+use crate::thread::state::State;
+use crate::views::show::{self, ThreadStatus};
+
+/// Where to begin in a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// With its first step.
+    Beginning,
+    /// With this many of the newest existing steps.
+    Newest(usize),
+    /// With the step that follows this head.
+    After(Hash),
+}
+
+/// A watched thread, with its child threads. It does not hold the storage root, so callers can keep it anywhere between two polls.
+pub struct Live {
+    role: Option<String>,
+    thread: WatchedThread,
+}
+
+impl Live {
+    /// Begins to watch a thread, or only one role in it. Reads nothing before [`Live::poll`].
+    pub fn of(thread: ThreadId, from: From, role: Option<String>) -> Live {
+        Live { role, thread: WatchedThread::new(thread, 0, from) }
+    }
+
+    /// Events since the last call; the first call returns the thread's past.
+    ///
+    /// # Errors
+    /// `NotFound` if the thread does not exist or was removed; errors of its nodes. Callers may call it again.
+    pub fn poll(&mut self, home: &Home) -> Result<Vec<Event>> {
+        let mut events = Vec::new();
+        self.thread.poll(home, &mut events)?;
+        if let Some(wanted) = &self.role {
+            let mut roles = self.thread.roles();
+            roles.retain(|_, role| role == wanted);
+            events.retain(|event| match &event.what {
+                What::Attempt { role, .. } | What::Failed { role, .. } => role == wanted,
+                What::Step(step) => step.role == *wanted,
+                What::Turn { attempt, .. } | What::Output { attempt, .. } => roles.contains_key(attempt),
+                What::Thread { .. } | What::State { .. } | What::End { .. } => true,
+            });
+        }
+        Ok(events)
+    }
+
+    /// The head at the last poll; `None` before the first.
+    pub fn head(&self) -> Option<Hash> {
+        self.thread.head
+    }
+
+    /// The state at the last poll; `None` before the first.
+    pub fn state(&self) -> Option<State> {
+        self.thread.state.as_ref().map(|(state, _)| *state)
+    }
+}
+
+/// All active threads, including those that start while watching.
+pub struct LiveAll {
+    /// Where to begin in the threads that exist at the first poll. Later threads are followed from their beginning.
+    from: Option<From>,
+    role: Option<String>,
+    threads: BTreeMap<ThreadId, ThreadSnapshot>,
+    /// Threads that ended while they were watched, or that began and ended between two polls.
+    ended: BTreeSet<ThreadId>,
+    /// Size of the history at the last poll; `None` before the first.
+    history: Option<u64>,
+    /// Unix milliseconds when watching began.
+    since: u64,
+}
+
+/// A thread with its head and marks at the last poll.
+struct ThreadSnapshot {
+    head: Hash,
+    marks: BTreeSet<Mark>,
+    live: Live,
+}
+
+impl LiveAll {
+    /// Begins to watch all threads, from now on or with some of their existing steps.
+    pub fn of(from: Option<From>, role: Option<String>) -> LiveAll {
+        let (threads, ended) = (BTreeMap::new(), BTreeSet::new());
+        LiveAll { from, role, threads, ended, history: None, since: ids::now_ms() }
+    }
+
+    /// Events in all threads since the last call. Reads only threads whose head or marks have changed, or that have an open attempt. Skips
+    /// unreadable threads.
+    ///
+    /// # Errors
+    /// Errors of the index, the marks and the history.
+    pub fn poll(&mut self, home: &Home) -> Result<Vec<Event>> {
+        let is_first = self.history.is_none();
+        let heads = home.heads().list()?;
+        let mut marked = marks::all(home)?;
+        let mut events = Vec::new();
+        let mut gone = std::mem::take(&mut self.threads);
+        for (id, head) in heads {
+            let Ok(thread) = id.parse::<ThreadId>() else { continue };
+            let marks = marked.remove(&id).unwrap_or_default();
+            let known = gone.remove(&thread);
+            let is_calm = match &known {
+                Some(seen) => seen.head == head && seen.marks == marks,
+                None => is_first && self.from.is_none(),
+            };
+            let mut seen = known.unwrap_or_else(|| {
+                let now = if is_first { self.from.unwrap_or(From::After(head)) } else { From::Beginning };
+                ThreadSnapshot { head, marks: BTreeSet::new(), live: Live::of(thread.clone(), now, self.role.clone()) }
+            });
+            if !is_calm || marks.contains(&Mark::Open) {
+                events.extend(seen.live.poll(home).unwrap_or_default());
+            }
+            self.threads.insert(thread, ThreadSnapshot { head, marks, ..seen });
+        }
+        for (id, mut seen) in gone {
+            events.extend(seen.live.poll(home).unwrap_or_default());
+            self.ended.insert(id);
+        }
+        events.extend(self.short_lived(home)?);
+        Ok(events)
+    }
+
+    /// Events in threads that began and ended between two polls. Reads the history only if it has changed.
+    fn short_lived(&mut self, home: &Home) -> Result<Vec<Event>> {
+        let size = home.history_file().metadata().map_or(0, |meta| meta.len());
+        if self.history.replace(size) == Some(size) {
+            return Ok(Vec::new());
+        }
+        let finished = history::all(home)?;
+        let mut new: Vec<ThreadId> = finished
+            .into_iter()
+            .rev()
+            .take_while(|line| line.completed_at >= self.since)
+            .map(|line| line.thread)
+            .filter(|id| self.ended.insert(id.clone()))
+            .collect();
+        new.reverse();
+        let live = |id| Live::of(id, From::Beginning, self.role.clone()).poll(home).unwrap_or_default();
+        Ok(new.into_iter().flat_map(live).collect())
+    }
+}
+
+/// A thread as of the last poll.
+struct WatchedThread {
+    id: ThreadId,
+    depth: usize,
+    /// Where to begin; `None` after the first poll.
+    from: Option<From>,
+    head: Option<Hash>,
+    steps: usize,
+    attempt: Option<Running>,
+    state: Option<(State, Option<String>)>,
+    children: BTreeMap<ThreadId, WatchedThread>,
+}
+
+/// The newest attempt as of the last poll.
+struct Running {
+    id: String,
+    role: String,
+    is_over: bool,
+    turns: usize,
+    /// The unfinished turn as of the last poll.
+    open: Option<Turn>,
+    trace: Follower,
+    printed: u64,
+    complained: u64,
+}
+
+impl WatchedThread {
+    fn new(id: ThreadId, depth: usize, from: From) -> WatchedThread {
+        WatchedThread {
+            id,
+            depth,
+            from: Some(from),
+            head: None,
+            steps: 0,
+            attempt: None,
+            state: None,
+            children: BTreeMap::new(),
+        }
+    }
+
+    fn event(&self, at: u64, what: What) -> Event {
+        Event { v: event::VERSION, thread: self.id.clone(), depth: self.depth, at, what }
+    }
+
+    fn has_ended(&self) -> bool {
+        matches!(self.state, Some((State::Completed | State::Killed, _)))
+    }
+
+    /// Roles of the followed attempts, by attempt.
+    fn roles(&self) -> BTreeMap<String, String> {
+        let own = self.attempt.iter().map(|attempt| (attempt.id.clone(), attempt.role.clone()));
+        self.children.values().flat_map(WatchedThread::roles).chain(own).collect()
+    }
+
+    fn poll(&mut self, home: &Home, events: &mut Vec<Event>) -> Result<()> {
+        if self.has_ended() {
+            return Ok(());
+        }
+        // Read the attempt first: it then belongs to the head that is read next, or to an earlier one.
+        let attempt = recorded::read(home, &self.id)?;
+        let shown = show::show(home, &self.id)?;
+        let thread = Thread::at(home, self.id.clone(), shown.head)?;
+        if let Some(from) = self.from.take() {
+            let workflow = thread.workflow().map_or_else(|_| shown.workflow.to_string(), |workflow| workflow.name);
+            let prompt = shown.task.clone();
+            events.push(self.event(shown.started_at.unwrap_or(0), What::Thread { workflow, prompt }));
+            let chain = thread.chain()?;
+            self.steps = match from {
+                From::Beginning => 0,
+                From::Newest(count) => chain.len().saturating_sub(count),
+                From::After(head) => {
+                    chain.records().iter().position(|record| record.step == head).map_or(0, |index| index + 1)
+                }
+            };
+        }
+        let (before, after) = match attempt {
+            Some(attempt) if Some(attempt.opened.expected_head) == self.head => (Some(attempt), None),
+            attempt => (None, attempt),
+        };
+        if let Some(attempt) = before {
+            self.attempt(home, &attempt, events)?;
+        }
+        self.new_steps(home, &thread, events)?;
+        if let Some(attempt) = after.filter(|attempt| attempt.opened.expected_head == shown.head) {
+            self.attempt(home, &attempt, events)?;
+        }
+        self.changed_state(&shown, events);
+        Ok(())
+    }
+
+    /// Adds the steps that were linked since the last poll.
+    fn new_steps(&mut self, home: &Home, thread: &Thread<'_>, events: &mut Vec<Event>) -> Result<()> {
+        if self.head == Some(thread.head) {
+            return Ok(());
+        }
+        for index in self.steps..thread.chain()?.len() {
+            let step = thread.whole_step(index)?;
+            if step.is_child_thread {
+                self.finished_child(home, step.detail, events)?;
+            }
+            let rest = self.attempt.take().filter(|attempt| !attempt.is_over && attempt.role == step.role);
+            if let Some(attempt) = rest {
+                self.rest_of_turns(home.store(), &attempt, step.detail, events);
+            }
+            events.push(self.event(step.timestamp, What::Step(Box::new(step))));
+        }
+        self.steps = thread.chain()?.len();
+        self.head = Some(thread.head);
+        Ok(())
+    }
+
+    /// Adds the turns of an attempt that ended between two polls, from the node that has them.
+    fn rest_of_turns(&self, store: &Store, attempt: &Running, detail: Hash, events: &mut Vec<Event>) {
+        // An agent without turns of its own has one turn, which is its output.
+        if attempt.turns == 0 && attempt.open.is_none() {
+            return;
+        }
+        // An unreadable node is reported where the step is shown.
+        let Ok(turns) = stored_turns(store, detail, attempt.turns) else { return };
+        for (number, turn) in turns.into_iter().enumerate() {
+            events.push(self.turn(&attempt.id, attempt.turns + number, &turn, true));
+        }
+    }
+
+    /// Adds the events of the newest attempt since the last poll.
+    fn attempt(&mut self, home: &Home, attempt: &Attempt, events: &mut Vec<Event>) -> Result<()> {
+        let opened = &attempt.opened;
+        let is_known = self.attempt.as_ref().is_some_and(|known| known.id == opened.attempt);
+        let is_closed = attempt.closed.is_some();
+        if !is_known {
+            self.attempt = Some(Running::of(attempt));
+            let pid = attempt.started.as_ref().map(|started| started.pid);
+            let (role, agent) = (opened.role.clone(), opened.agent.names());
+            events.push(
+                self.event(opened.opened_at, What::Attempt { attempt: opened.attempt.clone(), role, agent, pid }),
+            );
+        }
+        let Some(mut running) = self.attempt.take() else { return Ok(()) };
+        if !running.is_over {
+            if opened.agent.is_built_in(WORKFLOW) {
+                self.running_children(home, events)?;
+            }
+            let files = OutputFiles::of(home, &self.id, &opened.attempt);
+            self.new_turns(&mut running, &files, events);
+            self.new_output(home, &mut running, attempt, &files, events);
+        }
+        if let Some(closed) = attempt.closed.as_ref().filter(|_| !running.is_over)
+            && matches!(closed.outcome, Outcome::Failed)
+        {
+            let error = closed.error.clone().unwrap_or_default();
+            let (attempt, role) = (opened.attempt.clone(), opened.role.clone());
+            events.push(self.event(closed.closed_at, What::Failed { attempt, role, error, node: closed.node }));
+            running.is_over = true;
+        }
+        running.is_over |=
+            is_closed && !matches!(attempt.closed.as_ref().map(|closed| closed.outcome), Some(Outcome::Linked));
+        self.attempt = Some(running);
+        Ok(())
+    }
+
+    fn new_turns(&self, running: &mut Running, files: &OutputFiles, events: &mut Vec<Event>) {
+        let Some(news) = running.trace.look(files) else { return };
+        for (number, stored) in news.over {
+            // An agent that restarted its trace repeats turns.
+            if number < running.turns {
+                continue;
+            }
+            if let Some(turn) = news.texts.turn(&stored) {
+                events.push(self.turn(&running.id, number, &turn, true));
+            }
+            running.turns = number + 1;
+            running.open = None;
+        }
+        let open = news.open.and_then(|stored| news.texts.turn(&stored));
+        if let Some(turn) = open.filter(|turn| running.open.as_ref() != Some(turn)) {
+            events.push(self.turn(&running.id, running.turns, &turn, false));
+            running.open = Some(turn);
+        }
+    }
+
+    fn turn(&self, attempt: &str, number: usize, turn: &Turn, done: bool) -> Event {
+        let tool_calls = turn.tool_calls.iter().map(|call| event::ToolCall {
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            result: call.result.clone(),
+            duration_ms: call.duration_ms,
+        });
+        let what = What::Turn {
+            attempt: attempt.to_owned(),
+            turn: number + 1,
+            text: turn.output.clone(),
+            tool_calls: tool_calls.collect(),
+            tokens: turn.tokens.clone(),
+            done,
+        };
+        self.event(ids::now_ms(), what)
+    }
+
+    /// Adds the output that an agent has printed since the last poll. Skips the stdout of an agent with a trace, whose turns have its
+    /// answer, and of an agent that stores its nodes itself, which prints only their hash.
+    fn new_output(
+        &self,
+        home: &Home,
+        running: &mut Running,
+        attempt: &Attempt,
+        files: &OutputFiles,
+        events: &mut Vec<Event>,
+    ) {
+        let opened = &attempt.opened;
+        let is_shown = opened.agent.is_wrapped() && !opened.agent.leaves_trace();
+        let has_grown = |path: &Path, from: u64| path.metadata().is_ok_and(|meta| meta.len() > from);
+        let has_printed = is_shown && has_grown(&files.raw, running.printed);
+        if !has_printed && !has_grown(&files.err, running.complained) {
+            return;
+        }
+        // Don't show output while the secrets are unknown.
+        let Ok(file) = env_file::read(&home.env_file()) else { return };
+        let redactor = Redactor::new(opened.secrets.iter().cloned(), &file);
+        let is_over = attempt.closed.is_some();
+        let mut read = |path: &Path, from: &mut u64, stream: Stream| {
+            while let Some(text) = new_text(path, from, is_over, &redactor) {
+                events.push(self.event(ids::now_ms(), What::Output { attempt: running.id.clone(), stream, text }));
+            }
+        };
+        if is_shown {
+            read(&files.raw, &mut running.printed, Stream::Stdout);
+        }
+        read(&files.err, &mut running.complained, Stream::Stderr);
+    }
+
+    /// Polls the child threads that currently play the role.
+    fn running_children(&mut self, home: &Home, events: &mut Vec<Event>) -> Result<()> {
+        for id in child_threads::active(home, &self.id)? {
+            let depth = self.depth + 1;
+            let child =
+                self.children.entry(id.clone()).or_insert_with(|| WatchedThread::new(id, depth, From::Beginning));
+            child.poll(home, events)?;
+        }
+        Ok(())
+    }
+
+    /// Polls the child thread that a step results from; `last` is the last step of the child.
+    fn finished_child(&mut self, home: &Home, last: Hash, events: &mut Vec<Event>) -> Result<()> {
+        for id in child_threads::ended_at(home, &self.id, last)? {
+            let depth = self.depth + 1;
+            let child =
+                self.children.entry(id.clone()).or_insert_with(|| WatchedThread::new(id, depth, From::Beginning));
+            child.poll(home, events)?;
+        }
+        Ok(())
+    }
+
+    fn changed_state(&mut self, shown: &ThreadStatus, events: &mut Vec<Event>) {
+        let state = (shown.state, shown.why.clone());
+        if self.state.as_ref() == Some(&state) {
+            return;
+        }
+        let at = shown.changed_at.unwrap_or_else(ids::now_ms);
+        let (name, why) = (shown.state.name().to_owned(), shown.why.clone());
+        events.push(match shown.state {
+            State::Completed | State::Killed => self.event(at, What::End { status: name, reason: why }),
+            _ => self.event(shown.since.unwrap_or(at), What::State { state: name, why }),
+        });
+        self.state = Some(state);
+    }
+}
+
+impl Running {
+    fn of(attempt: &Attempt) -> Running {
+        Running {
+            id: attempt.opened.attempt.clone(),
+            role: attempt.opened.role.clone(),
+            is_over: false,
+            turns: 0,
+            open: None,
+            trace: Follower::default(),
+            printed: 0,
+            complained: 0,
+        }
+    }
+}
+
+/// The turns of a session, without the first `skip`.
+fn stored_turns(store: &Store, detail: Hash, skip: usize) -> Result<Vec<Turn>> {
+    let session: ReactSession = nodes::payload(detail, &store.get(detail)?)?;
+    let text = |hash: Hash| nodes::typed::<Content>(store, hash).map(|content| content.text);
+    let mut turns = Vec::new();
+    for hash in session.turns.into_iter().skip(skip) {
+        let turn: ReactTurn = nodes::typed(store, hash)?;
+        let mut tool_calls = Vec::new();
+        for hash in turn.tool_calls {
+            let call: ReactToolCall = nodes::typed(store, hash)?;
+            let (arguments, result) = (text(call.arguments)?, text(call.result)?);
+            tool_calls.push(ToolCall { name: call.name, arguments, result, duration_ms: call.duration_ms });
+        }
+        let output = text(turn.output)?;
+        turns.push(Turn { output, tool_calls, tokens: turn.tokens, ..Turn::asked([""; 0]) });
+    }
+    Ok(turns)
+}

@@ -1,0 +1,73 @@
+//! Columns of a listing for people that need the thread's nodes, so they are read only for the rows that are shown.
+
+use std::collections::HashMap;
+
+use json_cas::Hash;
+use uwf_core::moderator::Next;
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::{END, Workflow};
+
+use crate::attempt::{child_threads, recorded};
+use crate::root::home::Home;
+use crate::root::marks::{self, Mark};
+use crate::thread::chain;
+use crate::thread::load::Thread;
+use crate::thread::state::State;
+use crate::thread::{moderate, nodes};
+use crate::views::list::Row;
+
+/// Summary of a thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overview {
+    /// Its task.
+    pub task: String,
+    /// Number of its steps; `None` if there are too many to count.
+    pub steps: Option<usize>,
+    /// Role that is running, waited for or next, or `$END`; `None` if unknown, or if the thread has ended.
+    pub role: Option<String>,
+    /// The parent thread, if this machine knows it.
+    pub parent: Option<ThreadId>,
+}
+
+/// Summarizes threads one by one, and reads each workflow once.
+pub struct Overviews<'h> {
+    home: &'h Home,
+    workflows: HashMap<Hash, Option<Workflow>>,
+}
+
+impl<'h> Overviews<'h> {
+    /// Summaries before anything is read.
+    pub fn new(home: &'h Home) -> Overviews<'h> {
+        Overviews { home, workflows: HashMap::new() }
+    }
+
+    /// Summary of a thread; `None` if its nodes are not readable.
+    pub fn of(&mut self, row: &Row) -> Option<Overview> {
+        let thread = Thread::at(self.home, row.thread.clone(), row.head).ok()?;
+        let steps = chain::count(self.home, &thread.id, thread.last.is_some().then_some(thread.head)).ok()?;
+        let parent = thread.start.parent.and_then(|_| child_threads::parent_of(self.home, &thread.id));
+        let role = self.role(row.state, &thread, steps);
+        Some(Overview { task: thread.start.prompt, steps, role, parent })
+    }
+
+    fn role(&mut self, state: State, thread: &Thread<'_>, steps: Option<usize>) -> Option<String> {
+        let marked = |mark| marks::get(self.home, &thread.id, mark).and_then(|reason| reason.role);
+        match state {
+            State::Running => recorded::read(self.home, &thread.id).ok()?.map(|attempt| attempt.opened.role),
+            State::Waiting => marked(Mark::Waiting),
+            State::Limited => marked(Mark::Limited),
+            State::Stuck => marked(Mark::Stuck),
+            State::Active | State::Paused => {
+                steps?;
+                let hash = thread.start.workflow;
+                let workflow =
+                    self.workflows.entry(hash).or_insert_with(|| nodes::workflow(self.home.store(), hash).ok());
+                Some(match moderate::glance(thread, workflow.as_ref()?)? {
+                    Next::Role(role) => role,
+                    Next::End(_) => END.to_owned(),
+                })
+            }
+            State::Completed | State::Killed | State::Corrupt => None,
+        }
+    }
+}

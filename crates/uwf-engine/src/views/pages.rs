@@ -1,0 +1,120 @@
+//! Parts of a thread's page: its last step, the failed attempts since, and its state.
+
+use json_cas::{Hash, Store};
+use uwf_core::agent_name::AgentName;
+use uwf_core::node::{self, ThreadEnd};
+use uwf_core::thread::ThreadId;
+use uwf_core::view::{self, Ending, Failure, Section};
+
+use crate::attempt::recorded;
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::thread::end_reason;
+use crate::thread::load::Thread;
+use crate::thread::nodes;
+use crate::thread::state::State;
+use crate::views::show::ThreadStatus;
+
+/// The last step of a thread as a section of a page; `None` before the first step.
+///
+/// # Errors
+/// Errors of the StepNode and the chain.
+pub fn last_step(thread: &Thread<'_>, quota: usize) -> Result<Option<Section>> {
+    let Some(index) = thread.chain()?.len().checked_sub(1) else { return Ok(None) };
+    Ok(Some(view::section(&thread.whole_step(index)?, quota)))
+}
+
+/// Failed attempts since the step at the head, oldest first.
+///
+/// # Errors
+/// Errors of the attempt record.
+pub fn failures(home: &Home, id: &ThreadId, head: Hash) -> Result<Vec<Failure>> {
+    let Some(attempt) = recorded::read(home, id)? else { return Ok(Vec::new()) };
+    let store = home.store();
+    let failed = attempt.earlier_at(head).into_iter().filter(|hash| nodes::has_failed(store, *hash));
+    Ok(failed.map(|hash| failure(store, hash, &attempt.opened.role)).collect())
+}
+
+/// A failed attempt, as far as its node is readable; `role` is the role it was recorded for.
+pub(crate) fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
+    let attempt = match nodes::attempt(store, hash) {
+        Ok(attempt) => attempt,
+        Err(error) => {
+            return Failure {
+                attempt: hash,
+                role: role.to_owned(),
+                agent: None,
+                exit_code: None,
+                error: error.to_string(),
+            };
+        }
+    };
+    let agent: Option<node::Agent> = nodes::typed(store, attempt.agent).ok();
+    Failure {
+        attempt: hash,
+        role: attempt.role,
+        agent: agent.map(|agent| AgentName::from(&agent)),
+        exit_code: attempt.exit_code,
+        error: attempt.error.unwrap_or_else(|| "no reason is on record".to_owned()),
+    }
+}
+
+/// The state of a thread, in short phrases of markdown.
+pub fn standing(shown: &ThreadStatus) -> Vec<String> {
+    let steps = match shown.steps {
+        0 => "no step yet".to_owned(),
+        1 => "1 step".to_owned(),
+        several => format!("{several} steps"),
+    };
+    let started = shown.started_at.map(|time| format!("started {} UTC", view::time(time)));
+    [format!("thread {}", view::code(shown.thread.as_str())), shown.state_in_words(), steps]
+        .into_iter()
+        .chain(started)
+        .collect()
+}
+
+/// Why a thread is stuck, or how it ended; `None` otherwise.
+pub fn ending(home: &Home, shown: &ThreadStatus) -> Option<Ending> {
+    let at = |what: &str| match &shown.at_role {
+        Some(role) => format!("{what} at {role}"),
+        None => what.to_owned(),
+    };
+    let since = shown.since.map(|time| format!("Since {} UTC: ", view::time(time))).unwrap_or_default();
+    let why = shown.why.as_deref().unwrap_or("no reason is on record");
+    let title = match shown.state {
+        State::Active | State::Corrupt => return None,
+        State::Completed | State::Killed => return Some(finished(home, shown)),
+        State::Running => {
+            let agent = shown.agent.as_ref().map_or("an agent", AgentName::short);
+            let then = if shown.pausing { format!(" Then it pauses: {why}") } else { String::new() };
+            return Some(Ending { title: at("Running"), text: format!("{since}{agent} is at it.{then}") });
+        }
+        State::Paused => at("Paused"),
+        State::Waiting => at("Waiting"),
+        State::Limited => at("At a limit"),
+        State::Stuck => at("Stuck"),
+    };
+    let asks = shown.asks.as_ref().map(|asks| format!("\n\n{}", asks.trim())).unwrap_or_default();
+    Some(Ending { title, text: format!("{since}{why}{asks}") })
+}
+
+fn finished(home: &Home, shown: &ThreadStatus) -> Ending {
+    let title = if shown.state == State::Killed { "Killed" } else { "Completed" };
+    let end: Option<ThreadEnd> = shown.end.and_then(|end| nodes::typed(home.store(), end).ok());
+    let how = match end.as_ref().map(|end| end.reason.as_str()) {
+        Some(end_reason::END) => "the workflow came to its end.".to_owned(),
+        Some(end_reason::NO_MATCH) => {
+            let after = shown
+                .role
+                .as_deref()
+                .map_or_else(|| "at its start".to_owned(), |role| format!("after the role {role}"));
+            format!("no transition matched {after}, so the thread ended there.")
+        }
+        Some(end_reason::KILLED) => "somebody ended it before its workflow came to an end.".to_owned(),
+        Some(other) => other.to_owned(),
+        None => "how it ended is not on record.".to_owned(),
+    };
+    let summary = end.and_then(|end| end.summary).map(|summary| format!("\n\n{summary}")).unwrap_or_default();
+    let at = shown.changed_at.map(|time| format!("{} UTC: ", view::time(time))).unwrap_or_default();
+    Ending { title: title.to_owned(), text: format!("{at}{how}{summary}") }
+}

@@ -1,0 +1,150 @@
+//! `thread ps`: running steps. One readdir finds the threads with an open attempt; nothing is read of other threads, however many there
+//! are.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use uwf_core::agent_name::AgentName;
+use uwf_core::node::Tokens;
+use uwf_core::text;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::child_threads;
+use crate::attempt::live_trace::follow::{Follower, News};
+use crate::attempt::recorded::{self, Attempt, OutputFiles};
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::root::lock;
+use crate::root::marks::{self, Mark};
+use crate::thread::load::Thread;
+
+/// Maximum length of an agent's activity, in characters.
+const DOING: usize = 100;
+
+/// A running step.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunningStep {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Name of its workflow; absent if it is not readable.
+    pub workflow: Option<String>,
+    /// Role that is played.
+    pub role: String,
+    /// The agent.
+    #[serde(flatten)]
+    pub agent: AgentName,
+    /// The attempt.
+    pub attempt: String,
+    /// Start time of the attempt, in Unix milliseconds.
+    pub since: u64,
+    /// Time of the agent's last output or recorded activity, in Unix milliseconds; its start time if there was none.
+    pub last_sign: u64,
+    /// Tokens so far, as of the last turn that counted them; absent if they are not counted, or only at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// The agent's current activity, in a few words: the tool it called, or else its last words. Absent if it records no trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doing: Option<String>,
+    /// Process of the agent; absent before it starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// Process that watches the agent.
+    pub keeper: u32,
+    /// The parent thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ThreadId>,
+}
+
+/// Progress of running agents. Each look reads only new turns.
+#[derive(Debug, Default)]
+pub struct RunningMemory(HashMap<String, KnownAttempt>);
+
+/// State of an attempt at the last look.
+#[derive(Debug, Default)]
+struct KnownAttempt {
+    trace: Follower,
+    tokens: Option<Tokens>,
+    doing: Option<String>,
+}
+
+impl KnownAttempt {
+    fn look(&mut self, files: &OutputFiles) {
+        let Some(news) = self.trace.look(files) else { return };
+        if news.open.is_some() || !news.over.is_empty() {
+            self.doing = doing(&news);
+        }
+        self.tokens = news.tokens;
+    }
+}
+
+/// The running steps on this machine, oldest thread first. `memory` is the state after the last call; with a fresh one, the agents' whole
+/// activity is read.
+///
+/// # Errors
+/// `Io` if the marks cannot be listed. Unreadable threads are left out.
+pub fn ps(home: &Home, memory: &mut RunningMemory) -> Result<Vec<RunningStep>> {
+    let marked = marks::all_here(home)?;
+    let open = marked.into_iter().filter(|(_, marks)| marks.contains(&Mark::Open));
+    let mut known = std::mem::take(&mut memory.0);
+    let running = |id: ThreadId| {
+        let attempt = open_attempt(home, &id)?;
+        let name = attempt.opened.attempt.clone();
+        let mut seen = known.remove(&name).unwrap_or_default();
+        let step = running(home, id, attempt, &mut seen);
+        memory.0.insert(name, seen);
+        Some(step)
+    };
+    Ok(open.filter_map(|(id, _)| id.parse().ok()).filter_map(running).collect())
+}
+
+fn open_attempt(home: &Home, id: &ThreadId) -> Option<Attempt> {
+    if !lock::is_held(home, id).unwrap_or(false) {
+        return None;
+    }
+    recorded::read(home, id).ok().flatten().filter(|attempt| attempt.closed.is_none())
+}
+
+fn running(home: &Home, id: ThreadId, attempt: Attempt, known: &mut KnownAttempt) -> RunningStep {
+    let opened = attempt.opened;
+    let files = OutputFiles::of(home, &id, &opened.attempt);
+    known.look(&files);
+    let signs = [&files.raw, &files.err, &files.out, &files.trace, &files.turn];
+    let last_sign = signs.into_iter().filter_map(|path| changed_at(path)).max().unwrap_or(0);
+    let thread = Thread::any(home, &id).ok();
+    RunningStep {
+        workflow: thread.and_then(|thread| thread.workflow().ok()).map(|workflow| workflow.name),
+        role: opened.role,
+        agent: opened.agent.names(),
+        since: opened.opened_at,
+        last_sign: last_sign.max(opened.opened_at),
+        tokens: known.tokens.clone(),
+        pid: attempt.started.map(|started| started.pid),
+        keeper: opened.keeper,
+        doing: known.doing.clone(),
+        parent: child_threads::parent_of(home, &id),
+        attempt: opened.attempt,
+        thread: id,
+    }
+}
+
+/// Returns an agent's current activity: its last tool call, or its last words.
+fn doing(news: &News<'_>) -> Option<String> {
+    let turn = news.open.as_ref().or(news.over.last().map(|(_, turn)| turn))?;
+    let words = match turn.calls.last() {
+        Some(call) => format!("{} {}", call.name, news.texts.text(call.arguments)?),
+        None => news.texts.text(turn.output)?.trim_end().rsplit('\n').next()?.to_owned(),
+    };
+    let words = text::one_line(&words);
+    (!words.trim().is_empty()).then(|| text::ellipsize(words.trim(), DOING).into_owned())
+}
+
+/// Modification time of a non-empty file, in Unix milliseconds.
+fn changed_at(path: &Path) -> Option<u64> {
+    let meta = path.metadata().ok().filter(|meta| meta.len() > 0)?;
+    let since = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_millis()).ok()
+}

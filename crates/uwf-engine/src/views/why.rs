@@ -1,0 +1,299 @@
+//! `thread why`: how a step was decided, and how its output was obtained.
+//!
+//! Decisions are not stored. The moderator repeats the decision on the thread before the step: the graph, the conditions and the history
+//! never change, so the result is the same.
+
+use json_cas::{Hash, Node};
+use schemars::JsonSchema;
+use serde::Serialize;
+use uwf_core::agent_name::AgentName;
+use uwf_core::node::{NodeKind, ReactSession, Rung};
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::recorded;
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::root::{history, thread_ids};
+use crate::thread::chain;
+use crate::thread::load::Thread;
+use crate::thread::moderate::{self, Explained};
+use crate::thread::nodes;
+use crate::thread::state::State;
+use crate::thread::steps::Parts;
+use crate::views::{pages, show, workflow_names};
+
+/// Why a step has its role and output, or why a thread is in its state.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reasons {
+    /// The workflow.
+    pub workflow: Hash,
+    /// The workflow's own name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow_name: Option<String>,
+    /// The requested thread, or one that has the step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<ThreadId>,
+    /// The step; absent for a thread without steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<ReasonedStep>,
+    /// The next decision in the requested thread, or why it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Ahead>,
+}
+
+/// A step with the reasons for it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReasonedStep {
+    /// The StepNode.
+    pub hash: Hash,
+    /// Its position in the thread, from 1.
+    pub index: usize,
+    /// Role that was played.
+    pub role: String,
+    /// The agent.
+    #[serde(flatten)]
+    pub agent: AgentName,
+    /// The previous role, or `$START`.
+    pub after: String,
+    /// How the moderator chose the role.
+    pub routing: Routing,
+    /// Whether the moderator chooses this role. A step added by hand may have another role.
+    pub as_chosen: bool,
+    /// How its output was obtained.
+    pub output: Obtained,
+}
+
+/// A decision, or why it cannot be explained.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Routing {
+    /// The explanation.
+    Explained(Explained),
+    /// A required node is not readable, or a condition cannot be evaluated.
+    Unexplained {
+        /// The reason.
+        error: String,
+    },
+}
+
+/// How an output was obtained.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Obtained {
+    /// Node that describes it.
+    pub detail: Option<Hash>,
+    /// Rung of the extraction ladder that produced it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extracted_by: Option<String>,
+    /// Each rung that was tried, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rungs: Vec<Rung>,
+    /// Failed attempts at this step, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedAttempt>,
+    /// Whether a later step command adopted the result of an earlier one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub adopted: bool,
+    /// The failed attempt whose text was read again instead of running the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reread: Option<Hash>,
+    /// The last step of the child thread that played the role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub child_step: Option<Hash>,
+    /// Why the rest is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
+}
+
+/// Describes a rung of the extraction ladder.
+#[must_use]
+pub fn rung_in_words(rung: &str) -> &'static str {
+    match rung {
+        "submit" => "the agent gave it as a value",
+        "frontmatter" => "read from the header of the agent's answer",
+        "feedback" => "the agent was asked again, in the same session",
+        "llm" => "a model read it out of the agent's answer",
+        _ => "as its agent says",
+    }
+}
+
+/// A failed attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedAttempt {
+    /// The attempt node.
+    pub attempt: Hash,
+    /// The agent, if known.
+    #[serde(flatten)]
+    pub agent: Option<AgentName>,
+    /// Exit code, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Why it failed.
+    pub error: String,
+}
+
+/// The future of a thread.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Ahead {
+    /// The state of the thread.
+    pub state: State,
+    /// Why it is in this state, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The moderator's next choice; `$END` is the end. For a killed thread, the choice that would have followed.
+    pub routing: Routing,
+    /// Failed attempts at the next step so far, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedAttempt>,
+}
+
+/// Explains a thread: its newest step, and what comes next. Reads only what the conditions of these two decisions read, however long the
+/// thread is.
+///
+/// # Errors
+/// `NotFound` if the thread does not exist; errors of its head and of the workflow.
+pub fn of_thread(home: &Home, id: &ThreadId) -> Result<Reasons> {
+    let standing = show::show(home, id)?;
+    let thread = Thread::at(home, id.clone(), standing.head)?;
+    let steps = thread.chain()?.len();
+    let step = steps.checked_sub(1).map(|index| reasoned(&thread, index)).transpose()?;
+    let failed = if standing.done { Vec::new() } else { failed_since(home, &thread)? };
+    let next = Ahead { state: standing.state, why: standing.why, routing: routing(&thread)?.0, failed };
+    Ok(Reasons { step, next: Some(next), ..about(home, &thread, Some(id.clone())) })
+}
+
+/// Explains a step. A step belongs to all threads that were forked after it. Uses the newest of them that knows its own steps; with
+/// 10,000 threads, finding it reads 10,000 small cache files.
+///
+/// # Errors
+/// `NotFound` if the node does not exist, `Data` if it is not a step; errors of its nodes.
+pub fn of_step(home: &Home, hash: Hash) -> Result<Reasons> {
+    nodes::step_node(home.store(), hash)?;
+    let known = thread_with(home, hash)?;
+    let id = known.as_ref().map(|thread| thread.id.clone());
+    let thread = known.map_or_else(|| Thread::without_id(home, hash), Ok)?;
+    let index = thread.chain()?.position(hash);
+    let step = index.map(|index| reasoned(&thread, index)).transpose()?;
+    Ok(Reasons { step, ..about(home, &thread, id) })
+}
+
+/// Explains a step of a thread; `None` if the thread does not have it. Reads only this thread, however many there are.
+///
+/// # Errors
+/// `NotFound` if the thread does not exist; errors of its nodes.
+pub fn of_step_in(home: &Home, id: &ThreadId, hash: Hash) -> Result<Option<Reasons>> {
+    let thread = Thread::any(home, id)?;
+    let Some(index) = thread.chain()?.position(hash) else { return Ok(None) };
+    let step = Some(reasoned(&thread, index)?);
+    Ok(Some(Reasons { step, ..about(home, &thread, Some(id.clone())) }))
+}
+
+fn about(home: &Home, thread: &Thread<'_>, id: Option<ThreadId>) -> Reasons {
+    let workflow = thread.start.workflow;
+    let workflow_name = workflow_names::own_name(home, workflow);
+    Reasons { workflow, workflow_name, thread: id, step: None, next: None }
+}
+
+/// The newest thread of this machine with a step, by its head or by the cache of its chain.
+fn thread_with(home: &Home, step: Hash) -> Result<Option<Thread<'_>>> {
+    let finished = history::all(home)?.into_iter().map(|line| (line.thread.to_string(), line.head));
+    let heads: std::collections::HashMap<String, Hash> = finished.chain(home.heads().list()?).collect();
+    for id in thread_ids::all(home)?.into_iter().rev() {
+        let (Some(head), Ok(thread)) = (heads.get(&id), id.parse::<ThreadId>()) else { continue };
+        if *head != step && !chain::has_cached(home, &thread, step) {
+            continue;
+        }
+        // The cache may be older than a move of the thread's head.
+        if let Ok(found) = Thread::at(home, thread, *head)
+            && found.chain().is_ok_and(|chain| chain.position(step).is_some())
+        {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn reasoned(thread: &Thread<'_>, index: usize) -> Result<ReasonedStep> {
+    let before = thread.as_of(index)?;
+    let (routing, chosen) = routing(&before)?;
+    let store = thread.home().store();
+    let hash = thread.step_hash(index)?;
+    let (node, _) = nodes::step_node(store, hash)?;
+    let alias = thread.step(index, Parts::ALIAS).ok().and_then(|step| step.alias);
+    Ok(ReasonedStep {
+        hash,
+        index: index + 1,
+        as_chosen: chosen.is_none_or(|chosen| chosen == node.role),
+        after: before.position().to_owned(),
+        output: obtained(thread, hash, &node)?,
+        role: node.role,
+        agent: AgentName { alias, agent: node.agent },
+        routing,
+    })
+}
+
+/// The moderator's choice at the head of a thread, explained; and the chosen role, if it could be determined.
+fn routing(thread: &Thread<'_>) -> Result<(Routing, Option<String>)> {
+    let workflow = thread.workflow()?;
+    Ok(match moderate::next(thread, &workflow) {
+        Ok(decision) => {
+            let explained = moderate::explain(thread, &workflow, &decision);
+            let next = explained.next.clone();
+            (Routing::Explained(explained), Some(next))
+        }
+        Err(error) => (Routing::Unexplained { error: error.to_string() }, None),
+    })
+}
+
+/// Failed attempts since the step at the head.
+fn failed_since(home: &Home, thread: &Thread<'_>) -> Result<Vec<FailedAttempt>> {
+    let failures = pages::failures(home, &thread.id, thread.head)?;
+    Ok(failures.into_iter().map(failed_attempt).collect())
+}
+
+fn failed_attempt(failure: uwf_core::view::Failure) -> FailedAttempt {
+    let uwf_core::view::Failure { attempt, agent, exit_code, error, .. } = failure;
+    FailedAttempt { attempt, agent, exit_code, error }
+}
+
+fn obtained(thread: &Thread<'_>, hash: Hash, step: &uwf_core::node::StepNode) -> Result<Obtained> {
+    let home = thread.home();
+    let attempt = recorded::of_step(home, &thread.id, hash)?;
+    let obtained = Obtained {
+        detail: Some(step.detail),
+        adopted: attempt.as_ref().is_some_and(|attempt| attempt.closed.as_ref().is_some_and(|closed| closed.adopted)),
+        reread: attempt.and_then(|attempt| attempt.opened.reextract),
+        ..Obtained::default()
+    };
+    Ok(match home.store().get(step.detail) {
+        Ok(detail) => with_detail(home, obtained, step.detail, &detail),
+        Err(error) => Obtained { unreadable: Some(error.to_string()), ..obtained },
+    })
+}
+
+fn with_detail(home: &Home, obtained: Obtained, hash: Hash, detail: &Node) -> Obtained {
+    let store = home.store();
+    match NodeKind::of(detail.type_hash) {
+        Some(NodeKind::StepNode) => {
+            let extracted_by = nodes::extracted_by(store, hash).ok().flatten();
+            Obtained { child_step: Some(hash), extracted_by, ..obtained }
+        }
+        Some(NodeKind::ReactSession) => match nodes::payload::<ReactSession>(hash, detail) {
+            Ok(session) => {
+                let failed = session.attempts.iter().copied().filter(|hash| nodes::has_failed(store, *hash));
+                let failed = failed.map(|hash| failed_attempt(pages::failure(store, hash, &session.role))).collect();
+                let extracted_by = nodes::extracted_by_of(detail);
+                Obtained { extracted_by, rungs: session.extraction, failed, ..obtained }
+            }
+            Err(error) => Obtained { unreadable: Some(error.to_string()), ..obtained },
+        },
+        _ => {
+            let kind = nodes::title(store, detail);
+            Obtained { unreadable: Some(format!("its detail is a {kind}, which does not say")), ..obtained }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Arguments that several commands share.
+
+pub(super) mod agents;
+pub(super) mod chosen_id;
+pub(super) mod expect_attempt;
+pub(super) mod expect_head;
+pub(super) mod limits;
+pub(super) mod no_ask;
+pub(crate) mod on;
+pub(super) mod thread_or_node;
+pub(crate) mod which;

@@ -1,0 +1,113 @@
+//! The line at a terminal that shows what the agent of a run does.
+
+use std::io::IsTerminal;
+use std::time::Instant;
+
+use uwf_core::event::{Event, What};
+use uwf_core::text::{end, one_line};
+use uwf_core::thread::ThreadId;
+use uwf_engine::views::live::{From, Live};
+
+use crate::context::Context;
+use crate::{style, table, terminal};
+
+/// Columns of a line on a terminal of unknown width.
+const COLUMNS: usize = 79;
+
+/// Maximum number of bytes kept of the newest output: far more than fits on a line.
+const KEPT: usize = 4 << 10;
+
+/// The line of one thread.
+pub(crate) struct LiveLine<'c> {
+    context: &'c Context,
+    /// Events of the thread; `None` without a terminal.
+    live: Option<Live>,
+    begun: Instant,
+    /// Role and agent of the attempt.
+    player: Option<String>,
+    said: String,
+    is_shown: bool,
+}
+
+impl<'c> LiveLine<'c> {
+    /// The line of a thread; shows only new events.
+    pub(crate) fn of(context: &'c Context, thread: &ThreadId) -> LiveLine<'c> {
+        let is_seen = std::io::stderr().is_terminal();
+        let live = is_seen.then(|| Live::of(thread.clone(), From::Newest(0), None));
+        LiveLine { context, live, begun: Instant::now(), player: None, said: String::new(), is_shown: false }
+    }
+
+    /// Starts a step.
+    pub(crate) fn begin(&mut self) {
+        self.begun = Instant::now();
+        self.player = None;
+    }
+
+    /// Polls for events and shows the line.
+    pub(crate) fn show(&mut self) {
+        // A temporary failure; the next poll tries again.
+        let Some(Ok(events)) = self.live.as_mut().map(|live| live.poll(&self.context.home)) else { return };
+        events.iter().for_each(|event| self.take(event));
+        let Some(player) = &self.player else { return };
+        let known = format!("{player}, {}: ", table::duration(self.begun.elapsed()));
+        let columns = terminal::size(&std::io::stderr()).map_or(COLUMNS, |size| size.columns.saturating_sub(1));
+        let last = self.said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        self.context.printer.live(&live_line(&known, last, columns));
+        self.is_shown = true;
+    }
+
+    fn take(&mut self, event: &Event) {
+        match &event.what {
+            What::Attempt { role, agent, .. } if event.depth == 0 => {
+                self.player = Some(format!("{role} by {agent}"));
+                self.said.clear();
+            }
+            What::Turn { text, tool_calls, .. } => {
+                self.said = match tool_calls.last() {
+                    Some(call) => format!("{} {}", call.name, one_line(&call.arguments)),
+                    None => end(text, KEPT).to_owned(),
+                };
+            }
+            What::Output { text, .. } => self.said = end(&format!("{}{text}", self.said), KEPT).to_owned(),
+            _ => {}
+        }
+    }
+
+    /// Removes the line.
+    pub(crate) fn clear(&mut self) {
+        if std::mem::take(&mut self.is_shown) {
+            self.context.printer.clear_line();
+        }
+    }
+}
+
+/// Role, agent and time, then the end of the last output, so that growing output stays visible.
+fn live_line(known: &str, said: &str, columns: usize) -> String {
+    let known = table::excerpt(known, columns);
+    let said = one_line(said);
+    let room = columns.saturating_sub(style::width(&known) + 1);
+    let symbols = said.char_indices().rev();
+    // Start of each symbol, from the end, while the rest fits.
+    let widths = symbols.scan(0, |taken, (at, _)| {
+        *taken = style::width(&said[at..]);
+        (*taken <= room).then_some(at)
+    });
+    let from = widths.last().unwrap_or(said.len());
+    format!("{known} {}", &said[from..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_growing_line_is_seen_growing() {
+        assert_eq!(live_line("coder by llm, 3.0 s: ", "reads\u{1b}[2J\u{7}", 80), "coder by llm, 3.0 s: reads");
+        let said = format!("{{\"text\": \"{} the end", "word ".repeat(50));
+        let grown = live_line("coder by llm, 3.0 s: ", &said, 60);
+        assert_eq!(style::width(&grown), 60);
+        assert!(grown.starts_with("coder by llm, 3.0 s: ") && grown.ends_with("word the end"), "{grown}");
+        assert_eq!(live_line("coder by llm: ", "日本語", 19), "coder by llm: 本語");
+        assert_eq!(live_line("coder by llm: ", "said", 8), "coder b… ");
+    }
+}

@@ -1,0 +1,223 @@
+//! `uwf run --all`: runs every active thread, several at once.
+//!
+//! Each thread is run by its own `uwf run`. So if one fails, the others continue, and a signal ends each as it ends any run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use json_cas::Hash;
+use rustix::process::{Pid, Signal, kill_process};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use uwf_core::thread::ThreadId;
+use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::child_threads;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::root::home::ROOT_VARIABLES;
+use uwf_engine::thread::nodes;
+use uwf_engine::thread::state::State;
+use uwf_engine::views::list::{self, Filter, Row};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Printer, Report};
+use crate::style;
+use crate::table::Table;
+
+/// How often to check whether a run has ended. A signal, including the one for a child's end, wakes the check at once.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The options of `uwf run --all`.
+pub(super) struct All {
+    /// Maximum number of parallel runs.
+    pub(super) jobs: usize,
+    /// Include threads whose last attempt failed.
+    pub(super) stuck: bool,
+    /// The role to stop before, in threads whose workflow has it.
+    pub(super) until: Option<String>,
+    /// Maximum number of steps per thread.
+    pub(super) most: Option<u64>,
+}
+
+/// A thread to run, and the arguments of its run.
+struct Run {
+    thread: ThreadId,
+    options: Vec<String>,
+}
+
+/// The result of one thread.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OfThread {
+    thread: ThreadId,
+    exit_code: Option<i32>,
+    /// The report of its run.
+    #[serde(flatten)]
+    report: Map<String, Value>,
+}
+
+/// The results of all threads.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct RunAllReport {
+    threads: Vec<OfThread>,
+    #[serde(skip)]
+    code: u8,
+}
+
+impl Report for RunAllReport {
+    fn text(&self) -> String {
+        if self.threads.is_empty() {
+            return "no thread is to be run\n".to_owned();
+        }
+        let mut table = Table::new(&["thread", "exit", "what came of it"]).flexible([2]);
+        for OfThread { thread, exit_code, report } in &self.threads {
+            let why = report
+                .get("error")
+                .and_then(|error| error["message"].as_str())
+                .or(report.get("reason").and_then(Value::as_str));
+            let next = report.get("next").and_then(|next| next["role"].as_str()).map(|role| format!("next: {role}"));
+            let what = match why {
+                // The lines after a question say how to answer it.
+                Some(why) => why.lines().next().unwrap_or_default().to_owned(),
+                None => next.unwrap_or_default(),
+            };
+            let code = exit_code.map_or_else(|| "–".to_owned(), |code| code.to_string());
+            let code = if *exit_code == Some(0) { style::green(&code) } else { style::yellow(&code) };
+            table.row(vec![thread.to_string(), code, what]);
+        }
+        table.text()
+    }
+
+    fn exit_code(&self) -> u8 {
+        self.code
+    }
+}
+
+/// Runs the threads.
+pub(super) fn run(context: &Context, all: &All) -> CommandResult {
+    let mut signals = Signals::listen()?;
+    let mut waiting = runs(context, all)?.into_iter();
+    let (send, receive) = mpsc::channel();
+    let mut running: BTreeMap<ThreadId, Pid> = BTreeMap::new();
+    let mut ended: Vec<OfThread> = Vec::new();
+    let mut told = None;
+    let printer = &context.printer;
+    std::thread::scope(|scope| {
+        loop {
+            while told.is_none() && running.len() < all.jobs {
+                let Some(Run { thread, options }) = waiting.next() else { break };
+                let child = start(context, &thread, &options)?;
+                running.insert(thread.clone(), Pid::from_child(&child));
+                let send = send.clone();
+                // The receiver lives until every sender is done.
+                scope.spawn(move || send.send(follow(printer, thread, child)));
+            }
+            if running.is_empty() {
+                return Ok::<(), CommandError>(());
+            }
+            signals.wait(LOOK);
+            if let Some(signal) = signals.stop().filter(|_| told.is_none()) {
+                told = Some(signal);
+                let signal = Signal::from_named_raw(signal).unwrap_or(Signal::TERM);
+                for pid in running.values() {
+                    // The run may have ended already.
+                    let _ = kill_process(*pid, signal);
+                }
+            }
+            for over in receive.try_iter() {
+                running.remove(&over.thread);
+                ended.push(over);
+            }
+        }
+    })?;
+    ended.sort_by(|one, other| one.thread.cmp(&other.thread));
+    let code = match told {
+        Some(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
+        None => code(&ended),
+    };
+    Printed::new(&RunAllReport { threads: ended, code })
+}
+
+/// The threads to run, oldest first. Child threads are skipped: their parents run them.
+fn runs(context: &Context, all: &All) -> Result<Vec<Run>, CommandError> {
+    let rows = list::list(&context.home, &Filter::default())?.rows;
+    let active: BTreeSet<ThreadId> = rows.iter().map(|row| row.thread.clone()).collect();
+    let is_wanted = |state| state == State::Active || (all.stuck && state == State::Stuck);
+    let has_parent = |thread| child_threads::parent_of(&context.home, thread).is_some_and(|it| active.contains(&it));
+    let wanted: Vec<&Row> = rows.iter().rev().filter(|row| is_wanted(row.state) && !has_parent(&row.thread)).collect();
+    let having = all.until.as_deref().map(|role| having_role(context, &wanted, role)).transpose()?;
+    let options = |row: &Row| {
+        let until = having.as_ref().filter(|having| row.workflow.is_some_and(|workflow| having.contains(&workflow)));
+        let until = until.and(all.until.as_ref()).map(|role| format!("--until={role}"));
+        until.into_iter().chain(all.most.map(|most| format!("--steps={most}"))).collect()
+    };
+    Ok(wanted.into_iter().map(|row| Run { thread: row.thread.clone(), options: options(row) }).collect())
+}
+
+/// The workflows of these threads that have the role.
+///
+/// # Errors
+/// `Usage` if no workflow has the role: the name is mistyped, and the threads would run to their ends.
+fn having_role(context: &Context, rows: &[&Row], role: &str) -> Result<BTreeSet<Hash>, CommandError> {
+    let workflows: BTreeSet<Hash> = rows.iter().filter_map(|row| row.workflow).collect();
+    let (mut having, mut roles) = (BTreeSet::new(), BTreeSet::new());
+    for hash in workflows {
+        // If a workflow is unreadable, the run of its thread reports it.
+        let Ok(workflow) = nodes::workflow(context.home.store(), hash) else { continue };
+        if workflow.roles.contains_key(role) {
+            having.insert(hash);
+        }
+        roles.extend(workflow.roles.into_keys());
+    }
+    if having.is_empty() && !roles.is_empty() {
+        let roles = roles.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(CommandError::usage(format!("no thread that is to be run has a role `{role}`"))
+            .hint(format!("their roles: {roles}")));
+    }
+    Ok(having)
+}
+
+fn start(context: &Context, thread: &ThreadId, options: &[String]) -> Result<Child, CommandError> {
+    let mut command = Command::new(context.home.bin());
+    command.args(["--format", "json", "run", thread.as_str()]).args(options);
+    command.env(ROOT_VARIABLES[0], context.home.root()).current_dir(&context.cwd);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Keep Ctrl-C from reaching the run twice: this process passes it on.
+    command.process_group(0);
+    command.spawn().map_err(|error| {
+        CommandError::new(ErrorKind::Io, format!("cannot start {}: {error}", context.home.bin().display()))
+    })
+}
+
+/// Prints the run's messages, each after the name of its thread, until the run ends.
+fn follow(printer: &Printer, thread: ThreadId, mut child: Child) -> OfThread {
+    for line in child.stderr.take().into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
+    {
+        printer.talk(&format!("{thread} {line}"));
+    }
+    let ended = child.wait_with_output();
+    let report = ended.as_ref().ok().and_then(|ended| serde_json::from_slice(&ended.stdout).ok());
+    let exit_code = ended.ok().and_then(|ended| ended.status.code());
+    let report = match report {
+        Some(Value::Object(report)) => report,
+        _ => Map::new(),
+    };
+    OfThread { thread, exit_code, report }
+}
+
+/// The most urgent exit code. A failure comes before a limit, and a limit before a wait.
+fn code(ended: &[OfThread]) -> u8 {
+    let codes = || {
+        ended.iter().map(|one| {
+            one.exit_code.and_then(|code| u8::try_from(code).ok()).unwrap_or_else(|| ErrorKind::Internal.exit_code())
+        })
+    };
+    let (waits, limit) = (ErrorKind::Waiting.exit_code(), ErrorKind::Limit.exit_code());
+    let failed = codes().find(|code| ![0, waits, limit].contains(code));
+    failed.or_else(|| codes().find(|code| *code == limit)).or_else(|| codes().find(|code| *code == waits)).unwrap_or(0)
+}

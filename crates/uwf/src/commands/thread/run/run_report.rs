@@ -1,0 +1,84 @@
+//! The final report of `uwf run`.
+
+use serde::Serialize;
+use serde_json::Value;
+use uwf_core::thread::ThreadId;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::thread::end_code;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::state::State;
+use uwf_engine::verbs::answer::Seen;
+use uwf_engine::verbs::step::StepReport;
+use uwf_engine::views::show;
+
+use crate::commands::thread::step;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed, Report};
+
+/// The report of the last step, or the thread's current state if a step failed.
+#[derive(Serialize)]
+pub(super) struct RunReport {
+    /// Why the run stopped, in the form of a command's error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
+    #[serde(flatten)]
+    report: StepReport,
+    #[serde(skip)]
+    code: u8,
+}
+
+impl RunReport {
+    /// The report of a thread that can continue, with an exit code that says so.
+    pub(super) fn so_far(report: StepReport, code: u8) -> RunReport {
+        RunReport { error: None, code, report }
+    }
+
+    /// The report of a thread that has ended.
+    pub(super) fn ended(report: StepReport, exit_code: bool) -> RunReport {
+        let code = step::end_code(report.return_code, exit_code);
+        RunReport::so_far(report, code)
+    }
+}
+
+impl Report for RunReport {
+    fn text(&self) -> String {
+        let StepReport { done, reason, thread, head, .. } = &self.report;
+        let done = if *done { step::end_word(&self.report) } else { "not done".to_owned() };
+        let reason = reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        format!("{done}{reason}: thread {thread}, head {head}\nread it with: uwf thread read {thread}\n")
+    }
+
+    fn exit_code(&self) -> u8 {
+        self.code
+    }
+}
+
+/// The report of a thread that its workflow or its supervisor ended earlier.
+pub(super) fn completed(context: &Context, thread: &ThreadId) -> Option<StepReport> {
+    let has_report = |code| [end_code::COMPLETED, end_code::SUPERVISED].contains(&code);
+    let shown = show::show(&context.home, thread)
+        .ok()
+        .filter(|shown| shown.state == State::Completed || shown.return_code.is_some_and(has_report))?;
+    let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
+    Some(StepReport { done: true, reason: shown.why, return_code: shown.return_code, ..standing })
+}
+
+/// Like [`completed`], but only if the error is that the thread had ended, or if the thread ended at the expected head.
+pub(super) fn completed_before(
+    context: &Context,
+    thread: &ThreadId,
+    error: &CommandError,
+    expected: Seen,
+) -> Option<StepReport> {
+    completed(context, thread).filter(|report| error.kind == ErrorKind::NotFound || expected.head == Some(report.head))
+}
+
+/// Prints why the run stopped, and reports the thread's current state.
+pub(super) fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> CommandResult {
+    // If the thread is unreadable, that adds nothing to the error. After a kill, the thread is gone.
+    let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Err(error) };
+    let report = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
+    context.printer.explain(&error);
+    Printed::new(&RunReport { code: error.kind.exit_code(), error: Some(error.as_entry()), report })
+}

@@ -1,0 +1,45 @@
+//! A decision of the moderator as text.
+
+use serde_json::Value;
+use uwf_core::text::one_line;
+use uwf_engine::thread::moderate::{ConsideredTransition, Explained, ReadValue};
+
+use crate::{style, table};
+
+/// Maximum columns of a value that a condition read or returned.
+const VALUE: usize = 200;
+
+/// A decision with every transition that was considered, after a word about the decision.
+pub(crate) fn explanation(what: &str, explained: &Explained) -> String {
+    let mut text = format!("{what}: {}\n", style::bold(&explained.next));
+    for line in &explained.considered {
+        text.push_str(&transition(line));
+    }
+    text
+}
+
+fn transition(line: &ConsideredTransition) -> String {
+    let sign = if line.matched { style::green("✓") } else { style::dim("·") };
+    let condition = line.condition.as_deref().map(|name| format!(" if {name}")).unwrap_or_default();
+    let description = line.description.as_deref().map(|text| format!(" ({})", one_line(text))).unwrap_or_default();
+    let mut text = format!("  {sign} → {}{condition}{description}: {}\n", line.role, line.why);
+    if let Some(expression) = &line.expression {
+        text.push_str(&style::dim(&format!("      {expression} → {}\n", value(line.value.as_ref()))));
+    }
+    for read in &line.reads {
+        text.push_str(&style::dim(&format!("      {} is {}\n", read.what, read_value(read))));
+    }
+    text
+}
+
+fn read_value(read: &ReadValue) -> String {
+    match (&read.error, read.bytes) {
+        (Some(error), _) => format!("not known: {}", one_line(error)),
+        (None, Some(bytes)) => format!("a value of {bytes} bytes"),
+        (None, None) => value(read.value.as_ref()),
+    }
+}
+
+fn value(value: Option<&Value>) -> String {
+    value.map_or_else(|| "nothing".to_owned(), |value| table::excerpt(&value.to_string(), VALUE))
+}
