@@ -158,7 +158,7 @@ impl<'h> Seed<'h> {
     fn next_start(&mut self) -> StartNode {
         self.serial += 1;
         let prompt = format!("Task number {} of the benchmark.", self.serial);
-        StartNode { workflow: self.workflow, prompt, parent: None, depth: None }
+        StartNode { workflow: self.workflow, prompt, parent: None, depth: None, input: None }
     }
 
     /// A thread of `length` steps, `writer` and `reviewer` in turn.

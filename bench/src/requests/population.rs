@@ -78,6 +78,7 @@ fn write(bucket: &S3Store, made: &Made) -> std::result::Result<(), HeadsError> {
         completed_at: ids::now_ms(),
         status: EndStatus::Completed,
         end: None,
+        outcome: None,
     };
     let record = serde_json::to_value(&finished).unwrap_or_default();
     is_done(bucket.remove(name, &head.version, &record)?);

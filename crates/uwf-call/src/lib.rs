@@ -18,9 +18,9 @@ const MAX_OUTPUT: u64 = 8 << 20;
 /// How often a call with a limit looks whether its command has ended.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Exit codes that report the state of a thread: done, killed by its supervisor, ended with --exit-code, waiting, at a limit. All
+/// Exit codes that report the state of a thread: done, done with --exit-code, ended without success, waiting, at a limit. All
 /// others are failures of the command.
-const NEWS: [u8; 5] = [0, 1, 10, 20, 30];
+const NEWS: [u8; 5] = [0, 10, 11, 20, 30];
 
 /// A command of `uwf` to run.
 #[derive(Debug, Clone)]

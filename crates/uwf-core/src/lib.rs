@@ -14,8 +14,8 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let rejected = Condition::compile("steps[-1].output.approved = false")?;
 //! let after_the_reviewer = Moderator::new(vec![
-//!     Edge { role: "writer".into(), condition: Some(("rejected".into(), rejected)) },
-//!     Edge { role: "$END".into(), condition: None },
+//!     Edge { role: "writer".into(), condition: Some(("rejected".into(), rejected)), outcome: None },
+//!     Edge { role: "$END".into(), condition: None, outcome: None },
 //! ]);
 //! let review = Step::new(1, "reviewer", json!({ "approved": true }));
 //! let history = History { total: 1, steps: vec![review], ..History::default() };
@@ -23,6 +23,7 @@
 //!     unreachable!("a plain condition is evaluated on the spot");
 //! };
 //! assert_eq!(decision.next, Next::End(EndReason::Graph));
+//! assert_eq!(decision.outcome(), Some("succeeded"));
 //! assert!(!decision.trace[0].matched, "`rejected` was looked at first");
 //! # Ok(())
 //! # }
@@ -57,6 +58,7 @@ pub mod moderator;
 pub mod money;
 pub mod node;
 pub mod number;
+pub mod outcome;
 mod placeholder;
 pub mod prompt;
 mod schema_shape;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::number;
+use crate::outcome;
 
 /// The kind of a node, by the hash of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,9 +69,12 @@ macro_rules! own_types {
 own_types! {
     WORKFLOW = Workflow, "996P5D51CY7P6", "workflow";
     WORKFLOW_WITH_SETTINGS = Workflow, "7ACY84ACJ8AT7", "workflow-with-settings";
+    WORKFLOW_EXTENDED = Workflow, "2398TT40BM6HR", "workflow-extended";
     START_NODE = StartNode, "DP275P26Y59DC", "start-node";
+    START_WITH_INPUT = StartNode, "C7MBYB1DN3TGW", "start-with-input";
     STEP_NODE = StepNode, "CKDHDKMZ3XG9X", "step-node";
     THREAD_END = ThreadEnd, "FN9R4JQF9JB9Z", "thread-end";
+    END_WITH_OUTCOME = ThreadEnd, "CA51B31HK0CJP", "end-with-outcome";
     CONTENT = Content, "FXEFD3A3K4P94", "content";
     AGENT = Agent, "FY8K6VTXE2Q3S", "agent";
     ATTEMPT = Attempt, "A0B8EAC74XR4W", "attempt";
@@ -135,6 +139,9 @@ pub trait Payload: Serialize {
     /// The type of its nodes.
     const TYPE: Hash;
 
+    /// Later types of its nodes, with more keys. They exist because the schema of the first is pinned.
+    const LATER: &'static [Hash] = &[];
+
     /// The node, ready to be stored.
     fn draft(&self) -> Draft {
         draft(Self::TYPE, self)
@@ -159,6 +166,11 @@ pub struct StartNode {
     /// Child threads only: number of threads above.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
     pub depth: Option<u32>,
+    /// The values that the thread was started with besides its task, in a node whose type is the workflow's [`input`] schema.
+    ///
+    /// [`input`]: crate::workflow::Workflow::input
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Hash>,
 }
 
 /// One completed role.
@@ -191,11 +203,39 @@ pub struct ThreadEnd {
     pub status: EndStatus,
     /// Why: `end`, `no-match`, `killed`.
     pub reason: String,
-    /// 0 completed, 130 killed, 1 killed by the supervisor.
+    /// 0 succeeded, 11 another outcome of the workflow, 130 killed, 1 stopped by the supervisor.
     #[serde(with = "number::nearest")]
     pub return_code: i32,
     /// A summary of the thread, if a model was available to write it.
     pub summary: Option<String>,
+    /// The outcome and its condition. Absent if the workflow names no outcomes.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<EndMeaning>,
+}
+
+/// The outcome of a thread whose workflow names outcomes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndMeaning {
+    /// See [`crate::outcome`].
+    pub outcome: String,
+    /// Name of the condition of the transition that was taken; `None` if it had none.
+    pub condition: Option<String>,
+}
+
+impl ThreadEnd {
+    /// The outcome, also of an end that names none.
+    #[must_use]
+    pub fn outcome(&self) -> &str {
+        match &self.meaning {
+            Some(meaning) => &meaning.outcome,
+            None => match self.status {
+                EndStatus::Completed if self.reason == outcome::NO_MATCH => outcome::NO_MATCH,
+                EndStatus::Completed => outcome::SUCCEEDED,
+                EndStatus::Killed if self.reason.starts_with(outcome::BY_SUPERVISOR) => outcome::STOPPED,
+                EndStatus::Killed => outcome::KILLED,
+            },
+        }
+    }
 }
 
 /// The two ways a thread ends.
@@ -475,20 +515,45 @@ macro_rules! payloads {
     };
 }
 
-/// A workflow with limits or with a workspace has a second type beside the first, whose schema is pinned.
+/// A workflow has one of three types, because their schemas are pinned: the first that has all its keys. So an older version of uwf steps
+/// every workflow that it can read.
 impl Payload for crate::workflow::Workflow {
     const TYPE: Hash = WORKFLOW;
+    const LATER: &'static [Hash] = &[WORKFLOW_WITH_SETTINGS, WORKFLOW_EXTENDED];
 
     fn draft(&self) -> Draft {
-        let is_plain = self.limits.is_empty() && self.workspace.is_default();
-        draft(if is_plain { Self::TYPE } else { WORKFLOW_WITH_SETTINGS }, self)
+        let has_settings = !self.limits.is_empty() || !self.workspace.is_default();
+        let type_hash = match (self.is_extended(), has_settings) {
+            (true, _) => WORKFLOW_EXTENDED,
+            (false, true) => WORKFLOW_WITH_SETTINGS,
+            (false, false) => Self::TYPE,
+        };
+        draft(type_hash, self)
+    }
+}
+
+/// A start with input has a second type beside the first, whose schema is pinned.
+impl Payload for StartNode {
+    const TYPE: Hash = START_NODE;
+    const LATER: &'static [Hash] = &[START_WITH_INPUT];
+
+    fn draft(&self) -> Draft {
+        draft(if self.input.is_none() { Self::TYPE } else { START_WITH_INPUT }, self)
+    }
+}
+
+/// An end with an outcome has a second type beside the first, whose schema is pinned.
+impl Payload for ThreadEnd {
+    const TYPE: Hash = THREAD_END;
+    const LATER: &'static [Hash] = &[END_WITH_OUTCOME];
+
+    fn draft(&self) -> Draft {
+        draft(if self.meaning.is_none() { Self::TYPE } else { END_WITH_OUTCOME }, self)
     }
 }
 
 payloads! {
-    StartNode = START_NODE;
     StepNode = STEP_NODE;
-    ThreadEnd = THREAD_END;
     Content = CONTENT;
     Agent = AGENT;
     Attempt = ATTEMPT;

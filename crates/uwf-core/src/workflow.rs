@@ -18,7 +18,10 @@ pub(crate) use parse::{CONDITION_KEYS, WORKFLOW_KEYS};
 pub(crate) use transitions::TRANSITION_KEYS;
 pub(crate) use validate::MAX_NAME;
 
-pub use model::{END, Meta, NamedCondition, PayloadError, Role, RoleDraft, START, Transition, Workflow, WorkflowDraft};
+pub use model::{
+    CommandShell, END, INPUT, Meta, NamedCondition, PayloadError, Role, RoleCommand, RoleOptions, START, Transition,
+    Workflow, WorkflowDraft,
+};
 pub use parse::{Parsed, check, check_with, parse};
 pub use reachability::{TransitionGraph, endless_roles, next as next_positions, roles_after};
 pub use text_role::is_text;

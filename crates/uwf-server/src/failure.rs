@@ -38,7 +38,7 @@ pub(crate) struct Failure {
 /// The HTTP status for a command's exit code. The API reference has the table.
 pub(crate) fn status(exit_code: u8) -> StatusCode {
     match exit_code {
-        0 | 1 | 10 => StatusCode::OK,
+        0 | 10 | 11 => StatusCode::OK,
         20 => StatusCode::ACCEPTED,
         30 | 40 | 41 | 78 => StatusCode::UNPROCESSABLE_ENTITY,
         64 | 65 => StatusCode::BAD_REQUEST,

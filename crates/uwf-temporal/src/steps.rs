@@ -180,12 +180,12 @@ impl Steps {
     async fn outcome(&self, ctx: &ActivityContext, at: &Position, ran: &UwfRun) -> Result<Standing, ActivityError> {
         let Position { thread, head } = at;
         let code = ran.code.unwrap_or_default();
-        if !matches!(ran.code, Some(0 | 1 | 78)) {
+        if !matches!(ran.code, Some(0 | 11 | 78)) {
             (self.say)(&format!("thread {thread}: {}", ran.message()));
         }
         match ran.code {
-            // Exit code 1 if its supervisor killed it.
-            Some(0 | 1) if ran.report["done"] == true => Ok(ended(thread, ran, "reason")),
+            // Exit code 11 if its outcome is not `succeeded`.
+            Some(0 | 11) if ran.report["done"] == true => Ok(ended(thread, ran, "reason")),
             // Only other machines may know the next agent.
             Some(0) => Ok(match self.seen(thread).await? {
                 ThreadLook::Standing(standing) => standing,

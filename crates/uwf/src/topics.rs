@@ -8,7 +8,7 @@ use crate::help_text;
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    did what was asked, $END included (10 with --exit-code)
-  1    the supervisor killed the thread
+  11   the thread ended with another outcome than `succeeded`: failed, no-match, stopped, killed …
   20   waiting for a person, or paused
   30   a limit or budget was hit
   40   the agent failed

@@ -134,12 +134,13 @@ impl Rounds {
     }
 }
 
-/// The exporter of spans.
+/// A notification.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["command"]}, {"required": ["webhook"]}, {"required": ["webhookEnv"]}]))]
 pub(super) struct NotifyKeys {
     pub on: Option<OneOrMany<Happening>>,
+    pub outcome: Option<OneOrMany<String>>,
     pub command: Option<String>,
     pub webhook: Option<String>,
     pub webhook_env: Option<String>,

@@ -44,8 +44,19 @@ impl Happening {
 pub struct Notify {
     /// `on`: events to report; all if absent.
     pub on: Vec<Happening>,
+    /// `outcome`: the outcomes of ended threads to report; all if empty.
+    pub outcomes: Vec<String>,
     /// How to report them.
     pub by: NotifyBy,
+}
+
+impl Notify {
+    /// Whether an event of a thread is to be reported; `outcome` is the outcome of an ended thread.
+    #[must_use]
+    pub fn wants(&self, happening: Happening, outcome: Option<&str>) -> bool {
+        let has_outcome = || outcome.is_some_and(|outcome| self.outcomes.iter().any(|wanted| wanted == outcome));
+        self.on.contains(&happening) && (happening != Happening::Ended || self.outcomes.is_empty() || has_outcome())
+    }
 }
 
 /// A way to send a notification.

@@ -166,7 +166,8 @@ fn extract(keys: &ExtractKeys, defaults: ExtractRungs) -> ExtractRungs {
 fn notify(keys: NotifyKeys) -> Option<Notify> {
     let command = keys.command.map(NotifyBy::Command);
     let by = command.or(keys.webhook.map(NotifyBy::Webhook)).or(keys.webhook_env.map(NotifyBy::WebhookEnv))?;
-    Some(Notify { on: keys.on.map_or(Happening::ALL.to_vec(), OneOrMany::into_vec), by })
+    let outcomes = keys.outcome.map_or(Vec::new(), OneOrMany::into_vec);
+    Some(Notify { on: keys.on.map_or(Happening::ALL.to_vec(), OneOrMany::into_vec), outcomes, by })
 }
 
 fn prices(keys: PricesKeys) -> Prices {

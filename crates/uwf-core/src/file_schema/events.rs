@@ -83,7 +83,15 @@ fn known() -> [(&'static str, Value); 8] {
             "end",
             with(
                 fields(&[("status", json!({ "enum": ["completed", "killed"] }), "How it ended.")]),
-                &[("reason", text(), "Why, if there is something to say.")],
+                &[
+                    ("reason", text(), "Why, if there is something to say."),
+                    (
+                        "outcome",
+                        text(),
+                        "The outcome: `succeeded`, another word of the workflow, `no-match`, `stopped` or `killed`.",
+                    ),
+                    ("condition", text(), "Name of the condition of the last transition."),
+                ],
             ),
         ),
     ]

@@ -79,7 +79,11 @@ fn condition() -> Value {
 }
 
 fn transition() -> Value {
-    mapping(&TRANSITION_KEYS, json!({ "role": text(), "condition": optional(text()) }), &["role"])
+    mapping(
+        &TRANSITION_KEYS,
+        json!({ "role": text(), "condition": optional(text()), "outcome": optional(text()) }),
+        &["role"],
+    )
 }
 
 fn row() -> Value {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::analysis::shown;
 use super::jsonata::{EvalError, EvaluationSession};
 use super::{Class, Condition, ConditionError, History, Reads, truth};
+use crate::outcome;
 
 /// The target of a transition that ends the thread.
 pub const END: &str = "$END";
@@ -17,6 +18,8 @@ pub struct Edge {
     pub role: String,
     /// Name and condition; `None` always matches.
     pub condition: Option<(String, Condition)>,
+    /// For `$END`: the outcome; `None` is `succeeded`.
+    pub outcome: Option<String>,
 }
 
 /// The transitions of one position of a workflow's graph.
@@ -54,11 +57,34 @@ pub struct Decision {
     pub trace: Vec<Considered>,
 }
 
+impl Decision {
+    /// The outcome, if the thread ends.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&str> {
+        match self.next {
+            Next::Role(_) => None,
+            Next::End(EndReason::NoMatch) => Some(outcome::NO_MATCH),
+            Next::End(EndReason::Graph) => {
+                Some(self.taken().and_then(|taken| taken.outcome.as_deref()).unwrap_or(outcome::SUCCEEDED))
+            }
+        }
+    }
+
+    /// The transition that was taken; `None` if none matched.
+    #[must_use]
+    pub fn taken(&self) -> Option<&Considered> {
+        self.trace.last().filter(|last| last.matched)
+    }
+}
+
 /// One transition that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Considered {
     /// The next role, or `$END`.
     pub role: String,
+    /// The outcome that a transition to the end names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
     /// Name of its condition; absent if it always matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
@@ -257,6 +283,7 @@ fn considered(edge: &Edge, value: Option<Value>) -> Considered {
     };
     Considered {
         role: edge.role.clone(),
+        outcome: edge.outcome.clone(),
         condition: edge.condition.as_ref().map(|(name, _)| name.clone()),
         expression: edge.condition.as_ref().map(|(_, condition)| condition.source().to_owned()),
         value,

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 /// (workflow, prompt), the thread's id and depth, and the number of steps are always available and not part of this.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// Every step. Then the other fields don't matter, except [`details`](Reads::details).
+    /// Every step. Then the other fields don't matter, except [`details`](Reads::details) and
+    /// [`outcomes`](Reads::outcomes).
     pub all: bool,
     /// Number of newest steps, without gaps.
     pub last: usize,
@@ -24,6 +25,8 @@ pub struct Reads {
     pub count_of: BTreeSet<String>,
     /// How the outputs of these steps were obtained, and the rest of their headers. Both are stored in the details.
     pub details: bool,
+    /// The outcomes of the child threads that played these steps' roles.
+    pub outcomes: bool,
     /// The usage of the thread so far, which is stored in the details of all its steps.
     pub usage: bool,
 }
@@ -38,7 +41,7 @@ impl Reads {
     /// Every step with all its parts, for expressions whose reads are unknown.
     #[must_use]
     pub fn everything() -> Reads {
-        Reads { all: true, details: true, usage: true, ..Reads::default() }
+        Reads { all: true, details: true, outcomes: true, usage: true, ..Reads::default() }
     }
 
     /// Adds the reads of `other`.
@@ -51,6 +54,7 @@ impl Reads {
         self.counts |= other.counts;
         self.count_of.extend(other.count_of.iter().cloned());
         self.details |= other.details;
+        self.outcomes |= other.outcomes;
         self.usage |= other.usage;
     }
 
@@ -103,6 +107,7 @@ mod tests {
                 counts: true,
                 count_of: ["coder".into()].into(),
                 details: true,
+                outcomes: false,
                 usage: false,
             }
         );

@@ -81,6 +81,7 @@ mod tests {
             procedure: String::new(),
             output: "Say why.\n".to_owned(),
             meta: json_cas::Hash::literal("FXEFD3A3K4P94"),
+            more: crate::workflow::RoleOptions::default(),
         };
         let schema = json!({
             "type": "object",

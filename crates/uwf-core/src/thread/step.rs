@@ -36,6 +36,9 @@ pub struct Step {
     /// How the output was obtained (`submit`, `frontmatter`, `feedback`, `llm`, …), if the detail says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extracted_by: Option<String>,
+    /// The outcome of the child thread that played the role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
     /// The keys every header may carry that are in the header but not in the output, if they are in the detail.
     #[serde(default, rename = "frontmatter", skip_serializing_if = "Map::is_empty")]
     pub header: Map<String, Value>,
@@ -73,6 +76,7 @@ impl Step {
             timestamp: 0,
             alias: None,
             extracted_by: None,
+            outcome: None,
             header: Map::new(),
             failed_attempts: 0,
             is_child_thread: false,

@@ -261,7 +261,7 @@ mod tests {
     }
 
     fn to(role: &str, condition: Option<&str>) -> Transition {
-        Transition { role: role.to_owned(), condition: condition.map(str::to_owned) }
+        Transition { role: role.to_owned(), condition: condition.map(str::to_owned), outcome: None }
     }
 
     #[test]
@@ -271,6 +271,7 @@ mod tests {
             description: String::new(),
             limits: crate::usage::ThreadLimits::default(),
             workspace: crate::workspace::Workspace::default(),
+            input: None,
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
             graph: BTreeMap::from([
@@ -299,6 +300,7 @@ mod tests {
             description: String::new(),
             limits: crate::usage::ThreadLimits::default(),
             workspace: crate::workspace::Workspace::default(),
+            input: None,
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
             graph: BTreeMap::from([
@@ -319,6 +321,7 @@ mod tests {
             description: String::new(),
             limits: crate::usage::ThreadLimits::default(),
             workspace: crate::workspace::Workspace::default(),
+            input: None,
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
             graph: BTreeMap::from([("end".to_owned(), vec![to("a\"] --> b;\n%% <b>", Some("x|y"))])]),
@@ -343,6 +346,7 @@ mod tests {
             name: "fix \"it\"".to_owned(),
             limits: crate::usage::ThreadLimits::default(),
             workspace: crate::workspace::Workspace::default(),
+            input: None,
             description: String::new(),
             roles: BTreeMap::new(),
             conditions: BTreeMap::from([

@@ -3,18 +3,24 @@
 use std::collections::BTreeMap;
 
 use json_cas::Hash;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The graph position before the first step; a key of [`Workflow::graph`], never a role.
 pub const START: &str = "$START";
 
+/// The key of a workflow's input, and the end of the title of its schema.
+pub const INPUT: &str = "input";
+
 pub use crate::moderator::END;
+use crate::number;
 use crate::usage::ThreadLimits;
 use crate::workspace::Workspace;
 
 /// A workflow. In its stored form `M` is the hash of a role's schema, and it serialises to the payload of a `Workflow` node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "M: Deserialize<'de>"))]
 pub struct Workflow<M = Hash> {
     /// Its name; the registry maps this name to the node's hash.
     pub name: String,
@@ -32,6 +38,9 @@ pub struct Workflow<M = Hash> {
     /// Default workspace of its threads.
     #[serde(default, skip_serializing_if = "Workspace::is_default")]
     pub workspace: Workspace,
+    /// The JSON Schema of the values that a thread is started with besides its task; in the stored form the hash of its node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<M>,
 }
 
 /// One role: pure data, without an agent. All texts may be empty.
@@ -49,6 +58,73 @@ pub struct Role<M = Hash> {
     pub output: String,
     /// The JSON Schema of the structured output; in the stored form the hash of its node.
     pub meta: M,
+    /// Keys that the first type of `Workflow` nodes lacks.
+    #[serde(flatten)]
+    pub more: RoleOptions,
+}
+
+/// The keys of a role that only the newest type of `Workflow` nodes has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleOptions {
+    /// The roles whose outputs the role's prompt has; `None` is all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sees: Option<Vec<String>>,
+    /// The model to use, for agents that can choose one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How much to think, for agents that can choose it, in the agent's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    /// Limit on one attempt, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
+    pub timeout: Option<u64>,
+    /// The command that plays the role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RoleCommand>,
+    /// Input of the workflow that plays the role: name → JSONata.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub with: BTreeMap<String, String>,
+    /// Other roles that it plays at the same time. This version only stores them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub play: Option<Map<String, Value>>,
+}
+
+impl RoleOptions {
+    fn is_empty(&self) -> bool {
+        *self == RoleOptions::default()
+    }
+}
+
+/// A command that plays a role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoleCommand {
+    /// The command.
+    pub command: String,
+    /// The shell that runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<CommandShell>,
+    /// Variables set for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Its directory, relative to the workspace and below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Exit codes of a command that could not run, which fail the attempt; `None` is 126 and 127.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fails: Option<Vec<u8>>,
+}
+
+/// A shell that runs a role's command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CommandShell {
+    /// `bash -c`.
+    Bash,
+    /// `sh -c`.
+    Sh,
+    /// No shell: the words of the command are a program and its arguments.
+    None,
 }
 
 /// A condition that transitions reference by name.
@@ -68,13 +144,16 @@ pub struct Transition {
     /// Name of the condition; `None` (stored as `null`) always matches.
     #[serde(default)]
     pub condition: Option<String>,
+    /// For [`END`]: the outcome; `None` is `succeeded`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
 }
 
 /// A workflow as read from a file, with schemas still inline.
 pub type WorkflowDraft = Workflow<Meta>;
 
 /// A role as read from a file.
-pub type RoleDraft = Role<Meta>;
+pub(super) type RoleDraft = Role<Meta>;
 
 /// A role's output schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,24 +164,39 @@ pub enum Meta {
     Stored(Hash),
 }
 
+impl Workflow {
+    /// Whether it has keys that the first two types of `Workflow` nodes lack.
+    pub(crate) fn is_extended(&self) -> bool {
+        self.names_outcomes() || self.input.is_some() || self.roles.values().any(|role| !role.more.is_empty())
+    }
+
+    /// Whether a transition to the end names an outcome.
+    #[must_use]
+    pub fn names_outcomes(&self) -> bool {
+        self.graph.values().flatten().any(|transition| transition.outcome.is_some())
+    }
+}
+
 impl WorkflowDraft {
     /// Turns the draft into the stored form. `store` stores each inline schema and returns its hash. It is called in the order of role
-    /// names, with the role's name and the schema, whose title is `<workflow>.<role>` if it has no title of its own.
+    /// names, then for [`INPUT`], with that name and the schema, whose title is `<workflow>.<role>` if it has no title of its own.
     ///
     /// # Errors
     /// Returns the first error of `store`.
     pub fn resolve<E>(self, mut store: impl FnMut(&str, Value) -> Result<Hash, E>) -> Result<Workflow, E> {
-        let Workflow { name: workflow, description, roles, conditions, graph, limits, workspace } = self;
+        let Workflow { name: workflow, description, roles, conditions, graph, limits, workspace, input } = self;
+        let mut stored = |name: &str, schema: Meta| match schema {
+            Meta::Stored(hash) => Ok(hash),
+            Meta::Inline(schema) => store(name, titled(schema, &workflow, name)),
+        };
         let roles = roles.into_iter().map(|(name, role)| {
-            let Role { description, goal, capabilities, procedure, output, meta } = role;
-            let meta = match meta {
-                Meta::Stored(hash) => hash,
-                Meta::Inline(schema) => store(&name, titled(schema, &workflow, &name))?,
-            };
-            Ok((name, Role { description, goal, capabilities, procedure, output, meta }))
+            let Role { description, goal, capabilities, procedure, output, meta, more } = role;
+            let meta = stored(&name, meta)?;
+            Ok((name, Role { description, goal, capabilities, procedure, output, meta, more }))
         });
         let roles = roles.collect::<Result<_, E>>()?;
-        Ok(Workflow { name: workflow, description, roles, conditions, graph, limits, workspace })
+        let input = input.map(|schema| stored(INPUT, schema)).transpose()?;
+        Ok(Workflow { name: workflow, description, roles, conditions, graph, limits, workspace, input })
     }
 }
 

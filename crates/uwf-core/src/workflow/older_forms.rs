@@ -137,7 +137,7 @@ fn row_of(
             Some(named(reader, &written, entry, (&from, &to), conditions))
         }
     };
-    transitions.push(Transition { role: to, condition });
+    transitions.push(Transition { role: to, condition, outcome: None });
     Some(())
 }
 

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use json_cas::Hash;
 
-use super::model::{Meta, NamedCondition, RoleDraft, WorkflowDraft};
+use super::model::{Meta, NamedCondition, RoleDraft, RoleOptions, WorkflowDraft};
 use super::older_forms;
 use super::reader::{Inlined, WorkflowReader};
 use super::text_role::text_schema;
@@ -106,7 +106,8 @@ impl WorkflowReader {
         let graph = self.routes(fields, &mut conditions);
         let limits = self.limits(fields);
         let workspace = self.workspace(fields);
-        Some(WorkflowDraft { name, description, roles, conditions, graph, limits, workspace })
+        let input = None;
+        Some(WorkflowDraft { name, description, roles, conditions, graph, limits, workspace, input })
     }
 
     fn name(&mut self, fields: Fields<'_>) -> String {
@@ -183,7 +184,8 @@ impl WorkflowReader {
         let output = text_of("output");
         let capabilities = self.capabilities(fields, &pointer);
         let meta = self.meta(fields, &pointer);
-        RoleDraft { description, goal, capabilities, procedure, output, meta }
+        let more = RoleOptions::default();
+        RoleDraft { description, goal, capabilities, procedure, output, meta, more }
     }
 
     fn capabilities(&mut self, fields: Fields<'_>, role: &str) -> Vec<String> {
@@ -272,5 +274,6 @@ fn broken_role() -> RoleDraft {
         procedure: String::new(),
         output: String::new(),
         meta: Meta::Inline(serde_json::Value::Bool(true)),
+        more: RoleOptions::default(),
     }
 }

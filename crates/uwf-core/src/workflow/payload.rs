@@ -6,7 +6,7 @@ use json_cas::Hash;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::model::{NamedCondition, PayloadError, Role, Transition, Workflow};
+use super::model::{NamedCondition, PayloadError, Role, RoleOptions, Transition, Workflow};
 use super::older_forms::{graph_name, names};
 use crate::document::join;
 use crate::usage::ThreadLimits;
@@ -50,7 +50,8 @@ fn read(payload: &Value) -> Result<Workflow, PayloadError> {
     let workspace = field(fields, "workspace").map(Workspace::deserialize).transpose();
     let workspace = workspace.map_err(|error| fail("/workspace", &error.to_string()))?.unwrap_or_default();
     let description = text(fields, "", "description")?;
-    Ok(Workflow { name, description, roles, conditions, graph, limits, workspace })
+    let input = field(fields, "input").map(|value| schema(value, "/input")).transpose()?;
+    Ok(Workflow { name, description, roles, conditions, graph, limits, workspace, input })
 }
 
 fn fail(path: &str, reason: &str) -> PayloadError {
@@ -96,15 +97,20 @@ fn role(value: &Value, path: &str) -> Result<Role, PayloadError> {
         }
         Some(_) => return Err(fail(&at_capabilities, "not a list of texts")),
     };
-    let meta = field(fields, "meta").and_then(Value::as_str).and_then(|text| text.parse::<Hash>().ok());
+    let meta = field(fields, "meta").unwrap_or(&Value::Null);
     Ok(Role {
         description: text(fields, path, "description")?,
         goal: text(fields, path, "goal")?,
         capabilities,
         procedure: text(fields, path, "procedure")?,
         output: text(fields, path, "output")?,
-        meta: meta.ok_or_else(|| fail(&join(path, "meta"), "not the hash of a schema"))?,
+        meta: schema(meta, &join(path, "meta"))?,
+        more: RoleOptions::deserialize(value).map_err(|error| fail(path, &error.to_string()))?,
     })
+}
+
+fn schema(value: &Value, path: &str) -> Result<Hash, PayloadError> {
+    value.as_str().and_then(|text| text.parse().ok()).ok_or_else(|| fail(path, "not the hash of a schema"))
 }
 
 fn condition(value: &Value, path: &str) -> Result<NamedCondition, PayloadError> {
@@ -122,5 +128,10 @@ fn transition(value: &Value, path: &str) -> Result<Transition, PayloadError> {
         Some(Value::String(name)) => Some(name.clone()),
         Some(_) => return Err(fail(&join(path, "condition"), "neither a name nor null")),
     };
-    Ok(Transition { role: graph_name(role).to_owned(), condition })
+    let outcome = match field(fields, "outcome") {
+        None => None,
+        Some(Value::String(word)) => Some(word.clone()),
+        Some(_) => return Err(fail(&join(path, "outcome"), "not a text")),
+    };
+    Ok(Transition { role: graph_name(role).to_owned(), condition, outcome })
 }

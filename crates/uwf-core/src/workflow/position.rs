@@ -17,7 +17,7 @@ impl Moderator {
                 None => None,
                 Some(name) => Some((name.clone(), compiled(workflow, position, &transition.role, name)?)),
             };
-            edges.push(Edge { role: transition.role.clone(), condition });
+            edges.push(Edge { role: transition.role.clone(), condition, outcome: transition.outcome.clone() });
         }
         Ok(Moderator::new(edges))
     }

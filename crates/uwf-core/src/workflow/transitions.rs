@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{NamedCondition, START, Transition};
+use super::model::{END, NamedCondition, START, Transition};
 use super::older_forms;
 use super::reader::WorkflowReader;
 use crate::document::fields::{Fields, list, text};
 use crate::document::join;
+use crate::outcome;
 use yaml_tree::{Entry, Node};
 
-pub(crate) const TRANSITION_KEYS: [&str; 2] = ["role", "condition"];
+pub(crate) const TRANSITION_KEYS: [&str; 3] = ["role", "condition", "outcome"];
 
 /// Keys of other tools and of the older table, and the keys they mean.
 const MEANT: [(&str, &str); 7] = [
@@ -123,6 +124,30 @@ impl WorkflowReader {
                 Some(older_forms::named(self, &written, entry, (from, &target), conditions))
             }
         };
-        Some(Transition { role: target, condition })
+        let outcome = match fields.get("outcome") {
+            None => None,
+            Some(entry) => Some(self.outcome(entry, &target, pointer)?).filter(|word| word != outcome::SUCCEEDED),
+        };
+        Some(Transition { role: target, condition, outcome })
+    }
+
+    fn outcome(&mut self, entry: &Entry, target: &str, pointer: &str) -> Option<String> {
+        self.locate(&join(pointer, "outcome"), entry);
+        let word = text(&entry.value, "outcome", &mut self.problems)?;
+        if target != END {
+            let message = format!("only a transition to `{END}` has an outcome");
+            self.problems.error("misplaced-outcome", entry.key_at, message, None);
+            return None;
+        }
+        if let Some(fault) = outcome::fault(&word) {
+            self.problems.error(
+                "bad-outcome",
+                entry.value.at,
+                fault,
+                Some("for example `failed` or `rejected`".to_owned()),
+            );
+            return None;
+        }
+        Some(word)
     }
 }

@@ -155,6 +155,7 @@ prices:
         extract: ExtractRungs { submit: false, frontmatter: false, feedback: 0, llm: 2 },
         notify: vec![Notify {
             on: vec![Happening::Ended, Happening::Stuck],
+            outcomes: Vec::new(),
             by: NotifyBy::WebhookEnv("HOOK".to_owned()),
         }],
         prices: Some(Prices {

@@ -123,7 +123,12 @@ fn each_event_is_as_its_schema_says() {
         What::Failed { attempt, role, error: "e".to_owned(), node: Some(hash) },
         What::Step(Box::new(step)),
         What::State { state: "stuck".to_owned(), why: Some("w".to_owned()) },
-        What::End { status: "killed".to_owned(), reason: Some("r".to_owned()) },
+        What::End {
+            status: "completed".to_owned(),
+            reason: Some("r".to_owned()),
+            outcome: Some("failed".to_owned()),
+            condition: Some("tired".to_owned()),
+        },
     ];
     let branches = schema["allOf"].as_array().unwrap();
     assert_eq!(branches.len(), whats.len());

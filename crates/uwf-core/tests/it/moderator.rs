@@ -67,7 +67,7 @@ fn value(expression: &str) -> Result<Option<Value>, String> {
 }
 
 fn edge(role: &str, condition: Option<&str>) -> Edge {
-    Edge { role: role.into(), condition: condition.map(|text| (format!("to-{role}"), compile(text))) }
+    Edge { role: role.into(), condition: condition.map(|text| (format!("to-{role}"), compile(text))), outcome: None }
 }
 
 /// Decides, evaluating what is asked for on the spot, as the child process would.

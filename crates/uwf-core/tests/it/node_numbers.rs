@@ -37,12 +37,12 @@ fn rewritten<T: Payload + DeserializeOwned>(payload: &Value) -> Result<Draft, St
 /// The same for a node of a type.
 fn rewrite(type_hash: Hash, payload: &Value) -> Result<Draft, String> {
     match type_hash {
-        node::WORKFLOW | node::WORKFLOW_WITH_SETTINGS => {
+        node::WORKFLOW | node::WORKFLOW_WITH_SETTINGS | node::WORKFLOW_EXTENDED => {
             Workflow::from_payload(payload).map(|read| read.draft()).map_err(|error| error.to_string())
         }
-        node::START_NODE => rewritten::<StartNode>(payload),
+        node::START_NODE | node::START_WITH_INPUT => rewritten::<StartNode>(payload),
         node::STEP_NODE => rewritten::<StepNode>(payload),
-        node::THREAD_END => rewritten::<ThreadEnd>(payload),
+        node::THREAD_END | node::END_WITH_OUTCOME => rewritten::<ThreadEnd>(payload),
         node::CONTENT => rewritten::<Content>(payload),
         node::AGENT => rewritten::<Agent>(payload),
         node::ATTEMPT => rewritten::<Attempt>(payload),
@@ -195,7 +195,7 @@ proptest! {
             agent: hash, role: text(), turns: vec![hash], raw: hash, attempts: vec![hash], total_tokens, tokens: counted.clone(),
             duration_ms, source: text(), extracted_by: ExtractedBy::Submit, session_id: None, extras: None, extraction: Vec::new(),
         };
-        is_read_back(&store, &StartNode { workflow: hash, prompt: text(), parent: None, depth });
+        is_read_back(&store, &StartNode { workflow: hash, prompt: text(), parent: None, depth, input: None });
         is_read_back(&store, &attempt);
         is_read_back(&store, &TracedAttempt { attempt, turns: vec![], tokens: counted.clone(), source: text(), session_id: None });
         is_read_back(&store, &session);
@@ -203,7 +203,7 @@ proptest! {
         is_read_back(&store, &ReactTurn { input: vec![], output: hash, tool_calls: vec![], tokens: counted, latency_ms });
         is_read_back(&store, &ReactToolCall { name: text(), arguments: hash, result: hash, duration_ms });
         let status = node::EndStatus::Killed;
-        is_read_back(&store, &ThreadEnd { start: hash, last_step: None, status, reason: text(), return_code: code, summary: None });
+        is_read_back(&store, &ThreadEnd { start: hash, last_step: None, status, reason: text(), return_code: code, summary: None, meaning: None });
     }
 
     #[test]
@@ -214,7 +214,7 @@ proptest! {
         let limits = ThreadLimits { max_steps: steps, max_time: time, max_tokens: tokens, max_cost: cost };
         let (roles, conditions, graph) = Default::default();
         let workflow = Workflow {
-            name: "w".to_owned(), description: String::new(), roles, conditions, graph, limits, workspace: Default::default(),
+            name: "w".to_owned(), description: String::new(), roles, conditions, graph, limits, workspace: Default::default(), input: None,
         };
         let store = store();
         let read = Workflow::from_payload(&stored(&store, &workflow.draft())).unwrap();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use uwf_core::extract::{self, Extraction};
 use uwf_core::prompt::{AnswerForm, LEAST, LONG_STEP, Part, PartKind, Prompt, PromptInput, StepSection, brief, build};
 use uwf_core::thread::Step;
-use uwf_core::workflow::Role;
+use uwf_core::workflow::{Role, RoleOptions};
 
 fn role() -> Role {
     Role {
@@ -19,6 +19,7 @@ fn role() -> Role {
         procedure: "Review the change against the plan.".to_owned(),
         output: "Approve or reject, with comments.".to_owned(),
         meta: "0000000000001".parse().expect("a hash"),
+        more: RoleOptions::default(),
     }
 }
 

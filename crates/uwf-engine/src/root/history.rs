@@ -29,6 +29,9 @@ pub struct Finished {
     /// The thread-end node. A line of an older store has no such node.
     #[serde(default)]
     pub end: Option<Hash>,
+    /// The outcome. A line of an older version has none: its thread-end node says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
 }
 
 fn completed() -> EndStatus {

@@ -1,5 +1,6 @@
 //! Calls the moderator: loads only the part of the history that its conditions read, and evaluates the expressions it returns.
 
+use json_cas::Hash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,13 +8,14 @@ use uwf_core::moderator::{
     self, Class, Condition, Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note, Progress,
     Reads, present,
 };
-use uwf_core::thread::ThreadId;
+use uwf_core::node::NodeKind;
+use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::{END, START, Workflow};
 
 use crate::error::{Error, ErrorCause, Result};
-use crate::thread::end_reason;
 use crate::thread::evaluate;
 use crate::thread::load::Thread;
+use crate::thread::nodes;
 use crate::thread::steps::Parts;
 use crate::thread::usage;
 
@@ -152,7 +154,9 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
         history.usage = Some(usage::reported(thread)?);
     }
     for position in reads.positions(chain.len()) {
-        history.steps.push(thread.step(position, Parts { detail: reads.details, ..Parts::NONE })?);
+        let step = thread.step(position, Parts { detail: reads.details, ..Parts::NONE })?;
+        let outcome = if reads.outcomes { outcome_of_child(thread, step.detail)? } else { None };
+        history.steps.push(Step { outcome, ..step });
     }
     if history.is_complete() {
         return Ok(history);
@@ -171,6 +175,18 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
         }
     }
     Ok(history)
+}
+
+/// The outcome of the child thread that played a step's role: its moderator decides again about its last step. `None` if no child thread
+/// played the role.
+fn outcome_of_child(thread: &Thread<'_>, detail: Hash) -> Result<Option<String>> {
+    let home = thread.home();
+    if NodeKind::of(nodes::get(home.store(), detail)?.type_hash) != Some(NodeKind::StepNode) {
+        return Ok(None);
+    }
+    let child = Thread::without_id(home, detail)?;
+    let decision = next(&child, &child.workflow()?)?;
+    Ok(decision.outcome().map(str::to_owned))
 }
 
 /// Explains a decision made on this thread, for reports.
@@ -225,14 +241,6 @@ fn part_of_history(thread: &Thread<'_>, part: &str) -> Result<Option<Value>> {
 
 fn not_evaluated(expression: &str, why: &str) -> Error {
     Error::data(format!("`{expression}` could not be evaluated: {why}"))
-}
-
-/// Name of an end reason in reports and nodes.
-pub fn reason(reason: EndReason) -> &'static str {
-    match reason {
-        EndReason::Graph => end_reason::END,
-        EndReason::NoMatch => end_reason::NO_MATCH,
-    }
 }
 
 fn why(note: Note, matched: bool) -> String {

@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
 use crate::root::{lock, sharing};
+use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
 use crate::verbs::step::{end, expected_head};
 use crate::verbs::{notify, otel};
@@ -105,7 +106,7 @@ fn drop_from_index(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result
         tries += 1;
         let head = expected_head::head(home, id, expected)?;
         let ended = match Thread::at(home, id.clone(), head.hash) {
-            Ok(thread) => end::kill(&thread, &head).map(Some),
+            Ok(thread) => end::end(&thread, &head, ThreadEnding::killed(), None, None).map(Some),
             // A damaged thread must not stay active forever.
             Err(broken) if matches!(broken.kind, ErrorKind::Data | ErrorKind::NotFound) => {
                 end::kill_unreadable(home, id, &head).map(|()| None)

@@ -94,7 +94,8 @@ pub fn perform(
 ) -> Result<()> {
     let log = Log::open(&home.log_file(thread));
     let report = report(home, thread, happening)?;
-    for entry in wanted(home, happening) {
+    let outcome = report.get("outcome").and_then(Value::as_str);
+    for entry in wanted(home, happening).iter().filter(|entry| entry.wants(happening, outcome)) {
         let told = match &entry.by {
             NotifyBy::Command(command) => run(home, thread, command, &report, happening),
             NotifyBy::Webhook(url) => post(url, &report),

@@ -115,7 +115,7 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let Plan { settings, .. } = plan;
     let (prompt, replaced) = without_secrets(&redactor, &request.prompt);
     notes.extend(replaced);
-    let head = put_start(home, &StartNode { workflow: hash, prompt, parent: None, depth: None })?;
+    let head = put_start(home, &StartNode { workflow: hash, prompt, parent: None, depth: None, input: None })?;
     let Created { thread, worktree, note } = create(home, head, settings, worktree.as_ref(), request.id.as_ref())?;
     notes.extend(note);
     Ok(Started { workflow: hash, thread, head, worktree, notes })
@@ -125,7 +125,7 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
 fn started_before(home: &Home, request: &StartRequest, workflow: Hash) -> Result<Option<Started>> {
     let Some(id) = &request.id else { return Ok(None) };
     let (prompt, _) = without_secrets(&Redactor::of(home)?, &request.prompt);
-    let head = StartNode { workflow, prompt, parent: None, depth: None }.draft().hash();
+    let head = StartNode { workflow, prompt, parent: None, depth: None, input: None }.draft().hash();
     let begun = chosen_id::begun(home, id, |at| at == head)?;
     let started = |Begun { worktree, .. }| Started { workflow, thread: id.clone(), head, worktree, notes: Vec::new() };
     Ok(begun.map(started))

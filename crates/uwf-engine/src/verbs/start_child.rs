@@ -55,7 +55,7 @@ pub fn find_or_begin(
     let settings = of_child(parent, task.settings)?;
     let _hold = home.hold_nodes()?;
     let (workflow, workflows) = start::pinned(home, &task.workflow, &settings)?;
-    let start = StartNode { workflow, prompt: task.prompt, parent: Some(parent.head), depth: Some(depth) };
+    let start = StartNode { workflow, prompt: task.prompt, parent: Some(parent.head), depth: Some(depth), input: None };
     let head = start::put_start(home, &start)?;
     begin(home, parent, id, head, &Settings { workflows, ..settings })
 }

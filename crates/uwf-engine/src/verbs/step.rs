@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use json_cas::{Hash, Head, Version};
 use serde::{Deserialize, Serialize};
-use uwf_core::moderator::{Decision, EndReason, Next};
+use uwf_core::moderator::{Decision, Next};
 use uwf_core::thread::ThreadId;
 
 use self::adopt::Resumed;
@@ -44,7 +44,7 @@ use crate::root::lock;
 use crate::root::log::Log;
 use crate::root::marks::Mark;
 use crate::root::sharing;
-use crate::thread::end_code;
+use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
 use crate::thread::moderate::{self, Explained};
 use crate::verbs::{notify, otel};
@@ -210,7 +210,7 @@ impl<'a, 'h> Step<'a, 'h> {
         // ① The moderator: the next role, or the end.
         let decision = self.next_of(self.thread)?;
         let role = match &decision.next {
-            Next::End(reason) => return self.end(*reason, &decision, signals),
+            Next::End(_) => return self.end(&decision, signals),
             Next::Role(role) => role,
         };
         self.check_limits(role, &failed.nodes)?;
@@ -238,16 +238,12 @@ impl<'a, 'h> Step<'a, 'h> {
     }
 
     /// Ends the thread: the moderator chose the end, so no agent runs.
-    fn end(&self, reason: EndReason, decision: &Decision, signals: &mut Signals) -> Result<StepReport> {
+    fn end(&self, decision: &Decision, signals: &mut Signals) -> Result<StepReport> {
         let summary = self.advisors(self.thread).summary(signals);
-        end::complete(self.thread, self.head, reason, summary)?;
-        Ok(StepReport {
-            done: true,
-            reason: Some(moderate::reason(reason).to_owned()),
-            return_code: Some(end_code::COMPLETED),
-            explain: self.explained(decision),
-            ..self.report(self.thread.head)
-        })
+        let ending = ThreadEnding::by(decision);
+        end::end(self.thread, self.head, ending.clone(), Some(&self.plan.workflow), summary)?;
+        let report = StepReport { explain: self.explained(decision), ..self.report(self.thread.head) };
+        Ok(report.ended(ending))
     }
 
     /// How the moderator decided, if requested.

@@ -22,8 +22,8 @@ use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
-use crate::thread::load;
 use crate::thread::state::{self, State};
+use crate::thread::{ending, load};
 use crate::views::thread_state::{Known, Pause};
 use crate::views::workflow_names::Names;
 
@@ -48,6 +48,12 @@ pub struct Row {
     /// Why it is in this state, if there is a reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Its outcome; absent if it has not ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Its thread-end node.
+    #[serde(skip)]
+    end: Option<Hash>,
     /// Whether it is pausing: no further step begins once the running one has ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pausing: bool,
@@ -60,7 +66,10 @@ impl Row {
 
     /// Whether it has everything that only its nodes contain.
     fn is_read(&self) -> bool {
-        let has_been = if self.is_finished() { self.role.is_some() } else { self.workflow.is_some() };
+        let has_been = match self.is_finished() {
+            true => self.role.is_some() && self.outcome.is_some(),
+            false => self.workflow.is_some(),
+        };
         has_been || self.state == State::Corrupt
     }
 }
@@ -203,6 +212,8 @@ impl Threads<'_> {
             role: None,
             changed_at: None,
             why: None,
+            outcome: None,
+            end: None,
             pausing: known.is_pausing(state),
             thread: thread.clone(),
         };
@@ -228,6 +239,8 @@ impl Threads<'_> {
     /// Adds to a row the data from its nodes and marks.
     fn read(&self, row: &mut Row, memories: &mut Memories) {
         if row.is_finished() {
+            let by_node = || ending::read(self.home.store(), row.end?).map(|end| end.outcome().to_owned());
+            row.outcome = row.outcome.take().or_else(by_node);
             row.role = memories.finished.of_finished(self.home, row).and_then(|summary| summary.role);
             return;
         }
@@ -265,6 +278,8 @@ fn finished(line: history::Finished) -> Row {
         role: None,
         changed_at: Some(line.completed_at),
         why: None,
+        outcome: line.outcome,
+        end: line.end,
         pausing: false,
         thread: line.thread,
     }

@@ -425,7 +425,10 @@ impl WatchedThread {
         let at = shown.changed_at.unwrap_or_else(ids::now_ms);
         let (name, why) = (shown.state.name().to_owned(), shown.why.clone());
         events.push(match shown.state {
-            State::Completed | State::Killed => self.event(at, What::End { status: name, reason: why }),
+            State::Completed | State::Killed => {
+                let (outcome, condition) = (shown.outcome.clone(), shown.condition.clone());
+                self.event(at, What::End { status: name, reason: why, outcome, condition })
+            }
             _ => self.event(shown.since.unwrap_or(at), What::State { state: name, why }),
         });
         self.state = Some(state);

@@ -2,14 +2,15 @@
 
 use json_cas::{Hash, Store};
 use uwf_core::agent_name::AgentName;
-use uwf_core::node::{self, ThreadEnd};
+use uwf_core::node;
+use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
 use uwf_core::view::{self, Ending, Failure, Section};
 
 use crate::attempt::recorded;
 use crate::error::Result;
 use crate::root::home::Home;
-use crate::thread::end_reason;
+use crate::thread::ending;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::State;
@@ -99,22 +100,28 @@ pub fn ending(home: &Home, shown: &ThreadStatus) -> Option<Ending> {
 }
 
 fn finished(home: &Home, shown: &ThreadStatus) -> Ending {
-    let title = if shown.state == State::Killed { "Killed" } else { "Completed" };
-    let end: Option<ThreadEnd> = shown.end.and_then(|end| nodes::typed(home.store(), end).ok());
-    let how = match end.as_ref().map(|end| end.reason.as_str()) {
-        Some(end_reason::END) => "the workflow came to its end.".to_owned(),
-        Some(end_reason::NO_MATCH) => {
+    let end = shown.end.and_then(|end| ending::read(home.store(), end));
+    let outcome = shown.outcome.as_deref().unwrap_or(outcome::SUCCEEDED);
+    let title = match (shown.state, outcome) {
+        (State::Killed, _) => "Killed".to_owned(),
+        (_, outcome::SUCCEEDED | outcome::NO_MATCH) => "Completed".to_owned(),
+        (_, other) => format!("Ended: {other}"),
+    };
+    let how = match (end.as_ref().map(|end| end.reason.as_str()), &shown.condition) {
+        (Some(outcome::BY_GRAPH), Some(condition)) => format!("the condition {} held.", view::code(condition)),
+        (Some(outcome::BY_GRAPH), None) => "the workflow came to its end.".to_owned(),
+        (Some(outcome::NO_MATCH), _) => {
             let after = shown
                 .role
                 .as_deref()
                 .map_or_else(|| "at its start".to_owned(), |role| format!("after the role {role}"));
             format!("no transition matched {after}, so the thread ended there.")
         }
-        Some(end_reason::KILLED) => "somebody ended it before its workflow came to an end.".to_owned(),
-        Some(other) => other.to_owned(),
-        None => "how it ended is not on record.".to_owned(),
+        (Some(outcome::KILLED), _) => "a person killed it before its workflow came to an end.".to_owned(),
+        (Some(other), _) => other.to_owned(),
+        (None, _) => "how it ended is not on record.".to_owned(),
     };
     let summary = end.and_then(|end| end.summary).map(|summary| format!("\n\n{summary}")).unwrap_or_default();
     let at = shown.changed_at.map(|time| format!("{} UTC: ", view::time(time))).unwrap_or_default();
-    Ending { title: title.to_owned(), text: format!("{at}{how}{summary}") }
+    Ending { title, text: format!("{at}{how}{summary}") }
 }

@@ -3,8 +3,8 @@
 use json_cas::Hash;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 use uwf_core::agent_name::AgentName;
+use uwf_core::outcome::SUCCEEDED;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
 
@@ -21,7 +21,7 @@ use crate::root::workplace::{self, Workplace};
 use crate::root::worktree::Worktree;
 use crate::root::{ids, marks, missing_thread};
 use crate::thread::digest::Digest;
-use crate::thread::end_code;
+use crate::thread::ending;
 use crate::thread::load::Thread;
 use crate::thread::state::{self, State};
 use crate::views::thread_state::{Known, Pause};
@@ -80,9 +80,16 @@ pub struct ThreadStatus {
     /// Thread-end node of a finished thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<Hash>,
-    /// Return code of that node: 1 if the supervisor killed the thread, 130 if a person did. Absent in JSON if it is 0.
-    #[serde(skip_serializing_if = "end_code::is_success")]
+    /// Return code of that node: 11 for another outcome than `succeeded`, 1 if the supervisor killed the thread, 130 if a person did.
+    /// Absent in JSON if it is 0.
+    #[serde(skip_serializing_if = "ending::is_zero")]
     pub return_code: Option<i32>,
+    /// Its outcome: `succeeded`, another word of the workflow, `no-match`, `stopped` by the supervisor, or `killed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Name of the condition of its last transition, if it had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
     /// Its parent's head when this child thread started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<Hash>,
@@ -110,15 +117,18 @@ pub struct ThreadStatus {
 }
 
 impl ThreadStatus {
-    /// The state in words: a running thread may be about to pause.
+    /// The state in words: see [`state_in_words`].
     pub fn state_in_words(&self) -> String {
-        state_in_words(self.state, self.pausing)
+        state_in_words(self.state, self.pausing, self.outcome.as_deref())
     }
 }
 
-/// A state in words: a running thread may be about to pause.
-pub fn state_in_words(state: State, pausing: bool) -> String {
-    format!("{}{}", state.name(), if pausing { ", then paused" } else { "" })
+/// A state in words: a running thread may be about to pause, and an ended one says its outcome.
+pub fn state_in_words(state: State, pausing: bool, outcome: Option<&str>) -> String {
+    match outcome {
+        Some(outcome) if outcome != SUCCEEDED => outcome.to_owned(),
+        _ => format!("{}{}", state.name(), if pausing { ", then paused" } else { "" }),
+    }
 }
 
 /// Shows the state of a thread. Reads two nodes, its index line, marks and cache, however long it is.
@@ -183,14 +193,15 @@ fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
 fn finished(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {
     let line = history::of(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?;
     let shown = base(&Thread::ended(home, &line)?, state::of_finished(line.status))?;
-    let node = line.end.and_then(|end| home.store().try_get(end).ok()?);
-    let field = |name| node.as_ref().and_then(|node| node.payload.get(name));
+    let end = line.end.and_then(|end| ending::read(home.store(), end));
     Ok(ThreadStatus {
         done: true,
         changed_at: Some(line.completed_at),
-        why: field("reason").and_then(Value::as_str).map(str::to_owned),
+        why: end.as_ref().map(|end| end.reason.clone()),
         end: line.end,
-        return_code: field("returnCode").and_then(Value::as_i64).and_then(|code| code.try_into().ok()),
+        outcome: line.outcome.or_else(|| end.as_ref().map(|end| end.outcome().to_owned())),
+        return_code: end.as_ref().map(|end| end.return_code),
+        condition: end.and_then(|end| end.meaning?.condition),
         ..shown
     })
 }
@@ -224,6 +235,8 @@ fn base(thread: &Thread<'_>, state: State) -> Result<ThreadStatus> {
         last_attempt: None,
         end: None,
         return_code: None,
+        outcome: None,
+        condition: None,
         parent: thread.start.parent,
         parent_thread: settings.as_ref().and_then(|settings| settings.parent.clone()),
         depth: thread.start.depth,

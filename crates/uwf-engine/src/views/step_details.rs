@@ -76,7 +76,9 @@ fn order(kind: NodeKind) -> &'static [&'static str] {
         NodeKind::Workflow => &["name", "description", "roles", "conditions", "graph"],
         NodeKind::StartNode => &["workflow", "parent", "depth", "prompt"],
         NodeKind::StepNode => &["role", "agent", "start", "prev", "output", "detail"],
-        NodeKind::ThreadEnd => &["status", "reason", "returnCode", "start", "lastStep", "summary"],
+        NodeKind::ThreadEnd => {
+            &["status", "outcome", "condition", "reason", "returnCode", "start", "lastStep", "summary"]
+        }
         NodeKind::Agent => &["name", "command", "args", "config", "model", "version"],
         NodeKind::Attempt => {
             &["role", "agent", "source", "sessionId", "exitCode", "error", "tokens", "raw", "stderr", "turns"]
@@ -299,6 +301,7 @@ mod tests {
                 prompt: "the child's task".to_owned(),
                 parent: None,
                 depth: Some(1),
+                input: None,
             },
         );
         let output = text(&store, "x");

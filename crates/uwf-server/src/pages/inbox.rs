@@ -88,7 +88,7 @@ fn chips(inbox: &Inbox, query: &filter::Query) -> Markup {
                 @if count > 0 || current(state.name()) {
                     a href={"/" (filter::Query { after: String::new(), all: String::new(), ..query.clone() }.with("state", state.name()))}
                         aria-current=[current(state.name()).then_some("page")] data-key=(position + 1) {
-                        (parts::state(state, false)) " " span.number { (parts::grouped(count)) }
+                        (parts::state(state, false, None)) " " span.number { (parts::grouped(count)) }
                     }
                 }
             }
@@ -203,7 +203,7 @@ fn line(item: &Item) -> Markup {
     let steps = item.overview.as_ref().and_then(|overview| overview.steps);
     html! {
         div.line {
-            (parts::state(row.state, row.pausing))
+            (parts::state(row.state, row.pausing, row.outcome.as_deref()))
             a.task data-open href={"/threads/" (row.thread)} { (task) }
             span.facts {
                 span.workflow { (name) }

@@ -35,6 +35,7 @@ struct Row {
     state: ThreadState,
     #[serde(default)]
     pausing: bool,
+    outcome: Option<String>,
     workflow_name: Option<String>,
     /// Role of its last step.
     role: Option<String>,
@@ -120,7 +121,7 @@ fn counts(machine: &Seen, first_page: &str) -> Markup {
         @if !counts.is_empty() {
             nav.chips aria-label={"Threads of " (machine.name) " by state"} {
                 @for (state, count) in counts {
-                    a href={(first_page) "?state=" (state.name())} { (parts::state(state, false)) " " span.number { (count) } }
+                    a href={(first_page) "?state=" (state.name())} { (parts::state(state, false, None)) " " span.number { (count) } }
                 }
             }
         }
@@ -156,7 +157,7 @@ fn thread_row(machine: &Seen, row: &Row) -> Markup {
     html! {
         li.row #{(machine.name) "-" (row.thread)} data-row=(row.thread) data-prefix=(machine.name.prefix()) tabindex="-1" {
             div.line {
-                (parts::state(row.state, row.pausing))
+                (parts::state(row.state, row.pausing, row.outcome.as_deref()))
                 a.task data-open href={(machine.name.prefix()) "/threads/" (row.thread)} { (task.or(workflow).unwrap_or(row.thread.as_str())) }
                 span.facts {
                     span.machine { (machine.name) @if !machine.is_connected { span.problem { " (not connected)" } } }

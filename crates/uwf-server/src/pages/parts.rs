@@ -37,10 +37,11 @@ pub(crate) fn capitalised(word: &str) -> String {
     symbols.next().into_iter().flat_map(char::to_uppercase).chain(symbols).collect()
 }
 
-/// A state in its colour.
-pub(crate) fn state(state: State, pausing: bool) -> Markup {
-    let words = uwf_engine::views::show::state_in_words(state, pausing);
-    html! { span.state data-state=(state.name()) { (words) } }
+/// A state in its colour. An outcome other than `succeeded` has the colour of a failure.
+pub(crate) fn state(state: State, pausing: bool, outcome: Option<&str>) -> Markup {
+    let words = uwf_engine::views::show::state_in_words(state, pausing, outcome);
+    let colour = if state == State::Completed && words != state.name() { State::Killed } else { state };
+    html! { span.state data-state=(colour.name()) { (words) } }
 }
 
 /// A point in time as "… ago"; the tooltip has it in full.

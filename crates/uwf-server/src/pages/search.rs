@@ -285,7 +285,7 @@ fn results(found: &SearchResults) -> Markup {
                 @for Thread { row, workflow, task } in &found.threads {
                     li data-row tabindex="-1" {
                         a data-open href={"/threads/" (row.thread)} { (task) }
-                        " " (parts::state(row.state, row.pausing))
+                        " " (parts::state(row.state, row.pausing, row.outcome.as_deref()))
                         p.small.quiet {
                             (workflow.as_deref().unwrap_or_default()) " " (parts::short_id(row.thread.as_str()))
                             @if let Some(changed) = row.changed_at { " " (parts::ago(changed)) }

@@ -89,7 +89,7 @@ fn head(shown: &Shown, title: &str) -> Markup {
             p.quiet.crumbs { a href="/" { "Threads" } " / " a href={"/workflows/" (status.workflow)} { (shown.workflow_name) } }
             h1 { (title) }
             p.facts {
-                (parts::state(status.state, status.pausing))
+                (parts::state(status.state, status.pausing, status.outcome.as_deref()))
                 span { (parts::many(status.steps, "step")) }
                 @if let Some(elapsed) = elapsed { span { (parts::duration(elapsed)) } }
                 @if let Some(tokens) = shown.spent.as_ref().and_then(|spent| parts::tokens(&spent.tokens)) { span { (tokens) " tokens" } }

@@ -50,7 +50,7 @@ fn supervisor_ends_looping_thread() {
     let (home, thread) = counted(&server, config, 100);
     let steps: Vec<FinishedRun> = (0..4).map(|_| home.uwf(&["thread", "step", &thread])).collect();
     let codes: Vec<Option<i32>> = steps.iter().map(|step| step.code).collect();
-    assert_eq!(codes, [Some(0), Some(0), Some(0), Some(1)]);
+    assert_eq!(codes, [Some(0), Some(0), Some(0), Some(11)]);
     let reports: Vec<Value> = steps.iter().map(reported).collect();
     assert_eq!((&reports[3]["done"], &reports[3]["returnCode"]), (&json!(true), &json!(1)));
     let reason = "supervisor: the same count again and again, and [redacted P_KEY]";
@@ -73,7 +73,7 @@ fn supervisor_ends_looping_thread() {
 
 /// Scripts that route on exit codes must not take it for a success.
 #[test]
-fn supervisor_kill_exits_with_one_everywhere() {
+fn supervisor_kill_exits_with_11_everywhere() {
     let supervised = || {
         let server = LlmServer::start([verdict("kill", "it goes nowhere")]);
         let (home, thread) = counted(&server, "modelOverrides: { supervisor: m }\nsupervisorInterval: 1", 3);
@@ -81,16 +81,16 @@ fn supervisor_kill_exits_with_one_everywhere() {
     };
     let (_server, home, thread) = supervised();
     let ran = home.uwf(&["run", &thread, "--format", "text"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.transcript());
-    assert!(ran.stdout.starts_with("killed (supervisor: it goes nowhere)"), "{}", ran.stdout);
-    assert_eq!(home.uwf(&["run", &thread]).code, Some(1), "again");
-    assert_eq!(home.uwf(&["run", &thread, "--exit-code"]).code, Some(1));
-    assert_eq!(home.uwf(&["thread", "live", &thread]).code, Some(1));
+    assert_eq!(ran.code, Some(11), "{}", ran.transcript());
+    assert!(ran.stdout.starts_with("stopped (supervisor: it goes nowhere)"), "{}", ran.stdout);
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(11), "again");
+    assert_eq!(home.uwf(&["run", &thread, "--exit-code"]).code, Some(11));
+    assert_eq!(home.uwf(&["thread", "live", &thread]).code, Some(11));
     assert_eq!(home.json(&["thread", "show", &thread])["returnCode"], 1);
     let (_server, home, _) = supervised();
-    assert_eq!(home.uwf(&["run", "--all"]).code, Some(1));
+    assert_eq!(home.uwf(&["run", "--all"]).code, Some(11));
     let (_server, home, thread) = supervised();
-    assert_eq!(home.uwf(&["thread", "step", &thread, "--exit-code"]).code, Some(1));
+    assert_eq!(home.uwf(&["thread", "step", &thread, "--exit-code"]).code, Some(11));
     let (_server, home, thread) = supervised();
     let head = home.head(&thread).unwrap();
     let ran = home.uwf(&[

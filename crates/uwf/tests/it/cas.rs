@@ -83,9 +83,12 @@ fn walk_and_list_show_what_is_there() {
     3JJXX03EK0Q9J  react-session
     668EMGAMRHHNP  attempt
     7ACY84ACJ8AT7  Workflow
+    7D38PTX1HTPJC  Workflow
     996P5D51CY7P6  Workflow
     9QRHCCNM0J9FQ  react-session
     A0B8EAC74XR4W  attempt
+    C7MBYB1DN3TGW  StartNode
+    CA51B31HK0CJP  thread-end
     CKDHDKMZ3XG9X  StepNode
     DP275P26Y59DC  StartNode
     FM5698SPFQ2XS  react-turn

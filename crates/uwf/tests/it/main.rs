@@ -67,6 +67,7 @@ mod mock;
 mod newest_thread;
 mod notify;
 mod otel_export;
+mod outcomes;
 mod pack;
 mod pages;
 mod partial_traces;

@@ -82,7 +82,7 @@ fn printed_spans_are_deterministic() {
     ["invoke_agent w",{"error.type":"exit_code_3","gen_ai.agent.id":"#1","gen_ai.agent.name":"w","gen_ai.conversation.id":"<id>","gen_ai.operation.name":"invoke_agent","gen_ai.provider.name":"worker","uwf.attempt.exit_code":"3","uwf.node":"#2","uwf.role":"worker"},{"code":2,"message":"the agent exited with 3"}]
     ["invoke_agent w",{"error.type":"exit_code_3","gen_ai.agent.id":"#1","gen_ai.agent.name":"w","gen_ai.conversation.id":"<id>","gen_ai.operation.name":"invoke_agent","gen_ai.provider.name":"worker","uwf.attempt.exit_code":"3","uwf.node":"#2","uwf.role":"worker"},{"code":2,"message":"the agent exited with 3"}]
     ["invoke_agent w",{"gen_ai.agent.id":"#1","gen_ai.agent.name":"w","gen_ai.conversation.id":"<id>","gen_ai.operation.name":"invoke_agent","gen_ai.provider.name":"worker","uwf.extracted_by":"submit","uwf.node":"#3","uwf.role":"worker","uwf.step":"1"},null]
-    ["invoke_workflow count-rounds",{"gen_ai.conversation.id":"<id>","gen_ai.operation.name":"invoke_workflow","gen_ai.workflow.name":"count-rounds","uwf.thread.reason":"end","uwf.thread.status":"completed","uwf.workflow.hash":"#4"},null]
+    ["invoke_workflow count-rounds",{"gen_ai.conversation.id":"<id>","gen_ai.operation.name":"invoke_workflow","gen_ai.workflow.name":"count-rounds","uwf.thread.outcome":"succeeded","uwf.thread.reason":"end","uwf.thread.status":"completed","uwf.workflow.hash":"#4"},null]
     "##);
     let time = |span: &Value, key: &str| text(span, key).parse::<u64>().unwrap();
     let root = spans.iter().find(|span| span["name"] == "invoke_workflow count-rounds").unwrap();

@@ -98,13 +98,13 @@ fn a_finished_thread_needs_no_run() {
     step(&home, &thread, 4);
     assert_snapshot!(transcript(&home, &["run", &thread]), @r##"
     exit 0
-    {"workflow":"#1","thread":"<id>","head":"#2","done":true,"reason":"end"}
+    {"workflow":"#1","thread":"<id>","head":"#2","done":true,"reason":"end","outcome":"succeeded"}
     "##);
     assert_eq!(home.uwf(&["run", &thread, "--exit-code"]).code, Some(10));
     assert_eq!(home.uwf(&["run", "review-text", "-p", "again", "--exit-code"]).code, Some(10));
     let killed = home.start("review-text", "y");
     home.json(&["thread", "kill", &killed]);
-    assert_eq!(home.uwf(&["run", &killed, "--exit-code"]).code, Some(69), "it did not come to its end");
+    assert_eq!(home.uwf(&["run", &killed, "--exit-code"]).code, Some(11), "it did not succeed");
 }
 
 #[test]

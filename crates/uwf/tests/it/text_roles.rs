@@ -150,7 +150,7 @@ fn other_agents_deliver_text() {
 }
 
 #[test]
-fn workflow_without_meta_is_the_one_with_a_string() {
+fn missing_meta_equals_string_schema() {
     let home = home();
     let short = home.put("write-post", DRAFTS);
     let long = home.put("write-post", &DRAFTS.replace("a post. }", "a post., meta: { type: string } }"));

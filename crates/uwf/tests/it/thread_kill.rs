@@ -116,7 +116,7 @@ fn a_broken_thread_can_be_ended_and_removed() {
     "#);
     assert_snapshot!(transcript(&home, &["thread", "list", "--all"]), @r##"
     exit 0
-    [{"thread":"<id>","workflow":null,"head":"#1","state":"killed","role":null,"startedAt":<ms>,"changedAt":<ms>}]
+    [{"thread":"<id>","workflow":null,"head":"#1","state":"killed","role":null,"startedAt":<ms>,"changedAt":<ms>,"outcome":"killed"}]
     "##);
     assert_eq!(home.uwf(&["thread", "rm", &thread]).code, Some(0));
     assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));

@@ -162,7 +162,7 @@ fn a_killed_thread_says_so() {
 
     ## Killed
 
-    <time> UTC: somebody ended it before its workflow came to an end.
+    <time> UTC: a person killed it before its workflow came to an end.
     ");
 }
 

@@ -60,7 +60,9 @@ fn no_match_ends_the_thread_and_says_so() {
     home.put("do-work", &source);
     let thread = home.start("do-work", "x");
     let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(json!([ran.json()["done"], ran.json()["reason"]]), json!([true, "no-match"]));
+    assert_eq!(ran.code, Some(11), "{}", ran.transcript());
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(json!([report["done"], report["reason"], report["outcome"]]), json!([true, "no-match", "no-match"]));
     assert!(ran.stderr.contains("warning: no transition matched"), "{}", ran.stderr);
     assert_eq!(home.json(&["thread", "show", &thread])["why"], "no-match");
 }

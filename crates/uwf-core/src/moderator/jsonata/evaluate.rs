@@ -96,6 +96,8 @@ struct Facts {
     extracted_by: HashMap<String, Rc<str>>,
     /// Header keys that are not part of the outputs, by the hash of the detail.
     headers: HashMap<String, Map<String, Value>>,
+    /// Outcomes of child threads, by the hash of the detail.
+    outcomes: HashMap<String, Rc<str>>,
 }
 
 impl Facts {
@@ -107,6 +109,7 @@ impl Facts {
             last_of: HashMap::new(),
             extracted_by: HashMap::new(),
             headers: HashMap::new(),
+            outcomes: HashMap::new(),
         };
         let mut steps = Vec::with_capacity(history.steps.len());
         for step in &history.steps {
@@ -118,6 +121,9 @@ impl Facts {
             }
             if let Some(how) = &step.extracted_by {
                 facts.extracted_by.insert(step.detail.to_string(), how.as_str().into());
+            }
+            if let Some(outcome) = &step.outcome {
+                facts.outcomes.insert(step.detail.to_string(), outcome.as_str().into());
             }
             if !step.header.is_empty() {
                 facts.headers.insert(step.detail.to_string(), step.header.clone());
@@ -153,10 +159,15 @@ fn register(evaluator: &mut Evaluator, facts: &Rc<Facts>) {
     let last = Rc::clone(facts);
     let extracted = Rc::clone(facts);
     let headers = Rc::clone(facts);
+    let outcomes = Rc::clone(facts);
     let registered = [
         evaluator.register_fn(names::FIRST, move |args: &[JValue]| of_role(names::FIRST, &first.first_of, args)),
         evaluator.register_fn(names::LAST, move |args: &[JValue]| of_role(names::LAST, &last.last_of, args)),
-        evaluator.register_fn(names::EXTRACTED_BY, move |args: &[JValue]| extracted_by(&extracted.extracted_by, args)),
+        evaluator.register_fn(names::EXTRACTED_BY, move |args: &[JValue]| {
+            of_detail(names::EXTRACTED_BY, &extracted.extracted_by, args)
+        }),
+        evaluator
+            .register_fn(names::OUTCOME, move |args: &[JValue]| of_detail(names::OUTCOME, &outcomes.outcomes, args)),
         evaluator.register_fn(names::FRONTMATTER, move |args: &[JValue]| frontmatter(&headers.headers, args)),
     ];
     for result in registered {
@@ -172,9 +183,10 @@ fn of_role(function: &str, outputs: &HashMap<String, JValue>, args: &[JValue]) -
     }
 }
 
-fn extracted_by(known: &HashMap<String, Rc<str>>, args: &[JValue]) -> Result<JValue, EvaluatorError> {
-    let Some(Argument { detail, .. }) = step_argument(names::EXTRACTED_BY, args)? else { return Ok(JValue::Undefined) };
-    Ok(known.get(detail).map_or(JValue::Undefined, |how| JValue::String(Rc::clone(how))))
+/// The text that is known about the detail of a step.
+fn of_detail(function: &str, known: &HashMap<String, Rc<str>>, args: &[JValue]) -> Result<JValue, EvaluatorError> {
+    let Some(Argument { detail, .. }) = step_argument(function, args)? else { return Ok(JValue::Undefined) };
+    Ok(known.get(detail).map_or(JValue::Undefined, |text| JValue::String(Rc::clone(text))))
 }
 
 /// The keys that every header may carry, from the output and from the header beside it.

@@ -116,6 +116,7 @@ const PLAIN: &[(&str, usize)] = &[
     ("min", 1),
     ("not", 1),
     ("number", 1),
+    ("outcome", 1),
     ("power", 2),
     ("round", 2),
     ("sqrt", 1),

@@ -83,6 +83,7 @@ impl HistoryReader {
             // A function used as a value can be called with any role.
             names::FIRST | names::LAST => self.reads.all = true,
             names::EXTRACTED_BY | names::FRONTMATTER => self.reads.details = true,
+            names::OUTCOME => self.reads.outcomes = true,
             names::USAGE => self.reads.usage = true,
             _ => {}
         }
@@ -101,6 +102,7 @@ impl HistoryReader {
             }
             (names::FIRST | names::LAST, _) => self.reads.all = true,
             (names::EXTRACTED_BY | names::FRONTMATTER, _) => self.reads.details = true,
+            (names::OUTCOME, _) => self.reads.outcomes = true,
             _ if functions::reads_context(name, args.len()) => self.context(focus),
             _ => {}
         }

@@ -21,6 +21,7 @@ fn first_matching_transition_wins() {
     .unwrap();
     let looked_at = |role: &str, expression: &str, value, matched, note| Considered {
         role: role.into(),
+        outcome: None,
         condition: Some(format!("to-{role}")),
         expression: Some(expression.into()),
         value,

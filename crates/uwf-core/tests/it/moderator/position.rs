@@ -10,12 +10,16 @@ use super::history;
 
 fn workflow() -> Workflow {
     let named = |expression: &str| NamedCondition { description: String::new(), expression: expression.into() };
-    let to =
-        |role: &str, condition: Option<&str>| Transition { role: role.into(), condition: condition.map(Into::into) };
+    let to = |role: &str, condition: Option<&str>| Transition {
+        role: role.into(),
+        condition: condition.map(Into::into),
+        outcome: None,
+    };
     Workflow {
         name: "solve-issue".into(),
         limits: uwf_core::usage::ThreadLimits::default(),
         workspace: uwf_core::config::Workspace::default(),
+        input: None,
         description: String::new(),
         roles: BTreeMap::new(),
         conditions: BTreeMap::from([

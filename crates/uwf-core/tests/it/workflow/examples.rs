@@ -18,7 +18,7 @@ fn example(name: &str, stem: &str) -> Option<(Workflow, String)> {
 }
 
 fn to(role: &str, condition: Option<&str>) -> Transition {
-    Transition { role: role.to_owned(), condition: condition.map(str::to_owned) }
+    Transition { role: role.to_owned(), condition: condition.map(str::to_owned), outcome: None }
 }
 
 #[test]

@@ -36,7 +36,7 @@ type Way<'w> = (&'w str, &'w str, Option<&'w str>);
 fn with_graph(ways: &[Way<'_>]) -> Workflow {
     let mut graph: BTreeMap<String, Vec<Transition>> = BTreeMap::new();
     for (from, to, condition) in ways {
-        let transition = Transition { role: (*to).to_owned(), condition: condition.map(str::to_owned) };
+        let transition = Transition { role: (*to).to_owned(), condition: condition.map(str::to_owned), outcome: None };
         graph.entry((*from).to_owned()).or_default().push(transition);
     }
     Workflow { graph, roles: BTreeMap::new(), ..workflow(REVIEWED) }

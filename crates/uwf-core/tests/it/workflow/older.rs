@@ -9,7 +9,7 @@ use uwf_core::workflow::{Transition, check, parse};
 use super::{lines, problems_of, sound};
 
 fn to(role: &str, condition: Option<&str>) -> Transition {
-    Transition { role: role.to_owned(), condition: condition.map(str::to_owned) }
+    Transition { role: role.to_owned(), condition: condition.map(str::to_owned), outcome: None }
 }
 
 const TODAY: &str = "

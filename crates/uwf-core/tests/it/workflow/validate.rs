@@ -314,7 +314,7 @@ fn unknown_transition_key_is_error_not_warning() {
     w.yaml:7:68: warning[dead-transition]: this transition of `planner` is never tried: one before it always matches
         move it up, or take it out
     w.yaml:7:83: error[unknown-key]: there is no key `wehn` here
-        known here: role, condition
+        known here: role, condition, outcome
     w.yaml:8:26: error[unknown-key]: there is no key `conditon` here
         did you mean `condition`?
     w.yaml:8:41: error[missing-key]: the transition has no `role`

@@ -12,6 +12,7 @@ use uwf_core::config::Config;
 use uwf_core::event::{Event, What};
 use uwf_core::node::{self, Agent, Content, NodeKind, ReactSession, ReactToolCall, ReactTurn, Tokens, TracedAttempt};
 use uwf_core::number;
+use uwf_core::outcome::SUCCEEDED;
 use uwf_core::thread::{Step, ThreadId};
 
 use super::agents::KnownAgent;
@@ -74,7 +75,9 @@ pub(super) fn of(home: &Home, config: &Config, thread: &ThreadId, content: bool,
         let Some(traveller) = threads.get_mut(&event.thread) else { continue };
         match &event.what {
             What::Step(step) => writer.step(traveller, step)?,
-            What::End { status, reason } => writer.end(traveller, event.at, status, reason.as_deref()),
+            What::End { status, reason, outcome, .. } => {
+                writer.end(traveller, event.at, status, reason.as_deref(), outcome.as_deref());
+            }
             // The record and the nodes describe what an agent did, by its attempt or step.
             What::Thread { .. }
             | What::Attempt { .. }
@@ -187,7 +190,14 @@ impl Writer<'_> {
     }
 
     /// The span of a thread that has ended.
-    fn end(&mut self, traveller: &mut Traveller<'_>, at: u64, status: &str, reason: Option<&str>) {
+    fn end(
+        &mut self,
+        traveller: &mut Traveller<'_>,
+        at: u64,
+        status: &str,
+        reason: Option<&str>,
+        outcome: Option<&str>,
+    ) {
         traveller.has_ended = true;
         let mut attributes = Attributes::default();
         attributes
@@ -196,9 +206,10 @@ impl Writer<'_> {
             .add("gen_ai.conversation.id", Some(traveller.thread.id.as_str()))
             .add("uwf.workflow.hash", Some(traveller.thread.start.workflow.to_string()))
             .add("uwf.thread.status", Some(status))
-            .add("uwf.thread.reason", reason);
-        let was_killed = status == "killed";
-        attributes.add("error.type", was_killed.then_some("killed"));
+            .add("uwf.thread.reason", reason)
+            .add("uwf.thread.outcome", outcome);
+        let failure = outcome.filter(|outcome| *outcome != SUCCEEDED);
+        attributes.add("error.type", failure);
         if self.content {
             attributes.add("gen_ai.input.messages", Some(messages("user", [text_part(&traveller.prompt)])));
         }
@@ -213,7 +224,7 @@ impl Writer<'_> {
             begun_at: begun_at.min(at),
             ended_at: at,
             attributes,
-            error: was_killed.then(|| "the thread was killed".to_owned()),
+            error: failure.map(|outcome| format!("the thread ended as {outcome}")),
         });
     }
 

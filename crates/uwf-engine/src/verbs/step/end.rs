@@ -3,9 +3,10 @@
 use json_cas::{Hash, Head, Swap};
 use serde::Serialize;
 use serde_json::Value;
-use uwf_core::moderator::EndReason;
-use uwf_core::node::{EndStatus, Payload, ThreadEnd};
+use uwf_core::node::{EndMeaning, EndStatus, Payload, ThreadEnd};
+use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
+use uwf_core::workflow::Workflow;
 
 use crate::attempt::recorded::{self, claim};
 use crate::error::Result;
@@ -13,76 +14,29 @@ use crate::root::history::Finished;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::node_types;
-use crate::thread::end_code::{COMPLETED, KILLED, SUPERVISED};
+use crate::thread::ending::ThreadEnding;
+use crate::thread::load;
 use crate::thread::load::Thread;
-use crate::thread::{end_reason, load};
 
-/// Ends a thread that its moderator completed. `summary` is the supervisor's summary, if there is one.
+/// Ends a thread. `workflow` is its workflow if a transition ended it; `summary` is the supervisor's summary, if there is one.
 ///
 /// # Errors
 /// `Busy` when the head moved meanwhile; errors of store and index.
-pub fn complete(thread: &Thread<'_>, head: &Head, reason: EndReason, summary: Option<String>) -> Result<Hash> {
-    let reason = match reason {
-        EndReason::Graph => end_reason::END,
-        EndReason::NoMatch => end_reason::NO_MATCH,
-    };
-    retire(thread, head, EndKind { status: EndStatus::Completed, reason, return_code: COMPLETED, summary })
-}
-
-/// Ends a thread that its supervisor killed, for a reason that begins with [`end_reason::SUPERVISOR`].
-///
-/// # Errors
-/// As [`complete`].
-pub fn stop(thread: &Thread<'_>, head: &Head, reason: &str) -> Result<Hash> {
-    retire(thread, head, EndKind { status: EndStatus::Killed, reason, return_code: SUPERVISED, summary: None })
-}
-
-/// Ends a thread that a person killed.
-///
-/// # Errors
-/// As [`complete`].
-pub fn kill(thread: &Thread<'_>, head: &Head) -> Result<Hash> {
-    let (status, reason) = (EndStatus::Killed, end_reason::KILLED);
-    retire(thread, head, EndKind { status, reason, return_code: KILLED, summary: None })
-}
-
-/// Ends a thread with unreadable nodes that a person killed. The history contains only that it was killed.
-///
-/// # Errors
-/// As [`complete`].
-pub(crate) fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result<()> {
-    let line = Finished {
-        thread: id.clone(),
-        workflow: None,
-        head: head.hash,
-        completed_at: crate::root::ids::now_ms(),
-        status: EndStatus::Killed,
-        end: None,
-    };
-    drop_from_index(home, head, &line)
-}
-
-/// Content of a thread-end node.
-struct EndKind<'a> {
-    status: EndStatus,
-    reason: &'a str,
-    return_code: i32,
+pub(crate) fn end(
+    thread: &Thread<'_>,
+    head: &Head,
+    ending: ThreadEnding,
+    workflow: Option<&Workflow>,
     summary: Option<String>,
-}
-
-fn retire(thread: &Thread<'_>, head: &Head, how: EndKind<'_>) -> Result<Hash> {
-    let EndKind { status, reason, return_code, summary } = how;
+) -> Result<Hash> {
+    let ThreadEnding { status, reason, outcome, condition, return_code } = ending;
+    let names_outcomes = workflow.is_some_and(Workflow::names_outcomes);
+    let meaning = names_outcomes.then(|| EndMeaning { outcome: outcome.clone(), condition });
     let home = thread.home();
     let _hold = home.hold_nodes()?;
     node_types::ensure(home)?;
-    let end = ThreadEnd {
-        start: thread.start_hash,
-        last_step: thread.last.is_some().then_some(thread.head),
-        status,
-        reason: reason.to_owned(),
-        return_code,
-        summary,
-    };
+    let last_step = thread.last.is_some().then_some(thread.head);
+    let end = ThreadEnd { start: thread.start_hash, last_step, status, reason, return_code, summary, meaning };
     let end = home.store().put(&end.draft())?;
     let line = Finished {
         thread: thread.id.clone(),
@@ -91,9 +45,27 @@ fn retire(thread: &Thread<'_>, head: &Head, how: EndKind<'_>) -> Result<Hash> {
         completed_at: crate::root::ids::now_ms(),
         status,
         end: Some(end),
+        outcome: Some(outcome),
     };
     drop_from_index(home, head, &line)?;
     Ok(end)
+}
+
+/// Ends a thread with unreadable nodes that a person killed. The history contains only that it was killed.
+///
+/// # Errors
+/// As [`end`].
+pub(crate) fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result<()> {
+    let line = Finished {
+        thread: id.clone(),
+        workflow: None,
+        head: head.hash,
+        completed_at: crate::root::ids::now_ms(),
+        status: EndStatus::Killed,
+        end: None,
+        outcome: Some(outcome::KILLED.to_owned()),
+    };
+    drop_from_index(home, head, &line)
 }
 
 /// Appends the line to the history and drops the thread from the index.

@@ -14,9 +14,9 @@ use crate::error::Result;
 use crate::root::log::log;
 use crate::root::marks;
 use crate::thread::chain::Record;
-use crate::thread::end_code;
+use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
-use crate::thread::{end_reason, moderate};
+use crate::thread::moderate;
 use crate::verbs::step::end;
 
 /// A step that an agent's process has stored, or claims to have.
@@ -149,23 +149,22 @@ impl Linked<'_, '_, '_> {
         let Linked { step, moved, .. } = self;
         let decision = step.next_of(moved)?;
         let explain_next = step.request.explain.then(|| moderate::explain(moved, &step.plan.workflow, &decision));
-        let ended = |reason: String, code| (Some(reason), Some(code), None);
-        let (reason, return_code, next) = match decision.next {
-            Next::End(reason) => {
+        let report = StepReport { explain_next, ..report.clone() };
+        Ok(match &decision.next {
+            Next::End(_) => {
                 let summary = step.advisors(moved).summary(signals);
-                end::complete(moved, &moved.current_head()?, reason, summary)?;
-                ended(moderate::reason(reason).to_owned(), end_code::COMPLETED)
+                let ending = ThreadEnding::by(&decision);
+                end::end(moved, &moved.current_head()?, ending.clone(), Some(&step.plan.workflow), summary)?;
+                report.ended(ending)
             }
             Next::Role(role) => match step.advisors(moved).objection(signals) {
                 Some(why) => {
-                    let reason = format!("{}{why}", end_reason::SUPERVISOR);
-                    end::stop(moved, &moved.current_head()?, &reason)?;
-                    ended(reason, end_code::SUPERVISED)
+                    let ending = ThreadEnding::stopped(&why);
+                    end::end(moved, &moved.current_head()?, ending.clone(), None, None)?;
+                    report.ended(ending)
                 }
-                None => (None, None, Some(Upcoming::Role(role))),
+                None => StepReport { next: Some(Upcoming::Role(role.clone())), ..report },
             },
-        };
-        let done = return_code.is_some();
-        Ok(StepReport { done, reason, return_code, next, explain_next, ..report.clone() })
+        })
     }
 }

@@ -4,10 +4,11 @@ use json_cas::Hash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uwf_core::agent_name::AgentName;
+use uwf_core::outcome::SUCCEEDED;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::snapshot::{PushedFiles, StepFiles};
-use crate::thread::end_code;
+use crate::thread::ending::{self, ThreadEnding};
 use crate::thread::moderate::Explained;
 
 /// Result of a step. The first four keys are a stable contract.
@@ -37,9 +38,16 @@ pub struct StepReport {
     /// How the thread ended: `end`, `no-match`, or `supervisor: ` and the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Return code of the thread-end node: 1 if the supervisor killed the thread. Absent in JSON if it is 0.
-    #[serde(default, skip_serializing_if = "end_code::is_success")]
+    /// Return code of the thread-end node: 11 for another outcome than `succeeded`, 1 if the supervisor killed the thread. Absent in JSON
+    /// if it is 0.
+    #[serde(default, skip_serializing_if = "ending::is_zero")]
     pub return_code: Option<i32>,
+    /// The outcome: `succeeded`, another word of the workflow, `no-match`, `stopped` by the supervisor, or `killed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Name of the condition of the last transition, if it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
     /// The next role, or why it could not be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Upcoming>,
@@ -71,6 +79,18 @@ impl StepReport {
         left_out.chain(not_pushed).collect()
     }
 
+    /// The report of a step that ended its thread.
+    pub(crate) fn ended(self, ending: ThreadEnding) -> StepReport {
+        let ThreadEnding { reason, outcome, condition, return_code, .. } = ending;
+        let (reason, outcome, return_code) = (Some(reason), Some(outcome), Some(return_code));
+        StepReport { done: true, reason, outcome, condition, return_code, ..self }
+    }
+
+    /// Whether the thread has ended with another outcome than `succeeded`.
+    pub fn has_failed(&self) -> bool {
+        self.outcome.as_deref().is_some_and(|outcome| outcome != SUCCEEDED)
+    }
+
     /// Report of an active thread at `head`, without details.
     pub fn standing(workflow: Hash, thread: ThreadId, head: Hash) -> StepReport {
         StepReport {
@@ -84,6 +104,8 @@ impl StepReport {
             files: None,
             reason: None,
             return_code: None,
+            outcome: None,
+            condition: None,
             next: None,
             explain: None,
             explain_next: None,

@@ -17,6 +17,8 @@ pub struct Filter {
     pub start: Option<Hash>,
     /// Only threads in one of these states; in any state if empty. Finished threads are listed if their state is one of these.
     pub states: Vec<State>,
+    /// Only threads that ended with one of these outcomes, if there are any.
+    pub outcomes: Vec<String>,
     /// Only threads whose last step is of this role.
     pub role: Option<String>,
     /// Only threads with this text in their id, their task or the name of their workflow, ignoring case.
@@ -32,7 +34,10 @@ pub struct Filter {
 impl Filter {
     /// Whether finished threads are requested.
     pub(super) fn asks_finished(&self) -> bool {
-        self.all || self.states.contains(&State::Completed) || self.states.contains(&State::Killed)
+        self.all
+            || !self.outcomes.is_empty()
+            || self.states.contains(&State::Completed)
+            || self.states.contains(&State::Killed)
     }
 
     /// Whether a thread may match, without reading its nodes.
@@ -43,7 +48,8 @@ impl Filter {
             (None, _) => true,
         };
         let may_be_corrupt = self.states.contains(&State::Corrupt) && !row.is_finished();
-        is_of_workflow && (self.is_in_state(row) || may_be_corrupt)
+        let may_end_so = self.has_outcome(row) || (row.is_finished() && row.outcome.is_none());
+        is_of_workflow && may_end_so && (self.is_in_state(row) || may_be_corrupt)
     }
 
     /// Whether the row of a thread whose nodes were read matches.
@@ -51,11 +57,16 @@ impl Filter {
         let is_of_workflow = |wanted: &Vec<Hash>| row.workflow.is_some_and(|workflow| wanted.contains(&workflow));
         self.workflows.as_ref().is_none_or(is_of_workflow)
             && self.is_in_state(row)
+            && self.has_outcome(row)
             && self.role.as_ref().is_none_or(|wanted| row.role.as_ref() == Some(wanted))
     }
 
     pub(super) fn is_in_state(&self, row: &Row) -> bool {
         self.states.is_empty() || self.states.contains(&row.state)
+    }
+
+    fn has_outcome(&self, row: &Row) -> bool {
+        self.outcomes.is_empty() || row.outcome.as_ref().is_some_and(|outcome| self.outcomes.contains(outcome))
     }
 
     /// Whether the filter needs the nodes of all active threads.
@@ -65,7 +76,7 @@ impl Filter {
 
     /// Whether the filter also needs the nodes of finished threads.
     pub(super) fn asks_last_steps(&self) -> bool {
-        self.role.is_some() || self.search.is_some() || self.start.is_some()
+        self.role.is_some() || self.search.is_some() || self.start.is_some() || !self.outcomes.is_empty()
     }
 
     /// Number of heads to read for a listing of at most `candidates` threads.

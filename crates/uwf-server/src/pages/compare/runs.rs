@@ -295,7 +295,7 @@ mod tests {
         let store = home.store();
         store.put_all(&node::schema_drafts()).unwrap();
         let detail = store.put(&Content { text: "an answer".to_owned() }.draft()).unwrap();
-        let start = StartNode { workflow: detail, prompt: "Count".to_owned(), parent: None, depth: None };
+        let start = StartNode { workflow: detail, prompt: "Count".to_owned(), parent: None, depth: None, input: None };
         let start = store.put(&start.draft()).unwrap();
         ["a", "b"].map(|name| {
             let mut drafts = Vec::new();

@@ -51,7 +51,7 @@ fn line(shown: &Shown, related: &Related) -> Markup {
             span {
                 @if row.thread == *own { b aria-current="page" { (parts::short_id(own.as_str())) " this thread" } }
                 @else { a href={"/threads/" (row.thread)} { (parts::short_id(row.thread.as_str())) } }
-                " " (parts::state(row.state, row.pausing))
+                " " (parts::state(row.state, row.pausing, row.outcome.as_deref()))
             }
             span { (parts::many(related.steps, "step")) }
             @if let Some(money) = money { span { (money) } }

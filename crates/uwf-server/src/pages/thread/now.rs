@@ -27,7 +27,7 @@ pub(super) fn now(events: &[Event], status: &ThreadStatus) -> Markup {
     html! {
         section #now .now aria-label="Running step" {
             h2 {
-                (parts::state(status.state, status.pausing)) " " (role)
+                (parts::state(status.state, status.pausing, status.outcome.as_deref())) " " (role)
                 @if let Some(agent) = &status.agent { span.quiet { " by " (agent.short()) } }
                 @if let Some(since) = status.since { span.quiet data-since=(since) { " " (parts::duration(ids::now_ms().saturating_sub(since))) } }
             }

@@ -97,7 +97,7 @@ impl Report for Limits {
             let runs = runs(*cost_unknown);
             unknown.push_str(&format!("the cost of {runs} is not known, so maxCost does not count it\n"));
         }
-        let (thread, state) = (style::bold(thread.as_str()), show::state(*state, false));
+        let (thread, state) = (style::bold(thread.as_str()), show::state(*state, false, None));
         format!("thread {thread} is {state}\n{reached}{}{unknown}", table.text())
     }
 }

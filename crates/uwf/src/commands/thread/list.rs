@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use json_cas::Hash;
 use serde::Serialize;
+use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::root::{ids, thread_ids};
@@ -53,6 +54,9 @@ pub(crate) struct Args {
     /// Only threads in this state, or in one of several: stuck,waiting.
     #[arg(long, value_name = "STATE", value_parser = state_parser(), ignore_case = true, value_delimiter = ',')]
     state: Vec<State>,
+    /// Only threads that ended with this outcome, or with one of several: failed,no-match.
+    #[arg(long, value_name = "OUTCOME", value_parser = outcome_parser(), value_delimiter = ',')]
+    outcome: Vec<String>,
     /// Only threads whose last step is of this role.
     #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
     role: Option<String>,
@@ -73,6 +77,14 @@ pub(crate) struct Args {
     utc: bool,
     #[command(flatten)]
     paging: Paging,
+}
+
+/// One word, as workflows name outcomes.
+fn outcome_parser() -> impl TypedValueParser<Value = String> {
+    NonEmptyStringValueParser::new().try_map(|word| match outcome::is_word(&word) {
+        true => Ok(word),
+        false => Err("an outcome is one word, such as `succeeded`, `failed` or `no-match`"),
+    })
 }
 
 fn state_parser() -> impl TypedValueParser<Value = State> {
@@ -146,7 +158,7 @@ impl ThreadListReport {
                 row.changed_at.map(|time| shown.now_ms.map_or_else(|| table::time(time), |now| table::ago(time, now)));
             table.row(vec![
                 shown_id(&row.thread, shown.enough, is_short, depth),
-                show::state(row.state, row.pausing),
+                show::state(row.state, row.pausing, row.outcome.as_deref()),
                 name.as_deref().map_or_else(dash, |name| table::excerpt(name, WORDS)),
                 role.map_or_else(dash, |role| table::excerpt(role, WORDS)),
                 steps.unwrap_or_else(dash),
@@ -229,6 +241,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         all: args.all,
         workflows,
         states: args.state.clone(),
+        outcomes: args.outcome.clone(),
         role: args.role.clone(),
         search: args.search.clone(),
         after,
@@ -246,7 +259,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 fn for_people(context: &Context, args: &Args, rows: &[Named], matching: usize) -> Result<ForPeople, CommandError> {
     let before = args.offset.min(matching);
     let mut overviews = Overviews::new(&context.home);
-    let hides_finished = !args.all && args.state.is_empty() && matching == 0;
+    let hides_finished = !args.all && args.state.is_empty() && args.outcome.is_empty() && matching == 0;
     Ok(ForPeople {
         nothing: if hides_finished { "no active threads; --all lists finished ones too\n" } else { "no threads\n" },
         overviews: rows.iter().map(|named| overviews.of(&named.row)).collect(),

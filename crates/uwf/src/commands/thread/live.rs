@@ -11,8 +11,6 @@ use json_cas::Hash;
 use uwf_core::event::{Event, Stream, What};
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::root::missing_thread;
-use uwf_engine::thread::end_code;
 use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::State;
 use uwf_engine::views::list::{Filter, list};
@@ -77,21 +75,12 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             return Ok(Printed::nothing());
         }
         match live.state() {
-            Some(State::Completed) => {
-                return Ok(Printed::nothing().exits(if args.exit_code { step::DONE } else { 0 }));
+            Some(State::Completed | State::Killed) => {
+                let outcome = show(&context.home, &thread)?.outcome;
+                return Ok(Printed::nothing().exits(step::end_code(outcome.as_deref(), args.exit_code)));
             }
-            Some(State::Killed) => return killed(context, thread),
             _ => std::thread::sleep(PACE),
         }
-    }
-}
-
-/// The end of a killed thread: an error after a person's kill, the thread's return code after a supervisor's.
-fn killed(context: &Context, thread: ThreadId) -> CommandResult {
-    let status = show(&context.home, &thread).ok();
-    match status.and_then(|status| status.return_code) {
-        Some(code @ end_code::SUPERVISED) => Ok(Printed::nothing().exits(step::end_code(Some(code), false))),
-        _ => Err(missing_thread::ended(&thread, true).into()),
     }
 }
 

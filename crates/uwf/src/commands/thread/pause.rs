@@ -28,7 +28,7 @@ pub(crate) struct Args {
 impl Report for PauseReport {
     fn text(&self) -> String {
         let then = if self.pausing { "; it pauses once this step has ended" } else { "" };
-        format!("thread {} is {}{then}\n", style::bold(self.thread.as_str()), show::state(self.state, false))
+        format!("thread {} is {}{then}\n", style::bold(self.thread.as_str()), show::state(self.state, false, None))
     }
 }
 

@@ -142,7 +142,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         };
         steps += 1;
         if report.done {
-            if report.reason.as_deref() == Some(uwf_engine::thread::end_reason::NO_MATCH) {
+            if report.reason.as_deref() == Some(uwf_core::outcome::NO_MATCH) {
                 context.printer.warn("no transition matched, so the thread ended there");
             }
             return Printed::new(&RunReport::ended(report, args.exit_code));

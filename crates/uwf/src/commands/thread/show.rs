@@ -39,8 +39,10 @@ impl Report for ShowReport {
     fn text(&self) -> String {
         let ShowReport { status: shown, workflow_name, temporal_failure } = self;
         let name = workflow_name.as_ref().map(|name| format!("{name} ")).unwrap_or_default();
-        let mut lines =
-            vec![("thread", style::bold(shown.thread.as_str())), ("state", state(shown.state, shown.pausing))];
+        let mut lines = vec![
+            ("thread", style::bold(shown.thread.as_str())),
+            ("state", state(shown.state, shown.pausing, shown.outcome.as_deref())),
+        ];
         lines.push(("workflow", format!("{name}{}", shown.workflow)));
         lines.push(("task", table::excerpt(&shown.task, TASK)));
         lines.push(("head", shown.head.to_string()));
@@ -50,6 +52,7 @@ impl Report for ShowReport {
             ("at role", shown.at_role.clone()),
             ("agent", shown.agent.as_ref().map(ToString::to_string)),
             ("why", shown.why.clone()),
+            ("condition", shown.condition.clone()),
             ("since", shown.since.map(table::time)),
             ("digest", shown.digest.map(|digest| digest.to_string())),
             ("attempt", shown.attempt.map(|hash| hash.to_string())),
@@ -89,9 +92,10 @@ fn parent(shown: &ThreadStatus) -> Option<String> {
 }
 
 /// A state in its colour.
-pub(crate) fn state(state: State, pausing: bool) -> String {
-    let words = show::state_in_words(state, pausing);
+pub(crate) fn state(state: State, pausing: bool, outcome: Option<&str>) -> String {
+    let words = show::state_in_words(state, pausing, outcome);
     match state {
+        State::Completed if words != state.name() => style::red(&words),
         State::Active | State::Paused => words,
         State::Running | State::Completed => style::green(&words),
         State::Waiting | State::Limited => style::yellow(&words),

@@ -8,13 +8,14 @@ use serde::Serialize;
 use uwf_core::agent_name::AgentName;
 use uwf_core::config::OutputMode;
 use uwf_core::moderator::Next;
+use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::bindings::Named;
 use uwf_engine::attempt::plan::Plan;
 use uwf_engine::attempt::recorded::Attempt;
 use uwf_engine::attempt::settings;
-use uwf_engine::thread::end_code;
+use uwf_engine::thread::ending::ThreadEnding;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, Explained};
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, expected_head, in_keeper, newest_attempt};
@@ -96,21 +97,28 @@ struct StepPrinted {
     exit_code: bool,
 }
 
-/// Exit code of a command after its thread ended with this return code; `exit_code` is whether `--exit-code` was given.
-pub(crate) fn end_code(return_code: Option<i32>, exit_code: bool) -> u8 {
-    match return_code {
-        Some(failed) if failed != end_code::COMPLETED => u8::try_from(failed).unwrap_or(u8::MAX),
+/// Exit code of a command after its thread ended with this outcome; `exit_code` is whether `--exit-code` was given.
+pub(crate) fn end_code(outcome: Option<&str>, exit_code: bool) -> u8 {
+    match outcome {
+        Some(outcome) if outcome != outcome::SUCCEEDED => outcome::NOT_SUCCEEDED,
         _ if exit_code => DONE,
         _ => 0,
     }
 }
 
-/// One word for how a thread ended.
-pub(crate) fn end_word(report: &StepReport) -> String {
-    match report.return_code {
-        Some(end_code::SUPERVISED) => style::red("killed"),
-        _ => style::green("done"),
-    }
+/// How a thread ended, in words: its outcome, and the condition or reason.
+pub(crate) fn end_in_words(report: &StepReport) -> String {
+    let outcome = report.outcome.as_deref().unwrap_or(outcome::SUCCEEDED);
+    let word = match outcome {
+        outcome::SUCCEEDED => style::green("done"),
+        _ => style::red(outcome),
+    };
+    let because = match (&report.condition, report.reason.as_deref()) {
+        (Some(condition), _) => Some(condition.as_str()),
+        (None, Some(reason)) if reason != outcome => Some(reason),
+        (None, _) => None,
+    };
+    because.map_or(word.clone(), |because| format!("{word} ({because})"))
 }
 
 impl Report for StepPrinted {
@@ -119,7 +127,7 @@ impl Report for StepPrinted {
     }
 
     fn exit_code(&self) -> u8 {
-        if self.report.done { end_code(self.report.return_code, self.exit_code) } else { 0 }
+        if self.report.done { end_code(self.report.outcome.as_deref(), self.exit_code) } else { 0 }
     }
 }
 
@@ -141,7 +149,7 @@ pub(crate) fn text(report: &StepReport) -> String {
         (Some(Upcoming::Role(_)), _) if report.explain_next.is_some() => {}
         (Some(Upcoming::Role(role)), _) => text.push_str(&format!("next: {role}\n")),
         (Some(Upcoming::Error(error)), _) => text.push_str(&format!("{} {error}\n", style::red("next step fails:"))),
-        (None, Some(reason)) => text.push_str(&format!("{} ({reason})\n", end_word(report))),
+        (None, Some(_)) => text.push_str(&format!("{}\n", end_in_words(report))),
         (None, None) => {}
     }
     text
@@ -169,6 +177,10 @@ struct DryRun {
     prompt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    condition: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Explained>,
 }
@@ -198,7 +210,11 @@ impl Report for DryRun {
                 }
                 text.push_str(&format!("{prompt}\n"));
             }
-            _ => text.push_str(&format!("the thread would end ({})\n", self.reason.as_deref().unwrap_or("end"))),
+            _ => {
+                let outcome = self.outcome.as_deref().unwrap_or(outcome::SUCCEEDED);
+                let because = self.condition.as_ref().map(|condition| format!(" ({condition})")).unwrap_or_default();
+                text.push_str(&format!("the thread would end: {outcome}{because}\n"));
+            }
         }
         text
     }
@@ -228,7 +244,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
 
 /// Renders a step's report; with `exit_code` the command exits with 10 if the thread has ended.
 pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) -> CommandResult {
-    if report.reason.as_deref() == Some(uwf_engine::thread::end_reason::NO_MATCH) {
+    if report.reason.as_deref() == Some(outcome::NO_MATCH) {
         context.printer.warn("no transition matched, so the thread ended; `--explain` on a fork of it shows why");
     }
     for note in report.files_notes() {
@@ -257,10 +273,15 @@ fn dry_run(context: &Context, request: &StepRequest) -> CommandResult {
         session: None,
         prompt: None,
         reason: None,
+        outcome: None,
+        condition: None,
         explain: request.explain.then(|| moderate::explain(&thread, &plan.workflow, &decision)),
     };
     match &decision.next {
-        Next::End(reason) => report.reason = Some(moderate::reason(*reason).to_owned()),
+        Next::End(_) => {
+            let ThreadEnding { reason, outcome, condition, .. } = ThreadEnding::by(&decision);
+            (report.reason, report.outcome, report.condition) = (Some(reason), Some(outcome), condition);
+        }
         Next::Role(role) => {
             let spec = plan.agent(role, request.agent.as_ref())?;
             let mut command = vec![spec.command.clone()];

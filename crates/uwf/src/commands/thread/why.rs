@@ -120,7 +120,7 @@ fn failed(attempt: &FailedAttempt) -> String {
 
 fn ahead(ahead: &Ahead) -> String {
     let why = ahead.why.as_deref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();
-    let mut text = format!("\nnow {}{why}\n", show::state(ahead.state, false));
+    let mut text = format!("\nnow {}{why}\n", show::state(ahead.state, false, None));
     let what = match (&ahead.routing, ahead.state) {
         (Routing::Explained(explained), State::Completed) if explained.next == END => "ended by",
         (_, State::Completed | State::Killed) => "would have come next",

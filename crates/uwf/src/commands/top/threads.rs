@@ -160,7 +160,9 @@ impl<'c> Threads<'c> {
     fn is_wanted(&mut self, at: usize, wanted: &str) -> bool {
         let workflow = self.rows[at].workflow.map(|hash| self.workflow(hash)).unwrap_or_default();
         let row = &self.rows[at];
-        let texts = [row.thread.as_str(), &workflow, row.state.name(), row.role.as_deref().unwrap_or_default()];
+        let outcome = row.outcome.as_deref().unwrap_or_default();
+        let role = row.role.as_deref().unwrap_or_default();
+        let texts = [row.thread.as_str(), &workflow, row.state.name(), outcome, role];
         texts.iter().any(|text| text.to_lowercase().contains(wanted))
     }
 
@@ -188,7 +190,7 @@ impl<'c> Threads<'c> {
             let task = known.overview.as_ref().map(|overview| overview.task.clone()).unwrap_or_default();
             Line {
                 is_chosen: Some(&row.thread) == chosen.as_ref(),
-                state_in_words: show::state_in_words(row.state, row.pausing),
+                state_in_words: show::state_in_words(row.state, row.pausing, row.outcome.as_deref()),
                 elapsed: until.zip(row.started_at).map(|(until, since)| until.saturating_sub(since)),
                 cost: known.cost.clone(),
                 about: row.why.unwrap_or(task),

@@ -70,11 +70,12 @@ fn graph(workflow: &Workflow) -> String {
     let mut table = Table::new(&["from", "to", "if"]).flexible([0, 1]);
     for from in std::iter::once(START).chain(role_order(workflow)) {
         let transitions = workflow.graph.get(from).into_iter().flatten();
-        for (index, Transition { role, condition }) in transitions.enumerate() {
+        for (index, Transition { role, condition, outcome }) in transitions.enumerate() {
             let from = if index == 0 { from.to_owned() } else { String::new() };
             let condition =
                 condition.clone().unwrap_or_else(|| style::dim(if index == 0 { "always" } else { "otherwise" }));
-            table.row(vec![from, role.clone(), condition]);
+            let to = outcome.as_ref().map_or_else(|| role.clone(), |outcome| format!("{role} ({outcome})"));
+            table.row(vec![from, to, condition]);
         }
     }
     table.text()

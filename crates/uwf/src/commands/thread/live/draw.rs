@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use uwf_core::event::{Event, Stream, ToolCall, What};
+use uwf_core::outcome::SUCCEEDED;
 use uwf_core::text::one_line;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::view;
@@ -79,11 +80,12 @@ impl Drawing {
                     _ => self.block(event, &format!("{}{why}\n", style::yellow(state))),
                 }
             }
-            What::End { status, reason } => {
-                let reason = reason.as_deref().filter(|reason| reason != status);
-                let reason = reason.map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
-                let done = if status == "completed" { style::green("done") } else { style::red(status) };
-                self.block(event, &format!("\n{done}{reason}\n"))
+            What::End { status, reason, outcome, condition } => {
+                let outcome = outcome.as_ref().unwrap_or(status);
+                let because = condition.as_ref().or(reason.as_ref()).filter(|because| *because != outcome);
+                let because = because.map(|because| format!(" ({})", one_line(because))).unwrap_or_default();
+                let word = if outcome == SUCCEEDED { style::green("done") } else { style::red(outcome) };
+                self.block(event, &format!("\n{word}{because}\n"))
             }
         }
     }

@@ -4,12 +4,10 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::thread::end_code;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::thread::state::State;
 use uwf_engine::verbs::answer::Seen;
 use uwf_engine::verbs::step::StepReport;
-use uwf_engine::views::show;
+use uwf_engine::views::show::{self, ThreadStatus};
 
 use crate::commands::thread::step;
 use crate::context::Context;
@@ -36,17 +34,16 @@ impl RunReport {
 
     /// The report of a thread that has ended.
     pub(super) fn ended(report: StepReport, exit_code: bool) -> RunReport {
-        let code = step::end_code(report.return_code, exit_code);
+        let code = step::end_code(report.outcome.as_deref(), exit_code);
         RunReport::so_far(report, code)
     }
 }
 
 impl Report for RunReport {
     fn text(&self) -> String {
-        let StepReport { done, reason, thread, head, .. } = &self.report;
-        let done = if *done { step::end_word(&self.report) } else { "not done".to_owned() };
-        let reason = reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-        format!("{done}{reason}: thread {thread}, head {head}\nread it with: uwf thread read {thread}\n")
+        let StepReport { done, thread, head, .. } = &self.report;
+        let end = if *done { step::end_in_words(&self.report) } else { "not done".to_owned() };
+        format!("{end}: thread {thread}, head {head}\nread it with: uwf thread read {thread}\n")
     }
 
     fn exit_code(&self) -> u8 {
@@ -54,14 +51,12 @@ impl Report for RunReport {
     }
 }
 
-/// The report of a thread that its workflow or its supervisor ended earlier.
+/// The report of a thread that has ended earlier.
 pub(super) fn completed(context: &Context, thread: &ThreadId) -> Option<StepReport> {
-    let has_report = |code| [end_code::COMPLETED, end_code::SUPERVISED].contains(&code);
-    let shown = show::show(&context.home, thread)
-        .ok()
-        .filter(|shown| shown.state == State::Completed || shown.return_code.is_some_and(has_report))?;
+    let shown = show::show(&context.home, thread).ok().filter(|shown| shown.done)?;
     let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
-    Some(StepReport { done: true, reason: shown.why, return_code: shown.return_code, ..standing })
+    let ThreadStatus { why: reason, outcome, condition, return_code, .. } = shown;
+    Some(StepReport { done: true, reason, outcome, condition, return_code, ..standing })
 }
 
 /// Like [`completed`], but only if the error is that the thread had ended, or if the thread ended at the expected head.

@@ -1,0 +1,49 @@
+//! The outcome of a thread.
+//!
+//! A transition to `$END` names it: `succeeded` if it names none, or any other word. uwf itself sets the other three.
+
+/// The outcome of an end without a name.
+pub const SUCCEEDED: &str = "succeeded";
+
+/// No transition matched.
+pub const NO_MATCH: &str = "no-match";
+
+/// The supervisor ended the thread.
+pub const STOPPED: &str = "stopped";
+
+/// A person or a parent thread ended the thread.
+pub const KILLED: &str = "killed";
+
+/// The outcomes that a workflow can't name.
+const RESERVED: [&str; 3] = [NO_MATCH, STOPPED, KILLED];
+
+/// The return code of a thread that its workflow ended with another outcome than `succeeded`, and the exit code of commands that see such
+/// an end.
+pub const NOT_SUCCEEDED: u8 = 11;
+
+/// Reason of an end by the graph.
+pub const BY_GRAPH: &str = "end";
+
+/// Prefix of the reason if the supervisor ended the thread; its explanation follows.
+pub const BY_SUPERVISOR: &str = "supervisor: ";
+
+/// Why a text can't be an outcome of a workflow; `None` if it can.
+pub(crate) fn fault(outcome: &str) -> Option<String> {
+    if RESERVED.contains(&outcome) {
+        return Some(format!("`{outcome}` is an outcome of uwf, which no workflow can name"));
+    }
+    let message =
+        || format!("an outcome is one word of letters, digits, `-` and `_`, not `{}`", outcome.escape_debug());
+    (!is_word(outcome)).then(message)
+}
+
+/// Whether a text could be an outcome.
+#[must_use]
+pub fn is_word(text: &str) -> bool {
+    text.starts_with(char::is_alphabetic)
+        && text.chars().all(|symbol| symbol.is_alphanumeric() || matches!(symbol, '-' | '_'))
+        && text.chars().count() <= MAX
+}
+
+/// Most symbols of an outcome, so that it fits into a column of a listing.
+const MAX: usize = 32;
