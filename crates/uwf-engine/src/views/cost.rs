@@ -29,6 +29,7 @@ use crate::thread::children;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::runs::{KnownRun, RunReader, StepRuns};
+use crate::views::thread_now::ThreadNow;
 use crate::views::workflow_names;
 
 /// Which threads to add up, and how to group their costs.
@@ -151,11 +152,20 @@ pub fn cost_again(home: &Home, config: &Config, request: &CostRequest, memory: &
         for id in request.threads.iter().filter(|id| named.insert((*id).clone())) {
             threads += 1;
             let thread = Thread::any(home, id)?;
-            let standing = Standing { head: thread.head, record: RecordSign::of(&home.record_file(id)) };
-            ledger.thread(&thread, &standing);
+            let tries = RecordSign::of(&home.record_file(id)).map_or(PendingFailures::None, PendingFailures::Recorded);
+            ledger.thread(&thread, &Standing { head: thread.head, tries });
         }
     }
     Ok(ledger.costs(threads))
+}
+
+/// Like [`cost`], for one thread at the moment it was read.
+pub fn of_thread(now: &ThreadNow<'_>, config: &Config, by: CostBy) -> Costs {
+    let request = CostRequest { by, ..CostRequest::default() };
+    let mut memory = CostMemory::default();
+    let mut ledger = Ledger::new(now.thread.home(), config, &request, &mut memory);
+    ledger.thread(&now.thread, &Standing { head: now.thread.head, tries: PendingFailures::Read(now.failed()) });
+    ledger.costs(1)
 }
 
 /// The costs of a step, including the failed attempts before it. If a child thread played the step, all steps of that thread count. An
@@ -174,8 +184,16 @@ pub fn of_step(home: &Home, config: &Config, step: Hash) -> Spent {
 /// Head and record of a thread, from index and history.
 struct Standing {
     head: Hash,
-    /// Its record: attempts may have failed since its newest step.
-    record: Option<RecordSign>,
+    tries: PendingFailures,
+}
+
+/// The attempts of a thread that failed since its newest step.
+enum PendingFailures {
+    None,
+    /// They are in its record.
+    Recorded(RecordSign),
+    /// They were read before.
+    Read(Vec<Hash>),
 }
 
 /// All threads that may have costs since this time, newest first. An active thread has none if its record is unchanged since. Each attempt
@@ -187,7 +205,8 @@ fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
         let record = RecordSign::of(&home.record_file(&id));
         let changed = record.and_then(|record| record.changed_ms());
         if since.is_none_or(|since| changed.is_none_or(|changed| changed >= since)) {
-            threads.insert(id, Standing { head, record });
+            threads
+                .insert(id, Standing { head, tries: record.map_or(PendingFailures::None, PendingFailures::Recorded) });
         }
     }
     for line in history::all(home)? {
@@ -196,7 +215,8 @@ fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
         if since.is_none_or(|since| line.completed_at >= since) {
             let is_killed = line.status == EndStatus::Killed;
             let record = is_killed.then(|| RecordSign::of(&home.record_file(&line.thread))).flatten();
-            threads.insert(line.thread, Standing { head: line.head, record });
+            let tries = record.map_or(PendingFailures::None, PendingFailures::Recorded);
+            threads.insert(line.thread, Standing { head: line.head, tries });
         }
     }
     Ok(threads.into_iter().rev().collect())
@@ -314,9 +334,7 @@ impl<'h> Ledger<'h> {
         for step in &line.steps {
             self.step(&mut account, *step, 0);
         }
-        if let Some(record) = standing.record {
-            self.failures(&mut account, thread, standing.head, record);
-        }
+        self.failures(&mut account, thread, standing.head, &standing.tries);
         self.children_without_step(&mut account, thread, standing.head, 0);
         if self.by == CostBy::Thread && self.since == 0 {
             // A thread without costs also gets a row.
@@ -392,7 +410,7 @@ impl<'h> Ledger<'h> {
                 Err(error) => account.why = Some(error.to_string()),
             }
             if let Some(record) = RecordSign::of(&home.record_file(&child.id)) {
-                self.failures(account, &child.id, child.head, record);
+                self.failures(account, &child.id, child.head, &PendingFailures::Recorded(record));
             }
             self.children_without_step(account, &child.id, child.head, depth + 1);
         }
@@ -400,9 +418,14 @@ impl<'h> Ledger<'h> {
     }
 
     /// Adds the failed attempts since the newest step, which belong to no step yet.
-    fn failures(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, record: RecordSign) {
+    fn failures(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, tries: &PendingFailures) {
+        let tries = match tries {
+            PendingFailures::None => return,
+            PendingFailures::Recorded(record) => self.reader.memory.tries(self.reader.home, thread, head, *record),
+            PendingFailures::Read(tries) => tries.clone(),
+        };
         let is_new = self.tried.insert(thread.clone());
-        for hash in self.reader.memory.tries(self.reader.home, thread, head, record) {
+        for hash in tries {
             match self.reader.runs.failed(hash) {
                 Ok(failed) => failed.iter().for_each(|run| self.run(account, run, is_new)),
                 Err(error) => account.why = Some(error.to_string()),

@@ -13,6 +13,7 @@ use uwf_engine::verbs::step::newest_attempt;
 use uwf_engine::views::list::Named;
 use uwf_engine::views::overview::{Overview, Overviews};
 use uwf_engine::views::ps::{self, RunningStep};
+use uwf_engine::views::thread_now::ThreadNow;
 
 use super::super::spent;
 use crate::api::answer;
@@ -170,14 +171,17 @@ fn need(home: &Home, config: &Config, item: &Item) -> Option<Need> {
     let thread = &item.named.row.thread;
     match item.named.row.state {
         State::Waiting => {
-            let form = answer::form(home, thread).ok()?;
+            let form = answer::form(&ThreadNow::read(home, thread).ok()?).ok()?;
             // A waiting child thread is answered on its own page.
             let is_own = form.asked.thread == *thread;
             let question = form.asked.question.map(|question| question.text);
             is_own.then(|| Need::Answer { question, schema: Box::new(form.schema) })
         }
         State::Stuck => Some(Need::Retry { agents: config.agents.keys().cloned().collect() }),
-        State::Limited => limit::to_lift(home, thread).map(|limits| Need::Lift(Box::new(limits))),
+        State::Limited => {
+            let limits = limit::to_lift(&ThreadNow::read(home, thread).ok()?)?;
+            Some(Need::Lift(Box::new(limits)))
+        }
         State::Active | State::Running | State::Paused | State::Completed | State::Killed | State::Corrupt => None,
     }
 }
