@@ -119,9 +119,6 @@ pub fn paused(home: &Home, id: &ThreadId) -> Result<Option<(ThreadId, Reason)>> 
 }
 
 /// The parent that settings name; damaged settings name none.
-///
-/// # Errors
-/// `Io` when the settings can't be read.
 pub(crate) fn parent_in(settings: Result<Option<Settings>>) -> Result<Option<ThreadId>> {
     match settings {
         Err(error) if !error.is_damage() => Err(error),
@@ -130,9 +127,6 @@ pub(crate) fn parent_in(settings: Result<Option<Settings>>) -> Result<Option<Thr
 }
 
 /// The parent or its nearest ancestor that is paused, with the reason of the pause.
-///
-/// # Errors
-/// As for [`paused`].
 pub(crate) fn paused_above(home: &Home, parent: Option<ThreadId>) -> Result<Option<(ThreadId, Reason)>> {
     let mut at = parent;
     for _ in 0..MAX_ANCESTORS {

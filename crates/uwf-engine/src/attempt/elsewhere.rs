@@ -118,9 +118,6 @@ pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
 }
 
 /// The id of the newest attempt at this head of a thread, on any machine.
-///
-/// # Errors
-/// Errors of the store and the record.
 pub(crate) fn newest_id(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<String>> {
     let note = home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(thread)))?;
     let there = note.and_then(|note| Claim::with_attempt(&note, thread));
@@ -197,17 +194,11 @@ pub(crate) enum ClaimReport {
 
 /// News from other machines about the newest attempt at this head of a thread; `None` when the local record knows as
 /// much.
-///
-/// # Errors
-/// Errors of the store and the record.
 pub(crate) fn told(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<ClaimReport>> {
     told_beyond(home, thread, head, || recorded::read(home, thread))
 }
 
 /// The same for a caller with its own way to the newest attempt in the local record, which is read only if there is news.
-///
-/// # Errors
-/// Errors of the store and of `own`.
 pub(crate) fn told_beyond(
     home: &Home,
     thread: &ThreadId,
@@ -250,9 +241,6 @@ fn is_news(own: Option<&Attempt>, attempt: &str, was_replied_to: bool) -> bool {
 }
 
 /// Records what ended on another machine. The caller holds the lock of the thread.
-///
-/// # Errors
-/// Errors of the store and the record.
 pub(crate) fn catch_up(home: &Home, thread: &ThreadId, head: Hash) -> Result<()> {
     let Some(notes) = home.notes() else { return Ok(()) };
     let Some(claim) = notes.note(&claim::name(thread))?.as_ref().and_then(Claim::of) else { return Ok(()) };

@@ -61,9 +61,6 @@ impl Plan {
     }
 
     /// The same, with the settings of a record that was read before.
-    ///
-    /// # Errors
-    /// The errors of [`Plan::load`].
     pub(crate) fn from_record(thread: &Thread<'_>, record: &ThreadRecord, cwd: Option<&PathBuf>) -> Result<Plan> {
         let home = thread.home();
         let settings = settings_of(home, record, cwd)?;
@@ -72,9 +69,6 @@ impl Plan {
     }
 
     /// Loads a plan for display, even for a thread that has ended or that another machine began.
-    ///
-    /// # Errors
-    /// The errors of [`Plan::load`], except for the workspace.
     pub(crate) fn to_look_at(thread: &Thread<'_>, record: &ThreadRecord) -> Result<Plan> {
         match Plan::from_record(thread, record, None) {
             Err(Error { cause: Some(ErrorCause::UnknownWorkspace), .. }) => {

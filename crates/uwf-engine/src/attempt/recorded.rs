@@ -78,21 +78,10 @@ impl ThreadRecord {
 
     /// The lines of the newest attempt, oldest first.
     fn lines_of_newest(&self) -> Vec<Line> {
-        let mut lines = Vec::new();
-        for line in self.lines() {
-            let opened = match &line {
-                Line::Opened(opened) if opened.thread == self.thread => Some(opened.attempt.clone()),
-                _ => None,
-            };
-            lines.push(line);
-            if let Some(attempt) = opened {
-                // A late line of an earlier attempt may be among them.
-                lines.retain(|line| line.attempt() == Some(&attempt));
-                lines.reverse();
-                return lines;
-            }
-        }
-        Vec::new()
+        let Some(Attempt { opened, .. }) = self.newest() else { return Vec::new() };
+        let mut lines: Vec<Line> = self.lines().filter(|line| line.attempt() == Some(&opened.attempt)).collect();
+        lines.reverse();
+        lines
     }
 
     /// The attempts that failed since the step at this head, oldest first.
@@ -308,9 +297,6 @@ pub fn closed(home: &Home, opened: &Opened, outcome: Outcome, error: Option<Stri
 }
 
 /// Records that the step of an attempt became the head; `adopted` if its own keeper died before that.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn linked(home: &Home, opened: &Opened, adopted: bool) -> Result<()> {
     let (attempt, outcome) = (opened.attempt.clone(), Outcome::Linked);
     conclude(home, opened, Closed { attempt, outcome, error: None, node: None, adopted, closed_at: ids::now_ms() })

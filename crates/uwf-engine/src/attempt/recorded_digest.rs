@@ -39,9 +39,6 @@ pub fn at(home: &Home, thread: &ThreadId, node: Hash) -> Result<Option<Digest>> 
 }
 
 /// The digest at a thread's head, to continue from: the recorded digest, otherwise one computed from the current nodes.
-///
-/// # Errors
-/// Errors of the record and the nodes.
 pub(crate) fn at_head(thread: &Thread<'_>) -> Result<Digest> {
     match at(thread.home(), &thread.id, thread.head)? {
         Some(digest) => Ok(digest),

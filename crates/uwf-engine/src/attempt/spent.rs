@@ -14,17 +14,11 @@ use crate::thread::nodes;
 use crate::thread::usage;
 
 /// Usage of a thread with these failed attempts. `except` is a child thread that is counted elsewhere.
-///
-/// # Errors
-/// Errors of the nodes, the records and the directory of child threads.
 pub(crate) fn used(thread: &Thread<'_>, config: &Config, failed: &[Hash], except: Option<&ThreadId>) -> Result<Amount> {
     UsageSum { config, except }.of(thread, failed, nodes::MAX_NESTING)
 }
 
 /// The attempts of a thread that failed since its newest step.
-///
-/// # Errors
-/// Errors of the record.
 pub(crate) fn failed_at(thread: &Thread<'_>) -> Result<Vec<Hash>> {
     Ok(ThreadRecord::read(thread.home(), &thread.id)?.failed_at(thread.head))
 }

@@ -88,11 +88,7 @@ pub fn asked(home: &Home, id: &ThreadId, seen: Seen) -> Result<Asked> {
 /// # Errors
 /// As for [`asked`].
 pub fn asked_in(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>) -> Result<Asked> {
-    asked_within(home, id, seen, cwd, MAX_GENERATIONS)
-}
-
-fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, generations: usize) -> Result<Asked> {
-    asked_now(&ThreadNow::read(home, id)?, seen, cwd, generations)
+    asked_now(&ThreadNow::read(home, id)?, seen, cwd, MAX_GENERATIONS)
 }
 
 /// Like [`asked`], for a thread that was read before.
@@ -143,7 +139,7 @@ fn asked_now(now: &ThreadNow<'_>, seen: Seen, cwd: Option<&PathBuf>, generations
         }
         return match generations {
             0 => Err(several_wait(id, &[child])),
-            _ => asked_within(home, &child, Seen::default(), cwd, generations - 1),
+            _ => asked_now(&ThreadNow::read(home, &child)?, Seen::default(), cwd, generations - 1),
         };
     }
     if mark.is_none() && !asks && !agent.is_built_in(HUMAN) {

@@ -152,8 +152,8 @@ pub fn cost_again(home: &Home, config: &Config, request: &CostRequest, memory: &
         for id in request.threads.iter().filter(|id| named.insert((*id).clone())) {
             threads += 1;
             let thread = Thread::any(home, id)?;
-            let tries = RecordSign::of(&home.record_file(id)).map_or(PendingFailures::None, PendingFailures::Recorded);
-            ledger.thread(&thread, &Standing { head: thread.head, tries });
+            let standing = Standing { head: thread.head, record: RecordSign::of(&home.record_file(id)) };
+            ledger.thread(&thread, &standing);
         }
     }
     Ok(ledger.costs(threads))
@@ -161,10 +161,13 @@ pub fn cost_again(home: &Home, config: &Config, request: &CostRequest, memory: &
 
 /// Like [`cost`], for one thread at the moment it was read.
 pub fn of_thread(now: &ThreadNow<'_>, config: &Config, by: CostBy) -> Costs {
-    let request = CostRequest { by, ..CostRequest::default() };
+    let (thread, home) = (&now.thread, now.thread.home());
+    let standing = Standing { head: thread.head, record: RecordSign::of(&home.record_file(&thread.id)) };
     let mut memory = CostMemory::default();
-    let mut ledger = Ledger::new(now.thread.home(), config, &request, &mut memory);
-    ledger.thread(&now.thread, &Standing { head: now.thread.head, tries: PendingFailures::Read(now.failed()) });
+    memory.keep_tries(&thread.id, &standing, now.failed());
+    let request = CostRequest { by, ..CostRequest::default() };
+    let mut ledger = Ledger::new(home, config, &request, &mut memory);
+    ledger.thread(thread, &standing);
     ledger.costs(1)
 }
 
@@ -184,16 +187,8 @@ pub fn of_step(home: &Home, config: &Config, step: Hash) -> Spent {
 /// Head and record of a thread, from index and history.
 struct Standing {
     head: Hash,
-    tries: PendingFailures,
-}
-
-/// The attempts of a thread that failed since its newest step.
-enum PendingFailures {
-    None,
-    /// They are in its record.
-    Recorded(RecordSign),
-    /// They were read before.
-    Read(Vec<Hash>),
+    /// Its record: attempts may have failed since its newest step.
+    record: Option<RecordSign>,
 }
 
 /// All threads that may have costs since this time, newest first. An active thread has none if its record is unchanged since. Each attempt
@@ -205,8 +200,7 @@ fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
         let record = RecordSign::of(&home.record_file(&id));
         let changed = record.and_then(|record| record.changed_ms());
         if since.is_none_or(|since| changed.is_none_or(|changed| changed >= since)) {
-            threads
-                .insert(id, Standing { head, tries: record.map_or(PendingFailures::None, PendingFailures::Recorded) });
+            threads.insert(id, Standing { head, record });
         }
     }
     for line in history::all(home)? {
@@ -215,8 +209,7 @@ fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
         if since.is_none_or(|since| line.completed_at >= since) {
             let is_killed = line.status == EndStatus::Killed;
             let record = is_killed.then(|| RecordSign::of(&home.record_file(&line.thread))).flatten();
-            let tries = record.map_or(PendingFailures::None, PendingFailures::Recorded);
-            threads.insert(line.thread, Standing { head: line.head, tries });
+            threads.insert(line.thread, Standing { head: line.head, record });
         }
     }
     Ok(threads.into_iter().rev().collect())
@@ -334,7 +327,9 @@ impl<'h> Ledger<'h> {
         for step in &line.steps {
             self.step(&mut account, *step, 0);
         }
-        self.failures(&mut account, thread, standing.head, &standing.tries);
+        if let Some(record) = standing.record {
+            self.failures(&mut account, thread, standing.head, record);
+        }
         self.children_without_step(&mut account, thread, standing.head, 0);
         if self.by == CostBy::Thread && self.since == 0 {
             // A thread without costs also gets a row.
@@ -410,7 +405,7 @@ impl<'h> Ledger<'h> {
                 Err(error) => account.why = Some(error.to_string()),
             }
             if let Some(record) = RecordSign::of(&home.record_file(&child.id)) {
-                self.failures(account, &child.id, child.head, &PendingFailures::Recorded(record));
+                self.failures(account, &child.id, child.head, record);
             }
             self.children_without_step(account, &child.id, child.head, depth + 1);
         }
@@ -418,14 +413,9 @@ impl<'h> Ledger<'h> {
     }
 
     /// Adds the failed attempts since the newest step, which belong to no step yet.
-    fn failures(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, tries: &PendingFailures) {
-        let tries = match tries {
-            PendingFailures::None => return,
-            PendingFailures::Recorded(record) => self.reader.memory.tries(self.reader.home, thread, head, *record),
-            PendingFailures::Read(tries) => tries.clone(),
-        };
+    fn failures(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, record: RecordSign) {
         let is_new = self.tried.insert(thread.clone());
-        for hash in tries {
+        for hash in self.reader.memory.tries(self.reader.home, thread, head, record) {
             match self.reader.runs.failed(hash) {
                 Ok(failed) => failed.iter().for_each(|run| self.run(account, run, is_new)),
                 Err(error) => account.why = Some(error.to_string()),

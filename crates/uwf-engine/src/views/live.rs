@@ -56,23 +56,19 @@ impl Live {
     /// # Errors
     /// `NotFound` if the thread does not exist or was removed; errors of its nodes. Callers may call it again.
     pub fn poll(&mut self, home: &Home) -> Result<Vec<Event>> {
-        let mut events = Vec::new();
-        self.thread.poll(home, &mut events)?;
-        Ok(self.of_role(events))
+        if self.thread.has_ended() {
+            return Ok(Vec::new());
+        }
+        self.poll_at(&ThreadNow::read(home, &self.thread.id)?)
     }
 
-    /// The same as of a moment at which the thread was read.
+    /// The same as of the moment at which the thread was read.
     ///
     /// # Errors
     /// Errors of its nodes.
     pub fn poll_at(&mut self, now: &ThreadNow<'_>) -> Result<Vec<Event>> {
         let mut events = Vec::new();
         self.thread.poll_at(now, &mut events)?;
-        Ok(self.of_role(events))
-    }
-
-    /// The events about the watched role.
-    fn of_role(&self, mut events: Vec<Event>) -> Vec<Event> {
         if let Some(wanted) = &self.role {
             let mut roles = self.thread.roles();
             roles.retain(|_, role| role == wanted);
@@ -83,7 +79,7 @@ impl Live {
                 What::Thread { .. } | What::State { .. } | What::End { .. } => true,
             });
         }
-        events
+        Ok(events)
     }
 
     /// The head at the last poll; `None` before the first.

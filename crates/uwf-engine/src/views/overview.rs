@@ -7,8 +7,7 @@ use uwf_core::moderator::Next;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{END, Workflow};
 
-use crate::attempt::recorded::ThreadRecord;
-use crate::attempt::settings::Settings;
+use crate::attempt::{child_threads, recorded};
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::thread::chain;
@@ -46,24 +45,15 @@ impl<'h> Overviews<'h> {
     pub fn of(&mut self, row: &Row) -> Option<Overview> {
         let thread = Thread::at(self.home, row.thread.clone(), row.head).ok()?;
         let steps = chain::count(self.home, &thread.id, thread.last.is_some().then_some(thread.head)).ok()?;
-        let is_recorded = thread.start.parent.is_some() || row.state == State::Running;
-        let record = is_recorded.then(|| ThreadRecord::read(self.home, &thread.id).ok()).flatten();
-        let settings = record.as_ref().and_then(|record| Settings::in_record(self.home, record).ok()?);
-        let parent = settings.filter(|_| thread.start.parent.is_some()).and_then(|settings| settings.parent);
-        let role = self.role(row.state, &thread, record.as_ref(), steps);
+        let parent = thread.start.parent.and_then(|_| child_threads::parent_of(self.home, &thread.id));
+        let role = self.role(row.state, &thread, steps);
         Some(Overview { task: thread.start.prompt, steps, role, parent })
     }
 
-    fn role(
-        &mut self,
-        state: State,
-        thread: &Thread<'_>,
-        record: Option<&ThreadRecord>,
-        steps: Option<usize>,
-    ) -> Option<String> {
+    fn role(&mut self, state: State, thread: &Thread<'_>, steps: Option<usize>) -> Option<String> {
         let marked = |mark| marks::get(self.home, &thread.id, mark).and_then(|reason| reason.role);
         match state {
-            State::Running => record?.newest().map(|attempt| attempt.opened.role),
+            State::Running => recorded::read(self.home, &thread.id).ok()?.map(|attempt| attempt.opened.role),
             State::Waiting => marked(Mark::Waiting),
             State::Limited => marked(Mark::Limited),
             State::Stuck => marked(Mark::Stuck),

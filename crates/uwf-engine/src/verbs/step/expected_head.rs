@@ -21,9 +21,6 @@ pub fn head(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Head> 
 }
 
 /// Checks the head of a thread, which has none if it has ended.
-///
-/// # Errors
-/// As for [`head`].
 pub(crate) fn check(home: &Home, id: &ThreadId, head: Option<Hash>, expected: Option<Hash>) -> Result<()> {
     match (head, expected) {
         (Some(head), Some(expected)) if head != expected => {
@@ -45,9 +42,6 @@ pub(crate) fn moved_on(id: &ThreadId, message: String) -> Error {
 }
 
 /// The thread with its head.
-///
-/// # Errors
-/// As for [`head`], and errors of its nodes.
 pub(crate) fn active<'h>(home: &'h Home, id: &ThreadId, expected: Option<Hash>) -> Result<(Thread<'h>, Head)> {
     let head = head(home, id, expected)?;
     Ok((Thread::at(home, id.clone(), head.hash)?, head))

@@ -4,18 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use maud::{Markup, PreEscaped};
-use serde_json::Value;
 use uwf_core::config::Config;
 use uwf_core::event::Event;
 use uwf_core::moderator::{Considered, Note};
 use uwf_core::spending::Spent;
-use uwf_core::thread::ThreadId;
 use uwf_core::view::Failure as FailedAttempt;
 use uwf_core::workflow::{Drawing, END, GraphOnPage, Ledger};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{registry, thread_ids};
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::limit::{self, Limits};
 use uwf_engine::views::cost::{self, CostBy};
 use uwf_engine::views::course::{self, ThreadCourse};
 use uwf_engine::views::decisions::{self, LastDecision};
@@ -28,8 +25,8 @@ use uwf_engine::views::timeline::{self, TimedStep};
 use uwf_engine::views::why::{self, Ahead};
 use uwf_engine::views::workflow_names::Names;
 
+use super::super::need::Need;
 use super::super::{parts, spent, values};
-use crate::api::answer;
 use crate::app::Memory;
 use crate::failure::Failure;
 
@@ -55,26 +52,12 @@ pub(super) struct Shown {
     pub(super) next: Option<Ahead>,
     /// Attempts that failed since the last step.
     pub(super) failures: Vec<FailedAttempt>,
-    pub(super) waits: Option<Waits>,
-    /// Names of agents that could play the role.
-    pub(super) agents: Vec<String>,
+    pub(super) need: Option<Need>,
     pub(super) graph: Option<Markup>,
     /// This thread and all threads that share steps with it.
     pub(super) forks: Forks,
     /// Spending of each of them, as far as it was added up.
     pub(super) spent_by_thread: HashMap<String, Spent>,
-}
-
-/// The action that a stopped thread needs.
-pub(super) enum Waits {
-    /// An answer.
-    Answer { question: Option<String>, schema: Box<Value> },
-    /// An answer to a child thread.
-    Child(ThreadId),
-    /// A higher limit.
-    Lift(Box<Limits>),
-    /// Another attempt.
-    Retry,
 }
 
 impl Shown {
@@ -99,8 +82,7 @@ impl Shown {
             // The page has its own text about why a thread ended, and nothing comes next.
             next: if status.done { None } else { why::ahead(&now).ok() },
             failures: if status.done { Vec::new() } else { pages::failures(&now) },
-            waits: waits(&now),
-            agents: config.agents.keys().cloned().collect(),
+            need: Need::read(&now, &config),
             graph: graph(&now, &steps, roles.as_ref().map(|(roles, total)| (roles, total))),
             spent_by_thread: by_thread(&now, &config, memory, &forks, roles.as_ref().map(|(_, total)| total)),
             forks,
@@ -143,22 +125,6 @@ fn by_thread(
 /// Events of the running attempt so far.
 fn running(now: &ThreadNow<'_>) -> Result<Vec<Event>, Failure> {
     Ok(Live::of(now.thread.id.clone(), From::After(now.thread.head), None).poll_at(now)?)
-}
-
-fn waits(now: &ThreadNow<'_>) -> Option<Waits> {
-    match now.state {
-        State::Waiting => {
-            let form = answer::form(now).ok()?;
-            let question = form.asked.question.map(|question| question.text);
-            Some(match form.asked.thread == now.thread.id {
-                true => Waits::Answer { question, schema: Box::new(form.schema) },
-                false => Waits::Child(form.asked.thread),
-            })
-        }
-        State::Limited => limit::to_lift(now).map(|limits| Waits::Lift(Box::new(limits))),
-        State::Stuck => Some(Waits::Retry),
-        State::Active | State::Running | State::Paused | State::Completed | State::Killed | State::Corrupt => None,
-    }
 }
 
 /// The workflow's graph with the thread's path, and spending beside each role if it was added up. A role links to its last step on the
