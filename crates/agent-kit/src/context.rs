@@ -12,7 +12,7 @@ use uwf_core::prompt::{AnswerForm, Prompt, PromptInput, Reply, brief, build};
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::Role;
 use uwf_engine::attempt::processes;
-use uwf_engine::attempt::recorded::{self, Attempt, Exchange, Opened, OutputFiles};
+use uwf_engine::attempt::recorded::{self, Attempt, Exchange, Opened, OutputFiles, ThreadRecord};
 use uwf_engine::attempt::redactor::{Redactor, own_environment};
 use uwf_engine::error::{Error, Result};
 use uwf_engine::root::env_file;
@@ -200,7 +200,7 @@ impl<'h> AgentContext<'h> {
         let Some(last) = chain.last_of(&self.role_name) else { return Ok(None) };
         let Record { step, detail, .. } = self.record(last + 1)?;
         let home = self.thread.home();
-        if recorded::last_step_of(home, &self.thread.id, &self.role_name, &opened.attempt)? != Some(step) {
+        if ThreadRecord::read(home, &self.thread.id)?.last_step_of(&self.role_name, &opened.attempt) != Some(step) {
             return Ok(None);
         }
         let node = home.store().get(detail)?;

@@ -18,6 +18,7 @@ pub mod signs;
 pub mod step_at;
 pub mod step_details;
 pub mod steps;
+pub mod thread_now;
 pub(crate) mod thread_state;
 pub mod timeline;
 pub mod why;

@@ -10,6 +10,7 @@ pub(crate) mod layout;
 mod machines;
 mod markdown;
 mod menu;
+mod need;
 mod node;
 pub(crate) mod parts;
 mod search;

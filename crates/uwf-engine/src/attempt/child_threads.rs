@@ -112,16 +112,29 @@ pub fn parent_of(home: &Home, id: &ThreadId) -> Option<ThreadId> {
 /// # Errors
 /// `Io` when marks or settings can't be read: a paused thread must not continue by mistake.
 pub fn paused(home: &Home, id: &ThreadId) -> Result<Option<(ThreadId, Reason)>> {
-    let mut at = Some(id.clone());
+    match marks::read(home, id, Mark::Paused)? {
+        Some(reason) => Ok(Some((id.clone(), reason))),
+        None => paused_above(home, parent_in(Settings::load(home, id))?),
+    }
+}
+
+/// The parent that settings name; damaged settings name none.
+pub(crate) fn parent_in(settings: Result<Option<Settings>>) -> Result<Option<ThreadId>> {
+    match settings {
+        Err(error) if !error.is_damage() => Err(error),
+        other => Ok(other.ok().flatten().and_then(|settings| settings.parent)),
+    }
+}
+
+/// The parent or its nearest ancestor that is paused, with the reason of the pause.
+pub(crate) fn paused_above(home: &Home, parent: Option<ThreadId>) -> Result<Option<(ThreadId, Reason)>> {
+    let mut at = parent;
     for _ in 0..MAX_ANCESTORS {
         let Some(thread) = at else { return Ok(None) };
         if let Some(reason) = marks::read(home, &thread, Mark::Paused)? {
             return Ok(Some((thread, reason)));
         }
-        at = match Settings::load(home, &thread) {
-            Err(error) if !error.is_damage() => return Err(error),
-            other => other.ok().flatten().and_then(|settings| settings.parent),
-        };
+        at = parent_in(Settings::load(home, &thread))?;
     }
     Ok(None)
 }

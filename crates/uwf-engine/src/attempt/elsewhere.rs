@@ -118,9 +118,6 @@ pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
 }
 
 /// The id of the newest attempt at this head of a thread, on any machine.
-///
-/// # Errors
-/// Errors of the store and the record.
 pub(crate) fn newest_id(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<String>> {
     let note = home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(thread)))?;
     let there = note.and_then(|note| Claim::with_attempt(&note, thread));
@@ -197,36 +194,44 @@ pub(crate) enum ClaimReport {
 
 /// News from other machines about the newest attempt at this head of a thread; `None` when the local record knows as
 /// much.
-///
-/// # Errors
-/// Errors of the store and the record.
 pub(crate) fn told(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<ClaimReport>> {
-    let Some(notes) = home.notes() else { return Ok(None) };
-    let note = notes.note(&claim::name(thread))?;
-    note.map_or(Ok(None), |note| told_by(home, thread, head, &note))
+    told_beyond(home, thread, head, || recorded::read(home, thread))
 }
 
-fn told_by(home: &Home, thread: &ThreadId, head: Hash, note: &Note) -> Result<Option<ClaimReport>> {
-    let there = Claim::with_attempt(note, thread);
+/// The same for a caller with its own way to the newest attempt in the local record, which is read only if there is news.
+pub(crate) fn told_beyond(
+    home: &Home,
+    thread: &ThreadId,
+    head: Hash,
+    own: impl FnOnce() -> Result<Option<Attempt>>,
+) -> Result<Option<ClaimReport>> {
+    let Some(notes) = home.notes() else { return Ok(None) };
+    let Some(note) = notes.note(&claim::name(thread))? else { return Ok(None) };
+    let there = Claim::with_attempt(&note, thread);
     let Some((attempt, claim)) = there.filter(|(attempt, _)| attempt.opened.expected_head == head) else {
         return Ok(None);
     };
     if attempt.closed.is_none() {
-        let at_work = at_work_elsewhere(home, attempt, &claim, note.age)?;
+        let at_work = at_work_elsewhere(attempt, &claim, note.age, own)?;
         return Ok(at_work.map(|at_work| ClaimReport::AtWork(Box::new(at_work))));
     }
-    let own = recorded::read(home, thread)?;
-    let is_news = is_news(own.as_ref(), &attempt.opened.attempt, attempt.replied.is_some());
+    let is_news = is_news(own()?.as_ref(), &attempt.opened.attempt, attempt.replied.is_some());
     Ok(is_news.then(|| ClaimReport::Over(Box::new(attempt))))
 }
 
 /// The machine that runs an attempt, judging by a claim of this age. `None` if the attempt has ended, if its machine is
 /// gone, or if this machine made it: then the thread's lock shows whether it runs.
-fn at_work_elsewhere(home: &Home, attempt: Attempt, claim: &Claim, age: Duration) -> Result<Option<AtWork>> {
-    if attempt.closed.is_some() || age >= claim.lease() || is_known(home, &attempt)? {
+fn at_work_elsewhere(
+    attempt: Attempt,
+    claim: &Claim,
+    age: Duration,
+    own: impl FnOnce() -> Result<Option<Attempt>>,
+) -> Result<Option<AtWork>> {
+    if attempt.closed.is_some() || age >= claim.lease() {
         return Ok(None);
     }
-    Ok(Some(claim.at_work(attempt, age)))
+    let is_known = own()?.is_some_and(|own| own.opened.attempt == attempt.opened.attempt);
+    Ok((!is_known).then(|| claim.at_work(attempt, age)))
 }
 
 /// Whether the claim of an ended attempt says more than this machine's record.
@@ -235,21 +240,7 @@ fn is_news(own: Option<&Attempt>, attempt: &str, was_replied_to: bool) -> bool {
     own.is_none_or(|own| own.replied.is_none() && was_replied_to)
 }
 
-/// The newest attempt at this head of a thread, on any machine.
-///
-/// # Errors
-/// Errors of the store and the record.
-pub(crate) fn newest(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<Attempt>> {
-    match told(home, thread, head)? {
-        Some(ClaimReport::Over(attempt)) => Ok(Some(*attempt)),
-        Some(ClaimReport::AtWork(_)) | None => recorded::read(home, thread),
-    }
-}
-
 /// Records what ended on another machine. The caller holds the lock of the thread.
-///
-/// # Errors
-/// Errors of the store and the record.
 pub(crate) fn catch_up(home: &Home, thread: &ThreadId, head: Hash) -> Result<()> {
     let Some(notes) = home.notes() else { return Ok(()) };
     let Some(claim) = notes.note(&claim::name(thread))?.as_ref().and_then(Claim::of) else { return Ok(()) };

@@ -13,7 +13,7 @@ use uwf_core::workflow::{Role, Workflow};
 
 use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::bindings::{self, Named};
-use crate::attempt::recorded::{self, Opened};
+use crate::attempt::recorded::{self, Opened, ThreadRecord};
 use crate::attempt::self_description;
 use crate::attempt::settings::{self, Settings};
 use crate::attempt::{spent, travel};
@@ -57,18 +57,20 @@ impl Plan {
     /// # Errors
     /// `Config` for the configuration, `Usage` when the workspace is unknown, errors of the workflow node.
     pub fn load(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan> {
+        Plan::from_record(thread, &ThreadRecord::read(thread.home(), &thread.id)?, cwd)
+    }
+
+    /// The same, with the settings of a record that was read before.
+    pub(crate) fn from_record(thread: &Thread<'_>, record: &ThreadRecord, cwd: Option<&PathBuf>) -> Result<Plan> {
         let home = thread.home();
-        let settings = settings_of(home, &thread.id, cwd)?;
+        let settings = settings_of(home, record, cwd)?;
         let config = project::config(home, &settings.workspace)?;
         Ok(Plan { config, settings, workflow: thread.workflow()? })
     }
 
     /// Loads a plan for display, even for a thread that has ended or that another machine began.
-    ///
-    /// # Errors
-    /// The errors of [`Plan::load`], except for the workspace.
-    pub(crate) fn to_look_at(thread: &Thread<'_>) -> Result<Plan> {
-        match Plan::load(thread, None) {
+    pub(crate) fn to_look_at(thread: &Thread<'_>, record: &ThreadRecord) -> Result<Plan> {
+        match Plan::from_record(thread, record, None) {
             Err(Error { cause: Some(ErrorCause::UnknownWorkspace), .. }) => {
                 let (config, settings) = (thread.home().config()?, Settings::default());
                 Ok(Plan { config, settings, workflow: thread.workflow()? })
@@ -194,8 +196,8 @@ impl Plan {
         for (thread, plan) in plans() {
             if reads_usage {
                 used.add(match below {
-                    None => spent::used_with(thread, &plan.config, failed, None)?,
-                    Some(_) => spent::used_with(thread, &plan.config, &spent::failed_at(thread)?, below)?,
+                    None => spent::used(thread, &plan.config, failed, None)?,
+                    Some(_) => spent::used(thread, &plan.config, &spent::failed_at(thread)?, below)?,
                 });
             }
             below = Some(&thread.id);
@@ -248,8 +250,9 @@ pub(crate) fn age_at(thread: &Thread<'_>, at: u64) -> Duration {
 }
 
 /// The thread's settings. `cwd` replaces the workspace, or supplies it if this machine has no record of the thread.
-fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<Settings> {
-    let known = match Settings::load(home, thread) {
+fn settings_of(home: &Home, record: &ThreadRecord, cwd: Option<&PathBuf>) -> Result<Settings> {
+    let thread = record.thread();
+    let known = match Settings::in_record(home, record) {
         // `cwd` supplies them again.
         Err(error) if error.cause == Some(ErrorCause::DamagedSettings) && cwd.is_some() => None,
         known => known?,
@@ -263,9 +266,9 @@ fn settings_of(home: &Home, thread: &ThreadId, cwd: Option<&PathBuf>) -> Result<
                 None => Ok(Settings { workspace, ..known.unwrap_or_default() }),
             }
         }
-        (None, None) if settings::are_lost(home, thread)? => {
-            let record = home.record_file(thread);
-            let message = format!("{} is damaged: the settings of thread {thread} are lost", record.display());
+        (None, None) if settings::are_lost(record) => {
+            let file = home.record_file(thread);
+            let message = format!("{} is damaged: the settings of thread {thread} are lost", file.display());
             Err(settings::lost(thread, message))
         }
         (None, None) => Err(match workplace::of(home, thread)? {

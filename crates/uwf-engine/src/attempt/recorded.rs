@@ -41,12 +41,136 @@ use crate::root::marks::{self, Mark};
 use crate::root::{history, ids, record};
 use crate::thread::digest::Digest;
 
+/// The record of a thread, read once.
+pub struct ThreadRecord {
+    thread: ThreadId,
+    bytes: Vec<u8>,
+}
+
+impl ThreadRecord {
+    /// Reads a record; an absent one has no lines.
+    ///
+    /// # Errors
+    /// `Io` when the file cannot be read.
+    pub fn read(home: &Home, thread: &ThreadId) -> Result<ThreadRecord> {
+        Ok(ThreadRecord { thread: thread.clone(), bytes: record::read(home, thread)? })
+    }
+
+    /// The thread it is about.
+    pub(crate) fn thread(&self) -> &ThreadId {
+        &self.thread
+    }
+
+    /// Whether it has no lines.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.trim_ascii().is_empty()
+    }
+
+    /// The line with the thread's settings.
+    pub(crate) fn settings_line(&self) -> Option<&[u8]> {
+        record::settings_line(&self.bytes)
+    }
+
+    /// The newest attempt; `None` if there was none, or if its first line is incomplete (then no agent was started).
+    pub fn newest(&self) -> Option<Attempt> {
+        self.attempts().next()
+    }
+
+    /// The lines of the newest attempt, oldest first.
+    fn lines_of_newest(&self) -> Vec<Line> {
+        let Some(Attempt { opened, .. }) = self.newest() else { return Vec::new() };
+        let mut lines: Vec<Line> = self.lines().filter(|line| line.attempt() == Some(&opened.attempt)).collect();
+        lines.reverse();
+        lines
+    }
+
+    /// The attempts that failed since the step at this head, oldest first.
+    pub(crate) fn failed_at(&self, head: Hash) -> Vec<Hash> {
+        self.newest().map(|newest| newest.earlier_at(head)).unwrap_or_default()
+    }
+
+    fn lines(&self) -> impl Iterator<Item = Line> {
+        record::newest_first(&self.bytes).filter_map(Line::parse)
+    }
+
+    /// All attempts it still has, newest first. Reads lines back to the `opened` line of an attempt: lines before that belong to earlier
+    /// attempts.
+    fn attempts(&self) -> impl Iterator<Item = Attempt> {
+        let mut later = Vec::new();
+        self.lines().filter_map(move |line| match line {
+            Line::Opened(opened) if opened.thread == self.thread => {
+                Some(later.drain(..).rev().fold(Attempt::begun(*opened), Attempt::with))
+            }
+            other => {
+                later.push(other);
+                None
+            }
+        })
+    }
+
+    /// All attempts it still has, oldest first.
+    pub(crate) fn all(&self) -> Vec<Attempt> {
+        let mut attempts: Vec<Attempt> = self.attempts().collect();
+        attempts.reverse();
+        attempts
+    }
+
+    /// The attempt that produced a step of the thread; `None` if the record does not go back that far.
+    pub(crate) fn of_step(&self, step: Hash) -> Option<Attempt> {
+        self.attempts().find(|attempt| attempt.result() == Some(step))
+    }
+
+    /// The recorded digests of the attempts, each with the node it applies to, newest first.
+    pub(crate) fn digests(&self) -> impl Iterator<Item = (Hash, Digest)> {
+        self.lines().filter_map(|line| match line {
+            Line::Opened(opened) if opened.thread == self.thread => {
+                opened.digest.map(|digest| (opened.expected_head, digest))
+            }
+            Line::Finished(finished) => finished.digest.map(|digest| (finished.step, digest)),
+            _ => None,
+        })
+    }
+
+    /// The step of the newest attempt at a role except `current`; `None` if it produced none, or if the record does not go back that far.
+    pub fn last_step_of(&self, role: &str, current: &str) -> Option<Hash> {
+        let mut finished: Vec<Finished> = Vec::new();
+        for line in self.lines() {
+            match line {
+                Line::Finished(line) => finished.push(line),
+                Line::Opened(opened)
+                    if opened.role == role && opened.attempt != current && opened.thread == self.thread =>
+                {
+                    return finished.iter().find(|line| line.attempt == opened.attempt).map(|line| line.step);
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The newest entry about the thread's end; `None` if the thread has not ended, or has an attempt after that.
+    pub fn end(&self) -> Option<history::Finished> {
+        let newest = self.lines().find_map(|line| match line {
+            Line::Ended(finished) => Some(Some(finished).filter(|finished| finished.thread == self.thread)),
+            Line::Opened(_) => Some(None),
+            Line::Started(_)
+            | Line::Answered(_)
+            | Line::Named(_)
+            | Line::Finished(_)
+            | Line::GaveUp(_)
+            | Line::Closed(_)
+            | Line::Replied(_) => None,
+        });
+        newest.flatten()
+    }
+}
+
 /// Reads the newest attempt; `None` if there was none, or if its first line is incomplete (then no agent was started).
 ///
 /// # Errors
 /// `Io` when the file cannot be read.
 pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
-    Ok(newest(&record::read(home, thread)?, thread))
+    Ok(ThreadRecord::read(home, thread)?.newest())
 }
 
 /// The attempt of a process: the thread's newest attempt, or one that is run by hand. `running` is the id that the
@@ -61,136 +185,6 @@ pub fn of_process(home: &Home, thread: &ThreadId, role: &str, running: Option<&s
         None => read(home, thread)?,
     };
     Ok(attempt.filter(|attempt| attempt.opened.attempt == running && attempt.opened.role == role))
-}
-
-/// The newest attempt in a record. Reads the lines from the end back to its `opened` line: lines before that belong to
-/// earlier attempts.
-fn newest(record: &[u8], thread: &ThreadId) -> Option<Attempt> {
-    let mut lines = record::newest_first(record).filter_map(Line::parse);
-    let mut later = Vec::new();
-    let opened = lines.find_map(|line| match line {
-        Line::Opened(opened) if opened.thread == *thread => Some(*opened),
-        other => {
-            later.push(other);
-            None
-        }
-    })?;
-    Some(later.into_iter().rev().fold(Attempt::begun(opened), Attempt::with))
-}
-
-/// The lines of the newest attempt, oldest first.
-fn lines_of_newest(home: &Home, thread: &ThreadId) -> Result<Vec<Line>> {
-    let record = record::read(home, thread)?;
-    let mut lines = Vec::new();
-    for line in record::newest_first(&record).filter_map(Line::parse) {
-        let opened = match &line {
-            Line::Opened(opened) if opened.thread == *thread => Some(opened.attempt.clone()),
-            _ => None,
-        };
-        lines.push(line);
-        if let Some(attempt) = opened {
-            // A late line of an earlier attempt may be among them.
-            lines.retain(|line| line.attempt() == Some(&attempt));
-            lines.reverse();
-            return Ok(lines);
-        }
-    }
-    Ok(Vec::new())
-}
-
-/// The recorded digests of a thread's attempts, each with the node it applies to, newest first.
-///
-/// # Errors
-/// `Io` when the file cannot be read.
-pub(crate) fn digests(home: &Home, thread: &ThreadId) -> Result<Vec<(Hash, Digest)>> {
-    let record = record::read(home, thread)?;
-    let stated = record::newest_first(&record).filter_map(|line| match Line::parse(line)? {
-        Line::Opened(opened) if opened.thread == *thread => opened.digest.map(|digest| (opened.expected_head, digest)),
-        Line::Finished(finished) => finished.digest.map(|digest| (finished.step, digest)),
-        _ => None,
-    });
-    Ok(stated.collect())
-}
-
-/// The step of the newest attempt at a role except `current`; `None` if it produced none, or if the record does not go
-/// back that far.
-///
-/// # Errors
-/// `Io` when the file cannot be read.
-pub fn last_step_of(home: &Home, thread: &ThreadId, role: &str, current: &str) -> Result<Option<Hash>> {
-    let record = record::read(home, thread)?;
-    let mut finished: Vec<Finished> = Vec::new();
-    for line in record::newest_first(&record).filter_map(Line::parse) {
-        match line {
-            Line::Finished(line) => finished.push(line),
-            Line::Opened(opened) if opened.role == role && opened.attempt != current && opened.thread == *thread => {
-                let own = finished.iter().find(|line| line.attempt == opened.attempt);
-                return Ok(own.map(|line| line.step));
-            }
-            _ => {}
-        }
-    }
-    Ok(None)
-}
-
-/// The attempt that produced a step of the thread; `None` if the record does not go back that far.
-///
-/// # Errors
-/// `Io` when the file cannot be read.
-pub(crate) fn of_step(home: &Home, thread: &ThreadId, step: Hash) -> Result<Option<Attempt>> {
-    let record = record::read(home, thread)?;
-    let mut later = Vec::new();
-    for line in record::newest_first(&record).filter_map(Line::parse) {
-        match line {
-            Line::Opened(opened) if opened.thread == *thread => {
-                let attempt = later.drain(..).rev().fold(Attempt::begun(*opened), Attempt::with);
-                if attempt.result() == Some(step) {
-                    return Ok(Some(attempt));
-                }
-            }
-            other => later.push(other),
-        }
-    }
-    Ok(None)
-}
-
-/// All attempts the record still has, oldest first.
-///
-/// # Errors
-/// `Io` when the file cannot be read.
-pub(crate) fn all(home: &Home, thread: &ThreadId) -> Result<Vec<Attempt>> {
-    let record = record::read(home, thread)?;
-    let (mut attempts, mut later) = (Vec::new(), Vec::new());
-    for line in record::newest_first(&record).filter_map(Line::parse) {
-        match line {
-            Line::Opened(opened) if opened.thread == *thread => {
-                attempts.push(later.drain(..).rev().fold(Attempt::begun(*opened), Attempt::with));
-            }
-            other => later.push(other),
-        }
-    }
-    attempts.reverse();
-    Ok(attempts)
-}
-
-/// The newest entry about the thread's end; `None` if the thread has not ended, or has an attempt after that.
-///
-/// # Errors
-/// `Io` when the file cannot be read.
-pub fn end_of(home: &Home, thread: &ThreadId) -> Result<Option<history::Finished>> {
-    let record = record::read(home, thread)?;
-    let newest = record::newest_first(&record).find_map(|line| match Line::parse(line)? {
-        Line::Ended(finished) => Some(Some(finished).filter(|finished| finished.thread == *thread)),
-        Line::Opened(_) => Some(None),
-        Line::Started(_)
-        | Line::Answered(_)
-        | Line::Named(_)
-        | Line::Finished(_)
-        | Line::GaveUp(_)
-        | Line::Closed(_)
-        | Line::Replied(_) => None,
-    });
-    Ok(newest.flatten())
 }
 
 /// Opens an attempt, before the agent starts. Not synced: after a power loss no agent is alive, and a record without
@@ -303,9 +297,6 @@ pub fn closed(home: &Home, opened: &Opened, outcome: Outcome, error: Option<Stri
 }
 
 /// Records that the step of an attempt became the head; `adopted` if its own keeper died before that.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn linked(home: &Home, opened: &Opened, adopted: bool) -> Result<()> {
     let (attempt, outcome) = (opened.attempt.clone(), Outcome::Linked);
     conclude(home, opened, Closed { attempt, outcome, error: None, node: None, adopted, closed_at: ids::now_ms() })

@@ -14,6 +14,7 @@ use crate::attempt::agent_process;
 use crate::attempt::agents::delegation::Decisions;
 use crate::attempt::bindings::Bindings;
 use crate::attempt::git::Checkout;
+use crate::attempt::recorded::ThreadRecord;
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::project::{self, Project};
@@ -73,7 +74,7 @@ pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
 /// # Errors
 /// Errors of [`workspace`], the configuration and the store, and `Io` when the record cannot be read.
 pub fn workspace_if_unknown(home: &Home, thread: &ThreadId, cwd: &Path, dir: &Path) -> Result<Option<PathBuf>> {
-    if !record::read(home, thread)?.trim_ascii().is_empty() {
+    if !ThreadRecord::read(home, thread)?.is_empty() {
         return Ok(None);
     }
     let dir = workspace(cwd, dir)?;
@@ -102,13 +103,9 @@ pub fn project_of(home: &Home, thread: &ThreadId) -> Result<Option<Project>> {
     }
 }
 
-/// Whether this machine has a record of a thread without its first line, the settings.
-///
-/// # Errors
-/// `Io` when the record cannot be read.
-pub(crate) fn are_lost(home: &Home, thread: &ThreadId) -> Result<bool> {
-    let record = record::read(home, thread)?;
-    Ok(!record.trim_ascii().is_empty() && record::settings_line(&record).is_none())
+/// Whether a record lacks its first line, the settings.
+pub(crate) fn are_lost(record: &ThreadRecord) -> bool {
+    !record.is_empty() && record.settings_line().is_none()
 }
 
 /// The error for a thread whose settings are lost.
@@ -138,8 +135,16 @@ impl Settings {
     /// # Errors
     /// `Io` when the record cannot be read, `Data` when the settings are damaged.
     pub fn load(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
-        let record = record::read(home, thread)?;
-        record::settings_line(&record).map(serde_json::from_slice).transpose().map_err(|error| {
+        Settings::in_record(home, &ThreadRecord::read(home, thread)?)
+    }
+
+    /// The settings in a thread's record; `None` when the record is empty.
+    ///
+    /// # Errors
+    /// `Data` when the settings are damaged.
+    pub(crate) fn in_record(home: &Home, record: &ThreadRecord) -> Result<Option<Settings>> {
+        record.settings_line().map(serde_json::from_slice).transpose().map_err(|error| {
+            let thread = record.thread();
             let path = home.record_file(thread);
             lost(thread, format!("the settings in {} are not readable: {error}", path.display()))
                 .with_cause(ErrorCause::DamagedSettings)

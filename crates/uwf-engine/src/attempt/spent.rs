@@ -6,41 +6,21 @@ use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::Amount;
 
-use crate::attempt::recorded;
+use crate::attempt::recorded::ThreadRecord;
 use crate::error::Result;
 use crate::thread::children;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::usage;
 
-/// Usage of a thread, including the failed attempts in its record.
-///
-/// # Errors
-/// Errors of the nodes, the records and the directory of child threads.
-pub(crate) fn used(thread: &Thread<'_>, config: &Config) -> Result<Amount> {
-    UsageSum { config, except: None }.of(thread, &failed_at(thread)?, nodes::MAX_NESTING)
-}
-
 /// Usage of a thread with these failed attempts. `except` is a child thread that is counted elsewhere.
-///
-/// # Errors
-/// The errors of [`used`].
-pub(crate) fn used_with(
-    thread: &Thread<'_>,
-    config: &Config,
-    failed: &[Hash],
-    except: Option<&ThreadId>,
-) -> Result<Amount> {
+pub(crate) fn used(thread: &Thread<'_>, config: &Config, failed: &[Hash], except: Option<&ThreadId>) -> Result<Amount> {
     UsageSum { config, except }.of(thread, failed, nodes::MAX_NESTING)
 }
 
 /// The attempts of a thread that failed since its newest step.
-///
-/// # Errors
-/// Errors of the record.
 pub(crate) fn failed_at(thread: &Thread<'_>) -> Result<Vec<Hash>> {
-    let last = recorded::read(thread.home(), &thread.id)?;
-    Ok(last.map(|last| last.earlier_at(thread.head)).unwrap_or_default())
+    Ok(ThreadRecord::read(thread.home(), &thread.id)?.failed_at(thread.head))
 }
 
 /// Adds up usage.

@@ -14,7 +14,7 @@ use uwf_core::config::GitRemote;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::git::{self, Checkout, Git, Kept, Pushed};
-use crate::attempt::recorded;
+use crate::attempt::recorded::ThreadRecord;
 use crate::attempt::settings::Settings;
 use crate::attempt::snapshot::{self, files_ref, files_refs};
 use crate::attempt::worktree::{NewWorktree, branch_of, checkout_of, gone, is_there};
@@ -302,7 +302,7 @@ fn elsewhere(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree) ->
         // They were recorded here, or have already come here.
         Some(kept) => place.has(head, &kept.tree),
         // Git could not record them, but an attempt on this machine made them.
-        None => recorded::of_step(home, thread, head)?.is_some_and(|attempt| attempt.opened.machine.is_none()),
+        None => ThreadRecord::read(home, thread)?.of_step(head).is_some_and(|attempt| attempt.opened.machine.is_none()),
     };
     Ok((!is_here).then_some(place))
 }

@@ -1,7 +1,6 @@
 //! `thread answer`: a person plays the next role. The person has already given the answer, so uwf starts no process for the step; the head
 //! moves as in every step.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use json_cas::Hash;
@@ -28,6 +27,7 @@ use crate::verbs::step::expected_head;
 use crate::verbs::step::newest_attempt::{self, NewestAttempt};
 use crate::verbs::step::{self, Begun, Position, Step, StepReport, StepRequest, Stored, Upcoming};
 use crate::verbs::{notify, otel};
+use crate::views::thread_now::ThreadNow;
 
 /// How many levels of child threads are searched for the waiting thread. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
@@ -88,38 +88,47 @@ pub fn asked(home: &Home, id: &ThreadId, seen: Seen) -> Result<Asked> {
 /// # Errors
 /// As for [`asked`].
 pub fn asked_in(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>) -> Result<Asked> {
-    asked_within(home, id, seen, cwd, MAX_GENERATIONS)
+    asked_now(&ThreadNow::read(home, id)?, seen, cwd, MAX_GENERATIONS)
 }
 
-fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, generations: usize) -> Result<Asked> {
-    let (thread, head) = expected_head::active(home, id, seen.head)?;
-    newest_attempt::check(home, id, head.hash, seen.attempt)?;
-    step::refuse_paused(home, id)?;
-    let plan = Plan::load(&thread, cwd)?;
-    let Next::Role(role) = moderate::next(&thread, &plan.workflow)?.next else {
+/// Like [`asked`], for a thread that was read before.
+///
+/// # Errors
+/// As for [`asked`].
+pub fn asked_at(now: &ThreadNow<'_>) -> Result<Asked> {
+    asked_now(now, Seen::default(), None, MAX_GENERATIONS)
+}
+
+fn asked_now(now: &ThreadNow<'_>, seen: Seen, cwd: Option<&PathBuf>, generations: usize) -> Result<Asked> {
+    let (thread, id, home) = (&now.thread, &now.thread.id, now.thread.home());
+    let head = thread.head;
+    expected_head::check(home, id, now.active_head(), seen.head)?;
+    newest_attempt::check(home, id, head, seen.attempt)?;
+    step::refuse_pause(id, now.pause.as_ref())?;
+    let plan = Plan::from_record(thread, &now.record, cwd)?;
+    let Next::Role(role) = moderate::next(thread, &plan.workflow)?.next else {
         return Err(Error::usage(format!("thread {id} is not waiting for a person: its next step ends it"))
             .hint(format!("end it: `uwf thread step {id}`")));
     };
-    let waits = marks::at_head(home, id, &BTreeSet::from([Mark::Waiting]), head.hash);
-    let mark = waits.first().and_then(|mark| marks::get(home, id, *mark));
-    let last = elsewhere::newest(home, id, head.hash)?;
-    if seen.attempt.is_some() && last.as_ref().is_some_and(|last| last.was_replied_to_at(head.hash)) {
+    let mark = now.marks.get(&Mark::Waiting);
+    let last = now.newest();
+    if seen.attempt.is_some() && last.is_some_and(|last| last.was_replied_to_at(head)) {
         return Err(Error::busy(format!("the question of thread {id} has a reply already"))
             .hint(format!("nothing of this one was recorded; `uwf thread step {id}` continues with that reply")));
     }
-    let question = last.as_ref().and_then(|last| {
-        let text = last.question_at(head.hash, &role)?.question.clone()?;
+    let question = last.and_then(|last| {
+        let text = last.question_at(head, &role)?.question.clone()?;
         Some(Question { attempt: last.opened.attempt.clone(), text })
     });
     let asks = question.is_some();
-    let waiting = last.filter(|last| asks || mark.is_some() && last.was_suspended_at(head.hash, &role));
+    let waiting = last.filter(|last| asks || mark.is_some() && last.was_suspended_at(head, &role));
     let agent = match waiting {
-        Some(last) => last.opened.agent,
+        Some(last) => last.opened.agent.clone(),
         None => plan.agent(&role, None).map(named_human)?,
     };
-    let since = mark.as_ref().map(|reason| reason.since);
+    let since = mark.map(|reason| reason.since);
     if agent.is_built_in(WORKFLOW) {
-        let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why);
+        let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why.clone());
         let child = waiting_child(home, id, &why)?;
         // The child's question may have changed while its parent stayed the same.
         if seen.attempt.is_some() {
@@ -130,7 +139,7 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, g
         }
         return match generations {
             0 => Err(several_wait(id, &[child])),
-            _ => asked_within(home, &child, Seen::default(), cwd, generations - 1),
+            _ => asked_now(&ThreadNow::read(home, &child)?, Seen::default(), cwd, generations - 1),
         };
     }
     if mark.is_none() && !asks && !agent.is_built_in(HUMAN) {
@@ -141,7 +150,7 @@ fn asked_within(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>, g
         .hint(step_it(id)));
     }
     let cwd = cwd.cloned();
-    Ok(Asked { thread: id.clone(), head: head.hash, role, agent: named_human(agent), since, question, cwd })
+    Ok(Asked { thread: id.clone(), head, role, agent: named_human(agent), since, question, cwd })
 }
 
 /// The only child thread that waits for a person; `why` says why the thread itself does not.

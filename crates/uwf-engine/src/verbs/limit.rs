@@ -13,14 +13,13 @@ use uwf_core::usage::{Amount, ThreadLimits};
 use crate::attempt::plan::{self, Plan};
 use crate::attempt::spent;
 use crate::error::Result;
-use crate::root::history;
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
-use crate::thread::load::Thread;
 use crate::thread::state::{self, State};
 use crate::verbs::step::expected_head;
-use crate::views::cost::{self, CostBy, CostRequest};
+use crate::views::cost::{self, CostBy};
+use crate::views::thread_now::ThreadNow;
 
 /// A change of a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,21 +101,22 @@ pub struct Limits {
 /// # Errors
 /// `NotFound` when the thread does not exist; errors of its record, its workflow and the nodes of its steps.
 pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
-    let thread = Thread::any(home, id)?;
-    let plan = Plan::to_look_at(&thread)?;
-    let used = (spent::used(&thread, &plan.config)?, unknown(home, &plan.config, id)?);
-    let ended = match home.heads().read(id.as_str())? {
-        Some(_) => None,
-        None => history::of(home, id)?,
-    };
-    let age = ended.as_ref().map_or_else(|| plan::age(&thread), |ended| plan::age_at(&thread, ended.completed_at));
-    let state = ended.map(|ended| state::of_finished(ended.status));
-    Ok(Limits { state: state.unwrap_or_else(|| active(home, id)), ..report(&thread, plan.limits(), used, age) })
+    limits(&ThreadNow::read(home, id)?)
+}
+
+/// The same for a thread that was read before.
+fn limits(now: &ThreadNow<'_>) -> Result<Limits> {
+    let thread = &now.thread;
+    let plan = Plan::to_look_at(thread, &now.record)?;
+    let used = spent::used(thread, &plan.config, &now.failed(), None)?;
+    let age = now.end.as_ref().map_or_else(|| plan::age(thread), |end| plan::age_at(thread, end.completed_at));
+    let why = now.reason.as_ref().filter(|_| now.state == State::Limited).map(|reason| reason.why.clone());
+    Ok(report(&thread.id, (now.state, why), plan.limits(), (used, unknown(now, &plan.config)), age))
 }
 
 /// The limits to raise so that a limited thread continues; `None` if it is at another limit, or if they can't be read.
-pub fn to_lift(home: &Home, id: &ThreadId) -> Option<Limits> {
-    show(home, id).ok().filter(|limits| limits.why.is_none())
+pub fn to_lift(now: &ThreadNow<'_>) -> Option<Limits> {
+    limits(now).ok().filter(|limits| limits.why.is_none())
 }
 
 /// Changes the limits of a thread, if it is at the expected head. A limited thread continues with its next step, unless it is at another
@@ -127,10 +127,12 @@ pub fn to_lift(home: &Home, id: &ThreadId) -> Option<Limits> {
 pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Hash>) -> Result<Limits> {
     // A process that steps the thread also writes to its record, and may shorten it.
     let _lock = lock::take(home, id)?;
-    let (thread, _) = expected_head::active(home, id, expected)?;
-    let plan = Plan::load(&thread, None)?;
-    let (limits, used) = (plan.limits(), spent::used(&thread, &plan.config)?);
-    let (age, unknown) = (plan::age(&thread), unknown(home, &plan.config, id)?);
+    let now = ThreadNow::read(home, id)?;
+    expected_head::check(home, id, now.active_head(), expected)?;
+    let thread = &now.thread;
+    let plan = Plan::from_record(thread, &now.record, None)?;
+    let (limits, used) = (plan.limits(), spent::used(thread, &plan.config, &now.failed(), None)?);
+    let (age, unknown) = (plan::age(thread), unknown(&now, &plan.config));
     let mut settings = plan.settings.clone();
     let own = &mut settings.limits;
     own.max_steps = whole(changes.steps, limits.max_steps, used.steps).or(own.max_steps);
@@ -152,14 +154,15 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     settings.begun_at(begun_at).save(home, id)?;
     // Everything that can fail was read before: after an error, the old limits still hold.
     let notes = plan.unenforced(changes.untried(limits, used, unknown));
-    Ok(Limits { notes, ..report(&thread, limits, (used, unknown), age) })
+    let why = marks::get(home, id, Mark::Limited).map(|reason| reason.why);
+    let state = state::of_active(home, id, &marks::of(home, id));
+    Ok(Limits { notes, ..report(id, (state, why), limits, (used, unknown), age) })
 }
 
 /// Number of agent runs with unknown tokens, and with unknown cost.
-fn unknown(home: &Home, config: &Config, id: &ThreadId) -> Result<(usize, usize)> {
-    let request = CostRequest { threads: vec![id.clone()], since: None, by: CostBy::Thread };
-    let spent = cost::cost(home, config, &request)?.total;
-    Ok((spent.tokens_unknown, spent.cost_unknown))
+fn unknown(now: &ThreadNow<'_>, config: &Config) -> (usize, usize) {
+    let spent = cost::of_thread(now, config, CostBy::Thread).total;
+    (spent.tokens_unknown, spent.cost_unknown)
 }
 
 fn whole(change: Option<Change<u64>>, now: Option<u64>, used: u64) -> Option<u64> {
@@ -169,23 +172,18 @@ fn whole(change: Option<Change<u64>>, now: Option<u64>, used: u64) -> Option<u64
     })
 }
 
-fn active(home: &Home, id: &ThreadId) -> State {
-    state::of_active(home, id, &marks::of(home, id))
-}
-
+/// `why` says why a limited thread is limited.
 fn report(
-    thread: &Thread<'_>,
+    thread: &ThreadId,
+    (state, why): (State, Option<String>),
     limits: ThreadLimits,
     (used, (tokens_unknown, cost_unknown)): (Amount, (usize, usize)),
     age: Duration,
 ) -> Limits {
-    let (home, id) = (thread.home(), &thread.id);
-    let state = active(home, id);
     let reached = limits.reached(used, age).map(|reached| reached.to_string());
-    let is_elsewhere = state == State::Limited && reached.is_none();
-    let why = is_elsewhere.then(|| marks::get(home, id, Mark::Limited)).flatten().map(|reason| reason.why);
+    let why = why.filter(|_| state == State::Limited && reached.is_none());
     Limits {
-        thread: id.clone(),
+        thread: thread.clone(),
         state,
         used,
         tokens_unknown,

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use uwf_core::config::{Happening, Notify, NotifyBy};
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::child_threads;
 use crate::attempt::settings::Settings;
 use crate::error::Result;
 use crate::root::env_file;
@@ -66,8 +67,7 @@ impl Before {
 /// Starts the notifying process, if any notification is configured.
 pub(crate) fn tell(home: &Home, thread: &ThreadId, happening: Happening) {
     let wanted = wanted(home, happening);
-    let is_child = || Settings::load(home, thread).ok().flatten().is_some_and(|settings| settings.parent.is_some());
-    if wanted.is_empty() || is_child() {
+    if wanted.is_empty() || child_threads::parent_of(home, thread).is_some() {
         return;
     }
     if let Err(error) = after_step::start(home, &[NOTIFY_ARGUMENT, thread.as_str(), happening.name()]) {

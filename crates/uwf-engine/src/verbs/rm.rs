@@ -11,8 +11,8 @@ use serde::Serialize;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::child_threads;
 use crate::attempt::recorded::claim;
-use crate::attempt::settings::Settings;
 use crate::attempt::worktree::Removed;
 use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::history;
@@ -181,9 +181,7 @@ pub fn remove_old(home: &Home, old: &OldThreads) -> Result<RemovedThreads> {
 
 /// The active parent of a child thread. With a damaged record, the parent is unknown.
 fn active_parent(home: &Home, id: &ThreadId) -> Result<Option<ThreadId>> {
-    let Some(parent) = Settings::load(home, id).ok().flatten().and_then(|settings| settings.parent) else {
-        return Ok(None);
-    };
+    let Some(parent) = child_threads::parent_of(home, id) else { return Ok(None) };
     Ok(home.heads().read(parent.as_str())?.map(|_| parent))
 }
 

@@ -42,7 +42,7 @@ use crate::error::{Error, ErrorCause, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::log::Log;
-use crate::root::marks::Mark;
+use crate::root::marks::{Mark, Reason};
 use crate::root::sharing;
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
@@ -270,8 +270,13 @@ impl<'a, 'h> Step<'a, 'h> {
 }
 
 pub(crate) fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
-    let Some((paused, reason)) = child_threads::paused(home, thread)? else { return Ok(()) };
-    let with = if paused == *thread { String::new() } else { format!(" with its parent {paused}") };
+    refuse_pause(thread, child_threads::paused(home, thread)?.as_ref())
+}
+
+/// Rejects a step of a thread that is paused.
+pub(crate) fn refuse_pause(thread: &ThreadId, pause: Option<&(ThreadId, Reason)>) -> Result<()> {
+    let Some((paused, reason)) = pause else { return Ok(()) };
+    let with = if paused == thread { String::new() } else { format!(" with its parent {paused}") };
     Err(Error::waiting(format!("thread {thread} is paused{with}: {}", reason.why))
         .hint(format!("`uwf thread resume {paused}` resumes it")))
 }

@@ -29,6 +29,7 @@ use crate::thread::children;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::runs::{KnownRun, RunReader, StepRuns};
+use crate::views::thread_now::ThreadNow;
 use crate::views::workflow_names;
 
 /// Which threads to add up, and how to group their costs.
@@ -156,6 +157,18 @@ pub fn cost_again(home: &Home, config: &Config, request: &CostRequest, memory: &
         }
     }
     Ok(ledger.costs(threads))
+}
+
+/// Like [`cost`], for one thread at the moment it was read.
+pub fn of_thread(now: &ThreadNow<'_>, config: &Config, by: CostBy) -> Costs {
+    let (thread, home) = (&now.thread, now.thread.home());
+    let standing = Standing { head: thread.head, record: RecordSign::of(&home.record_file(&thread.id)) };
+    let mut memory = CostMemory::default();
+    memory.keep_tries(&thread.id, &standing, now.failed());
+    let request = CostRequest { by, ..CostRequest::default() };
+    let mut ledger = Ledger::new(home, config, &request, &mut memory);
+    ledger.thread(thread, &standing);
+    ledger.costs(1)
 }
 
 /// The costs of a step, including the failed attempts before it. If a child thread played the step, all steps of that thread count. An

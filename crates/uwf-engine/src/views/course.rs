@@ -3,16 +3,14 @@
 use std::collections::HashMap;
 
 use json_cas::Hash;
-use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{Course, END, Workflow};
 
 use crate::error::Result;
-use crate::root::home::Home;
 use crate::thread::chain::role_key;
-use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::State;
 use crate::views::show;
+use crate::views::thread_now::ThreadNow;
 
 /// The path of a thread through its workflow.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,10 +28,9 @@ pub struct ThreadCourse {
 /// The path of a thread. Its roles come from the cached chain, so this is fast for long threads.
 ///
 /// # Errors
-/// `NotFound` when the thread does not exist; errors of its head and its workflow.
-pub fn of(home: &Home, id: &ThreadId) -> Result<ThreadCourse> {
-    let standing = show::show(home, id)?;
-    let thread = Thread::at(home, id.clone(), standing.head)?;
+/// Errors of its chain and its workflow.
+pub fn of(now: &ThreadNow<'_>) -> Result<ThreadCourse> {
+    let (standing, thread) = (show::status(now)?, &now.thread);
     let workflow = thread.workflow()?;
     let names: HashMap<u64, &String> = workflow.roles.keys().map(|name| (role_key(name), name)).collect();
     let mut roles = Vec::new();
@@ -41,7 +38,7 @@ pub fn of(home: &Home, id: &ThreadId) -> Result<ThreadCourse> {
         // Another program may have linked a step whose role the workflow does not have.
         roles.push(match names.get(&record.role) {
             Some(name) => (*name).clone(),
-            None => nodes::step_node(home.store(), record.step)?.0.role,
+            None => nodes::step_node(thread.home().store(), record.step)?.0.role,
         });
     }
     let at = match standing.state {

@@ -7,8 +7,8 @@ use uwf_core::thread::ThreadId;
 
 use crate::error::Result;
 use crate::thread::chain::{Chain, Record};
-use crate::thread::load::Thread;
 use crate::views::list::{self, Filter, Row};
+use crate::views::thread_now::ThreadNow;
 
 /// How many threads with the same task are checked, newest first.
 pub const MOST_THREADS: usize = 100;
@@ -49,7 +49,8 @@ pub struct Origin {
 ///
 /// # Errors
 /// Errors of index, history and marks as a whole, and of the thread's own chain.
-pub fn of(thread: &Thread<'_>) -> Result<Forks> {
+pub fn of(now: &ThreadNow<'_>) -> Result<Forks> {
+    let thread = &now.thread;
     let home = thread.home();
     let Some(first) = thread.chain()?.get(0) else { return Ok(Forks { threads: Vec::new(), are_more: false }) };
     let filter = Filter {
@@ -68,7 +69,11 @@ pub fn of(thread: &Thread<'_>) -> Result<Forks> {
     });
     let mut looked_at = 0;
     let mut family: Vec<(Row, Chain)> = Vec::new();
-    for row in rows {
+    for mut row in rows {
+        if row.thread == thread.id {
+            (row.head, row.state, row.pausing) = (thread.head, now.state, now.is_pausing());
+            row.role = thread.last.as_ref().map(|last| last.role.clone());
+        }
         if looked_at > MOST_STEPS && row.thread != thread.id {
             are_more = true;
             continue;

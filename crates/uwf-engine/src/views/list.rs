@@ -264,7 +264,7 @@ impl Threads<'_> {
         if let Some(Elsewhere::AtWork(at_work)) = &known.elsewhere {
             return Some(format!("by `{}` on machine `{}`", at_work.agent.short(), at_work.machine));
         }
-        known.reason(self.home, &row.thread, row.state).map(|reason| reason.why)
+        known.reason(&row.thread, row.state, |id, mark| marks::get(self.home, id, mark)).map(|reason| reason.why)
     }
 }
 

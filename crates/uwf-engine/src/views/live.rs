@@ -15,7 +15,7 @@ use crate::attempt::agents::WORKFLOW;
 use crate::attempt::child_threads;
 use crate::attempt::live_trace::follow::Follower;
 use crate::attempt::printed::new_text;
-use crate::attempt::recorded::{self, Attempt, Outcome, OutputFiles};
+use crate::attempt::recorded::{Attempt, Outcome, OutputFiles};
 use crate::attempt::redactor::Redactor;
 use crate::attempt::turns::{ToolCall, Turn};
 use crate::error::Result;
@@ -26,6 +26,7 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::State;
 use crate::views::show::{self, ThreadStatus};
+use crate::views::thread_now::ThreadNow;
 
 /// Where to begin in a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +56,19 @@ impl Live {
     /// # Errors
     /// `NotFound` if the thread does not exist or was removed; errors of its nodes. Callers may call it again.
     pub fn poll(&mut self, home: &Home) -> Result<Vec<Event>> {
+        if self.thread.has_ended() {
+            return Ok(Vec::new());
+        }
+        self.poll_at(&ThreadNow::read(home, &self.thread.id)?)
+    }
+
+    /// The same as of the moment at which the thread was read.
+    ///
+    /// # Errors
+    /// Errors of its nodes.
+    pub fn poll_at(&mut self, now: &ThreadNow<'_>) -> Result<Vec<Event>> {
         let mut events = Vec::new();
-        self.thread.poll(home, &mut events)?;
+        self.thread.poll_at(now, &mut events)?;
         if let Some(wanted) = &self.role {
             let mut roles = self.thread.roles();
             roles.retain(|_, role| role == wanted);
@@ -223,10 +235,11 @@ impl WatchedThread {
         if self.has_ended() {
             return Ok(());
         }
-        // Read the attempt first: it then belongs to the head that is read next, or to an earlier one.
-        let attempt = recorded::read(home, &self.id)?;
-        let shown = show::show(home, &self.id)?;
-        let thread = Thread::at(home, self.id.clone(), shown.head)?;
+        self.poll_at(&ThreadNow::read(home, &self.id)?, events)
+    }
+
+    fn poll_at(&mut self, now: &ThreadNow<'_>, events: &mut Vec<Event>) -> Result<()> {
+        let (home, thread, shown) = (now.thread.home(), &now.thread, show::status(now)?);
         if let Some(from) = self.from.take() {
             let workflow = thread.workflow().map_or_else(|_| shown.workflow.to_string(), |workflow| workflow.name);
             let prompt = shown.task.clone();
@@ -240,16 +253,16 @@ impl WatchedThread {
                 }
             };
         }
-        let (before, after) = match attempt {
+        let (before, after) = match &now.attempt {
             Some(attempt) if Some(attempt.opened.expected_head) == self.head => (Some(attempt), None),
-            attempt => (None, attempt),
+            attempt => (None, attempt.as_ref()),
         };
         if let Some(attempt) = before {
-            self.attempt(home, &attempt, events)?;
+            self.attempt(home, attempt, events)?;
         }
-        self.new_steps(home, &thread, events)?;
+        self.new_steps(home, thread, events)?;
         if let Some(attempt) = after.filter(|attempt| attempt.opened.expected_head == shown.head) {
-            self.attempt(home, &attempt, events)?;
+            self.attempt(home, attempt, events)?;
         }
         self.changed_state(&shown, events);
         Ok(())

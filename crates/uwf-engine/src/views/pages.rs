@@ -4,10 +4,8 @@ use json_cas::{Hash, Store};
 use uwf_core::agent_name::AgentName;
 use uwf_core::node;
 use uwf_core::outcome;
-use uwf_core::thread::ThreadId;
 use uwf_core::view::{self, Ending, Failure, Section};
 
-use crate::attempt::recorded;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::ending;
@@ -15,6 +13,7 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::State;
 use crate::views::show::ThreadStatus;
+use crate::views::thread_now::ThreadNow;
 
 /// The last step of a thread as a section of a page; `None` before the first step.
 ///
@@ -26,14 +25,11 @@ pub fn last_step(thread: &Thread<'_>, quota: usize) -> Result<Option<Section>> {
 }
 
 /// Failed attempts since the step at the head, oldest first.
-///
-/// # Errors
-/// Errors of the attempt record.
-pub fn failures(home: &Home, id: &ThreadId, head: Hash) -> Result<Vec<Failure>> {
-    let Some(attempt) = recorded::read(home, id)? else { return Ok(Vec::new()) };
-    let store = home.store();
-    let failed = attempt.earlier_at(head).into_iter().filter(|hash| nodes::has_failed(store, *hash));
-    Ok(failed.map(|hash| failure(store, hash, &attempt.opened.role)).collect())
+pub fn failures(now: &ThreadNow<'_>) -> Vec<Failure> {
+    let Some(attempt) = &now.attempt else { return Vec::new() };
+    let store = now.thread.home().store();
+    let failed = now.failed().into_iter().filter(|hash| nodes::has_failed(store, *hash));
+    failed.map(|hash| failure(store, hash, &attempt.opened.role)).collect()
 }
 
 /// A failed attempt, as far as its node is readable; `role` is the role it was recorded for.

@@ -12,9 +12,9 @@ use uwf_core::node::Tokens;
 use uwf_core::text;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::child_threads;
 use crate::attempt::live_trace::follow::{Follower, News};
-use crate::attempt::recorded::{self, Attempt, OutputFiles};
+use crate::attempt::recorded::{Attempt, OutputFiles, ThreadRecord};
+use crate::attempt::settings::Settings;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
@@ -91,30 +91,25 @@ pub fn ps(home: &Home, memory: &mut RunningMemory) -> Result<Vec<RunningStep>> {
     let open = marked.into_iter().filter(|(_, marks)| marks.contains(&Mark::Open));
     let mut known = std::mem::take(&mut memory.0);
     let running = |id: ThreadId| {
-        let attempt = open_attempt(home, &id)?;
+        let record = lock::is_held(home, &id).unwrap_or(false).then(|| ThreadRecord::read(home, &id).ok())??;
+        let attempt = record.newest().filter(|attempt| attempt.closed.is_none())?;
         let name = attempt.opened.attempt.clone();
         let mut seen = known.remove(&name).unwrap_or_default();
-        let step = running(home, id, attempt, &mut seen);
+        let step = running(home, &record, attempt, &mut seen);
         memory.0.insert(name, seen);
         Some(step)
     };
     Ok(open.filter_map(|(id, _)| id.parse().ok()).filter_map(running).collect())
 }
 
-fn open_attempt(home: &Home, id: &ThreadId) -> Option<Attempt> {
-    if !lock::is_held(home, id).unwrap_or(false) {
-        return None;
-    }
-    recorded::read(home, id).ok().flatten().filter(|attempt| attempt.closed.is_none())
-}
-
-fn running(home: &Home, id: ThreadId, attempt: Attempt, known: &mut KnownAttempt) -> RunningStep {
+fn running(home: &Home, record: &ThreadRecord, attempt: Attempt, known: &mut KnownAttempt) -> RunningStep {
+    let id = record.thread();
     let opened = attempt.opened;
-    let files = OutputFiles::of(home, &id, &opened.attempt);
+    let files = OutputFiles::of(home, id, &opened.attempt);
     known.look(&files);
     let signs = [&files.raw, &files.err, &files.out, &files.trace, &files.turn];
     let last_sign = signs.into_iter().filter_map(|path| changed_at(path)).max().unwrap_or(0);
-    let thread = Thread::any(home, &id).ok();
+    let thread = Thread::any(home, id).ok();
     RunningStep {
         workflow: thread.and_then(|thread| thread.workflow().ok()).map(|workflow| workflow.name),
         role: opened.role,
@@ -125,9 +120,9 @@ fn running(home: &Home, id: ThreadId, attempt: Attempt, known: &mut KnownAttempt
         pid: attempt.started.map(|started| started.pid),
         keeper: opened.keeper,
         doing: known.doing.clone(),
-        parent: child_threads::parent_of(home, &id),
+        parent: Settings::in_record(home, record).ok().flatten().and_then(|settings| settings.parent),
         attempt: opened.attempt,
-        thread: id,
+        thread: id.clone(),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::thread::chain::Chain;
 use crate::thread::load::Thread;
+use crate::views::thread_now::ThreadNow;
 use crate::views::{pages, show};
 
 /// Default size of a page in characters: about five screens, and a small part of any model's context.
@@ -62,14 +63,14 @@ pub struct Transcript {
 /// `NotFound` if the thread, or a step in it, does not exist; errors of head, start and StepNodes. If other nodes of a step are
 /// unreadable, the page shows the rest.
 pub fn read(home: &Home, id: &ThreadId, request: &ReadRequest) -> Result<Transcript> {
-    let standing = show::show(home, id)?;
-    let thread = Thread::at(home, id.clone(), standing.head)?;
+    let now = ThreadNow::read(home, id)?;
+    let (standing, thread) = (show::status(&now)?, &now.thread);
     let chain = thread.chain()?;
     let wanted = StepRange::of(chain, id, &request.place)?;
     let shows_task = matches!(request.place, ReadFrom::Start | ReadFrom::Until(_) | ReadFrom::End);
     let task = shows_task.then(|| view::task(&thread.start.prompt, thread.start_hash, request.quota / TASK_SHARE));
     let quota = request.quota.saturating_sub(task.as_ref().map_or(0, Section::chars));
-    let (steps, sections) = sections(&thread, &wanted, quota)?;
+    let (steps, sections) = sections(thread, &wanted, quota)?;
     let left_out = Gaps { chain, id, quota: request.quota };
     let shows_end = wanted.first(steps.len()).end == chain.len();
     let (older, newer) = left_out.around(&wanted, &sections);
@@ -81,7 +82,7 @@ pub fn read(home: &Home, id: &ThreadId, request: &ReadRequest) -> Result<Transcr
         sections,
         newer,
         ending: if shows_end { pages::ending(home, &standing) } else { None },
-        failures: if shows_end { pages::failures(home, id, standing.head)? } else { Vec::new() },
+        failures: if shows_end { pages::failures(&now) } else { Vec::new() },
     };
     Ok(Transcript { workflow: thread.start.workflow, page, steps })
 }

@@ -9,22 +9,20 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
 
 use crate::attempt::agents::delegation::Decisions;
-use crate::attempt::child_threads;
-use crate::attempt::elsewhere::{self, ClaimReport};
-use crate::attempt::recorded::{self, Outcome};
+use crate::attempt::elsewhere::ClaimReport;
+use crate::attempt::recorded::Outcome;
 use crate::attempt::recorded_digest;
 use crate::attempt::settings::Settings;
 use crate::error::Result;
-use crate::root::history;
+use crate::root::history::Finished;
 use crate::root::home::Home;
+use crate::root::ids;
 use crate::root::workplace::{self, Workplace};
 use crate::root::worktree::Worktree;
-use crate::root::{ids, marks, missing_thread};
 use crate::thread::digest::Digest;
 use crate::thread::ending;
-use crate::thread::load::Thread;
-use crate::thread::state::{self, State};
-use crate::views::thread_state::{Known, Pause};
+use crate::thread::state::State;
+use crate::views::thread_now::ThreadNow;
 
 /// State of a thread. The first four keys are the same as in a step's report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -136,90 +134,86 @@ pub fn state_in_words(state: State, pausing: bool, outcome: Option<&str>) -> Str
 /// # Errors
 /// `NotFound` if the thread does not exist; errors of its nodes.
 pub fn show(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {
-    match home.heads().read(id.as_str())? {
-        Some(head) => active(home, id, head.hash),
-        None => finished(home, id),
-    }
+    status(&ThreadNow::read(home, id)?)
 }
 
-fn active(home: &Home, id: &ThreadId, head: Hash) -> Result<ThreadStatus> {
-    let pause = child_threads::paused(home, id)?.map(|(by, reason)| Pause { by, reason: Some(reason) });
-    let told = elsewhere::told(home, id, head)?;
-    let known = Known {
-        marks: marks::at_head(home, id, &marks::of_here(home, id), head),
-        pause,
-        elsewhere: told.as_ref().map(ClaimReport::elsewhere),
-    };
-    let state = known.state(home, id);
-    let reason = known.reason(home, id, state);
-    let mut shown = base(&Thread::at(home, id.clone(), head)?, state)?;
-    let attempt = match &told {
-        Some(ClaimReport::Over(attempt)) => Some((**attempt).clone()),
-        Some(ClaimReport::AtWork(_)) | None => recorded::read(home, id)?,
-    };
-    let at_head = attempt.as_ref().filter(|attempt| attempt.opened.expected_head == head);
+/// The same for a thread that was read before.
+///
+/// # Errors
+/// Errors of its chain.
+pub fn status(now: &ThreadNow<'_>) -> Result<ThreadStatus> {
+    let shown = base(now)?;
+    Ok(match &now.end {
+        Some(line) => finished(now, line, shown),
+        None => active(now, shown),
+    })
+}
+
+fn active(now: &ThreadNow<'_>, mut shown: ThreadStatus) -> ThreadStatus {
+    let attempt = now.newest();
+    let at_head = attempt.filter(|attempt| attempt.opened.expected_head == now.thread.head);
     shown.last_attempt = at_head.map(|attempt| attempt.opened.attempt.clone());
-    if state == State::Running {
-        if let Some(ClaimReport::AtWork(at_work)) = told {
-            shown.at_role = Some(at_work.role);
-            shown.agent = Some(at_work.agent);
+    if now.state == State::Running {
+        if let Some(ClaimReport::AtWork(at_work)) = &now.news {
+            shown.at_role = Some(at_work.role.clone());
+            shown.agent = Some(at_work.agent.clone());
             let since = u64::try_from(at_work.since.as_millis()).unwrap_or(u64::MAX);
             shown.since = Some(ids::now_ms().saturating_sub(since));
-            shown.machine = Some(at_work.machine);
+            shown.machine = Some(at_work.machine.clone());
         } else if let Some(attempt) = attempt {
-            shown.at_role = Some(attempt.opened.role);
+            shown.at_role = Some(attempt.opened.role.clone());
             shown.agent = Some(attempt.opened.agent.names());
             shown.since = Some(attempt.opened.opened_at);
         }
-        shown.pausing = known.is_pausing(state);
-        shown.why = reason.map(|reason| reason.why);
-        return Ok(shown);
+        shown.pausing = now.is_pausing();
+        shown.why = now.reason.as_ref().map(|reason| reason.why.clone());
+        return shown;
     }
-    if let Some(reason) = reason {
+    if let Some(reason) = now.reason.clone() {
         shown.at_role = reason.role;
         shown.why = Some(reason.why);
         shown.since = Some(reason.since);
-        shown.asks = reason.asks.filter(|_| state == State::Waiting);
+        shown.asks = reason.asks.filter(|_| now.state == State::Waiting);
     }
-    if let Some(attempt) = attempt.filter(|attempt| attempt.opened.expected_head == head)
-        && let Some(closed) = attempt.closed.filter(|closed| matches!(closed.outcome, Outcome::Failed | Outcome::Asked))
+    if let Some(attempt) = at_head
+        && let Some(closed) = &attempt.closed
+        && matches!(closed.outcome, Outcome::Failed | Outcome::Asked)
     {
         shown.agent = Some(attempt.opened.agent.names());
         shown.attempt = closed.node;
     }
-    Ok(shown)
+    shown
 }
 
-fn finished(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {
-    let line = history::of(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?;
-    let shown = base(&Thread::ended(home, &line)?, state::of_finished(line.status))?;
-    let end = line.end.and_then(|end| ending::read(home.store(), end));
-    Ok(ThreadStatus {
+fn finished(now: &ThreadNow<'_>, line: &Finished, shown: ThreadStatus) -> ThreadStatus {
+    let end = line.end.and_then(|end| ending::read(now.thread.home().store(), end));
+    ThreadStatus {
         done: true,
         changed_at: Some(line.completed_at),
         why: end.as_ref().map(|end| end.reason.clone()),
         end: line.end,
-        outcome: line.outcome.or_else(|| end.as_ref().map(|end| end.outcome().to_owned())),
+        outcome: line.outcome.clone().or_else(|| end.as_ref().map(|end| end.outcome().to_owned())),
         return_code: end.as_ref().map(|end| end.return_code),
         condition: end.and_then(|end| end.meaning?.condition),
         ..shown
-    })
+    }
 }
 
-fn base(thread: &Thread<'_>, state: State) -> Result<ThreadStatus> {
-    let settings = Settings::load(thread.home(), &thread.id).ok().flatten();
+fn base(now: &ThreadNow<'_>) -> Result<ThreadStatus> {
+    let (thread, home) = (&now.thread, now.thread.home());
+    let settings = Settings::in_record(home, &now.record).ok().flatten();
     let works_on = match settings {
         Some(_) => None,
         // It is only a note, so ignore errors.
-        None => workplace::of(thread.home(), &thread.id).ok().flatten(),
+        None => workplace::of(home, &thread.id).ok().flatten(),
     };
     Ok(ThreadStatus {
         workflow: thread.start.workflow,
         thread: thread.id.clone(),
         head: thread.head,
-        digest: recorded_digest::at(thread.home(), &thread.id, thread.head)?,
+        digest: recorded_digest::in_record(home, &now.record, thread.head),
         done: false,
-        state,
+        state: now.state,
         role: (thread.position() != START).then(|| thread.position().to_owned()),
         task: thread.start.prompt.clone(),
         steps: thread.chain()?.len(),

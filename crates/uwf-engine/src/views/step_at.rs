@@ -36,9 +36,8 @@ pub struct StepAt {
 /// A step of a thread; `None` if the thread does not have it. Reads nodes of this step only, however long the thread is.
 ///
 /// # Errors
-/// `NotFound` if the thread does not exist; errors of its nodes.
-pub fn step_at(home: &Home, id: &ThreadId, hash: Hash) -> Result<Option<StepAt>> {
-    let thread = Thread::any(home, id)?;
+/// Errors of its nodes.
+pub fn step_at(thread: &Thread<'_>, hash: Hash) -> Result<Option<StepAt>> {
     let chain = thread.chain()?;
     let Some(index) = chain.position(hash) else { return Ok(None) };
     let at = |index: usize| chain.get(index).map(|record| record.step);
@@ -47,7 +46,7 @@ pub fn step_at(home: &Home, id: &ThreadId, hash: Hash) -> Result<Option<StepAt>>
         if step.is_child_thread { child_threads::that_played(&thread.as_of(index)?, &step.role)? } else { None };
     Ok(Some(StepAt {
         workflow: thread.start.workflow,
-        workflow_name: workflow_names::own_name(home, thread.start.workflow),
+        workflow_name: workflow_names::own_name(thread.home(), thread.start.workflow),
         steps: chain.len(),
         before: index.checked_sub(1).and_then(at),
         after: at(index + 1),

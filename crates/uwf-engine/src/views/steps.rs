@@ -73,12 +73,19 @@ struct ListedStep {
 /// # Errors
 /// `NotFound` if the thread does not exist; errors of its nodes.
 pub fn steps(home: &Home, id: &ThreadId, range: Range<usize>) -> Result<Steps> {
-    let thread = Thread::any(home, id)?;
+    steps_in(&Thread::any(home, id)?, range)
+}
+
+/// The same for a thread that was read before.
+///
+/// # Errors
+/// Errors of its nodes.
+pub fn steps_in(thread: &Thread<'_>, range: Range<usize>) -> Result<Steps> {
     let count = thread.chain()?.len() + 1;
     let range = range.start.min(count)..range.end.min(count);
     let first = range.start;
-    let steps = range.map(|position| entry(&thread, position)).collect::<Result<_>>()?;
-    Ok(Steps { workflow: thread.start.workflow, steps, thread: thread.id, first, count })
+    let steps = range.map(|position| entry(thread, position)).collect::<Result<_>>()?;
+    Ok(Steps { workflow: thread.start.workflow, steps, thread: thread.id.clone(), first, count })
 }
 
 fn entry(thread: &Thread<'_>, position: usize) -> Result<Entry> {

@@ -7,7 +7,7 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::child_threads;
 use crate::attempt::elsewhere::{Elsewhere, Stand};
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark, Reason};
+use crate::root::marks::{Mark, Reason};
 use crate::thread::state::{self, State};
 
 /// The pause of a thread.
@@ -42,9 +42,15 @@ impl Known {
     }
 
     /// Why it is in this state, if known. For a running thread: why no further step will begin.
-    pub(crate) fn reason(&self, home: &Home, id: &ThreadId, state: State) -> Option<Reason> {
+    /// `read` reads a mark.
+    pub(crate) fn reason(
+        &self,
+        id: &ThreadId,
+        state: State,
+        read: impl Fn(&ThreadId, Mark) -> Option<Reason>,
+    ) -> Option<Reason> {
         if let Some(Pause { by, reason }) = &self.pause {
-            let reason = reason.clone().or_else(|| marks::get(home, by, Mark::Paused))?;
+            let reason = reason.clone().or_else(|| read(by, Mark::Paused))?;
             return Some(if by == id { reason } else { child_threads::paused_with(by, reason) });
         }
         match &self.elsewhere {
@@ -52,7 +58,7 @@ impl Known {
             Some(Elsewhere::Stands(Stand { reason, .. })) => reason.clone(),
             Some(Elsewhere::AtWork(_)) | None => {
                 let mark = self.marks.iter().find(|mark| **mark != Mark::Open)?;
-                marks::get(home, id, *mark)
+                read(id, *mark)
             }
         }
     }

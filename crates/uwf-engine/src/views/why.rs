@@ -10,7 +10,7 @@ use uwf_core::agent_name::AgentName;
 use uwf_core::node::{NodeKind, ReactSession, Rung};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::recorded;
+use crate::attempt::recorded::{Attempt, ThreadRecord};
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::{history, thread_ids};
@@ -20,6 +20,7 @@ use crate::thread::moderate::{self, Explained};
 use crate::thread::nodes;
 use crate::thread::state::State;
 use crate::thread::steps::Parts;
+use crate::views::thread_now::ThreadNow;
 use crate::views::{pages, show, workflow_names};
 
 /// Why a step has its role and output, or why a thread is in its state.
@@ -157,13 +158,22 @@ pub struct Ahead {
 /// # Errors
 /// `NotFound` if the thread does not exist; errors of its head and of the workflow.
 pub fn of_thread(home: &Home, id: &ThreadId) -> Result<Reasons> {
-    let standing = show::show(home, id)?;
-    let thread = Thread::at(home, id.clone(), standing.head)?;
+    let now = ThreadNow::read(home, id)?;
+    let thread = &now.thread;
     let steps = thread.chain()?.len();
-    let step = steps.checked_sub(1).map(|index| reasoned(&thread, index)).transpose()?;
-    let failed = if standing.done { Vec::new() } else { failed_since(home, &thread)? };
-    let next = Ahead { state: standing.state, why: standing.why, routing: routing(&thread)?.0, failed };
-    Ok(Reasons { step, next: Some(next), ..about(home, &thread, Some(id.clone())) })
+    let step = steps.checked_sub(1).map(|index| reasoned(thread, &now.record, index)).transpose()?;
+    Ok(Reasons { step, next: Some(ahead(&now)?), ..about(thread) })
+}
+
+/// The future of a thread, or why it ended.
+///
+/// # Errors
+/// Errors of its chain and of the workflow.
+pub fn ahead(now: &ThreadNow<'_>) -> Result<Ahead> {
+    let standing = show::status(now)?;
+    let failures = if standing.done { Vec::new() } else { pages::failures(now) };
+    let failed = failures.into_iter().map(failed_attempt).collect();
+    Ok(Ahead { state: standing.state, why: standing.why, routing: routing(&now.thread)?.0, failed })
 }
 
 /// Explains a step. A step belongs to all threads that were forked after it. Uses the newest of them that knows its own steps; with
@@ -176,26 +186,23 @@ pub fn of_step(home: &Home, hash: Hash) -> Result<Reasons> {
     let known = thread_with(home, hash)?;
     let id = known.as_ref().map(|thread| thread.id.clone());
     let thread = known.map_or_else(|| Thread::without_id(home, hash), Ok)?;
-    let index = thread.chain()?.position(hash);
-    let step = index.map(|index| reasoned(&thread, index)).transpose()?;
-    Ok(Reasons { step, ..about(home, &thread, id) })
+    let reasons = of_step_in(&thread, &ThreadRecord::read(home, &thread.id)?, hash)?;
+    Ok(Reasons { thread: id, ..reasons.unwrap_or_else(|| about(&thread)) })
 }
 
 /// Explains a step of a thread; `None` if the thread does not have it. Reads only this thread, however many there are.
 ///
 /// # Errors
-/// `NotFound` if the thread does not exist; errors of its nodes.
-pub fn of_step_in(home: &Home, id: &ThreadId, hash: Hash) -> Result<Option<Reasons>> {
-    let thread = Thread::any(home, id)?;
+/// Errors of its nodes.
+pub fn of_step_in(thread: &Thread<'_>, record: &ThreadRecord, hash: Hash) -> Result<Option<Reasons>> {
     let Some(index) = thread.chain()?.position(hash) else { return Ok(None) };
-    let step = Some(reasoned(&thread, index)?);
-    Ok(Some(Reasons { step, ..about(home, &thread, Some(id.clone())) }))
+    Ok(Some(Reasons { step: Some(reasoned(thread, record, index)?), ..about(thread) }))
 }
 
-fn about(home: &Home, thread: &Thread<'_>, id: Option<ThreadId>) -> Reasons {
+fn about(thread: &Thread<'_>) -> Reasons {
     let workflow = thread.start.workflow;
-    let workflow_name = workflow_names::own_name(home, workflow);
-    Reasons { workflow, workflow_name, thread: id, step: None, next: None }
+    let workflow_name = workflow_names::own_name(thread.home(), workflow);
+    Reasons { workflow, workflow_name, thread: Some(thread.id.clone()), step: None, next: None }
 }
 
 /// The newest thread of this machine with a step, by its head or by the cache of its chain.
@@ -217,7 +224,7 @@ fn thread_with(home: &Home, step: Hash) -> Result<Option<Thread<'_>>> {
     Ok(None)
 }
 
-fn reasoned(thread: &Thread<'_>, index: usize) -> Result<ReasonedStep> {
+fn reasoned(thread: &Thread<'_>, record: &ThreadRecord, index: usize) -> Result<ReasonedStep> {
     let before = thread.as_of(index)?;
     let (routing, chosen) = routing(&before)?;
     let store = thread.home().store();
@@ -229,7 +236,7 @@ fn reasoned(thread: &Thread<'_>, index: usize) -> Result<ReasonedStep> {
         index: index + 1,
         as_chosen: chosen.is_none_or(|chosen| chosen == node.role),
         after: before.position().to_owned(),
-        output: obtained(thread, hash, &node)?,
+        output: obtained(thread, record.of_step(hash), &node),
         role: node.role,
         agent: AgentName { alias, agent: node.agent },
         routing,
@@ -249,30 +256,23 @@ fn routing(thread: &Thread<'_>) -> Result<(Routing, Option<String>)> {
     })
 }
 
-/// Failed attempts since the step at the head.
-fn failed_since(home: &Home, thread: &Thread<'_>) -> Result<Vec<FailedAttempt>> {
-    let failures = pages::failures(home, &thread.id, thread.head)?;
-    Ok(failures.into_iter().map(failed_attempt).collect())
-}
-
 fn failed_attempt(failure: uwf_core::view::Failure) -> FailedAttempt {
     let uwf_core::view::Failure { attempt, agent, exit_code, error, .. } = failure;
     FailedAttempt { attempt, agent, exit_code, error }
 }
 
-fn obtained(thread: &Thread<'_>, hash: Hash, step: &uwf_core::node::StepNode) -> Result<Obtained> {
+fn obtained(thread: &Thread<'_>, attempt: Option<Attempt>, step: &uwf_core::node::StepNode) -> Obtained {
     let home = thread.home();
-    let attempt = recorded::of_step(home, &thread.id, hash)?;
     let obtained = Obtained {
         detail: Some(step.detail),
         adopted: attempt.as_ref().is_some_and(|attempt| attempt.closed.as_ref().is_some_and(|closed| closed.adopted)),
         reread: attempt.and_then(|attempt| attempt.opened.reextract),
         ..Obtained::default()
     };
-    Ok(match home.store().get(step.detail) {
+    match home.store().get(step.detail) {
         Ok(detail) => with_detail(home, obtained, step.detail, &detail),
         Err(error) => Obtained { unreadable: Some(error.to_string()), ..obtained },
-    })
+    }
 }
 
 fn with_detail(home: &Home, obtained: Obtained, hash: Hash, detail: &Node) -> Obtained {

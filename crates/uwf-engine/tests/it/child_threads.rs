@@ -6,8 +6,9 @@ use uwf_engine::attempt::child_threads::{self, Child};
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::history;
+use uwf_engine::thread::state::State;
 use uwf_engine::verbs::start_child::{self, Task};
-use uwf_engine::verbs::{kill, pause};
+use uwf_engine::verbs::{kill, limit, pause};
 use uwf_engine::views::show;
 
 use crate::memory::{Machine, failure};
@@ -69,6 +70,8 @@ fn a_child_pauses_and_ends_with_its_parent() {
         machine.answer(&id, json!({"text": "It snows."})).unwrap_err().message,
         format!("thread {id} is paused with its parent {parent}: lunch")
     );
+    assert_eq!(show::show(&machine.home, &id).unwrap().state, State::Paused);
+    assert_eq!(limit::show(&machine.home, &id).unwrap().state, State::Paused);
     kill::kill(&machine.home, &parent, None).unwrap();
     assert!(history::of(&machine.home, &id).unwrap().is_some());
     assert_eq!(child_threads::active(&machine.home, &parent).unwrap(), []);

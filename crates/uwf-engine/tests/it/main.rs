@@ -23,5 +23,6 @@ mod show;
 mod start;
 mod step;
 mod steps;
+mod thread_now;
 mod whole_run;
 mod why;

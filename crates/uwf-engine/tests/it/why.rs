@@ -12,6 +12,7 @@ use uwf_engine::root::history;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::fork::{self, Changes};
 use uwf_engine::verbs::{kill, rm};
+use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::why;
 use uwf_testing::counting_workflow;
 
@@ -167,7 +168,10 @@ fn step_is_explained_within_given_thread() {
     let (machine, id) = reviewed();
     let [first, second, ..] = machine.steps(&id)[..] else { panic!("four steps") };
     let fork = fork::at_node(&machine.home, first, &Changes::default(), &machine.work()).unwrap().thread;
-    let within = |id: &ThreadId, step| why::of_step_in(&machine.home, id, step).unwrap().map(|reasons| reasons.thread);
+    let within = |id: &ThreadId, step| {
+        let now = ThreadNow::read(&machine.home, id).unwrap();
+        why::of_step_in(&now.thread, &now.record, step).unwrap().map(|reasons| reasons.thread)
+    };
     assert_eq!([within(&id, first), within(&fork, first)], [Some(Some(id)), Some(Some(fork.clone()))]);
     assert_eq!(within(&fork, second), None);
 }

@@ -3,9 +3,9 @@
 use json_cas::Schema;
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
-use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::answer::{self, Asked, Seen};
+use uwf_engine::verbs::answer::{self, Asked};
+use uwf_engine::views::thread_now::ThreadNow;
 
 use crate::app::App;
 use crate::changes::Change;
@@ -26,9 +26,9 @@ pub(crate) struct Form {
 /// The question of a thread.
 ///
 /// # Errors
-/// Errors of [`answer::asked`], and of the nodes of its workflow.
-pub(crate) fn form(home: &Home, thread: &ThreadId) -> Result<Form, Failure> {
-    let asked = answer::asked(home, thread, Seen::default())?;
+/// Errors of [`answer::asked_at`], and of the nodes of its workflow.
+pub(crate) fn form(now: &ThreadNow<'_>) -> Result<Form, Failure> {
+    let (home, asked) = (now.thread.home(), answer::asked_at(now)?);
     let workflow = Thread::at(home, asked.thread.clone(), asked.head)?.workflow()?;
     let role = workflow.roles.get(&asked.role);
     let role = role.ok_or_else(|| Failure::internal(format!("the workflow has no role {}", asked.role)))?;
@@ -43,7 +43,7 @@ pub(super) async fn given(app: &App, change: Change, thread: &ThreadId, fields: 
         (None, Some(text)) => text.to_owned(),
         (None, None) => {
             let thread = thread.clone();
-            let schema = app.read(move |home| Ok(form(home, &thread)?.schema)).await?;
+            let schema = app.read(move |home| Ok(form(&ThreadNow::read(home, &thread)?)?.schema)).await?;
             header(&schema, fields)?
         }
     };

@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
+use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::{step_details, steps, why};
 
 use crate::app::App;
@@ -46,7 +47,8 @@ async fn why_step(
 ) -> Result<Json<Value>, Failure> {
     app.read(move |home| {
         let (id, hash) = (named::thread(home, &thread)?, named::node(home, &step)?);
-        let reasons = why::of_step_in(home, &id, hash)?.ok_or_else(|| no_step(&id, hash))?;
+        let now = ThreadNow::read(home, &id)?;
+        let reasons = why::of_step_in(&now.thread, &now.record, hash)?.ok_or_else(|| no_step(&id, hash))?;
         Ok(Json(json!(reasons)))
     })
     .await

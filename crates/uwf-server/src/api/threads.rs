@@ -12,6 +12,7 @@ use uwf_engine::root::thread_ids;
 use uwf_engine::views::ps;
 use uwf_engine::views::show::{self, ThreadStatus};
 use uwf_engine::views::steps::{self, Entry};
+use uwf_engine::views::thread_now::ThreadNow;
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -58,9 +59,10 @@ pub(crate) struct ThreadAnswer {
 pub(crate) async fn status(State(app): State<App>, Path(thread): Path<String>) -> Result<Json<ThreadAnswer>, Failure> {
     app.read(move |home| {
         let id = thread_ids::resolve(home, &thread)?;
-        let status = show::show(home, &id)?;
+        let now = ThreadNow::read(home, &id)?;
+        let status = show::status(&now)?;
         // A damaged step must not hide the rest of its thread.
-        let (records, problem) = match steps::steps(home, &id, 0..usize::MAX) {
+        let (records, problem) = match steps::steps_in(&now.thread, 0..usize::MAX) {
             Ok(steps) => (Some(steps.steps), None),
             Err(error) => (None, Some(error.message)),
         };

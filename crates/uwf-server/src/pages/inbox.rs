@@ -14,9 +14,10 @@ use uwf_core::workflow::END;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::State as ThreadState;
 
-use self::read::{Inbox, Item, Need};
+use self::read::{Inbox, Item};
 use super::forms::{self, About, Button};
 use super::layout::{Page, Section};
+use super::need::Need;
 use super::{machines, parts};
 use crate::api;
 use crate::app::App;
@@ -242,50 +243,9 @@ fn actions(app: &App, item: &Item) -> Markup {
     let about = About { thread: &row.thread, head: row.head, attempt: item.attempt.as_deref(), back: Some("/") };
     let plain = |action, label, key| forms::button(app, about, &Button::new(action, label, key));
     match (&item.need, row.state) {
-        (Some(Need::Answer { question, schema }), _) => {
-            forms::answer(app, about, &forms::Question { text: question.as_deref(), schema })
-        }
-        (Some(Need::Retry { agents }), _) => html! {
-            div.actions {
-                (forms::form(app, about, &Button { class: "primary", ..Button::new("retry", "Retry", "") }, &agent_choice(agents, row.thread.as_str())))
-            }
-        },
-        (Some(Need::Lift(limits)), _) => html! { div.actions { (lift(app, about, limits)) } },
+        (Some(need), _) => need.action(app, about, ""),
         (None, ThreadState::Running) => html! { div.actions { (plain("pause", "Pause after this step", "")) } },
         (None, ThreadState::Active) => html! { div.actions { (plain("step", "Step", "")) (plain("run", "Run", "")) } },
         (None, _) => html! {},
     }
-}
-
-/// A choice of the agent for the next attempt.
-pub(super) fn agent_choice(agents: &[String], id: &str) -> Markup {
-    html! {
-        @if agents.len() > 1 {
-            label.inline for={"agent-" (id)} { "with" }
-            select #{"agent-" (id)} name="agent" {
-                option value="" { "the same agent" }
-                @for agent in agents { option value=(agent) { (agent) } }
-            }
-        }
-    }
-}
-
-/// A field for each limit of the thread, filled in with 1.5 times its value.
-pub(super) fn lift(app: &App, about: About<'_>, limits: &uwf_engine::verbs::limit::Limits) -> Markup {
-    let more =
-        |limit: Option<u64>, used: u64| limit.map(|limit| limit.max(used).saturating_mul(3).div_ceil(2).to_string());
-    let of = &limits.limits;
-    let cost = of.max_cost.map(|limit| format!("{:.2}", limit.max(limits.used.cost) * 1.5));
-    let fields = [
-        ("steps", "steps", more(of.max_steps, limits.used.steps)),
-        ("time", "time", more(of.max_time, limits.age).map(|seconds| format!("{seconds}s"))),
-        ("tokens", "tokens", more(of.max_tokens, limits.used.tokens)),
-        ("cost", "dollars", cost),
-    ];
-    let fields = html! {
-        @for (name, label, value) in fields {
-            @if let Some(value) = value { label.inline { "up to " input name=(name) value=(value) size="8"; " " (label) } }
-        }
-    };
-    forms::form(app, about, &Button { class: "primary", ..Button::new("limit", "Lift the limit", "") }, &fields)
 }

@@ -19,9 +19,10 @@ use uwf_core::spending::Spent;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{ids, project};
 use uwf_engine::thread::nodes;
+use uwf_engine::views::cost;
 use uwf_engine::views::step_at::{self, StepAt};
+use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::why::{self, ReasonedStep, Reasons};
-use uwf_engine::views::{cost, show};
 
 use super::layout::{Page, Section};
 use super::{parts, texts, values};
@@ -75,14 +76,15 @@ async fn page(
     let drawn = app
         .read(move |home| {
             let (id, hash) = (named::thread(home, &of_thread)?, named::node(home, &typed)?);
-            let at = step_at::step_at(home, &id, hash)?.ok_or_else(|| api::no_step(&id, hash))?;
+            let now = ThreadNow::read(home, &id)?;
+            let at = step_at::step_at(&now.thread, hash)?.ok_or_else(|| api::no_step(&id, hash))?;
             // If the configuration can't be read, only prices are missing.
             let config = project::config(home, &cwd).unwrap_or_default();
-            let told = StepView::of(home, &config, at);
+            let told = StepView::of(&now, &config, at);
             Ok(StepPage {
                 path: format!("/threads/{id}/steps/{hash}"),
                 title: format!("{}. {}", told.at.step.index, told.at.step.role),
-                may_go_on: told.at.after.is_none() && !show::show(home, &id)?.done,
+                may_go_on: told.at.after.is_none() && !now.has_ended(),
                 body: body(home, &told, asked.turns.parse().unwrap_or(1), can_change),
             })
         })
@@ -110,7 +112,8 @@ struct StepView {
 
 impl StepView {
     /// Reads the contents. Unreadable parts are left out, and the page reports the error in their place.
-    fn of(home: &Home, config: &Config, at: StepAt) -> StepView {
+    fn of(now: &ThreadNow<'_>, config: &Config, at: StepAt) -> StepView {
+        let home = now.thread.home();
         let store = home.store();
         let detail = store.get(at.step.detail).ok();
         let detail = detail.filter(|detail| NodeKind::of(detail.type_hash) == Some(NodeKind::ReactSession));
@@ -120,7 +123,7 @@ impl StepView {
             is_resumed: detail.is_some_and(|node| node.payload["resumed"] == true),
             agent: session.as_ref().and_then(|session| nodes::typed(store, session.agent).ok()),
             spent: cost::of_step(home, config, at.step.hash),
-            reasons: why::of_step_in(home, &at.thread, at.step.hash).map_err(|error| error.message),
+            reasons: why::of_step_in(&now.thread, &now.record, at.step.hash).map_err(|error| error.message),
             session,
             at,
         }

@@ -16,11 +16,11 @@ use uwf_core::text;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::State as ThreadState;
 
-use self::read::{Shown, Waits};
+use self::read::Shown;
 use super::forms::{self, About, Button};
-use super::inbox::{agent_choice, lift};
 use super::layout::{Page, Section};
 use super::markdown::markdown;
+use super::need::Need;
 use super::parts;
 use crate::api;
 use crate::app::App;
@@ -133,7 +133,7 @@ fn actions(app: &App, about: About<'_>, shown: &Shown) -> Markup {
 fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
     let status = &shown.status;
     // The form already shows the question.
-    let has_form = matches!(shown.waits, Some(Waits::Answer { .. }));
+    let has_form = matches!(shown.need, Some(Need::Answer { .. }));
     let why = status.why.as_deref().filter(|_| !has_form).map(parts::message);
     let role = status.at_role.as_deref().map(|role| format!(" at {role}")).unwrap_or_default();
     let since = status.since.filter(|_| status.state != ThreadState::Running);
@@ -142,15 +142,7 @@ fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
             section #needs .note data-state=(status.state.name()) {
                 h2 { (parts::capitalised(status.state.name())) (role) @if let Some(since) = since { span.quiet.small { " since " (parts::ago(since)) } } }
                 @if let Some(why) = why { p { (why) } }
-                @match &shown.waits {
-                    Some(Waits::Answer { question, schema }) => (forms::answer(app, about, &forms::Question { text: question.as_deref(), schema })),
-                    Some(Waits::Child(child)) => p { "A child thread asks: " a href={"/threads/" (child)} { (parts::short_id(child.as_str())) } },
-                    Some(Waits::Lift(limits)) => div.actions { (lift(app, about, limits)) },
-                    Some(Waits::Retry) => div.actions {
-                        (forms::form(app, about, &Button { class: "primary", ..Button::new("retry", "Retry", "s") }, &agent_choice(&shown.agents, status.thread.as_str())))
-                    },
-                    None => {}
-                }
+                @if let Some(need) = &shown.need { (need.action(app, about, "s")) }
             }
         }
         @if status.done && status.why.as_deref().is_some_and(|why| why != "end") {

@@ -16,8 +16,8 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::home::Home;
 use uwf_engine::views::live::{From, Live};
-use uwf_engine::views::show;
 use uwf_engine::views::signs::SignsOfThread;
+use uwf_engine::views::thread_now::ThreadNow;
 
 use super::{PACE, Watch, stream};
 use crate::failure::Failure;
@@ -182,11 +182,13 @@ impl Reader {
             return Ok(Vec::new());
         }
         let is_first = self.live.is_none();
-        let live = match &mut self.live {
-            Some(live) => live,
-            none => none.insert(Live::of(self.thread.clone(), From::After(show::show(home, &self.thread)?.head), None)),
+        let events = match &mut self.live {
+            Some(live) => live.poll(home)?,
+            none => {
+                let now = ThreadNow::read(home, &self.thread)?;
+                none.insert(Live::of(self.thread.clone(), From::After(now.thread.head), None)).poll_at(&now)?
+            }
         };
-        let events = live.poll(home)?;
         // A change after the signs were read is found by the next look.
         (self.seen, self.looked) = (Some(signs), Instant::now());
         if !events.is_empty() {

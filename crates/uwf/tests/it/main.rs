@@ -96,6 +96,7 @@ mod serve_search;
 mod serve_security;
 mod serve_start;
 mod serve_step;
+mod serve_thread;
 mod serve_workflows;
 mod setup;
 mod shared_examples;

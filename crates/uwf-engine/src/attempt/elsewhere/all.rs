@@ -144,7 +144,7 @@ impl Memory {
         let Some((attempt, claim)) = there.filter(|(attempt, _)| attempt.opened.expected_head == head) else {
             return Ok(None);
         };
-        let at_work = super::at_work_elsewhere(home, attempt, &claim, note.age)?;
+        let at_work = super::at_work_elsewhere(attempt, &claim, note.age, || recorded::read(home, thread))?;
         Ok(at_work.map(|at_work| ClaimSearch::AtWork(Elsewhere::AtWork(Box::new(at_work)))).or(found))
     }
 

@@ -16,9 +16,9 @@ use uwf_core::config::LONGEST_LEASE;
 use uwf_core::thread::ThreadId;
 
 use super::attempt::Attempt;
-use super::boot_id;
 use super::lines::{Closed, Line, Opened, Outcome, Replied};
 use super::output::OutputFiles;
+use super::{ThreadRecord, boot_id};
 use crate::attempt::recorded::at_work::AtWork;
 use crate::attempt::redactor::Redactor;
 use crate::error::{Error, Result};
@@ -54,7 +54,7 @@ impl Claim {
     /// Its attempt; `None` if its lines contain no attempt at this thread.
     pub(crate) fn attempt(&self, thread: &ThreadId) -> Option<Attempt> {
         let lines: Vec<String> = self.lines.iter().map(Value::to_string).collect();
-        super::newest(lines.join("\n").as_bytes(), thread)
+        ThreadRecord { thread: thread.clone(), bytes: lines.join("\n").into_bytes() }.newest()
     }
 
     /// The attempt at this thread in a note, with the claim; `None` for any other note.
@@ -218,11 +218,12 @@ fn told(home: &Home, thread: &ThreadId) -> Result<()> {
     for _ in 0..TRIES {
         let Some(there) = note else { return Ok(()) };
         let Some(claim) = Claim::of(&there) else { return Ok(()) };
-        let (Some(told), Some(own)) = (claim.attempt(thread), super::read(home, thread)?) else { return Ok(()) };
+        let record = ThreadRecord::read(home, thread)?;
+        let (Some(told), Some(own)) = (claim.attempt(thread), record.newest()) else { return Ok(()) };
         if told.opened.attempt != own.opened.attempt {
             return Ok(());
         }
-        let mut lines = super::lines_of_newest(home, thread)?;
+        let mut lines = record.lines_of_newest();
         if !is_kept(home, &own)? {
             lines.retain(|line| !matches!(line, Line::Answered(_)));
         }

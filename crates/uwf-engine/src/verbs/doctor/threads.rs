@@ -5,7 +5,7 @@ use uwf_core::thread::ThreadId;
 
 use super::files::LEFTOVER_AGE;
 use super::{Finding, Remedy, counted};
-use crate::attempt::recorded as records;
+use crate::attempt::recorded::{self as records, ThreadRecord};
 use crate::attempt::settings::{self, Settings};
 use crate::error::Result;
 use crate::root::home::Home;
@@ -64,7 +64,8 @@ fn has_a_hole(home: &Home, row: &Row) -> bool {
 fn damaged_records(home: &Home, rows: &[Row]) -> Result<Option<Finding>> {
     let mut damaged = Vec::new();
     for row in rows {
-        if Settings::load(home, &row.thread).is_err() || settings::are_lost(home, &row.thread)? {
+        let record = ThreadRecord::read(home, &row.thread);
+        if !record.is_ok_and(|record| Settings::in_record(home, &record).is_ok() && !settings::are_lost(&record)) {
             damaged.push(row.thread.to_string());
         }
     }

@@ -20,7 +20,7 @@ use super::content::{cut, messages, text_part};
 use super::ids::{span_id, step_id, trace_of};
 use super::otlp::{Attributes, Kind, Span, SpanId, TraceId};
 use crate::attempt::child_threads;
-use crate::attempt::recorded::{self, Attempt, Outcome};
+use crate::attempt::recorded::{self, Attempt, Outcome, ThreadRecord};
 use crate::attempt::settings::Settings;
 use crate::error::Result;
 use crate::root::home::Home;
@@ -121,7 +121,7 @@ impl<'h> Traveller<'h> {
             span: span_id("thread", id, &[]),
             parent: above.map(|(parent, head)| step_id(&parent, head)),
             begun_at: event.at,
-            attempts: recorded::all(home, id)?,
+            attempts: ThreadRecord::read(home, id)?.all(),
             has_ended: false,
             since,
             thread,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use uwf_core::node::StepNode;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::recorded::{self, Attempt, Outcome};
+use crate::attempt::recorded::{Attempt, Outcome, ThreadRecord};
 use crate::attempt::settings::Settings;
 use crate::error::{Error, Result};
 use crate::root::history::Finished;
@@ -101,8 +101,9 @@ impl<'h> Evidence<'h> {
 
     /// The newest head in local records with readable nodes; if none is readable, the newest.
     pub(super) fn known(&self, id: &ThreadId) -> Option<Known> {
-        let settings = self.get(Settings::load(self.home, id)).flatten();
-        let attempt = self.get(recorded::read(self.home, id)).flatten();
+        let record = self.get(ThreadRecord::read(self.home, id));
+        let settings = record.as_ref().and_then(|record| self.get(Settings::in_record(self.home, record)).flatten());
+        let attempt = record.and_then(|record| record.newest());
         let of_attempt = attempt.as_ref().map(|attempt| self.of_attempt(id, attempt));
         let of_chain = || {
             let head = self.get(chain::last_known(self.home, id)).flatten()?;
@@ -181,7 +182,7 @@ impl<'h> Evidence<'h> {
 
     /// The copy of a thread's line in the history.
     pub(super) fn end_of(&self, id: &ThreadId) -> Option<Finished> {
-        self.get(recorded::end_of(self.home, id)).flatten()
+        self.get(ThreadRecord::read(self.home, id))?.end()
     }
 }
 

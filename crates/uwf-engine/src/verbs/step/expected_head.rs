@@ -15,11 +15,18 @@ use crate::thread::load::Thread;
 /// `Busy` when the thread is at another head than the expected one, or has ended since. `NotFound` when it does not exist, or has ended and
 /// no head was expected.
 pub fn head(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Head> {
-    match (home.heads().read(id.as_str())?, expected) {
-        (Some(head), Some(expected)) if head.hash != expected => {
-            Err(moved_on(id, format!("thread {id} has moved on: its head is {}, not {expected}", head.hash)))
+    let head = home.heads().read(id.as_str())?;
+    check(home, id, head.as_ref().map(|head| head.hash), expected)?;
+    head.ok_or_else(|| missing_thread::not_active(home, id))
+}
+
+/// Checks the head of a thread, which has none if it has ended.
+pub(crate) fn check(home: &Home, id: &ThreadId, head: Option<Hash>, expected: Option<Hash>) -> Result<()> {
+    match (head, expected) {
+        (Some(head), Some(expected)) if head != expected => {
+            Err(moved_on(id, format!("thread {id} has moved on: its head is {head}, not {expected}")))
         }
-        (Some(head), _) => Ok(head),
+        (Some(_), _) => Ok(()),
         (None, expected) => Err(match (missing_thread::not_active(home, id), expected) {
             (Error { cause: Some(ErrorCause::Ended { was_killed }), .. }, Some(_)) => {
                 moved_on(id, format!("thread {id} {} since", missing_thread::how_it_ended(was_killed)))
@@ -35,9 +42,6 @@ pub(crate) fn moved_on(id: &ThreadId, message: String) -> Error {
 }
 
 /// The thread with its head.
-///
-/// # Errors
-/// As for [`head`], and errors of its nodes.
 pub(crate) fn active<'h>(home: &'h Home, id: &ThreadId, expected: Option<Hash>) -> Result<(Thread<'h>, Head)> {
     let head = head(home, id, expected)?;
     Ok((Thread::at(home, id.clone(), head.hash)?, head))

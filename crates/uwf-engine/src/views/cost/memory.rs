@@ -9,6 +9,7 @@ use json_cas::Hash;
 use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
 
+use super::Standing;
 use crate::attempt::recorded;
 use crate::root::home::Home;
 use crate::thread::runs::StepRuns;
@@ -83,6 +84,11 @@ impl CostMemory {
         let line = Arc::new(line);
         self.lines.insert(head, Arc::clone(&line));
         line
+    }
+
+    /// Keeps the failed attempts of a thread that was read before.
+    pub(super) fn keep_tries(&mut self, thread: &ThreadId, standing: &Standing, tries: Vec<Hash>) {
+        self.tries.extend(standing.record.map(|sign| (thread.clone(), (sign, standing.head, tries))));
     }
 
     /// The failed attempts since the newest step of a thread, from its record.

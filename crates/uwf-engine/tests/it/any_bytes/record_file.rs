@@ -4,7 +4,7 @@
 use json_cas::Hash;
 use tempfile::TempDir;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::recorded::{self, Closed, Outcome};
+use uwf_engine::attempt::recorded::{self, Closed, Outcome, ThreadRecord};
 use uwf_engine::attempt::settings::Settings;
 use uwf_engine::root::home::Home;
 use uwf_testing::{Subject, dir_in_memory};
@@ -53,7 +53,7 @@ fn check(bytes: &[u8]) {
         std::fs::write(home.record_file(&thread), bytes).expect("the record can be written");
         let _ = Settings::load(&home, &thread);
         let settings = Settings { workspace: "/elsewhere".into(), ..Settings::default() };
-        recorded::end_of(&home, &thread).expect("a record is readable whatever is in it");
+        ThreadRecord::read(&home, &thread).expect("a record is readable whatever is in it").end();
         let Some(before) = recorded::read(&home, &thread).expect("the same") else { return };
         let id = before.opened.attempt.clone();
         let step = Hash::from_u64(9);

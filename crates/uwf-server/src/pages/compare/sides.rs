@@ -6,6 +6,7 @@ use json_cas::Hash;
 use uwf_core::node::NodeKind;
 use uwf_core::thread::Step;
 use uwf_core::workflow::Workflow;
+use uwf_engine::attempt::recorded::ThreadRecord;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{ids, registry};
 use uwf_engine::thread::chain::Record;
@@ -79,16 +80,19 @@ pub(super) fn run(side: &Side) -> Result<diff::Named, Failure> {
 pub(super) struct Run<'h> {
     /// The thread; for a step, the part of the thread that ends at it.
     pub(super) thread: Thread<'h>,
+    /// Its record; empty for a step.
+    pub(super) record: ThreadRecord,
     /// Whether a thread is compared, not a single step.
     pub(super) is_whole: bool,
 }
 
 impl<'h> Run<'h> {
     pub(super) fn load(home: &'h Home, named: &diff::Named) -> Result<Run<'h>, Failure> {
-        Ok(match named {
-            diff::Named::Thread(id) => Run { thread: Thread::any(home, id)?, is_whole: true },
-            diff::Named::Node(node) => Run { thread: Thread::at(home, ids::new_thread_id(), *node)?, is_whole: false },
-        })
+        let (thread, is_whole) = match named {
+            diff::Named::Thread(id) => (Thread::any(home, id)?, true),
+            diff::Named::Node(node) => (Thread::at(home, ids::new_thread_id(), *node)?, false),
+        };
+        Ok(Run { record: ThreadRecord::read(home, &thread.id)?, thread, is_whole })
     }
 
     /// The steps; empty for a single step, whose chain is not read.

@@ -69,18 +69,18 @@ fn side(
                 a data-open href=(run.path(step.hash)) { @if step.index > 0 { span.quiet { (step.index) ". " } } (step.role) }
             }
             p.small.quiet { (uwf_core::view::agent_name(&step.agent, step.alias.as_deref())) " · " (about.into_iter().flatten().collect::<Vec<_>>().join(" · ")) }
-            @if !is_same_role { (reason(home, run, step)) }
+            @if !is_same_role { (reason(run, step)) }
             (output)
         }
     }
 }
 
 /// Why the role was chosen, on one line.
-fn reason(home: &Home, run: &Run<'_>, step: &Step) -> Markup {
+fn reason(run: &Run<'_>, step: &Step) -> Markup {
     if !run.is_whole {
         return html! {};
     }
-    let reasons = why::of_step_in(home, &run.thread.id, step.hash).ok().flatten();
+    let reasons = why::of_step_in(&run.thread, &run.record, step.hash).ok().flatten();
     let Some(reasoned) = reasons.and_then(|reasons| reasons.step) else { return html! {} };
     let Routing::Explained(explained) = &reasoned.routing else { return html! {} };
     html! {

@@ -2,20 +2,19 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde_json::Value;
 use uwf_core::config::Config;
 use uwf_core::spending::Spent;
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::limit::{self, Limits};
 use uwf_engine::verbs::step::newest_attempt;
 use uwf_engine::views::list::Named;
 use uwf_engine::views::overview::{Overview, Overviews};
 use uwf_engine::views::ps::{self, RunningStep};
+use uwf_engine::views::thread_now::ThreadNow;
 
+use super::super::need::Need;
 use super::super::spent;
-use crate::api::answer;
 use crate::app::Memory;
 use crate::failure::Failure;
 use crate::filter::{self, Query};
@@ -58,16 +57,6 @@ pub(super) struct Item {
     pub(super) need: Option<Need>,
     /// The newest attempt at its head; read only if the thread can be stepped or needs a person.
     pub(super) attempt: Option<String>,
-}
-
-/// The action that lets a stopped thread continue.
-pub(super) enum Need {
-    /// Answer a question or play the role.
-    Answer { question: Option<String>, schema: Box<Value> },
-    /// Retry with one of these agents.
-    Retry { agents: Vec<String> },
-    /// Raise a limit.
-    Lift(Box<Limits>),
 }
 
 impl Inbox {
@@ -166,18 +155,8 @@ fn attempt(home: &Home, item: &Item) -> Option<String> {
     newest_attempt::at(home, &row.thread, row.head).ok().map(|newest| newest.to_string())
 }
 
+/// A waiting child thread is answered on its own page.
 fn need(home: &Home, config: &Config, item: &Item) -> Option<Need> {
-    let thread = &item.named.row.thread;
-    match item.named.row.state {
-        State::Waiting => {
-            let form = answer::form(home, thread).ok()?;
-            // A waiting child thread is answered on its own page.
-            let is_own = form.asked.thread == *thread;
-            let question = form.asked.question.map(|question| question.text);
-            is_own.then(|| Need::Answer { question, schema: Box::new(form.schema) })
-        }
-        State::Stuck => Some(Need::Retry { agents: config.agents.keys().cloned().collect() }),
-        State::Limited => limit::to_lift(home, thread).map(|limits| Need::Lift(Box::new(limits))),
-        State::Active | State::Running | State::Paused | State::Completed | State::Killed | State::Corrupt => None,
-    }
+    let now = ThreadNow::read(home, &item.named.row.thread).ok()?;
+    Need::read(&now, config).filter(|need| !matches!(need, Need::Child(_)))
 }

@@ -4,32 +4,29 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use maud::{Markup, PreEscaped};
-use serde_json::Value;
 use uwf_core::config::Config;
 use uwf_core::event::Event;
 use uwf_core::moderator::{Considered, Note};
 use uwf_core::spending::Spent;
-use uwf_core::thread::ThreadId;
 use uwf_core::view::Failure as FailedAttempt;
 use uwf_core::workflow::{Drawing, END, GraphOnPage, Ledger};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{registry, thread_ids};
-use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::State;
-use uwf_engine::verbs::limit::{self, Limits};
-use uwf_engine::views::cost::{self, CostBy, CostRequest};
+use uwf_engine::views::cost::{self, CostBy};
 use uwf_engine::views::course::{self, ThreadCourse};
 use uwf_engine::views::decisions::{self, LastDecision};
 use uwf_engine::views::forks::{self, Forks};
 use uwf_engine::views::live::{From, Live};
 use uwf_engine::views::pages;
 use uwf_engine::views::show::{self, ThreadStatus};
+use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::timeline::{self, TimedStep};
 use uwf_engine::views::why::{self, Ahead};
 use uwf_engine::views::workflow_names::Names;
 
+use super::super::need::Need;
 use super::super::{parts, spent, values};
-use crate::api::answer;
 use crate::app::Memory;
 use crate::failure::Failure;
 
@@ -55,9 +52,7 @@ pub(super) struct Shown {
     pub(super) next: Option<Ahead>,
     /// Attempts that failed since the last step.
     pub(super) failures: Vec<FailedAttempt>,
-    pub(super) waits: Option<Waits>,
-    /// Names of agents that could play the role.
-    pub(super) agents: Vec<String>,
+    pub(super) need: Option<Need>,
     pub(super) graph: Option<Markup>,
     /// This thread and all threads that share steps with it.
     pub(super) forks: Forks,
@@ -65,108 +60,86 @@ pub(super) struct Shown {
     pub(super) spent_by_thread: HashMap<String, Spent>,
 }
 
-/// The action that a stopped thread needs.
-pub(super) enum Waits {
-    /// An answer.
-    Answer { question: Option<String>, schema: Box<Value> },
-    /// An answer to a child thread.
-    Child(ThreadId),
-    /// A higher limit.
-    Lift(Box<Limits>),
-    /// Another attempt.
-    Retry,
-}
-
 impl Shown {
     /// Reads a thread; `from` is the first step to show, from 1.
     pub(super) fn read(home: &Home, memory: &Memory, typed: &str, from: Option<usize>) -> Result<Shown, Failure> {
         let id = thread_ids::resolve(home, typed)?;
         let config = home.config().unwrap_or_default();
-        let status = show::show(home, &id)?;
-        let thread = Thread::at(home, id.clone(), status.head)?;
+        let now = ThreadNow::read(home, &id)?;
+        let (status, thread) = (show::status(&now)?, &now.thread);
         let mut names = Names::of(&registry::read(home).unwrap_or_default());
         let workflow_name = names.name(home, status.workflow).unwrap_or_else(|| status.workflow.to_string());
         let start = from.map_or_else(|| status.steps.saturating_sub(SHOWN), |from| from.saturating_sub(1));
         let range = start.min(status.steps)..(start + SHOWN).min(status.steps);
-        let roles = (status.steps <= COUNTED).then(|| by_role(home, &config, &id));
-        let steps = timeline::timeline(&thread, &config, range.clone())?;
-        let forks = forks::of(&thread)?;
-        let now = match status.state {
-            State::Running => Some(running(home, &id, status.head)?),
+        let roles = (status.steps <= COUNTED).then(|| by_role(&now, &config));
+        let steps = timeline::timeline(thread, &config, range.clone())?;
+        let forks = forks::of(&now)?;
+        let running = match status.state {
+            State::Running => Some(running(&now)?),
             _ => None,
         };
         Ok(Shown {
             // The page has its own text about why a thread ended, and nothing comes next.
-            next: if status.done { None } else { why::of_thread(home, &id).ok().and_then(|reasons| reasons.next) },
-            failures: if status.done { Vec::new() } else { pages::failures(home, &id, status.head)? },
-            waits: waits(home, &id, status.state),
-            agents: config.agents.keys().cloned().collect(),
-            graph: graph(home, &thread, &steps, roles.as_ref().map(|(roles, total)| (roles, total))),
-            spent_by_thread: by_thread(home, &config, memory, &forks),
+            next: if status.done { None } else { why::ahead(&now).ok() },
+            failures: if status.done { Vec::new() } else { pages::failures(&now) },
+            need: Need::read(&now, &config),
+            graph: graph(&now, &steps, roles.as_ref().map(|(roles, total)| (roles, total))),
+            spent_by_thread: by_thread(&now, &config, memory, &forks, roles.as_ref().map(|(_, total)| total)),
             forks,
             steps,
             spent: roles.map(|(_, total)| total),
             workflow_name,
             range,
-            now,
+            now: running,
             status,
         })
     }
 }
 
 /// Spending of each role, and of all roles together.
-fn by_role(home: &Home, config: &Config, id: &ThreadId) -> (BTreeMap<String, Spent>, Spent) {
-    let request = CostRequest { threads: vec![id.clone()], since: None, by: CostBy::Role };
-    let Ok(costs) = cost::cost(home, config, &request) else { return (BTreeMap::new(), Spent::default()) };
+fn by_role(now: &ThreadNow<'_>, config: &Config) -> (BTreeMap<String, Spent>, Spent) {
+    let costs = cost::of_thread(now, config, CostBy::Role);
     let rows = costs.rows.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect();
     (rows, costs.total)
 }
 
-/// Spending of each fork, unless they are too long to add it up.
-fn by_thread(home: &Home, config: &Config, memory: &Memory, forks: &Forks) -> HashMap<String, Spent> {
+/// Spending of each fork, unless they are too long to add it up. `own` is the spending of the thread itself.
+fn by_thread(
+    now: &ThreadNow<'_>,
+    config: &Config,
+    memory: &Memory,
+    forks: &Forks,
+    own: Option<&Spent>,
+) -> HashMap<String, Spent> {
     let steps: usize = forks.threads.iter().map(|related| related.steps).sum();
     if forks.threads.len() < 2 || steps > COUNTED {
         return HashMap::new();
     }
-    let threads = forks.threads.iter().map(|related| related.row.thread.clone()).collect();
-    spent::by_thread(home, config, memory, threads)
+    let id = &now.thread.id;
+    let others = forks.threads.iter().map(|related| related.row.thread.clone()).filter(|other| other != id).collect();
+    let mut spent = spent::by_thread(now.thread.home(), config, memory, others);
+    spent.extend(own.map(|own| (id.to_string(), own.clone())));
+    spent
 }
 
 /// Events of the running attempt so far.
-fn running(home: &Home, id: &ThreadId, head: json_cas::Hash) -> Result<Vec<Event>, Failure> {
-    Ok(Live::of(id.clone(), From::After(head), None).poll(home)?)
-}
-
-fn waits(home: &Home, id: &ThreadId, state: State) -> Option<Waits> {
-    match state {
-        State::Waiting => {
-            let form = answer::form(home, id).ok()?;
-            let question = form.asked.question.map(|question| question.text);
-            Some(match form.asked.thread == *id {
-                true => Waits::Answer { question, schema: Box::new(form.schema) },
-                false => Waits::Child(form.asked.thread),
-            })
-        }
-        State::Limited => limit::to_lift(home, id).map(|limits| Waits::Lift(Box::new(limits))),
-        State::Stuck => Some(Waits::Retry),
-        State::Active | State::Running | State::Paused | State::Completed | State::Killed | State::Corrupt => None,
-    }
+fn running(now: &ThreadNow<'_>) -> Result<Vec<Event>, Failure> {
+    Ok(Live::of(now.thread.id.clone(), From::After(now.thread.head), None).poll_at(now)?)
 }
 
 /// The workflow's graph with the thread's path, and spending beside each role if it was added up. A role links to its last step on the
 /// page, an arrow to the conditions of the workflow.
 fn graph(
-    home: &Home,
-    thread: &Thread<'_>,
+    now: &ThreadNow<'_>,
     steps: &[TimedStep],
     roles: Option<(&BTreeMap<String, Spent>, &Spent)>,
 ) -> Option<Markup> {
-    let ThreadCourse { workflow, course, hash, .. } = course::of(home, &thread.id).ok()?;
+    let ThreadCourse { workflow, course, hash, .. } = course::of(now).ok()?;
     let ledger = roles.map(|(roles, total)| ledger(&course.roles, roles, total));
     let last = |role: &str| steps.iter().rev().find(|timed| timed.step.role == role);
     let node_href = |role: &str| Some(format!("#s-{}", last(role)?.step.hash));
     let edge_href = |_: &str, _: &str| Some(format!("/workflows/{hash}#conditions"));
-    let decisions = decisions::last(thread, &workflow);
+    let decisions = decisions::last(&now.thread, &workflow);
     let edge_note = |from: &str, to: &str| note(decisions.get(from)?, to);
     let (ids, ledger) = ("graph", ledger.as_ref());
     let page = GraphOnPage { ids, node_href: &node_href, edge_href: &edge_href, edge_note: &edge_note, ledger };

@@ -9,6 +9,7 @@ use uwf_core::workflow::{Drawing, Workflow};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::nodes;
 use uwf_engine::views::course::{self, ThreadCourse};
+use uwf_engine::views::thread_now::ThreadNow;
 
 use crate::complete;
 use crate::context::Context;
@@ -98,7 +99,7 @@ fn drawn(context: &Context, args: &Args) -> Result<Graph, CommandError> {
         return Ok(graph(hash, &workflow, drawing, None));
     };
     let id = context.thread(typed)?;
-    let ThreadCourse { hash, workflow, course, state } = course::of(&context.home, &id)?;
+    let ThreadCourse { hash, workflow, course, state } = course::of(&ThreadNow::read(&context.home, &id)?)?;
     if let Some(named) = &args.workflow {
         check_same(context, named, &id, hash, &workflow)?;
     }

@@ -1,0 +1,135 @@
+//! A thread as it was at one moment, for pages and reports with several parts.
+
+use std::collections::BTreeMap;
+
+use json_cas::Hash;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::child_threads;
+use crate::attempt::elsewhere::{self, ClaimReport};
+use crate::attempt::recorded::{Attempt, ThreadRecord};
+use crate::attempt::settings::Settings;
+use crate::error::Result;
+use crate::root::history::{self, Finished};
+use crate::root::home::Home;
+use crate::root::marks::{self, Mark, Reason};
+use crate::root::{file_sign, missing_thread};
+use crate::thread::load::Thread;
+use crate::thread::state::{self, State};
+use crate::views::thread_state::{Known, Pause};
+
+/// How often a thread is read that changes while it is read. Each attempt writes only a few lines.
+const MOST_READS: usize = 5;
+
+/// Everything that reports say about a thread besides its nodes, read once. Nodes never change, so they are read when they are needed.
+pub struct ThreadNow<'h> {
+    /// The thread at its head, or at its last head if it has ended.
+    pub thread: Thread<'h>,
+    /// Its state.
+    pub state: State,
+    /// Its line in the history, if it has ended.
+    pub(crate) end: Option<Finished>,
+    /// Why it is in this state, if known. For a running thread: why no further step will begin.
+    pub(crate) reason: Option<Reason>,
+    /// The thread that was paused: this one, or one above it.
+    pub(crate) pause: Option<(ThreadId, Reason)>,
+    /// This machine's marks about the newest attempt at its head.
+    pub(crate) marks: BTreeMap<Mark, Reason>,
+    /// This machine's record about the thread.
+    pub record: ThreadRecord,
+    /// The newest attempt in the record.
+    pub(crate) attempt: Option<Attempt>,
+    /// News from other machines about the newest attempt at its head.
+    pub(crate) news: Option<ClaimReport>,
+}
+
+impl<'h> ThreadNow<'h> {
+    /// Reads a thread, active or finished.
+    ///
+    /// # Errors
+    /// `NotFound` if the thread does not exist; errors of its nodes.
+    pub fn read(home: &'h Home, id: &ThreadId) -> Result<ThreadNow<'h>> {
+        let file = home.record_file(id);
+        let mut sign = file_sign::of(&file);
+        for _ in 1..MOST_READS {
+            let now = ThreadNow::read_once(home, id)?;
+            // Each change of an attempt writes a line before it changes marks. So an unchanged record means that the parts fit together.
+            let after = file_sign::of(&file);
+            if after == sign {
+                return Ok(now);
+            }
+            sign = after;
+        }
+        ThreadNow::read_once(home, id)
+    }
+
+    fn read_once(home: &'h Home, id: &ThreadId) -> Result<ThreadNow<'h>> {
+        // Read the record before the head: its newest attempt then belongs to this head, or to an earlier one.
+        let record = ThreadRecord::read(home, id)?;
+        let attempt = record.newest();
+        match home.heads().read(id.as_str())? {
+            Some(head) => ThreadNow::active(home, id, head.hash, record, attempt),
+            None => {
+                let end = history::of(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?;
+                let (thread, state) = (Thread::ended(home, &end)?, state::of_finished(end.status));
+                let (reason, pause, news) = (None, None, None);
+                let (end, marks) = (Some(end), BTreeMap::new());
+                Ok(ThreadNow { thread, state, end, reason, pause, marks, record, attempt, news })
+            }
+        }
+    }
+
+    fn active(
+        home: &'h Home,
+        id: &ThreadId,
+        head: Hash,
+        record: ThreadRecord,
+        attempt: Option<Attempt>,
+    ) -> Result<ThreadNow<'h>> {
+        let pause = match marks::read(home, id, Mark::Paused)? {
+            Some(reason) => Some((id.clone(), reason)),
+            None => child_threads::paused_above(home, child_threads::parent_in(Settings::in_record(home, &record))?)?,
+        };
+        let news = elsewhere::told_beyond(home, id, head, || Ok(attempt.clone()))?;
+        let set = marks::at_head(home, id, &marks::of_here(home, id), head);
+        let marks: BTreeMap<Mark, Reason> =
+            set.iter().filter_map(|mark| Some((*mark, marks::get(home, id, *mark)?))).collect();
+        let known = Known {
+            marks: set,
+            pause: pause.clone().map(|(by, reason)| Pause { by, reason: Some(reason) }),
+            elsewhere: news.as_ref().map(ClaimReport::elsewhere),
+        };
+        let state = known.state(home, id);
+        let reason = known.reason(id, state, |_, mark| marks.get(&mark).cloned());
+        let thread = Thread::at(home, id.clone(), head)?;
+        Ok(ThreadNow { thread, state, end: None, reason, pause, marks, record, attempt, news })
+    }
+
+    /// Its head; `None` if it has ended.
+    pub(crate) fn active_head(&self) -> Option<Hash> {
+        (!self.has_ended()).then_some(self.thread.head)
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Whether it pauses after its running step.
+    pub(crate) fn is_pausing(&self) -> bool {
+        self.state == State::Running && self.pause.is_some()
+    }
+
+    /// The newest attempt on any machine. It may belong to an earlier head.
+    pub(crate) fn newest(&self) -> Option<&Attempt> {
+        match &self.news {
+            Some(ClaimReport::Over(attempt)) => Some(attempt),
+            Some(ClaimReport::AtWork(_)) | None => self.attempt.as_ref(),
+        }
+    }
+
+    /// The attempts in the record that failed since its newest step, oldest first.
+    pub(crate) fn failed(&self) -> Vec<Hash> {
+        self.attempt.as_ref().map(|attempt| attempt.earlier_at(self.thread.head)).unwrap_or_default()
+    }
+}
