@@ -31,7 +31,7 @@ pub fn head(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Head> 
 
 /// The error for a command whose thread has changed since the client saw it.
 pub(crate) fn moved_on(id: &ThreadId, message: String) -> Error {
-    Error::busy(message).hint(format!("nothing was changed; `uwf thread show {id}` shows where it stands"))
+    Error::busy(message).hint(format!("nothing was changed; `uwf thread show {id}` shows its state"))
 }
 
 /// The thread with its head.

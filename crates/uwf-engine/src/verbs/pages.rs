@@ -55,7 +55,7 @@ pub(crate) fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
         role: attempt.role,
         agent: agent.map(|agent| AgentName::from(&agent)),
         exit_code: attempt.exit_code,
-        error: attempt.error.unwrap_or_else(|| "no reason is on record".to_owned()),
+        error: attempt.error.unwrap_or_else(|| "no reason was recorded".to_owned()),
     }
 }
 
@@ -80,14 +80,14 @@ pub fn ending(home: &Home, shown: &ThreadStatus) -> Option<Ending> {
         None => what.to_owned(),
     };
     let since = shown.since.map(|time| format!("Since {} UTC: ", view::time(time))).unwrap_or_default();
-    let why = shown.why.as_deref().unwrap_or("no reason is on record");
+    let why = shown.why.as_deref().unwrap_or("no reason was recorded");
     let title = match shown.state {
         State::Active | State::Corrupt => return None,
         State::Completed | State::Killed => return Some(finished(home, shown)),
         State::Running => {
             let agent = shown.agent.as_ref().map_or("an agent", AgentName::short);
             let then = if shown.pausing { format!(" Then it pauses: {why}") } else { String::new() };
-            return Some(Ending { title: at("Running"), text: format!("{since}{agent} is at it.{then}") });
+            return Some(Ending { title: at("Running"), text: format!("{since}{agent} is running.{then}") });
         }
         State::Paused => at("Paused"),
         State::Waiting => at("Waiting"),
@@ -102,7 +102,7 @@ fn finished(home: &Home, shown: &ThreadStatus) -> Ending {
     let title = if shown.state == State::Killed { "Killed" } else { "Completed" };
     let end: Option<ThreadEnd> = shown.end.and_then(|end| nodes::typed(home.store(), end).ok());
     let how = match end.as_ref().map(|end| end.reason.as_str()) {
-        Some(end_reason::END) => "the workflow came to its end.".to_owned(),
+        Some(end_reason::END) => "the workflow has ended.".to_owned(),
         Some(end_reason::NO_MATCH) => {
             let after = shown
                 .role
@@ -110,9 +110,9 @@ fn finished(home: &Home, shown: &ThreadStatus) -> Ending {
                 .map_or_else(|| "at its start".to_owned(), |role| format!("after the role {role}"));
             format!("no transition matched {after}, so the thread ended there.")
         }
-        Some(end_reason::KILLED) => "somebody ended it before its workflow came to an end.".to_owned(),
+        Some(end_reason::KILLED) => "it was killed before its workflow had ended.".to_owned(),
         Some(other) => other.to_owned(),
-        None => "how it ended is not on record.".to_owned(),
+        None => "its end was not recorded.".to_owned(),
     };
     let summary = end.and_then(|end| end.summary).map(|summary| format!("\n\n{summary}")).unwrap_or_default();
     let at = shown.changed_at.map(|time| format!("{} UTC: ", view::time(time))).unwrap_or_default();

@@ -97,10 +97,10 @@ fn condition_error_hints_how_to_continue() {
         );
         assert!(
             transcript
-                .contains("hint: `uwf thread fork <id> --from-role worker` begins a thread in which `worker` is next"),
+                .contains("hint: `uwf thread fork <id> --from-role worker` starts a thread in which `worker` is next"),
             "{transcript}"
         );
-        assert!(transcript.contains("hint: a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it"), "{transcript}");
+        assert!(transcript.contains("hint: a thread keeps its version of the workflow: correct the condition, run `uwf workflow put FILE`, then start a new thread"), "{transcript}");
     }
     // The hints work.
     let fork = text(&home.json(&["thread", "fork", &thread, "--from-role", "worker"]), "thread");
@@ -133,7 +133,7 @@ fn start_condition_error_hints_how_to_continue() {
     assert_eq!(ran.code, Some(65), "{ran:?}");
     let transcript = home.steady(&ran.transcript());
     assert!(
-        transcript.contains("hint: `uwf thread fork <id> -p 'TEXT'` begins a thread with another task"),
+        transcript.contains("hint: `uwf thread fork <id> -p 'TEXT'` starts a thread with another task"),
         "{transcript}"
     );
 }
