@@ -208,7 +208,7 @@ fn next_call(mut state: State, tools: &[&str]) -> (State, Vec<Effect>) {
         let refused = match call.parsed() {
             _ if is_cut_in_calls(&round.reply) => CUT.to_owned(),
             _ if !tools.contains(&name.as_str()) => {
-                format!("{UNKNOWN}; there are {}", tools.join(", "))
+                format!("{UNKNOWN}; the tools are {}", tools.join(", "))
             }
             _ if state.calls_left == 0 && name != submit::NAME => {
                 format!("not run: the {MAX_CALLS_IN_STEP} calls of this work are used up; end it now")
