@@ -128,7 +128,7 @@ fn index_from_old_backup_is_updated() {
     );
     let lost = home.uwf(&["thread", "step", &newer]);
     assert_eq!(lost.code, Some(69));
-    assert!(lost.stderr.ends_with("`uwf recover --dry-run` shows their content\n"), "{lost:?}");
+    assert!(lost.stderr.ends_with("`uwf recover --dry-run` shows them\n"), "{lost:?}");
     assert_snapshot!(steady(&home, &home.uwf(&["recover", "--format", "text"]).transcript()), @r"
     exit 0
     <id>  moved at <hash>, from its attempt record (was <hash>): the index was behind
