@@ -119,7 +119,7 @@ fn a_hint_quotes_a_role_of_several_words() {
     let thread = home.start("do-work", "x");
     home.json(&["thread", "step", &thread]);
     let transcript = home.steady(&home.uwf(&["thread", "step", &thread]).transcript());
-    assert!(transcript.contains("hint: `uwf thread fork <id> --from-role 'hard worker'` begins"), "{transcript}");
+    assert!(transcript.contains("hint: `uwf thread fork <id> --from-role 'hard worker'` starts"), "{transcript}");
 }
 
 #[test]
