@@ -145,7 +145,7 @@ impl<'h> AgentContext<'h> {
     /// `Usage` outside an attempt, because no agent and workspace were chosen.
     pub fn opened(&self) -> Result<&Opened> {
         self.attempt.as_ref().map(|attempt| &attempt.opened).ok_or_else(|| {
-            Error::usage("this agent needs to know what it is played with, and is not run by uwf")
+            Error::usage("this agent needs the settings of a step, but uwf did not start it")
                 .hint("`uwf thread step THREAD` runs a step, `uwf agent run NAME THREAD ROLE` a built-in agent by hand")
         })
     }
@@ -274,10 +274,9 @@ impl<'h> AgentContext<'h> {
     fn prior_step(&self, position: usize) -> Result<Step> {
         let record = self.record(position)?;
         self.read(position, &record).map_err(|error| match error.is_damage() {
-            true => error.hint(format!(
-                "`uwf thread repair {}` puts a note in the place of what cannot be read",
-                self.thread.id
-            )),
+            true => {
+                error.hint(format!("`uwf thread repair {}` replaces the unreadable parts by a note", self.thread.id))
+            }
             false => error,
         })
     }

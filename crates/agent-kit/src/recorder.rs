@@ -132,7 +132,7 @@ impl Recorder {
         if let Err(error) = done {
             self.writer = None;
             // stderr may be closed; the agent continues anyway.
-            let _ = writeln!(std::io::stderr(), "the trace is not recorded any further: {error}");
+            let _ = writeln!(std::io::stderr(), "recording of the trace stopped: {error}");
         }
     }
 }

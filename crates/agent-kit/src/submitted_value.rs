@@ -14,8 +14,8 @@ use crate::context::AgentContext;
 /// `Usage` outside an attempt, `Io`.
 pub fn keep(context: &AgentContext<'_>, value: &Value) -> Result<()> {
     let Some(files) = files(context) else {
-        return Err(Error::usage("nothing is submitted outside a step")
-            .hint("this is meant to be called by an agent that `uwf thread step` has started"));
+        return Err(Error::usage("results can be submitted only within a step")
+            .hint("only an agent that `uwf thread step` started can call this"));
     };
     Ok(durable_files::replace(&files.submitted, value.to_string().as_bytes())?)
 }

@@ -14,7 +14,7 @@ use crate::schema::{SchemaError, SchemaProblem, Violation};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The store has no node with this hash.
-    #[error("there is no node {hash}")]
+    #[error("node {hash} does not exist")]
     NotFound {
         /// The hash.
         hash: Hash,
@@ -93,7 +93,7 @@ pub enum StoreError {
     #[error(transparent)]
     Cbor(#[from] CborError),
     /// Others blocked the nodes for too long, by holding or removing them. Nothing was changed: try again.
-    #[error("the nodes in {} are kept by another process for {waited_ms} ms", path.display())]
+    #[error("another process has held the nodes in {} for {waited_ms} ms", path.display())]
     Busy {
         /// The place of the nodes.
         path: PathBuf,
@@ -123,7 +123,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A remote store answered several times, each time with different wrong bytes. Nothing was cached; the read can be retried.
-    #[error("node {hash} arrives garbled from its store, {asked} times in a row")]
+    #[error("the store sent node {hash} garbled {asked} times in a row")]
     Garbled {
         /// The hash.
         hash: Hash,

@@ -29,13 +29,14 @@ struct Mismatch<'a> {
 impl Mismatch<'_> {
     fn message(&self) -> String {
         let Mismatch { role, capability, agent, .. } = self;
-        format!("role `{role}` asks for `{capability}`, which its agent `{agent}` does not name among its capabilities")
+        format!("role `{role}` needs the capability `{capability}`, which its agent `{agent}` does not list")
     }
 
     fn hint(&self, workflow: &str) -> String {
         let Mismatch { role, agent, named, .. } = self;
         format!(
-            "`{agent}` names {}; give the role another one: uwf config set agentOverrides.{workflow}.{role} AGENT",
+            "`{agent}` lists {}; choose another agent for the role: uwf config set agentOverrides.{workflow}.{role} \
+             AGENT",
             named.join(", ")
         )
     }

@@ -43,7 +43,7 @@ fn program(document: &Document, at: &str, agent: &Agent) -> Option<Problem> {
         if crate::NAMES.contains(&name) {
             return None;
         }
-        let message = format!("there is no built-in agent `{name}`, and no program `{command}` on PATH");
+        let message = format!("`{name}` is not a built-in agent, and program `{command}` is not on PATH");
         let hint =
             did_you_mean(name, crate::NAMES).unwrap_or_else(|| format!("built-in agents: {}", crate::NAMES.join(", ")));
         return Some(document.error(&at, "unknown-agent", message, Some(hint)));
@@ -79,7 +79,7 @@ fn model(config: &Config, document: &Document, at: &str, agent: &Agent) -> Optio
     }
     let hint = did_you_mean(model, config.models.keys().map(String::as_str))
         .unwrap_or_else(|| format!("add `{model}: {{provider: …, name: …}}` to `models`"));
-    let message = format!("there is no model `{model}` in `models`");
+    let message = format!("model `{model}` is not in `models`");
     Some(document.warning(&Document::below(at, "model"), "unknown-model", message, Some(hint)))
 }
 
@@ -90,7 +90,7 @@ fn settings(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
     };
     let problem = |Wrong { pointer, what, why }| {
         let message = format!("`{what}` of the agent `{}`: {why}", description.name);
-        let hint = format!("`uwf agent describe {}` shows what it takes", description.name);
+        let hint = format!("`uwf agent describe {}` shows its settings", description.name);
         document.error(&format!("{at}/config{pointer}"), "bad-setting", message, Some(hint))
     };
     (description.wrong)(config).into_iter().map(problem).collect()

@@ -33,7 +33,7 @@ use crate::turn_end;
 /// Longest prompt passed as an argument. The system rejects an argument of 131,072 bytes, and `args` may add text to it.
 pub(crate) const MAX_PROMPT_ARGUMENT: usize = 120_000;
 
-/// What `config` of the agent may hold, beside what the program it runs asks for.
+/// Settings in the `config` of the agent, besides the program's own settings.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
@@ -186,9 +186,7 @@ fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
     }
     let refused = |why: &str| Error::config(format!("`config.resume` of agent `{}`: {why}", spec.name));
     let Some(format) = settings.trace else {
-        return Err(refused(
-            "the id of a session is known only where `config.trace` says in which format it is printed",
-        ));
+        return Err(refused("uwf finds the id of a session only if `config.trace` names its format"));
     };
     let known = || match format {
         // `codex exec … resume SESSION -`: options before the subcommand apply to it as well.
@@ -202,7 +200,7 @@ fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
     let args = settings.resume_args.or_else(known);
     args.filter(|args| args.iter().any(|arg| arg.contains("{session}"))).map(Some).ok_or_else(|| {
         refused("uwf does not know how this program continues a session")
-            .hint("name its arguments for that in `config.resumeArgs`, `{session}` being the id of the session")
+            .hint("set its arguments in `config.resumeArgs`, with `{session}` for the id of the session")
     })
 }
 
@@ -388,7 +386,7 @@ impl ExpectedFile {
     fn check(&self) -> Result<()> {
         let problem = match Stamp::of(&self.path) {
             None => "does not exist",
-            after if after == self.before => "is the one that was there before the run",
+            after if after == self.before => "was not written by this run",
             Some(_) => return Ok(()),
         };
         Err(Error::agent_failed(format!("the expected file {} {problem}", self.path.display())))

@@ -28,12 +28,12 @@ use crate::turn_end;
 const COMMAND: &str = "cursor-agent";
 
 /// Prompt used if the real one is too long for an argument.
-const READ_PROMPT: &str = "Read the whole of the file at this path and do what it says:";
+const READ_PROMPT: &str = "Read the whole file at this path and follow its instructions:";
 
 /// Keys of an output or a task that name a working directory, most specific first.
 const DIRECTORY_KEYS: [&str; 6] = ["workspace", "workingDirectory", "repoPath", "projectPath", "directory", "cwd"];
 
-/// What `config` of the agent may hold.
+/// Settings in the `config` of the agent.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {
@@ -63,7 +63,7 @@ impl Default for Settings {
 
 impl settings::Settings for Settings {}
 
-/// What the program prints.
+/// Output of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Output {

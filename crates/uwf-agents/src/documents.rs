@@ -32,7 +32,7 @@ const DEFAULT_OUTPUT_DIR: &str = "outputs";
 /// How much a copy is backdated, so that a rewrite is noticed however coarse the file system's times are.
 const BACKDATE: Duration = Duration::from_secs(10);
 
-/// What `config` of these agents may hold.
+/// Settings in the `config` of these agents.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {

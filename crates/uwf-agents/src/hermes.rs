@@ -292,7 +292,7 @@ fn same_session(wanted: &str, found: Option<&str>) -> Result<()> {
     let problem = match found {
         Some(found) if found == wanted => return Ok(()),
         Some(other) => format!("answered in session {other}"),
-        None => "does not say in which one it answered".to_owned(),
+        None => "does not name the session in which it answered".to_owned(),
     };
     Err(Error::agent_failed(format!("hermes should have continued session {wanted}, but {problem}")))
 }

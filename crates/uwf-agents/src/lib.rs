@@ -136,6 +136,6 @@ fn player(name: &str) -> Option<Box<dyn Agent>> {
 }
 
 fn unknown(name: &str) -> Error {
-    Error::config(format!("there is no built-in agent `{name}`"))
-        .hint(format!("built-in agents: {}; any program on PATH is an agent too", NAMES.join(", ")))
+    Error::config(format!("`{name}` is not a built-in agent"))
+        .hint(format!("built-in agents: {}; any program on PATH also works as an agent", NAMES.join(", ")))
 }

@@ -34,7 +34,7 @@ const SOURCE: &str = "wire";
 /// The setting that lets the role's schema decide.
 const AUTO: &str = "auto";
 
-/// What `config` of the agent may hold.
+/// Settings in the `config` of the agent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {

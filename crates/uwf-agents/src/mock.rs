@@ -33,7 +33,7 @@ use script::{Script, ScriptEntry, ScriptedAct, ScriptedReply};
 /// Environment variable with the script of a mock that has none configured.
 pub(crate) const SCRIPT_VARIABLE: &str = "UWF_MOCK_SCRIPT";
 
-/// What `config` of the agent may hold.
+/// Settings in the `config` of the agent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {

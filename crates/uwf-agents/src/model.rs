@@ -24,11 +24,11 @@ use crate::settings::TimeLimit;
 pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<Endpoint> {
     let Some(alias) = alias.or(config.default_model.as_deref()) else {
         return Err(Error::config("no model is configured").hint(
-            "set `defaultModel` in config.yaml, or `model` of the agent; `uwf setup` asks for all that is needed",
+            "set `defaultModel` in config.yaml, or `model` of the agent; `uwf setup` asks for the necessary settings",
         ));
     };
     let Some(model) = config.models.get(alias) else {
-        let error = Error::config(format!("there is no model `{alias}` in config.yaml"));
+        let error = Error::config(format!("model `{alias}` is not in config.yaml"));
         return Err(match nearest::nearest(alias, config.models.keys().map(String::as_str)) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None => error.hint(format!("add it: `models: {{ {alias}: {{ provider: …, name: … }} }}`")),

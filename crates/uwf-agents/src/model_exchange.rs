@@ -15,7 +15,7 @@ pub(crate) fn hear(delta: Delta<'_>) {
         Delta::Text(text) | Delta::Reasoning(text) | Delta::Call { arguments: text, .. } => {
             progress::piece(text.as_bytes());
         }
-        Delta::Restart => progress::line("\n[the answer is asked for again]"),
+        Delta::Restart => progress::line("\n[asking for the answer again]"),
     }
 }
 

@@ -20,8 +20,8 @@ pub struct ReextractAgent;
 impl Agent for ReextractAgent {
     fn answer(&mut self, context: &AgentContext<'_>, _prompt: &Prompt) -> Result<Answer> {
         let Some(attempt) = context.opened()?.reextract else {
-            return Err(Error::usage("there is no text to read again")
-                .hint("`uwf thread step ID --reextract` reads that of a failed attempt"));
+            return Err(Error::usage("no text to read again")
+                .hint("`uwf thread step ID --reextract` reads the text of a failed attempt"));
         };
         let raw = reextract::text(context.thread(), attempt)?;
         let answer = match command::printed_trace(&context.opened()?.agent, &raw)? {

@@ -44,7 +44,7 @@ pub(crate) struct Wrong {
 /// JSON Schema of `config`.
 pub(crate) fn schema<S: Settings>() -> Value {
     let others = if S::OPEN {
-        json!({ "description": "Of the program that is run: it can ask for all of it with `uwf agent context`." })
+        json!({ "description": "Settings of the program itself, which can read them with `uwf agent context`." })
     } else {
         json!(false)
     };

@@ -26,7 +26,7 @@ pub(crate) fn check(opened: &Opened, trace: &Trace) -> Result<()> {
             let error = failed(&format!("did not say how its turn ended{}", last.unwrap_or_default()));
             Err(match &trace.last_said {
                 Some(_) => error.hint(format!(
-                    "`uwf thread step {} --reextract` takes what it said last for its answer",
+                    "`uwf thread step {} --reextract` takes its last message as its answer",
                     opened.thread
                 )),
                 None => error,

@@ -54,7 +54,7 @@ const LOOK_ELSEWHERE: Duration = Duration::from_secs(2);
 /// Times in a row that another process may move the child's head during a step. Each costs a whole step.
 const MAX_OVERTAKEN: usize = 20;
 
-/// What `config` of the agent may hold.
+/// Settings in the `config` of the agent.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Config {
@@ -105,7 +105,7 @@ fn play(context: &AgentContext<'_>, opened: &Opened) -> Result<Hash> {
 /// The workflow that an agent runs.
 fn name_of(spec: &AgentSpec) -> Result<&str> {
     delegation::workflow_of(spec).ok_or_else(|| {
-        Error::config(format!("agent `{}` does not say which workflow plays the role", spec.name))
+        Error::config(format!("agent `{}` names no workflow for the role", spec.name))
             .hint("name it: `{ command: uwf-workflow, args: [WORKFLOW] }`")
     })
 }

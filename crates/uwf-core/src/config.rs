@@ -108,7 +108,7 @@ pub struct Provider {
     /// `apiKeyEnv`: name of the environment variable that holds the key; never the key.
     #[schemars(with = "Option<Variable>")]
     pub api_key_env: Option<String>,
-    /// `kind`: which API it speaks, when that can't be told from the name.
+    /// `kind`: its API, if the name does not identify it.
     pub kind: Option<String>,
 }
 
@@ -120,7 +120,7 @@ pub struct Model {
     /// `provider`: a key of [`Config::providers`].
     #[schemars(with = "NotBlank")]
     pub provider: String,
-    /// `name`: what the provider calls the model.
+    /// `name`: the provider's name of the model.
     #[schemars(with = "NotBlank")]
     pub name: String,
 }

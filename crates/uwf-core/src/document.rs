@@ -54,7 +54,7 @@ impl Document {
     #[must_use]
     pub fn read<T: JsonSchema + DeserializeOwned>(&self, what: &str) -> (Option<T>, Vec<Problem>) {
         let mut problems = Problems::new(self.positions.file());
-        let reading = Reading { what, rule: DurationText::fault, refuses_unknown: true };
+        let reading = Reading { name: what, rule: DurationText::fault, refuses_unknown: true };
         let value = by_schema::read(&by_schema::of::<T>(), &self.root, &reading, &mut problems);
         (value.and_then(|value| serde_json::from_value(value).ok()), problems.finish())
     }

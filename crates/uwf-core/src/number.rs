@@ -46,7 +46,7 @@ pub(crate) trait Whole: Copy + Into<i128> + TryFrom<i128> {
     /// The nearest number of this type.
     fn nearest(number: i128) -> Self {
         let Ok(nearest) = Self::try_from(number.clamp(Self::LEAST, Self::MOST)) else {
-            unreachable!("the range is within that of the type")
+            unreachable!("the type contains the range")
         };
         nearest
     }

@@ -85,7 +85,7 @@ pub enum Reached {
         limit: u64,
     },
     /// Limit of time.
-    #[error("the thread began {} ago, its limit is {}", time(*.seconds), time(*.limit))]
+    #[error("the thread started {} ago, its limit is {}", time(*.seconds), time(*.limit))]
     Time {
         /// Seconds since it began.
         seconds: u64,
@@ -208,7 +208,7 @@ mod tests {
             (
                 ThreadLimits { max_time: Some(301), ..none },
                 ThreadLimits { max_time: Some(300), ..none },
-                "the thread began 5 min ago, its limit is 5 min",
+                "the thread started 5 min ago, its limit is 5 min",
             ),
             (
                 ThreadLimits { max_tokens: Some(1001), ..none },

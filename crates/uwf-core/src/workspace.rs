@@ -15,7 +15,7 @@ pub enum Workspace {
 }
 
 impl Workspace {
-    /// Whether it is what holds when nobody says anything.
+    /// Whether it is the default.
     pub(crate) fn is_default(&self) -> bool {
         *self == Workspace::default()
     }

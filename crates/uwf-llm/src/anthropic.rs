@@ -123,7 +123,7 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
         return Err(error);
     }
     let Some(blocks) = raw.get("content").and_then(Value::as_array) else {
-        return Err(Error::bad_reply(endpoint, "there is no content in it", &raw.to_string()));
+        return Err(Error::bad_reply(endpoint, "it has no content", &raw.to_string()));
     };
     let kind = |block: &Value| block.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let thoughts: Vec<Value> =

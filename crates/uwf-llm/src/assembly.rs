@@ -23,9 +23,9 @@ pub(crate) trait Assembly {
     fn finish(self: Box<Self>) -> Option<Value>;
 }
 
-/// The JSON of an event. `what` names the event in errors.
-pub(crate) fn parse(endpoint: &Endpoint, event: &ServerSentEvent, what: &str) -> Result<Value> {
+/// The JSON of an event. `name` names the event in errors.
+pub(crate) fn parse(endpoint: &Endpoint, event: &ServerSentEvent, name: &str) -> Result<Value> {
     let value: Value = serde_json::from_str(&event.data)
-        .map_err(|error| Error::bad_reply(endpoint, format!("{what} is not JSON ({error})"), &event.data))?;
+        .map_err(|error| Error::bad_reply(endpoint, format!("{name} is not JSON ({error})"), &event.data))?;
     Error::inside(endpoint, &value).map_or(Ok(value), Err)
 }

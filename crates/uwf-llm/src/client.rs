@@ -113,7 +113,7 @@ impl Client {
         // OpenAI and Anthropic: `data`; some local servers: a plain list, or `models`.
         let models = ["/data", "/models", ""].iter().find_map(|place| list.pointer(place).and_then(Value::as_array));
         let Some(models) = models else {
-            return Err(Error::bad_reply(&self.endpoint, "there is no list of models in it", &list.to_string()));
+            return Err(Error::bad_reply(&self.endpoint, "it has no list of models", &list.to_string()));
         };
         let name = |model: &Value| ["id", "name"].iter().find_map(|key| model.get(key)?.as_str().map(str::to_owned));
         Ok(models.iter().filter_map(name).collect())

@@ -168,7 +168,7 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Error::Endpoint { reason, .. } if reason.contains("certificate") => {
-                "if a proxy of your network stands in between, name a file of its certificates in SSL_CERT_FILE"
+                "if your network has a proxy in between, name a file with its certificates in SSL_CERT_FILE"
             }
             Error::Endpoint { .. } => "check `baseUrl` of the provider; it begins with http:// or https://",
             Error::Connect { .. } => "check that the endpoint is up and that `baseUrl` of the provider is right",
@@ -177,7 +177,7 @@ impl Error {
             }
             Error::Timeout { .. } => "try again, choose a faster model, or allow more time",
             Error::Auth { had_key: false, .. } => "set the key: `apiKeyEnv` of the provider names its variable in .env",
-            Error::Auth { code: 403, .. } => "check what the account and the key are allowed to do",
+            Error::Auth { code: 403, .. } => "check the permissions of the account and the key",
             Error::Auth { .. } => "check the key in the variable that `apiKeyEnv` of the provider names",
             Error::Status { code: 404, .. } => "check the model's name and `baseUrl` (usually it ends in /v1)",
             Error::Status { code: 402 | 429, .. } => "check the account's limits and credit, or wait and try again",
@@ -186,7 +186,7 @@ impl Error {
                 "this is a fault of the provider; try again later or use another model"
             }
             Error::BadReply { .. } => "check `baseUrl` and `kind` of the provider",
-            Error::Ended { .. } => "what it had written is kept; ask in other words, or use another model",
+            Error::Ended { .. } => "its text is kept; ask in other words, or use another model",
             Error::Truncated { .. } => "allow more output tokens, or ask for less",
             Error::NoValue { .. } => "use a model that can call tools or write JSON",
             Error::Status { .. } => return None,

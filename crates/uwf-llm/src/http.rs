@@ -220,7 +220,7 @@ fn waited(timeout: ureq::Timeout) -> Waited {
 /// The error in words that require no knowledge of the HTTP library.
 fn reason(error: &ureq::Error) -> String {
     match error {
-        ureq::Error::HostNotFound => "there is no such host".to_owned(),
+        ureq::Error::HostNotFound => "no such host".to_owned(),
         ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
             "it closed the connection before it was done".to_owned()
         }
@@ -244,7 +244,7 @@ fn roots() -> std::result::Result<RootCerts, String> {
         })
         .collect::<std::result::Result<_, _>>()?;
     if certificates.is_empty() {
-        return Err(fail("there is none".to_owned()));
+        return Err(fail("it has none".to_owned()));
     }
     Ok(RootCerts::new_with_certs(&certificates))
 }

@@ -44,7 +44,7 @@ impl Lookups for Nothing {
     }
 
     fn look_up(&mut self, call: &ToolCall) -> Result<String, String> {
-        Err(format!("there is no tool `{}`", call.name))
+        Err(format!("unknown tool `{}`", call.name))
     }
 
     fn instead(&self) -> Option<String> {

@@ -105,7 +105,7 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
         return Err(Error::no_choice(endpoint, &raw));
     }
     let Some(message) = raw.pointer("/choices/0/message").filter(|message| message.is_object()) else {
-        return Err(Error::bad_reply(endpoint, "there is no message in it", &raw.to_string()));
+        return Err(Error::bad_reply(endpoint, "it has no message", &raw.to_string()));
     };
     let tool_calls = message.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let tool_calls: Vec<ToolCall> = tool_calls.iter().enumerate().map(|(index, call)| read_call(index, call)).collect();

@@ -1,4 +1,4 @@
-//! The HTTP API: what the commands report, as JSON.
+//! The HTTP API: the reports of the commands as JSON.
 
 pub(crate) mod actions;
 pub(crate) mod answer;

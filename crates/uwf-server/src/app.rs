@@ -1,4 +1,4 @@
-//! What every request has at hand: where the storage root is, and how it is read.
+//! The state that every request has: the storage root and its readers.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -34,26 +34,27 @@ struct Inner {
 /// Caches of earlier reads. A restarted server fills them again.
 #[derive(Default)]
 pub(crate) struct Memory {
-    /// By hash: it is right for ever.
+    /// By hash, so entries never become stale.
     costs: Mutex<CostMemory>,
-    /// By hash, too.
+    /// Also by hash.
     tasks: Mutex<TaskMemory>,
     /// By attempt, as long as it runs.
     running: Mutex<RunningMemory>,
 }
 
 impl Memory {
-    /// Adds up costs with it; without it while somebody else does, who may have much to read.
+    /// Adds up costs with the memory, or with an empty one while another request uses it, which may take long.
     pub(crate) fn with_costs<T>(&self, work: impl FnOnce(&mut CostMemory) -> T) -> T {
         with(&self.costs, work)
     }
 
-    /// Searches with it, in the same way.
+    /// Searches with the memory, in the same way.
     pub(crate) fn with_tasks<T>(&self, work: impl FnOnce(&mut TaskMemory) -> T) -> T {
         with(&self.tasks, work)
     }
 
-    /// Looks at running agents with it. Others wait: a look reads little, and without the memory each would read all again.
+    /// Looks at running agents with the memory. Other requests wait: a look reads little, and without the memory each would read
+    /// everything again.
     pub(crate) fn with_running<T>(&self, work: impl FnOnce(&mut RunningMemory) -> T) -> T {
         work(&mut self.running.lock())
     }
@@ -66,11 +67,11 @@ fn with<M: Default, T>(memory: &Mutex<M>, work: impl FnOnce(&mut M) -> T) -> T {
     }
 }
 
-/// Where requests come in.
+/// The way in which requests arrive.
 pub(crate) enum Door {
-    /// An address that anybody may try.
+    /// An address that is open to all clients.
     Guarded(Box<Guard>),
-    /// The tunnel of a gateway, which lets only people in who know its secret; or a command of whoever has the storage root.
+    /// The tunnel of a gateway, which has checked its secret; or a command of a user with access to the storage root.
     Inside,
 }
 
@@ -136,12 +137,12 @@ impl App {
         self.0.gateway.as_ref()
     }
 
-    /// What somebody listens to.
+    /// The streams that clients listen to.
     pub(crate) fn watch(&self) -> &Watch {
         &self.0.watch
     }
 
-    /// What was read the last times.
+    /// Caches of earlier reads.
     pub(crate) fn memory(&self) -> Arc<Memory> {
         Arc::clone(&self.0.memory)
     }

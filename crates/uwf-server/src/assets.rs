@@ -85,7 +85,7 @@ pub(crate) fn path(name: &str) -> String {
 
 async fn asset(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
     let Some((asset, sent)) = ASSETS.iter().zip(SENT.iter()).find(|(asset, _)| asset.name == name) else {
-        return Failure::not_found(format!("there is no file {name}")).into_response();
+        return Failure::not_found(format!("file {name} does not exist")).into_response();
     };
     // A page of another server version may request its own file. The answer must not be cached under that name.
     let kept = if version == *VERSION { "public, max-age=31536000, immutable" } else { "no-store" };

@@ -21,11 +21,11 @@ use crate::open_files;
 pub(crate) struct Change {
     /// The command line, without `uwf` and without `--format`.
     pub(crate) line: Vec<String>,
-    /// What it gets on stdin.
+    /// Its stdin.
     pub(crate) input: String,
-    /// Directory it is called in; the server's own if nobody says.
+    /// Its working directory. Default: the server's.
     pub(crate) cwd: Option<PathBuf>,
-    /// How long it is waited for; `None` is to its end.
+    /// How long to wait for it; `None` waits for its end.
     pub(crate) wait: Option<Duration>,
 }
 
@@ -35,21 +35,21 @@ impl Change {
         Change { line: line.into_iter().map(str::to_owned).collect(), ..Change::default() }
     }
 
-    /// Adds an option with a value. It is one word, so that a value that begins with a dash is no option.
+    /// Adds an option with a value. It is one word, so a value that begins with a dash is not read as an option.
     #[must_use]
     pub(crate) fn option(mut self, name: &str, value: impl std::fmt::Display) -> Change {
         self.line.push(format!("{name}={value}"));
         self
     }
 
-    /// Waits so long, and lets it continue then.
+    /// Waits that long, then lets the command continue.
     #[must_use]
     pub(crate) fn waits(self, wait: Duration) -> Change {
         Change { wait: Some(wait), ..self }
     }
 }
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Done {
     /// It ended well, and this is its report; code 20 and 30 are news about the thread.

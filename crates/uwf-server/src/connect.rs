@@ -180,7 +180,7 @@ async fn again_and_again(settings: &Connect<'_>, tell: Teller) -> Result<(), Con
         let why = match ended {
             Ended::Told(Farewell::Replaced) => return Err(ConnectError::Replaced(settings.name.clone())),
             Ended::Told(Farewell::Revoked) => {
-                let why = "its token is not valid any more".to_owned();
+                let why = "its token is no longer valid".to_owned();
                 return Err(ConnectError::Refused { name: settings.name.clone(), why });
             }
             Ended::Closed => "the gateway closed the connection".to_owned(),
@@ -206,7 +206,7 @@ async fn serve_through(socket: WebSocketStream<Box<dyn Connection>>, router: Rou
         ended = &mut carried => ended,
         served = served => match served {
             Ok(()) => carried.await,
-            Err(error) if error.is_timeout() => Ended::Broken("the gateway gives no sign of life".to_owned()),
+            Err(error) if error.is_timeout() => Ended::Broken("the gateway does not answer".to_owned()),
             // A farewell may still be on its way.
             Err(error) => match carried.await {
                 Ended::Told(farewell) => Ended::Told(farewell),
@@ -246,7 +246,7 @@ async fn connection(
     };
     let Some(tls) = tls else { return Ok(stream) };
     let name = ServerName::try_from(gateway.host().to_owned())
-        .map_err(|_| DialFailure::Refused(format!("{} is not a name that a certificate can have", gateway.host())))?;
+        .map_err(|_| DialFailure::Refused(format!("a certificate cannot have the name {}", gateway.host())))?;
     Ok(Box::new(tls.connect(name, stream).await.map_err(failed)?))
 }
 
@@ -254,8 +254,8 @@ fn handshake(settings: &Connect<'_>) -> Result<Handshake, String> {
     let path = format!("/api/gateway/connect/{}", settings.name);
     let mut request = settings.gateway.socket(&path).into_client_request().map_err(|error| error.to_string())?;
     let mut add = |name: header::HeaderName, value: &str| {
-        let value =
-            HeaderValue::from_str(value).map_err(|_| "the token has symbols that no header can hold".to_owned())?;
+        let value = HeaderValue::from_str(value)
+            .map_err(|_| "the token has symbols that a header cannot contain".to_owned())?;
         request.headers_mut().insert(name, value);
         Ok::<(), String>(())
     };
@@ -271,7 +271,7 @@ fn handshake(settings: &Connect<'_>) -> Result<Handshake, String> {
 /// machine would send the same again; other failures may pass.
 fn refusal(error: SocketError) -> DialFailure {
     let SocketError::Http(response) = error else {
-        return DialFailure::Lost(format!("the gateway did not answer well: {error}"));
+        return DialFailure::Lost(format!("the gateway sent an invalid answer: {error}"));
     };
     let status = response.status();
     let body = response.body().as_deref().unwrap_or_default();
@@ -285,7 +285,7 @@ fn refusal(error: SocketError) -> DialFailure {
 /// Reports requested changes, so that the machine's owner sees those that come from elsewhere.
 async fn tell_changes(State(tell): State<Teller>, request: Request<Body>, next: Next) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) {
-        let by = request.headers().get(USER_HEADER).and_then(|user| user.to_str().ok()).unwrap_or("somebody");
+        let by = request.headers().get(USER_HEADER).and_then(|user| user.to_str().ok()).unwrap_or("an unknown client");
         let what = format!("{} {}", request.method(), request.uri().path());
         tell(&Event::Asked { by: by.to_owned(), what });
     }

@@ -23,7 +23,7 @@ pub(crate) async fn expected_host(State(app): State<App>, request: Request, next
         return next.run(request).await;
     }
     Failure::new(StatusCode::MISDIRECTED_REQUEST, format!("this server is not called {}", named.unwrap_or("(nothing)")))
-        .hint("if it is, start it with --host NAME")
+        .hint("to use that name, start it with --host NAME")
         .into_response()
 }
 

@@ -110,7 +110,7 @@ async fn away(gateway: &std::sync::Arc<Gateway>, name: &MachineName) -> Failure 
         Err(failure) => return failure,
     };
     let Some(machine) = machines.into_iter().find(|machine| machine.name == *name) else {
-        return Failure::not_found(format!("there is no machine {name}"))
+        return Failure::not_found(format!("unknown machine {name}"))
             .hint("`uwf gateway token NAME` on the gateway's machine lets one connect");
     };
     let why = match machine.since {
@@ -123,7 +123,7 @@ async fn away(gateway: &std::sync::Arc<Gateway>, name: &MachineName) -> Failure 
 
 fn broken(name: &MachineName, error: &hyper::Error) -> Failure {
     Failure::new(StatusCode::BAD_GATEWAY, format!("the connection of the machine {name} has ended: {error}"))
-        .hint("if this was a change, look whether it was made before you repeat it")
+        .hint("if this was a change, check whether it was made before you repeat it")
 }
 
 #[cfg(test)]

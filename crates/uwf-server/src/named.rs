@@ -18,7 +18,7 @@ pub(crate) fn node(home: &Home, typed: &str) -> Result<Hash, Failure> {
     if home.store().has(hash)? {
         return Ok(hash);
     }
-    Err(Failure::not_found(format!("there is no node {hash}")))
+    Err(Failure::not_found(format!("node {hash} does not exist")))
 }
 
 /// A thread, or a node.
@@ -45,6 +45,6 @@ pub(crate) fn thread_or_node(home: &Home, typed: &str) -> Result<Named, Failure>
         }
         (Ok(thread), Err(_)) => Ok(Named::Thread(thread)),
         (Err(_), Ok(node)) => Ok(Named::Node(node)),
-        (Err(_), Err(_)) => Err(Failure::not_found(format!("there is no thread and no node `{typed}`"))),
+        (Err(_), Err(_)) => Err(Failure::not_found(format!("`{typed}` is neither a thread nor a node"))),
     }
 }

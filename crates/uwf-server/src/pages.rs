@@ -52,7 +52,7 @@ pub(crate) fn routes() -> Router<App> {
 }
 
 async fn unknown() -> Failure {
-    Failure::not_found("there is no such page").hint("the first page has everything that runs, waits or has ended")
+    Failure::not_found("this page does not exist").hint("the first page has everything that runs, waits or has ended")
 }
 
 /// Shows a failure as a page if the client accepts HTML.

@@ -65,7 +65,7 @@ pub(crate) fn of_no_request(status: StatusCode) -> Vec<u8> {
     let why = match status {
         StatusCode::URI_TOO_LONG => "the path of the request is too long",
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => "the request has too many headers, or too long ones",
-        _ => "what was sent is not an HTTP/1.1 request",
+        _ => "this is not an HTTP/1.1 request",
     };
     let failure = Failure::new(status, why);
     let body = failure.report().to_string();

@@ -84,7 +84,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 fn file_error(what: &'static str, path: &Path, error: &PemError) -> TlsError {
     let why = match error {
         PemError::Io(error) => error.to_string(),
-        PemError::NoItemsFound => "there is none".to_owned(),
+        PemError::NoItemsFound => "it has none".to_owned(),
         other => other.to_string(),
     };
     TlsError::File { what, path: path.to_owned(), why }

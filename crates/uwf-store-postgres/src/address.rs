@@ -151,20 +151,21 @@ fn mode(sslmode: Option<&str>, roots: Option<&str>) -> Result<(SslMode, Trust), 
     match sslmode.unwrap_or(default) {
         "disable" => Ok((SslMode::Disable, Trust::Any)),
         weak @ ("prefer" | "require" | "verify-ca") if roots == Some("system") => {
-            Err(format!("sslrootcert=system needs sslmode=verify-full, not {weak}: anybody has a certificate"))
+            Err(format!("sslrootcert=system needs sslmode=verify-full, not {weak}: any server can get a certificate"))
         }
         "prefer" => Ok((SslMode::Prefer, Trust::Any)),
         "require" => Ok((SslMode::Require, Trust::Any)),
         "verify-ca" => Ok((SslMode::Require, Trust::Authority)),
         "verify-full" => Ok((SslMode::Require, Trust::Host)),
-        other => Err(format!("sslmode={other} is none of disable, prefer, require, verify-ca, verify-full")),
+        other => Err(format!("sslmode={other} is not one of disable, prefer, require, verify-ca, verify-full")),
     }
 }
 
 /// Adds what libpq takes from the environment, and the timeouts by which this machine notices that the server is gone.
 fn with_defaults(config: &mut Config, mode: SslMode) -> Result<(), String> {
     if config.get_channel_binding() == ChannelBinding::Require {
-        return Err("channel_binding=require is not supported: sslmode=verify-full tells who the server is".to_owned());
+        let message = "channel_binding=require is not supported: sslmode=verify-full verifies the server instead";
+        return Err(message.to_owned());
     }
     if config.get_user().is_none() {
         let user = ["PGUSER", "USER"].into_iter().find_map(variable);
@@ -264,7 +265,8 @@ mod tests {
         assert!(!message("postgres://ann:s3?cret@db/work").contains("s3"));
         assert_eq!(
             message("postgres://ann@db/work?sslmode=allow"),
-            "the store postgres://ann@db/work: sslmode=allow is none of disable, prefer, require, verify-ca, verify-full"
+            "the store postgres://ann@db/work: sslmode=allow is not one of disable, prefer, require, verify-ca, \
+             verify-full"
         );
         assert_eq!(
             message("postgres://ann@db/work?schema=a%22b"),

@@ -46,7 +46,7 @@ pub(crate) fn not_ready(schema: &str) -> Failure {
 }
 
 pub(crate) fn foreign(schema: &str) -> Failure {
-    Failure::Refused(RemoteFault::Foreign, format!("the schema {schema} holds something else than a store of uwf"))
+    Failure::Refused(RemoteFault::Foreign, format!("the schema {schema} has other tables than a uwf store"))
 }
 
 fn incomplete(what: String) -> Failure {
@@ -62,7 +62,7 @@ pub(crate) fn checked(found: Option<&Found>, schema: &str) -> Result<(), Failure
     let known = version();
     if found.version > known {
         let message = format!(
-            "the tables in {schema} are of version {}, and this program knows those up to {known}",
+            "the tables in {schema} have version {}, and this program supports up to version {known}",
             found.version
         );
         return Err(Failure::Refused(RemoteFault::Newer, message));
@@ -72,7 +72,7 @@ pub(crate) fn checked(found: Option<&Found>, schema: &str) -> Result<(), Failure
     }
     if found.version < known {
         let message =
-            format!("the tables in {schema} are of version {}, and this program needs version {known}", found.version);
+            format!("the tables in {schema} have version {}, and this program needs version {known}", found.version);
         return Err(Failure::Refused(RemoteFault::NotReady, message));
     }
     Ok(())

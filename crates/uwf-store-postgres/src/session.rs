@@ -36,7 +36,7 @@ pub(crate) struct Session {
 impl Session {
     /// Connects, authenticates, and checks that the schema contains a store of ours.
     pub(crate) fn open(address: &Address, expect: Expect) -> Result<Session, Failure> {
-        let no_runtime = |error| Failure::Refused(RemoteFault::Failed, format!("no runtime can be made: {error}"));
+        let no_runtime = |error| Failure::Refused(RemoteFault::Failed, format!("cannot start the runtime: {error}"));
         let runtime = Builder::new_current_thread().enable_all().build().map_err(no_runtime)?;
         let refused = |message| Failure::Refused(RemoteFault::Denied, message);
         let tls = Tls::new(address.trust, address.roots.as_deref()).map_err(refused)?;

@@ -66,7 +66,7 @@ impl Tls {
     }
 }
 
-const NO_ROOTS: &str = "there are no certificates to check the server by: give sslrootcert=FILE or sslrootcert=system";
+const NO_ROOTS: &str = "no certificates to check the server with: give sslrootcert=FILE or sslrootcert=system";
 
 fn default_file() -> Option<PathBuf> {
     std::env::home_dir().map(|home| home.join(".postgresql/root.crt"))
@@ -88,7 +88,7 @@ fn read(path: &Path) -> Result<RootCertStore, String> {
     for certificate in CertificateDer::pem_file_iter(path).map_err(of_pem)? {
         roots.add(certificate.map_err(of_pem)?).map_err(|error| failed(error.to_string()))?;
     }
-    if roots.is_empty() { Err(failed("there is none".to_owned())) } else { Ok(roots) }
+    if roots.is_empty() { Err(failed("it has none".to_owned())) } else { Ok(roots) }
 }
 
 impl MakeTlsConnect<Socket> for Tls {

@@ -123,7 +123,7 @@ impl Bucket {
     }
 
     fn no_bucket(&self) -> String {
-        format!("there is no {} {}", self.provider().container(), self.address.bucket)
+        format!("the {} {} does not exist", self.provider().container(), self.address.bucket)
     }
 
     fn failed(&self, action: &str, key: &str, failure: &Failure) -> RemoteError {

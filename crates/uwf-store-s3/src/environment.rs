@@ -65,7 +65,7 @@ impl Environment {
             }
         }
         if certificates.is_empty() {
-            return Err(fail("there is none".to_owned()));
+            return Err(fail("it has none".to_owned()));
         }
         Ok(RootCerts::new_with_certs(&certificates))
     }
@@ -76,6 +76,6 @@ pub(crate) fn checked_endpoint(url: String, variable: &str) -> Result<String, Tr
     if url.starts_with("http://") || url.starts_with("https://") {
         return Ok(url.trim_end_matches('/').to_owned());
     }
-    let message = format!("the endpoint ({variable}) has to begin with http:// or https://");
+    let message = format!("the endpoint ({variable}) must begin with http:// or https://");
     Err((RemoteFault::Unreachable, message))
 }

@@ -25,7 +25,7 @@ const A_FEW: usize = 100;
 pub(crate) fn check(bucket: &Bucket) -> Result<(), RemoteError> {
     match found(bucket)? {
         true => Ok(()),
-        false => Err(bucket.error(RemoteFault::NotReady, "it has not been made ready")),
+        false => Err(bucket.error(RemoteFault::NotReady, "it is not initialized")),
     }
 }
 
@@ -39,10 +39,10 @@ fn found(bucket: &Bucket) -> Result<bool, RemoteError> {
             Ok(true)
         }
         (Some(FORMAT), Some(version)) => {
-            let message = format!("its format has the version {version}, and this program knows only {VERSION}");
+            let message = format!("its format has version {version}, and this program supports only {VERSION}");
             Err(bucket.error(RemoteFault::Newer, message))
         }
-        _ => foreign(format!("its {KEY} is not one of a store of uwf")),
+        _ => foreign(format!("its {KEY} does not belong to a uwf store")),
     }
 }
 
@@ -74,11 +74,13 @@ fn is_empty(bucket: &Bucket) -> Result<(), RemoteError> {
         None => Ok(()),
         Some(ours) if OURS.iter().any(|part| ours.key.starts_with(part)) => {
             let mark = mark();
-            let message = format!("there are objects of a store, {}, and {KEY} is gone, which says `{mark}`", ours.key);
+            let message =
+                format!("the store has objects, such as {}, but its {KEY}, with the text `{mark}`, is gone", ours.key);
             Err(bucket.error(RemoteFault::Incomplete, message))
         }
         Some(other) => {
-            let message = format!("there is something else already, {}: a store wants a prefix of its own", other.key);
+            let message =
+                format!("the prefix already has objects, such as {}: a store needs a separate prefix", other.key);
             Err(bucket.error(RemoteFault::Foreign, message))
         }
     }
@@ -92,7 +94,8 @@ fn is_empty(bucket: &Bucket) -> Result<(), RemoteError> {
 fn probe(bucket: &Bucket) -> Result<(), RemoteError> {
     // The server has answered before. Only its clock says how old a lease is.
     if bucket.transport.server_now().is_none() {
-        let what = "does not tell the time: its answers have no `Date`, so what a machine leaves that is gone would never get old";
+        let what = "does not send the time: its answers have no `Date`, so the leases of a machine that is gone would \
+                    never expire";
         return Err(unfit(bucket, what));
     }
     let key = format!("{PROBE}{}", token::unique());
@@ -108,33 +111,33 @@ fn probe_at(bucket: &Bucket, key: &str) -> Result<(), RemoteError> {
     if refused(bucket.update(key, &bucket.provider().tag_of_nothing(), b"-")?) {
         // Correct: no object exists yet.
     } else {
-        let what = format!("it writes what is to replace an object that is not there ({if_same})");
+        let what = format!("it writes a replacement for an object that does not exist ({if_same})");
         return Err(unconditional(bucket, &what));
     }
     // An attempt whose answer was lost may have written it.
     let _ = bucket.create(key, b"one")?;
     if !refused(bucket.create(key, b"two")?) {
-        let what = format!("it replaces what is there although that is to stay ({if_none})");
+        let what = format!("it replaces an object that must stay ({if_none})");
         return Err(unconditional(bucket, &what));
     }
     let Some(one) = bucket.get(key)? else {
-        return Err(unconditional(bucket, "it does not find what was just written"));
+        return Err(unconditional(bucket, "it does not find an object that was just written"));
     };
     let _ = bucket.update(key, &one.tag, b"three")?;
     let is_three = bucket.get(key)?.is_some_and(|found| found.bytes == b"three");
     if !is_three {
-        let what = format!("it does not replace what is there although it is what was expected ({if_same})");
+        let what = format!("it does not replace the expected object ({if_same})");
         return Err(unconditional(bucket, &what));
     }
     if !refused(bucket.update(key, &one.tag, b"four")?) {
-        let what = format!("it replaces what is no longer what was expected ({if_same})");
+        let what = format!("it replaces an object that has changed ({if_same})");
         return Err(unconditional(bucket, &what));
     }
     Ok(())
 }
 
 fn unconditional(bucket: &Bucket, what: &str) -> RemoteError {
-    unfit(bucket, &format!("has no conditional writes: {what}"))
+    unfit(bucket, &format!("has no conditional writes, because {what}"))
 }
 
 fn unfit(bucket: &Bucket, what: &str) -> RemoteError {

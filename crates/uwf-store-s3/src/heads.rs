@@ -130,13 +130,14 @@ impl S3Store {
 
 /// The outcome of a change is unknown. Don't treat this as a change that was not made.
 fn unknown(bucket: &Bucket, name: &str) -> HeadsError {
-    let message =
-        format!("it did not say whether {name} was changed, and others have changed it since: look where it is");
+    let message = format!(
+        "it did not report whether {name} was changed, and other processes have changed it since: check its head"
+    );
     bucket.error(RemoteFault::Failed, message).into()
 }
 
 fn restless(bucket: &Bucket, name: &str) -> RemoteError {
-    bucket.error(RemoteFault::Failed, format!("it refuses to move {name} although nobody else has moved it"))
+    bucket.error(RemoteFault::Failed, format!("it refuses to move {name}, which no other process has moved"))
 }
 
 fn now_ms() -> u64 {

@@ -49,7 +49,7 @@ fn forget_one(bucket: &Bucket, name: &str) -> Result<bool, HeadsError> {
             return Ok(true);
         }
     }
-    let message = format!("it refuses to forget {name} although nobody else changes it");
+    let message = format!("it refuses to forget {name}, which no other process is changing");
     Err(bucket.error(RemoteFault::Failed, message).into())
 }
 

@@ -238,7 +238,7 @@ pub(crate) fn finish(bucket: &Bucket, name: &str, life: u64, removed: &Removed) 
 }
 
 fn stuck(bucket: &Bucket, name: &str) -> RemoteError {
-    bucket.error(RemoteFault::Failed, format!("it refuses the record of {name} although nobody else writes it"))
+    bucket.error(RemoteFault::Failed, format!("it refuses the record of {name}, which no other process is writing"))
 }
 
 /// Finishes all half-done removals, which a listing shows by their size. A corrupted head may be as large; it is left to a survey.

@@ -146,7 +146,7 @@ fn exchange(agent: &Agent, parts: Parts, body: &[u8]) -> Result<Response<Vec<u8>
 /// The cause of a failure, without the terms of the HTTP library.
 fn reason(error: &ureq::Error) -> String {
     match error {
-        ureq::Error::HostNotFound => "there is no such host".to_owned(),
+        ureq::Error::HostNotFound => "no such host".to_owned(),
         ureq::Error::Timeout(_) => "it took too long".to_owned(),
         ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
             "it closed the connection before it was done".to_owned()

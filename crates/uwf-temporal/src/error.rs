@@ -51,7 +51,7 @@ impl EngineError {
             ClientConnectError::InvalidUri(_)
             | ClientConnectError::InvalidHeaders(_)
             | ClientConnectError::InvalidConfig(_) => {
-                EngineError::new(Fault::Misconfigured, format!("Temporal cannot be reached like this: {error}"))
+                EngineError::new(Fault::Misconfigured, format!("cannot connect to Temporal: {error}"))
                     .hint("the address is HOST:PORT, TEMPORAL_ADDRESS or `temporal.address`")
             }
             ClientConnectError::TonicTransportError(error) if is_encrypted && is_closed(&causes(&error)) => {
@@ -70,20 +70,20 @@ impl EngineError {
         // TOML errors include an excerpt of the file, in lines with `|`. Leave it out.
         let text = error.to_string();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty() && !line.contains('|')).collect();
-        EngineError::new(Fault::Misconfigured, format!("the settings of Temporal do not do: {}", lines.join(", ")))
+        EngineError::new(Fault::Misconfigured, format!("the settings of Temporal are not usable: {}", lines.join(", ")))
             .hint("they are in TEMPORAL_ADDRESS, TEMPORAL_PROFILE and the other TEMPORAL_ variables, and in the file temporal.toml")
     }
 
     pub(crate) fn unreachable(address: &str, why: &str) -> EngineError {
         EngineError::new(Fault::Unreachable, format!("Temporal does not answer at {address}: {why}"))
-            .hint("is the server running, and does it want TLS? `temporal operator cluster health` asks it")
+            .hint("check that the server is running and whether it needs TLS: `temporal operator cluster health`")
     }
 
     /// A TLS server that closes the connection instead of answering. The alert with its reason is lost.
     fn without_certificate(address: &str) -> EngineError {
         EngineError::new(
             Fault::Refused,
-            format!("Temporal at {address} closes the connection, as a server does that wants another client certificate"),
+            format!("Temporal at {address} closed the connection; it may need another client certificate"),
         )
         .hint(
             "name one with --tls-cert and --tls-key, or with TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH",
@@ -91,7 +91,7 @@ impl EngineError {
     }
 
     fn refused(address: &str, why: &str) -> EngineError {
-        EngineError::new(Fault::Refused, format!("Temporal at {address} lets nobody in like this: {why}"))
+        EngineError::new(Fault::Refused, format!("Temporal at {address} refuses these credentials: {why}"))
             .hint("look at TEMPORAL_API_KEY, or at the client certificate: --tls-cert and --tls-key")
     }
 
@@ -107,11 +107,10 @@ impl EngineError {
             return EngineError::refused(address, refused);
         }
         match status.code() {
-            Code::Unknown | Code::Internal | Code::Unimplemented => EngineError::new(
-                Fault::Unreachable,
-                format!("what answers at {address} does not speak as Temporal does"),
-            )
-            .hint("is it the address of Temporal, whose port is 7233 by default, and does it want TLS, or none?"),
+            Code::Unknown | Code::Internal | Code::Unimplemented => {
+                EngineError::new(Fault::Unreachable, format!("the server at {address} does not answer like Temporal"))
+                    .hint("check the address (Temporal's default port is 7233) and whether the server needs TLS")
+            }
             _ => EngineError::of_status(address, status),
         }
     }

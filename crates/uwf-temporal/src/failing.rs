@@ -111,7 +111,7 @@ pub(crate) async fn failure(
     let outcome = history.events.into_iter().find_map(|event| outcome(event.attributes?));
     Ok(match outcome {
         Some(Outcome::Failed(reason)) => Some(reason),
-        Some(Outcome::OutOfTime) if attempt >= OUT_OF_TIME => Some("workers take it, and do not finish it".to_owned()),
+        Some(Outcome::OutOfTime) if attempt >= OUT_OF_TIME => Some("workers take it but do not finish it".to_owned()),
         Some(Outcome::OutOfTime | Outcome::Completed) | None => None,
     })
 }

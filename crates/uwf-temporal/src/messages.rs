@@ -95,7 +95,7 @@ impl Standing {
                 let stopped = stopped_in_words(state, role.as_deref());
                 format!("{stopped} (exit code {exit_code}); see: uwf thread show {thread}")
             }
-            Standing::Unseen => "another worker looks what is next".to_owned(),
+            Standing::Unseen => "another worker finds the next role".to_owned(),
             Standing::Ended(Ended { reason, .. }) => format!("ended: {reason}"),
         }
     }
@@ -105,8 +105,8 @@ impl Standing {
 pub fn stopped_in_words(state: &str, role: Option<&str>) -> String {
     let role = role.map(|role| format!(" at `{role}`")).unwrap_or_default();
     match state {
-        "not-found" => "no worker has found the thread, or the directory it works in: is it the same store?".to_owned(),
-        "config" => "no worker can take the thread: the configuration or the store of each does not do".to_owned(),
+        "not-found" => "no worker has found the thread or its directory: check that all use the same store".to_owned(),
+        "config" => "no worker can take the thread: each has an unusable configuration or store".to_owned(),
         "waiting" | "paused" | "limited" | "stuck" => format!("the thread is {state}{role}"),
         failure => format!("the thread cannot continue{role}: {failure}"),
     }

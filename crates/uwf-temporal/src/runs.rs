@@ -201,7 +201,7 @@ async fn progress(
             Err(error) => Ok(Progress::Abandoned(error.to_string())),
         },
         WorkflowExecutionStatus::Failed | WorkflowExecutionStatus::TimedOut => {
-            Ok(Progress::Abandoned("it failed; Temporal says why".to_owned()))
+            Ok(Progress::Abandoned("it failed; see Temporal for the reason".to_owned()))
         }
         WorkflowExecutionStatus::Terminated => Ok(Progress::Abandoned("it was terminated".to_owned())),
         WorkflowExecutionStatus::Canceled => Ok(Progress::Abandoned("it was cancelled".to_owned())),

@@ -138,7 +138,7 @@ impl Engine {
         let created = self.runtime.block_on(self.client.create_schedule(schedule_id(name), options));
         let created = created.map_err(|error| match self.of_schedule(error) {
             EngineError { fault: Fault::Exists, .. } => {
-                EngineError::new(Fault::Exists, format!("there is a schedule `{name}` already"))
+                EngineError::new(Fault::Exists, format!("schedule `{name}` already exists"))
                     .hint(format!("to replace it: uwf schedule rm {name}"))
             }
             EngineError { fault: Fault::Nonsense, message, .. } => {
@@ -208,8 +208,8 @@ impl Engine {
         });
         removed.map_err(|error| match self.of_schedule(error) {
             EngineError { fault: Fault::Missing, .. } => {
-                EngineError::new(Fault::Missing, format!("there is no schedule `{name}`"))
-                    .hint("those there are: uwf schedule list")
+                EngineError::new(Fault::Missing, format!("schedule `{name}` does not exist"))
+                    .hint("to list schedules: uwf schedule list")
             }
             error => error,
         })

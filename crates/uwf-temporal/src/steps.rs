@@ -97,12 +97,12 @@ impl Steps {
         let args = ["thread", "fork", start, "--id", thread];
         let ran = self.uwf(thread, &args, std::future::pending()).await?;
         (self.say)(&match ran.code {
-            Some(0) => format!("thread {thread}: begun by a schedule"),
-            _ => format!("thread {thread} cannot be begun: {}", ran.message()),
+            Some(0) => format!("thread {thread}: started by a schedule"),
+            _ => format!("thread {thread} cannot be started: {}", ran.message()),
         });
         match ran.code {
             Some(0) => Ok(()),
-            code => Err(later(&format!("the thread cannot be begun (exit code {})", code.unwrap_or_default()), None)),
+            code => Err(later(&format!("the thread cannot be started (exit code {})", code.unwrap_or_default()), None)),
         }
     }
 
@@ -110,7 +110,7 @@ impl Steps {
     #[activity(name = "uwf.step")]
     pub(crate) async fn step(self: Arc<Self>, ctx: ActivityContext, at: Position) -> Result<Standing, ActivityError> {
         let Ok(_place) = self.places.try_acquire() else {
-            return Err(later("every place of this worker is taken", Some(TAKEN)));
+            return Err(later("this worker runs as many steps as it may", Some(TAKEN)));
         };
         let Position { thread, head } = &at;
         (self.say)(&format!("thread {thread}: step after {head}"));
@@ -194,7 +194,7 @@ impl Steps {
             Some(69 | 74 | 75) => match self.seen(thread).await? {
                 ThreadLook::Standing(Standing::Ready { head: now, .. }) if now == *head => match code {
                     69 => self.not_here(ctx, thread, ran, code).await,
-                    75 => Err(later("somebody else is at this step", None)),
+                    75 => Err(later("another process is running this step", None)),
                     _ => Err(later("files or the store fail", None)),
                 },
                 ThreadLook::Standing(moved) => Ok(moved),
@@ -230,7 +230,7 @@ impl Steps {
             Some(78) => Ok(ThreadLook::NotHere(ran, 78)),
             Some(74 | 75) | None => {
                 (self.say)(&format!("thread {thread} cannot be stepped here now: {}", ran.message()));
-                Err(later("the worker cannot step the thread now; its log says why", None))
+                Err(later("the worker cannot step the thread now; see its log", None))
             }
             Some(code) => Ok(ThreadLook::Standing(stopped(&ran, code))),
         }
@@ -255,7 +255,9 @@ impl Steps {
                 let state = if exit_code == 78 { "config" } else { "not-found" };
                 Ok(Standing::Stopped { head: ran.text("head"), state: state.to_owned(), exit_code, role: role(ran) })
             }
-            false => Err(later("the configuration or the store of this worker's machine does not do", Some(ELSEWHERE))),
+            false => {
+                Err(later("the configuration or the store of this worker's machine is not usable", Some(ELSEWHERE)))
+            }
         }
     }
 }

@@ -131,7 +131,7 @@ async fn end_when_told(
         }
     };
     told().await;
-    (settings.say)(&format!("ending: no new steps; those that run have {} s", settings.drain.as_secs()));
+    (settings.say)(&format!("ending: no new steps; running steps have {} s", settings.drain.as_secs()));
     phase.send_replace(Phase::Draining);
     take_none();
     // A second signal and the end of the time limit have the same effect.

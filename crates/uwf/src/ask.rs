@@ -162,7 +162,7 @@ impl Asker {
             let found = found.or_else(|| choices.iter().position(|choice| choice.name.eq_ignore_ascii_case(&typed)));
             match found {
                 Some(index) => return Ok(index),
-                None => self.say(&format!("there is no `{typed}` in the list")),
+                None => self.say(&format!("`{typed}` is not in the list")),
             }
         }
     }
@@ -171,18 +171,18 @@ impl Asker {
     ///
     /// # Errors
     /// As for [`Asker::line`].
-    pub(crate) fn find(&self, what: &str, names: &[String], otherwise: Option<&str>) -> Result<String, CommandError> {
+    pub(crate) fn find(&self, wanted: &str, names: &[String], otherwise: Option<&str>) -> Result<String, CommandError> {
         let mut shown: Vec<&String> = names.iter().collect();
         loop {
             self.list(&shown);
-            let typed = self.line(&format!("{what}: number, name, or a part of it"), otherwise)?;
+            let typed = self.line(&format!("{wanted}: number, name, or part of a name"), otherwise)?;
             let by_number = typed.parse::<usize>().ok().and_then(|number| shown.get(number.checked_sub(1)?).copied());
             if let Some(found) = by_number.or_else(|| names.iter().find(|name| **name == typed)) {
                 return Ok(found.clone());
             }
             let fitting = containing(names, &typed);
             match fitting.as_slice() {
-                [] if self.yes(&format!("no name contains `{typed}`; use it all the same?"))? => return Ok(typed),
+                [] if self.yes(&format!("no name contains `{typed}`; use it anyway?"))? => return Ok(typed),
                 [] => {}
                 [only] => return Ok((*only).clone()),
                 _ => shown = fitting,

@@ -62,15 +62,15 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 enum Group {
-    /// Workflows: store, check, list, draw.
+    /// Store, check, list and draw workflows.
     #[command(subcommand, after_help = workflow::EXAMPLES)]
     Workflow(workflow::Command),
-    /// Threads: start, step, look at, fork, end.
+    /// Start, step, inspect, fork and end threads.
     #[command(subcommand, after_help = THREAD_EXAMPLES)]
     Thread(thread::Command),
     /// Start or continue a thread, and run it until it is done, waiting, stuck or at a limit.
     Run(thread::run::Args),
-    /// All threads on one screen, kept up to date.
+    /// Show all threads on one live screen.
     Top(top::Args),
     /// Short for `uwf thread list`.
     #[command(hide = true)]
@@ -90,10 +90,10 @@ enum Group {
     /// Short for `uwf thread live`.
     #[command(hide = true)]
     Live(thread::live::Args),
-    /// The content-addressed store.
+    /// Read and write nodes of the content-addressed store.
     #[command(subcommand, after_help = cas::EXAMPLES)]
     Cas(cas::Command),
-    /// Commands that agents call, in any language.
+    /// Commands for agents in any language.
     #[command(subcommand, after_help = agent::EXAMPLES)]
     Agent(agent::Command),
     /// Show log messages of threads.
@@ -103,12 +103,12 @@ enum Group {
     Otel(otel::Command),
     /// Serve the commands to agents as tools of an MCP server.
     Mcp(mcp::Args),
-    /// The configuration: read, change, check.
+    /// Read, change and check the configuration.
     #[command(subcommand, after_help = config::EXAMPLES)]
     Config(config::Command),
-    /// Choose provider, key, model and default agent, and prove that they work.
+    /// Choose provider, key, model and default agent, and test them.
     Setup(setup::Args),
-    /// Look at what is installed, reachable and left over.
+    /// Check the installation, the configuration and leftovers.
     Doctor(doctor::Args),
     /// Rebuild a damaged or missing thread index.
     Recover(recover::Args),
@@ -121,28 +121,28 @@ enum Group {
     Pack(pack::Args),
     /// JSON Schemas of workflow files, config.yaml, mock scripts and events, for editors.
     Schema(schema::Args),
-    /// Serve web pages and the HTTP API: what needs you, what runs, what it cost, and why.
+    /// Serve the HTTP API and a live dashboard of threads, their state and their cost.
     Serve(serve::Args),
     /// Call the HTTP API without a server.
     Api(api::Args),
-    /// Let a gateway reach this machine: its pages and API are served through a connection that this machine dials.
+    /// Connect this machine to a gateway, which then shows its pages and API.
     Connect(connect::Args),
-    /// The machines that may connect to the gateway of this storage root.
+    /// Manage the machines that may connect to this storage root's gateway.
     #[command(subcommand, after_help = gateway::EXAMPLES)]
     Gateway(gateway::Command),
-    /// Take steps of threads that Temporal hands out to several machines.
+    /// Run steps that Temporal distributes to several machines.
     Worker(worker::Args),
-    /// Threads that begin at set times.
+    /// Start threads at set times.
     #[command(subcommand, after_help = schedule::EXAMPLES)]
     Schedule(schedule::Command),
-    /// Where nodes and heads are kept: files of this machine, or a store that several share.
+    /// Show, prepare and copy stores: local files, or a store that several machines share.
     #[command(subcommand, after_help = store::EXAMPLES)]
     Store(store::Command),
-    /// Reference texts for agents: the commands, writing workflows, writing agents.
+    /// Print reference texts for agents: commands, writing workflows, writing agents.
     Skill(skill::Args),
     /// Help for a command, or a page of the documentation.
     Help(help::Args),
-    /// Print or install what a shell needs to complete commands.
+    /// Print or install shell completions.
     Completions(completions::Args),
     /// Print or install manual pages.
     Man(man::Args),

@@ -25,5 +25,5 @@ pub(crate) fn open(path: &Path) -> Result<(), CommandError> {
         Err(error) => format!("cannot start the editor `{editor}`: {error}"),
     };
     Err(CommandError::from(Error::config(problem))
-        .hint(format!("set VISUAL or EDITOR; what was written is kept in {}", path.display())))
+        .hint(format!("set VISUAL or EDITOR; your text is kept in {}", path.display())))
 }

@@ -35,7 +35,7 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
     }
     let message = format!("`{}` is neither JSON nor a file", ellipsize(argument, MAX_SHOWN));
     Err(CommandError::usage(message)
-        .hint("give JSON, a file with JSON, or - for stdin; a plain text needs quotes of its own: '\"text\"'"))
+        .hint("give JSON, a file with JSON, or - for stdin; a plain text needs its own quotes: '\"text\"'"))
 }
 
 /// Parses JSON; `origin` names its source in errors.

@@ -41,7 +41,7 @@ pub(crate) fn dir(variable: &str, below_home: &str) -> Result<PathBuf, CommandEr
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || set("HOME").map(|home| home.join(below_home));
     set(variable).or_else(home).ok_or_else(|| {
-        CommandError::new(ErrorKind::Config, "there is no home directory to install to: HOME is not set")
+        CommandError::new(ErrorKind::Config, "cannot find the home directory to install to: HOME is not set")
             .hint("without --install the same is printed")
     })
 }

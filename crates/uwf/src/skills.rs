@@ -7,14 +7,14 @@ use crate::file_schemas;
 use crate::templates::Template;
 use crate::topics;
 
-/// What a text is about.
+/// Subject of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Subject {
     /// The commands: how an agent runs workflows and looks after threads.
     Cli,
     /// Writing workflows: keys, conditions, templates, pitfalls.
     Author,
-    /// Writing agents: what they get, how they answer, how they hand in a result.
+    /// Writing agents: their input, their answers, and how they hand in a result.
     Develop,
 }
 

@@ -203,7 +203,7 @@ pub(crate) fn tell(context: &Context, thread: &ThreadId, call: Call) {
     })();
     if let Err(error) = tried {
         let message = format!("it is done here, but Temporal does not know: {}", error.error);
-        let next = format!("if the thread runs there, tell it later: uwf thread run --on temporal {thread}");
+        let next = format!("if the thread runs there, notify it later: uwf thread run --on temporal {thread}");
         context.printer.warn(&format!("{message}; {next}"));
     }
 }
@@ -251,8 +251,8 @@ fn is_known(context: &Context) -> Result<bool, CommandError> {
 pub(crate) fn warn_of_unknown_address(context: &Context) -> Result<(), CommandError> {
     if !is_known(context)? {
         context.printer.warn(
-            "no variable and no `temporal.address` in config.yaml says where Temporal is, so it hears of `uwf thread answer` and \
-             the like only when it looks again, within an hour; to tell them: uwf config set temporal.address HOST:PORT",
+            "the address of Temporal is unknown, so it notices `uwf thread answer` and similar commands only at its \
+             next check, within an hour; to notify it at once: uwf config set temporal.address HOST:PORT",
         );
     }
     Ok(())

@@ -22,7 +22,7 @@ Exit codes:
   78   configuration
   130  interrupted (143: terminated)
 
-A failure is explained on stderr. Where JSON is printed, stdout has it too:
+Errors are explained on stderr. With JSON output, stdout also has the error:
 {\"error\": {kind, message, hints, exitCode}, …}, with what is known of the thread.";
 
 /// Columns of the reference page.
@@ -57,7 +57,7 @@ pub(crate) const ALL: [Topic; 33] = [
     topic("tutorial", "a first workflow: run it, break it, let a person decide, fork it", page!("guide/tutorial")),
     topic("agents", "declaring agents, how their answers are read, writing one", page!("guide/agents")),
     topic("workflows", "writing workflows: schemas, routes, conditions", page!("guide/workflows")),
-    topic("operating", "schedulers and exit codes, states, crashes, backups", page!("guide/operating")),
+    topic("operating", "schedulers, exit codes, states, crashes, backups", page!("guide/operating")),
     topic("dashboard", "pages in a browser, for one machine or many", page!("guide/dashboard")),
     topic(
         "shared-store",
@@ -67,10 +67,10 @@ pub(crate) const ALL: [Topic; 33] = [
     topic("temporal", "steps on several machines, and schedules", page!("guide/temporal")),
     topic("watching", "a thread as it happens, and what runs now", page!("guide/watching")),
     topic("steering", "limits, many threads, notifications, failures", page!("guide/steering")),
-    topic("keeping", "what stays on the disk, and how to remove it", page!("guide/keeping")),
-    topic("for-agents", "texts that tell agents how to use uwf, and the commands as tools", page!("guide/for-agents")),
+    topic("keeping", "data on the disk, and how to remove it", page!("guide/keeping")),
+    topic("for-agents", "instructions for agents that use uwf, and the commands as tools", page!("guide/for-agents")),
     topic("tracing", "spans of threads for a collector of OpenTelemetry", page!("guide/tracing")),
-    topic("explaining", "why a step came about, what threads cost, where they stand", page!("guide/explaining")),
+    topic("explaining", "why a step happened, the cost of threads, their state", page!("guide/explaining")),
     topic("isolating", "a git worktree and a branch for each thread", page!("guide/isolating")),
     topic("faq", "questions and answers", page!("guide/faq")),
     topic(
@@ -84,28 +84,28 @@ pub(crate) const ALL: [Topic; 33] = [
         "the protocol of agents, the prompt, every built-in agent",
         page!("reference/agent-protocol"),
     ),
-    topic("trace-format", "what agents can print of their work, turn by turn", page!("reference/trace-format")),
-    topic("events", "what happens in a thread, as programs get it", page!("reference/events")),
-    topic("http-api", "what `uwf serve` answers to programs", page!("reference/http-api")),
+    topic("trace-format", "a format for agents to report their work turn by turn", page!("reference/trace-format")),
+    topic("events", "events of a thread, for programs", page!("reference/events")),
+    topic("http-api", "the HTTP API of `uwf serve`", page!("reference/http-api")),
     topic("mock-scripts", "scripts that play a workflow without a model", page!("reference/mock-scripts")),
     topic("schemas", "JSON Schemas of the files, for editors", page!("reference/schemas")),
     topic("storage", "the files of a storage root, backup, hashes", page!("internals/storage")),
     topic("security", "the threat model: who can do what", page!("internals/security")),
-    topic(
-        "reliability",
-        "what is promised when something breaks, and how it is tested",
-        page!("internals/reliability"),
-    ),
-    topic("reliability-crash", "crashes and damage: what is shown, and how", page!("internals/reliability-crash")),
+    topic("reliability", "guarantees when something breaks, and their tests", page!("internals/reliability")),
+    topic("reliability-crash", "crashes and damage: guarantees and tests", page!("internals/reliability-crash")),
     topic(
         "reliability-concurrency",
-        "many processes at once: what is shown, and how",
+        "many processes at once: guarantees and tests",
         page!("internals/reliability-concurrency"),
     ),
-    topic("reliability-fuzzing", "any bytes as input: what is shown, and how", page!("internals/reliability-fuzzing")),
-    topic("cluster", "three machines whose network fails: what is shown, and how", page!("internals/cluster")),
-    topic("scale", "what a shared store costs with many threads", page!("scale")),
-    topic("exit-codes", "what each exit code means", |_| format!("{EXIT_CODES}\n")),
+    topic(
+        "reliability-fuzzing",
+        "arbitrary bytes as input: guarantees and tests",
+        page!("internals/reliability-fuzzing"),
+    ),
+    topic("cluster", "three machines on a failing network: guarantees and tests", page!("internals/cluster")),
+    topic("scale", "load on a shared store with many threads", page!("scale")),
+    topic("exit-codes", "the meaning of each exit code", |_| format!("{EXIT_CODES}\n")),
     topic("reference", "the help of all commands on one page", reference),
 ];
 

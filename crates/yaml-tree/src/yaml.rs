@@ -187,7 +187,7 @@ impl Builder<'_> {
 
     fn alias(&mut self, id: usize, at: Position, start: usize, end: usize) -> Result<(), SyntaxError> {
         let Some(AnchorValue { node, weight, height }) = self.anchors.get(&id) else {
-            return Err(SyntaxError::new("bad-alias", at, "this alias stands inside the value it refers to"));
+            return Err(SyntaxError::new("bad-alias", at, "this alias is inside the value that it refers to"));
         };
         if self.open.len() + height > MAX_DEPTH {
             return Err(too_deep(at));

@@ -79,7 +79,7 @@ impl<T: ToolSet> Server<T> {
 
     fn batch(&mut self, batch: Vec<Value>) -> Option<Value> {
         if batch.is_empty() || batch.len() > MAX_BATCH {
-            let message = format!("a batch has 1 to {MAX_BATCH} messages, this one has {}", batch.len());
+            let message = format!("a batch holds 1 to {MAX_BATCH} messages, this one {}", batch.len());
             return Some(failure(&Value::Null, INVALID_REQUEST, &message));
         }
         let replies: Vec<Value> = batch.into_iter().filter_map(|message| self.message(message)).collect();
@@ -110,7 +110,7 @@ impl<T: ToolSet> Server<T> {
                 Ok(json!({ "tools": tools }))
             }
             "tools/call" => self.call(params),
-            other => Err((METHOD_NOT_FOUND, format!("there is no method `{other}`"))),
+            other => Err((METHOD_NOT_FOUND, format!("unknown method `{other}`"))),
         }
     }
 
@@ -127,7 +127,7 @@ impl<T: ToolSet> Server<T> {
             }
             None => {
                 let known: Vec<String> = self.tools.list().into_iter().map(|tool| tool.name).collect();
-                Err((INVALID_PARAMS, format!("there is no tool `{name}`; the tools are {}", known.join(", "))))
+                Err((INVALID_PARAMS, format!("unknown tool `{name}`; the tools are {}", known.join(", "))))
             }
         }
     }

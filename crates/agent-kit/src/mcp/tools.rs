@@ -37,8 +37,8 @@ impl<'c, 'h> StepTools<'c, 'h> {
         McpTool {
             name: SUBMIT.to_owned(),
             description: format!(
-                "Hands in the result of role `{role}`. The arguments are checked; what does not fit is told, and the \
-                 tool can be called again. The last accepted call counts."
+                "Hands in the result of role `{role}`. The tool checks the arguments and reports values that don't \
+                 fit; correct them and call it again. The last accepted call counts."
             ),
             input_schema: arguments_schema(self.context.schema().value()),
         }
@@ -76,7 +76,7 @@ impl<'c, 'h> StepTools<'c, 'h> {
         let newest = recorded::read(thread.home(), &thread.id)?;
         match newest {
             Some(newest) if newest.opened.attempt == own.opened.attempt && newest.closed.is_none() => Ok(()),
-            _ => Err(Error::usage("this step is over, its result is no longer taken")),
+            _ => Err(Error::usage("this step has ended and no longer accepts a result")),
         }
     }
 
@@ -125,7 +125,7 @@ impl ToolSet for StepTools<'_, '_> {
                         "step": {
                             "type": "integer",
                             "minimum": 1,
-                            "description": "only the step at this position of the thread, nothing of it left out",
+                            "description": "only the step at this position of the thread, in full",
                         },
                     },
                 }),
@@ -137,7 +137,7 @@ impl ToolSet for StepTools<'_, '_> {
                 input_schema: json!({
                     "type": "object",
                     "properties": {
-                        "hash": { "type": "string", "description": "the hash, or a unique beginning of it" },
+                        "hash": { "type": "string", "description": "the hash, or the first symbols if they are unique" },
                     },
                     "required": ["hash"],
                 }),

@@ -87,13 +87,13 @@ fn invalid_requests_get_protocol_errors() {
     assert_eq!(
         told,
         [
-            "1 -32602 there is no tool `ecko`; the tools are echo, fail",
+            "1 -32602 unknown tool `ecko`; the tools are echo, fail",
             "\"a\" -32602 `tools/call` needs the `name` of a tool",
-            "1.5 -32601 there is no method `resources/list`",
+            "1.5 -32601 unknown method `resources/list`",
             "9 -32600 a message is an object with a `method`",
             "null -32600 a message is an object with a `method`",
             "null -32600 a message is an object with a `method`",
-            "null -32600 a batch has 1 to 100 messages, this one has 0",
+            "null -32600 a batch holds 1 to 100 messages, this one 0",
             "null -32700 the line is not JSON: expected ident at line 1 column 2",
             "null -32700 the line is not JSON: EOF while parsing an object at line 1 column 26",
         ]

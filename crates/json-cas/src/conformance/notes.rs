@@ -107,7 +107,7 @@ fn lists_by_beginning(notes: &dyn Notes) {
     let (before, other) = (version("abc"), version("b.y"));
     write(notes, "abc", Expected::Anything, &json!({"of": "abc"}));
     assert_ne!(version("abc"), before, "each write gives it another version in a list");
-    assert_eq!(version("b.y"), other, "and only the one that was written");
+    assert_eq!(version("b.y"), other, "and only the written one");
     // Wildcards of patterns are ordinary symbols here.
     write(notes, "a_c", Expected::Nothing, &json!({}));
     assert_eq!(names(notes, "a_"), ["a_c"]);

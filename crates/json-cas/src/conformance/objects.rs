@@ -113,7 +113,7 @@ fn gets_many_in_their_order(objects: &dyn Objects) {
     assert!(objects.get_all_uncached(&asked).expect("get_all_uncached") == expected, "and from where they are");
     let sizes = |stored: Vec<Option<Stored>>| stored.into_iter().map(|stored| Some(stored?.bytes)).collect::<Vec<_>>();
     let expected: Vec<Option<u64>> = expected.iter().map(|bytes| Some(bytes.as_ref()?.len() as u64)).collect();
-    assert_eq!(sizes(objects.stored_all(&asked).expect("stored_all")), expected, "what is known of them, too");
+    assert_eq!(sizes(objects.stored_all(&asked).expect("stored_all")), expected, "and their metadata");
 }
 
 fn never_replaces(objects: &dyn Objects) {
@@ -191,7 +191,7 @@ fn removes(objects: &dyn Objects) {
     assert_eq!((objects.get(hash(1)).expect("get"), objects.stored(hash(1)).expect("stored")), (None, None));
     assert_eq!(objects.list(None).expect("list"), [hash(2)]);
     let again = objects.put_all(&[(hash(1), b"one".to_vec())]).expect("put_all");
-    assert_eq!(again, [Put::Published], "what was removed can be put again");
+    assert_eq!(again, [Put::Published], "a removed node can be put again");
 }
 
 fn grows_young_again(objects: &dyn Objects) {
@@ -211,7 +211,7 @@ fn grows_young_again(objects: &dyn Objects) {
 
 fn sweeps_only_when_nobody_holds(objects: &dyn Objects) {
     let first = objects.hold().expect("hold");
-    let second = objects.hold().expect("whoever holds may hold again");
+    let second = objects.hold().expect("a holder may hold again");
     drop(first);
     let (swept, held) = (AtomicBool::new(false), AtomicBool::new(false));
     thread::scope(|scope| {
@@ -219,11 +219,11 @@ fn sweeps_only_when_nobody_holds(objects: &dyn Objects) {
             let sweep = objects.sweep().expect("sweep");
             swept.store(true, Ordering::SeqCst);
             thread::sleep(WATCHED);
-            assert!(!held.load(Ordering::SeqCst), "nobody holds during a sweep");
+            assert!(!held.load(Ordering::SeqCst), "a sweep excludes holds");
             drop(sweep);
         });
         thread::sleep(WATCHED);
-        assert!(!swept.load(Ordering::SeqCst), "a sweep waits for everybody who holds");
+        assert!(!swept.load(Ordering::SeqCst), "a sweep waits for all holders");
         drop(second);
         while !swept.load(Ordering::SeqCst) {
             thread::yield_now();

@@ -95,7 +95,7 @@ impl FsHeads {
                 None => Err(HeadsError::Unreadable {
                     path: self.files.index.clone(),
                     line: None,
-                    reason: "the file is gone, though there was one".to_owned(),
+                    reason: "the file is gone, although the index existed".to_owned(),
                 }),
                 found => Ok(found),
             },

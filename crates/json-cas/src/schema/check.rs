@@ -257,8 +257,7 @@ impl<'s> Lint<'_, 's> {
                 false => String::new(),
             };
             let message = format!(
-                "`{}` is no regular expression of the linear-time kind (no look-around, no \
-                 back-references){size}",
+                "`{}` is not a regular expression that runs in linear time (no look-around, no back-references){size}",
                 brief(pattern)
             );
             self.error(path, message);
@@ -280,7 +279,7 @@ impl<'s> Lint<'_, 's> {
             return;
         }
         let hint = nearest(name, FORMATS).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        let message = format!("nobody checks the format `{name}`{hint}");
+        let message = format!("the format `{name}` is unknown and not checked{hint}");
         self.problems.push(SchemaProblem::warning(path, message));
     }
 }

@@ -125,7 +125,7 @@ fn missing_index_fails_once_it_existed() {
     let index = home.path("index.yaml");
     fs::remove_file(&index).unwrap();
     let gone = |result: Result<Swap, HeadsError>| {
-        let told = format!("cannot read the index {}: the file is gone, though there was one", index.display());
+        let told = format!("cannot read the index {}: the file is gone, although the index existed", index.display());
         assert_eq!(result.unwrap_err().to_string(), told);
     };
     gone(home.heads.create("b", A));

@@ -228,11 +228,11 @@ fn check_finds_everything_at_once() {
         [
             "error /type: `strng` is not a type; did you mean `string`?",
             "warning /propertees: `propertees` is not a keyword and has no effect; did you mean `properties`?",
-            "warning /properties/a/format: nobody checks the format `cas-ref`; did you mean `cas_ref`?",
+            "warning /properties/a/format: the format `cas-ref` is unknown and not checked; did you mean `cas_ref`?",
             "warning /properties/a/name: `name` is not a keyword and has no effect",
             "error /properties/b/$ref: `https://example.org/x` is outside this schema; copy what it names into `$defs`",
             "error /properties/c/$ref: `#/$defs/nope` names nothing in this schema",
-            "error /properties/d/pattern: `(?=x)` is no regular expression of the linear-time kind (no look-around, no back-references)",
+            "error /properties/d/pattern: `(?=x)` is not a regular expression that runs in linear time (no look-around, no back-references)",
             "error /properties/f/items: `items` holds one schema for all items; use `prefixItems` for a list",
             "error /$defs/d/type: `string` is listed twice",
             "error /$defs/d/type: expected the name of a type, found an integer",
@@ -252,7 +252,7 @@ fn check_names_single_faults() {
         (json!({"allOf": {}}), "error /allOf: expected a list of schemas, found an object"),
         (
             json!({"patternProperties": {"(": {}}}),
-            "error /patternProperties/(: `(` is no regular expression of the linear-time kind (no look-around, no back-references)",
+            "error /patternProperties/(: `(` is not a regular expression that runs in linear time (no look-around, no back-references)",
         ),
         (
             json!({"$schema": "http://example.org/schema"}),
@@ -271,7 +271,7 @@ fn check_names_single_faults() {
             json!({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/a"}]}}}),
             "error a reference leads back to itself for the same value, so it means nothing",
         ),
-        (json!({"format": "foo"}), "warning /format: nobody checks the format `foo`"),
+        (json!({"format": "foo"}), "warning /format: the format `foo` is unknown and not checked"),
     ] {
         assert_eq!(problems(schema.clone()), [expected], "{schema}");
     }
@@ -398,7 +398,7 @@ fn unevaluated_within_unevaluated_is_decided_at_once() {
 #[test]
 fn patterns_have_a_size_and_a_number() {
     let begun = Instant::now();
-    let large = "error /pattern: `((a{100}){100}){100}` is no regular expression of the linear-time kind (no look-around, no back-references), or takes more than 1 MiB when its repetitions are written out";
+    let large = "error /pattern: `((a{100}){100}){100}` is not a regular expression that runs in linear time (no look-around, no back-references), or takes more than 1 MiB when its repetitions are written out";
     assert_eq!(problems(json!({"pattern": "((a{100}){100}){100}"})), [large]);
     let many: Map<String, Value> = (0..5000).map(|n| (format!("^key{n}$"), json!({}))).collect();
     assert_eq!(problems(json!({"patternProperties": many})), ["error it has 5000 patterns, more than 200"]);

@@ -52,7 +52,7 @@ fn first_put_makes_everything_and_wins() {
     assert_eq!(names, expected, "three nodes and nothing else");
     assert!(store.has(hash).unwrap() && !store.has(Hash::from_u64(1)).unwrap());
     assert_eq!(store.try_get(Hash::from_u64(1)).unwrap(), None);
-    assert_eq!(store.get(Hash::from_u64(1)).unwrap_err().to_string(), "there is no node 0000000000001");
+    assert_eq!(store.get(Hash::from_u64(1)).unwrap_err().to_string(), "node 0000000000001 does not exist");
 }
 
 #[test]

@@ -150,7 +150,7 @@ impl AcpSession {
         match done {
             // Loading the earlier session may have crashed it.
             Err(error) if earlier.is_some() && error.kind == ErrorKind::AgentFailed => {
-                session.progress.line(&format!("begun anew, without the earlier session: {error}"));
+                session.progress.line(&format!("started a new session, because the earlier one failed: {error}"));
                 drop(session);
                 AcpSession::open(context, opened, again, None)
             }
@@ -189,7 +189,7 @@ impl AcpSession {
             self.recorder.under_way(&listening.turn(tokens.clone()));
             // Report why the turn failed rather than why saving it failed.
             if let Err(lost) = listening.save() {
-                self.progress.line(&format!("what was said could not be saved: {lost}"));
+                self.progress.line(&format!("could not save the agent's messages: {lost}"));
             }
         });
         // Release only after everything is saved: a second signal may follow.
@@ -287,7 +287,7 @@ impl AcpSession {
         let message = format!("agent `{}` has no {what} `{asked}` to choose", self.name);
         match offered {
             [] => Error::config(format!("{message}; it offers none over this protocol"))
-                .hint(format!("leave `{what}` out, and set it where the agent itself reads it")),
+                .hint(format!("leave out `{what}`, and set it in the agent's own configuration")),
             offered => Error::config(format!("{message}; it offers {}", offered.join(", "))),
         }
     }
@@ -384,7 +384,7 @@ impl AcpSession {
                 self.client.send(&messages::unsupported(&id, &method));
                 self.progress.line(&format!("asked for {method}, which is not supported"));
             }
-            Message::Reply { .. } => self.progress.line("a reply to nothing that was asked"),
+            Message::Reply { .. } => self.progress.line("a reply without a request"),
         }
         Ok(())
     }
@@ -447,7 +447,7 @@ impl AcpSession {
         let reason = reply.get("stopReason").and_then(Value::as_str).unwrap_or_default();
         self.progress.line(&format!("turn ended: {reason}"));
         let cut_off = match (reason, Finish::of(reason)) {
-            ("max_turn_requests", _) => Some("made as many model requests as it may in one turn".to_owned()),
+            ("max_turn_requests", _) => Some("reached its limit of model requests in one turn".to_owned()),
             ("refusal", _) => return Err(self.failed("refused to continue".to_owned())),
             ("cancelled", _) => return Err(self.failed("cancelled the turn without being asked".to_owned())),
             (_, Finish::Stop) => None,
@@ -483,7 +483,7 @@ impl AcpSession {
     fn refused(&self, method: &str, failure: &AcpFailure) -> Error {
         let error = self.failed(format!("answered `{method}` with an error: {}", failure.message));
         if failure.code == AUTH_REQUIRED {
-            return error.hint("log in with the agent's own command, or give it its key by `env`");
+            return error.hint("log in with the agent's own command, or pass its key in `env`");
         }
         error
     }

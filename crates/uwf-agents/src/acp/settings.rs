@@ -45,7 +45,7 @@ pub struct Mode {
     pub required: bool,
 }
 
-/// What `config` of the agent may hold.
+/// Settings in the `config` of the agent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Config {
@@ -82,7 +82,7 @@ impl Settings {
         let mut words = spec.args.iter().cloned();
         let command = config.command.or_else(|| known.map(|preset| preset.command.to_owned())).or_else(|| words.next());
         let Some(command) = command else {
-            return Err(Error::config(format!("agent `{}` does not say which program it is", spec.name))
+            return Err(Error::config(format!("agent `{}` has no program", spec.name))
                 .hint("set `preset` to a known agent, or give the program: `args: [my-agent, --acp]`"));
         };
         let settings = match known {

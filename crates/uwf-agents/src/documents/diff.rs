@@ -77,7 +77,7 @@ fn changed(context: &AgentContext<'_>) -> Result<DocumentVersions> {
             (Some("edit"), Some(source), Some(modified)) => {
                 let (source, modified) = (PathBuf::from(source), PathBuf::from(modified));
                 if let Some(gone) = [&source, &modified].into_iter().find(|path| !path.is_file()) {
-                    let message = format!("{} of step {} does not exist any more", gone.display(), index + 1);
+                    let message = format!("the file {} of step {} no longer exists", gone.display(), index + 1);
                     return Err(Error::agent_failed(message));
                 }
                 return Ok(DocumentVersions { source, modified });

@@ -24,8 +24,8 @@ const MAX_NAMED_NODE: usize = 8_000;
 /// Characters of a hash.
 const HASH_LENGTH: usize = 13;
 
-const DESCRIPTION: &str = "Reads a node of the store by its hash of 13 symbols. Use it where the text refers to a node \
-     for what you are looking for.";
+const DESCRIPTION: &str = "Reads a node of the store by its hash of 13 symbols. Use it if the text refers to a node \
+                           for a value you need.";
 
 /// The nodes of a store, for one text.
 pub(super) struct Nodes<'a> {

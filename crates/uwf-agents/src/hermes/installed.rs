@@ -22,7 +22,7 @@ const HOME_VARIABLE: &str = "HERMES_HOME";
 /// Tool-calling rounds of one answer, unless `maxTurns` says otherwise.
 const DEFAULT_MAX_TURNS: u32 = 90;
 
-/// What `config` of the agent may hold.
+/// Settings in the `config` of the agent.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Settings {

@@ -142,7 +142,8 @@ impl Combinations<'_> {
                 let pointer = Document::below(&pointer, &index.to_string());
                 self.entry(&pointer, keys);
                 if keys.get("repeat") == Some(&Value::Bool(true)) && index + 1 < entries.len() {
-                    let message = "only the last entry of a role can be repeated: what follows is never reached";
+                    let message = "only the last entry of a role can be repeated: the entries after it are never \
+                                   reached";
                     self.error(&Document::below(&pointer, "repeat"), "unreachable", message.to_owned(), None);
                 }
             }
@@ -269,7 +270,8 @@ b:
                 "5:5: error[missing-key]: the entry says nothing: it needs one of `reply`, `garbage`, `fail`, `hang`",
                 "6:5: error[ambiguous]: an entry does one thing, this one has `reply`, `garbage` (make an entry of each, in the order in which they happen)",
                 "9:5: error[misplaced]: `exit-code` goes with `fail`",
-                "10:5: error[unreachable]: only the last entry of a role can be repeated: what follows is never reached",
+                "10:5: error[unreachable]: only the last entry of a role can be repeated: the entries after it are \
+                 never reached",
                 "11:11: error[bad-value]: `fail` is 0; it can be a whole number, 1 or more",
                 "12:13: error[wrong-type]: `repeat` must be true or false, not a text",
                 "14:16: error[bad-value]: `exit-code` is 256; it can be a whole number, 1 to 255",
@@ -278,7 +280,8 @@ b:
                 "17:11: error[bad-value]: `hang` is -1; it can be a number, 0 to 86400",
                 "18:5: error[unknown-key]: the key `expct-prompt` is not known here (did you mean `expect-prompt`?)",
                 "20:21: error[wrong-type]: each item of `expect-prompt` must be a text, not a number (put it in quotes: \"1\")",
-                "22:5: error[unreachable]: only the last entry of a role can be repeated: what follows is never reached",
+                "22:5: error[unreachable]: only the last entry of a role can be repeated: the entries after it are \
+                 never reached",
                 "24:5: error[misplaced]: `repeat` goes with `reply`",
             ]
         );

@@ -21,7 +21,7 @@ pub const MAX_CALLS_IN_REPLY: usize = 100;
 pub const MAX_CALLS_IN_STEP: usize = 2_000;
 
 /// Answer to a call of an unknown tool.
-const UNKNOWN: &str = "there is no such tool";
+const UNKNOWN: &str = "unknown tool";
 
 /// Answer to each call of a truncated reply. The last call may be incomplete, and a call may depend on one that is missing.
 const CUT: &str = "not run: your answer was cut off at its token limit; make the call again, with less in one answer";
@@ -208,7 +208,7 @@ fn next_call(mut state: State, tools: &[&str]) -> (State, Vec<Effect>) {
         let refused = match call.parsed() {
             _ if is_cut_in_calls(&round.reply) => CUT.to_owned(),
             _ if !tools.contains(&name.as_str()) => {
-                format!("{UNKNOWN}; there are {}", tools.join(", "))
+                format!("{UNKNOWN}; the tools are {}", tools.join(", "))
             }
             _ if state.calls_left == 0 && name != submit::NAME => {
                 format!("not run: the {MAX_CALLS_IN_STEP} calls of this work are used up; end it now")
@@ -239,8 +239,8 @@ fn end_round(mut state: State, round: Round, tools: &[&str]) -> (State, Vec<Effe
     if round.dropped > 0 && state.submitted.is_none() {
         let dropped = round.dropped;
         state.messages.push(ChatMessage::User(format!(
-            "Your last answer made {dropped} calls more than the {MAX_CALLS_IN_REPLY} that one answer may make. Those were not \
-             run; make the ones that matter again."
+            "Your last answer made {dropped} calls more than the {MAX_CALLS_IN_REPLY} allowed in one answer. The \
+             extra calls were not run; repeat those that matter."
         )));
     }
     let keep = Effect::Keep(Box::new(round));
@@ -270,11 +270,11 @@ fn warning(left: u32, tools: &[&str]) -> String {
     let is_offered = tools.contains(&submit);
     match left {
         1 if is_offered => {
-            format!("This is your last round. Call `{submit}` now with what is true of the work as it stands.")
+            format!("This is your last round. Call `{submit}` now with the current state of the work.")
         }
-        1 => "This is your last round. Answer now with what is true of the work as it stands.".to_owned(),
-        left if is_offered => format!("You have {left} rounds left. Bring the work to an end and call `{submit}`."),
-        left => format!("You have {left} rounds left. Bring the work to an end and answer."),
+        1 => "This is your last round. Answer now with the current state of the work.".to_owned(),
+        left if is_offered => format!("You have {left} rounds left. Finish the work and call `{submit}`."),
+        left => format!("You have {left} rounds left. Finish the work and answer."),
     }
 }
 

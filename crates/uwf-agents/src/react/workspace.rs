@@ -210,7 +210,7 @@ fn regular(typed: &str) -> impl FnOnce(OwnedFd) -> std::result::Result<File, Ref
 
 fn explain(typed: &str, errno: Errno) -> Refused {
     let why = match errno {
-        Errno::XDEV | Errno::LOOP => "leads out of the workspace through a symbolic link, or is one too many",
+        Errno::XDEV | Errno::LOOP => "leads out of the workspace through a symbolic link, or has too many links",
         Errno::NOENT => "does not exist",
         Errno::ISDIR => "is a directory",
         Errno::NOTDIR => "goes through something that is not a directory",

@@ -100,7 +100,7 @@ fn calls_run_in_order_and_errors_are_reported() {
     assert_eq!(agent.ran, ["act {\"n\":1}", "look {}"]);
     let told = agent.told();
     assert_eq!(told[..4], ["system: be good", "user: work", "assistant: let me see +4", "id-act: did act"]);
-    assert_eq!(told[4], "id-dance: there is no such tool; there are look, act, submit !");
+    assert_eq!(told[4], "id-dance: unknown tool; the tools are look, act, submit !");
     assert!(told[5].starts_with("id-look: the arguments are not valid JSON") && told[5].ends_with('!'), "{}", told[5]);
     assert_eq!(told[6..], ["id-look: did look", "assistant: done +1", "id-submit: accepted"]);
     assert_eq!(agent.rounds, 2);
@@ -161,7 +161,7 @@ fn the_model_is_warned_before_its_rounds_end() {
         told.iter().enumerate().filter(|(_, line)| line.contains("round")).map(|(place, _)| place).collect();
     // Two rounds are four messages after the first two; then one round is two more.
     assert_eq!(warnings, [6, 15]);
-    assert_eq!(told[6], "user: You have 5 rounds left. Bring the work to an end and call `submit`.");
+    assert_eq!(told[6], "user: You have 5 rounds left. Finish the work and call `submit`.");
     assert!(told[15].starts_with("user: This is your last round."));
 }
 
@@ -178,7 +178,8 @@ fn calls_per_reply_and_step_are_limited() {
     assert_eq!(told[2], format!("assistant:  +{MAX_CALLS_IN_REPLY}"), "a provider wants each call answered");
     assert_eq!(
         told[3 + MAX_CALLS_IN_REPLY],
-        "user: Your last answer made 99900 calls more than the 100 that one answer may make. Those were not run; make the ones that matter again."
+        "user: Your last answer made 99900 calls more than the 100 allowed in one answer. The extra calls were not \
+         run; repeat those that matter."
     );
     assert_eq!(
         told[told.len() - 2..],

@@ -182,7 +182,7 @@ fn old_text_of_patch_must_be_unique() {
     assert_eq!(place.text("f"), "fn a() {}\nfn b() { 1 }\n");
     assert_eq!(
         patch("fn ", "x"),
-        refused("the old text occurs more than once in `f` (lines 1, 2); give more of what stands around it")
+        refused("the old text occurs more than once in `f` (lines 1, 2); include more of the surrounding text")
     );
     assert_eq!(
         patch("fn c", "x"),
@@ -239,7 +239,7 @@ fn leftover_process_is_reported_and_does_not_block() {
     let place = Place::new();
     let begun = Instant::now();
     let told = place.run("shell_exec", json!({ "command": "sleep 12 & echo started" })).unwrap();
-    assert!(told.starts_with("exit 0 (something it started still runs"), "{told}");
+    assert!(told.starts_with("exit 0 (a process that it started is still running"), "{told}");
     assert!(told.ends_with("started\n"), "{told}");
     assert!(begun.elapsed() < Duration::from_secs(10));
 }

@@ -50,7 +50,7 @@ pub enum Describe {
     Given(AgentDescription),
 }
 
-/// What an agent says of itself. Everything can be left out.
+/// An agent's description of itself. Every field is optional.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(deny_unknown_fields)]
@@ -61,14 +61,14 @@ pub struct AgentDescription {
     /// Its version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What it can do, in words that programs may look for.
+    /// Its capabilities, as words that roles and programs can ask for.
     pub capabilities: Vec<String>,
     /// JSON Schema of the `config` it takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_schema: Option<Value>,
 }
 
-/// What an agent prints to stdout.
+/// The form of an agent's stdout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputMode {
@@ -81,7 +81,7 @@ pub enum OutputMode {
     Text,
 }
 
-/// What an exit status of an agent stands for.
+/// The meaning of an agent's exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ExitMeaning {

@@ -18,12 +18,7 @@ pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Pro
     let mut agent = |entry: &Entry| {
         if let Some(name) = undefined(&entry.value, &config.agents) {
             let hint = hint(name, config.agents.keys(), "agents", "{command: …}");
-            problems.error(
-                "unknown-agent",
-                entry.value.at,
-                format!("there is no agent `{name}` in `agents`"),
-                Some(hint),
-            );
+            problems.error("unknown-agent", entry.value.at, format!("agent `{name}` is not in `agents`"), Some(hint));
         }
     };
     fields.get("defaultAgent").into_iter().for_each(&mut agent);
@@ -33,12 +28,7 @@ pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Pro
     let mut model = |entry: &Entry| {
         if let Some(name) = undefined(&entry.value, &config.models) {
             let hint = hint(name, config.models.keys(), "models", "{provider: …, name: …}");
-            problems.warning(
-                "unknown-model",
-                entry.value.at,
-                format!("there is no model `{name}` in `models`"),
-                Some(hint),
-            );
+            problems.warning("unknown-model", entry.value.at, format!("model `{name}` is not in `models`"), Some(hint));
         }
     };
     fields.get("defaultModel").into_iter().for_each(&mut model);
@@ -48,7 +38,7 @@ pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Pro
     {
         if let Some(name) = undefined(&entry.value, &config.providers) {
             let hint = hint(name, config.providers.keys(), "providers", "{baseUrl: …}");
-            let message = format!("there is no provider `{name}` in `providers`");
+            let message = format!("provider `{name}` is not in `providers`");
             problems.warning("unknown-provider", entry.value.at, message, Some(hint));
         }
     }
@@ -76,7 +66,7 @@ pub(super) fn agents(config: &Config, fields: Fields<'_>, problems: &mut Problem
         for entry in children(Some(agent)) {
             match (entry.key.as_str(), &entry.value.data) {
                 ("command", Data::Scalar { text, .. }) if is_command_line(text) => {
-                    let message = format!("`{text}` is taken for the name of one program");
+                    let message = format!("uwf takes `{text}` for the name of one program");
                     let hint = "put arguments into `args`".to_owned();
                     problems.warning("command-line", entry.value.at, message, Some(hint));
                 }
@@ -116,7 +106,7 @@ fn is_command_line(command: &str) -> bool {
 fn set(variable: &Entry, value: &str, secrets: &BTreeSet<String>, problems: &mut Problems) {
     let name = &variable.key;
     if secrets.contains(name) || looks_like_key(value) {
-        let message = format!("the value of `{name}` stands here, and it is a secret or looks like one");
+        let message = format!("the value of `{name}` is a secret or looks like one");
         let hint = format!("put it into `.env`, and write `{name}: null` here, which passes it on");
         problems.error("secret-in-config", variable.value.at, message, Some(hint));
     }
@@ -139,7 +129,7 @@ pub(super) fn headers(fields: Fields<'_>, problems: &mut Problems) {
     for header in of_otel.flat_map(|headers| children(Some(headers))) {
         if header.value.as_raw().is_some_and(|value| value.split_whitespace().any(looks_like_key)) {
             let name = &header.key;
-            let message = format!("the value of `{name}` stands here, and it looks like a secret");
+            let message = format!("the value of `{name}` looks like a secret");
             let hint = format!("put it into `.env`, and the name of its variable here: `headersEnv.{name}`");
             problems.error("secret-in-config", header.value.at, message, Some(hint));
         }

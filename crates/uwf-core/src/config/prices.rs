@@ -24,7 +24,7 @@ pub struct Prices {
     pub models: BTreeMap<String, Price>,
 }
 
-/// What a million tokens of a model cost.
+/// Prices of a million tokens of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "price")]

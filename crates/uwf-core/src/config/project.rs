@@ -15,8 +15,8 @@ const OWN_KEYS: [&str; 7] = ["providers", "secrets", "notify", "otel", "store", 
 /// Rejects everything that says where secrets are, or gives them to agents.
 pub(super) fn refuse_secrets(fields: Fields<'_>, problems: &mut Problems) {
     for entry in fields.iter().filter(|entry| OWN_KEYS.contains(&entry.key.as_str())) {
-        let message = format!("`{}` is not for a project to say", entry.key);
-        let hint = "it belongs into your own config.yaml: it says where secrets are, and where they go".to_owned();
+        let message = format!("a project cannot set `{}`", entry.key);
+        let hint = "set it in your own config.yaml: it decides where secrets are read and sent".to_owned();
         problems.error("not-for-projects", entry.key_at, message, Some(hint));
     }
     let agents = fields.get("agents").into_iter().flat_map(|agents| agents.value.entries());
@@ -28,7 +28,7 @@ pub(super) fn refuse_secrets(fields: Fields<'_>, problems: &mut Problems) {
             Data::Scalar { .. } => false,
         };
         if gives {
-            let message = "a project gives no secrets to agents".to_owned();
+            let message = "a project cannot give secrets to agents".to_owned();
             let hint = "declare this agent in your own config.yaml; the project can name it in `agentOverrides`";
             problems.error("not-for-projects", entry.key_at, message, Some(hint.to_owned()));
         }

@@ -21,7 +21,7 @@ use crate::usage::ThreadLimits;
 static SCHEMA: LazyLock<Value> = LazyLock::new(by_schema::of::<ConfigFile>);
 
 /// Settings of the parser.
-const READING: Reading = Reading { what: "the file", rule: texts::fault, refuses_unknown: false };
+const READING: Reading = Reading { name: "the file", rule: texts::fault, refuses_unknown: false };
 
 /// The schema of the file.
 pub(crate) fn schema() -> &'static Value {

@@ -61,8 +61,8 @@ impl StoreUrl {
         // `sig=` is part of an Azure SAS token.
         if before_host.contains(':') || rest.contains("password=") || rest.contains("sig=") {
             return Err(match kind {
-                StoreKind::Postgres => "a password does not belong into the URL: PGPASSWORD or PGPASSFILE has it",
-                StoreKind::Bucket => "keys do not belong into the URL: they come from the environment or a profile",
+                StoreKind::Postgres => "don't put a password into the URL: set PGPASSWORD or PGPASSFILE",
+                StoreKind::Bucket => "don't put keys into the URL: set them in the environment or a profile",
             }
             .to_owned());
         }

@@ -15,6 +15,6 @@ pub struct Temporal {
     pub address: String,
     /// `namespace`: `default` where none is named.
     pub namespace: Option<String>,
-    /// `taskQueue`: what workers and threads find each other by.
+    /// `taskQueue`: name with which workers and threads find each other.
     pub task_queue: Option<String>,
 }

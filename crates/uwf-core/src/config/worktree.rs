@@ -23,7 +23,7 @@ impl GitRemote {
         let before_host = authority.rsplit_once('@').map_or("", |(user, _)| user);
         if before_host.contains(':') {
             return Err(
-                "a password does not belong into the URL: `git config credential.helper` has git ask for it".to_owned()
+                "don't put a password into the URL: with `git config credential.helper` git asks for it".to_owned()
             );
         }
         Ok(GitRemote(text.to_owned()))

@@ -56,7 +56,7 @@ pub(crate) fn entry<T: JsonSchema + DeserializeOwned>(
 /// Settings for reading a file.
 pub(crate) struct Reading<'w> {
     /// Name of the file in messages.
-    pub(crate) what: &'w str,
+    pub(crate) name: &'w str,
     /// Checks texts.
     pub(crate) rule: TextRule,
     /// Whether an unknown key is an error; otherwise it is ignored with a warning.
@@ -66,15 +66,15 @@ pub(crate) struct Reading<'w> {
 /// The value of `root` by `schema`. Invalid parts are reported and dropped. For an optional key, null counts as a missing key. `None` if
 /// nothing is left.
 pub(crate) fn read(schema: &Value, root: &Node, reading: &Reading<'_>, problems: &mut Problems) -> Option<Value> {
-    let Reading { what, rule, refuses_unknown } = *reading;
+    let Reading { name, rule, refuses_unknown } = *reading;
     if !matches!(root.data, Data::Mapping(_)) {
-        problems.error("wrong-type", root.at, format!("{what} must be a mapping, not {}", root.kind()), None);
+        problems.error("wrong-type", root.at, format!("{name} must be a mapping, not {}", root.kind()), None);
         return None;
     }
     SchemaReader { rule, refuses_unknown, problems }.value(
         schema,
         root,
-        &Place { key: what, label: "", at: root.at, owner: None },
+        &Place { key: name, label: "", at: root.at, owner: None },
     )
 }
 

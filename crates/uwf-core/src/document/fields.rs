@@ -13,7 +13,7 @@ pub(crate) struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    /// The fields of `node`; `what` is its name in messages. Null counts as a mapping without fields.
+    /// The fields of `node`; `name` is its name in messages. Null counts as a mapping without fields.
     pub(crate) fn of(node: &'n Node, what: &str, problems: &mut Problems) -> Option<Fields<'n>> {
         match &node.data {
             Data::Mapping(entries) => Some(Fields { at: node.at, entries }),
@@ -25,12 +25,12 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// The fields of a whole file; `what` is its name in messages.
-    pub(crate) fn of_file(root: &'n Node, what: &str, problems: &mut Problems) -> Option<Fields<'n>> {
+    /// The fields of a whole file; `name` is its name in messages.
+    pub(crate) fn of_file(root: &'n Node, name: &str, problems: &mut Problems) -> Option<Fields<'n>> {
         if let Data::Mapping(entries) = &root.data {
             return Some(Fields { at: root.at, entries });
         }
-        problems.error("wrong-type", root.at, format!("{what} must be a mapping, not {}", root.kind()), None);
+        problems.error("wrong-type", root.at, format!("{name} must be a mapping, not {}", root.kind()), None);
         None
     }
 
@@ -53,7 +53,12 @@ impl<'n> Fields<'n> {
             let meant = meant.iter().find(|(word, _)| *word == entry.key);
             let hint = meant.map(|(_, key)| format!("did you mean `{key}`?"));
             let hint = hint.unwrap_or_else(|| hint_of(entry, known));
-            problems.error("unknown-key", entry.key_at, format!("there is no key `{}` here", entry.key), Some(hint));
+            problems.error(
+                "unknown-key",
+                entry.key_at,
+                format!("the key `{}` is not known here", entry.key),
+                Some(hint),
+            );
         }
     }
 
@@ -88,11 +93,11 @@ pub(crate) fn wrong_type(node: &Node, what: &str, wanted: &str, problems: &mut P
 
 /// Like [`wrong_type`], with a hint.
 pub(super) fn wrong_type_with(node: &Node, what: &str, wanted: &str, hint: Option<String>, problems: &mut Problems) {
-    let what = match what.strip_suffix("[]") {
+    let subject = match what.strip_suffix("[]") {
         Some(list) => format!("each item of `{list}`"),
         None => format!("`{what}`"),
     };
-    problems.error("wrong-type", node.at, format!("{what} must be {wanted}, not {}", node.kind()), hint);
+    problems.error("wrong-type", node.at, format!("{subject} must be {wanted}, not {}", node.kind()), hint);
 }
 
 /// A text, or `None` and a problem.

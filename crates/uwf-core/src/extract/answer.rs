@@ -352,7 +352,7 @@ impl Search<'_> {
                     format!("the header has none of the keys that are asked for: {}", keys.join(", "))
                 }
                 AnswerForm::Frontmatter => {
-                    "there is no header: the answer must begin with `---`, the keys, and `---` again".to_owned()
+                    "the header is missing: the answer must begin with `---`, the keys, and `---` again".to_owned()
                 }
             };
             vec![error]

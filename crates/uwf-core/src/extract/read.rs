@@ -211,7 +211,7 @@ impl<'s> Target<'s> {
             return Reading { value: untyped(raw), extras, errors, known, is_example: true, ..Reading::default() };
         }
         if !self.is_keyed() && !self.is_of_its_kind(raw) {
-            let errors = vec!["what is there is not of the kind the schema wants".to_owned()];
+            let errors = vec!["the value does not have the type that the schema asks for".to_owned()];
             return Reading { value: untyped(raw), extras, errors, ..Reading::default() };
         }
         let root = self.schema.value();

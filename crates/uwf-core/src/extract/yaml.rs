@@ -15,8 +15,8 @@ pub(super) fn parse(text: &str) -> Result<Raw, String> {
     BlockReader { text, shared: text.into() }.value(root, ParentCollection::Nothing)
 }
 
-fn in_line(what: &str, line: usize) -> String {
-    format!("{what} in line {line} of the header")
+fn in_line(problem: &str, line: usize) -> String {
+    format!("{problem} in line {line} of the header")
 }
 
 /// The collection that contains a value.

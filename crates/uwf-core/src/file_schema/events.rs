@@ -49,7 +49,7 @@ fn known() -> [(&'static str, Value); 8] {
                 fields(&[
                     attempt.clone(),
                     ("turn", json!({ "type": "integer", "minimum": 1 }), "Position of the turn in the attempt."),
-                    ("text", text(), "What the agent said."),
+                    ("text", text(), "Text of the agent."),
                     ("toolCalls", json!({ "type": "array", "items": tool_call() }), "Tools it called."),
                     ("done", json!({ "type": "boolean" }), "Whether the turn is over."),
                 ]),
@@ -61,14 +61,14 @@ fn known() -> [(&'static str, Value); 8] {
             fields(&[
                 attempt.clone(),
                 ("stream", json!({ "enum": ["stdout", "stderr"] }), "Where it was printed to."),
-                ("text", text(), "What was printed, without what came before."),
+                ("text", text(), "New output, without the output of earlier events."),
             ]),
         ),
         (
             "failed",
             with(
                 fields(&[attempt, role.clone(), ("error", text(), "Why it failed.")]),
-                &[("node", hash(), "Node that keeps what the agent did.")],
+                &[("node", hash(), "Node with the record of the agent's work.")],
             ),
         ),
         ("step", step(role, agent, alias)),
@@ -76,7 +76,7 @@ fn known() -> [(&'static str, Value); 8] {
             "state",
             with(
                 fields(&[("state", text(), "The state, as `thread list` has it.")]),
-                &[("why", text(), "Why, if there is something to say.")],
+                &[("why", text(), "Why, if there is a reason.")],
             ),
         ),
         (
@@ -84,7 +84,7 @@ fn known() -> [(&'static str, Value); 8] {
             with(
                 fields(&[("status", json!({ "enum": ["completed", "killed"] }), "How it ended.")]),
                 &[
-                    ("reason", text(), "Why, if there is something to say."),
+                    ("reason", text(), "Why, if there is a reason."),
                     (
                         "outcome",
                         text(),
@@ -104,9 +104,9 @@ fn step(role: Field, agent: Field, alias: Field) -> Value {
             ("hash", hash(), "The StepNode."),
             role,
             ("output", json!(true), "Its output, valid under the role's schema; null when it is not readable."),
-            ("text", json!({ "type": ["string", "null"] }), "What the agent wrote beside its output."),
+            ("text", json!({ "type": ["string", "null"] }), "Text of the agent beside its output."),
             agent,
-            ("detail", hash(), "Node that says how the output came to be."),
+            ("detail", hash(), "Node with the record of how the output was made."),
             ("timestamp", count(), "Unix milliseconds the StepNode was first put at."),
         ]),
         &[alias, ("extractedBy", text(), "How the output was obtained.")],
@@ -117,7 +117,7 @@ fn tool_call() -> Value {
     fields(&[
         ("name", text(), "The tool."),
         ("arguments", text(), "Its arguments as the model wrote them."),
-        ("result", text(), "What the tool answered; empty while it runs."),
+        ("result", text(), "Result of the tool; empty while it runs."),
         ("durationMs", count(), "Milliseconds it took."),
     ])
 }

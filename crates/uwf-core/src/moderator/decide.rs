@@ -28,7 +28,7 @@ pub struct Moderator {
     edges: Vec<Edge>,
 }
 
-/// What comes next in a thread.
+/// The next action of a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Next {

@@ -37,7 +37,7 @@ pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
             (_, false) => "You have played this role in this thread before.".to_owned(),
         };
         let since = match (facts.shows_news, facts.visit) {
-            (false, _) => "There are no new steps.",
+            (false, _) => "No steps were added since then.",
             (true, Visit::Resumed) => "The steps above are new.",
             (true, _) => "The steps after it are new.",
         };

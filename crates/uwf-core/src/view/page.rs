@@ -96,10 +96,10 @@ pub fn page(page: &Page) -> String {
     blocks.join("\n")
 }
 
-fn left_out(steps: &LeftOut, what: &str) -> String {
+fn left_out(steps: &LeftOut, label: &str) -> String {
     let LeftOut { first, last, command } = steps;
     let which = if first == last { format!("step {first}") } else { format!("steps {first}–{last}") };
-    format!("[{what}: {which}, shown by {}]\n", code(command))
+    format!("[{label}: {which}, shown by {}]\n", code(command))
 }
 
 fn failures(failures: &[Failure]) -> String {

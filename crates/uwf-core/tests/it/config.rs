@@ -215,9 +215,9 @@ fn unknown_keys_get_warning_with_suggestion() {
 fn a_default_agent_must_be_defined() {
     let text = "agents:\n  hermes: { command: uwf-hermes }\ndefaultAgent: hermse\nagentOverrides:\n  solve-it: { coder: cursor, tester: hermes, judge: null }\n";
     insta::assert_snapshot!(problems_of(text), @r"
-    config.yaml:3:15: error[unknown-agent]: there is no agent `hermse` in `agents`
+    config.yaml:3:15: error[unknown-agent]: agent `hermse` is not in `agents`
         did you mean `hermes`?
-    config.yaml:5:22: error[unknown-agent]: there is no agent `cursor` in `agents`
+    config.yaml:5:22: error[unknown-agent]: agent `cursor` is not in `agents`
         add `cursor: {command: …}` to `agents`
     ");
 }
@@ -226,7 +226,7 @@ fn a_default_agent_must_be_defined() {
 fn slips_in_agents_are_told() {
     let text = "providers: { p: { baseUrl: u, apiKeyEnv: OPENAI_API_KEY } }\nagents:\n  a: { command: npx agent --yes, env: [OPENAI_API_KY, HOME] }\n  b: { command: /opt/my tools/agent }\n";
     insta::assert_snapshot!(problems_of(text), @r"
-    config.yaml:3:17: warning[command-line]: `npx agent --yes` is taken for the name of one program
+    config.yaml:3:17: warning[command-line]: uwf takes `npx agent --yes` for the name of one program
         put arguments into `args`
     config.yaml:3:40: warning[unknown-secret]: `OPENAI_API_KY` is not among the secrets of this config
         did you mean `OPENAI_API_KEY`?
@@ -239,11 +239,11 @@ fn slips_in_agents_are_told() {
 fn models_are_needed_only_when_used() {
     let text = "models: { a: { provider: opnai, name: x } }\nproviders: { openai: { baseUrl: u } }\ndefaultModel: b\nmodelOverrides: { extract: zzz }\n";
     insta::assert_snapshot!(problems_of(text), @r"
-    config.yaml:1:26: warning[unknown-provider]: there is no provider `opnai` in `providers`
+    config.yaml:1:26: warning[unknown-provider]: provider `opnai` is not in `providers`
         did you mean `openai`?
-    config.yaml:3:15: warning[unknown-model]: there is no model `b` in `models`
+    config.yaml:3:15: warning[unknown-model]: model `b` is not in `models`
         add `b: {provider: …, name: …}` to `models`
-    config.yaml:4:28: warning[unknown-model]: there is no model `zzz` in `models`
+    config.yaml:4:28: warning[unknown-model]: model `zzz` is not in `models`
         add `zzz: {provider: …, name: …}` to `models`
     ");
 }

@@ -260,7 +260,7 @@ fn resumed_session_sees_only_new_steps() {
 
     # Note
 
-    You are back in your earlier session. There are no new steps. Answer again in the form above.
+    You are back in your earlier session. No steps were added since then. Answer again in the form above.
     ");
 }
 
@@ -279,7 +279,7 @@ fn nothing_new_on_a_return() {
 
     # Note
 
-    You have played this role in this thread before. The last step of role `reviewer` above is your own last answer. There are no new steps. Answer again in the form above.
+    You have played this role in this thread before. The last step of role `reviewer` above is your own last answer. No steps were added since then. Answer again in the form above.
     "#);
 }
 

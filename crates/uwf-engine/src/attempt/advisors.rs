@@ -96,7 +96,7 @@ impl Advisors<'_, '_> {
         match self.ask::<Summary>(SUMMARY, model, signals) {
             Ok(Summary { summary }) => Some(summary).filter(|summary| !summary.trim().is_empty()),
             Err(error) => {
-                log!(self.log, "J9V2CS6E", Warn, "there is no summary: {error}");
+                log!(self.log, "J9V2CS6E", Warn, "the thread has no summary: {error}");
                 None
             }
         }

@@ -181,7 +181,7 @@ fn check_workspace(dir: &Path) -> Result<()> {
 /// The error for a workspace that does not exist.
 pub(crate) fn no_workspace(dir: &Path) -> Error {
     Error::not_found(format!("the workspace {} is not an existing directory", dir.display()))
-        .hint("give another one: `--cwd DIR`")
+        .hint("give another directory: `--cwd DIR`")
 }
 
 fn spawn(job: &Job) -> Result<Child> {
@@ -224,17 +224,19 @@ fn start_kind(source: &io::Error) -> ErrorKind {
 
 fn start_hint(longest_argument: usize, source: &io::Error) -> Option<String> {
     let hint = match source.kind() {
-        io::ErrorKind::NotFound => "a program or library that the file itself asks for is missing",
+        io::ErrorKind::NotFound => "a program or library that the file needs is missing",
         io::ErrorKind::ArgumentListTooLong => {
             return Some(format!(
-                "an argument has {longest_argument} bytes, the system takes 131,071: leave `{{prompt}}` out of args, then the prompt comes on stdin"
+                "an argument has {longest_argument} bytes, at most 131,071 are allowed: leave `{{prompt}}` out of \
+                 args, then the prompt comes on stdin"
             ));
         }
         io::ErrorKind::PermissionDenied => {
-            "may you execute the file and enter its directories? is its file system mounted `noexec`?"
+            "check that you may execute the file and enter its directories, and that its file system is not mounted \
+             `noexec`"
         }
         _ if Errno::from_io_error(source) == Some(Errno::NOEXEC) => {
-            "a script begins with a line that names its interpreter, such as #!/bin/sh"
+            "a script must begin with a line that names its interpreter, such as #!/bin/sh"
         }
         _ => return None,
     };
@@ -353,7 +355,7 @@ pub fn read_capped(path: &Path, cap: u64) -> Result<String> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
         Err(source) if is_misplaced(&source) => {
             return Err(Error::agent_failed(format!(
-                "the agent put something else in the place of its output file {}: {source}",
+                "the agent replaced its output file {}: {source}",
                 path.display()
             )));
         }

@@ -161,7 +161,7 @@ impl Named {
             if let Some(output) = self.output {
                 let output = output.as_str();
                 return Err(Error::usage(format!("`{text}` is an alias: --output belongs to a command line")).hint(
-                    format!("what an alias prints is in config.yaml: `uwf config set agents.{text}.output {output}`"),
+                    format!("config.yaml says what an alias prints: `uwf config set agents.{text}.output {output}`"),
                 ));
             }
             return Ok(AgentSpec::new(text, agent));
@@ -199,7 +199,7 @@ pub(crate) fn no_role(workflow: &Workflow, role: &str) -> Error {
 }
 
 fn unknown(config: &Config, alias: &str) -> Error {
-    let error = Error::config(format!("there is no agent `{alias}`"));
+    let error = Error::config(format!("unknown agent `{alias}`"));
     let known = || config.agents.keys().map(String::as_str);
     if BUILT_IN.contains(&alias) {
         return error.hint(format!("the built-in agent of that name is `{BUILT_IN_PREFIX}{alias}`"));
@@ -210,7 +210,7 @@ fn unknown(config: &Config, alias: &str) -> Error {
         return error.hint(format!("did you mean `{near}`?"));
     }
     let error = if config.agents.is_empty() {
-        error.hint("config.yaml has no `agents`; a command line works too: `--agent 'COMMAND ARGS'`")
+        error.hint("config.yaml has no `agents`; you can also give a command line: `--agent 'COMMAND ARGS'`")
     } else {
         error.hint(format!("agents of config.yaml: {}", known().collect::<Vec<_>>().join(", ")))
     };

@@ -154,13 +154,14 @@ fn take_over(home: &Home, attempt: &Attempt, claim: &Claim, note: &Note) -> Resu
 
 /// The error of an attempt whose machine no longer answers.
 pub(crate) fn gone(machine: &str) -> String {
-    format!("machine `{machine}`, which was at work on this, has not been heard of for the time of its lease")
+    format!("machine `{machine}`, which was running this step, did not renew its lease")
 }
 
 fn at_work(attempt: Attempt, claim: &Claim, age: Duration) -> Error {
     let at_work = claim.at_work(attempt, age);
     Error::busy(at_work.to_string()).hint(format!(
-        "try again when it is done; should that machine be gone, the next step takes over {} s after its last sign of life",
+        "try again when it has finished; if that machine is gone, the next step takes over {} s after its last sign \
+         of life",
         at_work.lease.as_secs()
     ))
 }

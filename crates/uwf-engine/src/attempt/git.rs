@@ -236,7 +236,7 @@ impl<'d> Git<'d> {
         // Watch before git starts: a signal that ends this process would leave git behind.
         let watch = Watch::begin().map_err(not_run)?;
         let mut child = command.spawn().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Error::config("git is not installed: there is no program `git` on PATH")
+            io::ErrorKind::NotFound => Error::config("git is not installed: program `git` is not on PATH")
                 .hint("install it; a thread without a worktree works without git")
                 .with_cause(ErrorCause::NoGit),
             _ => not_run(error),

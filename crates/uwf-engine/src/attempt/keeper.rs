@@ -77,10 +77,10 @@ fn report<R: DeserializeOwned>(
         (Ok(Reply::Failed(failed)), _) => failed.into(),
         (Err(_), Some(signal)) => stopped(signal),
         (Err(_), None) => match reply {
-            Err(error) => Error::io(format!("cannot read what the keeper of thread {thread} replied: {error}"))
-                .hint("`uwf thread show` shows where the thread stands"),
+            Err(error) => Error::io(format!("cannot read the reply of the keeper of thread {thread}: {error}"))
+                .hint("`uwf thread show` shows the state of the thread"),
             Ok(_) => Error::internal(format!("the keeper of thread {thread} died without a report"))
-                .hint("run the same step again: it takes over what the dead keeper left")
+                .hint("run the same step again: it takes over the dead keeper's work")
                 .hint(format!("its last words are in {}", keeper_log(home, thread).display())),
         },
     })

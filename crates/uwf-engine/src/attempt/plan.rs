@@ -281,8 +281,8 @@ fn settings_of(home: &Home, record: &ThreadRecord, cwd: Option<&PathBuf>) -> Res
 fn works_elsewhere(thread: &ThreadId, place: &Workplace) -> Error {
     let here = match &place.worktree {
         Some(_) => format!(
-            "or let it come here with its files: `worktree: {{remote: NAME}}` in config.yaml of both machines, and \
-             `uwf thread step {thread} --cwd DIR` in a clone"
+            "or bring it here with its files: `worktree: {{remote: NAME}}` in config.yaml of both machines, and `uwf \
+             thread step {thread} --cwd DIR` in a clone"
         ),
         None => format!("or let its agents work here: `uwf thread step {thread} --cwd DIR`"),
     };

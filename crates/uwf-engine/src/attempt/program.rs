@@ -40,7 +40,7 @@ impl Unusable {
     pub fn hint(&self) -> String {
         match self {
             Unusable::Missing(name) if is_path(name) => "check the path".to_owned(),
-            Unusable::Missing(_) => "install it, or give the program's whole path".to_owned(),
+            Unusable::Missing(_) => "install it, or give the program's full path".to_owned(),
             Unusable::NotAFile(_) => "name the program itself".to_owned(),
             Unusable::NotExecutable(path) => format!("make it executable: chmod +x {}", path.display()),
             Unusable::NoInterpreter { script, interpreter } if interpreter.as_os_str().as_bytes().ends_with(b"\r") => {
@@ -56,8 +56,8 @@ impl Unusable {
 impl fmt::Display for Unusable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unusable::Missing(name) if is_path(name) => write!(out, "there is no file {}", name.display()),
-            Unusable::Missing(name) => write!(out, "there is no program `{}` on PATH", name.display()),
+            Unusable::Missing(name) if is_path(name) => write!(out, "file {} does not exist", name.display()),
+            Unusable::Missing(name) => write!(out, "program `{}` is not on PATH", name.display()),
             Unusable::NotAFile(path) => write!(out, "{} is not a regular file", path.display()),
             Unusable::NotExecutable(path) => write!(out, "the file {} is not executable", path.display()),
             Unusable::NoInterpreter { script, interpreter } => {
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(told("fine"), "usable");
         assert_eq!(told("binary"), "usable");
         assert_eq!(told("plain"), "the file plain is not executable; make it executable: chmod +x plain");
-        assert_eq!(told("absent"), "there is no file absent; check the path");
+        assert_eq!(told("absent"), "file absent does not exist; check the path");
         assert_eq!(
             told("lost"),
             "the interpreter /no/such/shell of the script lost does not exist; install it, or change the first line of lost"
@@ -182,7 +182,7 @@ mod tests {
             "the interpreter /bin/sh of the script windows does not exist; its lines end in CRLF; change them to LF: sed -i 's/\\r$//' windows"
         );
         let nowhere = look_up("no-such-program-anywhere", dir.path()).unwrap_err();
-        assert_eq!(nowhere.to_string(), "there is no program `no-such-program-anywhere` on PATH");
+        assert_eq!(nowhere.to_string(), "program `no-such-program-anywhere` is not on PATH");
     }
 
     #[test]

@@ -97,8 +97,7 @@ pub(crate) fn version(home: &Home, agent: &Agent, dir: &Path, secrets: &BTreeSet
 fn answer(program: &Path, agent: &Agent, secrets: &BTreeSet<String>) -> Result<AgentDescription, String> {
     let args: Vec<String> = agent.args.iter().cloned().chain([DESCRIBE_ARGUMENT.to_owned()]).collect();
     let output = ask(program, &args, secrets).ok_or_else(|| format!("it does not answer {DESCRIBE_ARGUMENT}"))?;
-    let not_one =
-        |error: serde_json::Error| format!("what it answers to {DESCRIBE_ARGUMENT} is not a description: {error}");
+    let not_one = |error: serde_json::Error| format!("its answer to {DESCRIBE_ARGUMENT} is not a description: {error}");
     let value: Value = serde_json::from_slice(&output).map_err(not_one)?;
     serde_json::from_value(value).map_err(not_one)
 }

@@ -118,7 +118,7 @@ pub(crate) fn lost(thread: &ThreadId, message: String) -> Error {
 /// The error for a thread without a record on this machine.
 pub(crate) fn unknown_workspace(thread: &ThreadId) -> Error {
     Error::usage(format!("this machine does not know where thread {thread} works"))
-        .hint(format!("say it once: `uwf thread step {thread} --cwd DIR`"))
+        .hint(format!("set it once: `uwf thread step {thread} --cwd DIR`"))
         .with_cause(ErrorCause::UnknownWorkspace)
 }
 

@@ -36,7 +36,7 @@ const PUSH: &str = "push the files";
 pub(crate) fn push(repository: &Path, thread: &ThreadId, node: Hash, remote: &GitRemote) -> Result<String> {
     let top = checkout_of(repository);
     let (git, branch, name) = (Git::at(&top), branch_of(thread), files_ref(thread, node));
-    let mut commit = git.commit(&name)?.ok_or_else(|| git::refused(PUSH, &format!("there is no ref {name}")))?;
+    let mut commit = git.commit(&name)?.ok_or_else(|| git::refused(PUSH, &format!("ref {name} does not exist")))?;
     for _ in 0..TRIES {
         if git.push(remote.as_str(), &commit, &branch)? == Pushed::Done {
             return Ok(commit);
@@ -370,7 +370,7 @@ fn keep_what_is_there(
         return Ok(());
     }
     let parents: Vec<&str> = own.iter().map(String::as_str).collect();
-    let message = format!("uwf: what was in the worktree of thread {thread} before the files of {head}");
+    let message = format!("uwf: worktree of thread {thread} before the files of {head}");
     let commit = git.commit_tree(&tree, &parents, &message)?;
     git.update_ref(&snapshot::replaced_ref(thread, head), &commit)
 }

@@ -70,10 +70,10 @@ impl NewWorktree {
     pub(crate) fn left_behind(&self) -> Option<String> {
         // It is only a note.
         let count = Git::at(&self.from).uncommitted().unwrap_or_default();
-        let what =
+        let changes =
             if count == 1 { "1 uncommitted change is".to_owned() } else { format!("{count} uncommitted changes are") };
         let (from, commit) = (self.from.display(), short(&self.base));
-        (count > 0).then(|| format!("{what} not in the worktree: it begins at commit {commit} of {from}"))
+        (count > 0).then(|| format!("{changes} not in the worktree: it begins at commit {commit} of {from}"))
     }
 
     /// The worktree for the thread's settings, and the workspace in it.
@@ -303,9 +303,9 @@ impl fmt::Display for Unsaved {
         match self {
             Unsaved::Uncommitted(1) => write!(out, "it has 1 uncommitted change"),
             Unsaved::Uncommitted(count) => write!(out, "it has {count} uncommitted changes"),
-            Unsaved::OnNoBranch => write!(out, "what is checked out in it is on no branch"),
+            Unsaved::OnNoBranch => write!(out, "its checked-out commit is not on a branch"),
             Unsaved::NoRepository => write!(out, "its git repository is gone"),
-            Unsaved::OtherRepository => write!(out, "it is not a worktree of its git repository any more"),
+            Unsaved::OtherRepository => write!(out, "it is no longer a worktree of its git repository"),
             Unsaved::Repository(dir) => write!(out, "{} in it is a git repository of its own", dir.display()),
             Unsaved::TooLong => write!(out, "it has files whose paths are too long for git"),
             Unsaved::Submodules => write!(out, "submodules are checked out in it"),

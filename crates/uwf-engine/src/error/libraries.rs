@@ -71,9 +71,9 @@ fn with_store_hints(mut error: Error, source: &StoreError) -> Error {
         error = error.hint(format!("`uwf cas verify {hash}` checks it; putting the same content again repairs it"));
     }
     if let StoreError::DamagedPack { .. } = source {
-        error =
-            error.hint("restore that file from a backup; nodes that are not in it can be read and stored all the same")
-                .hint("if there is no backup: `uwf pack --forget NAME` takes out of it what can be read, and gives up the rest");
+        error = error
+            .hint("restore that file from a backup; nodes that are not in it can be read and stored all the same")
+            .hint("without a backup, `uwf pack --forget NAME` keeps the nodes that can be read and gives up the rest");
     }
     if let StoreError::NewerFormat { .. } = source {
         error = error.hint("a newer uwf wrote it: update uwf on this machine");
@@ -83,11 +83,12 @@ fn with_store_hints(mut error: Error, source: &StoreError) -> Error {
     }
     if let StoreError::SweepEnded { .. } = source {
         error = error
-            .hint("this machine stood still, or did not reach the store, for more than half a minute")
-            .hint("nothing is lost: `uwf gc` again does the rest");
+            .hint("this machine was suspended, or did not reach the store, for more than 30 s")
+            .hint("nothing is lost: run `uwf gc` again to finish");
     }
     if let StoreError::Garbled { .. } = source {
-        error = error.hint("nothing is lost, and nothing of it was kept: try again; something between this machine and the store changes data");
+        error =
+            error.hint("nothing was lost or kept: try again; a device between this machine and the store changes data");
     }
     if let StoreError::Remote(remote) = source {
         error = error.hint(about_remote(remote));
@@ -138,19 +139,21 @@ fn about_remote(remote: &RemoteError) -> String {
     let is_of = |scheme: &str| remote.store.starts_with(scheme);
     let (is_postgres, is_google, is_azure) = (is_of("postgres"), is_of("gs://"), is_of("az://"));
     match remote.fault {
-        RemoteFault::Unreachable => "nothing is lost: try again; is the URL right (`uwf store show`), and the network there?".into(),
+        RemoteFault::Unreachable => "nothing is lost: check the URL (`uwf store show`) and the network, then try again".into(),
         RemoteFault::Failed => "nothing is lost: try again".into(),
         RemoteFault::Denied if std::env::var_os(ATTEMPT_VARIABLE).is_some() => {
             "agents do not get the keys of the store; one that needs them has their variables in its `env`: `uwf help shared-store`".into()
         }
         RemoteFault::Denied if is_postgres => {
-            "it may want a password (PGPASSWORD, PGPASSFILE), a user who may read and write the tables, or another `sslmode` in the URL".into()
+            "check the password (PGPASSWORD, PGPASSFILE), the user's rights to read and write the tables, and \
+             `sslmode` in the URL".into()
         }
         RemoteFault::Denied if is_google => {
             "credentials come from GOOGLE_APPLICATION_CREDENTIALS, `gcloud auth application-default login` or the machine; the role Storage Object User allows what is needed".into()
         }
         RemoteFault::Denied if is_azure => {
-            "AZURE_STORAGE_ACCOUNT names the account, AZURE_STORAGE_KEY has its key; of others the role Storage Blob Data Contributor allows what is needed: `uwf help shared-store`".into()
+            "AZURE_STORAGE_ACCOUNT names the account, AZURE_STORAGE_KEY holds its key; other credentials need the \
+             role Storage Blob Data Contributor: `uwf help shared-store`".into()
         }
         RemoteFault::Denied => {
             "keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile (AWS_PROFILE); they must allow get, put, list and delete".into()
@@ -159,12 +162,13 @@ fn about_remote(remote: &RemoteError) -> String {
         RemoteFault::Missing if is_azure => "create the container first; uwf does not".into(),
         RemoteFault::Missing => "create the bucket first; uwf does not".into(),
         RemoteFault::NotReady => "`uwf store init` makes it ready".into(),
-        RemoteFault::Incomplete => "nothing was changed; bring back what is missing from a backup of the store".into(),
+        RemoteFault::Incomplete => "nothing was changed; restore the missing parts from a backup of the store".into(),
         RemoteFault::Newer => "nothing was changed; install that uwf here".into(),
         RemoteFault::Foreign => "nothing was changed; name another prefix, database or schema".into(),
         RemoteFault::Misnamed => "UWF_STORE_URL or `store.url` of config.yaml names it: `uwf help configuration`".into(),
         RemoteFault::Refused => "an agent reads and stores the nodes of its own attempt; for anything else its `env` must name the keys of the store: `uwf help shared-store`".into(),
-        RemoteFault::Unfit => "several machines would get in each other's way there: use another server; `uwf help shared-store` says what it needs".into(),
+        RemoteFault::Unfit => "several machines would overwrite each other's data there: use another server; `uwf \
+                               help shared-store` lists the requirements".into(),
     }
 }
 

@@ -120,7 +120,7 @@ fn apply(text: &str, origin: &str, change: &Change) -> Result<String, EditError>
 fn refuse_key(change: &Change) -> Result<()> {
     let Change::Set(path, value) = change else { return Ok(()) };
     let Some(at) = uwf_core::config::key_in(path, value) else { return Ok(()) };
-    Err(Error::config(format!("the value for `{at}` looks like an API key, which does not belong into config.yaml"))
+    Err(Error::config(format!("the value for `{at}` looks like an API key; config.yaml must not contain secrets"))
         .hint("put the key into `.env` of the storage root, as NAME=key, and set `providers.<name>.apiKeyEnv` to NAME")
         .hint("`uwf setup` does both"))
 }
@@ -130,7 +130,7 @@ fn not_edited(path: &Path, error: &EditError) -> Error {
     match error {
         EditError::Unreadable(problems) => config_text::invalid(problems).hint(NOT_WRITTEN),
         EditError::NotAMapping { .. } => {
-            refusal().hint("set the whole of it, for example to `{key: value}` or `[a, b]`")
+            refusal().hint("set the whole value, for example to `{key: value}` or `[a, b]`")
         }
         EditError::Entangled { .. } => refusal().hint("nothing was written; edit it by hand"),
     }

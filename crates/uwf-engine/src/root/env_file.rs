@@ -90,7 +90,7 @@ pub fn set(home: &Home, name: &str, value: &str) -> Result<bool> {
         });
     let after = after.ok_or_else(|| {
         Error::config(format!("{} cannot hold the value for `{name}`", path.display()))
-            .hint("a key is one line without quotes; is something else in the clipboard?")
+            .hint("a key is one line without quotes; check the clipboard")
     })?;
     durable_files::replace_private(&path, after.as_bytes())?;
     Ok(true)

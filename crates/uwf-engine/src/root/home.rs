@@ -201,7 +201,7 @@ impl Home {
     /// `Usage` when they are kept elsewhere.
     pub(crate) fn files(&self) -> Result<&FsObjects> {
         self.files.as_ref().ok_or_else(|| {
-            self.kept_elsewhere("the nodes of this storage root are not in files of it: there is nothing to pack")
+            self.kept_elsewhere("this storage root keeps its nodes in a shared store: there is nothing to pack")
         })
     }
 
@@ -312,7 +312,7 @@ fn root_from_environment() -> Result<PathBuf> {
         return std::path::absolute(&root).at("make absolute", &root);
     }
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).ok_or_else(|| {
-        Error::config("cannot tell where the storage root is: HOME is not set")
+        Error::config("cannot find the storage root: HOME is not set")
             .hint(format!("set {} to a directory", ROOT_VARIABLES[0]))
     })?;
     Ok(PathBuf::from(home).join(".uncaged").join("workflow"))

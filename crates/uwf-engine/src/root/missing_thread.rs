@@ -18,8 +18,8 @@ pub(crate) fn has_records(home: &Home, id: &ThreadId) -> bool {
 
 /// The error for a thread that is in neither index nor history.
 pub(crate) fn not_found(home: &Home, id: &ThreadId) -> Error {
-    Error::not_found(format!("there is no thread {id}")).hint(if has_records(home, id) {
-        "but there are records of it here: `uwf recover --dry-run` shows what they say"
+    Error::not_found(format!("thread {id} does not exist")).hint(if has_records(home, id) {
+        "this machine has records of the thread: `uwf recover --dry-run` shows them"
     } else {
         ALL_THREADS
     })
@@ -54,5 +54,5 @@ pub(crate) fn how_it_ended(was_killed: bool) -> &'static str {
 
 /// The error for a thread that is not in the index, for an unknown reason.
 pub(crate) fn not_in_index(id: &ThreadId) -> Error {
-    Error::not_found(format!("thread {id} is not active")).hint("`uwf thread list --all` lists finished threads too")
+    Error::not_found(format!("thread {id} is not active")).hint("`uwf thread list --all` also lists finished threads")
 }

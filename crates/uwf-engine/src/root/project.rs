@@ -159,7 +159,7 @@ pub fn distrust(home: &Home, dir: &Path) -> Result<Project> {
 fn known(home: &Home, dir: &Path) -> Result<Project> {
     of(home, dir)?.ok_or_else(|| {
         Error::not_found(format!("no project of {} has a .workflows/config.yaml", dir.display()))
-            .hint("it is looked for in the directory and above it, up to the one that holds `.git`")
+            .hint("uwf looks in the directory and above it, up to the directory with `.git`")
     })
 }
 

@@ -269,7 +269,7 @@ pub fn name(registry: &mut Registry, name: &str, hash: Hash, now_ms: u64) {
 pub fn roll_back(registry: &mut Registry, workflow: &str, to: Option<Hash>, now_ms: u64) -> Result<(Hash, Hash)> {
     let entry = registry
         .get_mut(workflow)
-        .ok_or_else(|| Error::not_found(format!("there is no workflow `{workflow}` in the registry")))?;
+        .ok_or_else(|| Error::not_found(format!("workflow `{workflow}` is not in the registry")))?;
     let from = entry.hash;
     let target = match to {
         Some(hash) if hash == from => return Ok((from, from)),

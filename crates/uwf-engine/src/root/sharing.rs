@@ -64,7 +64,7 @@ pub(crate) fn check(home: &Home, thread: &ThreadId) -> Result<()> {
         let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
         if rustix::fs::access(&dir, all).is_err_and(|errno| errno == rustix::io::Errno::ACCESS) {
             return Err(Error::io(format!("{} cannot be used: it belongs to {}", dir.display(), owner(&dir)))
-                .hint("`uwf doctor` says how a storage root is shared with a group"));
+                .hint("`uwf doctor` shows how to share a storage root with a group"));
         }
     }
     let me = rustix::process::geteuid();

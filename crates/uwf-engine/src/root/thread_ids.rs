@@ -72,8 +72,8 @@ fn newest(home: &Home, typed: &str, place: &str) -> Result<ThreadId> {
 fn few_threads(typed: &str, count: usize) -> Error {
     let error = |why: &str| Error::not_found(format!("`{typed}` names no thread: {why}"));
     match count {
-        0 => error("there is none yet").hint("`uwf thread start WORKFLOW -p 'TEXT'` begins one"),
-        1 => error("there is only one"),
+        0 => error("no thread exists yet").hint("`uwf thread start WORKFLOW -p 'TEXT'` starts one"),
+        1 => error("only one thread exists"),
         _ => error(&format!("there are {count}")),
     }
 }

@@ -122,7 +122,7 @@ pub fn resolve(home: &Home, typed: &str) -> Result<Hash> {
     }
     home.store().resolve_prefix(typed).map_err(|error| match error {
         StoreError::BadHash(_) | StoreError::NoSuchPrefix { .. } => {
-            Error::not_found(format!("there is no type `{typed}`")).hint(other_types(typed))
+            Error::not_found(format!("unknown type `{typed}`")).hint(other_types(typed))
         }
         other => other.into(),
     })
@@ -249,7 +249,7 @@ mod tests {
         let error = resolve(&home, "contnet").unwrap_err();
         assert_eq!(
             (error.message.as_str(), error.hints[0].as_str()),
-            ("there is no type `contnet`", "did you mean `content`?")
+            ("unknown type `contnet`", "did you mean `content`?")
         );
         assert_eq!(resolve_all(&home, "StepNode").unwrap().len(), 3);
     }

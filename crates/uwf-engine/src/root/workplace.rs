@@ -79,8 +79,7 @@ impl Workplace {
     /// Errors of the store.
     pub(crate) fn tell(&self, home: &Home, thread: &ThreadId) -> Result<()> {
         let Some(notes) = home.notes() else { return Ok(()) };
-        let value =
-            serde_json::to_value(self).expect("its paths are in the settings of the thread, which are JSON too");
+        let value = serde_json::to_value(self).expect("its paths are in the thread's settings, which are also JSON");
         match notes.write_note(&name(thread), Expected::Anything, &value)? {
             // The last of two simultaneous writes counts.
             NoteWritten::Done(_) | NoteWritten::Moved(_) => Ok(()),
@@ -105,7 +104,7 @@ pub(crate) fn of(home: &Home, thread: &ThreadId) -> Result<Option<Workplace>> {
 
 fn strange_note(thread: &ThreadId, error: &serde_json::Error) -> Error {
     let note = name(thread);
-    Error::data(format!("cannot use the note `{note}`, which says where thread {thread} keeps its files: {error}"))
+    Error::data(format!("cannot use the note `{note}` about the files of thread {thread}: {error}"))
         .hint("a newer uwf or another user wrote it: update uwf, or run the thread on the machine that has its files")
         .hint(format!("or continue a copy of the thread without the files: `uwf thread fork {thread} --cwd DIR`"))
         .with_cause(ErrorCause::StrangeNote)

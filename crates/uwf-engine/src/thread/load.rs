@@ -77,7 +77,7 @@ impl<'h> Thread<'h> {
         let id = &line.thread;
         Thread::at(home, id.clone(), line.head).map_err(|error| match error.missing_node() {
             Some(hash) => Error::data(format!("node {hash} is missing, at which thread {id} ended"))
-                .hint("history.jsonl says so: `uwf recover` looks whether that line is damaged")
+                .hint("this is from history.jsonl: `uwf recover` checks whether that line is damaged")
                 .hint(nodes::BRING_BACK),
             None => error,
         })

@@ -262,16 +262,17 @@ fn refused(thread: &Thread<'_>, error: &ModeratorError) -> Error {
 }
 
 /// Hint for a wrong condition.
-const NEW_VERSION: &str = "a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it";
+const NEW_VERSION: &str = "a thread keeps its version of the workflow: correct the condition, run `uwf workflow put \
+                           FILE`, then start a new thread";
 
 /// Hint for a correct condition that reads wrong data.
 fn around(thread: &ThreadId, position: &str) -> String {
     match position {
-        START => format!("`uwf thread fork {thread} -p 'TEXT'` begins a thread with another task"),
+        START => format!("`uwf thread fork {thread} -p 'TEXT'` starts a thread with another task"),
         role => {
             let is_word = role.chars().all(|symbol| symbol.is_alphanumeric() || ['-', '_', '.'].contains(&symbol));
             let word = if is_word { role.to_owned() } else { format!("'{}'", role.replace('\'', "'\\''")) };
-            format!("`uwf thread fork {thread} --from-role {word}` begins a thread in which `{role}` is next")
+            format!("`uwf thread fork {thread} --from-role {word}` starts a thread in which `{role}` is next")
         }
     }
 }

@@ -133,9 +133,9 @@ fn asked_now(now: &ThreadNow<'_>, seen: Seen, cwd: Option<&PathBuf>, generations
         // The child's question may have changed while its parent stayed the same.
         if seen.attempt.is_some() {
             return Err(Error::usage(format!(
-                "child thread {child} of thread {id} is asked, and an attempt of {id} says nothing about it"
+                "child thread {child} of thread {id} asks the question, so an attempt of {id} does not apply"
             ))
-            .hint(format!("answer it with its own head and attempt: `uwf thread answer {child}`")));
+            .hint(format!("answer the child with its own head and attempt: `uwf thread answer {child}`")));
         }
         return match generations {
             0 => Err(several_wait(id, &[child])),
@@ -257,7 +257,7 @@ pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Res
     step::settled(&thread, asked.cwd.as_ref())?;
     elsewhere::catch_up(home, id, head.hash)?;
     if elsewhere::is_at_work(home, id)? {
-        return Err(too_late(asked, "another machine is at work on it"));
+        return Err(too_late(asked, "another machine is running it"));
     }
     let last = recorded::read(home, id)?.filter(|last| last.opened.attempt == question.attempt);
     let Some(last) = last.filter(|_| head.hash == asked.head) else {
@@ -299,5 +299,5 @@ fn refuse_another(thread: &Thread<'_>, recorded: Hash, output: Hash) -> Result<(
 fn too_late(asked: &Asked, now: &str) -> Error {
     let Asked { thread, role, .. } = asked;
     Error::busy(format!("role `{role}` was played by another process meanwhile: {now}"))
-        .hint(format!("`uwf thread read {thread}` shows what was answered; nothing of yours was recorded"))
+        .hint(format!("`uwf thread read {thread}` shows the answer; yours was not recorded"))
 }

@@ -273,7 +273,7 @@ impl Copy<'_> {
         let head = self.to.heads().read(name)?.filter(|head| head.hash == source.head);
         let head = head.ok_or_else(|| {
             Error::busy(format!("another process changed thread {name} in the other store while it was being copied"))
-                .hint("try again: what was copied stays copied")
+                .hint("try again: nodes that are already copied stay copied")
         })?;
         match self.to.heads().remove(name, &head.version, line)? {
             Swap::Done => Ok(Outcome::Copied),

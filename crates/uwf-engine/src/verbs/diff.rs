@@ -269,7 +269,7 @@ fn tree(home: &Home, side: &Side, cwd: &Path) -> Result<(PathBuf, String)> {
     let (repository, files) = found.ok_or_else(|| {
         Error::not_found(format!("the files of {} are in no git repository that is known here", side.step))
             .hint("files are recorded of threads that work in a worktree: `uwf thread start --worktree`")
-            .hint("stand in the repository of the thread, or name the thread")
+            .hint("run this in the repository of the thread, or name the thread")
     })?;
     Ok((repository, files.tree))
 }

@@ -123,7 +123,7 @@ pub fn examine(home: &Home, remedy: Remedy) -> Vec<Finding> {
 fn names(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     let registry = registry::read(home)?;
     if let Some(gone) = registry::gone(home)? {
-        let message = format!("{gone}: no name leads to a workflow");
+        let message = format!("{gone}, so no workflow has a name");
         return Ok(vec![Finding::warn("workflows", message).hint(gone.remedy())]);
     }
     let mut findings = vec![Finding::ok("workflows", counted(registry.len(), "name"))];

@@ -73,7 +73,7 @@ fn end_all(home: &Home, id: &ThreadId) -> Result<()> {
         kill_children(home, &child_threads::active(home, id)?)
     };
     end().map_err(|error: Error| {
-        error.hint("the thread has ended; the same command again ends what is left of its agent")
+        error.hint("the thread has ended; run the same command again to end the rest of its agent")
     })
 }
 
@@ -151,9 +151,7 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
         None => {}
     }
     let Some(_lock) = lock::take_within(home, id, lock::BUSY_WAIT)? else {
-        return Err(Error::busy(format!(
-            "the lock of thread {id} is still held, by a process that could not be ended"
-        )));
+        return Err(Error::busy(format!("a process that could not be ended still holds the lock of thread {id}")));
     };
     match left {
         Some(attempt) if attempt.finished.is_none() => {

@@ -125,7 +125,7 @@ fn check_mergeable(id: &ThreadId, target: &Git<'_>, here: &Checkout, branch: &st
 
 fn conflicts(id: &ThreadId, branch: &str, top: &Path, files: &[String]) -> Error {
     let (top, files) = (top.display(), files.join(", "));
-    Error::waiting(format!("{branch} has conflicts with what is checked out in {top}: {files}"))
+    Error::waiting(format!("{branch} has conflicts with the branch checked out in {top}: {files}"))
         .hint("resolve them there, then `git add` these files and `git commit`")
         .hint(format!("or go back to before the merge: `uwf thread merge {id} --abort`"))
 }
@@ -158,7 +158,7 @@ fn places(id: &ThreadId, settings: Option<&Settings>, cwd: &Path) -> Result<(Wor
     if !worktree::is_there(&worktree.repository)? {
         let Worktree { repository, branch, .. } = worktree;
         return Err(Error::not_found(format!("the git repository {} of thread {id} is gone", repository.display()))
-            .hint(format!("if it was moved, stand in it and merge there: git merge {branch}"))
+            .hint(format!("if it was moved, run this in its new directory: git merge {branch}"))
             .hint("or move it back"));
     }
     let elsewhere = |here: &Path| {
@@ -202,7 +202,7 @@ fn commit(id: &ThreadId, worktree: &Worktree, subject: &str, signing: &Signing) 
     if found.as_ref() != Some(branch) {
         let found = found.map_or_else(|| "a bare commit".to_owned(), |found| format!("the branch {found}"));
         return Err(Error::usage(format!("{} has {found} checked out, not {branch}", dir.display()))
-            .hint("check it out there, or merge yourself what is to be merged"));
+            .hint("check it out there, or merge it yourself"));
     }
     let files = git.conflicts()?;
     if !files.is_empty() {

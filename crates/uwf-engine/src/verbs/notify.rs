@@ -105,8 +105,8 @@ pub fn perform(
             },
         };
         match told {
-            Ok(()) => log!(log, "H2V8K3ZD", Info, "told that the thread is {}", happening.name()),
-            Err(why) => log!(log, "E5B1X7MJ", Error, "could not tell that the thread is {}: {why}", happening.name()),
+            Ok(()) => log!(log, "H2V8K3ZD", Info, "notified: the thread is {}", happening.name()),
+            Err(why) => log!(log, "E5B1X7MJ", Error, "could not notify that the thread is {}: {why}", happening.name()),
         }
     }
     Ok(())

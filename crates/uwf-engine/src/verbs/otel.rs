@@ -184,7 +184,7 @@ pub fn perform(
     post: &dyn Fn(&Destination, &Value) -> std::result::Result<(), String>,
 ) {
     let log = Log::open(&home.log_file(thread));
-    let again = format!("`uwf otel export {thread}` sends all of it again");
+    let again = format!("`uwf otel export {thread}` sends all spans again");
     let range = if at == ALL { Range::All } else { Range::Since { head: head.parse().ok(), at } };
     match send_since(home, thread, range, post) {
         Ok(None) => {}

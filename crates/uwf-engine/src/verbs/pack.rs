@@ -192,7 +192,7 @@ pub fn forget(home: &Home, pack: Hash) -> Result<Forgotten> {
 }
 
 fn no_pack(pack: Hash) -> Error {
-    Error::not_found(format!("there is no pack {pack}")).hint("`uwf doctor` names packs that are damaged or missing")
+    Error::not_found(format!("pack {pack} does not exist")).hint("`uwf doctor` names packs that are damaged or missing")
 }
 
 /// Nodes that keep their files: workflows with a name, their schemas, and uwf's own types.

@@ -102,7 +102,7 @@ fn instructions(home: &Home, workflow: &Workflow, schemas: &[Draft]) -> Result<V
         // Read it as a reader of the store sees it: the file may order its keys differently, which makes a different text.
         let schema = match schemas.iter().find(|draft| draft.hash() == role.meta) {
             Some(draft) => {
-                let stored = cbor::decode(draft.cbor()).expect("what was encoded can be decoded");
+                let stored = cbor::decode(draft.cbor()).expect("an encoded text can be decoded");
                 Schema::compile(&stored).map_err(StoreError::from)?.value().clone()
             }
             None => home.store().schema(role.meta)?.value().clone(),

@@ -300,7 +300,7 @@ fn archived(id: &ThreadId, head: Hash, note: &str) -> Row {
         head: Some(head),
         before: None,
         from: Some(Source::History),
-        note: Some(format!("it has ended, says {note}")),
+        note: Some(format!("it has ended, according to {note}")),
     }
 }
 
@@ -325,7 +325,7 @@ fn look(
     }
     let known = evidence.known(id);
     let row = match (line, known) {
-        (None, None) => lost(id, "there are records of it, but none says where it stands".to_owned()),
+        (None, None) => lost(id, "it has records, but none names its head".to_owned()),
         (None, Some(Known { head, from, .. })) => {
             let note = (!evidence.is_readable(head))
                 .then(|| "its nodes are not readable: `uwf cas verify` shows why".to_owned());

@@ -46,10 +46,8 @@ fn child_thread(thread: &Thread<'_>, role: &str) -> Result<()> {
     if child_threads::has_ended(thread, role)? {
         return Ok(());
     }
-    Err(Error::usage(format!(
-        "role `{role}` is played by a child thread that has not ended: there is no result of it to read"
-    ))
-    .hint(format!("`uwf thread step {}` continues with it", thread.id)))
+    Err(Error::usage(format!("role `{role}` is played by a child thread that has not ended and has no result to read"))
+        .hint(format!("`uwf thread step {}` continues with it", thread.id)))
 }
 
 /// The output of an attempt's agent.

@@ -135,7 +135,7 @@ impl New<'_> {
             Action::Rewritten => self.put(StepNode { prev: self.head, ..step }),
             Action::Noted => {
                 let old = step.detail;
-                let text = format!("[uwf thread repair: what was recorded of this step ({old}) cannot be used: {why}]");
+                let text = format!("[uwf thread repair: the record of this step ({old}) cannot be used: {why}]");
                 let note = Content { text }.draft();
                 let detail = note.hash();
                 self.drafts.push(note);
@@ -172,7 +172,7 @@ impl New<'_> {
         }
         let output = self.home.store().get(step.output)?;
         let fits = output.type_hash == role.meta;
-        Ok((!fits).then(|| format!("its output has type {}, its role wants {}", output.type_hash, role.meta)))
+        Ok((!fits).then(|| format!("its output has type {}, its role needs {}", output.type_hash, role.meta)))
     }
 
     /// The fault of nodes, or of a detail's message among them.

@@ -146,7 +146,7 @@ fn new_worktree(asked: Option<bool>, config: &Config, workflow: &Workflow, dir: 
                     Some(_) => format!("`workspaces.{name}` of the configuration"),
                     None => format!("workflow `{name}`"),
                 };
-                Err(error.hint(format!("{who} asks for a worktree; --no-worktree does without")))
+                Err(error.hint(format!("{who} asks for a worktree; --no-worktree starts the thread without one")))
             }
         },
         Some(false) | None => Ok(None),
@@ -157,7 +157,7 @@ fn new_worktree(asked: Option<bool>, config: &Config, workflow: &Workflow, dir: 
 pub(crate) fn without_secrets(redactor: &Redactor, task: &str) -> (String, Option<String>) {
     let note = redactor
         .found_in(task)
-        .map(|name| format!("the task had the value of {name} in it, which was replaced: a node is for ever"));
+        .map(|name| format!("the task had the value of {name} in it, which was replaced, because nodes are permanent"));
     (redactor.text(task), note)
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn without_secrets(redactor: &Redactor, task: &str) -> (String, Optio
 fn endless(workflow: &Workflow) -> Option<String> {
     let roles: Vec<String> = endless_roles(&workflow.graph).iter().map(|role| format!("`{role}`")).collect();
     let roles = roles.join(", ");
-    (!roles.is_empty()).then(|| format!("no way leads from {roles} to `{END}`: only a limit will stop this thread"))
+    (!roles.is_empty()).then(|| format!("no path leads from {roles} to `{END}`: only a limit will stop this thread"))
 }
 
 /// Stores the nodes of a new thread. They include the task as roles receive it, so that the first step need not wait for one more file.
@@ -213,7 +213,7 @@ pub(crate) fn refuse_empty_prompt(prompt: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::usage("the prompt is empty")
-        .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"))
+        .hint("give the thread a task: `-p 'TEXT'`, or `-p -` to read it from stdin"))
 }
 
 /// Returns a note for each limit that has no effect on the thread's agents; with `strict`, these are an error.
@@ -268,9 +268,10 @@ pub(crate) fn create(
         Swap::Moved(_) => match chosen_id::begun(home, &thread, |at| at == head)? {
             Some(begun) => Ok(Created { thread, worktree: begun.worktree, note: None }),
             None => Err(Error::usage(format!(
-                "thread id {thread} is taken: there are records of a thread with it, which is neither active nor finished"
+                "thread id {thread} is taken: this machine has records of a thread with this id that is neither \
+                 active nor finished"
             ))
-            .hint("choose another id, or have that thread again: `uwf recover --dry-run` shows what is known of it")),
+            .hint("choose another id, or recover that thread: `uwf recover --dry-run` shows its records")),
         },
     }
 }

@@ -88,7 +88,7 @@ fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &
     note_child(parent, &id)?;
     match new_thread::begin(home, &id, head, settings, None)? {
         Swap::Done | Swap::Moved(Some(_)) => {}
-        Swap::Moved(None) => return Err(Error::internal(format!("child thread {id} cannot be begun"))),
+        Swap::Moved(None) => return Err(Error::internal(format!("child thread {id} cannot be started"))),
     }
     if home.heads().read(parent.id.as_str())?.is_none() {
         kill::kill(home, &id, None)?;

@@ -233,10 +233,10 @@ pub fn entry<'r>(home: &Home, registry: &'r Registry, name: &str, cwd: &Path) ->
     registry.get(name).ok_or_else(|| {
         let hint = match project_files::all(cwd).into_iter().find(|(project, _)| project == name) {
             Some((_, file)) => {
-                format!("`{name}` is the project's file {}: its history is that of the file", file.display())
+                format!("`{name}` is the project's file {}: see the history of that file", file.display())
             }
             None => nearest::did_you_mean(name, registry.keys().map(String::as_str))
-                .unwrap_or_else(|| "`uwf workflow list` shows the names there are".to_owned()),
+                .unwrap_or_else(|| "`uwf workflow list` shows all names".to_owned()),
         };
         Error::not_found(format!("{} has no workflow `{name}`", home.registry_file().display())).hint(hint)
     })

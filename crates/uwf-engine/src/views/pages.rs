@@ -52,7 +52,7 @@ pub(crate) fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
         role: attempt.role,
         agent: agent.map(|agent| AgentName::from(&agent)),
         exit_code: attempt.exit_code,
-        error: attempt.error.unwrap_or_else(|| "no reason is on record".to_owned()),
+        error: attempt.error.unwrap_or_else(|| "no reason was recorded".to_owned()),
     }
 }
 
@@ -77,14 +77,14 @@ pub fn ending(home: &Home, shown: &ThreadStatus) -> Option<Ending> {
         None => what.to_owned(),
     };
     let since = shown.since.map(|time| format!("Since {} UTC: ", view::time(time))).unwrap_or_default();
-    let why = shown.why.as_deref().unwrap_or("no reason is on record");
+    let why = shown.why.as_deref().unwrap_or("no reason was recorded");
     let title = match shown.state {
         State::Active | State::Corrupt => return None,
         State::Completed | State::Killed => return Some(finished(home, shown)),
         State::Running => {
             let agent = shown.agent.as_ref().map_or("an agent", AgentName::short);
             let then = if shown.pausing { format!(" Then it pauses: {why}") } else { String::new() };
-            return Some(Ending { title: at("Running"), text: format!("{since}{agent} is at it.{then}") });
+            return Some(Ending { title: at("Running"), text: format!("{since}{agent} is running.{then}") });
         }
         State::Paused => at("Paused"),
         State::Waiting => at("Waiting"),
@@ -105,7 +105,7 @@ fn finished(home: &Home, shown: &ThreadStatus) -> Ending {
     };
     let how = match (end.as_ref().map(|end| end.reason.as_str()), &shown.condition) {
         (Some(outcome::BY_GRAPH), Some(condition)) => format!("the condition {} held.", view::code(condition)),
-        (Some(outcome::BY_GRAPH), None) => "the workflow came to its end.".to_owned(),
+        (Some(outcome::BY_GRAPH), None) => "the workflow has ended.".to_owned(),
         (Some(outcome::NO_MATCH), _) => {
             let after = shown
                 .role
@@ -113,9 +113,9 @@ fn finished(home: &Home, shown: &ThreadStatus) -> Ending {
                 .map_or_else(|| "at its start".to_owned(), |role| format!("after the role {role}"));
             format!("no transition matched {after}, so the thread ended there.")
         }
-        (Some(outcome::KILLED), _) => "a person killed it before its workflow came to an end.".to_owned(),
+        (Some(outcome::KILLED), _) => "it was killed before its workflow had ended.".to_owned(),
         (Some(other), _) => other.to_owned(),
-        (None, _) => "how it ended is not on record.".to_owned(),
+        (None, _) => "its end was not recorded.".to_owned(),
     };
     let summary = end.and_then(|end| end.summary).map(|summary| format!("\n\n{summary}")).unwrap_or_default();
     let at = shown.changed_at.map(|time| format!("{} UTC: ", view::time(time))).unwrap_or_default();

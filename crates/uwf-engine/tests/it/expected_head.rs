@@ -46,7 +46,7 @@ fn a_step_for_another_head_is_refused() {
     let error = step(&machine, &request).unwrap_err();
     let message = format!("thread {id} has moved on: its head is {now}, not {before}");
     assert_eq!(failure(&error), (ErrorKind::Busy, message.as_str()));
-    assert_eq!(error.hints, [format!("nothing was changed; `uwf thread show {id}` shows where it stands")]);
+    assert_eq!(error.hints, [format!("nothing was changed; `uwf thread show {id}` shows its state")]);
     let in_keeper = step::in_keeper(&machine.home, &request, &mut Signals::listen().unwrap(), &mut || ());
     assert_eq!(failure(&in_keeper.unwrap_err()), (ErrorKind::Busy, message.as_str()), "no keeper is started");
     assert_eq!(machine.thread(&id).head, now);
@@ -149,7 +149,7 @@ fn a_step_for_another_attempt_is_refused() {
     let shown = show::show(&machine.home, &id).unwrap().last_attempt.unwrap();
     assert_eq!((first.to_string(), machine.thread(&id).head), (shown, head));
     let error = step(&machine, &request(NewestAttempt::None)).unwrap_err();
-    let message = format!("thread {id} has been tried since: its newest attempt is {first}, not none");
+    let message = format!("thread {id} has a newer attempt: {first}, not none");
     assert_eq!(failure(&error), (ErrorKind::Busy, message.as_str()));
     assert_eq!(newest(), first, "nothing was tried");
     let seen = Seen { attempt: Some(NewestAttempt::None), ..at(head) };
@@ -181,7 +181,7 @@ fn a_child_is_answered_by_its_own_attempt() {
     let seen = Seen { attempt: Some(NewestAttempt::None), ..at(head) };
     let error = answer::asked(&machine.home, &parent, seen).unwrap_err();
     let message =
-        format!("child thread {child} of thread {parent} is asked, and an attempt of {parent} says nothing about it");
+        format!("child thread {child} of thread {parent} asks the question, so an attempt of {parent} does not apply");
     assert_eq!(failure(&error), (ErrorKind::Usage, message.as_str()));
-    assert_eq!(error.hints, [format!("answer it with its own head and attempt: `uwf thread answer {child}`")]);
+    assert_eq!(error.hints, [format!("answer the child with its own head and attempt: `uwf thread answer {child}`")]);
 }

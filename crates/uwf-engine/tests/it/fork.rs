@@ -98,7 +98,7 @@ fn only_starts_and_steps_can_be_forked() {
     assert_eq!(error.kind, ErrorKind::Data);
     assert_eq!(error.hints, ["`uwf thread steps THREAD` lists the nodes that can be forked"]);
     let nowhere = fork::at_node(&machine.home, json_cas::Hash::from_u64(1), &Changes::default(), &machine.work());
-    assert_eq!(failure(&nowhere.unwrap_err()), (ErrorKind::NotFound, "there is no node 0000000000001"));
+    assert_eq!(failure(&nowhere.unwrap_err()), (ErrorKind::NotFound, "node 0000000000001 does not exist"));
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn newer_limits_replace_older_ones() {
 fn a_thread_stops_when_it_is_too_old() {
     let machine = counting(9);
     let id = start_hour_ago(&machine, 1, ThreadLimits { max_time: Some(3600), ..NONE });
-    assert_eq!(reached(&machine, &id).as_deref(), Some("the thread began 60 min ago, its limit is 60 min"));
+    assert_eq!(reached(&machine, &id).as_deref(), Some("the thread started 60 min ago, its limit is 60 min"));
     let later = Changes { time: Some(Change::By(3600)), ..Changes::default() };
     let limits = limit::change(&machine.home, &id, &later, None).unwrap();
     assert_eq!((limits.state, limits.limits.max_time), (State::Active, Some(7200)));

@@ -18,7 +18,7 @@ fn nodes_that_are_no_files_are_not_packed() {
         pack::unpack(&machine.home, &mut |_| ()).unwrap_err(),
     ];
     for error in &refused {
-        let message = "the nodes of this storage root are not in files of it: there is nothing to pack";
+        let message = "this storage root keeps its nodes in a shared store: there is nothing to pack";
         assert_eq!(failure(error), (ErrorKind::Usage, message));
     }
     let request = GcRequest { grace: Duration::ZERO, dry_run: false };

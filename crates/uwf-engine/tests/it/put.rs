@@ -89,5 +89,5 @@ fn rollback_without_earlier_version_gives_hint() {
     assert_eq!(error.hints, ["`uwf workflow history essay` lists them"]);
     let unknown = roll_back("essay", Some(json_cas::Hash::from_u64(1)));
     assert_eq!(unknown.message, "workflow `essay` has no version 0000000000001 in its history");
-    assert_eq!(roll_back("essey", None).message, "there is no workflow `essey` in the registry");
+    assert_eq!(roll_back("essey", None).message, "workflow `essey` is not in the registry");
 }

@@ -81,7 +81,7 @@ fn unknown_thread_hints_at_full_list() {
     let machine = Machine::with_essay();
     let id = ids::new_thread_id();
     let error = show::show(&machine.home, &id).unwrap_err();
-    assert_eq!(failure(&error), (ErrorKind::NotFound, format!("there is no thread {id}").as_str()));
+    assert_eq!(failure(&error), (ErrorKind::NotFound, format!("thread {id} does not exist").as_str()));
     assert_eq!(error.hints, ["`uwf thread list --all` lists every thread"]);
 }
 
@@ -93,7 +93,7 @@ fn thread_with_only_local_records_hints_at_recovery() {
     std::fs::create_dir_all(machine.home.threads_dir()).unwrap();
     std::fs::copy(elsewhere.home.record_file(&id), machine.home.record_file(&id)).unwrap();
     let error = show::show(&machine.home, &id).unwrap_err();
-    assert_eq!(error.hints, ["but there are records of it here: `uwf recover --dry-run` shows what they say"]);
+    assert_eq!(error.hints, ["this machine has records of the thread: `uwf recover --dry-run` shows them"]);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_misspelt_end_is_answered_with_the_nearest() {
 fn at_sign_names_newest_thread_even_if_ended() {
     let machine = Machine::with_essay();
     let missing = resolve(&machine, "@").unwrap_err();
-    assert_eq!(failure(&missing), (ErrorKind::NotFound, "`@` names no thread: there is none yet"));
+    assert_eq!(failure(&missing), (ErrorKind::NotFound, "`@` names no thread: no thread exists yet"));
     let older = machine.start("essay");
     let newer = machine.start("essay");
     machine.approved(&newer);

@@ -124,7 +124,7 @@ fn a_chosen_id_names_one_thread() {
     let other = chosen(&machine, "On snow.");
     let error = start(&machine, &other).unwrap_err();
     let Started { thread, head, .. } = first;
-    let message = format!("thread id {thread} is taken: the thread that has it began otherwise, at {head}");
+    let message = format!("thread id {thread} is taken: the thread with this id has a different start, {head}");
     assert_eq!(failure(&error), (ErrorKind::Usage, message.as_str()));
     assert_eq!(error.hints, [format!("choose another id; `uwf thread show {thread}` shows that thread")]);
     kill::kill(&machine.home, &thread, None).unwrap();
@@ -199,7 +199,7 @@ fn thread_is_active_on_machines_sharing_heads() {
         failure(&error),
         (ErrorKind::Usage, format!("this machine does not know where thread {id} works").as_str())
     );
-    assert_eq!(error.hints, [format!("say it once: `uwf thread step {id} --cwd DIR`")]);
+    assert_eq!(error.hints, [format!("set it once: `uwf thread step {id} --cwd DIR`")]);
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn an_unknown_thread_is_not_found() {
     let id = ids::new_thread_id();
     assert_eq!(
         failure(&step(&machine, &id).unwrap_err()),
-        (ErrorKind::NotFound, format!("there is no thread {id}").as_str())
+        (ErrorKind::NotFound, format!("thread {id} does not exist").as_str())
     );
 }
 

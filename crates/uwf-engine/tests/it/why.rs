@@ -210,7 +210,7 @@ fn only_steps_are_explained() {
     }
     let unknown = uwf_engine::root::ids::new_thread_id();
     let error = why::of_thread(&machine.home, &unknown).unwrap_err();
-    assert_eq!(failure(&error), (ErrorKind::NotFound, format!("there is no thread {unknown}").as_str()));
+    assert_eq!(failure(&error), (ErrorKind::NotFound, format!("thread {unknown} does not exist").as_str()));
 }
 
 #[test]

@@ -89,8 +89,11 @@ impl<'a> Conversation<'a> {
     /// The answer to another call in the same reply.
     fn not_taken(&self, call: &ToolCall) -> String {
         if call.name == self.shape.name {
-            return format!("not taken, for it came before what was looked up was known; call `{}` again", call.name);
+            return format!(
+                "not accepted, because it came before the results of the lookups; call `{}` again",
+                call.name
+            );
         }
-        format!("there is no tool `{}`", call.name)
+        format!("unknown tool `{}`", call.name)
     }
 }

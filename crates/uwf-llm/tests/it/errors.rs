@@ -51,7 +51,7 @@ fn failures_report_cause_place_and_remedy() {
     URL/v1/chat/completions refuses access (401): Incorrect API key provided: ***
       → check the key in the variable that `apiKeyEnv` of the provider names
     URL/v1/chat/completions refuses access (403): not in your country
-      → check what the account and the key are allowed to do
+      → check the permissions of the account and the key
     URL/v1/chat/completions answered 404: the model `test-model` does not exist
       → check the model's name and `baseUrl` (usually it ends in /v1)
     URL/v1/chat/completions answered 429: slow down
@@ -70,7 +70,7 @@ fn failures_report_cause_place_and_remedy() {
       → check the account's limits and credit, or wait and try again
     the reply of URL/v1/chat/completions cannot be read: it is not JSON (expected value at line 1 column 1)
       → check `baseUrl` and `kind` of the provider
-    the reply of URL/v1/chat/completions cannot be read: there is no message in it
+    the reply of URL/v1/chat/completions cannot be read: it has no message
       → check `baseUrl` and `kind` of the provider
     URL/v1/chat/completions answered 302: no explanation
       → `baseUrl` redirects; use the address it redirects to

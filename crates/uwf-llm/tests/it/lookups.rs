@@ -174,7 +174,10 @@ fn a_value_beside_a_lookup_is_not_taken() {
     assert_eq!(got.value, json!({ "hour": 6 }));
     assert_eq!(got.attempts[0].looked_up.len(), 1);
     let told = conversation(&server, 1);
-    assert!(told.contains("not taken, for it came before what was looked up was known; call `tell` again"), "{told}");
+    assert!(
+        told.contains("not accepted, because it came before the results of the lookups; call `tell` again"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -184,7 +187,7 @@ fn invalid_arguments_and_unknown_tools_are_reported() {
     look(&client, &mut Shelf::of(3)).unwrap();
     let told = conversation(&server, 1);
     assert!(told.contains("the arguments are not valid JSON"), "{told}");
-    assert!(told.contains("there is no tool `close_book`"), "{told}");
+    assert!(told.contains("unknown tool `close_book`"), "{told}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn config(home: &Home) -> Finding {
     match home.checked_config() {
         Err(error) => Finding::of_error("config", &error),
         Ok(_) if !path.exists() => {
-            Finding::warn("config", format!("there is no {}: the defaults hold", path.display()))
+            Finding::warn("config", format!("{} does not exist: the defaults apply", path.display()))
                 .hint("`uwf setup` makes one")
         }
         Ok((_, problems)) => match problems.first() {

@@ -106,33 +106,30 @@ const ENDPOINTS: &[Endpoint] = &[
     report::<ThreadAnswer>(
         "/threads/{thread}",
         "uwf thread show",
-        "Where a thread stands, and as `records` its start and steps.",
+        "The state of a thread, and as `records` its start and steps.",
     ),
     report::<Vec<RunningStep>>("/running", "uwf thread ps", "The steps that are under way."),
-    text(EVENTS, "/events", "", "Says when the list of threads changes."),
+    text(EVENTS, "/events", "", "Reports when the list of threads changes."),
     text(
         EVENTS,
         "/threads/{thread}/events",
         "uwf thread live",
-        "What happens in a thread, as it happens. `Last-Event-ID` goes on where a client was.",
+        "The events of a thread as they happen. `Last-Event-ID` continues after the client's last event.",
     )
     .query(&[Query::Option("tail"), Query::Option("debug")]),
     report::<Steps>("/threads/{thread}/steps", "uwf thread steps", "The start of a thread and its steps."),
     described(
         "/threads/{thread}/steps/{step}",
         "uwf thread step-details",
-        "A step with all that is recorded of it.",
+        "A step with all its records.",
         expanded_node,
     ),
     report::<Reasons>("/threads/{thread}/steps/{step}/why", "uwf thread why", "Why a step was done."),
-    report::<Reasons>(
-        "/threads/{thread}/why",
-        "uwf thread why",
-        "Why a thread stands where it stands, and what comes next.",
-    ),
-    report::<Costs>("/threads/{thread}/cost", "uwf thread cost", "What a thread spent.").query(&COSTS),
-    report::<Costs>("/cost", "uwf thread cost", "What all threads spent.").query(&COSTS),
-    text("text/csv", "/cost.csv", "uwf thread cost --format csv", "What all threads spent, as a table.").query(&COSTS),
+    report::<Reasons>("/threads/{thread}/why", "uwf thread why", "Why a thread is in its state, and what comes next."),
+    report::<Costs>("/threads/{thread}/cost", "uwf thread cost", "Tokens and cost of a thread.").query(&COSTS),
+    report::<Costs>("/cost", "uwf thread cost", "Tokens and cost of all threads.").query(&COSTS),
+    text("text/csv", "/cost.csv", "uwf thread cost --format csv", "Tokens and cost of all threads, as a table.")
+        .query(&COSTS),
     report::<Vec<NamedWorkflow>>(
         "/workflows",
         "uwf workflow list",
@@ -141,7 +138,7 @@ const ENDPOINTS: &[Endpoint] = &[
     report::<ShownWorkflow>("/workflows/{workflow}", "uwf workflow show", "A workflow, with the versions of its name."),
     report::<Vec<Version>>("/workflows/{workflow}/history", "uwf workflow history", "The versions of a workflow."),
     report::<StoredNode>("/cas/{hash}", "uwf cas get", "A node."),
-    report::<DoctorReport>("/doctor", "uwf doctor", "What is wrong in the storage root, as far as reading tells."),
+    report::<DoctorReport>("/doctor", "uwf doctor", "Problems in the storage root that reading can find."),
     report::<Vec<lists::Endpoint>>(
         "/gateway/endpoints",
         "",
@@ -157,21 +154,21 @@ const ENDPOINTS: &[Endpoint] = &[
         EVENTS,
         "/gateway/events",
         "",
-        "Says when the threads of a gateway or of its machines change, and who is connected.",
+        "Reports when the threads of a gateway or of its machines change, and which machines are connected.",
     ),
     described("/openapi.json", "", "This document.", openapi),
 ];
 
 /// Statuses of answers, and their meanings.
 const STATUSES: [(&str, &str); 11] = [
-    ("200", "Done, or what was asked for."),
+    ("200", "Done; the answer is the report."),
     ("201", "Started; the header Location says where it is."),
-    ("202", "Begun and not over yet, or the thread waits for a person or is paused (exit codes 20 and 0)."),
+    ("202", "Started but not finished, or the thread waits for a person or is paused (exit codes 20 and 0)."),
     ("400", "The request makes no sense, or data are bad (exit codes 64 and 65)."),
     ("401", "The secret is missing or wrong."),
     ("403", "The server is read-only, or the change comes from a page of another site."),
-    ("404", "There is no such thing (exit code 69)."),
-    ("409", "The thread has moved on since, or somebody else is at it (exit code 75)."),
+    ("404", "Not found (exit code 69)."),
+    ("409", "The head of the thread has moved, or another process is stepping it (exit code 75)."),
     ("422", "A limit was reached, the agent failed, or its answer could not be used (exit codes 30, 40, 41)."),
     ("429", "Too many wrong secrets."),
     ("500", "Files, the configuration, or a bug (exit codes 70, 74, 78)."),
@@ -333,9 +330,9 @@ fn path_parameters(path: &str) -> Vec<Value> {
     names
         .map(|name| {
             let description = match name {
-                "thread" => "Its id, or a unique beginning or end of it.",
+                "thread" => "Its id, or its first or last symbols if they are unique.",
                 "workflow" => "A name, or a hash.",
-                _ => "A hash, or a unique beginning of it.",
+                _ => "A hash, or its first symbols if they are unique.",
             };
             json!({ "name": name, "in": "path", "required": true, "description": description, "schema": { "type": "string" } })
         })

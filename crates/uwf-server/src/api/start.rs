@@ -82,7 +82,7 @@ async fn check_directory(app: &App, fields: &Fields) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::new(
             StatusCode::UNPROCESSABLE_ENTITY,
-            format!("there is no directory {typed} on the machine of this server"),
+            format!("directory {typed} does not exist on this server's machine"),
         )),
     }
 }
@@ -119,9 +119,8 @@ fn change(fields: &Fields) -> Result<Change, Failure> {
     }
     let given = |name: &str| fields.text(name).filter(|value| !value.trim().is_empty());
     let workflow = given("workflow").ok_or_else(|| Failure::bad_request("`workflow` is needed: its name or hash"))?;
-    let prompt = given("prompt").ok_or_else(|| {
-        Failure::bad_request("a task is needed").hint("say what the thread is to do: `prompt` in JSON")
-    })?;
+    let prompt = given("prompt")
+        .ok_or_else(|| Failure::bad_request("a task is needed").hint("give the thread a task: `prompt` in JSON"))?;
     let mut change = Change::new(["thread", "start", "--prompt=-"]);
     // A form sends the lines of a text area with CR LF.
     change.input = if fields.is_form { prompt.replace("\r\n", "\n") } else { prompt.to_owned() };

@@ -67,7 +67,7 @@ impl Proxy {
                 Ok(TokioIo::new(opened))
             }
             StatusCode::PROXY_AUTHENTICATION_REQUIRED if self.authorization.is_none() => {
-                Err(NoWay::Refused(format!("{} wants a name and a password", self.told())))
+                Err(NoWay::Refused(format!("{} needs a name and a password", self.told())))
             }
             StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
                 Err(NoWay::Refused(format!("{} does not take this name and password", self.told())))

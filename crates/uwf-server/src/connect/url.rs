@@ -81,7 +81,7 @@ impl FromStr for GatewayUrl {
         };
         if authority.as_str().contains('@') {
             // Anyone who can list processes would see it.
-            return Err(fail("the token is not part of it, but in WORKFLOW_GATEWAY_TOKEN"));
+            return Err(fail("it must not contain the token, which belongs into WORKFLOW_GATEWAY_TOKEN"));
         }
         if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
             return Err(fail("it has no path"));

@@ -1,4 +1,4 @@
-//! What all machines are and do: `GET /api/gateway/endpoints`, `GET /api/gateway/threads`.
+//! State and threads of all machines: `GET /api/gateway/endpoints`, `GET /api/gateway/threads`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -103,26 +103,26 @@ fn row_of(machine: &Seen, row: &Value) -> Value {
 /// The gateway of this server.
 ///
 /// # Errors
-/// Not found where there is none.
+/// `NotFound` if this server is not a gateway.
 pub(crate) fn gateway(app: &App) -> Result<Arc<Gateway>, Failure> {
     app.gateway().cloned().ok_or_else(|| {
         Failure::not_found("this server is not a gateway").hint("start it with --gateway, and connect machines to it")
     })
 }
 
-/// All machines, with what those that are connected say now.
+/// All machines; connected machines with their current data.
 ///
 /// # Errors
-/// Those of the tokens' file.
+/// Errors of the tokens' file.
 pub(crate) async fn seen(gateway: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
     seen_within(gateway, PATIENCE).await
 }
 
-/// The same for a page that is not to wait for a slow machine: that one is shown with what it said last, and what it says now
-/// is kept for the next time.
+/// The same for a page that must not wait for a slow machine: such a machine is shown with its last data, and its answer is kept for
+/// the next time.
 ///
 /// # Errors
-/// Those of the tokens' file.
+/// Errors of the tokens' file.
 pub(crate) async fn glanced(gateway: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
     seen_within(gateway, GLANCE).await
 }
@@ -135,7 +135,7 @@ async fn seen_within(gateway: &Arc<Gateway>, patience: Duration) -> Result<Vec<S
     gateway.all().await
 }
 
-/// Asks a machine what its threads do. If it does not say, what it said last stays.
+/// Asks a machine for the state of its threads. If it does not answer, its last answer stays.
 pub(super) async fn refreshed(gateway: Arc<Gateway>, name: MachineName) {
     if let Ok(Some(summary)) = tokio::time::timeout(PATIENCE, asked(&gateway, &name)).await {
         gateway.keep(&name, summary);
@@ -147,7 +147,7 @@ async fn asked(gateway: &Gateway, name: &MachineName) -> Option<Summary> {
     serde_json::from_slice(&to_bytes(answer, MAX_SUMMARY).await.ok()?).ok()
 }
 
-/// What a machine says of its list of threads: an event whenever it is another one.
+/// A machine's events about its list of threads: one for each change.
 pub(super) async fn events(gateway: &Gateway, name: &MachineName) -> Option<Body> {
     answered(gateway, name, "/api/events", "text/event-stream").await
 }

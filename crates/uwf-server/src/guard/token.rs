@@ -72,7 +72,7 @@ impl Secret {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes).trim().to_owned();
                 if text.len() < SHORTEST {
-                    let why = format!("{} holds no secret; delete it, and a new one is made", path.display());
+                    let why = format!("{} has no secret; delete the file, and uwf creates a new one", path.display());
                     return Err(std::io::Error::new(ErrorKind::InvalidData, why));
                 }
                 Ok(Secret::of(text, false))

@@ -13,7 +13,8 @@ pub struct MachineName(String);
 /// Why a text is not a valid machine name.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{0:?} cannot name a machine: a name has 1 to 63 letters, digits, dots, dashes and underscores, and begins with a letter or digit"
+    "{0:?} cannot name a machine: a name consists of 1 to 63 letters, digits, dots, dashes and underscores, and \
+     begins with a letter or digit"
 )]
 pub struct NotAName(String);
 

@@ -49,14 +49,14 @@ pub struct MachineTokens {
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// Another process is changing them.
-    #[error("somebody else has been changing {} for too long", .0.display())]
+    #[error("another process has been changing {} for too long", .0.display())]
     Busy(PathBuf),
     /// The file has invalid content.
     #[error("{} does not hold tokens of machines: {why}", .file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What is wrong with the content.
+        /// The error in the content.
         why: String,
     },
     /// Writing or locking the file failed.

@@ -197,7 +197,7 @@ fn table(costs: &Costs, tasks: &[Option<String>]) -> Markup {
             tfoot { tr { th scope="row" { "Total" } (cells(&costs.total)) td {} } }
         }
         @if costs.rows.len() > shown {
-            p.quiet.small { (costs.rows.len() - shown) " older threads are not shown; the total has them, and so has the CSV." }
+            p.quiet.small { (costs.rows.len() - shown) " older threads are not shown; the total and the CSV include them." }
         }
     }
 }
@@ -252,14 +252,17 @@ fn notes(costs: &Costs) -> Markup {
     let models: Vec<&str> = unpriced.iter().map(|model| model.as_deref().unwrap_or("no model named")).collect();
     let mut notes = Vec::new();
     if from(MoneySource::Provider) {
-        notes.push("Money is what providers said where they said it.".to_owned());
+        notes.push("Money is the cost that providers reported.".to_owned());
     }
     if let Some(prices) = prices.as_ref().filter(|_| from(MoneySource::Prices)) {
-        notes.push(format!("Other money is tokens times the prices of {} in the configuration.", prices.date));
+        notes.push(format!(
+            "Other money is calculated from tokens and the prices of {} in the configuration.",
+            prices.date
+        ));
     }
     if unknown > 0 {
         let of = parts::many(runs, "run");
-        notes.push(format!("The cost of {unknown} of {of} is not known and in no sum ({}).", models.join(", ")));
+        notes.push(format!("The cost of {unknown} of {of} is unknown and not in the sums ({}).", models.join(", ")));
         notes.push("`prices` in the configuration gives models a price: `uwf help configuration`.".to_owned());
     }
     if uncounted > 0 {

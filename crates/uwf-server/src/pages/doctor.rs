@@ -40,7 +40,7 @@ async fn page(State(app): State<App>) -> Result<Response, Failure> {
         section aria-labelledby="fine" { h2 #fine { "Passed" } (list(&fine)) }
         p.quiet {
             "This page only reads. " code { "uwf doctor" } " also tries whether files can be written, tries the programs of agents and asks providers; "
-            code { "uwf doctor --fix" } " puts right what can be put right safely."
+            code { "uwf doctor --fix" } " fixes problems that can be fixed safely."
         }
     };
     Ok(Page::new("Doctor", Section::None, body).into_response(&app))
@@ -48,7 +48,7 @@ async fn page(State(app): State<App>) -> Result<Response, Failure> {
 
 fn verdict(fails: usize, warns: usize) -> String {
     match (fails, warns) {
-        (0, 0) => "Everything is as it should be.".to_owned(),
+        (0, 0) => "No problems found.".to_owned(),
         (0, warns) => format!("Everything works. {} to know of.", parts::many(warns, "thing")),
         (fails, _) => {
             format!("{} not work.", if fails == 1 { "1 thing does".to_owned() } else { format!("{fails} things do") })

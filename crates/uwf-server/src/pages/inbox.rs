@@ -140,8 +140,8 @@ fn sections(app: &App, inbox: &Inbox, has_seen: bool) -> Markup {
 fn nothing() -> Markup {
     html! {
         section.empty {
-            p { "Nothing needs you, and nothing runs." }
-            p.quiet { a href="/workflows" { "Start a workflow" } ", or " a href="/?all=1" { "look at all threads" } "." }
+            p { "Nothing needs you, and nothing is running." }
+            p.quiet { a href="/workflows" { "Start a workflow" } ", or " a href="/?all=1" { "show all threads" } "." }
         }
     }
 }
@@ -160,7 +160,7 @@ fn filtered(inbox: &Inbox, query: &filter::Query) -> Markup {
             (field("q", "Text", q)) (field("workflow", "Workflow", workflow)) (field("role", "Last role", role))
             button { "Filter" }
         }
-        @if inbox.needs.is_empty() { p.empty { "No thread is like that." } }
+        @if inbox.needs.is_empty() { p.empty { "No thread matches." } }
         ul #found.rows { @for item in &inbox.needs { (plain_row(item)) } }
         @if let Some(item) = last {
             p { a.button rel="next" href={"/" (query.with("after", item.named.row.thread.as_str()))} data-key="]" { "Older threads" } }

@@ -146,7 +146,7 @@ fn found_referrers(found: &Referrers) -> Markup {
     let nodes: Vec<(Hash, String)> = found.nodes.iter().map(|node| (node.hash, node.kind.clone())).collect();
     html! {
         @if !found.threads.is_empty() {
-            h3 { "Threads that stand at it" }
+            h3 { "Threads with this head" }
             ul { @for thread in &found.threads { li { a href={"/threads/" (thread)} { code { (thread) } } } } }
         }
         @if !found.names.is_empty() {

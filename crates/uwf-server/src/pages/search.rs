@@ -237,7 +237,7 @@ fn body(text: &str, found: &SearchResults, can_look_further: bool) -> Markup {
             button { "Search" }
         }
         @if text.is_empty() {
-            p.quiet { "Looks through ids, tasks, workflows and roles of threads, and their newest outputs. A hash or an id leads straight there." }
+            p.quiet { "Looks through ids, tasks, workflows and roles of threads, and their newest outputs. A hash or an id opens its page." }
         } @else {
             (results(found))
             @if found.is_cut_short && can_look_further && found.outputs.len() < LISTED {

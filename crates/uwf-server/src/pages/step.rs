@@ -173,12 +173,12 @@ fn body(home: &Home, told: &StepView, first_turn: usize, can_change: bool) -> Ma
 
 fn head(told: &StepView, can_change: bool) -> Markup {
     let StepAt { thread, workflow, workflow_name, step, steps, before, after, last_visit, child } = &told.at;
-    let of_thread = format!("/threads/{thread}");
-    let at = |hash: &Hash| format!("{of_thread}/steps/{hash}");
+    let thread_path = format!("/threads/{thread}");
+    let at = |hash: &Hash| format!("{thread_path}/steps/{hash}");
     html! {
         header #head {
             nav.trail aria-label="Where this is" {
-                a href=(of_thread) { (workflow_name.clone().unwrap_or_else(|| workflow.to_string())) " " (parts::short_id(thread.as_str())) }
+                a href=(thread_path) { (workflow_name.clone().unwrap_or_else(|| workflow.to_string())) " " (parts::short_id(thread.as_str())) }
                 span.quiet { "step " (step.index) " of " (steps) }
                 @if let Some(before) = before { a rel="prev" href=(at(before)) data-key="[" { "‹ previous" } }
                 @if let Some(after) = after { a rel="next" href=(at(after)) data-key="]" { "next ›" } }
@@ -192,7 +192,7 @@ fn head(told: &StepView, can_change: bool) -> Markup {
                 }
                 @if let Some(child) = child { a.button href={"/threads/" (child)} { "The thread that played it" } }
                 @if can_change {
-                    form method="post" action={"/api" (of_thread) "/fork"} {
+                    form method="post" action={"/api" (thread_path) "/fork"} {
                         input type="hidden" name="step" value=(step.hash);
                         input type="hidden" name="id" value=(ids::new_thread_id());
                         button data-key="F" { "Fork from here" }
@@ -275,7 +275,7 @@ fn reasons(home: &Home, told: &StepView) -> Markup {
                 (_, Some(step)) => {
                     (super::why::routing(&step.after, &step.routing, workflow.as_ref()))
                     @if !step.as_chosen {
-                        p.problem { "The step is one of " (step.role) ": it was put there by hand, or by another program." }
+                        p.problem { "The step is one of " (step.role) ": it was added by hand, or by another program." }
                     }
                 },
                 (Err(why), None) => p.problem { "The reason is unknown: " (why) },

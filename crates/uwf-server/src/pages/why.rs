@@ -13,7 +13,7 @@ pub(crate) fn routing(after: &str, routing: &Routing, workflow: Option<&Workflow
     let explained = match routing {
         Routing::Explained(explained) => explained,
         Routing::Unexplained { error } => {
-            return html! { p.problem { "The decision cannot be made again: " (error) } };
+            return html! { p.problem { "The decision cannot be repeated: " (error) } };
         }
     };
     let transitions = workflow.and_then(|workflow| workflow.graph.get(after)).map_or(&[][..], Vec::as_slice);

@@ -66,7 +66,7 @@ pub(crate) fn sides(one: &str, other: &str) -> [Markup; 2] {
 
 fn too_long(one: &str, other: &str) -> Markup {
     let [one, other] = [one, other].map(|text| super::texts::size(text.len()));
-    html! { p.quiet { "They differ, and are too long to be compared here: " (one) " and " (other) "." } }
+    html! { p.quiet { "They differ, and are too long to compare here: " (one) " and " (other) "." } }
 }
 
 /// An equal piece; only the beginning and the end if it is long.

@@ -62,7 +62,7 @@ async fn page(State(app): State<App>) -> Result<Response, Failure> {
         h1 { "Workflows" }
         @if rows.is_empty() {
             p { "No workflow is stored yet." }
-            p.quiet { code { "uwf workflow put FILE" } " stores one under its name; " code { "uwf init workflow" } " writes one to begin with." }
+            p.quiet { code { "uwf workflow put FILE" } " stores one under its name; " code { "uwf init workflow" } " creates a first one." }
         } @else {
             (table(&app, &rows))
         }

@@ -55,7 +55,7 @@ fn schema_without_store_is_rejected_with_reason() {
     assert_eq!(Heads::list(&store).unwrap(), []);
 
     server.sql("work", "update team.meta set version = 3");
-    let newer = "the tables in team are of version 3, and this program knows those up to 2";
+    let newer = "the tables in team have version 3, and this program supports up to version 2";
     assert_eq!(
         said(&refused(&server.url("team"))),
         (RemoteFault::Newer, format!("cannot list the heads: {newer}").as_str())
@@ -69,11 +69,11 @@ fn schema_without_store_is_rejected_with_reason() {
         said(&refused(&server.url("team"))),
         (
             RemoteFault::NotReady,
-            "cannot list the heads: the tables in team are of version 0, and this program needs version 2"
+            "cannot list the heads: the tables in team have version 0, and this program needs version 2"
         )
     );
     let foreign = |schema: &str| {
-        let other = format!("the schema {schema} holds something else than a store of uwf");
+        let other = format!("the schema {schema} has other tables than a uwf store");
         assert_eq!(
             said(&PostgresStore::open(&server.url(schema)).unwrap().init().unwrap_err()),
             (RemoteFault::Foreign, format!("cannot make the store ready: {other}").as_str())

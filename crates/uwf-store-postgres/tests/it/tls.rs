@@ -86,7 +86,7 @@ fn server_certificate_is_checked_according_to_mode() {
     let missing = dir.path().join("missing.pem");
     denied(&url("localhost", "verify-full", Some(&missing)), "missing.pem (sslrootcert): No such file");
     fs::write(&missing, "nothing").unwrap();
-    denied(&url("localhost", "verify-full", Some(&missing)), "missing.pem (sslrootcert): there is none");
+    denied(&url("localhost", "verify-full", Some(&missing)), "missing.pem (sslrootcert): it has none");
 
     // What is at home decides where the URL names no roots.
     let home = TempDir::new().unwrap();

@@ -15,7 +15,7 @@ pub(super) fn key_servers() -> KeyServers {
     KeyServers {
         machines: ["169.254.169.254", "169.254.170.2"].map(str::to_owned).into(),
         logins: Vec::new(),
-        none: "there are no keys: not in the environment, not in a profile, and this machine is given none",
+        none: "no keys found: not in the environment, not in a profile, and not from this machine",
     }
 }
 
@@ -78,7 +78,7 @@ impl Environment {
         }
         if !is_complete && self.get("AWS_EC2_METADATA_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"))
         {
-            return Err(denied("there are no keys: not in the environment and not in a profile"));
+            return Err(denied("no keys found: not in the environment and not in a profile"));
         }
         Ok(settings)
     }
@@ -106,7 +106,7 @@ impl Environment {
         match self.get("AWS_PROFILE") {
             Some(name) if found.is_none() => {
                 let looked: Vec<String> = files.iter().flatten().map(|path| path.display().to_string()).collect();
-                Err(denied(format!("there is no profile `{name}` (AWS_PROFILE) in {}", looked.join(" or "))))
+                Err(denied(format!("profile `{name}` (AWS_PROFILE) is not in {}", looked.join(" or "))))
             }
             _ => Ok(found),
         }

@@ -45,7 +45,7 @@ pub(super) fn key_servers(environment: &Environment) -> KeyServers {
     KeyServers {
         machines: vec![environment.first(&machine).map_or_else(|| "169.254.169.254".to_owned(), authority)],
         logins: vec![login.map_or_else(|| "login.microsoftonline.com".to_owned(), authority)],
-        none: "there are no credentials: no key, SAS token or client secret in the environment, and this machine has no \
+        none: "no credentials found: no key, SAS token or client secret in the environment, and this machine has no \
                managed identity",
     }
 }
@@ -67,7 +67,7 @@ pub(super) fn client(environment: &Environment, container: &str, wire: Wire) -> 
     let settings = settings(environment)?;
     let Some(account) = settings.get(&AzureConfigKey::AccountName).cloned() else {
         return Err(denied(
-            "there is no storage account: AZURE_STORAGE_ACCOUNT or AZURE_STORAGE_CONNECTION_STRING names it",
+            "the storage account is missing: set AZURE_STORAGE_ACCOUNT or AZURE_STORAGE_CONNECTION_STRING",
         ));
     };
     let endpoint = match settings.get(&AzureConfigKey::Endpoint) {

@@ -24,8 +24,8 @@ pub(super) fn key_servers(environment: &Environment) -> KeyServers {
     KeyServers {
         machines: [host, address].map(str::to_owned).into(),
         logins: ["accounts.google.com", "oauth2.googleapis.com"].map(str::to_owned).into(),
-        none: "there are no credentials: GOOGLE_APPLICATION_CREDENTIALS names no file, \
-               `gcloud auth application-default login` left none, and this machine is given none",
+        none: "no credentials found: GOOGLE_APPLICATION_CREDENTIALS names no file, `gcloud auth application-default \
+               login` left none, and this machine provides none",
     }
 }
 

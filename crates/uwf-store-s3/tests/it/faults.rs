@@ -158,7 +158,7 @@ fn change_with_lost_answer_succeeds_despite_later_changes() {
                 assert_eq!(error.fault, RemoteFault::Failed);
                 assert_eq!(
                     error.message,
-                    "it did not say whether a was changed, and others have changed it since: look where it is"
+                    "it did not report whether a was changed, and other processes have changed it since: check its head"
                 );
             }
         }

@@ -99,7 +99,7 @@ const LOOKS: [Look; 3] = [
             is_at(store, 3);
             remove(store, 1);
         },
-        "it did not say whether a was changed, and others have changed it since: look where it is",
+        "it did not report whether a was changed, and other processes have changed it since: check its head",
     ),
 ];
 

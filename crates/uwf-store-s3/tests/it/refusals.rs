@@ -46,7 +46,7 @@ fn uninitialized_store_reports_it_until_initialized() {
         let url = server.url("new");
         let store = server.store(&url);
         assert_eq!(store.requests().total(), 0, "opening asks nobody");
-        let message = format!("the store {url}: it has not been made ready");
+        let message = format!("the store {url}: it is not initialized");
         is_told(&heads_error(&store), &server, RemoteFault::NotReady, &message);
         is_told(&objects_error(&store), &server, RemoteFault::NotReady, &message);
         assert!(store.init().unwrap());
@@ -77,7 +77,7 @@ fn missing_bucket_is_not_created() {
         let url = server.url("uwf").replace("team", "nobody");
         let container = if kind == Kind::Azurite { "container" } else { "bucket" };
         let store = server.store(&url);
-        let message = format!("the store {url}: there is no {container} nobody");
+        let message = format!("the store {url}: the {container} nobody does not exist");
         is_told(&store.init().unwrap_err(), &server, RemoteFault::Missing, &message);
         is_told(&heads_error(&store), &server, RemoteFault::Missing, &message);
     }
@@ -159,7 +159,7 @@ fn keys_come_from_profile_or_failure_is_explained() {
     let looked = |name: &str| Path::new(&aws).join(name).display().to_string();
     assert_eq!(
         none.message,
-        format!("there is no profile `nobody` (AWS_PROFILE) in {} or {}", looked("config"), looked("credentials"))
+        format!("profile `nobody` (AWS_PROFILE) is not in {} or {}", looked("config"), looked("credentials"))
     );
 
     let elsewhere = store(&[("AWS_PROFILE", "sso")]).init().unwrap_err();
@@ -181,8 +181,8 @@ fn without_keys_it_says_where_it_looked() {
         &store.init().unwrap_err(),
         &server,
         RemoteFault::Denied,
-        "the store s3://team/uwf: cannot read format.json: there are no keys: not in the environment, not in a profile, and \
-         this machine is given none",
+        "the store s3://team/uwf: cannot read format.json: no keys found: not in the environment, not in a profile, \
+         and not from this machine",
     );
     assert!(begun.elapsed() < Duration::from_secs(5), "it asks the machine only for a moment");
 
@@ -191,15 +191,15 @@ fn without_keys_it_says_where_it_looked() {
     let error = store.init().unwrap_err();
     assert_eq!(
         (error.fault, &*error.message),
-        (RemoteFault::Denied, "there are no keys: not in the environment and not in a profile")
+        (RemoteFault::Denied, "no keys found: not in the environment and not in a profile")
     );
 }
 
 #[test]
 fn foreign_or_newer_store_is_left_alone() {
     let server = Server::start(Kind::Moto);
-    let newer = "its format has the version 2, and this program knows only 1";
-    let foreign = "its format.json is not one of a store of uwf";
+    let newer = "its format has version 2, and this program supports only 1";
+    let foreign = "its format.json does not belong to a uwf store";
     for (mark, fault, message) in [
         (r#"{"format":"uwf-store","version":2}"#, RemoteFault::Newer, newer),
         (r#"{"format":"delta"}"#, RemoteFault::Foreign, foreign),
@@ -216,7 +216,7 @@ fn foreign_or_newer_store_is_left_alone() {
         &server.store("s3://team/photos").init().unwrap_err(),
         &server,
         RemoteFault::Foreign,
-        "the store s3://team/photos: there is something else already, cat.png: a store wants a prefix of its own",
+        "the store s3://team/photos: the prefix already has objects, such as cat.png: a store needs a separate prefix",
     );
 }
 
@@ -240,8 +240,8 @@ fn server_without_conditional_writes_is_rejected_by_name() {
         let error = store.init().unwrap_err();
         assert_eq!(error.fault, RemoteFault::Unfit);
         assert!(error.message.starts_with(&format!("the server `{name}")), "{error}");
-        let told = format!("it writes what is to replace an object that is not there ({if_same})");
-        assert!(error.message.ends_with(&format!("has no conditional writes: {told}")), "{error}");
+        let told = format!("it writes a replacement for an object that does not exist ({if_same})");
+        assert!(error.message.ends_with(&format!("has no conditional writes, because {told}")), "{error}");
         assert_eq!(heads_error(&store).fault, RemoteFault::NotReady, "it was not made ready");
 
         // One that knows the other condition only, as some do.
@@ -252,7 +252,7 @@ fn server_without_conditional_writes_is_rejected_by_name() {
         });
         let error = through(&proxy).init().unwrap_err();
         assert_eq!(error.fault, RemoteFault::Unfit);
-        let told = format!("it replaces what is there although that is to stay ({if_none})");
+        let told = format!("it replaces an object that must stay ({if_none})");
         assert!(error.message.ends_with(&told), "{error}");
     }
 }
@@ -263,8 +263,8 @@ fn server_without_date_header_is_rejected() {
     let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, |_| Fate::LosesItsDate);
     let store = S3Store::open_with(&server.url("uwf"), server.environment_at(&proxy.endpoint())).unwrap();
     let error = store.init().unwrap_err();
-    let message = "the server `bucket in memory` does not tell the time: its answers have no `Date`, so what a machine \
-        leaves that is gone would never get old";
+    let message = "the server `bucket in memory` does not send the time: its answers have no `Date`, so the leases of \
+                   a machine that is gone would never expire";
     assert_eq!((error.fault, &*error.message), (RemoteFault::Unfit, message));
     assert_eq!(heads_error(&store).fault, RemoteFault::NotReady, "it was not made ready");
 }

@@ -63,12 +63,12 @@ impl Guard {
                 Some(CTRL_U) => line.clear(),
                 Some(byte) if line.len() < MAX_BYTES => line.push(byte),
                 Some(_) => {
-                    return Err(CommandError::usage(format!("that was more than {MAX_BYTES} bytes"))
-                        .hint("is something else than the key in the clipboard?"));
+                    return Err(CommandError::usage(format!("the input has more than {MAX_BYTES} bytes"))
+                        .hint("check that the clipboard has the key"));
                 }
             }
         }
-        let line = String::from_utf8(line).map_err(|_| CommandError::usage("what was typed is not UTF-8 text"))?;
+        let line = String::from_utf8(line).map_err(|_| CommandError::usage("the input is not UTF-8 text"))?;
         Ok(line.trim().to_owned())
     }
 }

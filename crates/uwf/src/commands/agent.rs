@@ -26,18 +26,19 @@ pub(crate) enum Command {
     Context(context::Args),
     /// Hand in a role's output: it is checked and stored, and the step's hash printed.
     Submit(submit::Args),
-    /// Read the value of a schema out of a text, as a step does.
+    /// Read the value of a schema from a text, as a step does.
     Extract(extract::Args),
-    /// Be the MCP server that lets an agent hand in its result while it works. Agents start this.
+    /// Serve an agent an MCP server to hand in its result while it works. Agents start this.
     Mcp(mcp::Args),
-    /// Be a built-in agent for a role of a thread. By hand the step is stored, and the thread stays where it is.
+    /// Run a built-in agent for a role of a thread. If you run it by hand, the step is stored, but the thread does
+    /// not move.
     Run(run::Args),
     /// List configured and built-in agents.
     #[command(alias = "ls")]
     List(list::Args),
-    /// Make links `uwf-NAME` to this program, by which the built-in agents can be called.
+    /// Create links `uwf-NAME` to this program, to call the built-in agents.
     Link(link::Args),
-    /// Name, version, capabilities and settings of an agent, and what would be run.
+    /// Show name, version, capabilities, settings and program of an agent.
     Describe(describe::Args),
 }
 

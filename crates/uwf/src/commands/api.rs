@@ -18,8 +18,8 @@ Examples:
   uwf api GET /threads/7Q2M/events         events as they happen, until the thread ends
   uwf api GET /openapi.json
 
-It answers as `uwf serve` does, and needs no server. The exit code is 0 for an answer of 200 to 399; else that of the command
-that failed. `uwf help http-api` has all paths.")]
+It answers like `uwf serve`, without a server. The exit code is 0 for a status of 200 to 399, otherwise the exit code
+of the failed command. `uwf help http-api` has all paths.")]
 pub(crate) struct Args {
     /// GET or POST.
     #[arg(value_parser = ["GET", "POST"], ignore_case = true)]

@@ -35,9 +35,9 @@ pub(crate) enum Command {
     Hash(hash::Args),
     /// Check whether a node exists: exit 0 or 69.
     Has(has::Args),
-    /// The nodes a node refers to.
+    /// List the nodes that a node refers to.
     Refs(refs::Args),
-    /// Everything reachable from a node.
+    /// List all nodes reachable from a node.
     Walk(walk::Args),
     /// List nodes.
     #[command(alias = "ls")]
@@ -60,8 +60,8 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   uwf cas put-text 'a text'                  store a text
   uwf cas get 2XY1PEX26ZD0Y                  print a node
-  uwf cas walk 2XY1 | jq length              how many nodes hang on it
-  uwf cas verify                             is everything still what it was?";
+  uwf cas walk 2XY1 | jq length              number of reachable nodes
+  uwf cas verify                             check all nodes";
 
 /// Runs a command of the group.
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {

@@ -18,7 +18,7 @@ use crate::printer::{CommandResult, Printed};
     after_help = "Examples:\n  uwf completions --install             for the shell you use, into your own directories\n  uwf completions --install zsh\n  source <(uwf completions bash)        for this session\n\nThe shell asks uwf: for threads with their tasks, workflows, roles, agents, keys of the configuration, and files."
 )]
 pub(crate) struct Args {
-    /// The shell. Default with --install: that of $SHELL.
+    /// The shell. Default with --install: $SHELL.
     #[arg(required_unless_present = "install")]
     shell: Option<Shell>,
     /// Write the script where the shell looks for it: bash, zsh or fish.
@@ -39,7 +39,7 @@ impl Args {
 /// Prints or installs the script.
 pub(crate) fn run(args: &Args) -> CommandResult {
     let shell = args.shell.or_else(Shell::from_env).ok_or_else(|| {
-        CommandError::usage("which shell is meant? SHELL does not say").hint("uwf completions --install bash")
+        CommandError::usage("cannot find out the shell: SHELL is not set").hint("uwf completions --install bash")
     })?;
     let script = script(shell)?;
     if !args.install {

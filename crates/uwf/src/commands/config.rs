@@ -30,14 +30,14 @@ pub(crate) enum Command {
     Unset(unset::Args),
     /// Edit the whole file in your editor; it is replaced once it is valid.
     Edit(edit::Args),
-    /// List what is set.
+    /// List the keys that are set.
     #[command(alias = "ls")]
     List(list::Args),
     /// Check the configuration on this machine.
     Validate(validate::Args),
-    /// Print where the configuration is.
+    /// Print the path of the configuration.
     Path(path::Args),
-    /// Let the configuration of a project count: its `.workflows/config.yaml`, as it is now.
+    /// Trust a project's configuration (`.workflows/config.yaml`) in its current form.
     Trust(trust::Args),
 }
 
@@ -49,7 +49,7 @@ Examples:
   uwf config get agents.coder.command
   uwf config validate
 
-A key that holds a dot is quoted: models.\"gpt-4.1\".name";
+Quote a key that has a dot: models.\"gpt-4.1\".name";
 
 /// Runs a command of the group.
 pub(crate) fn run(context: &Context, command: Command) -> CommandResult {

@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// Name of this machine at the gateway. Default: its host name.
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<MachineName>,
-    /// Where the gateway is: https://HOST:PORT, or http:// on loopback and in networks you trust. Default:
+    /// Address of the gateway: https://HOST:PORT, or http:// on loopback and in networks you trust. Default:
     /// WORKFLOW_GATEWAY_URL.
     #[arg(long, value_name = "URL")]
     gateway: Option<GatewayUrl>,
@@ -65,13 +65,13 @@ pub(crate) fn run(context: &Context, args: Args, commands: fn() -> CommandLine) 
     let token = token(context, token_file.as_deref())?;
     let printer = context.printer;
     if !gateway.is_tls() && !gateway.is_loopback() {
-        printer.warn(&format!("nothing is encrypted on the way to {gateway}, the token neither; https:// does that"));
+        printer.warn(&format!("the connection to {gateway} is not encrypted, including the token; use https://"));
     }
     let (at, known_as, rights) = (gateway.clone(), name.clone(), if read_only { ", read-only" } else { "" });
     let tell = move |event: &Event| match event {
         Event::Connected => printer.talk(&format!("connected to {at} as {known_as}{rights}; Ctrl-C ends it")),
         Event::Lost { why, pause } => printer.talk(&format!("not connected: {why}; trying again in {}", shown(*pause))),
-        Event::Asked { by, what } => printer.talk(&format!("{what}, asked for by {by}")),
+        Event::Asked { by, what } => printer.talk(&format!("{by} requested {what}")),
     };
     let (home, cwd, version) = (&context.home, &*context.cwd, env!("CARGO_PKG_VERSION"));
     let settings = Connect { home, cwd, name, gateway, token, read_only, version, commands };
@@ -101,7 +101,7 @@ fn token(context: &Context, file: Option<&Path>) -> Result<String, CommandError>
     };
     let token = token.trim();
     if token.is_empty() {
-        return Err(CommandError::usage("there is no token to connect with").hint(format!(
+        return Err(CommandError::usage("the token is missing").hint(format!(
             "`uwf gateway token NAME` on the gateway's machine makes one; put it into {MACHINE_TOKEN_VARIABLE}"
         )));
     }
@@ -114,7 +114,7 @@ fn of_file(path: &Path) -> Result<String, CommandError> {
     };
     let file = regular::open(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.mode() & OTHERS != 0 {
-        let why = format!("others than you may read the token in {}", path.display());
+        let why = format!("other users can read the token in {}", path.display());
         return Err(CommandError::new(ErrorKind::Config, why).hint(format!("chmod 600 {}", path.display())));
     }
     let bytes = regular::read(path, MAX_TOKEN).map_err(failed)?;
@@ -124,7 +124,8 @@ fn of_file(path: &Path) -> Result<String, CommandError> {
 fn failure(error: &ConnectError) -> CommandError {
     match error {
         ConnectError::Refused { .. } => CommandError::new(ErrorKind::Config, error.to_string())
-            .hint("`uwf gateway list` on the gateway's machine shows which machines may connect, `uwf gateway token NAME` lets one"),
+            .hint("`uwf gateway list` on the gateway's machine lists the machines that may connect, `uwf gateway \
+                   token NAME` adds one"),
         ConnectError::Proxy(_) => CommandError::new(ErrorKind::Config, error.to_string())
             .hint("HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT has name and password in it; NO_PROXY names hosts that need no proxy"),
         ConnectError::Replaced(_) => CommandError::new(ErrorKind::Busy, error.to_string())

@@ -25,14 +25,14 @@ Examples:
   uwf doctor --fix
   uwf doctor --offline | jq '.checks[] | select(.status != \"ok\")'
 
---fix does what is safe: it ends agents whose keeper is dead, removes temporary files older than an hour and marks that
-stand for nothing, and closes .env to others. Nodes are not read, be they in files or in packs: `uwf cas verify` checks
-each. Exit 78 when a check fails; warnings do not count.")]
+--fix does what is safe: it ends agents whose keeper is dead, removes temporary files older than an hour and stale
+marks, and closes .env to others. The command does not read nodes; `uwf cas verify` checks them. Exit 78 when a check
+fails; warnings do not count.")]
 pub(crate) struct Args {
-    /// Put right what can be put right safely.
+    /// Fix problems that can be fixed safely.
     #[arg(long)]
     fix: bool,
-    /// Ask no provider.
+    /// Do not contact providers.
     #[arg(long)]
     offline: bool,
 }
@@ -83,7 +83,7 @@ fn configuration(context: &Context, offline: bool) -> Vec<Finding> {
 fn config_file(context: &Context) -> Finding {
     let path = context.home.config_file();
     if !path.exists() {
-        let message = format!("there is no {}: the defaults hold", path.display());
+        let message = format!("{} does not exist: the defaults apply", path.display());
         return Finding::warn("config", message).hint("`uwf setup` makes one");
     }
     let problems = match validate::problems(&context.home) {

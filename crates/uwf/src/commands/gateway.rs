@@ -14,12 +14,12 @@ use crate::printer::CommandResult;
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make the token by which a machine connects; the one it had before is not valid any more.
+    /// Create a machine's token; its earlier token becomes invalid.
     Token(token::Args),
     /// List the machines that have a token.
     #[command(alias = "ls")]
     List(list::Args),
-    /// Make the token of a machine invalid; if it is connected, its connection ends.
+    /// Revoke a machine's token and end its connection.
     Revoke(revoke::Args),
 }
 

@@ -89,7 +89,7 @@ impl Report for GcReport {
         }
         if let (Some(since), Some(thread)) = (open_since, open_thread) {
             let since = view::time(*since);
-            text.push_str(&format!("thread {thread} has an open attempt: what was stored since {since} is kept\n"));
+            text.push_str(&format!("thread {thread} has an open attempt: nodes stored since {since} are kept\n"));
         }
         text
     }
@@ -98,7 +98,7 @@ impl Report for GcReport {
 /// Removes unreferenced nodes.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if context.home.shared().is_some() && args.grace < gc::SHARED_GRACE {
-        context.printer.talk("note: other machines use this store, so what is younger than 30 days is kept");
+        context.printer.talk("note: other machines use this store, so nodes younger than 30 days are kept");
     }
     let mut progress = Progress::new(context.printer, "nodes read");
     let request = GcRequest { grace: args.grace, dry_run: args.dry_run };

@@ -57,7 +57,7 @@ pub(crate) fn find<'c>(root: &'c Command, words: &[String]) -> Result<&'c Comman
 fn unknown(at: &Command, before: &[String], word: &str) -> CommandError {
     let within = ["uwf"].into_iter().chain(before.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
     let what = if before.is_empty() { "command or topic" } else { "command" };
-    let error = CommandError::usage(format!("there is no {what} `{within} {word}`"));
+    let error = CommandError::usage(format!("unknown {what} `{within} {word}`"));
     let commands = at.get_subcommands().filter(|sub| !sub.is_hide_set()).map(Command::get_name);
     let topics = topics::ALL.iter().map(|topic| topic.name).filter(|_| before.is_empty());
     match nearest::nearest(word, commands.chain(topics)) {

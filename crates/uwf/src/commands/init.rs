@@ -37,7 +37,7 @@ Examples:
   uwf init workspace                                   in the current directory
   uwf init workflow fix-bug --template solve-issue     one more workflow
 
-What they make runs at once, played by a script: they print the command. No file is ever overwritten.";
+Both create a workflow that runs at once, played by a script, and print the command to run it. They overwrite no file.";
 
 /// Runs a command of the group.
 pub(crate) fn run(command: &Command) -> CommandResult {
@@ -152,7 +152,7 @@ fn refuse_second(dir: &Path, name: &str) -> Result<(), CommandError> {
     match second {
         None => Ok(()),
         Some((_, path)) => {
-            Err(CommandError::usage(format!("the workflow `{name}` is there already: {}", path.display()))
+            Err(CommandError::usage(format!("the workflow `{name}` already exists: {}", path.display()))
                 .hint("choose another name"))
         }
     }

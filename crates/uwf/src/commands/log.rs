@@ -20,16 +20,16 @@ const PACE: Duration = Duration::from_millis(250);
 /// Arguments of `uwf log`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf log 7Q2M\n  uwf log --level warn           what may need a look, of all threads on this machine\n  uwf log --tag 7Q2M9XKA         one place in the code\n  uwf log --tag otel             what was sent to a collector, or not; `notify` is the other such name\n  uwf log @ --follow --format json\n\nShows messages of keepers. `uwf live` and `uwf thread step-details` show what agents print. In JSON each line is\n{thread, tag, level, content, timestamp}, the time in Unix milliseconds."
+    after_help = "Examples:\n  uwf log 7Q2M\n  uwf log --level warn           problems of all threads on this machine\n  uwf log --tag 7Q2M9XKA         one place in the code\n  uwf log --tag otel             spans that were sent to a collector, or failed; also `notify`\n  uwf log @ --follow --format json\n\nShows messages of keepers. `uwf live` and `uwf thread step-details` show what agents print. In JSON each line is\n{thread, tag, level, content, timestamp}, the time in Unix milliseconds."
 )]
 pub(crate) struct Args {
     /// A thread (its id, a unique start or end of the id, @ for the newest); all when absent.
     #[arg(value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,
-    /// Only lines with this tag; `notify` and `otel` stand for those of what is done after steps.
+    /// Only lines with this tag; `notify` and `otel` select the lines about notifications and spans.
     #[arg(long)]
     tag: Option<String>,
-    /// Only lines that matter at least so much.
+    /// Only lines of at least this level.
     #[arg(long, value_enum)]
     level: Option<AtLeast>,
     /// Follow new lines until Ctrl-C.

@@ -30,15 +30,15 @@ const MAX_ANSWER: usize = 200_000;
 Examples:
   claude mcp add uwf -- uwf mcp
   codex mcp add uwf -- uwf mcp
-  uwf mcp --read-only     tools that only look
+  uwf mcp --read-only     tools that only read
 
 A server of the Model Context Protocol on stdin and stdout. Its tools are commands: workflows, validate, start, step, run, show,
 read, why, answer, list, kill. A step or run that takes longer than the client waits continues by itself; `show` returns its state.")]
 pub(crate) struct Args {
-    /// Only tools that change nothing.
+    /// Offer only tools that change nothing.
     #[arg(long)]
     read_only: bool,
-    /// The storage root, for clients that do not pass their environment on.
+    /// The storage root, for clients that do not pass on their environment.
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
 }
@@ -92,7 +92,8 @@ const TOOLS: &[Tool] = &[
     reads("validate", "workflow validate", &[Argument::Plain("workflow")]),
     Tool {
         changes: true,
-        note: "The thread sees nothing of what you know, so give it the task in full. No agent runs yet; `step` or `run` does that.",
+        note: "The thread does not see your conversation, so give it the full task. No agent runs yet; `step` or \
+               `run` does that.",
         ..reads(
             "start",
             "thread start",
@@ -126,7 +127,7 @@ const TOOLS: &[Tool] = &[
         ..reads("answer", "thread answer", &[THREAD, Argument::Named("text", "message"), Argument::Option("data")])
     },
     reads("list", "thread list", &[Argument::Option("state"), Argument::Option("search"), Argument::Option("limit")]),
-    Tool { changes: true, note: "What was done is kept.", ..reads("kill", "thread kill", &[THREAD]) },
+    Tool { changes: true, note: "Finished steps are kept.", ..reads("kill", "thread kill", &[THREAD]) },
 ];
 
 impl Argument {

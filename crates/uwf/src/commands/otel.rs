@@ -44,7 +44,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
 
 /// Sends the spans since a step began. A failure is recorded in the thread's log.
 pub(crate) fn after_step(thread: &str, head: &str, at: &str) -> Result<(), CommandError> {
-    let unknown = || CommandError::usage(format!("there is nothing to send of `{thread}` since `{at}`"));
+    let unknown = || CommandError::usage(format!("thread `{thread}` has nothing to send since `{at}`"));
     let thread: ThreadId = thread.parse().map_err(|_| unknown())?;
     let at = at.parse().map_err(|_| unknown())?;
     let post = |to: &otel::Destination, request: &_| post::post(to, request).map_err(|error| error.error);

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Only threads that ended so long ago: `90s`, `15m`, `24h`, `7d`.
     #[arg(long, value_name = "DURATION", default_value = "0s", hide_default_value = true, value_parser = duration::given)]
     older_than: Duration,
-    /// Only report what would be packed; compresses all of it, and writes nothing.
+    /// Only report what would be packed: compress the nodes, but write nothing.
     #[arg(long)]
     dry_run: bool,
     /// Give every node in a pack a file again, and remove the packs.
@@ -81,7 +81,7 @@ impl Report for PackReport {
         }
         text.push_str(&format!("there {} {}\n", if packs == 1 { "is" } else { "are" }, count(packs, "pack")));
         if let Some(why) = not_reclaimed {
-            text.push_str(&format!("small packs were not made one: {why}\n"));
+            text.push_str(&format!("small packs were not merged: {why}\n"));
         }
         text
     }
@@ -106,7 +106,8 @@ impl Report for Forgotten {
         let nodes = count(unpacked.unpacked_nodes, "node");
         let file = moved_to.as_ref().map(|path| format!("; its file is {} now", path.display())).unwrap_or_default();
         format!(
-            "{}gave up pack {}{file}\n{nodes} of it could be read and have files; `uwf cas verify` shows what is missing now\n",
+            "{}gave up pack {}{file}\n{nodes} in the pack could be read and have files; `uwf cas verify` shows what \
+             is missing now\n",
             unreadable(unpacked),
             style::bold(&pack.to_string()),
         )

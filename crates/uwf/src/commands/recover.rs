@@ -53,7 +53,7 @@ impl Report for RecoverReport {
             Some(index) => self.about_index(index, &kept),
             None => self.about_store(&kept),
         });
-        text.extend(kept_as.iter().map(|path| format!("the old one is {}\n", path.display())));
+        text.extend(kept_as.iter().map(|path| format!("the old index is now {}\n", path.display())));
         text
     }
 
@@ -68,7 +68,7 @@ impl RecoverReport {
     fn about_index(&self, index: &Path, kept: &str) -> String {
         let index = index.display();
         match (self.recovered.changed, self.dry_run) {
-            (false, _) => format!("{index} is as it should be, with {kept}\n"),
+            (false, _) => format!("{index} is correct, with {kept}\n"),
             (true, true) => format!("{index} would be rewritten; {kept} as before\n"),
             (true, false) => format!("{index} was rewritten; {kept} as before\n"),
         }
@@ -80,18 +80,18 @@ impl RecoverReport {
         let has_doubts = threads.iter().any(|row| matches!(row.finding, Finding::Differs | Finding::Lost));
         let mut text = match (changed, self.dry_run) {
             (false, _) if has_doubts => format!("nothing in {store} was changed; {kept} as before\n"),
-            (false, _) => format!("the heads in {store} are as they should be, with {kept}\n"),
+            (false, _) => format!("the heads in {store} are correct, with {kept}\n"),
             (true, true) => format!("heads in {store} would be set; {kept} as before\n"),
             (true, false) => format!("heads in {store} were set; {kept} as before\n"),
         };
         if *nodes_put_back > 0 {
             let nodes = count(*nodes_put_back, "node");
-            text.push_str(&format!("{nodes} that it had lost were put back from the cache of this machine\n"));
+            text.push_str(&format!("{nodes} that it had lost were restored from this machine's cache\n"));
         }
         if *not_in_store > 0 {
             let threads = count(*not_in_store, "thread");
             text.push_str(&format!(
-                "{threads} of this machine's records are not in it: they were removed there, or never copied to it\n"
+                "{threads} of this machine's records are not in the store: they were removed there, or never copied\n"
             ));
         }
         text

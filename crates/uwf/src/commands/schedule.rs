@@ -14,7 +14,7 @@ use crate::complete;
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Begin a thread of a workflow again and again, at the times of a cron expression.
+    /// Start a thread of a workflow at the times of a cron expression.
     Create(CreateArgs),
     /// List the schedules.
     #[command(alias = "ls")]
@@ -30,7 +30,7 @@ Examples:
   uwf schedule list
   uwf schedule rm weekly
 
-Temporal keeps the schedules, and workers run what they begin: uwf worker.";
+Temporal keeps the schedules, and workers (uwf worker) run their threads.";
 
 /// Arguments of `uwf schedule create`.
 #[derive(Debug, clap::Args)]
@@ -39,9 +39,9 @@ Examples:
   uwf schedule create weekly --workflow review --cron '0 9 * * 1' -p 'Review what was merged last week'
   uwf schedule create nightly --workflow tidy --cron 'CRON_TZ=Europe/Berlin 30 2 * * *' -p - < task.md
 
-Workflow and task are kept in a thread that is paused and never stepped; each time a new thread begins where it does. So a
-later version of the workflow counts from the next `create` on. A time at which the thread before has not ended is left out,
-also when that thread waits for a person; `uwf schedule list` counts such times.")]
+A paused thread, which is never stepped, holds workflow and task; each scheduled thread starts as its copy. A later
+version of the workflow applies only after the next `create`. A time is skipped if the previous thread has not ended,
+even if it waits for a person; `uwf schedule list` counts skipped times.")]
 pub(crate) struct CreateArgs {
     /// Its name.
     #[arg(value_name = "NAME", value_parser = name)]

@@ -20,7 +20,7 @@ An editor with the YAML language server completes and checks a file whose first 
   # yaml-language-server: $schema=schemas/workflow.json
 with the path of the schema from there. `uwf help schemas` says more.")]
 pub(crate) struct Args {
-    /// Schema to print; without it, all schemas are listed.
+    /// Schema to print. Default: list all schemas.
     #[arg(value_parser = PossibleValuesParser::new(file_schemas::ALL.map(|schema| schema.name)))]
     name: Option<String>,
 }
@@ -55,6 +55,6 @@ pub(crate) fn run(args: &Args) -> CommandResult {
         return Printed::new(&SchemaRow(lines.collect()));
     };
     let schema = file_schemas::find(name)
-        .ok_or_else(|| CommandError::new(ErrorKind::Usage, format!("there is no schema `{name}`")))?;
+        .ok_or_else(|| CommandError::new(ErrorKind::Usage, format!("unknown schema `{name}`")))?;
     Ok(Printed::of(schema.value(), schema.text()))
 }

@@ -16,7 +16,7 @@ use crate::printer::{CommandResult, Printed};
 Examples:
   uwf serve                                  pages at http://127.0.0.1:7717; it prints the link that logs you in
   uwf serve --open                           and opens it in a browser
-  uwf serve --read-only                      for people who only look
+  uwf serve --read-only                      for people who only read
   uwf serve --gateway                        other machines connect to it: uwf gateway token NAME, uwf connect
   uwf serve --address 0.0.0.0:443 --host box.example --tls-cert cert.pem --tls-key key.pem
   curl -H \"Authorization: Bearer $SECRET\" http://127.0.0.1:7717/api/threads
@@ -26,7 +26,7 @@ start and stores it in the storage root. WORKFLOW_DASHBOARD_SECRET, in the envir
 address other than loopback requires it.
 The server keeps no state: several servers, commands and cron can use one root, and stopping a server loses nothing.")]
 pub(crate) struct Args {
-    /// Where to listen; port 0 takes any that is free.
+    /// Address to listen on; port 0 picks a free port.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7717")]
     address: SocketAddr,
     /// A name besides localhost under which the server is reached, behind a proxy for instance; may be repeated.
@@ -35,10 +35,10 @@ pub(crate) struct Args {
     /// Refuse all changes.
     #[arg(long)]
     read_only: bool,
-    /// Let other machines connect, and show their threads and pages, too.
+    /// Let other machines connect, and also show their threads and pages.
     #[arg(long)]
     gateway: bool,
-    /// Speak TLS with this certificate and those between it and its root, in PEM; read once, at the start.
+    /// Use TLS with this certificate and its intermediate certificates, in PEM; read once at the start.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The certificate's private key, in PEM.

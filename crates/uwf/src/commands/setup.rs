@@ -29,8 +29,8 @@ Examples:
   uwf setup --agent codex                                   only the agent; it brings its own model
 
 Providers: openai, anthropic, openrouter, deepseek, gemini, mistral, xai, groq, ollama, lmstudio; any other with
---base-url. The key goes into .env of the storage root, everything else into config.yaml, whose comments stay. When the
-small call that proves it fails, nothing is written: exit 78.")]
+--base-url. The key goes into .env of the storage root, everything else into config.yaml, whose comments stay. If the
+test call fails, nothing is written: exit 78.")]
 pub(crate) struct Args {
     /// Name of the provider.
     #[arg(long, value_name = "NAME")]
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// API of the provider, if its URL does not identify it.
     #[arg(long, value_name = "KIND", value_parser = ["openai", "anthropic"])]
     kind: Option<String>,
-    /// The key; `-` reads it from stdin. A key given here itself can be seen by every user of the machine.
+    /// The key; `-` reads it from stdin. If you give the key itself here, every user of the machine can see it.
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     api_key: Option<String>,
     /// Variable of the key: the one it is in already, or the one --api-key is stored as.
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// Default agent: an alias, a built-in agent, codex, claude, hermes … or a command line.
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// Do not prove it with a call.
+    /// Do not test the model with a call.
     #[arg(long)]
     no_check: bool,
 }
@@ -146,7 +146,7 @@ impl Args {
 }
 
 fn nobody_to_ask() -> CommandError {
-    CommandError::usage("there is no terminal to ask questions at")
+    CommandError::usage("uwf needs a terminal to ask questions")
         .hint("uwf setup --provider NAME --model NAME [--base-url URL] [--api-key - | --api-key-env VARIABLE] [--agent AGENT] [--no-check]")
         .hint("`uwf setup --help` has examples")
 }

@@ -23,7 +23,7 @@ Examples:
 Each text is made from this program's own commands, keys and templates, and fits into a context window (16 KB at most)."
 )]
 pub(crate) struct Args {
-    /// Text to print; without it, all texts are listed.
+    /// Text to print. Default: list all texts.
     subject: Option<Subject>,
     #[command(subcommand)]
     command: Option<Command>,

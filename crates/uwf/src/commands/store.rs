@@ -10,9 +10,9 @@ use crate::printer::CommandResult;
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Say where nodes and heads are kept, and whether that can be used.
+    /// Show the store of nodes and heads, and check that it works.
     Show(show::Args),
-    /// Make a shared store ready: its format in a bucket, its tables in a database.
+    /// Prepare a shared store: its format in a bucket, its tables in a database.
     Init(init::Args),
     /// Copy threads and workflows from one store to another.
     Copy(copy::Args),

@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Step(step::Args),
     /// Step until the thread is done, waiting, stuck or at a limit.
     Run(run::Args),
-    /// Do the step again whose last attempt failed.
+    /// Repeat a step whose last attempt failed.
     Retry(retry::Args),
     /// Answer for a role that a person plays, or reply to an agent's question.
     Answer(answer::Args),
@@ -54,30 +54,30 @@ pub(crate) enum Command {
     Resume(resume::Args),
     /// Show or change the limits of a thread.
     Limit(limit::Args),
-    /// Where a thread stands.
+    /// Show the state of a thread.
     Show(show::Args),
-    /// Follow a thread as it happens: steps, and what the running agent says and does.
+    /// Follow a thread live: its steps, and the running agent's text and tool calls.
     Live(live::Args),
     /// List threads.
     #[command(alias = "ls")]
     List(list::Args),
     /// List running steps: role, agent, start, last activity, tokens.
     Ps(ps::Args),
-    /// The steps of a thread with their outputs.
+    /// List the steps of a thread with their outputs.
     Steps(steps::Args),
     /// Print a thread as a Markdown page.
     Read(read::Args),
-    /// Everything about how an output came to be: texts, turns, tool calls, attempts.
+    /// Show how an output was made: texts, turns, tool calls, attempts.
     StepDetails(step_details::Args),
-    /// Why a step came about: each transition that was tried, the values its condition read, how the output was obtained.
+    /// Explain a step: each transition that was tried, the values its condition read, how the output was obtained.
     Why(why::Args),
     /// Show what threads cost: tokens, money, time, failed attempts.
     Cost(cost::Args),
-    /// Begin a new thread at an old step.
+    /// Start a new thread at an old step.
     Fork(fork::Args),
-    /// How outputs and files differ between two steps, or two threads.
+    /// Compare outputs and files of two steps or two threads.
     Diff(diff::Args),
-    /// Bring what a thread did in its git worktree into the branch checked out here.
+    /// Merge a thread's git worktree into the branch checked out here.
     Merge(merge::Args),
     /// Check a thread against its recorded digests.
     Verify(verify::Args),

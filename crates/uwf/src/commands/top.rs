@@ -43,13 +43,13 @@ const GRACE: Duration = Duration::from_secs(1);
 #[command(after_help = "\
 Examples:
   uwf top
-  uwf top --all                 finished threads too
+  uwf top --all                 include finished threads
   uwf top --filter solve-issue  only threads with that in their id, workflow, state or role
 
 Keys: ↑ ↓ to move, Enter to read, l to follow, a to answer, p to pause or resume, K to kill, / to filter, t for finished threads, \
 ? for help, q to leave. For programs: `uwf thread list --format json`.")]
 pub(crate) struct Args {
-    /// Finished threads too.
+    /// Include finished threads.
     #[arg(long)]
     all: bool,
     /// Only threads with this in their id, workflow, state or role.

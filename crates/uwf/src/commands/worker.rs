@@ -23,23 +23,24 @@ Examples:
   uwf worker --engine temporal --agent claude --agent codex     only steps that these play
   uwf thread run --on temporal 7Q2M                             gives a thread to the workers
 
-A worker connects to the server, so this machine accepts no connections. It runs threads of its store. On TERM or Ctrl-C it
-takes no more steps and lets running steps finish within --drain. Steps that still run then, or at a second signal, are ended
+A worker connects to the server, so this machine accepts no connections. It runs threads of its store. On TERM or
+Ctrl-C it stops taking steps and lets running steps finish within --drain. Steps that still run then, or at a second
+signal, are ended
 and taken by another worker. Set an API key in TEMPORAL_API_KEY, because other users can see arguments.")]
 pub(crate) struct Args {
-    /// The engine that says what there is to do.
+    /// The engine that hands out steps.
     #[arg(long, value_name = "ENGINE", value_parser = engines())]
     engine: String,
     #[command(flatten)]
     addressed: EngineAddress,
-    /// Most agents at once.
+    /// Maximum number of agents at once.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     max_agents: u16,
-    /// An agent this machine has, may be repeated; by default all that config.yaml declares.
+    /// An agent that this machine has; can be repeated. Default: all agents in config.yaml.
     #[arg(long = "agent", value_name = "NAME", add = ArgValueCompleter::new(complete::agents))]
     agents: Vec<String>,
-    /// Directory where agents of threads work that began on other machines; for worktrees that travel, a
-    /// clone of their repository. By default the current one.
+    /// Directory for agents of threads that started on other machines; for worktrees that travel, a clone of their
+    /// repository. Default: the current directory.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
     /// Time that running steps may take after TERM.
@@ -47,17 +48,18 @@ pub(crate) struct Args {
     drain: Duration,
 }
 
-/// Where the engine is. What is not said here is in the variables of Temporal's own clients, or in config.yaml.
+/// Address of the engine. Missing values come from the variables of Temporal's own clients, or from config.yaml.
 #[derive(Debug, clap::Args)]
 struct EngineAddress {
-    /// Where the server is; the port is 7233 by default. Default: `TEMPORAL_ADDRESS`, else `temporal.address` of config.yaml, else
+    /// Address of the server; the default port is 7233. Default: `TEMPORAL_ADDRESS`, else `temporal.address` of
+    /// config.yaml, else
     /// localhost.
     #[arg(long, value_name = "HOST[:PORT]", value_parser = NonEmptyStringValueParser::new())]
     address: Option<String>,
     /// Its namespace. Default: `TEMPORAL_NAMESPACE`, else `temporal.namespace`, else `default`.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     namespace: Option<String>,
-    /// Name by which workers and threads find each other. Default: `temporal.taskQueue`, else `uwf`.
+    /// Name with which workers and threads find each other. Default: `temporal.taskQueue`, else `uwf`.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     task_queue: Option<String>,
     /// A client certificate for mTLS, in PEM.
@@ -66,7 +68,7 @@ struct EngineAddress {
     /// The certificate's private key, in PEM.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// CA certificate of the server, PEM; by default those of the system.
+    /// CA certificate of the server, in PEM. Default: the system's CA certificates.
     #[arg(long, value_name = "FILE")]
     tls_ca: Option<PathBuf>,
 }

@@ -29,11 +29,11 @@ pub(crate) enum Command {
     List(list::Args),
     /// Remove a name from the registry; the workflow itself stays in the store.
     Rm(rm::Args),
-    /// The versions a name stood for.
+    /// List the versions of a name.
     History(history::Args),
-    /// Give a name back to an earlier version.
+    /// Return a name to an earlier version.
     Rollback(rollback::Args),
-    /// Draw the graph of a workflow as Mermaid, DOT or SVG, with the way of a thread through it.
+    /// Draw the graph of a workflow as Mermaid, DOT or SVG, with a thread's path through it.
     Graph(graph::Args),
 }
 

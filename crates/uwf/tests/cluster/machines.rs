@@ -26,7 +26,7 @@ const LAST_WORDS: Duration = Duration::from_secs(40);
 /// How the agents of a worker work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
-    /// Most agents at once.
+    /// Maximum number of agents at once.
     pub(crate) agents: usize,
     /// Seconds that each works at least.
     pub(crate) seconds: usize,

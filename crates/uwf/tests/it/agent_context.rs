@@ -94,7 +94,7 @@ fn a_context_that_does_not_exist_is_refused() {
     assert_snapshot!(home.transcript(&["agent", "context", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "reviewer"]), @"
     exit 69
     --- stderr
-    error: there is no thread <id>
+    error: thread <id> does not exist
     hint: `uwf thread list --all` lists every thread
     ");
     assert_snapshot!(home.transcript(&["agent", "context", "no-thread", "reviewer"]), @r"

@@ -78,7 +78,7 @@ fn agents_describe_themselves() {
     home.config("agents:\n  scripted: { command: uwf-mock, config: { script: answers.yaml } }\n  plain: { command: my-program, args: [--fast], output: text, timeout: 60, model: big }\n  other: { command: my-program }\n  gone: { command: not-installed }\nmodels: { big: { provider: p, name: x } }\nproviders: { p: { baseUrl: 'http://localhost:1' } }\n");
     assert_snapshot!(home.transcript(&["agent", "describe", "command"]), @r#"
     exit 0
-    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file","traces"],"configSchema":{"type":"object","properties":{"trace":{"description":"The program's stdout is a trace in this format, and its answer the final message in it.","enum":["jsonl","hermes","codex","claude","cursor","opencode","gemini"]},"mcp":{"type":"boolean","description":"The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default."},"resume":{"type":"boolean","description":"A later visit of a role continues the program's session, whose id is in the `trace`; false by default."},"resumeArgs":{"type":"array","items":{"type":"string"},"description":"The arguments with which the program continues a session, `{session}` being its id, in place of `args`. Those of codex (`exec`) and claude are known."}},"additionalProperties":{"description":"Of the program that is run: it can ask for all of it with `uwf agent context`."}}}
+    {"name":"command","version":"0.1.0","capabilities":["output-text","output-json","prompt-on-stdin","prompt-as-argument","exit-codes","expect-file","traces"],"configSchema":{"type":"object","properties":{"trace":{"description":"The program's stdout is a trace in this format, and its answer the final message in it.","enum":["jsonl","hermes","codex","claude","cursor","opencode","gemini"]},"mcp":{"type":"boolean","description":"The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`; false by default."},"resume":{"type":"boolean","description":"A later visit of a role continues the program's session, whose id is in the `trace`; false by default."},"resumeArgs":{"type":"array","items":{"type":"string"},"description":"The arguments with which the program continues a session, `{session}` being its id, in place of `args`. Those of codex (`exec`) and claude are known."}},"additionalProperties":{"description":"Settings of the program itself, which can read them with `uwf agent context`."}}}
     "#);
     let mock = home.json(&["agent", "describe", "mock"]);
     assert_eq!([&mock["name"], &mock["version"]], [&json!("mock"), &json!(env!("CARGO_PKG_VERSION"))]);
@@ -134,14 +134,14 @@ fn agents_describe_themselves() {
     assert_snapshot!(home.transcript(&["agent", "describe", "scriptd"]), @r"
     exit 78
     --- stderr
-    error: there is no agent `scriptd`
+    error: unknown agent `scriptd`
     hint: did you mean `scripted`?
     hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
     ");
     assert_snapshot!(home.transcript(&["agent", "describe", "mok"]), @"
     exit 78
     --- stderr
-    error: there is no agent `mok`
+    error: unknown agent `mok`
     hint: agents of config.yaml: gone, other, plain, scripted
     hint: a program is found on PATH, or by a path relative to the thread's workspace
     hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow
@@ -163,11 +163,11 @@ fn role_capabilities_are_checked_against_described_agents() {
     let file = home.file("flights.yaml", FLIGHTS);
     insta::assert_snapshot!(transcript(&home, &["workflow", "validate", "flights.yaml", "--format", "text"]), @"
     exit 0
-    flights.yaml:3:43: warning[capability]: role `pilot` asks for `to-land`, which its agent `asked` does not name among its capabilities
+    flights.yaml:3:43: warning[capability]: role `pilot` needs the capability `to-land`, which its agent `asked` does not list
       |
     3 |   pilot: { goal: Fly, capabilities: [Fly, to-land], meta: { type: object } }
       |                                           ^
-      = hint: `asked` names fly; give the role another one: uwf config set agentOverrides.flights.pilot AGENT
+      = hint: `asked` lists fly; choose another agent for the role: uwf config set agentOverrides.flights.pilot AGENT
 
     flights.yaml: valid, 1 warning
     ");
@@ -181,8 +181,8 @@ fn role_capabilities_are_checked_against_described_agents() {
         told.join("\n")
     };
     insta::assert_snapshot!(findings(), @"
-    ! capabilities:flights: role `pilot` asks for `to-land`, which its agent `asked` does not name among its capabilities
-        hint: `asked` names fly; give the role another one: uwf config set agentOverrides.flights.pilot AGENT
+    ! capabilities:flights: role `pilot` needs the capability `to-land`, which its agent `asked` does not list
+        hint: `asked` lists fly; choose another agent for the role: uwf config set agentOverrides.flights.pilot AGENT
     ");
     home.json(&["config", "set", "agents.asked.describe", "{capabilities: [fly, TO_LAND, dive]}"]);
     assert_eq!(home.json(&["workflow", "validate", "--strict", "flights.yaml"])[0]["problems"], serde_json::json!([]));

@@ -11,7 +11,7 @@ use crate::home;
 const KEY: &str = "sk-extract-0123456789";
 
 /// What is wrong with an answer in prose.
-const NO_HEADER: &str = "there is no header: the answer must begin with `---`, the keys, and `---` again";
+const NO_HEADER: &str = "the header is missing: the answer must begin with `---`, the keys, and `---` again";
 
 /// Configuration of an extracting model beside one agent.
 fn config(server: &LlmServer, agent: &str) -> String {
@@ -58,11 +58,12 @@ fn a_model_reads_what_no_reader_could() {
     assert_eq!(by, json!("llm"));
     let asked = &server.asked()[0];
     assert_eq!(asked.body["temperature"], 0.0);
-    let rule = "set `found` to false and say in `why` what is missing; that is a good answer, an invented value is not";
+    let rule =
+        "set `found` to false and name the missing value in `why`; that is a good answer, an invented value is not";
     let told = asked.body["messages"][0].clone();
     assert!(told["role"] == "system" && text(&told, "content").contains(rule), "{told}");
     assert!(
-        asked.text.contains("I counted three of them.") && asked.text.contains("there is no header"),
+        asked.text.contains("I counted three of them.") && asked.text.contains("the header is missing"),
         "{}",
         asked.text
     );
@@ -255,7 +256,7 @@ fn model_looks_up_referenced_nodes() {
     let told = answers(&asked[2].body).join("\n");
     insta::assert_snapshot!(told, @r"
     the count is three
-    there is no node 0000000000000
+    node 0000000000000 does not exist
     `the result` is not a hash: a hash has 13 symbols
     invalid arguments: unknown field `node`, expected `hash`
     ");
@@ -342,7 +343,7 @@ fn failed_extraction_keeps_its_cost() {
     {"found":false,"why":"it is empty"}
     [scripted-model: 11 tokens read, 7 written]
     [scripted-model: 50 tokens read (20 cached), 9 written, $0.001]
-    error: the answer has no valid output for role `worker`: [frontmatter] there is no header: the answer must begin with `---`, the keys, and `---` again; [llm] the text does not hold the output: it is empty; the answer reads: The result is in <hash>.
+    error: the answer has no valid output for role `worker`: [frontmatter] the header is missing: the answer must begin with `---`, the keys, and `---` again; [llm] the text does not hold the output: it is empty; the answer reads: The result is in <hash>.
     "#);
 }
 
@@ -360,7 +361,7 @@ fn the_extractor_is_a_tool_of_its_own() {
     let prose = prose.to_str().unwrap();
     let ran = home.uwf(&["agent", "extract", schema, prose, "--no-llm"]);
     assert_eq!(ran.code, Some(41), "{}", ran.transcript());
-    assert!(ran.stderr.contains("the text has no valid output: there is no header"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the text has no valid output: the header is missing"), "{}", ran.stderr);
     let explained = home.json(&["agent", "extract", schema, prose, "--explain"]);
     assert_eq!((&explained["value"], &explained["extractedBy"]), (&json!({ "n": 5 }), &json!("llm")));
     assert_eq!(explained["rungs"].as_array().unwrap().len(), 2);

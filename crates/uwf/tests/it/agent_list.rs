@@ -18,7 +18,7 @@ fn agents_are_listed_without_starting_any() {
     agent        command           prints  program
     asked        thing             text    <dir>/bin/thing
     given        thing             text    <dir>/bin/thing
-    gone         gone              text    there is no program `gone` on PATH
+    gone         gone              text    program `gone` is not on PATH
     m (default)  uwf-mock          step    built in
     mute         uwf-silent        step    <dir>/bin/uwf-silent
     never        uwf-thing         step    <dir>/bin/uwf-thing
@@ -29,6 +29,6 @@ fn agents_are_listed_without_starting_any() {
     built in: uwf-acp, uwf-command, uwf-cursor, uwf-docx-diff, uwf-hermes, uwf-human, uwf-llm, uwf-mock, uwf-office, uwf-react, uwf-workflow
     ");
     let listed = home.json(&["agent", "list"]);
-    assert_eq!(listed["agents"][2]["problem"], json!("there is no program `gone` on PATH"), "{listed}");
+    assert_eq!(listed["agents"][2]["problem"], json!("program `gone` is not on PATH"), "{listed}");
     assert_eq!(started(&home), "");
 }

@@ -121,7 +121,7 @@ fn it_is_called_as_the_protocol_says() {
     > mock <id> worker
     exit 69
     --- stderr
-    error: there is no thread <id>
+    error: thread <id> does not exist
     hint: `uwf thread list --all` lists every thread
     > mock <id> wroker
     exit 64
@@ -131,7 +131,7 @@ fn it_is_called_as_the_protocol_says() {
     > mok <id> worker
     exit 78
     --- stderr
-    error: there is no built-in agent `mok`
-    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow; any program on PATH is an agent too
+    error: `mok` is not a built-in agent
+    hint: built-in agents: acp, command, cursor, docx-diff, hermes, human, llm, mock, office, react, workflow; any program on PATH also works as an agent
     ");
 }

@@ -40,7 +40,7 @@ fn invalid_data_is_rejected_with_all_reasons() {
     assert_snapshot!(submit(&home, &thread, &["--text", "--file", "answer.md"]), @r"
     exit 41
     --- stderr
-    error: the answer has no valid output for role `reviewer`: there is no header: the answer must begin with `---`, the keys, and `---` again; the answer reads: I approve.
+    error: the answer has no valid output for role `reviewer`: the header is missing: the answer must begin with `---`, the keys, and `---` again; the answer reads: I approve.
     hint: correct the header and submit again; `uwf agent context <id> reviewer | jq .schema` shows what is asked for
     ");
     assert_snapshot!(submit(&home, &thread, &["--file", "nowhere.json"]), @r"

@@ -98,7 +98,7 @@ fn fields_and_queries_are_described_by_their_commands() {
     assert!(described > 50, "{described}");
     let limit =
         &document["paths"]["/threads/{thread}/limit"]["post"]["requestBody"]["content"]["application/json"]["schema"];
-    assert_eq!(limit["properties"]["steps"], json!({ "type": "integer", "description": "Most steps." }));
+    assert_eq!(limit["properties"]["steps"], json!({ "type": "integer", "description": "Maximum number of steps." }));
     let by = &document["paths"]["/cost"]["get"]["parameters"][1];
     assert_eq!(by["schema"]["enum"][0], "thread", "{by}");
 }

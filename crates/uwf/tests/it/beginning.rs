@@ -185,16 +185,16 @@ fn run_with_bad_settings_creates_no_thread() {
     let provider = "providers: { p: { baseUrl: 'http://127.0.0.1:9', apiKeyEnv: P_KEY } }\nmodels: { m: { provider: p, name: x } }\n";
     for (agent, reason) in [
         ("{ command: uwf-llm }", "no model is configured"),
-        ("{ command: uwf-react, model: nope }", "there is no model `nope`"),
+        ("{ command: uwf-react, model: nope }", "model `nope` is not in"),
         ("{ command: uwf-llm, model: m }", "P_KEY is in neither the environment nor .env"),
         ("{ command: uwf-llm, model: m, config: { structured: maybe } }", "`config.structured` of agent `a`"),
         ("{ command: uwf-mock }", "the mock has no script"),
         ("{ command: uwf-mock, config: { script: gone.yaml } }", "cannot read the mock's script"),
-        ("{ command: uwf-acp }", "does not say which program it is"),
-        ("{ command: uwf-acp, config: { command: gone-program } }", "there is no program `gone-program` on PATH"),
-        ("{ command: uwf-cursor, config: { command: gone-program } }", "there is no program `gone-program` on PATH"),
-        ("{ command: uwf-hermes, config: { command: gone-program } }", "there is no program `gone-program` on PATH"),
-        ("{ command: uwf-office, config: { command: ./gone } }", "there is no file"),
+        ("{ command: uwf-acp }", "has no program"),
+        ("{ command: uwf-acp, config: { command: gone-program } }", "program `gone-program` is not on PATH"),
+        ("{ command: uwf-cursor, config: { command: gone-program } }", "program `gone-program` is not on PATH"),
+        ("{ command: uwf-hermes, config: { command: gone-program } }", "program `gone-program` is not on PATH"),
+        ("{ command: uwf-office, config: { command: ./gone } }", "does not exist"),
         ("{ command: w, output: json, config: { trace: codez } }", "`config.trace` of agent `a`"),
         ("{ command: w, output: json, config: { resume: true } }", "`config.resume` of agent `a`"),
     ] {
@@ -236,7 +236,7 @@ fn child_thread_without_an_agent_is_refused_first() {
     for (agent, reason) in [
         ("publish=child", None),
         ("check=child", Some("role `check`: role `worker`: no model is configured")),
-        ("check=nobody", Some("role `check`: agent `nobody` does not say which workflow plays the role")),
+        ("check=nobody", Some("role `check`: agent `nobody` names no workflow for the role")),
     ] {
         let ran = home.uwf(&["run", "write-text", "-p", "write", "--until", "publish", "--agent", agent]);
         assert_eq!(ran.code, Some(if reason.is_some() { 78 } else { 0 }), "{agent}: {}", ran.transcript());

@@ -113,7 +113,7 @@ fn command_line_output_defaults_to_text() {
         "exit 64
 --- stderr
 error: `a` is an alias: --output belongs to a command line
-hint: what an alias prints is in config.yaml: `uwf config set agents.a.output text`
+hint: config.yaml says what an alias prints: `uwf config set agents.a.output text`
 "
     );
     let wrong = home.uwf(&["thread", "step", &thread, "--agent", "c", "--output", "yaml"]);
@@ -154,20 +154,20 @@ fn unstartable_and_missing_programs_are_reported_differently() {
     insta::assert_snapshot!(told("./absent.sh"), @"
     exit 78
     --- stderr
-    error: there is no agent `./absent.sh`
+    error: unknown agent `./absent.sh`
     hint: agents of config.yaml: a, b
     hint: a program is found on PATH, or by a path relative to the thread's workspace
     ");
     insta::assert_snapshot!(told("hermes"), @"
     exit 78
     --- stderr
-    error: there is no agent `hermes`
+    error: unknown agent `hermes`
     hint: the built-in agent of that name is `uwf-hermes`
     ");
     insta::assert_snapshot!(told("uwf-hermse"), @"
     exit 78
     --- stderr
-    error: there is no agent `uwf-hermse`
+    error: unknown agent `uwf-hermse`
     hint: did you mean `uwf-hermes`?
     ");
     // The same of an alias, whose program is looked for when it is started.

@@ -121,7 +121,7 @@ fn an_empty_store_is_no_error() {
     assert_snapshot!(home.transcript(&["cas", "get", "0000000000000"]), @r"
     exit 69
     --- stderr
-    error: there is no node 0000000000000
+    error: node 0000000000000 does not exist
     hint: the store is <dir>/root/cas
     ");
     assert_snapshot!(home.transcript(&["cas", "get", "0000"]), @r"

@@ -57,19 +57,19 @@ fn invalid_values_are_rejected_with_all_reasons() {
     exit 64
     --- stderr
     error: `value.json` is neither JSON nor a file
-    hint: give JSON, a file with JSON, or - for stdin; a plain text needs quotes of its own: '"text"'
+    hint: give JSON, a file with JSON, or - for stdin; a plain text needs its own quotes: '"text"'
     "#);
     assert_snapshot!(home.transcript(&["cas", "put", "contnet", "{}"]), @r"
     exit 69
     --- stderr
-    error: there is no type `contnet`
+    error: unknown type `contnet`
     hint: did you mean `content`?
     ");
     assert_snapshot!(home.transcript(&["cas", "put", "0000000000000", "{}"]), @r"
     exit 65
     --- stderr
     error: type 0000000000000 is not in the store
-    hint: `uwf cas schema list` shows the types there are
+    hint: `uwf cas schema list` shows all types
     ");
     let text = put_text(&home, "no schema");
     assert_snapshot!(home.transcript(&["cas", "put", &text, "{}"]), @r"

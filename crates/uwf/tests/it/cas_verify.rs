@@ -37,7 +37,7 @@ fn put_repairs_node_reported_as_damaged() {
     --- stderr
     warning: node DWSHB3MZK7GWH is corrupt: the content has hash 6ZE0Y6PN7E4FS
     error: 1 of the nodes reachable from 12HBH7P84TFRV is not readable
-    hint: `uwf cas verify 12HBH7P84TFRV` shows what is wrong with each
+    hint: `uwf cas verify 12HBH7P84TFRV` shows the problem of each
     "#);
 
     assert_eq!(put_text(&home, "hello"), on);
@@ -65,7 +65,7 @@ fn missing_invalid_and_misnamed_nodes_are_found() {
     assert_snapshot!(home.transcript(&["cas", "verify", &on]), @r"
     exit 69
     --- stderr
-    error: there is no node DWSHB3MZK7GWH
+    error: node DWSHB3MZK7GWH does not exist
     ");
     assert_eq!(home.uwf(&["cas", "verify", &schema]).code, Some(0));
 }
@@ -88,6 +88,6 @@ fn one_damaged_node_does_not_break_a_listing() {
     exit 0
     {"status":"problems","nodes":17,"threads":0,"steps":0,"tempFiles":0,"problems":["node DWSHB3MZK7GWH is corrupt: the file is empty"]}
     --- stderr
-    warning: some nodes are not readable; `uwf cas verify` shows what is wrong with each
+    warning: some nodes are not readable; `uwf cas verify` shows the problem of each
     "#);
 }

@@ -170,7 +170,7 @@ fn unfinished_child_cannot_be_reextracted() {
     assert_snapshot!(transcript(&home, &["thread", "step", &thread, "--reextract"]), @r"
     exit 64
     --- stderr
-    error: role `build` is played by a child thread that has not ended: there is no result of it to read
+    error: role `build` is played by a child thread that has not ended and has no result to read
     hint: `uwf thread step <id>` continues with it
     ");
 }
@@ -371,14 +371,14 @@ fn a_configuration_that_names_no_workflow_says_so() {
     assert_snapshot!(with("uwf-workflow write-cod"), @r"
     exit 78
     --- stderr
-    error: there is no workflow `write-cod`
+    error: workflow `write-cod` does not exist
     hint: did you mean `write-code`?
     hint: all it printed is kept: `uwf thread step-details #1`
     ");
     assert_snapshot!(with("uwf-workflow"), @r"
     exit 78
     --- stderr
-    error: agent `uwf-workflow` does not say which workflow plays the role
+    error: agent `uwf-workflow` names no workflow for the role
     hint: name it: `{ command: uwf-workflow, args: [WORKFLOW] }`
     hint: all it printed is kept: `uwf thread step-details #1`
     ");

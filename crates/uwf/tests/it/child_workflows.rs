@@ -134,7 +134,7 @@ fn missing_workflow_is_reported_at_start() {
     let ran = home.uwf(&["thread", "start", "outer", "-p", "x"]);
     assert!(
         ran.code == Some(0)
-            && ran.stderr.contains("role `delegate` is to be played by workflow `inner`: there is no workflow `inner`"),
+            && ran.stderr.contains("workflow `inner` cannot play role `delegate`: workflow `inner` does not exist"),
         "{ran:?}"
     );
     let bound = home.uwf(&["thread", "start", "outer", "-p", "x", "--agent", "delegate=inner"]);

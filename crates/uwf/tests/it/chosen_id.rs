@@ -49,7 +49,7 @@ fn repeated_start_reports_first_thread() {
     assert_snapshot!(other.transcript().replace(ID, "<id>").replace(&began_at, "<start>"), @r"
     exit 64
     --- stderr
-    error: thread id <id> is taken: the thread that has it began otherwise, at <start>
+    error: thread id <id> is taken: the thread with this id has a different start, <start>
     hint: choose another id; `uwf thread show <id>` shows that thread
     ");
 }

@@ -45,7 +45,7 @@ fn each_failure_has_exit_code_and_reason() {
             "output: step",
             "#!/bin/sh\necho 0000000000000\n",
             40,
-            "the agent's result 0000000000000 was refused: it is not readable: there is no node 0000000000000",
+            "the agent's result 0000000000000 was refused: it is not readable: node 0000000000000 does not exist",
         ),
         (
             "output: json, timeout: 0.3",
@@ -78,7 +78,7 @@ fn each_failure_has_exit_code_and_reason() {
 #[test]
 fn run_must_create_or_change_expected_file() {
     let answer = "cat > /dev/null\necho '{\"n\": 1}'\n";
-    let old = "is the one that was there before the run";
+    let old = "was not written by this run";
     // Dates far off on both sides: what counts is the file, not what a clock says of it.
     let cases = [
         ("echo new > made.txt\n", None),
@@ -137,7 +137,7 @@ fn a_missing_agent_is_a_matter_of_configuration() {
     let ran = home.uwf(&["thread", "step", &thread, "--agent", "codx"]);
     assert_eq!(
         (ran.code, ran.stderr.as_str()),
-        (Some(78), "error: there is no agent `codx`\nhint: did you mean `codex`?\n")
+        (Some(78), "error: unknown agent `codx`\nhint: did you mean `codex`?\n")
     );
 }
 

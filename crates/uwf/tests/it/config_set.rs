@@ -94,7 +94,7 @@ fn values_are_yaml_unless_said_otherwise() {
     assert_snapshot!(refused(&home, &["config", "set", "x", "a: b"]), @r"
     exit 64
     --- stderr
-    error: the value is not a text, number, [list] or {mapping}, but YAML that needs lines of its own
+    error: the value is not a text, number, [list] or {mapping}, but YAML that needs several lines
     hint: `--string` takes it as a text; lists are [a, b], mappings {a: 1}
     ");
     assert_snapshot!(refused(&home, &["config", "set", "x", ""]), @"
@@ -123,14 +123,14 @@ fn a_result_that_is_not_valid_is_refused() {
     assert_snapshot!(refused(&home, &["config", "set", "defaultAgent", "codr"]), @r"
     exit 78
     --- stderr
-    error: the result would not be valid: there is no agent `codr` in `agents`
+    error: the result would not be valid: agent `codr` is not in `agents`
     hint: did you mean `coder`?
     hint: nothing was written
     ");
     assert_snapshot!(refused(&home, &["config", "set", "agents.coder", "--unset"]), @r"
     exit 78
     --- stderr
-    error: the result would not be valid: there is no agent `coder` in `agents`
+    error: the result would not be valid: agent `coder` is not in `agents`
     hint: add `coder: {command: …}` to `agents`
     hint: nothing was written
     ");
@@ -150,7 +150,7 @@ fn a_result_that_is_not_valid_is_refused() {
     exit 78
     --- stderr
     error: <dir>/root/config.yaml: line 8: `defaultAgent` is a text or number, which has no keys
-    hint: set the whole of it, for example to `{key: value}` or `[a, b]`
+    hint: set the whole value, for example to `{key: value}` or `[a, b]`
     ");
     assert_snapshot!(home.transcript(&["config", "set", "maxStep", "5"]), @r#"
     exit 0
@@ -200,7 +200,7 @@ fn keys_are_refused_and_not_repeated() {
     assert_snapshot!(refused(&home, &["config", "set", "providers.p.apiKeyEnv", "sk-very-secret-0123456789"]), @r"
     exit 78
     --- stderr
-    error: the value for `providers.p.apiKeyEnv` looks like an API key, which does not belong into config.yaml
+    error: the value for `providers.p.apiKeyEnv` looks like an API key; config.yaml must not contain secrets
     hint: put the key into `.env` of the storage root, as NAME=key, and set `providers.<name>.apiKeyEnv` to NAME
     hint: `uwf setup` does both
     ");

@@ -69,7 +69,7 @@ fn project_config_applies_while_trusted_and_unchanged() {
     assert_eq!(home.json(&["thread", "step", &thread])["alias"], "project");
     assert_eq!(
         home.transcript(&["config", "trust", "app", "--revoke", "--format", "text"]),
-        "exit 0\n<dir>/work/app/.workflows/config.yaml is not trusted any more\n"
+        "exit 0\n<dir>/work/app/.workflows/config.yaml is no longer trusted\n"
     );
     let other = start(&home, "app").0;
     assert_eq!(home.json(&["thread", "step", &other])["alias"], "own");

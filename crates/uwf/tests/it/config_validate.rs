@@ -46,7 +46,7 @@ maxStep: 5
       |                                                                 ^
       = hint: did you mean `openai`?
 
-    <dir>/root/config.yaml:5:22: warning[unknown-provider]: there is no provider `her` in `providers`
+    <dir>/root/config.yaml:5:22: warning[unknown-provider]: provider `her` is not in `providers`
       |
     5 |   small: { provider: her, name: m }
       |                      ^
@@ -58,13 +58,13 @@ maxStep: 5
       |   ^
       = hint: add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps
 
-    <dir>/root/config.yaml:7:11: warning[no-program]: there is no program `no-such-program-anywhere` on PATH
+    <dir>/root/config.yaml:7:11: warning[no-program]: program `no-such-program-anywhere` is not on PATH
       |
     7 |   gone: { command: no-such-program-anywhere }
       |           ^
-      = hint: install it, or give the program's whole path
+      = hint: install it, or give the program's full path
 
-    <dir>/root/config.yaml:8:10: warning[no-program]: there is no file /no/such/program
+    <dir>/root/config.yaml:8:10: warning[no-program]: file /no/such/program does not exist
       |
     8 |   far: { command: /no/such/program, output: text }
       |          ^
@@ -76,13 +76,13 @@ maxStep: 5
       |   ^
       = hint: add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps
 
-    <dir>/root/config.yaml:10:11: error[unknown-agent]: there is no built-in agent `mok`, and no program `uwf-mok` on PATH
+    <dir>/root/config.yaml:10:11: error[unknown-agent]: `mok` is not a built-in agent, and program `uwf-mok` is not on PATH
        |
     10 |   typo: { command: uwf-mok }
        |           ^
        = hint: did you mean `mock`?
 
-    <dir>/root/config.yaml:13:5: warning[unknown-model]: there is no model `big` in `models`
+    <dir>/root/config.yaml:13:5: warning[unknown-model]: model `big` is not in `models`
        |
     13 |     model: big
        |     ^
@@ -92,13 +92,13 @@ maxStep: 5
        |
     14 |     config: { script: 5, scrpt: x }
        |               ^
-       = hint: `uwf agent describe mock` shows what it takes
+       = hint: `uwf agent describe mock` shows its settings
 
     <dir>/root/config.yaml:14:26: error[bad-setting]: `config` of the agent `mock`: unknown key `scrpt`; did you mean `script`?
        |
     14 |     config: { script: 5, scrpt: x }
        |                          ^
-       = hint: `uwf agent describe mock` shows what it takes
+       = hint: `uwf agent describe mock` shows its settings
 
     <dir>/root/config.yaml:16:1: warning[unknown-key]: the key `maxStep` is not known here and is ignored
        |

@@ -68,7 +68,7 @@ fn an_empty_root_works_and_is_not_made() {
     let home = home();
     fs::remove_dir(home.root()).unwrap();
     assert!(found(&home, &[], "storage").starts_with("ok: <dir>/root does not exist yet"));
-    assert!(found(&home, &[], "config").starts_with("warn: there is no"));
+    assert!(found(&home, &[], "config").contains("does not exist"));
     assert!(!home.root().exists());
 }
 
@@ -97,7 +97,7 @@ fn each_trouble_is_a_finding_of_its_own() {
         .collect();
     assert_snapshot!(home.steady(&shown.join("\n")), @"
     ! env-file: <dir>/root/.env has 1 entry and is open to others
-        hint: `uwf doctor --fix` restricts it to its owner (0600); the next step does too
+        hint: `uwf doctor --fix` or the next step restricts it to its owner (0600)
     ✓ leftovers: no old temporary files
     ✓ locks: no lock is kept
     ✓ workflows: 0 names
@@ -111,9 +111,9 @@ fn each_trouble_is_a_finding_of_its_own() {
     ✓ agent:mute: <dir>/bin/gemini: it does not report its version
     ✓ agent:own: <dir>/bin/my-agent: it is not asked for its version
     ✓ agent:slow: <dir>/bin/hermes: it does not report its version
-    ! agent:unused: there is no program `gone-program` on PATH
+    ! agent:unused: program `gone-program` is not on PATH
         hint: install it, put its directory on PATH, or correct `command`
-    ✗ agent:used: there is no program `gone-program` on PATH
+    ✗ agent:used: program `gone-program` is not on PATH
         hint: install it, put its directory on PATH, or correct `command`
     ");
     assert_eq!(
@@ -165,7 +165,7 @@ fn leftovers_are_removed_when_they_are_old() {
     }
     let long_ago = SystemTime::now() - Duration::from_hours(2);
     fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
-    assert_eq!(found(&home, &[], "leftovers"), "warn: 1 old temporary file of processes that died");
+    assert_eq!(found(&home, &[], "leftovers"), "warn: 1 old temporary file left by dead processes");
     assert!(old.exists());
     assert_eq!(found(&home, &["--fix"], "leftovers"), "ok: removed 1 old temporary file");
     assert_eq!((old.exists(), young.exists()), (false, true));
@@ -274,7 +274,7 @@ fn names_that_lead_nowhere_are_told() {
     assert_eq!(found(&home, &[], "workflows"), nowhere);
     fs::remove_file(home.root().join("registry.yaml")).unwrap();
     let gone = found(&home, &[], "workflows");
-    assert_eq!(gone, "warn: <dir>/root/registry.yaml is gone: no name leads to a workflow");
+    assert_eq!(gone, "warn: <dir>/root/registry.yaml is gone, so no workflow has a name");
     let started = home.uwf(&["thread", "start", "count-rounds", "-p", "count"]);
     assert_eq!(started.code, Some(69));
     assert!(started.stderr.contains("registry.yaml is gone: the workflows are in the store"), "{started:?}");
@@ -334,10 +334,10 @@ mod with_tools {
         record.lock().unwrap();
         assert_eq!(found(&home, &["--fix"], "threads"), none, "it is one that takes its time");
         record.unlock().unwrap();
-        let told = "warn: there are records of 1 thread whose command was killed before it began: <id>";
+        let told = "warn: this machine has records of 1 thread whose command was killed before the start: <id>";
         assert_eq!(found(&home, &[], "threads"), format!("{none}\n{told}"));
         let thread = home.start("count-rounds", "count");
-        let removed = "ok: 1 active thread, 0 finished\nok: removed the records of 1 thread that never began";
+        let removed = "ok: 1 active thread, 0 finished\nok: removed the records of 1 thread that never started";
         assert_eq!(found(&home, &["--fix"], "threads"), removed);
         assert_eq!(home.records(""), home.records(&thread));
     }

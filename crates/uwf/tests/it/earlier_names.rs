@@ -168,12 +168,12 @@ fn oldest_registry_is_read_until_replaced() {
 fn near_misses_name_the_command_that_was_meant() {
     let home = home();
     for (args, said) in [
-        (&["status"][..], "hint: `uwf thread list` shows where the threads stand, `uwf show THREAD` one of them"),
+        (&["status"][..], "hint: `uwf thread list` shows the state of all threads, `uwf show THREAD` of one"),
         (&["start", "x"], "hint: did you mean `uwf thread start`?"),
         (&["validate", "x.yaml"], "hint: did you mean `uwf workflow validate`?"),
         (&["theard", "list"], "hint: did you mean `uwf thread`?"),
         (&["thread", "lits"], "hint: did you mean `uwf thread list`?"),
-        (&["thread", "status"], "hint: `uwf thread show THREAD` shows where a thread stands"),
+        (&["thread", "status"], "hint: `uwf thread show THREAD` shows the state of a thread"),
         (
             &["remove", "x"],
             "hint: `uwf thread rm THREAD` removes a finished thread, `uwf workflow rm WORKFLOW` the name of a workflow",

@@ -115,7 +115,7 @@ fn turn_without_an_ending_is_no_answer() {
         let kept = home.uwf(&["thread", "step-details", &attempt]).stdout;
         assert!(kept.contains("\"n\": 7"), "{kept}");
         // A person can take the text for the answer.
-        assert!(ran.stderr.contains("--reextract` takes what it said last for its answer"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("--reextract` takes its last message as its answer"), "{}", ran.stderr);
         assert_eq!(home.json(&["thread", "step", &thread, "--reextract"])["done"], true);
         assert_eq!(std::fs::read_to_string(home.work().join("runs")).unwrap(), "run\n", "its agent ran once");
     }
@@ -236,7 +236,7 @@ fn turn_ending_in_call_offers_last_text() {
         assert_eq!(ran.code, Some(40), "{printed}: {ran:?}");
         let told = home.steady(&ran.stderr);
         assert!(told.contains("call `TodoWrite`. Before that it said: {\"n\": 7}"), "{told}");
-        assert!(told.contains("hint: `uwf thread step <id> --reextract` takes that text for its answer"), "{told}");
+        assert!(told.contains("hint: `uwf thread step <id> --reextract` takes that text as its answer"), "{told}");
         let attempt = home.json(&["thread", "show", &thread])["attempt"].as_str().unwrap().to_owned();
         let kept = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
         assert!(kept["turns"][0]["output"].as_str().unwrap().contains("{\"n\": 7}"), "{kept}");

@@ -14,15 +14,15 @@ fn failure_prints_stdout_json_and_stderr_text() {
         object,
         json!({"error": {
             "kind": "not-found",
-            "message": "there is no workflow `nowhere`",
-            "hints": ["`uwf workflow list` shows what there is; a path to a YAML file works too"],
+            "message": "workflow `nowhere` does not exist",
+            "hints": ["`uwf workflow list` shows the workflows; you can also give the path of a YAML file"],
             "exitCode": 69,
         }})
     );
     assert_eq!(
         ran.stderr,
-        "error: there is no workflow `nowhere`\n\
-         hint: `uwf workflow list` shows what there is; a path to a YAML file works too\n"
+        "error: workflow `nowhere` does not exist\n\
+         hint: `uwf workflow list` shows the workflows; you can also give the path of a YAML file\n"
     );
 }
 

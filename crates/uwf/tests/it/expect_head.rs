@@ -42,7 +42,7 @@ fn a_step_that_is_sent_again_is_refused() {
     exit 75
     --- stderr
     error: thread <id> has moved on: its head is <now>, not <then>
-    hint: nothing was changed; `uwf thread show <id>` shows where it stands
+    hint: nothing was changed; `uwf thread show <id>` shows its state
     ");
 }
 

@@ -8,7 +8,7 @@ use crate::home;
 
 const NO_OUTPUT: &str = "the answer has no valid output for role `worker`";
 
-const NO_HEADER: &str = "there is no header: the answer must begin with `---`, the keys, and `---` again";
+const NO_HEADER: &str = "the header is missing: the answer must begin with `---`, the keys, and `---` again";
 
 const NOT_INTEGER: &str = "`n`: expected an integer, found the string \"one\"";
 

@@ -240,7 +240,7 @@ fn its_steps_are_read() {
 
     ## Completed
 
-    <time> UTC: how it ended is not on record.
+    <time> UTC: its end was not recorded.
     ");
     assert_eq!(home.json(&["thread", "eval", ACTIVE, "steps.output.plan"]), json!("Read a.rs"));
 }
@@ -364,7 +364,7 @@ fn its_threads_are_stepped_to_the_end() {
     exit 64
     --- stderr
     error: this machine does not know where thread <id> works
-    hint: say it once: `uwf thread step <id> --cwd DIR`
+    hint: set it once: `uwf thread step <id> --cwd DIR`
     ");
     let report = home.json(&["thread", "step", ACTIVE, "--cwd", "."]);
     assert_eq!(json!([report["role"], report["done"], report["reason"]]), json!(["coder", true, "end"]));

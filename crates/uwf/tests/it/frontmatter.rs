@@ -56,7 +56,7 @@ fn conditions_see_header_fields_besides_output() {
           $frontmatter(steps[-1]).confidence is 0.3
     output obtained
       frontmatter: read from the header of the agent's answer
-      uwf thread step-details #2 has all of it
+      uwf thread step-details #2 shows everything
     ");
     assert_snapshot!(transcript(&home, &["thread", "eval", &thread, "$frontmatter('writer')"]), @"
     exit 65

@@ -101,7 +101,7 @@ fn a_machine_is_served_through_its_gateway() {
     let paused = gateway.server.post(&format!("/m/laptop/api/threads/{thread}/pause"), &body);
     assert_eq!(paused.status, 200, "{}", paused.body);
     assert_eq!(text(&laptop.json(&["thread", "show", &thread]), "state"), "paused");
-    machine.says(&format!("POST /api/threads/{thread}/pause, asked for by script at 127.0.0.1"), 1);
+    machine.says(&format!("script at 127.0.0.1 requested POST /api/threads/{thread}/pause"), 1);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_browser_names_neither_prefix_nor_user() {
         assert!(!page.contains("evil") && page.contains(&format!("data-base=\"{base}\"")), "{page}");
     }
     gateway.server.send("POST", "/m/laptop/seen", &headers, "");
-    machine.says("POST /seen, asked for by browser at 127.0.0.1", 1);
+    machine.says("browser at 127.0.0.1 requested POST /seen", 1);
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_revoked_token_ends_the_connection() {
     assert_eq!(gateway.status("/m/laptop/api/threads"), 200);
     gateway.home.json(&["gateway", "revoke", "laptop"]);
     assert_eq!(machine.code(), Some(78));
-    assert!(machine.said().contains("its token is not valid any more"), "{}", machine.said());
+    assert!(machine.said().contains("its token is no longer valid"), "{}", machine.said());
     assert_eq!(gateway.status("/m/laptop/api/threads"), 404);
     let again = gateway.home.uwf(&["gateway", "revoke", "laptop"]);
     assert_eq!(again.code, Some(69), "{}", again.stderr);

@@ -204,7 +204,7 @@ fn unreadable_data_prevents_deletion() {
     assert_snapshot!(stops(&home, &file_of(&home, &head), None, 65), @"
     exit 65
     --- stderr
-    error: cannot follow the head of thread <id>: there is no node #1; nothing was removed
+    error: cannot follow the head of thread <id>: node #1 does not exist; nothing was removed
     hint: if the nodes are lost for good: `uwf thread kill <id>`, then `uwf thread rm <id>`
     ");
     let detail = home.last_detail(&done);
@@ -231,7 +231,7 @@ fn unreadable_data_prevents_deletion() {
     assert_snapshot!(stops(&home, &root.join("registry.yaml"), None, 65), @"
     exit 65
     --- stderr
-    error: cannot tell which workflows have names: <dir>/root/registry.yaml is gone; nothing was removed
+    error: cannot find out which workflows have names: <dir>/root/registry.yaml is gone; nothing was removed
     hint: restore it from a backup
     hint: or register a workflow again: `uwf workflow put FILE`
     ");
@@ -240,7 +240,7 @@ fn unreadable_data_prevents_deletion() {
     assert_snapshot!(stops(&home, &root.join("history.jsonl"), Some(&damaged), 65), @"
     exit 65
     --- stderr
-    error: cannot tell which threads have ended: <dir>/root/history.jsonl, line 1: not JSON: EOF while parsing an object; nothing was removed
+    error: cannot find out which threads have ended: <dir>/root/history.jsonl, line 1: not JSON: EOF while parsing an object; nothing was removed
     hint: repair that line or restore the file from a backup; `uwf recover` may know more
     ");
     let torn = format!("{history}{{\"thread\":\"{open}\",\"workfl\n{{\"thread\":\"01K\n");
@@ -296,7 +296,7 @@ fn rm_removes_unreferenced_nodes_one_by_one() {
     assert_snapshot!(home.transcript(&["cas", "rm", &noted]), @"
     exit 69
     --- stderr
-    error: there is no node 12HBH7P84TFRV
+    error: node 12HBH7P84TFRV does not exist
     ");
     let corrupt = put_text(&home, "text");
     fs::write(file_of(&home, &corrupt), "rubbish").unwrap();

@@ -161,7 +161,7 @@ fn unknown_topic_is_usage_error_with_hint() {
 fn the_word_help_is_still_a_value() {
     let home = home();
     let ran = home.uwf(&["thread", "start", "help", "-p", "x"]);
-    assert!(ran.stderr.contains("there is no workflow `help`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("workflow `help` does not exist"), "{}", ran.stderr);
     assert_eq!(home.json(&["cas", "hash", "content", "{\"text\": \"help\"}"]), home.json(&["cas", "put-text", "help"]));
 }
 

@@ -51,11 +51,11 @@ worker:
     insta::assert_snapshot!(told.join("\n"), @r"
     40 error: the mock fails with exit code 7, as <dir>/root/answers.yaml:3:5 says: rate limit
     40 error: the mock fails with exit code 7, as <dir>/root/answers.yaml:3:5 says: rate limit
-    41 error: the answer has no valid output for role `worker`: there is no header: the answer must begin with `---`, the keys, and `---` again; the answer reads: I have done everything.
+    41 error: the answer has no valid output for role `worker`: the header is missing: the answer must begin with `---`, the keys, and `---` again; the answer reads: I have done everything.
     40 error: the mock was silent for 0.05 s, as <dir>/root/answers.yaml:7:5 says, and has no answer
     next
     next
-    41 error: the answer has no valid output for role `worker`: there is no header: the answer must begin with `---`, the keys, and `---` again; the answer reads: n is three
+    41 error: the answer has no valid output for role `worker`: the header is missing: the answer must begin with `---`, the keys, and `---` again; the answer reads: n is three
     done
     ");
     let attempts: Vec<Value> = detail(&home, &thread)["attempts"].as_array().unwrap().clone();

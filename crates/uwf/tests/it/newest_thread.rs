@@ -10,7 +10,7 @@ fn at_sign_names_newest_thread_everywhere() {
     let home = counting_home(2);
     let none = home.uwf(&["thread", "show", "@"]);
     assert_eq!(none.code, Some(69));
-    assert!(none.stderr.contains("there is none yet"), "{}", none.stderr);
+    assert!(none.stderr.contains("no thread exists yet"), "{}", none.stderr);
 
     let [first, second, third] = ["one", "two", "three"].map(|prompt| home.start("count-rounds", prompt));
     for (typed, meant) in [("@", &third), ("@1", &third), ("@2", &second), ("@3", &first)] {
@@ -59,7 +59,7 @@ fn what_names_no_thread_says_what_would() {
     let home = counting_home(2);
     home.start("count-rounds", "one");
     for (typed, code, said) in [
-        ("@2", 69, "`@2` names no thread: there is only one"),
+        ("@2", 69, "`@2` names no thread: only one thread exists"),
         ("@0", 64, "@ is the newest thread, @2 the one before"),
         ("@-1", 64, "@ is the newest thread, @2 the one before"),
         ("@99999999999999999999999", 64, "@ is the newest thread, @2 the one before"),

@@ -163,7 +163,7 @@ fn collector_errors_never_delay_or_fail_steps() {
         assert!(begun.elapsed() < Duration::from_secs(8), "{endpoint} kept the step waiting");
         noted_once(&home, &thread, what);
         let note = noted(&home, &thread).pop().unwrap();
-        assert!(note.contains(&format!("`uwf otel export {thread}` sends all of it again")), "{note}");
+        assert!(note.contains(&format!("`uwf otel export {thread}` sends all spans again")), "{note}");
         let good = ScriptedCollector::answering(Some((200, "{}")));
         let report = home.json(&["otel", "export", &thread, "--endpoint", &good.endpoint()]);
         assert_eq!(report["spans"], 2);
@@ -234,7 +234,7 @@ fn what_cannot_be_exported_is_said() {
     assert_snapshot!(home.transcript(&["otel", "export", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--print"]), @"
     exit 69
     --- stderr
-    error: there is no thread <id>
+    error: thread <id> does not exist
     hint: `uwf thread list --all` lists every thread
     ");
     assert_snapshot!(home.transcript(&["otel", "export", &thread, "--endpoint", "localhost:4318"]), @"
@@ -382,7 +382,7 @@ fn bad_settings_are_refused_with_their_place() {
         problems.map(|problem| format!("{} {}", problem["line"], text(problem, "message"))).collect();
     assert_snapshot!(lines.join("\n"), @"
     2 `endpoint` is `localhost:4318`, which is not an address
-    3 the value of `authorization` stands here, and it looks like a secret
+    3 the value of `authorization` looks like a secret
     3 `a b` is not the name of a header
     4 `headersEnv.x` holds something that is not the name of an environment variable
     5 the key `endpiont` is not known here and is ignored

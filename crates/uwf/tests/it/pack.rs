@@ -277,7 +277,7 @@ fn damage_is_named_and_other_threads_continue() {
     --- stderr
     error: the pack <dir>/root/cas/packs/NAME.pack is damaged: its foot has another checksum
     hint: restore that file from a backup; nodes that are not in it can be read and stored all the same
-    hint: if there is no backup: `uwf pack --forget NAME` takes out of it what can be read, and gives up the rest
+    hint: without a backup, `uwf pack --forget NAME` keeps the nodes that can be read and gives up the rest
     ");
     let another = home.start("review-text", "a third task");
     home.json(&["thread", "step", &another]);

@@ -301,7 +301,7 @@ fn answer_without_submit_tool_is_text() {
     assert_eq!((&session["extractedBy"], &session["raw"]), (&json!("frontmatter"), &json!("---\nn: 3\n---\nThree.")));
     let asked = server.asked();
     assert!(!asked[0].text.contains("submit"), "a tool that is not there is not mentioned: {}", asked[0].text);
-    assert!(asked[1].text.contains("there is no such tool; there are read_file"), "{}", asked[1].text);
+    assert!(asked[1].text.contains("unknown tool; the tools are read_file"), "{}", asked[1].text);
     assert!(asked[1].text.contains("This is your last round. Answer now"), "{}", asked[1].text);
 }
 

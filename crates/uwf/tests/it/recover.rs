@@ -101,7 +101,7 @@ fn a_broken_index_is_made_anew_and_kept() {
     assert_eq!(fs::read_to_string(text(&report, "keptAs")).unwrap(), broken);
     assert_snapshot!(steady(&home, &home.uwf(&["recover", "--format", "text"]).transcript()), @r"
     exit 0
-    <dir>/root/threads.yaml is as it should be, with 2 threads
+    <dir>/root/threads.yaml is correct, with 2 threads
     ");
     fs::remove_file(&index).unwrap();
     assert_eq!(findings(&home.json(&["recover"])), [of("restored", "attempt"), of("restored", "settings")]);
@@ -122,18 +122,21 @@ fn index_from_old_backup_is_updated() {
     let old_head = text(&home.json(&["thread", "show", &ended]), "head");
     fs::write(&index, format!("{backup}{ended}: \"{old_head}\"\n")).unwrap();
     let doctor = home.uwf(&["doctor", "--offline"]);
-    assert!(doctor.stdout.contains("records of 1 thread that neither index nor history has"), "{doctor:?}");
+    assert!(
+        doctor.stdout.contains("1 thread with records on this machine, but in neither index nor history"),
+        "{doctor:?}"
+    );
     let lost = home.uwf(&["thread", "step", &newer]);
     assert_eq!(lost.code, Some(69));
-    assert!(lost.stderr.ends_with("`uwf recover --dry-run` shows what they say\n"), "{lost:?}");
+    assert!(lost.stderr.ends_with("`uwf recover --dry-run` shows them\n"), "{lost:?}");
     assert_snapshot!(steady(&home, &home.uwf(&["recover", "--format", "text"]).transcript()), @r"
     exit 0
     <id>  moved at <hash>, from its attempt record (was <hash>): the index was behind
-    <id>  archived at <hash>, from the history: it has ended, says its line in the history
-    <id>  archived at <hash>, from the history: it has ended, says its line in the history
+    <id>  archived at <hash>, from the history: it has ended, according to its line in the history
+    <id>  archived at <hash>, from the history: it has ended, according to its line in the history
     <id>  restored at <hash>, from its settings
     <dir>/root/threads.yaml was rewritten; 0 threads as before
-    the old one is <dir>/root/threads.yaml.broken-<time>
+    the old index is now <dir>/root/threads.yaml.broken-<time>
     ");
     assert_eq!(fs::read_to_string(&index).unwrap(), right);
 }
@@ -150,7 +153,7 @@ fn thread_with_directory_as_record_is_reported_lost() {
     let found: Vec<String> = findings(&report).into_iter().map(|(finding, _)| finding).collect();
     assert_eq!(found, ["restored", "lost"], "{report}");
     let told = home.uwf(&["doctor"]);
-    assert!(told.stdout.contains(&format!("that neither index nor history has: {begun}")), "{told:?}");
+    assert!(told.stdout.contains(&format!("in neither index nor history: {begun}")), "{told:?}");
 }
 
 #[test]

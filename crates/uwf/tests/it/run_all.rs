@@ -42,7 +42,7 @@ fn every_active_thread_runs_despite_failures_of_others() {
     home.file("bad", "");
     assert_snapshot!(home.transcript(&["run", "--all", "--format", "text"]), @"
     exit 0
-    no thread is to be run
+    no thread to run
     ");
     let ran = home.uwf(&["run", "--all", "--stuck"]);
     assert_eq!((ran.code, codes(&ran.stdout)), (Some(0), vec![json!([threads[2], 0, true])]));
@@ -108,7 +108,7 @@ fn until_role_must_exist_in_some_thread() {
     assert_snapshot!(home.transcript(&["run", "--all", "--until", "clsoer"]), @"
     exit 64
     --- stderr
-    error: no thread that is to be run has a role `clsoer`
+    error: no thread to run has a role `clsoer`
     hint: their roles: closer, worker
     ");
     let ran = home.json(&["run", "--all", "--until", "closer"]);

@@ -212,7 +212,7 @@ fn retry_form_sent_twice_runs_one_attempt() {
     assert_eq!((form(&server, &path, &body).status, lines(&home, "runs")), (303, 2));
     let again = form(&server, &path, &body);
     assert_eq!((again.status, lines(&home, "runs")), (409, 2), "{again:?}");
-    assert!(again.body.contains("has been tried since"), "{}", again.body);
+    assert!(again.body.contains("has a newer attempt"), "{}", again.body);
     let of_now = drawn(&server, &thread, "retry", "agent=");
     assert_eq!((form(&server, &path, &of_now).status, lines(&home, "runs")), (303, 3), "a form of now is done");
     assert!(server.page("/").body.contains("name=\"expectedAttempt\""), "the inbox names it, too");

@@ -178,7 +178,7 @@ fn a_failing_proof_writes_nothing() {
     asking m of here for one word…
     error: the model does not answer: SERVER/v1/chat/completions refuses access (401): the key *** is not known
     hint: check the key in the variable that `apiKeyEnv` of the provider names
-    hint: nothing was written; `--no-check` writes it all the same
+    hint: nothing was written; `--no-check` writes it without asking the model
     ");
     assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
     let unchecked = setup(&home, &[&args[..], &["--no-check"]].concat(), "");
@@ -217,7 +217,7 @@ fn what_is_missing_is_said() {
         home.steady(&ran.stderr)
     };
     assert_snapshot!(usage(&[]), @r"
-    error: there is no terminal to ask questions at
+    error: uwf needs a terminal to ask questions
     hint: uwf setup --provider NAME --model NAME [--base-url URL] [--api-key - | --api-key-env VARIABLE] [--agent AGENT] [--no-check]
     hint: `uwf setup --help` has examples
     ");
@@ -227,7 +227,7 @@ fn what_is_missing_is_said() {
     ");
     assert_snapshot!(usage(&["--provider", "openai"]), @r"
     error: --model is missing
-    hint: give the provider's own name of it; `uwf setup` at a terminal lists them
+    hint: give the provider's own name for the model; `uwf setup` at a terminal lists them
     ");
     assert_snapshot!(usage(&["--provider", "nobody", "--model", "m"]), @r"
     error: `nobody` is not a provider uwf knows, so --base-url is needed
@@ -240,7 +240,7 @@ fn what_is_missing_is_said() {
     assert_snapshot!(usage(&["--provider", "openai", "--model", "m", "--api-key", "-"]), @r"error: the key is empty");
     assert_snapshot!(usage(&["--provider", "openai", "--model", "m", "--api-key", "two words"]), @r"
     error: the key is more than one word
-    hint: is something else in the file or the clipboard?
+    hint: check the file or the clipboard
     ");
     assert!(
         usage(&["--agent", "no-such-agent"])

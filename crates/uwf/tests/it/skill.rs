@@ -37,7 +37,7 @@ fn without_a_subject_they_are_listed() {
     exit 0
     cli      The commands: how an agent runs workflows and looks after threads
     author   Writing workflows: keys, conditions, templates, pitfalls
-    develop  Writing agents: what they get, how they answer, how they hand in a result
+    develop  Writing agents: their input, their answers, and how they hand in a result
     ");
     let names: Vec<Value> = home().json(&["skill"]).as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
     assert_eq!(names, SUBJECTS);

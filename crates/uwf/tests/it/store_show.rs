@@ -20,7 +20,7 @@ fn invalid_store_stops_all_but_config_commands() {
     for args in [&["thread", "list"][..], &["store", "show"], &["workflow", "list"], &["recover"], &["pack"]] {
         let done = home.uwf(args);
         assert_eq!(done.code, Some(78), "{args:?}: {}", done.stderr);
-        assert!(done.stderr.contains("a password does not belong into the URL"), "{}", done.stderr);
+        assert!(done.stderr.contains("don't put a password into the URL"), "{}", done.stderr);
         assert!(!done.stderr.contains("secret@"), "{}", done.stderr);
     }
     assert_eq!(home.uwf(&["config", "validate"]).code, Some(78));

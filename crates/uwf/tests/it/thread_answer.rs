@@ -124,7 +124,7 @@ fn invalid_answer_is_rejected_and_thread_waits() {
     assert_snapshot!(transcript(&home, &["thread", "answer", &thread]), @r#"
     exit 64
     --- stderr
-    error: no answer was given, and there is no terminal to ask on
+    error: no answer was given, and uwf can't ask without a terminal
     hint: uwf thread answer <id> --data '{"approved":false,"why":"text"}'
     hint: or -m TEXT, --file FILE, --editor
     "#);
@@ -162,7 +162,7 @@ fn refused_text_is_kept_as_draft() {
     let thread = waiting(&home);
     let refused = answers(&home, &thread, &["-m", "---\nwhy: too long\n---\nCut the second half."]);
     assert_eq!(refused.code, Some(41), "{}", refused.transcript());
-    let kept = format!("what you typed is kept: `uwf thread answer {thread} --editor` continues with it");
+    let kept = format!("your text is kept: `uwf thread answer {thread} --editor` continues with it");
     assert!(refused.stderr.contains(&kept), "{}", refused.stderr);
     let draft = home.root().join("threads").join(&thread).join(format!("answer-{}.md", home.head(&thread).unwrap()));
     let text = fs::read_to_string(&draft).unwrap();

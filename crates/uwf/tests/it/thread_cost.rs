@@ -60,7 +60,7 @@ fn money_is_shown_with_its_source() {
     thread                      workflow      steps  failed  input      cached   output   reasoning  cost              time
     <id>  count-rounds  2      0       2,400,000  400,000  200,000  20,000     3.10 EUR + $0.25  <n> s
     total                                     2      0       2,400,000  400,000  200,000  20,000     3.10 EUR + $0.25  <n> s
-    $0.25 as the providers said
+    $0.25 as reported by the providers
     3.10 EUR by the prices of 2026-11-01 in config.yaml
     ");
     home.json(&["thread", "step", &thread, "--agent", "p"]);
@@ -69,7 +69,7 @@ fn money_is_shown_with_its_source() {
     thread                      workflow      steps  failed  input        cached   output     reasoning  cost                time
     <id>  count-rounds  3      0       ≥ 2,400,000  400,000  ≥ 200,000  20,000     ≥ 3.10 EUR + $0.25  <n> s
     total                                     3      0       ≥ 2,400,000  400,000  ≥ 200,000  20,000     ≥ 3.10 EUR + $0.25  <n> s
-    $0.25 as the providers said
+    $0.25 as reported by the providers
     3.10 EUR by the prices of 2026-11-01 in config.yaml
     the cost of 1 of 3 runs is not known (no model)
     the tokens of 1 of 3 runs were not counted
@@ -88,7 +88,7 @@ fn money_is_shown_with_its_source() {
     big    2      0       2,400,000    400,000  200,000    20,000     3.10 EUR + $0.25    <n> s
     –      1      0       unknown      –        unknown    –          unknown             <n> s
     total  3      0       ≥ 2,400,000  400,000  ≥ 200,000  20,000     ≥ 3.10 EUR + $0.25  <n> s
-    $0.25 as the providers said
+    $0.25 as reported by the providers
     3.10 EUR by the prices of 2026-11-01 in config.yaml
     the cost of 1 of 3 runs is not known (no model)
     the tokens of 1 of 3 runs were not counted
@@ -158,8 +158,8 @@ fn damaged_threads_are_named() {
     let steps = home.json(&["thread", "steps", &thread]);
     damage(&home, &text(&steps["steps"][1], "detail"));
     let ran = home.uwf(&["thread", "cost", "--format", "text"]);
-    assert!(ran.stderr.contains(&format!("thread {thread} is not wholly readable")), "{}", ran.transcript());
-    let note = "1 thread not wholly readable: what is missing is in no sum";
+    assert!(ran.stderr.contains(&format!("thread {thread} is not fully readable")), "{}", ran.transcript());
+    let note = "1 thread not fully readable: the sums leave out the missing parts";
     assert!(ran.code == Some(0) && ran.stdout.contains(note), "{}", ran.transcript());
     damage(&home, &hashes(&home, &thread)[1]);
     assert_eq!(home.uwf(&["thread", "cost", &thread]).code, Some(65));

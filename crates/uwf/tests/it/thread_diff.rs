@@ -178,7 +178,7 @@ fn threads_compare_when_finished_or_missing_files() {
     let told = without_git.env("PATH", home.bin_dir()).output().unwrap();
     assert_eq!(
         String::from_utf8(told.stderr).unwrap(),
-        "warning: only outputs are compared: git is not installed: there is no program `git` on PATH\n"
+        "warning: only outputs are compared: git is not installed: program `git` is not on PATH\n"
     );
     // Of a thread that was removed the hashes still lead to its files.
     let (thread, _) = start_in_worktree(&home, &repo);

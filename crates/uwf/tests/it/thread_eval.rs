@@ -66,7 +66,7 @@ fn the_report_is_the_value() {
     assert_snapshot!(transcript(&home, &["thread", "eval", &thread, "steps[0].output.missing"]), @r"
     exit 0
     --- stderr
-    note: the expression gives nothing: what it asks for is missing
+    note: the expression gives nothing: a value that it reads is missing
     ");
 }
 
@@ -93,12 +93,12 @@ fn errors_of_an_expression_say_where_and_why() {
     assert_snapshot!(error("$now()"), @r"
     exit 65
     --- stderr
-    error: `$now()`: `$now` reads the clock, and the same history must always lead to the same decision at character 1; let a role put the time into its output and read that
+    error: `$now()`: `$now` reads the clock, and the same history must always give the same decision at character 1; let a role put the time into its output and read that
     ");
     assert_snapshot!(error("$nothing(1)"), @r"
     exit 65
     --- stderr
-    error: `$nothing(1)`: there is no function `$nothing` at character 1
+    error: `$nothing(1)`: unknown function `$nothing` at character 1
     ");
     assert_snapshot!(error(""), @r"
     exit 64
@@ -241,8 +241,8 @@ fn expensive_condition_cannot_hang_step() {
     --- stderr
     error: thread <id> cannot be routed from `reviewer`: the condition `rejected` could not be evaluated: <limit>, in `$length($reduce([1..28], function($a, $i) { $a & $a }, '0123456789')) > 1`
     hint: `uwf thread eval <id> EXPR` shows what an expression gives
-    hint: `uwf thread fork <id> --from-role reviewer` begins a thread in which `reviewer` is next
-    hint: a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it
+    hint: `uwf thread fork <id> --from-role reviewer` starts a thread in which `reviewer` is next
+    hint: a thread keeps its version of the workflow: correct the condition, run `uwf workflow put FILE`, then start a new thread
     ");
 }
 

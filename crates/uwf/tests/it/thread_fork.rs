@@ -153,7 +153,7 @@ fn wrong_forks_are_refused() {
     assert_snapshot!(transcript(&home, &["thread", "fork", "0000000000000"]), @r"
     exit 69
     --- stderr
-    error: there is no thread and no node `#1`
+    error: `#1` is neither a thread nor a node
     hint: `uwf thread list --all` lists every thread
     ");
     assert_snapshot!(transcript(&home, &["thread", "fork", "ZZZZ"]), @r"
@@ -171,14 +171,14 @@ fn wrong_forks_are_refused() {
     assert_snapshot!(transcript(&home, &["thread", "fork", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]), @r"
     exit 69
     --- stderr
-    error: there is no thread <id>
+    error: thread <id> does not exist
     hint: `uwf thread list --all` lists every thread
     ");
     assert_snapshot!(transcript(&home, &["thread", "fork", &thread, "--cwd", "nowhere"]), @r"
     exit 69
     --- stderr
     error: the workspace nowhere is not an existing directory
-    hint: give another one: `--cwd DIR`
+    hint: give another directory: `--cwd DIR`
     ");
     assert_snapshot!(transcript(&home, &["thread", "fork", &thread, "--max-steps", "0"]), @"
     exit 64
@@ -269,7 +269,7 @@ fn a_start_is_forked_with_another_task() {
     exit 64
     --- stderr
     error: the prompt is empty
-    hint: say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin
+    hint: give the thread a task: `-p 'TEXT'`, or `-p -` to read it from stdin
     ");
     assert_eq!(home.uwf(&["thread", "fork", &thread, "--from-role", "writer", "-p", "x"]).code, Some(64));
 }

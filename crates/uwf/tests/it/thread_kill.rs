@@ -132,7 +132,7 @@ fn threads_that_do_not_exist_are_not_found() {
     assert_snapshot!(transcript(&home, &["thread", "kill", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]), @"
     exit 69
     --- stderr
-    error: there is no thread <id>
+    error: thread <id> does not exist
     hint: `uwf thread list --all` lists every thread
     ");
     assert_snapshot!(transcript(&home, &["thread", "kill", "ZZZZ"]), @r"
@@ -171,7 +171,7 @@ mod with_tools {
         let ran = failing_at(&home, &lock, "openat:error=EIO", &["thread", "kill", &thread]);
         let told = format!(
             "error: cannot open {}: Input/output error (os error 5)\n\
-         hint: the thread has ended; the same command again ends what is left of its agent\n",
+         hint: the thread has ended; run the same command again to end the rest of its agent\n",
             lock.display()
         );
         assert_eq!((ran.code, ran.stderr), (Some(74), told));

@@ -100,7 +100,7 @@ fn an_empty_store_lists_nothing() {
     ");
     assert_eq!(
         home.uwf(&["thread", "list", "--format", "text"]).stdout,
-        "no active threads; --all lists finished ones too\n"
+        "no active threads; --all also lists finished ones\n"
     );
     assert_eq!(std::fs::read_dir(home.root()).unwrap().count(), 0, "nothing is written");
 }
@@ -178,7 +178,7 @@ fn workflow_filter_accepts_name_hash_or_prefix() {
     assert_snapshot!(transcript(&home, &["thread", "list", "--workflow", "reviewtext"]), @r"
     exit 69
     --- stderr
-    error: there is no workflow `reviewtext`
+    error: workflow `reviewtext` does not exist
     hint: did you mean `review-text`?
     ");
     assert_snapshot!(transcript(&home, &["thread", "list", "--state", "stock"]), @"

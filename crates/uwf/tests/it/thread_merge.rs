@@ -72,7 +72,7 @@ fn diverged_branches_merge_by_commit_or_squash() {
     assert_snapshot!(refused, @"
     exit 64
     --- stderr
-    error: uwf/<id> and what is checked out in <dir>/work/repo have both gone on
+    error: uwf/<id> and the branch checked out in <dir>/work/repo both have new commits
     hint: without --ff-only there will be a merge commit
     ");
     assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).json()["how"], json!("merge"));
@@ -107,7 +107,7 @@ fn conflicts_are_named_and_nothing_is_lost() {
             assert_snapshot!(told(&home, &repo, &merge), @r"
             exit 20
             --- stderr
-            waiting: uwf/<id> has conflicts with what is checked out in <dir>/work/repo: count, step-1.txt
+            waiting: uwf/<id> has conflicts with the branch checked out in <dir>/work/repo: count, step-1.txt
             hint: resolve them there, then `git add` these files and `git commit`
             hint: or go back to before the merge: `uwf thread merge <id> --abort`
             ");
@@ -201,7 +201,7 @@ fn who_cannot_be_served_is_told_why() {
     exit 64
     --- stderr
     error: <dir>/root/worktrees/<id> has the branch elsewhere checked out, not uwf/<id>
-    hint: check it out there, or merge yourself what is to be merged
+    hint: check it out there, or merge it yourself
     ");
     git(&home, &worktree, &["checkout", "--quiet", &format!("uwf/{thread}")]);
     // Nobody is to commit without a name.
@@ -293,7 +293,7 @@ fn a_worktree_that_git_would_keep_is_kept() {
     let file = fs::read(worktree.join(".git")).unwrap();
     fs::remove_file(worktree.join(".git")).unwrap();
     git(&home, &worktree, &["init", "--quiet"]);
-    refused("it is not a worktree of its git repository any more");
+    refused("it is no longer a worktree of its git repository");
     fs::remove_dir_all(worktree.join(".git")).unwrap();
     fs::write(worktree.join(".git"), file).unwrap();
     home.json(&["thread", "rm", &thread]);
@@ -369,7 +369,7 @@ fn missing_branch_or_repository_is_reported() {
     exit 69
     --- stderr
     error: the git repository <dir>/work/repo/.git of thread <id> is gone
-    hint: if it was moved, stand in it and merge there: git merge uwf/<id>
+    hint: if it was moved, run this in its new directory: git merge uwf/<id>
     hint: or move it back
     ");
 }

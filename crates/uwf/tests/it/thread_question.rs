@@ -156,7 +156,7 @@ fn of_two_replies_the_first_one_counts() {
     assert_snapshot!(transcript(&home, &["thread", "answer", &thread]), @"
     exit 64
     --- stderr
-    error: no reply was given, and there is no terminal to ask on
+    error: no reply was given, and uwf can't ask without a terminal
     hint: uwf thread answer <id> -m TEXT
     hint: or --file FILE, --editor
     ");

@@ -100,7 +100,7 @@ fn finished_thread_reads_from_task_to_end() {
 
     ## Completed
 
-    <time> UTC: the workflow came to its end.
+    <time> UTC: the workflow has ended.
     ");
 }
 
@@ -162,7 +162,7 @@ fn a_killed_thread_says_so() {
 
     ## Killed
 
-    <time> UTC: a person killed it before its workflow came to an end.
+    <time> UTC: it was killed before its workflow had ended.
     ");
 }
 
@@ -202,7 +202,7 @@ fn small_quota_shows_newest_and_commands_for_rest() {
 
     ## Completed
 
-    <time> UTC: the workflow came to its end.
+    <time> UTC: the workflow has ended.
     ");
 
     let mut pages = vec![page];
@@ -277,7 +277,7 @@ fn commands_page_from_start_to_end() {
 
     ## Completed
 
-    <time> UTC: the workflow came to its end.
+    <time> UTC: the workflow has ended.
     ");
 }
 
@@ -390,7 +390,7 @@ fn damaged_output_or_detail_leaves_rest_readable() {
 
     ## Completed
 
-    <time> UTC: the workflow came to its end.
+    <time> UTC: the workflow has ended.
     --- stderr
     warning: step 1: node #2 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
     warning: step 4: node #6 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
@@ -434,13 +434,13 @@ fn wrong_questions_get_clear_answers() {
     assert_snapshot!(transcript(&home, &["thread", "read", "01AAAAAAAAAAAAAAAAAAAAAAAA"]), @r"
     exit 69
     --- stderr
-    error: there is no thread <id>
+    error: thread <id> does not exist
     hint: `uwf thread list --all` lists every thread
     ");
     assert_snapshot!(transcript(&home, &["thread", "step-details", "0000000000000"]), @r"
     exit 69
     --- stderr
-    error: there is no node #1
+    error: node #1 does not exist
     hint: `uwf thread steps THREAD` lists the hashes of steps and details
     ");
     assert_snapshot!(transcript(&home, &["thread", "step-details", "no-hash"]), @r"

@@ -35,7 +35,7 @@ fn removed_thread_leaves_history_but_keeps_nodes() {
     assert_snapshot!(transcript(&home, &["thread", "rm", &thread]), @r"
     exit 69
     --- stderr
-    error: there is no thread <id>
+    error: thread <id> does not exist
     hint: `uwf thread list --all` lists every thread
     ");
     assert_eq!(home.uwf(&["thread", "fork", &nodes[1]]).code, Some(0));

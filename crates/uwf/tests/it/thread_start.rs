@@ -20,7 +20,7 @@ fn an_empty_prompt_is_an_error() {
             exit 64
             --- stderr
             error: the prompt is empty
-            hint: say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin
+            hint: give the thread a task: `-p 'TEXT'`, or `-p -` to read it from stdin
             ");
         }
     }
@@ -35,7 +35,7 @@ fn mistyped_workflow_or_role_suggests_nearest_name() {
     insta::assert_snapshot!(home.uwf(&["thread", "start", "count-round", "-p", "x"]).transcript(), @r"
     exit 69
     --- stderr
-    error: there is no workflow `count-round`
+    error: workflow `count-round` does not exist
     hint: did you mean `count-rounds`?
     ");
     insta::assert_snapshot!(home.uwf(&["thread", "start", "count-rounds", "-p", "x", "--agent", "workr=w"]).transcript(), @r"
@@ -102,7 +102,7 @@ fn common_prompt_texts_are_stored_at_start() {
 fn start_warns_when_only_limit_ends_thread() {
     let home = home();
     let endless = NOTED.replace("a: [ { role: $END } ]", "a: [ { role: a } ]");
-    let warned = "no way leads from `a` to `$END`";
+    let warned = "no path leads from `a` to `$END`";
     home.put("take-notes", &endless);
     for workflow in ["take-notes", "take-notes.yaml"] {
         let started = home.uwf(&["thread", "start", workflow, "-p", "x"]);

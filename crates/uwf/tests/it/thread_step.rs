@@ -99,10 +99,10 @@ fn condition_error_hints_how_to_continue() {
         );
         assert!(
             transcript
-                .contains("hint: `uwf thread fork <id> --from-role worker` begins a thread in which `worker` is next"),
+                .contains("hint: `uwf thread fork <id> --from-role worker` starts a thread in which `worker` is next"),
             "{transcript}"
         );
-        assert!(transcript.contains("hint: a thread keeps its version of the workflow: correct the condition, `uwf workflow put FILE`, then start a thread of it"), "{transcript}");
+        assert!(transcript.contains("hint: a thread keeps its version of the workflow: correct the condition, run `uwf workflow put FILE`, then start a new thread"), "{transcript}");
     }
     // The hints work.
     let fork = text(&home.json(&["thread", "fork", &thread, "--from-role", "worker"]), "thread");
@@ -121,7 +121,7 @@ fn a_hint_quotes_a_role_of_several_words() {
     let thread = home.start("do-work", "x");
     home.json(&["thread", "step", &thread]);
     let transcript = home.steady(&home.uwf(&["thread", "step", &thread]).transcript());
-    assert!(transcript.contains("hint: `uwf thread fork <id> --from-role 'hard worker'` begins"), "{transcript}");
+    assert!(transcript.contains("hint: `uwf thread fork <id> --from-role 'hard worker'` starts"), "{transcript}");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn start_condition_error_hints_how_to_continue() {
     assert_eq!(ran.code, Some(65), "{ran:?}");
     let transcript = home.steady(&ran.transcript());
     assert!(
-        transcript.contains("hint: `uwf thread fork <id> -p 'TEXT'` begins a thread with another task"),
+        transcript.contains("hint: `uwf thread fork <id> -p 'TEXT'` starts a thread with another task"),
         "{transcript}"
     );
 }

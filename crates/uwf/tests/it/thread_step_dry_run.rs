@@ -155,7 +155,7 @@ fn what_keeps_the_step_from_asking_is_told() {
     let server = LlmServer::start([]);
     for (agent, told) in [
         ("command: uwf-llm, config: { structured: magic }", "found \"magic\""),
-        ("command: uwf-nobody", "there is no built-in agent `nobody`"),
+        ("command: uwf-nobody", "`nobody` is not a built-in agent"),
     ] {
         let home = modelled(&server, agent);
         let thread = home.start("judge", "is it good?");

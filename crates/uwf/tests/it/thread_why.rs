@@ -43,7 +43,7 @@ fn a_step_is_explained_by_what_decided_it() {
           steps[-1].output.approved is false
     output obtained
       frontmatter: read from the header of the agent's answer
-      uwf thread step-details #2 has all of it
+      uwf thread step-details #2 shows everything
     ");
     let report = why(&home, third);
     assert_eq!((&report["step"]["asChosen"], &report["step"]["after"]), (&json!(true), &json!("reviewer")));
@@ -79,7 +79,7 @@ fn thread_explains_newest_step_and_next_role() {
       ✓ → reviewer: it has no condition
     output obtained
       submit: the agent gave it as a value
-      uwf thread step-details #2 has all of it
+      uwf thread step-details #2 shows everything
 
     now active
     next: writer
@@ -97,7 +97,7 @@ fn thread_explains_newest_step_and_next_role() {
       ✓ → reviewer: it has no condition
     output obtained
       submit: the agent gave it as a value
-      uwf thread step-details #2 has all of it
+      uwf thread step-details #2 shows everything
 
     now completed: end
     ended by: $END

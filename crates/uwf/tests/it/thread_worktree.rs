@@ -92,7 +92,7 @@ fn a_workflow_can_have_worktrees_by_default() {
     error: <dir>/work is not in a git repository
     hint: a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one
     hint: without a worktree, agents work in the directory itself
-    hint: `workspaces.count-rounds` of the configuration asks for a worktree; --no-worktree does without
+    hint: `workspaces.count-rounds` of the configuration asks for a worktree; --no-worktree starts the thread without one
     ");
     home.config(&format!("{config}workspaces: {{ count-rounds: worktre }}\n"));
     assert_snapshot!(home.steady(&start(&repo, &[]).transcript()), @r"
@@ -124,7 +124,10 @@ fn a_workflow_file_can_ask_for_worktrees() {
     assert_eq!(start(&repo, &["count-rounds", "--no-worktree"]).json()["worktree"], Value::Null);
     let transcript = home.steady(&start(&home.work(), &["count-rounds"]).transcript());
     assert!(
-        transcript.ends_with("hint: workflow `count-rounds` asks for a worktree; --no-worktree does without\n"),
+        transcript.ends_with(
+            "hint: workflow `count-rounds` asks for a worktree; --no-worktree starts the thread \
+                              without one\n"
+        ),
         "{transcript}"
     );
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
@@ -163,7 +166,7 @@ fn impossible_worktree_creates_no_thread() {
     exit 64
     --- stderr
     error: <dir>/work/bare is in a git repository without a working tree
-    hint: start the thread in a working tree of it: `git worktree add DIR` makes one, --cwd DIR names one
+    hint: start the thread in a working tree of that repository: create one with `git worktree add DIR`, or name one with --cwd DIR
     ");
     // A branch of that name leaves no room for others below it.
     git(&home, &repo, &["branch", "uwf"]);
@@ -191,7 +194,7 @@ fn without_git_only_worktrees_are_missing() {
     assert_snapshot!(home.steady(&start(&["--worktree"]).transcript()), @r"
     exit 78
     --- stderr
-    error: git is not installed: there is no program `git` on PATH
+    error: git is not installed: program `git` is not on PATH
     hint: install it; a thread without a worktree works without git
     ");
 }
@@ -292,7 +295,7 @@ fn killed_start_leftovers_and_record_are_removed() {
     let old = std::time::SystemTime::now() - std::time::Duration::from_hours(72);
     fs::File::options().append(true).open(&record).unwrap().set_modified(old).unwrap();
     let fixed = home.uwf(&["doctor", "--fix", "--format", "json"]);
-    assert!(fixed.stdout.contains("removed the records of 1 thread that never began"), "{}", fixed.stdout);
+    assert!(fixed.stdout.contains("removed the records of 1 thread that never started"), "{}", fixed.stdout);
     assert_eq!(left(&home, &repo), nothing());
     assert!(!record.exists());
     start_in_worktree(&home, &repo);

@@ -26,7 +26,7 @@ fn a_name_is_removed_and_its_workflow_stays() {
     exit 69
     --- stderr
     error: <dir>/root/registry.yaml has no workflow `review-text`
-    hint: `uwf workflow list` shows the names there are
+    hint: `uwf workflow list` shows all names
     ");
     assert_eq!(home.json(&["workflow", "list"]), json!([]));
     assert_eq!(home.json(&["workflow", "show", &hash])["hash"], json!(hash));

@@ -43,13 +43,13 @@ fn name_hash_prefix_or_file_selects_workflow() {
     assert_snapshot!(home.transcript(&["workflow", "show", "reveiw-text"]), @r"
     exit 69
     --- stderr
-    error: there is no workflow `reveiw-text`
+    error: workflow `reveiw-text` does not exist
     hint: did you mean `review-text`?
     ");
     assert_snapshot!(home.transcript(&["workflow", "show", "nowhere.yaml"]), @r"
     exit 69
     --- stderr
-    error: there is no workflow `nowhere.yaml`
+    error: workflow `nowhere.yaml` does not exist
     hint: the file <dir>/work/nowhere.yaml does not exist
     ");
     let node = text(&home.json(&["cas", "put-text", "no workflow"]), "hash");

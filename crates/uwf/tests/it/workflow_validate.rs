@@ -44,7 +44,7 @@ fn without_a_name_the_project_is_checked() {
     let home = home();
     let ran = home.uwf(&["workflow", "validate"]);
     assert_eq!(ran.code, Some(64));
-    assert!(ran.stderr.contains("there is no directory .workflows here or above"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("directory .workflows does not exist here or above"), "{}", ran.stderr);
 
     let dir = home.work().join(".workflows");
     fs::create_dir(&dir).unwrap();
@@ -142,7 +142,7 @@ fn every_problem_shows_location_and_fix() {
       |
     8 |     meta: 0000000000000
       |           ^
-      = hint: `uwf cas schema put FILE` stores a schema; `uwf cas schema list` shows those there are
+      = hint: `uwf cas schema put FILE` stores a schema; `uwf cas schema list` lists them
 
     review-text.yaml:10:3: warning[unused-condition]: no transition uses the condition `rejected`
        |
@@ -154,7 +154,7 @@ fn every_problem_shows_location_and_fix() {
     10 |   rejected: { expression: "steps[-1].output.approved = " }
        |                           ^
 
-    review-text.yaml:13:21: error[unknown-role]: there is no role `reveiwer`
+    review-text.yaml:13:21: error[unknown-role]: role `reveiwer` is not defined
        |
     13 |   writer: [ { role: reveiwer } ]
        |                     ^
@@ -166,7 +166,7 @@ fn every_problem_shows_location_and_fix() {
        |   ^
        = hint: add a last transition without condition
 
-    review-text.yaml:15:34: error[unknown-condition]: there is no condition `rejcted`
+    review-text.yaml:15:34: error[unknown-condition]: condition `rejcted` is not defined
        |
     15 |     - { role: writer, condition: rejcted }
        |                                  ^
@@ -221,7 +221,7 @@ fn json_report_has_one_entry_per_file() {
           {
             "severity": "error",
             "code": "unknown-role",
-            "message": "there is no role `reveiwer`",
+            "message": "role `reveiwer` is not defined",
             "hint": "did you mean `reviewer`?",
             "file": "other-name.yaml",
             "line": 16,

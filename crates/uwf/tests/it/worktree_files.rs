@@ -277,7 +277,7 @@ fn worktree_without_unsaved_work_is_removed_with_thread() {
     exit 64
     --- stderr
     error: thread <id> has a worktree, <dir>/root/worktrees/<id>, and it has 2 uncommitted changes
-    hint: `uwf thread merge <id>` commits it and brings it into the branch checked out where you stand
+    hint: `uwf thread merge <id>` commits it and merges it into the branch checked out in the current directory
     hint: look at it: git -C <dir>/root/worktrees/<id> status
     hint: `uwf thread rm <id> --discard` removes it nevertheless; commits stay
     ");
@@ -299,7 +299,7 @@ fn worktree_without_unsaved_work_is_removed_with_thread() {
     git(&home, &worktree, &["checkout", "--quiet", "--detach"]);
     git(&home, &worktree, &["commit", "--quiet", "--allow-empty", "-m", "detached"]);
     let told = home.transcript(&["thread", "rm", &thread]);
-    assert!(told.contains("and what is checked out in it is on no branch"), "{told}");
+    assert!(told.contains("and its checked-out commit is not on a branch"), "{told}");
     git(&home, &worktree, &["checkout", "--quiet", &format!("uwf/{thread}")]);
     assert_snapshot!(home.steady(&home.uwf(&["thread", "rm", &thread, "--format", "text"]).transcript()), @r"
     exit 0

@@ -25,7 +25,7 @@ fn running_step_is_reported_to_other_machines() {
     while begun.elapsed() < LEASE + Duration::from_secs(2) {
         let refused = two.try_step(&thread);
         assert_eq!(refused.code, Some(75), "{}", refused.stderr);
-        for told in ["machine `anvil` is at work", "role `worker`", "agent `paid`", "10 s after its last sign of life"]
+        for told in ["machine `anvil` is running", "role `worker`", "agent `paid`", "10 s after its last sign of life"]
         {
             assert!(refused.stderr.contains(told), "{told}: {}", refused.stderr);
         }
@@ -165,7 +165,7 @@ fn copied_root_leaves_original_agent_alone() {
     std::fs::write(two.home.record_file(&thread), record.replace(boot.trim(), "another")).unwrap();
     let refused = two.try_step(&thread);
     assert_eq!(refused.code, Some(75), "{}", refused.stderr);
-    assert!(refused.stderr.contains("machine `anvil` is at work"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("machine `anvil` is running"), "{}", refused.stderr);
     let ended = step.wait_with_output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     assert_eq!(paid(&dir.path().join("ledger")), 1);

@@ -67,20 +67,20 @@ fn azure_says_what_is_missing() {
     is_refused(
         pairs(&[url]),
         78,
-        &["there is no storage account: AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_KEY has its key"],
+        &["the storage account is missing: set AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_KEY holds its key"],
     );
     is_refused(with(&[("AZURE_STORAGE_KEY", "aHVzaA==")]), 78, &["403 AuthorizationFailure", "AZURE_STORAGE_KEY"]);
     is_refused(
         with(&[("UWF_STORE_URL", "az://nobody/uwf")]),
         69,
-        &["the store az://nobody/uwf: there is no container nobody", "create the container first"],
+        &["the store az://nobody/uwf: the container nobody does not exist", "create the container first"],
     );
     let by_account = "abfss://team@me.dfs.core.windows.net/uwf";
     is_refused(pairs(&[("UWF_STORE_URL", by_account)]), 78, &["az://CONTAINER/PREFIX", "AZURE_STORAGE_ACCOUNT"]);
     let blob = "https://me.blob.core.windows.net/team";
     is_refused(pairs(&[("UWF_STORE_URL", blob)]), 78, &["a store is s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://"]);
     let signed = "az://team/uwf?sv=2021-12-02&sig=hush";
-    is_refused(pairs(&[("UWF_STORE_URL", signed)]), 78, &["keys do not belong into the URL"]);
+    is_refused(pairs(&[("UWF_STORE_URL", signed)]), 78, &["don't put keys into the URL"]);
 }
 
 /// The server that gives tokens is not the store: what it answers is told as what it is.
@@ -141,11 +141,11 @@ fn google_says_what_is_missing() {
     is_refused(
         with(&[("UWF_STORE_URL", "gs://nobody/uwf"), ("GOOGLE_BEARER_TOKEN", "emulator")]),
         69,
-        &["the store gs://nobody/uwf: there is no bucket nobody", "create the bucket first"],
+        &["the store gs://nobody/uwf: the bucket nobody does not exist", "create the bucket first"],
     );
     // Nobody listens there.
     let nowhere = [("GCE_METADATA_HOST", "127.0.0.1:9"), ("GCE_METADATA_IP", "127.0.0.1:9")];
-    is_refused(with(&nowhere), 78, &["there are no credentials: GOOGLE_APPLICATION_CREDENTIALS names no file"]);
+    is_refused(with(&nowhere), 78, &["no credentials found: GOOGLE_APPLICATION_CREDENTIALS names no file"]);
 
     let files = TempDir::new().unwrap();
     let file = |text: &str| {

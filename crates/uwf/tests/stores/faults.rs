@@ -67,9 +67,9 @@ fn incomplete_database_names_missing_part_and_remedy() {
     lacks("meta", "the table meta in uwf is empty", "from a backup of the store");
     server.sql("insert into uwf.meta select * from uwf.away; drop table uwf.away");
     server.sql("update uwf.meta set version = 99");
-    lacks("a newer version", "of version 99, and this program knows those up to", "install that uwf here");
+    lacks("a newer version", "have version 99, and this program supports up to", "install that uwf here");
     server.sql("update uwf.meta set version = 2, format = 'shop'");
-    lacks("another format", "holds something else than a store of uwf", "name another prefix, database or schema");
+    lacks("another format", "has other tables than a uwf store", "name another prefix, database or schema");
     server.sql("update uwf.meta set format = 'uwf-store'");
     machine.step(&thread);
 }

@@ -278,7 +278,7 @@ fn running_thread_is_untouched_and_adopted_later() {
         for machine in [&one, &two] {
             let looked = machine.json(&["recover"]);
             assert_eq!((finding(&looked, &thread).0, &looked["changed"]), ("differs".to_owned(), &json!(false)));
-            assert!(note(&looked, &thread).contains("is at work on it"), "{looked}");
+            assert!(note(&looked, &thread).contains("is running it"), "{looked}");
         }
         assert!(!step.wait_with_output().unwrap().status.success(), "there was no head to move");
         let done = two.json(&["recover"]);

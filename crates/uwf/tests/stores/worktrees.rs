@@ -334,7 +334,7 @@ fn files_that_another_machine_made_are_compared_here() {
     // Where no repository is, none can have them.
     let nowhere = compared(bert, &bert.machine.home.work());
     assert_eq!(nowhere.code, Some(69), "{}", nowhere.stderr);
-    assert!(nowhere.stderr.contains("stand in the repository"), "{}", nowhere.stderr);
+    assert!(nowhere.stderr.contains("run this in the repository"), "{}", nowhere.stderr);
     // One that has worked on the thread fetches what the other did after that.
     assert_eq!(bert.step_in_clone(&thread, "echo three > made").code, Some(0));
     assert_eq!(anna.step(&thread, "echo four > made", &[]).code, Some(0));

@@ -107,6 +107,6 @@ fn a_thread_whose_directory_is_gone_stands_still() {
     let _one = place.worker("one", 0, &[]);
     let followed = place.uwf(&["thread", "run", "--on", "temporal", &thread]);
     assert_eq!(followed.code, Some(69), "{}{}", followed.stdout, followed.stderr);
-    assert!(followed.stderr.contains("the directory it works in"), "{}", followed.stderr);
+    assert!(followed.stderr.contains("the thread or its directory"), "{}", followed.stderr);
     assert_eq!(place.log("one").matches("left to another worker").count(), 29, "{}", place.log("one"));
 }

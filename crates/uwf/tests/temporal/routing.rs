@@ -53,7 +53,7 @@ fn follower_is_warned_if_no_worker_has_agent() {
     let mut lines = BufReader::new(following.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("no worker has taken it for 10 s")));
     let said = place.log("other");
-    assert!(said.contains("there is no agent `other` in config.yaml") && said.contains("there are: paid"), "{said}");
+    assert!(said.contains("agent `other` is not in config.yaml") && said.contains("configured agents: paid"), "{said}");
     let _worker = place.worker("paid", 0, &[]);
     assert!(following.wait().unwrap().success());
     assert_eq!(place.paid(), ["paid"]);
@@ -107,7 +107,7 @@ fn worktree_thread_runs_on_worker_with_clone() {
     let mut command = one.command(&["thread", "run", "--on", "temporal", &thread]);
     let mut following = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(following.stderr.take().unwrap()).lines().map(Result::unwrap);
-    assert!(lines.any(|line| line.contains("it is tried again and again: the worker cannot step the thread now")));
+    assert!(lines.any(|line| line.contains("Temporal retries it: the worker cannot step the thread now")));
     let _clone = three.worker("three", 0, &["--cwd", "clone"]);
     assert!(following.wait().unwrap().success());
     one.until_state(&thread, "completed");

@@ -60,7 +60,7 @@ fn thread_waits_until_some_worker_finds_it() {
     let lost = elsewhere.worker("lost", 0, &[]);
     let followed = here.uwf(&["thread", "run", "--on", "temporal", &thread]);
     assert_eq!(followed.code, Some(69), "{}", followed.stderr);
-    assert!(followed.stderr.contains("is it the same store?"), "{}", followed.stderr);
+    assert!(followed.stderr.contains("check that all use the same store"), "{}", followed.stderr);
     assert!(elsewhere.log("lost").contains("it stands still"), "{}", elsewhere.log("lost"));
     drop(lost);
     let _good = here.worker("good", 0, &[]);

@@ -11,7 +11,7 @@ const MAX_BYTES: usize = 64 << 10;
 /// Reads a node of the store.
 pub(super) const CAS_GET: Tool = Tool {
     name: cas_get::NAME,
-    description: "Reads a node of the store by its hash of 13 symbols: what earlier steps put there.",
+    description: "Reads a node that an earlier step stored, by its hash of 13 symbols.",
     parameters: cas_get::parameters,
     run,
 };

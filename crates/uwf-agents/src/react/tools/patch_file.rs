@@ -35,7 +35,7 @@ fn parameters() -> Value {
         &json!({
             "path": { "type": "string", "description": "relative to the workspace" },
             "old": { "type": "string", "description": "text to be replaced, with enough around it to be unique" },
-            "new": { "type": "string", "description": "text to stand in its place" },
+            "new": { "type": "string", "description": "replacement text" },
         }),
         &["path", "old", "new"],
     )
@@ -94,7 +94,7 @@ fn only_place(text: &str, old: &str, path: &str) -> Result<usize, String> {
             let lines: Vec<String> = several.iter().take(MAX_PLACES).map(|at| line_of(text, *at).to_string()).collect();
             let more = if several.len() > MAX_PLACES { " and more" } else { "" };
             Err(format!(
-                "the old text occurs more than once in `{path}` (lines {}{more}); give more of what stands around it",
+                "the old text occurs more than once in `{path}` (lines {}{more}); include more of the surrounding text",
                 lines.join(", ")
             ))
         }

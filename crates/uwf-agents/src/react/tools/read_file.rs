@@ -37,7 +37,8 @@ fn default_lines() -> usize {
 /// Reads lines of a file.
 pub(super) const READ_FILE: Tool = Tool {
     name: "read_file",
-    description: "Reads a text file of the workspace, or some of its lines. A last line in brackets says what was left out.",
+    description: "Reads a text file of the workspace, or some of its lines. A last line in brackets names the lines \
+                  that were left out.",
     parameters,
     run,
 };

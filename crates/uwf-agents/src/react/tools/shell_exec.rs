@@ -54,8 +54,8 @@ struct Arguments {
 /// Runs a command in the workspace.
 pub(super) const SHELL_EXEC: Tool = Tool {
     name: "shell_exec",
-    description: "Runs a shell command in the workspace and tells its exit code, then what it printed (stdout and stderr as they \
-         came; of much output, beginning and end). Each call is a new shell; it gets no input.",
+    description: "Runs a shell command in the workspace. Returns its exit code, then stdout and stderr in the order \
+                  printed; long output is cut in the middle. Each call starts a new shell without input.",
     parameters,
     run,
 };
@@ -219,7 +219,7 @@ impl Run<'_> {
             (None, signal) => format!("ended by signal {}", signal.unwrap_or(0)),
         };
         if self.group.is_some_and(is_alive) {
-            return format!("{how} (something it started still runs; what that prints from now on is not reported)");
+            return format!("{how} (a process that it started is still running; its further output is not reported)");
         }
         how
     }

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 pub const NAME: &str = "submit";
 
 /// Its description for the model.
-pub(crate) const DESCRIPTION: &str = "Hands in the output of your role. Call it once, when the work is done: the work ends with it. \
-     What you write beside the call is kept as your report.";
+pub(crate) const DESCRIPTION: &str = "Hands in the output of your role. Call it once, when the work is done: the call \
+                                      ends the work. Text beside the call is kept as your report.";
 
 /// Name of the only argument if the output is not an object: arguments of tools are always objects.
 const WRAPPED: &str = "value";

@@ -17,7 +17,7 @@ struct Arguments {
 /// Writes a whole file.
 pub(super) const WRITE_FILE: Tool = Tool {
     name: "write_file",
-    description: "Writes a text file of the workspace, in place of what was in it. Missing directories are made.",
+    description: "Writes a text file of the workspace and replaces its earlier content. Creates missing directories.",
     parameters,
     run,
 };

@@ -14,7 +14,7 @@ pub enum BadPath {
     #[error("`{0}` has an empty key")]
     EmptyKey(String),
     /// A quote is not closed, or is followed by text.
-    #[error("`{0}` has a quote that does not stand around a whole key")]
+    #[error("`{0}` has a quote that does not enclose a whole key")]
     Quote(String),
 }
 

@@ -16,7 +16,7 @@ pub enum BadValue {
     #[error("the value is not YAML: {0}")]
     Syntax(String),
     /// It is YAML on several lines, like `a: b` or `- a`.
-    #[error("the value is not a text, number, [list] or {{mapping}}, but YAML that needs lines of its own")]
+    #[error("the value is not a text, number, [list] or {{mapping}}, but YAML that needs several lines")]
     Block,
     /// A part would be read as a comment.
     #[error("a part of the value is a comment to YAML")]

@@ -147,7 +147,7 @@ impl FieldReader<'_> {
                     let text = text::of(argument);
                     self.warn(format!(
                         "`$not({text})` does not match when `{text}` is missing, because the negation of a missing \
-                         value is missing too; write `$not($exists({text}))` to ask whether it is there"
+                         value is also missing; write `$not($exists({text}))` to ask whether it is there"
                     ));
                 }
             }
@@ -207,7 +207,7 @@ impl FieldReader<'_> {
 
     fn no_field(&mut self, at: &At, name: &str, before: &[PathStep]) -> At {
         const STEP: [&str; 5] = ["role", "output", "meta", "detail", "agent"];
-        let (whose, instead) = match at {
+        let (object, instead) = match at {
             At::Root if STEP.contains(&name) => ("the context", Some(format!("steps[-1].{name}"))),
             At::Root => ("the context", nearest(name, names::VARIABLES).map(str::to_owned)),
             At::Start => ("the start", nearest(name, ["workflow", "prompt"]).map(|it| format!("start.{it}"))),
@@ -218,7 +218,7 @@ impl FieldReader<'_> {
                 ("a step", Some(format!("{}{dot}{field}", text::path(before))))
             }
         };
-        let mut message = format!("{whose} has no field `{name}`, so it is always missing");
+        let mut message = format!("{object} has no field `{name}`, so it is always missing");
         if let Some(instead) = instead {
             message.push_str(&format!("; did you mean `{instead}`?"));
         }

@@ -76,7 +76,7 @@ fn unknown(name: &str) -> Option<Refusal> {
     }
     Some(Refusal {
         spelling: format!("${name}"),
-        message: format!("there is no function `${name}`"),
+        message: format!("unknown function `${name}`"),
         hint: nearest(name, functions::all()).map(|near| format!("did you mean `${near}`?")),
     })
 }

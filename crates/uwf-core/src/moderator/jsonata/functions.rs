@@ -6,11 +6,11 @@ use super::names;
 pub(super) fn refusal(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "now" | "millis" => Some((
-            "reads the clock, and the same history must always lead to the same decision",
+            "reads the clock, and the same history must always give the same decision",
             "let a role put the time into its output and read that",
         )),
         "random" | "shuffle" => Some((
-            "draws random numbers, and the same history must always lead to the same decision",
+            "draws random numbers, and the same history must always give the same decision",
             "let a role draw and read its output",
         )),
         "eval" => Some((

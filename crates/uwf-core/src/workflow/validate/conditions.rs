@@ -127,7 +127,7 @@ impl Check<'_> {
         let (is, hint) = reason(&why, &comparison.literal);
         let of = roles.iter().map(|role| format!("`{role}`")).collect::<Vec<_>>().join(", ");
         let message = format!(
-            "the condition `{}` compares `{}` with `{}`, which it never is: in the output of {of} it is {is}",
+            "the condition `{}` compares `{}` with `{}`, but never matches: in the output of {of} it is {is}",
             self.name, read.text, comparison.literal
         );
         problems.warning("impossible-comparison", self.at, message, hint);

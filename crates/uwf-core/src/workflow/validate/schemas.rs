@@ -59,7 +59,7 @@ pub(in crate::workflow) fn check_stored<E>(
         if !is_stored(hash)? {
             let at = positions.value(&join(&join("/roles", name), "meta"));
             let message = format!("role `{name}` names schema {hash}, which is not in the store");
-            let hint = "`uwf cas schema put FILE` stores a schema; `uwf cas schema list` shows those there are";
+            let hint = "`uwf cas schema put FILE` stores a schema; `uwf cas schema list` lists them";
             problems.error("unknown-schema", at, message, Some(hint.to_owned()));
         }
     }

@@ -69,7 +69,7 @@ impl<'d> Routes<'d> {
                     problems.error(
                         "unknown-role",
                         at,
-                        format!("`{START}` is where a thread comes from, not a role"),
+                        format!("`{START}` is the start of the graph, not a role"),
                         Some(hint),
                     );
                 } else if to != END && !self.draft.roles.contains_key(to) {
@@ -88,7 +88,7 @@ impl<'d> Routes<'d> {
         }
         let hint = did_you_mean(name, self.roles().chain([end]))
             .or_else(|| (!self.draft.roles.is_empty()).then(|| format!("roles: {}", quoted(self.roles()))));
-        problems.error("unknown-role", at, format!("there is no role `{}`", name.escape_debug()), hint);
+        problems.error("unknown-role", at, format!("role `{}` is not defined", name.escape_debug()), hint);
     }
 
     fn check_start(&self, problems: &mut Problems) {
@@ -119,7 +119,7 @@ impl<'d> Routes<'d> {
                     problems.error(
                         "unknown-condition",
                         at,
-                        format!("there is no condition `{}`", name.escape_debug()),
+                        format!("condition `{}` is not defined", name.escape_debug()),
                         hint,
                     );
                 }
@@ -167,7 +167,7 @@ impl<'d> Routes<'d> {
         let reachable = reachable(&self.draft.graph);
         for role in self.roles().filter(|role| !reachable.contains(role)) {
             let at = self.positions.key(&join("/roles", role));
-            let message = format!("no way leads from `{START}` to the role `{role}`");
+            let message = format!("no path leads from `{START}` to the role `{role}`");
             problems.warning("unreachable-role", at, message, None);
         }
         for role in dead_ends(&self.draft.graph) {
@@ -185,7 +185,7 @@ impl<'d> Routes<'d> {
         let endless = endless_roles(&self.draft.graph);
         if let Some(first) = endless.iter().min_by_key(|name| self.positions.key(&join("/graph", name))) {
             let at = self.positions.key(&join("/graph", first));
-            let message = format!("no way leads from {} to `{END}`", quoted(endless.iter().copied()));
+            let message = format!("no path leads from {} to `{END}`", quoted(endless.iter().copied()));
             problems.warning("no-way-out", at, message, Some("only a limit will stop such a thread".to_owned()));
         }
     }

@@ -6,7 +6,7 @@ use super::*;
 fn an_answer_with_nothing_to_read_fails() {
     assert_eq!(failed("  \n").errors, ["the answer is empty"]);
     let failure = failed("I have finished the work.");
-    assert_eq!(failure.errors, ["there is no header: the answer must begin with `---`, the keys, and `---` again"]);
+    assert_eq!(failure.errors, ["the header is missing: the answer must begin with `---`, the keys, and `---` again"]);
     assert_eq!(failure.candidates, 0);
 }
 

@@ -34,8 +34,8 @@ fn impure_functions_are_refused_wherever_they_hide() {
     }
     assert_eq!(
         error("steps[output.t < $now()]").to_string(),
-        "`steps[output.t < $now()]`: `$now` reads the clock, and the same history must always lead to the same \
-         decision at character 18; let a role put the time into its output and read that"
+        "`steps[output.t < $now()]`: `$now` reads the clock, and the same history must always give the same decision \
+         at character 18; let a role put the time into its output and read that"
     );
 }
 
@@ -61,7 +61,7 @@ fn mistakes_report_position_and_correction() {
     let told = |expression: &str| error(expression).to_string();
     assert_eq!(
         told("$cuont(steps) > 1"),
-        "`$cuont(steps) > 1`: there is no function `$cuont` at character 1; did you mean `$count`?"
+        "`$cuont(steps) > 1`: unknown function `$cuont` at character 1; did you mean `$count`?"
     );
     assert_eq!(
         told("count(steps) > 1"),

@@ -27,8 +27,8 @@ fn negated_missing_value_is_missing_and_never_matches() {
     assert_eq!(
         compile("$not(steps[-1].output.absent)").warnings(),
         ["`$not(steps[-1].output.absent)` does not match when `steps[-1].output.absent` is missing, because the \
-          negation of a missing value is missing too; write `$not($exists(steps[-1].output.absent))` to ask \
-          whether it is there"]
+          negation of a missing value is also missing; write `$not($exists(steps[-1].output.absent))` to ask whether \
+          it is there"]
     );
     assert_eq!(value("$not($exists(steps[-1].output.absent))"), Ok(Some(json!(true))));
     assert_eq!(compile("$not($exists(steps[-1].output.absent))").warnings(), Vec::<String>::new());

@@ -154,7 +154,7 @@ moderator:
     w.yaml:6:20: error[wrong-type]: `to` must be a text, not a number
         put it in quotes: "7"
     w.yaml:7:5: error[wrong-type]: each item of `moderator` must be a mapping, not a list
-    w.yaml:8:26: error[unknown-key]: there is no key `wenn` here
+    w.yaml:8:26: error[unknown-key]: the key `wenn` is not known here
         known here: from, to, when
     w.yaml:9:32: error[wrong-type]: `when` must be a text, not a number
         put it in quotes: "5"
@@ -174,7 +174,7 @@ moderator:
 ";
     insta::assert_snapshot!(problems_of(text), @r"
     w.yaml:4:15: warning[unused-condition]: no transition uses the condition `approved`
-    w.yaml:7:29: error[unknown-condition]: there is no condition `aproved`
+    w.yaml:7:29: error[unknown-condition]: condition `aproved` is not defined
         did you mean `approved`?
     ");
 }

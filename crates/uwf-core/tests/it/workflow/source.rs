@@ -63,7 +63,7 @@ fn json_problems_have_places_too() {
     w.yaml:3:3: error[duplicate-key]: the key `name` is here a second time; the first is at line 2
     w.yaml:4:29: error[wrong-type]: `goal` must be a text, not a number
         put it in quotes: "1"
-    w.yaml:5:36: error[unknown-role]: there is no role `b`
+    w.yaml:5:36: error[unknown-role]: role `b` is not defined
         roles: `a`
     "#);
     let broken = |text: &str| lines(&check(text, "w.json", None).problems);
@@ -146,7 +146,7 @@ fn invalid_yaml_gives_one_error_with_position() {
     w.yaml:1:3: error[complex-key]: a key must be a text
     w.yaml:1:7: error[tag]: the tag `!secret` means nothing here
         quote the text if the `!` belongs to it
-    w.yaml:1:8: error[bad-alias]: this alias stands inside the value it refers to
+    w.yaml:1:8: error[bad-alias]: this alias is inside the value that it refers to
     w.yaml:1:4: error[syntax]: not valid YAML: while parsing node, found unknown anchor
     w.yaml:1:5: error[bad-merge]: `<<` takes a mapping or a list of mappings
     w.yaml:1:1: error[wrong-type]: a workflow file must be a mapping, not a list

@@ -40,13 +40,13 @@ graph:
     w.yaml:7:22: error[bad-condition]: the condition `bad` cannot be used: `((`: Unexpected end of expression (S0207) at character 3
     w.yaml:9:3: error[no-start]: no transition leads from `$START`
         add `$START: [{role: …}]` with the first role
-    w.yaml:9:22: error[unknown-role]: there is no role `codr`
+    w.yaml:9:22: error[unknown-role]: role `codr` is not defined
         did you mean `coder`?
-    w.yaml:10:3: error[unknown-role]: there is no role `codr`
+    w.yaml:10:3: error[unknown-role]: role `codr` is not defined
         did you mean `coder`?
     w.yaml:10:3: warning[no-fallback]: when no condition of `codr` holds, the thread ends with reason `no-match`
         add a last transition without condition
-    w.yaml:10:36: error[unknown-condition]: there is no condition `worse`
+    w.yaml:10:36: error[unknown-condition]: condition `worse` is not defined
         conditions: `bad`
     "#);
 }
@@ -107,16 +107,16 @@ graph:
 fn unknown_roles_have_a_suggestion() {
     let graph = "graph:\n  $START: [ { role: planer } ]\n  planner: [ { role: coder } ]\n  codr: [ { role: $end } ]\n  coder: [ { role: $START } ]\n  $END: [ { role: zzz } ]\n";
     insta::assert_snapshot!(with_graph(graph), @r"
-    w.yaml:6:21: error[unknown-role]: there is no role `planer`
+    w.yaml:6:21: error[unknown-role]: role `planer` is not defined
         did you mean `planner`?
-    w.yaml:8:3: error[unknown-role]: there is no role `codr`
+    w.yaml:8:3: error[unknown-role]: role `codr` is not defined
         did you mean `coder`?
-    w.yaml:8:19: error[unknown-role]: there is no role `$end`
+    w.yaml:8:19: error[unknown-role]: role `$end` is not defined
         did you mean `$END`?
-    w.yaml:9:20: error[unknown-role]: `$START` is where a thread comes from, not a role
+    w.yaml:9:20: error[unknown-role]: `$START` is the start of the graph, not a role
         name the next role of the thread
     w.yaml:10:3: error[unknown-role]: nothing comes after `$END`
-    w.yaml:10:19: error[unknown-role]: there is no role `zzz`
+    w.yaml:10:19: error[unknown-role]: role `zzz` is not defined
         roles: `coder`, `planner`
     ");
 }
@@ -139,9 +139,9 @@ fn unknown_and_unused_conditions() {
     insta::assert_snapshot!(with_graph(graph), @r"
     w.yaml:7:3: warning[unused-condition]: no transition uses the condition `spare`
     w.yaml:7:24: warning[doubtful-condition]: the condition `spare`: it is always true: `true` always counts as true
-    w.yaml:9:39: error[unknown-condition]: there is no condition `aproved`
+    w.yaml:9:39: error[unknown-condition]: condition `aproved` is not defined
         did you mean `approved`?
-    w.yaml:9:78: error[unknown-condition]: there is no condition `zzz`
+    w.yaml:9:78: error[unknown-condition]: condition `zzz` is not defined
         conditions: `approved`, `spare`
     ");
 }
@@ -162,7 +162,7 @@ fn conditions_that_do_not_parse() {
 fn conditions_that_are_not_pure_are_refused() {
     let graph = "conditions:\n  late: { expression: '$millis() > 5' }\ngraph:\n  $START: [ { role: coder } ]\n  coder: [ { role: planner, condition: late }, { role: $END } ]\n  planner: [ { role: $END } ]\n";
     insta::assert_snapshot!(with_graph(graph), @r"
-    w.yaml:6:23: error[bad-condition]: the condition `late` cannot be used: `$millis() > 5`: `$millis` reads the clock, and the same history must always lead to the same decision at character 1
+    w.yaml:6:23: error[bad-condition]: the condition `late` cannot be used: `$millis() > 5`: `$millis` reads the clock, and the same history must always give the same decision at character 1
         let a role put the time into its output and read that
     ");
 }
@@ -173,12 +173,12 @@ fn unreachable_roles_and_ways_out() {
     insta::assert_snapshot!(with_graph(graph), @r"
     w.yaml:3:3: warning[no-way-out]: nothing comes after the role `planner`; the thread ends there with reason `no-match`
         add `planner: [{role: $END}]` to the graph
-    w.yaml:4:3: warning[unreachable-role]: no way leads from `$START` to the role `coder`
+    w.yaml:4:3: warning[unreachable-role]: no path leads from `$START` to the role `coder`
     ");
     let endless =
         "graph:\n  $START: [ { role: planner } ]\n  planner: [ { role: coder } ]\n  coder: [ { role: planner } ]\n";
     insta::assert_snapshot!(with_graph(endless), @r"
-    w.yaml:7:3: warning[no-way-out]: no way leads from `coder`, `planner` to `$END`
+    w.yaml:7:3: warning[no-way-out]: no path leads from `coder`, `planner` to `$END`
         only a limit will stop such a thread
     ");
 }
@@ -288,12 +288,12 @@ graph:
     - { role: $END }
 ";
     insta::assert_snapshot!(problems_of(text), @r#"
-    w.yaml:7:23: warning[impossible-comparison]: the condition `text` compares `steps[-1].output.ok` with `"true"`, which it never is: in the output of `coder` it is of type boolean, not string
+    w.yaml:7:23: warning[impossible-comparison]: the condition `text` compares `steps[-1].output.ok` with `"true"`, but never matches: in the output of `coder` it is of type boolean, not string
         write `true` without quotes
-    w.yaml:8:24: warning[impossible-comparison]: the condition `other` compares `steps[-1].output.status` with `"dome"`, which it never is: in the output of `coder` it is one of "done", "failed"
+    w.yaml:8:24: warning[impossible-comparison]: the condition `other` compares `steps[-1].output.status` with `"dome"`, but never matches: in the output of `coder` it is one of "done", "failed"
         did you mean `"done"`?
-    w.yaml:9:25: warning[impossible-comparison]: the condition `listed` compares `steps[-1].output.status` with `"broken"`, which it never is: in the output of `coder` it is one of "done", "failed"
-    w.yaml:10:23: warning[impossible-comparison]: the condition `null` compares `steps[-1].output.n` with `null`, which it never is: in the output of `coder` it is of type integer, not null
+    w.yaml:9:25: warning[impossible-comparison]: the condition `listed` compares `steps[-1].output.status` with `"broken"`, but never matches: in the output of `coder` it is one of "done", "failed"
+    w.yaml:10:23: warning[impossible-comparison]: the condition `null` compares `steps[-1].output.n` with `null`, but never matches: in the output of `coder` it is of type integer, not null
         a missing value is not null: ask `$not($exists(…))`
     w.yaml:11:22: warning[unknown-role]: the condition `who` asks for the role `codr`, which the workflow does not have
         did you mean `coder`?
@@ -309,16 +309,16 @@ fn unknown_transition_key_is_error_not_warning() {
   coder: [ { role: $END, conditon: x }, { to: $END } ]
 ";
     insta::assert_snapshot!(with_graph(graph), @"
-    w.yaml:7:29: error[unknown-key]: there is no key `when` here
+    w.yaml:7:29: error[unknown-key]: the key `when` is not known here
         did you mean `condition`?
     w.yaml:7:68: warning[dead-transition]: this transition of `planner` is never tried: one before it always matches
         move it up, or take it out
-    w.yaml:7:83: error[unknown-key]: there is no key `wehn` here
+    w.yaml:7:83: error[unknown-key]: the key `wehn` is not known here
         known here: role, condition, outcome
-    w.yaml:8:26: error[unknown-key]: there is no key `conditon` here
+    w.yaml:8:26: error[unknown-key]: the key `conditon` is not known here
         did you mean `condition`?
     w.yaml:8:41: error[missing-key]: the transition has no `role`
-    w.yaml:8:43: error[unknown-key]: there is no key `to` here
+    w.yaml:8:43: error[unknown-key]: the key `to` is not known here
         did you mean `role`?
     ");
 }
@@ -367,8 +367,8 @@ graph: {{ $START: [ {{ role: a }} ], a: [ {{ role: $END }} ] }}
 fn doubtful_conditions_are_told() {
     let graph = "conditions:\n  failed: { expression: '$not(steps[-1].output.ok)' }\ngraph:\n  $START: [ { role: coder } ]\n  coder: [ { role: coder, condition: failed }, { role: $END } ]\n  planner: []\n";
     insta::assert_snapshot!(with_graph(graph), @r"
-    w.yaml:3:3: warning[unreachable-role]: no way leads from `$START` to the role `planner`
-    w.yaml:6:25: warning[doubtful-condition]: the condition `failed`: `$not(steps[-1].output.ok)` does not match when `steps[-1].output.ok` is missing, because the negation of a missing value is missing too; write `$not($exists(steps[-1].output.ok))` to ask whether it is there
+    w.yaml:3:3: warning[unreachable-role]: no path leads from `$START` to the role `planner`
+    w.yaml:6:25: warning[doubtful-condition]: the condition `failed`: `$not(steps[-1].output.ok)` does not match when `steps[-1].output.ok` is missing, because the negation of a missing value is also missing; write `$not($exists(steps[-1].output.ok))` to ask whether it is there
     ");
 }
 
@@ -426,8 +426,8 @@ fn draft_without_positions_is_still_validated() {
     let parsed = parse(&text, "w.yaml");
     assert_eq!(parsed.problems, []);
     let draft = parsed.draft.expect("it is sound");
-    insta::assert_snapshot!(lines(&validate(&draft, &parsed.positions, None)), @"w.yaml:4:3: warning[unreachable-role]: no way leads from `$START` to the role `coder`");
-    insta::assert_snapshot!(lines(&validate(&draft, &Positions::none("-"), None)), @"-:1:1: warning[unreachable-role]: no way leads from `$START` to the role `coder`");
+    insta::assert_snapshot!(lines(&validate(&draft, &parsed.positions, None)), @"w.yaml:4:3: warning[unreachable-role]: no path leads from `$START` to the role `coder`");
+    insta::assert_snapshot!(lines(&validate(&draft, &Positions::none("-"), None)), @"-:1:1: warning[unreachable-role]: no path leads from `$START` to the role `coder`");
 }
 
 #[test]

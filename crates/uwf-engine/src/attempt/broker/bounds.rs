@@ -99,7 +99,7 @@ impl Bounds {
 
     fn draft(&self, hash: Hash, bytes: &[u8]) -> std::result::Result<Draft, Failure> {
         let refuse = |why: &str| Failure::refused(format!("node {hash} is not stored for an agent: {why}"));
-        let node = Node::stored_as(hash, bytes).ok_or_else(|| refuse("its bytes are not those of the hash"))?;
+        let node = Node::stored_as(hash, bytes).ok_or_else(|| refuse("its bytes have a different hash"))?;
         match NodeKind::of(node.type_hash) {
             Some(kind @ (NodeKind::Workflow | NodeKind::StartNode | NodeKind::ThreadEnd)) => {
                 return Err(refuse(&format!("no agent makes a {}", kind.title())));

@@ -152,7 +152,7 @@ impl Memory {
     fn save(&self, home: &Home, listed: &[ListedNote]) {
         if self.has_learned {
             let known: Vec<&ClaimVersion> = listed.iter().filter_map(|listed| self.of(listed)).collect();
-            let body = serde_json::to_vec(&known).expect("what claims say is texts and numbers");
+            let body = serde_json::to_vec(&known).expect("a claim has only texts and numbers");
             cache_file::write(home, &self.path, &body);
         }
     }

@@ -85,7 +85,10 @@ fn no_repository(dir: &Path) -> Error {
 
 fn no_work_tree(dir: &Path) -> Error {
     Error::usage(format!("{} is in a git repository without a working tree", dir.display()))
-        .hint("start the thread in a working tree of it: `git worktree add DIR` makes one, --cwd DIR names one")
+        .hint(
+            "start the thread in a working tree of that repository: create one with `git worktree add DIR`, or name \
+             one with --cwd DIR",
+        )
         .with_cause(ErrorCause::NoWorkingTree)
 }
 

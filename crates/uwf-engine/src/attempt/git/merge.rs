@@ -146,13 +146,13 @@ impl Git<'_> {
         let files: Vec<String> = stderr.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned).collect();
         let top = self.dir.display();
         if said.contains("would be overwritten by merge") && !files.is_empty() {
-            let (what, hint) = match said.contains("untracked working tree files") {
+            let (files_at_risk, hint) = match said.contains("untracked working tree files") {
                 true => ("files that git does not know", "move them away, or add and commit them, then merge again"),
                 false => ("uncommitted changes", "commit them, or put them aside: `git stash`; then merge again"),
             };
-            Error::usage(format!("{what} in {top} would be overwritten: {}", files.join(", "))).hint(hint)
+            Error::usage(format!("{files_at_risk} in {top} would be overwritten: {}", files.join(", "))).hint(hint)
         } else if said.contains("Not possible to fast-forward") || said.contains("can't be fast-forwarded") {
-            Error::usage(format!("{branch} and what is checked out in {top} have both gone on"))
+            Error::usage(format!("{branch} and the branch checked out in {top} both have new commits"))
                 .hint("without --ff-only there will be a merge commit")
         } else {
             self.uncommitted_because("bring the branch in", merged)

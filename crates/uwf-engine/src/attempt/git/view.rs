@@ -42,7 +42,7 @@ pub(crate) fn own_dir(repository: &Path, dir: &Path) -> Result<PathBuf> {
             return Ok(entry);
         }
     }
-    Err(Error::data(format!("{} is not a worktree of {} any more", dir.display(), repository.display()))
+    Err(Error::data(format!("{} is no longer a worktree of {}", dir.display(), repository.display()))
         .hint("an agent may have replaced it; its files are still there")
         .with_cause(ErrorCause::OtherRepository))
 }

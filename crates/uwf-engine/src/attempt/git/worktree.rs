@@ -38,7 +38,7 @@ impl Git<'_> {
         match fs::remove_dir_all(&entry) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 let said = format!("{}: {error}", entry.display());
-                Err(refused("remove what git knows of the worktree", &said))
+                Err(refused("remove git's record of the worktree", &said))
             }
             _ => Ok(()),
         }

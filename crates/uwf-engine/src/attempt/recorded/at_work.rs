@@ -28,9 +28,6 @@ impl fmt::Display for AtWork {
         let AtWork { thread, machine, role, agent, since, .. } = self;
         let agent = agent.short();
         let seconds = since.as_secs();
-        write!(
-            out,
-            "machine `{machine}` is at work on thread {thread}: role `{role}`, agent `{agent}`, for {seconds} s"
-        )
+        write!(out, "machine `{machine}` is running thread {thread}: role `{role}`, agent `{agent}`, for {seconds} s")
     }
 }

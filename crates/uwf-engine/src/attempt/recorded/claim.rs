@@ -206,7 +206,7 @@ pub(super) fn tell(home: &Home, thread: &ThreadId) {
             Log::open(&home.log_file(thread)),
             "N4V7Q2ZC",
             Warn,
-            "other machines were not told of the attempt: {error}"
+            "could not announce the attempt to other machines: {error}"
         );
     }
 }

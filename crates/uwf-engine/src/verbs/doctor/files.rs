@@ -61,7 +61,7 @@ pub(super) fn root(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     let half = sharing::of(home) == Sharing::HalfGroup;
     let shared = Finding::warn(
         "sharing",
-        format!("{} is writable for a group, but what one makes in it is not the group's", root.display()),
+        format!("{} is writable for a group, but new files in it do not belong to the group", root.display()),
     )
     .hint(format!("`find {} -type d -exec chmod g+ws {{}} +`, and `umask 002` for each person", root.display()));
     Ok([place].into_iter().chain(half.then_some(shared)).collect())
@@ -100,24 +100,24 @@ fn network(_: &Path) -> Result<Option<&'static str>> {
 pub(super) fn env_file(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     let path = home.env_file();
     if !path.exists() {
-        return Ok(vec![Finding::ok("env-file", "there is no .env; keys come from the environment")]);
+        return Ok(vec![Finding::ok("env-file", ".env does not exist; keys come from the environment")]);
     }
     let entries = env_file::read(&path)?.len();
-    let told = format!("{} has {}", path.display(), counted(entries, "entry"));
+    let summary = format!("{} has {}", path.display(), counted(entries, "entry"));
     if !env_file::is_open_to_others(&path)? {
-        return Ok(vec![Finding::ok("env-file", format!("{told} and is readable by its owner only"))]);
+        return Ok(vec![Finding::ok("env-file", format!("{summary} and is readable by its owner only"))]);
     }
     match remedy {
         Remedy::Apply => {
             env_file::protect(&path)?;
             Ok(vec![Finding::ok(
                 "env-file",
-                format!("{told}; it was open to others, now it is readable by its owner only"),
+                format!("{summary}; it was open to others, now it is readable by its owner only"),
             )])
         }
         Remedy::Read | Remedy::Tell => Ok(vec![
-            Finding::warn("env-file", format!("{told} and is open to others"))
-                .hint("`uwf doctor --fix` restricts it to its owner (0600); the next step does too"),
+            Finding::warn("env-file", format!("{summary} and is open to others"))
+                .hint("`uwf doctor --fix` or the next step restricts it to its owner (0600)"),
         ]),
     }
 }
@@ -142,7 +142,8 @@ pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
     findings.extend(damaged.into_iter().map(|DamagedPack { path, reason }| {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         Finding::fail("packs", format!("the pack {}: {reason}", path.display())).hint(format!(
-            "restore it from a backup; if there is none, `uwf pack --forget {name}` gives it up, and `uwf cas verify` shows what is lost"
+            "restore it from a backup; without a backup, `uwf pack --forget {name}` gives it up, and `uwf cas verify` \
+             shows what is lost"
         ))
     }));
     Ok(findings)
@@ -157,8 +158,9 @@ pub(super) fn leftovers(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
         for dir in &dirs {
             removed += durable_files::remove_leftovers(dir, LEFTOVER_AGE)?;
         }
-        let told = if removed == 0 { "no old temporary files".to_owned() } else { format!("removed {}", old(removed)) };
-        return Ok(vec![Finding::ok("leftovers", told)]);
+        let summary =
+            if removed == 0 { "no old temporary files".to_owned() } else { format!("removed {}", old(removed)) };
+        return Ok(vec![Finding::ok("leftovers", summary)]);
     }
     let mut found = 0;
     for dir in &dirs {
@@ -166,7 +168,7 @@ pub(super) fn leftovers(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     }
     Ok(vec![match found {
         0 => Finding::ok("leftovers", "no old temporary files"),
-        some => Finding::warn("leftovers", format!("{} of processes that died", old(some)))
+        some => Finding::warn("leftovers", format!("{} left by dead processes", old(some)))
             .hint("`uwf doctor --fix` removes them"),
     }])
 }

@@ -55,7 +55,7 @@ fn end(home: &Home, orphaned: &OrphanAttempt, grace: Duration) -> Result<Finding
     let has_dir = dir.try_exists().at("look at", &dir)?;
     let lock = if has_dir { lock::take_within(home, thread, Duration::ZERO)? } else { None };
     if lock.is_none() && has_dir {
-        return Ok(Finding::ok("orphans", format!("a step of thread {thread} is looking after its processes now")));
+        return Ok(Finding::ok("orphans", format!("a running step of thread {thread} takes care of its processes")));
     }
     processes::end_attempt(None, attempt, grace, None);
     let left = processes::survivors_by_environment(attempt).len();

@@ -35,9 +35,10 @@ pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
     findings.extend(never_begun(home, remedy)?);
     let missing: Vec<String> = recover::missing(home)?.iter().map(ThreadId::to_string).collect();
     if !missing.is_empty() {
-        let told = counted(missing.len(), "thread");
-        let message = format!("there are records of {told} that neither index nor history has: {}", named(&missing));
-        findings.push(Finding::warn("threads", message).hint("`uwf recover --dry-run` shows what they say"));
+        let threads = counted(missing.len(), "thread");
+        let message =
+            format!("{threads} with records on this machine, but in neither index nor history: {}", named(&missing));
+        findings.push(Finding::warn("threads", message).hint("`uwf recover --dry-run` shows their content"));
     }
     let unreadable = |row: &&Row| row.state == State::Corrupt || has_a_hole(home, row);
     let corrupt: Vec<String> = rows.iter().filter(unreadable).map(|row| row.thread.to_string()).collect();
@@ -70,8 +71,9 @@ fn damaged_records(home: &Home, rows: &[Row]) -> Result<Option<Finding>> {
         }
     }
     let Some(first) = damaged.first() else { return Ok(None) };
-    let told = counted(damaged.len(), "thread");
-    let message = format!("the records of {told} are damaged, their agents and limits are lost: {}", named(&damaged));
+    let threads = counted(damaged.len(), "thread");
+    let message =
+        format!("the records of {threads} are damaged, their agents and limits are lost: {}", named(&damaged));
     let hint = format!("put {} back from a backup", home.threads_dir().join(format!("{first}.jsonl")).display());
     Ok(Some(Finding::fail("threads", message).hint(hint)))
 }
@@ -85,10 +87,11 @@ fn never_begun(home: &Home, remedy: Remedy) -> Result<Option<Finding>> {
     let count = counted(abandoned.len(), "thread");
     if remedy == Remedy::Apply {
         abandoned.iter().try_for_each(|thread| new_thread::remove(home, thread, LEFTOVER_AGE))?;
-        return Ok(Some(Finding::ok("threads", format!("removed the records of {count} that never began"))));
+        return Ok(Some(Finding::ok("threads", format!("removed the records of {count} that never started"))));
     }
     let ids: Vec<String> = abandoned.iter().map(ToString::to_string).collect();
-    let message = format!("there are records of {count} whose command was killed before it began: {}", named(&ids));
+    let message =
+        format!("this machine has records of {count} whose command was killed before the start: {}", named(&ids));
     Ok(Some(Finding::warn("threads", message).hint("`uwf doctor --fix` removes them")))
 }
 

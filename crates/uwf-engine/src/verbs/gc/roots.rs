@@ -258,19 +258,19 @@ fn words(text: &[u8]) -> impl Iterator<Item = &str> {
 
 fn no_head(thread: &str) -> Error {
     Error::data(format!(
-        "cannot tell where thread {thread} ended: its line in the history names no head; nothing was removed"
+        "cannot find out where thread {thread} ended: its line in the history names no head; nothing was removed"
     ))
     .hint(format!("`uwf thread rm {thread}` removes that line"))
 }
 
 fn damaged_history(path: &Path, problem: &str) -> Error {
     let path = path.display();
-    Error::data(format!("cannot tell which threads have ended: {path}, {problem}; nothing was removed"))
+    Error::data(format!("cannot find out which threads have ended: {path}, {problem}; nothing was removed"))
         .hint("repair that line or restore the file from a backup; `uwf recover` may know more")
 }
 
 fn registry_gone(gone: &Gone) -> Error {
-    let error = Error::data(format!("cannot tell which workflows have names: {gone}; nothing was removed"));
+    let error = Error::data(format!("cannot find out which workflows have names: {gone}; nothing was removed"));
     match gone {
         Gone::Head(_) => error.hint(gone.remedy()),
         Gone::File(_) => {

@@ -66,7 +66,7 @@ impl<'t> Turn<'t> {
         let git_dir = target.git_dir()?;
         let lock = git_dir.join("uwf-merge.lock");
         let lock = FileLock::acquire(&lock, OTHERS)?.ok_or_else(|| {
-            Error::busy(format!("another `uwf thread merge` is at work in {}", top.display()))
+            Error::busy(format!("another `uwf thread merge` is running in {}", top.display()))
                 .hint("try again when it has ended")
         })?;
         let turn = Turn { target, top, note: git_dir.join("uwf-merge"), git_dir, _lock: lock };

@@ -21,7 +21,7 @@ use crate::root::{node_types, registry};
 
 /// Why a head cannot be set.
 const IS_NOWHERE: &str =
-    "neither the store nor the cache of this machine has it; `uwf recover` on the machine that made it may put it back";
+    "neither the store nor this machine's cache has it; `uwf recover` on the machine that made it may restore it";
 
 /// Repair of a name.
 enum NameRepair {
@@ -166,7 +166,7 @@ impl Look<'_> {
             return Ok(match later {
                 None => (row(Finding::Kept, None), NameRepair::Nothing),
                 Some(later) => {
-                    let note = format!("its head was set back: {later}, which this machine made, comes after it");
+                    let note = format!("its head was moved back: {later}, which this machine made, comes after it");
                     (row(Finding::Differs, Some(note)), NameRepair::Nothing)
                 }
             });
@@ -174,7 +174,7 @@ impl Look<'_> {
         if let Below::Cached = lost_nodes::below(self.home, head)?
             && self.evidence.is_readable(head)
         {
-            let note = "its nodes were put back from the cache of this machine".to_owned();
+            let note = "its nodes were restored from this machine's cache".to_owned();
             return Ok((row(Finding::Kept, Some(note)), NameRepair::PutBack(head)));
         }
         if let Standing::At(Known { head: to, from, .. }) = self.standings.of_thread(id)?
@@ -199,7 +199,7 @@ impl Look<'_> {
             return Ok(Some((lost(id, reason.clone()), NameRepair::Nothing)));
         }
         if let Some(problem) = self.seen.problems.iter().find(|problem| problem.contains(id.as_str())) {
-            let note = about(format!("it seems to have ended, and what is left of it is not readable: {problem}"));
+            let note = about(format!("it seems to have ended, and its remaining records are not readable: {problem}"));
             return Ok(Some((lost(id, note), NameRepair::Nothing)));
         }
         let standing = self.standings.of_thread(id)?;
@@ -215,7 +215,7 @@ impl Look<'_> {
             }
             Standing::At(Known { head, from, .. }) => Some(match lost_nodes::below(self.home, head)? {
                 Below::Lacks(node) => {
-                    let why = about(format!("it stood at {head}, and node {node} is lost: {IS_NOWHERE}"));
+                    let why = about(format!("its head was {head}, and node {node} is lost: {IS_NOWHERE}"));
                     (lost(id, why), NameRepair::Nothing)
                 }
                 Below::Whole | Below::Cached => {
@@ -230,7 +230,7 @@ impl Look<'_> {
                 Some((row, NameRepair::Nothing))
             }
             Standing::Nowhere if damaged.is_some() => {
-                Some((lost(id, about("nothing says where it stood".to_owned())), NameRepair::Nothing))
+                Some((lost(id, about("no record names its head".to_owned())), NameRepair::Nothing))
             }
             Standing::Beginning | Standing::Nowhere => None,
         })

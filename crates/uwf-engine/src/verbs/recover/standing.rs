@@ -81,7 +81,7 @@ impl<'h> Standings<'h> {
         }
         if lock::is_held(self.home, id)? {
             return Ok(Standing::Unclear(
-                "a process of this machine is at work on it: try again when that has ended".to_owned(),
+                "a process of this machine is running it: try again when that has ended".to_owned(),
             ));
         }
         let note = self.home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(id)))?;
@@ -90,7 +90,7 @@ impl<'h> Standings<'h> {
             return Ok(Standing::Unclear("the note of its newest attempt is not readable".to_owned()));
         };
         if attempt.closed.is_none() && attempt.result().is_none() && note.age < claim.lease() {
-            let why = format!("machine `{}` is at work on it: try again when that has ended", claim.machine);
+            let why = format!("machine `{}` is running it: try again when that has ended", claim.machine);
             return Ok(Standing::Unclear(why));
         }
         self.attempted(id, attempt)

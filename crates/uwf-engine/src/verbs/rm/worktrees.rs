@@ -45,7 +45,7 @@ fn saved_worktree(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Wo
 fn would_be_lost(id: &ThreadId, dir: &Path, unsaved: &Unsaved) -> Error {
     let dir = dir.display();
     let merge = matches!(unsaved, Unsaved::Uncommitted(_)).then(|| {
-        format!("`uwf thread merge {id}` commits it and brings it into the branch checked out where you stand")
+        format!("`uwf thread merge {id}` commits it and merges it into the branch checked out in the current directory")
     });
     Error::usage(format!("thread {id} has a worktree, {dir}, and {unsaved}"))
         .hints(merge)

@@ -34,8 +34,10 @@ pub(crate) fn begun(home: &Home, id: &ThreadId, is_it: impl FnOnce(Hash) -> bool
         None => Thread::any(home, id)?.start_hash,
     };
     if !is_it(at) {
-        return Err(Error::usage(format!("thread id {id} is taken: the thread that has it began otherwise, at {at}"))
-            .hint(format!("choose another id; `uwf thread show {id}` shows that thread")));
+        return Err(Error::usage(format!(
+            "thread id {id} is taken: the thread with this id has a different start, {at}"
+        ))
+        .hint(format!("choose another id; `uwf thread show {id}` shows that thread")));
     }
     Ok(Some(Begun { at, worktree: settings.and_then(|settings| settings.worktree) }))
 }

@@ -57,10 +57,7 @@ impl Deciding<'_> {
                     Err(error) if is_own && bound.of(role).is_some() => return Err(error),
                     Err(error) => {
                         let hint = error.hints.first().map(|hint| format!("; {hint}")).unwrap_or_default();
-                        notes.push(format!(
-                            "role `{role}` is to be played by workflow `{name}`: {}{hint}",
-                            error.message
-                        ));
+                        notes.push(format!("workflow `{name}` cannot play role `{role}`: {}{hint}", error.message));
                         continue;
                     }
                 };

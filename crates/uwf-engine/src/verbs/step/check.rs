@@ -47,7 +47,7 @@ pub(super) fn step<'h>(
     if output.type_hash != role.meta {
         return Err(refuse(
             step_hash,
-            &format!("its output has type {}, role `{role_name}` wants {}", output.type_hash, role.meta),
+            &format!("its output has type {}, role `{role_name}` needs {}", output.type_hash, role.meta),
         ));
     }
     let violations = store.schema(role.meta)?.violations(&output.payload);

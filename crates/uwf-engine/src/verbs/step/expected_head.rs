@@ -38,7 +38,7 @@ pub(crate) fn check(home: &Home, id: &ThreadId, head: Option<Hash>, expected: Op
 
 /// The error for a command whose thread has changed since the client saw it.
 pub(crate) fn moved_on(id: &ThreadId, message: String) -> Error {
-    Error::busy(message).hint(format!("nothing was changed; `uwf thread show {id}` shows where it stands"))
+    Error::busy(message).hint(format!("nothing was changed; `uwf thread show {id}` shows its state"))
 }
 
 /// The thread with its head.

@@ -69,7 +69,7 @@ impl Step<'_, '_> {
         let record = match recorded::read(self.home, &self.thread.id) {
             Ok(record) => record,
             // The record may say that the agent finished. Leave it open for the next step.
-            Err(unread) => return error.hint(format!("what came of the attempt is not known: {unread}")),
+            Err(unread) => return error.hint(format!("the result of the attempt is unknown: {unread}")),
         };
         if record.as_ref().is_some_and(|record| record.closed.is_some()) {
             return error;

@@ -30,6 +30,6 @@ pub fn check(home: &Home, id: &ThreadId, head: Hash, expected: Option<NewestAtte
     if newest == expected {
         return Ok(());
     }
-    let message = format!("thread {id} has been tried since: its newest attempt is {newest}, not {expected}");
+    let message = format!("thread {id} has a newer attempt: {newest}, not {expected}");
     Err(expected_head::moved_on(id, message))
 }

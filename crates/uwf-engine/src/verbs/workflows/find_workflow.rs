@@ -119,7 +119,7 @@ fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Res
     let project = if with_project { project_files::all(cwd) } else { Vec::new() };
     let names = registry.keys().map(String::as_str).chain(project.iter().map(|(name, _)| name.as_str()));
     let nearest = nearest::nearest(typed, names).map(str::to_owned);
-    let error = Error::not_found(format!("there is no workflow `{typed}`"));
+    let error = Error::not_found(format!("workflow `{typed}` does not exist"));
     Err(if let Some(gone) = registry::gone(home)? {
         error.hint(format!("{gone}: {}", gone.remedy()))
     } else if let Some(file) = project_file(typed, cwd).filter(|_| !with_project) {
@@ -134,7 +134,7 @@ fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Res
     } else if looks_like_path {
         error.hint(format!("the file {} does not exist", as_path.display()))
     } else {
-        error.hint("`uwf workflow list` shows what there is; a path to a YAML file works too")
+        error.hint("`uwf workflow list` shows the workflows; you can also give the path of a YAML file")
     })
 }
 

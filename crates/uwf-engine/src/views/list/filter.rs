@@ -27,7 +27,7 @@ pub struct Filter {
     pub after: Option<ThreadId>,
     /// At most this many.
     pub limit: Option<usize>,
-    /// Leave out this many first.
+    /// Skip this many threads.
     pub offset: usize,
 }
 

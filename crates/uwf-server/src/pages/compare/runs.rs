@@ -59,7 +59,7 @@ pub(super) fn compared(
             h2 #rows-title { "Steps" }
             @if shared > 0 { (common(a, shared)?) }
             @if differing.rows.is_empty() {
-                p { strong { @if rows.is_empty() { "Neither has a step that the other has not." } @else { "Their outputs are the same." } } }
+                p { strong { @if rows.is_empty() { "Both have the same steps." } @else { "Their outputs are the same." } } }
             }
             @for row in &drawn { (row) }
             @if after + shown.len() < differing.rows.len() {
@@ -169,7 +169,7 @@ fn head(
                 }
             }
             @if threads[0].start.workflow != threads[1].start.workflow {
-                p { "They are of different workflows: " a href={"/compare/" (threads[0].start.workflow) ".." (threads[1].start.workflow)} { "compare those" } "." }
+                p { "They run different workflows: " a href={"/compare/" (threads[0].start.workflow) ".." (threads[1].start.workflow)} { "compare those" } "." }
             }
         }
     })
@@ -251,7 +251,7 @@ fn files_section(files: &Result<Compared, String>) -> Markup {
             h2 #files-title { "Files" }
             @match files.as_ref().map(|compared| compared.files.as_ref()) {
                 Err(why) => p.quiet { (parts::sentence(why)) },
-                Ok(None) => p.quiet { "They are not known." },
+                Ok(None) => p.quiet { "They are unknown." },
                 Ok(Some(files)) => {
                     @if files.changed.is_empty() { p { "They are the same." } } @else { (changed(&files.changed)) }
                     @match &files.patch {

@@ -26,7 +26,7 @@ pub(super) fn obtained(home: &Home, told: &StepView) -> Markup {
                 }
             }
             @if step.output.adopted {
-                p { "It was taken over: the step command that ran the agent did not live to link its result." }
+                p { "It was taken over: the step command that ran the agent ended before it could link its result." }
             }
             @if let Some(attempt) = step.output.reread {
                 p { "It was read again from the text of a " a href={"/cas/" (attempt)} { "failed attempt" } "." }

@@ -27,7 +27,7 @@ pub(super) fn prompt(home: &Home, at: &StepAt, session: &ReactSession) -> Markup
                     ", " (old.len()) " as before."
                 }
             }
-            @if new.is_empty() && old.is_empty() { p.quiet { "It is not on record." } }
+            @if new.is_empty() && old.is_empty() { p.quiet { "It was not recorded." } }
             @for hash in &new { (text(home, *hash, true)) }
             @for hash in &old { (text(home, *hash, false)) }
         }

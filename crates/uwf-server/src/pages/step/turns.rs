@@ -32,7 +32,7 @@ pub(super) fn turns(home: &Home, session: &ReactSession, first: usize) -> Markup
     html! {
         section #turns aria-labelledby="turns-title" {
             h2 #turns-title { "Turns" span.quiet { " " (count) } }
-            @if count == 0 { p.quiet { "None are on record." } }
+            @if count == 0 { p.quiet { "None were recorded." } }
             (pages(first, last, count))
             @for turn in &drawn { (turn) }
             @if last < count { (pages(first, last, count)) }

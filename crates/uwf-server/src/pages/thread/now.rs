@@ -31,7 +31,7 @@ pub(super) fn now(events: &[Event], status: &ThreadStatus) -> Markup {
                 @if let Some(agent) = &status.agent { span.quiet { " by " (agent.short()) } }
                 @if let Some(since) = status.since { span.quiet data-since=(since) { " " (parts::duration(ids::now_ms().saturating_sub(since))) } }
             }
-            @if turns.is_empty() && answer.is_empty() && talk.is_empty() { p.quiet { "The agent has said nothing yet." } }
+            @if turns.is_empty() && answer.is_empty() && talk.is_empty() { p.quiet { "The agent has written nothing yet." } }
             @if left_out > 0 { p.quiet { (parts::many(left_out, "earlier turn")) "." } }
             ol.turns start=(left_out + 1) {
                 @for what in turns.iter().skip(left_out) { (turn(what)) }

@@ -109,10 +109,10 @@ async fn page(
                 }
             }
             section aria-labelledby="figures" {
-                h2 #figures { "How its roles fared" }
+                h2 #figures { "Results of its roles" }
                 (versions_of_figures(&known))
                 @if let Some(problem) = &known.config_problem {
-                    p.problem.small { "Prices are not known: " (parts::sentence(problem)) }
+                    p.problem.small { "Prices are unknown: " (parts::sentence(problem)) }
                 }
                 (super::figures::table(workflow, &known.figures))
             }
@@ -154,7 +154,7 @@ fn head(app: &App, known: &WorkflowView) -> Markup {
                     dt { "From" }
                     dd {
                         code { (file.display()) }
-                        @if *shadows { p.quiet.small { "It goes before the workflow of this name in the registry." } }
+                        @if *shadows { p.quiet.small { "It takes precedence over the workflow of this name in the registry." } }
                     }
                 },
                 Origin::File(_) | Origin::Registry | Origin::Store => {},
@@ -215,7 +215,7 @@ fn versions_of_figures(known: &WorkflowView) -> Markup {
     let current = |of| (of == known.figures_of).then_some("true");
     html! {
         @if all.len() > 1 {
-            nav.choices aria-label="Versions the figures are of" {
+            nav.choices aria-label="Versions in the figures" {
                 a href={ (path(known)) "#figures" } aria-current=[current(FiguresOf::All)] { "All versions" }
                 a href={ (path(known)) "?figures=this#figures" } aria-current=[current(FiguresOf::This)] { "This version" }
             }
@@ -242,7 +242,7 @@ fn versions(known: &WorkflowView) -> Markup {
                         }
                         td data-label="Changes" {
                             @match before {
-                                Some(before) => a href={ "/compare/" (before.hash) ".." (version.hash) } { "Compare with the version before" },
+                                Some(before) => a href={ "/compare/" (before.hash) ".." (version.hash) } { "Compare with the previous version" },
                                 None => span.quiet { "the first one" },
                             }
                         }

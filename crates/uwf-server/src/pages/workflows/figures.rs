@@ -106,9 +106,9 @@ pub(super) fn scope(figures: &Figures) -> String {
 /// How the figures were counted.
 fn counted(figures: &Figures) -> String {
     let mut text =
-        "A step that forks share counts once; a role that a child thread plays has all that the child took.".to_owned();
+        "A step that forks share counts once; a role that a child thread plays includes the child's usage.".to_owned();
     if figures.unreadable > 0 {
-        text.push_str(&format!(" {} not readable and in no figure.", parts::many(figures.unreadable, "step")));
+        text.push_str(&format!(" {} not readable and not in the figures.", parts::many(figures.unreadable, "step")));
     }
     text
 }

@@ -28,7 +28,7 @@ pub(super) fn table(role: &str, schema: Option<&Value>) -> Markup {
     add_keys(schema, "", 0, &mut keys);
     html! {
         @if keys.is_empty() {
-            p.quiet { "The schema asks for no keys of an object: " (kind(schema)) "." }
+            p.quiet { "The schema has no keys: " (kind(schema)) "." }
         } @else {
             table.keys {
                 caption.hidden { "Keys of the output of " (role) }

@@ -28,7 +28,7 @@ pub(super) fn routes() -> Router<App> {
     Router::new().route("/workflows/{workflow}/start", get(page).post(start))
 }
 
-/// What the form offers.
+/// The choices of the form.
 struct Offer {
     typed: String,
     shown: ShownWorkflow,
@@ -56,7 +56,7 @@ async fn page(State(app): State<App>, Path(typed): Path<String>) -> Result<Respo
     Ok(shown(&app, &offer, &Fields::default(), None))
 }
 
-/// Starts a thread, and leads to it; the form once more, with what was typed, if that could not be done.
+/// Starts a thread and redirects to it. If that fails, shows the form again with the typed values.
 async fn start(State(app): State<App>, Path(workflow): Path<String>, fields: Fields) -> Result<Response, Failure> {
     match begin(&app, &fields).await {
         Ok(report) => {
@@ -66,10 +66,10 @@ async fn start(State(app): State<App>, Path(workflow): Path<String>, fields: Fie
     }
 }
 
-/// The form once more, with what was typed and why that did not start a thread.
+/// The form again, with the typed values and the reason why no thread was started.
 ///
 /// # Errors
-/// The failure itself where there is no such workflow to show a form of.
+/// The failure itself if the workflow does not exist.
 async fn again(app: &App, workflow: String, typed: &Fields, failure: Failure) -> Result<Response, Failure> {
     let cwd = app.cwd().to_owned();
     match app.read(move |home| read(home, workflow, &cwd)).await {
@@ -91,8 +91,8 @@ fn shown(app: &App, offer: &Offer, typed: &Fields, failure: Option<&Failure>) ->
         @if let Some(failure) = failure { (problem(failure)) }
         form.start method="post" action={(back) "/start"} {
             input type="hidden" name="workflow" value=(offer.typed);
-            // A form that is sent twice starts one thread. One that started none gets another id: what was typed before may have
-            // started a thread, which this is not to be.
+            // A form that is sent twice starts one thread. A form that started no thread gets another id, because the earlier values
+            // may have started a thread after all.
             input type="hidden" name="id" value=(ids::new_thread_id());
             (task(typed))
             (place(app, offer, typed))
@@ -103,7 +103,7 @@ fn shown(app: &App, offer: &Offer, typed: &Fields, failure: Option<&Failure>) ->
                 button.primary name="run" value="yes" { "Start and run" }
                 a.button href=(back) { "Cancel" }
             }
-            p.quiet.small { "Start only makes the thread. Start and run lets its agents work until it is done, waits for a person, is stuck or at a limit." }
+            p.quiet.small { "Start only creates the thread. Start and run also runs its agents until the thread is done, waits for a person, is stuck or at a limit." }
         }
     };
     Page::new(format!("Start {name}"), Section::Workflows, body).into_response(app)
@@ -133,7 +133,7 @@ fn task(typed: &Fields) -> Markup {
     }
 }
 
-/// Where agents work. Whoever starts a thread lets programs run there, so the form says which directory that is.
+/// The directory agents work in. A thread runs programs there, so the form names it.
 fn place(app: &App, offer: &Offer, typed: &Fields) -> Markup {
     let cwd = app.cwd().display().to_string();
     let workflow = &offer.shown.workflow;
@@ -212,7 +212,7 @@ fn keys(schema: &Value) -> &'static str {
     }
 }
 
-/// Limits; those of the workflow hold where nothing is filled in.
+/// Limits; an empty field keeps the limit of the workflow.
 fn limits(app: &App, workflow: &Workflow, typed: &Fields) -> Markup {
     let own = workflow.limits;
     let number = |limit: Option<u64>| limit.map(|limit| limit.to_string());

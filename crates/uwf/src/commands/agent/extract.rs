@@ -29,17 +29,18 @@ Examples:
   some-model | uwf agent extract solve-issue.reviewer
   uwf agent extract solve-issue.reviewer answer.md --explain --no-llm
 
-Reads as a step does: the header, tolerantly and typed by the schema; then the model of `modelOverrides.extract`, which is \
-told to fail rather than invent. Prints the value as JSON; when there is none, every reason, and exits with 41.")]
+Reads like a step: first the header, tolerantly and typed by the schema; then with the model of
+`modelOverrides.extract`, which must fail rather than invent. Prints the value as JSON. Without a value, prints every
+reason and exits with 41.")]
 pub(crate) struct Args {
     /// Schema of the value: a file with a JSON Schema, `WORKFLOW.ROLE`, or the hash of a stored schema.
     schema: String,
     /// The text; stdin when left out.
     file: Option<PathBuf>,
-    /// The text is to be JSON, not Markdown under a header.
+    /// Expect JSON, not Markdown under a header.
     #[arg(long)]
     json: bool,
-    /// Ask no model.
+    /// Do not ask a model.
     #[arg(long)]
     no_llm: bool,
     /// Show what was tried.

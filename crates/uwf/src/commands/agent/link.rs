@@ -15,8 +15,8 @@ Examples:
   uwf agent link ~/.local/bin
   uwf-hermes 01ARZ3NDEKTSV4RRFFQ69G5FAV coder     once that directory is on PATH
 
-A step needs no links: a command `uwf-NAME` of the configuration is the built-in agent anyway. What has one of the names \
-and is another program is left alone, and then nothing is changed.")]
+A step needs no links: a command `uwf-NAME` in the configuration always runs the built-in agent. If another program
+has one of the names, the command changes nothing.")]
 pub(crate) struct Args {
     /// The directory; created if missing.
     dir: PathBuf,

@@ -18,7 +18,7 @@ Examples:
   uwf agent list
   uwf agent list | jq -r '.agents[] | select(.problem) | [.name, .problem] | @tsv'
 
-No program is started; `uwf agent describe NAME` asks an agent what it is, `uwf doctor` all of them.")]
+Starts no program; `uwf agent describe NAME` asks one agent to describe itself, `uwf doctor` asks all.")]
 pub(crate) struct Args {}
 
 #[derive(Serialize)]
@@ -75,7 +75,7 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
         let found = program::look_up(&spec.command, &context.cwd);
         let (program, problem) = match (&built_in, found) {
             (Some(name), _) if BUILT_IN.contains(&name.as_str()) => (None, None),
-            (Some(name), _) => (None, Some(format!("there is no built-in agent `{name}`"))),
+            (Some(name), _) => (None, Some(format!("`{name}` is not a built-in agent"))),
             (None, Ok(program)) => (Some(program), None),
             (None, Err(why)) => (None, Some(why.to_string())),
         };

@@ -27,10 +27,10 @@ pub(crate) struct Args {
     thread: String,
     /// The role that is being played.
     role: String,
-    /// The storage root, for agents that do not pass their environment on.
+    /// The storage root, for agents that do not pass on their environment.
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
-    /// The attempt results are for; UWF_ATTEMPT does the same.
+    /// The attempt that gets the results; UWF_ATTEMPT does the same.
     #[arg(long, value_name = "ID")]
     attempt: Option<String>,
 }

@@ -21,8 +21,8 @@ Examples:
   uwf-mock -t 01ARZ3NDEKTSV4RRFFQ69G5FAV -r coder    the same, after `uwf agent link DIR`
   uwf agent run mock --uwf-describe                  what it is, as JSON
 
-By hand it works as in a step, with the settings of the agent that plays the role when that is the same built-in agent. \
-The step is stored and its hash printed; the thread stays where it is, as with `uwf agent submit`."
+If you run it by hand, it works as in a step, and uses the settings of the agent that plays the role if that is the
+same built-in agent. It stores the step and prints its hash; as with `uwf agent submit`, the thread does not move."
 )]
 pub(crate) struct Args {
     /// The attempt, where uwf starts it and its environment cannot be seen by others.
@@ -62,6 +62,6 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 }
 
 fn unknown(name: &str) -> CommandError {
-    CommandError::usage(format!("there is no built-in agent `{name}`"))
+    CommandError::usage(format!("`{name}` is not a built-in agent"))
         .hint(format!("built-in agents: {}", uwf_agents::NAMES.join(", ")))
 }

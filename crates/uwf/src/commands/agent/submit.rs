@@ -33,9 +33,9 @@ Examples:
   \"$UWF_BIN\" agent submit \"$1\" \"$2\" --file out.json --trace run.jsonl
   some-model < prompt | \"$UWF_BIN\" agent submit \"$1\" \"$2\" --text -
 
-Prints the hash of the StepNode, in every format: the last line an agent has to print. The thread moves on when the \
-agent has ended, not before. Exit 41 says everything that does not fit the role's schema; submit again as often as \
-needed, the last one counts."
+Prints the hash of the StepNode in every format; an agent must print it as its last line. The thread continues when the
+agent has ended, not before. With exit 41 the command lists the values that don't fit the role's schema; submit again
+as often as needed: the last submission counts."
 )]
 pub(crate) struct Args {
     /// The thread.

@@ -16,7 +16,7 @@ Examples:
   uwf cas has 2XY1PEX26ZD0Y && echo there
   uwf cas has 2XY1
 
-Only whether something is stored under the hash; `uwf cas verify HASH` says whether it is sound.")]
+Checks only whether a node is stored; `uwf cas verify HASH` checks its content.")]
 pub(crate) struct Args {
     /// The node: its hash, or a unique start of the hash.
     #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]

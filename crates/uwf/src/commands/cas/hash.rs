@@ -17,7 +17,7 @@ Examples:
   uwf cas hash content '{\"text\": \"hello\"}'
   uwf cas hash 0000000000000 '[1, 2.5, null]'
 
-The type need not exist, and whether the value fits it is not asked.")]
+The type need not exist, and the value is not checked against it.")]
 pub(crate) struct Args {
     /// The type: any hash, a unique beginning of a stored one, or the title of one of uwf's own.
     #[arg(value_name = "TYPE", add = ArgValueCompleter::new(complete::hashes))]

@@ -20,7 +20,7 @@ Examples:
   uwf cas put 2XY1PEX26ZD0Y value.json
   jq .result out.json | uwf cas put 2XY1 -
 
-The value must fit the type. Storing the same value again is no error and gives the same hash.")]
+The value must fit the type. You can store the same value again: it has the same hash.")]
 pub(crate) struct Args {
     /// The type: its hash, a unique start of the hash, or the title of one of uwf's own (content, agent, StepNode…).
     #[arg(value_name = "TYPE", add = ArgValueCompleter::new(complete::hashes))]
@@ -41,7 +41,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let draft = Draft::new(type_hash, value).map_err(json_cas::StoreError::from)?;
     let hash = context.home.store().put(&draft).map_err(|error| match error {
         unknown @ json_cas::StoreError::UnknownType { .. } => {
-            CommandError::from(unknown).hint("`uwf cas schema list` shows the types there are")
+            CommandError::from(unknown).hint("`uwf cas schema list` shows all types")
         }
         other => other.into(),
     })?;

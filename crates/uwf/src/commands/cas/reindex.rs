@@ -15,7 +15,8 @@ use crate::table::count;
 Examples:
   uwf cas reindex
 
-The cache is never needed and never wrong: this only makes the next commands fast, after a restore from a backup, say. \
+The cache is optional and always correct: rebuild it to speed up the next commands, for example after a restore from a
+backup. \
 Temporary files that crashed writers left more than an hour ago are removed.")]
 pub(crate) struct Args {}
 
@@ -25,7 +26,7 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let done = reindex::reindex(&context.home, &mut |count| progress.at(count))?;
     drop(progress);
     if !done.problems.is_empty() {
-        context.printer.warn("some nodes are not readable; `uwf cas verify` shows what is wrong with each");
+        context.printer.warn("some nodes are not readable; `uwf cas verify` shows the problem of each");
     }
     let Reindexed { nodes, threads, steps, temp_files, problems } = &done;
     let mut text: String =

@@ -12,7 +12,7 @@ use crate::printer::CommandResult;
 pub(crate) enum Command {
     /// Check a JSON Schema and store it, so that it can be a type.
     Put(put::Args),
-    /// List the types there are.
+    /// List all types.
     List(list::Args),
     /// Print the JSON Schema of a type.
     Get(get::Args),

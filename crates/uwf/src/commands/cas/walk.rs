@@ -51,8 +51,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     let error =
         format!("{broken} of the nodes reachable from {root} {} not readable", if broken == 1 { "is" } else { "are" });
-    Err(CommandError::new(ErrorKind::Data, error)
-        .hint(format!("`uwf cas verify {root}` shows what is wrong with each")))
+    Err(CommandError::new(ErrorKind::Data, error).hint(format!("`uwf cas verify {root}` shows the problem of each")))
 }
 
 fn row((hash, node): (Hash, Node), index: &mut TypeIndex<'_>) -> Row {

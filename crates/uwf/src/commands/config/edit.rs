@@ -23,8 +23,8 @@ Examples:
   uwf config edit
   EDITOR='code --wait' uwf config edit
 
-The editor is $VISUAL, else $EDITOR, else vi. It gets a draft; config.yaml is replaced once the draft is valid. A draft
-that is not stays and is opened again the next time.")]
+The editor is $VISUAL, else $EDITOR, else vi. It gets a draft; config.yaml is replaced once the draft is valid. An
+invalid draft is kept and opened again the next time.")]
 pub(crate) struct Args {}
 
 /// Opens the configuration in an editor.

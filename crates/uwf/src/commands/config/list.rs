@@ -15,7 +15,8 @@ Examples:
   uwf config list
   uwf config list | jq -r 'keys[]'
 
-Every key that is set in config.yaml, in the form `config get` and `config set` take. Secrets are not in there.")]
+Prints every key that is set in config.yaml, in the form that `config get` and `config set` take. The file has no
+secrets.")]
 pub(crate) struct Args {}
 
 /// Lists the values.

@@ -18,8 +18,8 @@ Examples:
   uwf config trust ../app
   uwf config trust --revoke
 
-The file names programs that uwf runs for you: read it first. What is trusted is its content, so a change makes it \
-untrusted again. It is laid over your own configuration for threads that work in the project.")]
+The file names programs that uwf runs for you: read it first. You trust its current content: after a change you must
+trust it again. For threads that work in the project, it overrides your own configuration.")]
 pub(crate) struct Args {
     /// A directory of the project.
     #[arg(default_value = ".")]
@@ -35,7 +35,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if args.revoke {
         let project = project::distrust(&context.home, &dir)?;
         let file = project.file.display().to_string();
-        let text = format!("{} is not trusted any more\n", style::bold(&file));
+        let text = format!("{} is no longer trusted\n", style::bold(&file));
         return Ok(Printed::of(json!({ "file": file, "trusted": false, "sets": [] }), text));
     }
     let (project, _, warnings): (_, Config, _) = project::trust(&context.home, &dir)?;

@@ -22,10 +22,10 @@ Examples:
   uwf config validate --strict
   uwf config validate | jq '.problems[] | [.line, .message]'
 
-Beside the file itself: whether programs are on PATH, settings are what built-in agents take, and keys are set.
+Also checks that programs are on PATH, that built-in agents accept their settings, and that keys are set.
 Exit 78 when there are errors, with --strict also when there are warnings.")]
 pub(crate) struct Args {
-    /// Warnings are errors.
+    /// Treat warnings as errors.
     #[arg(long)]
     strict: bool,
 }

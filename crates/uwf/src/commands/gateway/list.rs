@@ -14,7 +14,7 @@ use crate::style;
 Examples:
   uwf gateway list
 
-Which of them are connected is known to the server: GET /api/gateway/endpoints, or its page /machines.")]
+The server knows which machines are connected: see GET /api/gateway/endpoints, or its page /machines.")]
 pub(crate) struct Args {}
 
 /// Lists the machines that have a token.

@@ -15,7 +15,7 @@ use crate::style;
 Examples:
   uwf gateway revoke laptop
 
-A server that runs ends the machine's connection within some seconds.")]
+A running server ends the machine's connection within some seconds.")]
 pub(crate) struct Args {
     /// Name of the machine at the gateway.
     #[arg(value_parser = super::name)]
@@ -29,6 +29,6 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         return Err(CommandError::new(ErrorKind::NotFound, format!("{} has no token", args.name))
             .hint("`uwf gateway list` shows which machines have one"));
     }
-    let text = format!("the token of {} is not valid any more\n", style::bold(args.name.as_str()));
+    let text = format!("the token of {} is no longer valid\n", style::bold(args.name.as_str()));
     Ok(Printed::of(json!({ "name": args.name.as_str(), "revoked": true }), text))
 }

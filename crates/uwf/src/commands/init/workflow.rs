@@ -17,8 +17,8 @@ Examples:
   uwf init workflow fix-bug --template solve-issue
   uwf init workflow fix-bug --format json | jq -r .next | sh
 
-The workflow goes into the project's .workflows (that of the current directory or above it, up to the repository; else one is
-made), its script beside it. A file that is there with another content is an error (exit 64).")]
+Writes the workflow and its script into the project's .workflows, which is in the current directory or above it, up to
+the repository; otherwise creates the directory. An existing file with other content is an error (exit 64).")]
 pub(crate) struct Args {
     /// Name of the workflow: words joined by `-`.
     name: String,

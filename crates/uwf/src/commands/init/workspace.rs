@@ -18,13 +18,14 @@ Examples:
   uwf init workspace ~/src/my-project --template solve-issue
   uwf init workspace new-project && cd new-project
 
-In DIR/.workflows it makes a workflow, a script that plays it, an empty configuration of the project, and the schemas that editors
-complete and check these files by. Done once more it changes nothing; a file that is there with another content is an error (exit 64).")]
+Creates in DIR/.workflows a workflow, a script that plays it, an empty configuration of the project, and the schemas
+with which editors complete and check these files. If you run it again, it changes nothing; an existing file with
+other content is an error (exit 64).")]
 pub(crate) struct Args {
-    /// The project; made if it is not there.
+    /// The project; created if missing.
     #[arg(default_value = ".", value_hint = clap::ValueHint::DirPath)]
     dir: PathBuf,
-    /// The workflow to begin with.
+    /// The first workflow.
     #[arg(long, default_value = "review")]
     template: Template,
 }

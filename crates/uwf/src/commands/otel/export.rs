@@ -24,9 +24,11 @@ Examples:
   uwf otel export @ --endpoint http://localhost:4318
   uwf otel export @ --print | jq '.resourceSpans[].scopeSpans[].spans[].name'
 
-With `otel: {endpoint: …}` in config.yaml each step sends its own spans once it is over. This sends all of a thread and its child
-threads again, with the same ids: after a collector was away, or for threads from before. The span of a thread itself is sent
-once it has ended. Tasks, prompts, answers and what tools were given and said are left out unless `otel.content` is true.")]
+With `otel: {endpoint: …}` in config.yaml each step sends its own spans once it is over. This sends all spans of a
+thread and its child threads again, with the same ids: use it if a collector was down, or for older threads. The span
+of a thread itself is sent
+once it has ended. Tasks, prompts, answers, and inputs and outputs of tools are left out unless `otel.content` is
+true.")]
 pub(crate) struct Args {
     /// A thread: its id, a unique start or end of the id, @ for the newest.
     #[arg(value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
@@ -37,7 +39,7 @@ pub(crate) struct Args {
     /// Send to this collector instead, without the headers of the configured one.
     #[arg(long, value_name = "URL", conflicts_with = "print")]
     endpoint: Option<String>,
-    /// With tasks, prompts, answers and what tools were given and said.
+    /// Include tasks, prompts, answers, and inputs and outputs of tools.
     #[arg(long)]
     content: bool,
 }

@@ -61,7 +61,7 @@ fn failed(to: &Destination, error: &Error) -> CommandError {
     let message = without_values(to, error.to_string());
     let (kind, hint) = match error {
         Error::Auth { .. } => {
-            (ErrorKind::Config, "what a collector wants to know is set by `otel.headers` and `otel.headersEnv`")
+            (ErrorKind::Config, "`otel.headers` and `otel.headersEnv` set the headers that a collector asks for")
         }
         Error::Endpoint { reason, .. } if reason.contains("certificate") => {
             (ErrorKind::Config, "if the collector has a certificate of its own, name its file in SSL_CERT_FILE")
@@ -79,7 +79,7 @@ fn failed(to: &Destination, error: &Error) -> CommandError {
         Error::Status { code: 415, .. } => {
             (ErrorKind::Config, "it does not take OTLP as JSON; a collector of OpenTelemetry in between does")
         }
-        _ => (ErrorKind::Io, "nothing was lost: the same command sends all of it again"),
+        _ => (ErrorKind::Io, "nothing was lost: the same command sends all spans again"),
     };
     CommandError::new(kind, message).hint(hint)
 }

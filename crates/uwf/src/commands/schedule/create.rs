@@ -21,7 +21,7 @@ pub(crate) fn run(context: &Context, args: CreateArgs) -> CommandResult {
     let options = start::Options { prompt: Some(prompt), no_worktree: true, ..start::Options::default() };
     let template = start::begin(context, &workflow, options, Follows::Nothing)?.thread;
     let made = (|| {
-        let reason = format!("schedule {name} begins threads from it");
+        let reason = format!("schedule {name} starts threads from it");
         pause::pause(&context.home, &template, Some(&reason), None)?;
         let start = show::show(&context.home, &template)?.head;
         let workflow = Thread::at(&context.home, template.clone(), start)?.workflow()?.name;
@@ -32,6 +32,6 @@ pub(crate) fn run(context: &Context, args: CreateArgs) -> CommandResult {
         let _ = kill::kill(&context.home, &template, None);
         return Err(error);
     }
-    let text = format!("schedule {} begins threads of {workflow} at `{cron}`\n", style::bold(&name));
+    let text = format!("schedule {} starts threads of {workflow} at `{cron}`\n", style::bold(&name));
     Ok(Printed::of(json!({ "schedule": name, "cron": cron, "template": template }), text))
 }

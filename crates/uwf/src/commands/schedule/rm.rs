@@ -18,7 +18,7 @@ pub(crate) fn run(context: &Context, args: &RmArgs) -> CommandResult {
         // Another process may have killed the thread.
         && error.kind != ErrorKind::NotFound
     {
-        context.printer.warn(&format!("the thread {template} that it began others from is left: {}", error.message));
+        context.printer.warn(&format!("its template thread {template} was not removed: {}", error.message));
     }
     let text = format!("removed schedule {}; its threads continue\n", style::bold(&args.name));
     Ok(Printed::of(json!({ "schedule": args.name, "removed": true }), text))

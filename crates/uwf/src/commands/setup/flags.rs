@@ -41,7 +41,7 @@ fn model(known: &CurrentSetup<'_>, args: &Args) -> Result<Model, CommandError> {
     let same = known.config.default_model.as_ref().and_then(of_provider).map(|model| model.name.clone());
     let Some(name) = args.model.clone().or(same) else {
         return Err(CommandError::usage("--model is missing")
-            .hint("give the provider's own name of it; `uwf setup` at a terminal lists them"));
+            .hint("give the provider's own name for the model; `uwf setup` at a terminal lists them"));
     };
     let variable = args.api_key_env.clone().or(configured.and_then(|provider| provider.api_key_env.clone()));
     let key = key(known, args.api_key.as_deref(), variable, &provider, preset)?;
@@ -83,8 +83,7 @@ pub(super) fn checked(key: Secret) -> Result<Secret, CommandError> {
         return Err(CommandError::usage("the key is empty"));
     }
     if text.contains(|symbol: char| symbol.is_whitespace() || symbol.is_control()) {
-        return Err(CommandError::usage("the key is more than one word")
-            .hint("is something else in the file or the clipboard?"));
+        return Err(CommandError::usage("the key is more than one word").hint("check the file or the clipboard"));
     }
     Ok(key)
 }
@@ -119,7 +118,7 @@ fn agent(known: &CurrentSetup<'_>, named: Option<&str>, has_model: bool) -> Resu
     };
     if choice.needs_model && !has_model {
         return Err(CommandError::usage(format!("the agent `{}` needs a model", choice.alias))
-            .hint("give --provider and --model too"));
+            .hint("add --provider and --model"));
     }
     if !config.agents.contains_key(&choice.alias) {
         return Ok(Some(Agent::New(choice)));

@@ -79,7 +79,8 @@ fn client(endpoint: Endpoint) -> uwf_llm::Result<Client> {
 }
 
 fn failed(error: &uwf_llm::Error) -> CommandError {
-    let hints = error.hint().into_iter().chain(["nothing was written; `--no-check` writes it all the same".to_owned()]);
+    let unchecked = "nothing was written; `--no-check` writes it without asking the model".to_owned();
+    let hints = error.hint().into_iter().chain([unchecked]);
     CommandError {
         hints: hints.collect(),
         ..CommandError::new(ErrorKind::Config, format!("the model does not answer: {error}"))

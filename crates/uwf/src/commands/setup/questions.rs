@@ -39,10 +39,10 @@ pub(super) fn answers(
                 if let Some(hint) = failure.hints.first() {
                     asker.say(&format!("{} {hint}", style::dim("hint:")));
                 }
-                if asker.yes("save it all the same?")? {
+                if asker.yes("save it anyway?")? {
                     return Ok((Answers { model, agent }, None));
                 }
-                asker.say("Once more, then; Ctrl-C leaves everything as it was.");
+                asker.say("Try again; Ctrl-C changes nothing.");
             }
         }
     }

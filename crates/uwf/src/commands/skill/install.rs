@@ -27,7 +27,7 @@ Examples:
   codex         .agents/skills/uwf/SKILL.md   --global: ~/.agents/skills/uwf/SKILL.md
   cursor        .cursor/rules/uwf.mdc         --global: ~/.cursor/skills/uwf/SKILL.md
 
-Do it again after an update of uwf. A file that somebody has changed is left alone (exit 64), unless you add --force.")]
+Run this again after an update of uwf. Files that were changed are kept (exit 64), unless you add --force.")]
 pub(crate) struct Args {
     /// The tool; can be given several times. Default: all.
     #[arg(long = "for", value_name = "TOOL")]
@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args, root: Definitions) -> CommandResult {
         .collect();
     if !changed.is_empty() && !args.force {
         let (verb, them) = if changed.len() == 1 { ("has", "it") } else { ("have", "them") };
-        let message = format!("{} {verb} been changed, or {verb} not been made by uwf", changed.join(", "));
+        let message = format!("{} {verb} been changed, or {verb} not been written by uwf", changed.join(", "));
         let hint = format!("nothing was written; --force replaces {them}");
         return Err(CommandError::new(ErrorKind::Usage, message).hint(hint));
     }
@@ -137,7 +137,7 @@ fn write(file: &SkillFile, content: &str) -> Result<(), CommandError> {
             if publish_all(dir, &[(PathBuf::from(name), content.as_bytes())])? != [true]
                 && read(path)? != Some(content.to_owned())
             {
-                let message = format!("somebody else has just made {}", path.display());
+                let message = format!("another process has just created {}", path.display());
                 return Err(CommandError::new(ErrorKind::Busy, message).hint("try again"));
             }
         }

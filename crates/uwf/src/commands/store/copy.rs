@@ -33,10 +33,10 @@ interruption, or to copy what is new.
 If you copy an active thread, both copies can continue: two independent threads with the same id. Settings and records of
 threads stay on this machine.")]
 pub(crate) struct Args {
-    /// Where from.
+    /// Source.
     #[arg(value_name = "FROM")]
     from: String,
-    /// Where to.
+    /// Target.
     #[arg(value_name = "TO")]
     to: String,
     /// Only these threads, without names of workflows [default: everything].

@@ -17,15 +17,16 @@ Examples:
   UWF_STORE_URL=az://team-container/uwf AZURE_STORAGE_ACCOUNT=team uwf store init
   uwf config set store.url postgres://uwf@db.example/uwf && uwf store init
 
-The bucket or the database must be there. What is ready stays as it is, so it can be run again, also by several at once,
-and after an update of uwf. A server that would let machines overwrite each other is refused.")]
+The bucket or the database must exist. You can run this again at any time, on several machines at once, and after an
+update of uwf: a prepared store is not changed. uwf rejects a server that would let machines overwrite each other's
+data.")]
 pub(crate) struct Args {}
 
 /// Prepares the shared store.
 pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let home = &context.home;
     let Some(shared) = home.shared() else {
-        let message = "nodes and heads are files of this storage root, which need nothing to be made ready";
+        let message = "nodes and heads are files of this storage root, which need no initialization";
         return Err(CommandError::new(ErrorKind::Usage, message)
             .hint("name a shared store: UWF_STORE_URL=s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or postgres://HOST/DATABASE"));
     };

@@ -14,7 +14,8 @@ Examples:
   uwf store show
   uwf store show | jq -r .store
 
-A shared store is asked for something. If it cannot be used, the command fails with the reason and what to do.")]
+The command sends a request to a shared store. If the store cannot be used, the command fails with the reason and a
+hint.")]
 pub(crate) struct Args {}
 
 /// Shows the store.

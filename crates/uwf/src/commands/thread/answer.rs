@@ -53,11 +53,15 @@ Examples:
   uwf thread answer 7Q2M -m 'Looks good to me.'           when the answer is one text
   uwf thread answer 7Q2M --file answer.md                 JSON, or markdown under a YAML header; - is stdin
 
-On a terminal it shows the last step, which is most often what is to be approved, and asks; so does `uwf run`. Of a thread \
-whose role is played by a child thread, its only child that waits is answered.\n\nThe answer is checked against the role's schema and recorded as the step of that role; the report is that of `thread \
-step`. If an agent asks something (`status: needs_input`), the answer is its reply: a text, which the agent gets at the next \
-step; --data plays the role in its place.\n\nOnly a thread that waits, or whose next role is bound to the agent `human`, takes an answer. Exit 41 says what \
-does not fit; 75 that somebody else was first."
+On a terminal it shows the last step, which usually needs approval, and asks; so does `uwf run`. If a child thread
+plays the role, the answer goes to the only child that waits.
+
+The answer is checked against the role's schema and recorded as the step of that role; the command
+prints the same report as `thread step`. If an agent asks something (`status: needs_input`), the answer is its reply: a text, which the
+agent gets at the next step; --data plays the role instead of the agent.
+
+Only a thread that waits, or whose next role is bound to the agent `human`, takes an answer. With exit 41 the command
+lists the values that don't fit; exit 75 means that another answer came first."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -190,12 +194,12 @@ fn kept(context: &Context, agent: &AgentContext<'_>, asked: &Asked, text: &str, 
     if text.trim().is_empty() || editor::keep(context, agent, asked, text).is_err() {
         return error;
     }
-    error.hint(format!("what you typed is kept: `uwf thread answer {} --editor` continues with it", asked.thread))
+    error.hint(format!("your text is kept: `uwf thread answer {} --editor` continues with it", asked.thread))
 }
 
 /// The error for a missing answer or reply.
 fn not_given(what: &str, no_ask: NoAsk) -> CommandError {
-    let why = if no_ask.no_ask { "" } else { ", and there is no terminal to ask on" };
+    let why = if no_ask.no_ask { "" } else { ", and uwf can't ask without a terminal" };
     CommandError::usage(format!("no {what} was given{why}"))
 }
 

@@ -37,7 +37,7 @@ The cost is what the provider or the agent's program reported; otherwise the tok
 alias or its name at the provider. Unknown cost is shown as unknown and never counts as 0. The row of a thread includes its
 child threads and the steps it shares with forks; the total counts each step once.")]
 pub(crate) struct Args {
-    /// The threads: ids, unique starts or ends of ids, or @ for the newest. Default: all, finished ones too.
+    /// The threads: ids, unique starts or ends of ids, or @ for the newest. Default: all, including finished threads.
     #[arg(value_name = "THREAD")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     threads: Vec<String>,
@@ -121,7 +121,7 @@ impl Spending {
         };
         let provider = from(MoneySource::Provider);
         if !provider.is_empty() {
-            notes.push(format!("{provider} as the providers said"));
+            notes.push(format!("{provider} as reported by the providers"));
         }
         if let (Some(prices), false) = (prices, from(MoneySource::Prices).is_empty()) {
             notes.push(format!("{} by the prices of {} in config.yaml", from(MoneySource::Prices), prices.date));
@@ -130,7 +130,7 @@ impl Spending {
         let unreadable = self.costs.unreadable.len();
         if unreadable > 0 {
             notes.push(format!(
-                "{} not wholly readable: what is missing is in no sum",
+                "{} not fully readable: the sums leave out the missing parts",
                 table::count(unreadable, "thread")
             ));
         }
@@ -225,7 +225,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     };
     let costs = cost::cost(&context.home, &context.config()?, &CostRequest { threads, since, by })?;
     for unreadable in &costs.unreadable {
-        context.printer.warn(&format!("thread {} is not wholly readable: {}", unreadable.thread, unreadable.why));
+        context.printer.warn(&format!("thread {} is not fully readable: {}", unreadable.thread, unreadable.why));
     }
     Ok(Printed::long(Spending { costs, limit: args.limit.unwrap_or(SHOWN) })?.paged(&args.paging))
 }

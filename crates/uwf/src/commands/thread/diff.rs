@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(value_name = "THREAD|HASH", conflicts_with = "last")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     to: Option<String>,
-    /// The newest thread, as @ is.
+    /// The newest thread, like @.
     #[arg(long)]
     last: bool,
     /// For files, show only the number of changed lines.

@@ -13,7 +13,7 @@ use crate::printer::{CommandResult, Printed};
 /// Arguments of `uwf thread eval`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread eval 7Q2M 'steps[-1].output'\n  uwf thread eval 7Q2M '$count(steps[role = \"coder\"])'\n  uwf thread eval 7Q2M '$last(\"reviewer\").approved'\n\nThe report is the value itself, so that it can be piped on. A missing value prints nothing (said on stderr; exit 0),\nas in jq; that is not the same as null. The expression sees what conditions see: start, steps, $start, $steps,\n$threadId, $depth, $first(ROLE), $last(ROLE), $extractedBy(STEP). It has 2 s and 512 MB."
+    after_help = "Examples:\n  uwf thread eval 7Q2M 'steps[-1].output'\n  uwf thread eval 7Q2M '$count(steps[role = \"coder\"])'\n  uwf thread eval 7Q2M '$last(\"reviewer\").approved'\n\nThe report is the value itself, for pipes. A missing value prints nothing (with a note on stderr; exit 0), as in jq;\na missing value is not null. The expression sees what conditions see: start, steps, $start, $steps,\n$threadId, $depth, $first(ROLE), $last(ROLE), $extractedBy(STEP). It has 2 s and 512 MB."
 )]
 pub(crate) struct Args {
     /// The thread, active or finished: its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// The JSONata expression.
     #[arg(allow_hyphen_values = true, required_unless_present = "last", conflicts_with = "last")]
     expression: Option<String>,
-    /// The newest thread, as @ is; then only the expression is given.
+    /// The newest thread, like @; give only the expression.
     #[arg(long)]
     last: bool,
 }
@@ -41,7 +41,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     match moderate::evaluate(&thread, expression)? {
         Some(value) => Ok(Printed::value(value)),
         None => {
-            context.printer.talk("note: the expression gives nothing: what it asks for is missing");
+            context.printer.talk("note: the expression gives nothing: a value that it reads is missing");
             Ok(Printed::nothing())
         }
     }

@@ -21,14 +21,14 @@ use crate::style;
 /// Arguments of `uwf thread fork`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n  uwf thread fork 7Q2M -p 'Fix #43'           the same workflow and settings with another task\n\nNothing is copied but the settings: both threads share the steps up to there, and the workflow. Where the files of\nthe step were recorded, since its thread works in a git worktree, the new thread gets a worktree with those files."
+    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n  uwf thread fork 7Q2M -p 'Fix #43'           the same workflow and settings with another task\n\nOnly the settings are copied: both threads share the workflow and the steps up to the fork. If the thread\nworks in a git worktree and the files of the step were recorded, the new thread gets a worktree with these files."
 )]
 pub(crate) struct Args {
     /// A thread (its id, a unique start or end of the id, @ for the newest), or a step (its hash, or a unique start of the hash).
     #[arg(value_name = "THREAD|HASH", required_unless_present = "last", conflicts_with = "last")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     from: Option<String>,
-    /// The newest thread, as @ is.
+    /// The newest thread, like @.
     #[arg(long)]
     last: bool,
     /// Fork before the last time this role was played.
@@ -38,8 +38,8 @@ pub(crate) struct Args {
     /// Another task, for a fork at the start of a thread; `-` reads it from stdin.
     #[arg(short, long, value_name = "PROMPT", conflicts_with = "from_role", allow_hyphen_values = true)]
     prompt: Option<String>,
-    /// Directory the new thread's agents work in. Default: that of the thread, for a step the current one; a
-    /// worktree of its own, if the files of the step were recorded.
+    /// Directory the new thread's agents work in. Default: the thread's directory, or for a step the current
+    /// directory; a worktree of its own if the files of the step were recorded.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
     /// The limits of the new thread; what was used before the fork counts.

@@ -21,23 +21,23 @@ use crate::table::{self, Table};
 /// Arguments of `uwf thread limit`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread limit 7Q2M                  what it has used, and how far it may go\n  uwf thread limit 7Q2M --cost +5        five dollars more\n  uwf thread limit 7Q2M --steps 60 --time +2h\n\nA limit does not end a running step; the next step exits with 30. Limits come from the start of the thread (--max-steps,\n--max-time, --max-tokens, --max-cost), otherwise from `limits` in its workflow, otherwise from config.yaml. The usage of\nchild threads counts for their parent."
+    after_help = "Examples:\n  uwf thread limit 7Q2M                  its usage and its limits\n  uwf thread limit 7Q2M --cost +5        five dollars more\n  uwf thread limit 7Q2M --steps 60 --time +2h\n\nA limit does not end a running step; the next step exits with 30. Limits come from the start of the thread (--max-steps,\n--max-time, --max-tokens, --max-cost), otherwise from `limits` in its workflow, otherwise from config.yaml. The usage of\nchild threads counts for their parent."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
     #[command(flatten)]
     expect: ExpectHead,
-    /// Most steps; +N is so many more than now.
+    /// Maximum number of steps; +N adds to it.
     #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
     steps: Option<Change<u64>>,
-    /// Longest time since its beginning, as 90s, 15m, 2h or 1d; +TIME is so much more than now.
+    /// Maximum time since its start, as 90s, 15m, 2h or 1d; +TIME adds to it.
     #[arg(long, value_name = "TIME", value_parser = time, allow_negative_numbers = true)]
     time: Option<Change<u64>>,
-    /// Most tokens; +N is so many more than now.
+    /// Maximum number of tokens; +N adds to it.
     #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
     tokens: Option<Change<u64>>,
-    /// Most US dollars; +AMOUNT is so much more than now.
+    /// Maximum cost in US dollars; +AMOUNT adds to it.
     #[arg(long, value_name = "AMOUNT", value_parser = money, allow_negative_numbers = true)]
     cost: Option<Change<f64>>,
 }
@@ -85,7 +85,9 @@ impl Report for Limits {
         let reached = match (reached, state) {
             (Some(reached), State::Limited | State::Completed | State::Killed) => format!("{reached}\n"),
             (Some(reached), _) => format!("{reached}: its next step will be refused\n"),
-            (None, _) => why.as_ref().map(|why| format!("it is at none of these limits: {why}\n")).unwrap_or_default(),
+            (None, _) => {
+                why.as_ref().map(|why| format!("it has reached none of these limits: {why}\n")).unwrap_or_default()
+            }
         };
         let runs = |unknown: usize| table::count(unknown, "run");
         let mut unknown = String::new();
@@ -132,7 +134,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     if args.expect.expected.is_some() && changes.is_relative() {
         return Err(CommandError::usage("with --expect-head a limit is given whole, not as +N")
-            .hint("the head stays where it is, so the same command again would add as much again"));
+            .hint("the head does not move, so repeating the command would add the amount twice"));
     }
     let limits = limit::change(&context.home, &thread, &changes, args.expect.expected)?;
     limits.notes.iter().for_each(|note| context.printer.warn(note));

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// The workflow, as --workflow gives it.
     #[arg(hide = true, conflicts_with = "workflow")]
     name: Option<String>,
-    /// Finished threads too.
+    /// Include finished threads.
     #[arg(long)]
     all: bool,
     /// Only threads of this workflow: path, name (all its versions), hash or unique prefix of one.
@@ -60,16 +60,16 @@ pub(crate) struct Args {
     /// Only threads whose last step is of this role.
     #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
     role: Option<String>,
-    /// Only threads with this text in their id, the name of their workflow or their task; upper or lower case is the same.
+    /// Only threads with this text in their id, the name of their workflow or their task; case does not matter.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
     search: Option<String>,
-    /// Only threads older than this one: the next page after one that ended with it.
+    /// Only threads older than this one, for the next page of a list.
     #[arg(long, value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
     after: Option<String>,
     /// At most this many.
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Leave out this many first.
+    /// Skip this many threads.
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
     /// Times in UTC instead of how long ago.
@@ -261,7 +261,7 @@ fn for_people(context: &Context, args: &Args, rows: &[Named], matching: usize) -
     let mut overviews = Overviews::new(&context.home);
     let hides_finished = !args.all && args.state.is_empty() && args.outcome.is_empty() && matching == 0;
     Ok(ForPeople {
-        nothing: if hides_finished { "no active threads; --all lists finished ones too\n" } else { "no threads\n" },
+        nothing: if hides_finished { "no active threads; --all also lists finished ones\n" } else { "no threads\n" },
         overviews: rows.iter().map(|named| overviews.of(&named.row)).collect(),
         before,
         after: matching - before - rows.len(),

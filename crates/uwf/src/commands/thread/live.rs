@@ -31,23 +31,23 @@ const PACE: Duration = Duration::from_millis(100);
 /// Arguments of `uwf thread live`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf live 7Q2M                 from its beginning to its end\n  uwf live --last --tail 0      from now on\n  uwf live --all --role coder   what coders do in all threads\n  uwf live 7Q2M --format json | jq -r 'select(.event == \"step\").role'\n\nIt only looks: who steps the thread makes no difference, and Ctrl-C ends nothing else. It ends with the thread. With\n--format json it prints one event a line."
+    after_help = "Examples:\n  uwf live 7Q2M                 from its beginning to its end\n  uwf live --last --tail 0      from now on\n  uwf live --all --role coder   what coders do in all threads\n  uwf live 7Q2M --format json | jq -r 'select(.event == \"step\").role'\n\nIt only reads: any process can step the thread, and Ctrl-C ends only this command. It ends with the thread. With\n--format json it prints one event a line."
 )]
 pub(crate) struct Args {
     /// The thread: its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
     #[arg(required_unless_present_any = ["last", "all"], conflicts_with_all = ["last", "all"])]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,
-    /// The newest thread, as @ is.
+    /// The newest thread, like @.
     #[arg(long, visible_alias = "latest", conflicts_with = "all")]
     last: bool,
-    /// All active threads, and those that are started meanwhile, from now on until Ctrl-C.
+    /// All active threads, and threads that start meanwhile, from now until Ctrl-C.
     #[arg(long)]
     all: bool,
-    /// Begin with the newest N steps; 0 is from now on.
+    /// Start with the newest N steps; 0 shows only new events.
     #[arg(long, value_name = "N")]
     tail: Option<usize>,
-    /// Only what this role does.
+    /// Only events of this role.
     #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
     role: Option<String>,
     /// Show also what agents print on stderr.

@@ -19,16 +19,16 @@ const COMMIT: usize = 7;
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
-    /// Bring all changes in as one commit.
+    /// Merge all changes as one commit.
     #[arg(long, conflicts_with_all = ["no_ff", "ff_only"])]
     squash: bool,
-    /// Make a merge commit, though the branch could just be moved forward.
+    /// Create a merge commit, even if a fast-forward is possible.
     #[arg(long, conflicts_with = "ff_only")]
     no_ff: bool,
-    /// Only move the branch forward, or fail.
+    /// Fast-forward only, or fail.
     #[arg(long)]
     ff_only: bool,
-    /// Put everything back to how it was before a merge that has conflicts.
+    /// Undo a merge that has conflicts.
     #[arg(long, conflicts_with_all = ["squash", "no_ff", "ff_only"])]
     abort: bool,
 }

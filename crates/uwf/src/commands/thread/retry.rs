@@ -17,7 +17,7 @@ use crate::printer::CommandResult;
 /// Arguments of `uwf thread retry`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread retry 7Q2M\n  uwf thread retry 7Q2M --agent claude   another agent for this try\n\nDoes one step of a stuck thread. Failed attempts are kept, and the step that succeeds lists them. To read the text of the\nfailed attempt again without running the agent: uwf thread step 7Q2M --reextract"
+    after_help = "Examples:\n  uwf thread retry 7Q2M\n  uwf thread retry 7Q2M --agent claude   another agent for this attempt\n\nDoes one step of a stuck thread. Failed attempts are kept, and the step that succeeds lists them. To read the text of the\nfailed attempt again without running the agent: uwf thread step 7Q2M --reextract"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     expect: ExpectHead,
     #[command(flatten)]
     attempt: ExpectAttempt,
-    /// Agent for this try only: an alias, or a command line.
+    /// Agent for this attempt only: an alias, or a command line.
     #[arg(long, value_name = "AGENT")]
     #[arg(add = ArgValueCompleter::new(complete::agents))]
     agent: Option<String>,

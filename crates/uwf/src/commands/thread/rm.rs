@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(required_unless_present_any = ["last", "older_than", "dry_run"], conflicts_with_all = ["last", "older_than"])]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,
-    /// The newest thread, as @ is.
+    /// The newest thread, like @.
     #[arg(long, conflicts_with = "older_than")]
     last: bool,
     /// All threads that ended so long ago: `12h`, `90d`.
@@ -104,7 +104,7 @@ fn tell_failure(context: &Context, threads: &RemovedThreads) {
     let others = failed.count();
     let more = if others == 0 { String::new() } else { format!(" (and {} more)", count(others, "thread")) };
     let error = CommandError::new(kind, format!("thread {} was not removed{more}: {}", first.thread, first.why));
-    context.printer.explain(&error.hint("the same command again removes what is left"));
+    context.printer.explain(&error.hint("run the same command again to remove the rest"));
 }
 
 /// Removes threads.
@@ -116,7 +116,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         return Printed::new(&OldReport { dry_run: args.dry_run, threads });
     }
     if args.thread.is_none() && !args.last {
-        return Err(CommandError::usage("--dry-run tells what would be removed of a thread, or of old ones")
+        return Err(CommandError::usage("--dry-run needs a thread, or --older-than")
             .hint("for instance: uwf thread rm --older-than 90d --dry-run"));
     }
     let thread = context.thread(args.thread.as_deref().unwrap_or(NEWEST))?;

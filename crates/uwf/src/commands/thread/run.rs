@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(value_name = "THREAD|WORKFLOW", required_unless_present_any = ["last", "all"], conflicts_with_all = ["last", "all"])]
     #[arg(add = ArgValueCompleter::new(complete::threads_or_workflows))]
     target: Option<String>,
-    /// The newest thread, as @ is.
+    /// The newest thread, like @.
     #[arg(long, conflicts_with = "prompt")]
     last: bool,
     /// Every active thread; those that wait, are paused, at a limit or stuck are left alone.
@@ -62,7 +62,7 @@ pub(crate) struct Args {
     /// With --all: include stuck threads.
     #[arg(long, requires = "all", conflicts_with_all = ["target", "last"])]
     stuck: bool,
-    /// Stop before this role would be played; with --all, threads whose workflow has no such role are run all the same.
+    /// Stop before this role is played; with --all, threads whose workflow has no such role run without it.
     #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
     until: Option<String>,
     /// Stop after N steps; run again to continue.
@@ -252,11 +252,13 @@ fn known_thread(
     })?;
     if options.cwd.is_some() {
         return Err(CommandError::usage("--cwd needs --prompt: it belongs to a thread's start")
-            .hint(format!("to let a thread work elsewhere: uwf thread step {thread} --cwd DIR")));
+            .hint(format!("to run a thread in another directory: uwf thread step {thread} --cwd DIR")));
     }
     if !options.limits.limits().is_empty() {
-        return Err(CommandError::usage("a thread that has begun gets other limits by a command of its own")
-            .hint(format!("for instance: uwf thread limit {thread} --cost +5")));
+        return Err(CommandError::usage(
+            "these limits apply only to new threads; change those of a running thread with `uwf thread limit`",
+        )
+        .hint(format!("for instance: uwf thread limit {thread} --cost +5")));
     }
     let project = settings::project_of(&context.home, &thread).ok().flatten();
     context.name_ignored(project.as_ref());

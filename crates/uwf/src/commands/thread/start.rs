@@ -51,7 +51,7 @@ pub(crate) struct Options {
     /// Give the thread a git worktree of its own, on a new branch `uwf/<id>` that begins at the commit checked out here.
     #[arg(long)]
     pub(crate) worktree: bool,
-    /// Let agents work in the directory itself, though the configuration gives threads of this workflow a worktree.
+    /// Let agents work in the directory itself, even if the configuration gives threads of this workflow a worktree.
     #[arg(long, conflicts_with = "worktree")]
     pub(crate) no_worktree: bool,
     #[command(flatten)]
@@ -118,7 +118,7 @@ pub(crate) fn begin(
         Some(prompt) => prompt,
         None => {
             return Err(CommandError::usage("a prompt is needed")
-                .hint("say what the thread is to do: `-p 'TEXT'`, or `-p -` to read it from stdin"));
+                .hint("give the thread a task: `-p 'TEXT'`, or `-p -` to read it from stdin"));
         }
     };
     let workspace = options.cwd.map_or_else(|| context.workspace(), Ok)?;

@@ -50,13 +50,13 @@ pub(crate) struct Args {
     #[arg(add = ArgValueCompleter::new(complete::agents))]
     agent: Option<String>,
     /// Output of the --agent command line: the answer as `text` under a header or as `json`, or the hash of
-    /// the `step` it stored. By default a text; a step when a word of it is a program `uwf-…`.
+    /// the `step` it stored. By default a text; a step if one of its words is a program `uwf-…`.
     #[arg(long, value_name = "FORM", requires = "agent", value_parser = output_parser())]
     output: Option<OutputMode>,
     /// Directory agents work in from now on; needed once for a thread that was started on another machine.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
-    /// Directory agents work in if this machine does not know the thread; one that it knows keeps its own.
+    /// Directory agents work in if this machine does not know the thread; a known thread keeps its directory.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with = "cwd")]
     cwd_if_unknown: Option<PathBuf>,
     /// Explain the moderator's decision: each expression, its value, and why it did or did not match.
@@ -65,7 +65,8 @@ pub(crate) struct Args {
     /// Show role, agent and the full prompt; run nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Read the text of the newest failed attempt again, header and extraction model; do not run the agent.
+    /// Read the text of the newest failed attempt again, first its header, then with the extraction model; do not run
+    /// the agent.
     #[arg(long, conflicts_with_all = ["agent", "dry_run"])]
     reextract: bool,
     /// Exit with 10 when the thread has ended.
@@ -200,7 +201,7 @@ impl Report for DryRun {
                 ));
                 if let Some(session) = &self.session {
                     text.push_str(&format!(
-                        "goes on in its session {session}; if that is gone, it is sent what this prints:\n  \
+                        "continues its session {session}; if the session is gone, it gets the output of:\n  \
                          uwf agent context {} {role} --prompt\n\n",
                         self.thread
                     ));
@@ -245,7 +246,9 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
 /// Renders a step's report; with `exit_code` the command exits with 10 if the thread has ended.
 pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) -> CommandResult {
     if report.reason.as_deref() == Some(outcome::NO_MATCH) {
-        context.printer.warn("no transition matched, so the thread ended; `--explain` on a fork of it shows why");
+        context
+            .printer
+            .warn("no transition matched, so the thread ended; fork it and step the fork with `--explain` to see why");
     }
     for note in report.files_notes() {
         context.printer.warn(&note);

@@ -16,7 +16,7 @@ use crate::printer::{CommandResult, Printed, Report};
 /// Arguments of `uwf thread step-details`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread step-details 2XY1PEX26ZD0Y\n  uwf thread step-details 2XY1 --format yaml\n  uwf thread step-details 2XY1 --format json | jq .detail.turns\n\nText for people unless --format says otherwise. As YAML or JSON the document is the node with everything it refers to in\nits place: a text or node that is there already is not repeated, `toldAbove` has its hash; timestamps are Unix\nmilliseconds. A child thread is only named: its last step can be asked for in the same way."
+    after_help = "Examples:\n  uwf thread step-details 2XY1PEX26ZD0Y\n  uwf thread step-details 2XY1 --format yaml\n  uwf thread step-details 2XY1 --format json | jq .detail.turns\n\nText for people unless --format says otherwise. As YAML or JSON the document is the node with everything it refers to in\nits place: a text or node that occurs again is not repeated, `toldAbove` has its hash; timestamps are Unix\nmilliseconds. A child thread is only named; show its last step with the same command."
 )]
 pub(crate) struct Args {
     /// A step, a detail or a failed attempt: its hash, or a unique start of the hash.

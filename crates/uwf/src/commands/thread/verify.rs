@@ -46,14 +46,15 @@ impl Report for Verified {
                 )
             }
             Verdict::Unrecorded => format!(
-                "{} this machine recorded nothing of the head of thread {thread} to compare with: another machine made that step, or the record was lost\n{digest} is the digest of what is there now\n",
+                "{} this machine has no digest for the head of thread {thread}: another machine made that step, or \
+                 the record was lost\n{digest} is the digest of the current content\n",
                 style::yellow("?")
             ),
             Verdict::Tampered => {
                 let place = match (differs_at_step, differs_at) {
-                    (Some(0), _) => "its start or workflow is not what was recorded".to_owned(),
+                    (Some(0), _) => "its start or workflow differs from the record".to_owned(),
                     (Some(step), Some(hash)) => {
-                        format!("step {step} ({hash}) or one before it is not what was recorded")
+                        format!("step {step} ({hash}) or an earlier step differs from the record")
                     }
                     _ => "it never had the expected digest".to_owned(),
                 };

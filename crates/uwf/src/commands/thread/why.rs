@@ -28,15 +28,15 @@ Examples:
   uwf thread why 2XY1PEX26ZD0Y    any step of any thread, by its hash
   uwf thread why @ --format json | jq '.next.routing.considered'
 
-Shows the transitions of each decision in the order in which they were tried, up to the one that was taken, with the name,
-description and expression of the condition, the values it read, and its result. Decisions are made again from the nodes of
-the thread, which never change. Runs and writes nothing.")]
+Shows the transitions of each decision in order, up to the chosen transition: name, description and expression of the
+condition, the values it read, and its result. uwf repeats each decision from the nodes of the thread, which never
+change. It runs no agent and writes nothing.")]
 pub(crate) struct Args {
     /// A thread (its id, a unique start or end of the id, @ for the newest), or a step (its hash, or a unique start of the hash).
     #[arg(value_name = "THREAD|STEP", required_unless_present = "last", conflicts_with = "last")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     what: Option<String>,
-    /// The newest thread, as @ is.
+    /// The newest thread, like @.
     #[arg(long)]
     last: bool,
     #[command(flatten)]
@@ -68,7 +68,7 @@ fn step(step: &ReasonedStep) -> String {
     let after = if step.after == START { "at the start".to_owned() } else { format!("after {}", step.after) };
     text.push_str(&routing(&format!("chosen {after}"), &step.routing));
     if !step.as_chosen {
-        let note = format!("  the step is one of {}: it was put there by hand, or by another program\n", step.role);
+        let note = format!("  the step is one of {}: it was added by hand, or by another program\n", step.role);
         text.push_str(&style::yellow(&note));
     }
     text.push_str(&obtained(&step.output));
@@ -103,12 +103,12 @@ fn obtained(output: &Obtained) -> String {
         }
     }
     if output.adopted {
-        lines.push("taken over: the step command that ran its agent did not live to link it".to_owned());
+        lines.push("taken over: the step command that ran its agent ended before it could link the step".to_owned());
     }
     lines.extend(output.reread.map(|attempt| format!("read again from the text of the failed attempt {attempt}")));
     lines.extend(output.failed.iter().map(failed));
     lines.extend(output.unreadable.as_ref().map(|why| format!("nothing else is known: {}", one_line(why))));
-    lines.extend(output.detail.map(|detail| style::dim(&format!("uwf thread step-details {detail} has all of it"))));
+    lines.extend(output.detail.map(|detail| style::dim(&format!("uwf thread step-details {detail} shows everything"))));
     format!("output obtained\n{}", lines.iter().map(|line| format!("  {line}\n")).collect::<String>())
 }
 

@@ -16,14 +16,14 @@ use crate::table::{self, count};
 
 /// The text for `?`.
 pub(super) const HELP: &str = "\
-↑ ↓ j k        move; PgUp, PgDn, Home and End, too
+↑ ↓ j k        move; also PgUp, PgDn, Home and End
 Enter          read the thread
 l              follow it as it happens; Ctrl-C comes back
 a              answer what it asks
 p              pause it, or resume it
 K              kill it, after a question
 /              filter by id, workflow, state or role; Esc takes the filter back
-t              finished threads, too, or not
+t              show or hide finished threads
 q Esc Ctrl-C   leave
 
 Enter, q or Esc closes this page.
@@ -82,7 +82,7 @@ fn list(frame: &mut Frame<'_>, top: &mut Top<'_>, area: Rect) {
         let nothing = match (top.threads.filter().is_empty(), top.threads.shows_finished()) {
             (false, _) => "no thread passes the filter",
             (true, true) => "no threads",
-            (true, false) => "no active threads; t shows finished ones too",
+            (true, false) => "no active threads; t also shows finished ones",
         };
         frame.render_widget(Paragraph::new(nothing), area);
         return;

@@ -45,7 +45,7 @@ fn known_agents(context: &Context, mut agents: Vec<String>) -> Result<Vec<String
     for unknown in agents.iter().filter(|agent| !config.agents.contains_key(*agent)) {
         let known = config.agents.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
         context.printer.warn(&format!(
-            "there is no agent `{unknown}` in config.yaml, so most steps with it will fail here; agents there are: {known}"
+            "agent `{unknown}` is not in config.yaml, so most steps with it will fail here; configured agents: {known}"
         ));
     }
     if agents.is_empty() {
@@ -68,7 +68,7 @@ fn check_store(context: &Context) -> Result<(), CommandError> {
 fn directory(context: &Context, dir: &Path) -> Result<PathBuf, CommandError> {
     if !context.cwd.join(dir).is_dir() {
         return Err(CommandError::usage(format!("--cwd {} is not a directory", dir.display()))
-            .hint("name the directory in which agents of threads work that began on other machines"));
+            .hint("give a directory for agents of threads that started on other machines"));
     }
     Ok(settings::workspace(&context.cwd, dir)?)
 }

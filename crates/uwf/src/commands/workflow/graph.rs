@@ -22,17 +22,17 @@ use crate::printer::{CommandResult, Format, OwnFormat, Printed, Report, formats}
 Examples:
   uwf workflow graph solve-issue > graph.mmd
   uwf workflow graph flows/solve-issue.yaml --format svg > graph.svg
-  uwf workflow graph --thread 7Q2M --format svg > thread.svg    where it went and stands
+  uwf workflow graph --thread 7Q2M --format svg > thread.svg    its path and position
   uwf workflow graph solve-issue --format json | jq .graph
 
-Always Mermaid, also in a pipe, unless --format says otherwise. Arrows have the names of conditions with what they mean;
-in DOT and SVG all of it is in tooltips. The SVG needs no other program, and fits light and dark pages.")]
+Always Mermaid, also in a pipe, unless --format says otherwise. Arrows are labelled with the names and meanings of
+conditions; in DOT and SVG, tooltips show the full text. The SVG is self-contained and fits light and dark pages.")]
 pub(crate) struct Args {
-    /// The workflow: a file, a name, or a hash. With --thread it is that of the thread.
+    /// The workflow: a file, a name, or a hash. Default with --thread: the thread's workflow.
     #[arg(value_name = "NAME|HASH|FILE", required_unless_present = "thread")]
     #[arg(add = ArgValueCompleter::new(complete::workflows))]
     workflow: Option<String>,
-    /// Count how often this thread went each way, and mark where it stands.
+    /// Show how often this thread took each transition, and mark its position.
     #[arg(long, value_name = "THREAD")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,
@@ -128,7 +128,7 @@ fn check_same(
         return Ok(());
     }
     if nodes::workflow(context.home.store(), other)?.name == workflow.name {
-        context.printer.warn(&format!("thread {id} runs another version of {named}, {hash}: that is what is drawn"));
+        context.printer.warn(&format!("thread {id} runs another version of {named}, so this draws {hash}"));
         return Ok(());
     }
     Err(CommandError::new(

@@ -17,7 +17,7 @@ Examples:
   uwf workflow history solve-issue
   uwf workflow history solve-issue | jq -r '.[1].hash'      the version before this one
 
-Newest first. `timestamp` is when the name was given to the version, in Unix milliseconds; 0: not known.")]
+Newest first. `timestamp` is the time at which the version got the name, in Unix milliseconds; 0 if it is unknown.")]
 pub(crate) struct Args {
     /// The name.
     #[arg(add = ArgValueCompleter::new(complete::workflow_names))]

@@ -15,7 +15,7 @@ Examples:
   uwf workflow list
   uwf workflow list | jq -r '.[].name'
 
-`origin` is `registry`, or the file of the project's .workflows directory, which goes first when both have a name.
+`origin` is `registry`, or the file of the project's .workflows directory, which takes precedence when both have a name.
 `timestamp` is when the registry gave the name to this version, in Unix milliseconds.")]
 pub(crate) struct Args {}
 

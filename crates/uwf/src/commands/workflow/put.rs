@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Name in the registry instead of the workflow's own.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Refuse warnings too.
+    /// Treat warnings as errors.
     #[arg(long)]
     strict: bool,
 }
@@ -33,7 +33,7 @@ pub(crate) struct AddArgs {
     /// The name, if it is not the workflow's own, and the file.
     #[arg(value_names = ["NAME", "FILE"], num_args = 1..=2, required = true)]
     words: Vec<String>,
-    /// Refuse warnings too.
+    /// Treat warnings as errors.
     #[arg(long)]
     strict: bool,
 }

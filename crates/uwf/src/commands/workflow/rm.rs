@@ -17,7 +17,7 @@ use crate::style;
 Examples:
   uwf workflow rm solve-issue
 
-Threads that run the workflow go on: they name it by its hash. So can you: `uwf workflow show HASH`.")]
+Threads that run the workflow continue, because they refer to it by its hash. So can you: `uwf workflow show HASH`.")]
 pub(crate) struct Args {
     /// The name.
     #[arg(add = ArgValueCompleter::new(complete::workflow_names))]
@@ -30,7 +30,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let hash = registry::update(&context.home, |registry| {
         let entry = registry.remove(&args.name);
         // Another process may have removed it in the meantime.
-        entry.map(|entry| entry.hash).ok_or_else(|| Error::not_found(format!("there is no workflow `{}`", args.name)))
+        let missing = || Error::not_found(format!("workflow `{}` does not exist", args.name));
+        entry.map(|entry| entry.hash).ok_or_else(missing)
     })?;
     let text = format!("removed {}, which was {hash}\n", style::bold(&args.name));
     Ok(Printed::of(json!({ "name": args.name, "hash": hash }), text))

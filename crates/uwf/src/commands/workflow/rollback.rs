@@ -22,7 +22,7 @@ Examples:
   uwf workflow rollback solve-issue                and back again
   uwf workflow rollback solve-issue 2XY1
 
-The two versions swap places: the one left goes to the history. Running threads keep the version they began with.")]
+The two versions swap places: the replaced version goes to the history. Running threads keep their version.")]
 pub(crate) struct Args {
     /// The name.
     #[arg(add = ArgValueCompleter::new(complete::workflow_names))]

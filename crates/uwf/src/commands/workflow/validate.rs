@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// project's .workflows directory.
     #[arg(value_name = "FILE|NAME|-", add = ArgValueCompleter::new(complete::workflows_or_any_file))]
     workflows: Vec<String>,
-    /// Warnings are errors.
+    /// Treat warnings as errors.
     #[arg(long)]
     strict: bool,
 }
@@ -75,9 +75,9 @@ fn capabilities(context: &Context, text: &str, origin: &str) -> Vec<Problem> {
 
 /// The workflow files of the project.
 fn of_project(context: &Context) -> Result<Vec<String>, CommandError> {
-    let hint = "name what is to be checked: uwf workflow validate FILE|NAME|-";
+    let hint = "give a workflow to check: uwf workflow validate FILE|NAME|-";
     let dir = project_files::dir(&context.cwd).ok_or_else(|| {
-        let what = format!("there is no directory {} here or above, up to the repository", project_files::DIR);
+        let what = format!("directory {} does not exist here or above, up to the repository", project_files::DIR);
         CommandError::usage(what).hint(hint)
     })?;
     let files: Vec<String> = project_files::in_dir(&dir).iter().map(|(_, file)| file.display().to_string()).collect();

@@ -71,7 +71,7 @@ fn proxy_errors_name_environment_variable() {
     let plain = |proxy: &Proxy| format!("http://{}", proxy.address);
     let wrong = format!("http://me:guessed@{}", locked.address);
     for (variable, value, why) in [
-        ("HTTP_PROXY", plain(&locked), "(from HTTP_PROXY) wants a name and a password"),
+        ("HTTP_PROXY", plain(&locked), "(from HTTP_PROXY) needs a name and a password"),
         ("http_proxy", wrong, "(from http_proxy) does not take this name and password"),
         ("ALL_PROXY", plain(&shut), "(from ALL_PROXY) does not connect to http://gateway.test:"),
         ("ALL_PROXY", "socks5://127.0.0.1:1".to_owned(), "(from ALL_PROXY): only a proxy at http:// can be used"),

@@ -68,7 +68,7 @@ fn schemas_that_grow_are_refused_in_a_workflow() {
     let told = refused(&home, &workflow("{ type: string, pattern: '((a{100}){100}){100}' }"));
     assert!(told.contains("takes more than 1 MiB"), "{told}");
     let told = refused(&home, &workflow("{ type: string, pattern: '^(?=(a+)+$)b' }"));
-    assert!(told.contains("linear-time"), "{told}");
+    assert!(told.contains("linear time"), "{told}");
     let patterns: String = (0..500).map(|n| format!("'^k{n}$': {{}}, ")).collect();
     let told = refused(&home, &workflow(&format!("{{ patternProperties: {{ {patterns} }} }}")));
     assert!(told.contains("more than 200"), "{told}");

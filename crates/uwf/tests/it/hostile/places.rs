@@ -43,9 +43,9 @@ fn goes_on(home: &TestHome, thread: &str) {
 #[test]
 fn swapped_output_file_is_reported_without_blocking() {
     let ways = [
-        ("output: json", "echo '{\"n\": 1}'", "put something else in the place of its output file"),
+        ("output: json", "echo '{\"n\": 1}'", "replaced its output file"),
         ("output: json", "echo '{\"n\": 1}'; exit 3", "exited with 3"),
-        ("output: step", "echo 0000000000001", "put something else in the place of its output file"),
+        ("output: step", "echo 0000000000001", "replaced its output file"),
         ("output: json, timeout: 0.5", "sleep 600", "was ended after its timeout of 0.5 s"),
         ("output: text, idleTimeout: 0.5", "sleep 600", "idle"),
     ];

@@ -136,12 +136,12 @@ mod with_tools {
         let begin = until_key(&server.url());
         let key = format!("{KEY}\r");
         let once = [("(not shown)", key.as_str()), ("part of it", "1\r"), ("Which agent", "none\r")];
-        let no = with(&begin, &[&once[..], &[("save it all the same?", "n\r"), ("Which provider", "\u{4}")]].concat());
+        let no = with(&begin, &[&once[..], &[("save it anyway?", "n\r"), ("Which provider", "\u{4}")]].concat());
         let session_no = session(&home, &[], &no);
         assert_eq!(session_no.code, Some(130), "{}", session_no.shown);
         assert!(session_no.shown.contains("refuses access (401)"), "{}", session_no.shown);
         assert_eq!((file(&home, "config.yaml"), file(&home, ".env")), (None, None));
-        let yes = with(&begin, &[&once[..], &[("save it all the same?", "y\r")]].concat());
+        let yes = with(&begin, &[&once[..], &[("save it anyway?", "y\r")]].concat());
         assert_eq!(session(&home, &[], &yes).code, Some(0));
         assert_eq!(file(&home, ".env").unwrap(), format!("HERE_API_KEY={KEY}\n"));
     }

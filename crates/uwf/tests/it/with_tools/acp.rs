@@ -330,7 +330,7 @@ fn settings_that_make_no_sense_are_refused() {
         format!("{} {told}", ran.code.unwrap_or(-1))
     });
     assert_snapshot!(told.join("\n"), @r#"
-    78 error: agent `a` does not say which program it is
+    78 error: agent `a` has no program
     hint: set `preset` to a known agent, or give the program: `args: [my-agent, --acp]`
     78 error: `config.preset` of agent `a`: expected "hermes", "codex", "claude", "opencode", "gemini", "cursor" or "goose", found "cloud"; did you mean "claude"?
     hint: `uwf agent describe acp` lists the settings it has
@@ -338,8 +338,8 @@ fn settings_that_make_no_sense_are_refused() {
     hint: `uwf agent describe acp` lists the settings it has
     78 error: `config.permissions` of agent `a`: expected "allow", "deny" or "ask", found "sometimes"
     hint: `uwf agent describe acp` lists the settings it has
-    78 error: cannot start agent `no-such-program`: there is no program `no-such-program` on PATH
-    hint: install it, or give the program's whole path
+    78 error: cannot start agent `no-such-program`: program `no-such-program` is not on PATH
+    hint: install it, or give the program's full path
     "#);
 }
 

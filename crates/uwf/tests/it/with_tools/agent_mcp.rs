@@ -111,7 +111,7 @@ fn without_the_rung_there_is_no_submit() {
         heard[1]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(tools, ["context", "cas_get"]);
     let refused = text(&heard[2]["error"], "message");
-    assert_eq!(refused, "there is no tool `submit`; the tools are context, cas_get");
+    assert_eq!(refused, "unknown tool `submit`; the tools are context, cas_get");
     let step = home.last_step(&thread);
     assert_eq!((&step["output"], &step["detail"]["extractedBy"]), (&json!({ "n": 4 }), &json!("frontmatter")));
 }
@@ -145,7 +145,7 @@ fn tools_describe_step_and_read_store() {
     assert_eq!(context["workspace"], json!(home.work()));
     assert_snapshot!(heard[3..6].iter().map(said).collect::<Vec<_>>().join("\n"), @r#"
     ! /steps: expected an integer, 0 or more, found "all"
-    ! there is no node 0000000000000
+    ! node 0000000000000 does not exist
     ! /hash: expected the hash of a node (13 symbols, 0-9 and A-Z)
     "#);
 
@@ -227,7 +227,7 @@ fn server_survives_noise_and_rejects_submit_outside_step() {
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
     assert_snapshot!(String::from_utf8(output.stdout).unwrap(), @r#"
     {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is not JSON: expected value at line 1 column 1"}}
-    {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"nothing is submitted outside a step"}],"isError":true}}
+    {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"results can be submitted only within a step"}],"isError":true}}
     {"jsonrpc":"2.0","id":2,"result":{}}
     "#);
 }

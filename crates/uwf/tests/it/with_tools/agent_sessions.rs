@@ -232,7 +232,7 @@ fn other_programs_say_how_they_go_on() {
     assert_eq!(calls(&home)[1]["args"], json!(["exec", "--resume", "t-1", "--for", "writer"]));
 
     for (config, why) in [
-        ("config: { resume: true }", "the id of a session is known only where `config.trace`"),
+        ("config: { resume: true }", "uwf finds the id of a session only if `config.trace`"),
         ("config: { resume: true, trace: gemini }", "`config.resumeArgs`"),
         ("config: { resume: true, trace: codex, resumeArgs: [on] }", "`config.resumeArgs`"),
     ] {

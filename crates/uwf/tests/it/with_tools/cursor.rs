@@ -17,7 +17,7 @@ args = sys.argv[1:]
 calls = os.path.join(root, "calls.jsonl")
 before = len(open(calls).readlines()) if os.path.exists(calls) else 0
 prompt = args[args.index("-p") + 1]
-if prompt.startswith("Read the whole of the file"):
+if prompt.startswith("Read the whole file"):
     prompt = open(prompt.rsplit(" ", 1)[1]).read()
 with open(calls, "a") as file:
     file.write(json.dumps({"args": args, "cwd": os.getcwd(), "read": len(prompt)}) + "\n")

@@ -259,10 +259,10 @@ fn an_answer_in_another_session_is_no_answer() {
     let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
     let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);
     assert_eq!(attempt["raw"], WRONG, "the work is kept");
-    let why = "the answer has no valid output for role `worker`: \
-        [frontmatter] there is no header: the answer must begin with `---`, the keys, and `---` again; \
-        [feedback] hermes should have continued session 20261122_021459_fa0b62, but answered in session 20261122_030000_000000; \
-        the answer reads: I counted one line.";
+    let why = "the answer has no valid output for role `worker`: [frontmatter] the header is missing: the answer must \
+               begin with `---`, the keys, and `---` again; [feedback] hermes should have continued session \
+               20261122_021459_fa0b62, but answered in session 20261122_030000_000000; the answer reads: I counted \
+               one line.";
     assert_eq!(attempt["error"], why);
 }
 

@@ -142,7 +142,7 @@ fn abandoned_answer_is_kept_for_the_editor() {
     let dialog = [("`approved` (required)", "I would say no\r"), ("kept as a remark", "\u{4}")];
     let given_up = session(&home, &["thread", "answer", &thread], &dialog);
     assert_eq!(given_up.code, Some(130), "{}", given_up.shown);
-    assert!(plain(&given_up.shown).contains("what you typed is kept"), "{}", given_up.shown);
+    assert!(plain(&given_up.shown).contains("your text is kept"), "{}", given_up.shown);
     home.script("ed-copy", "#!/bin/sh\ncp \"$1\" draft\n");
     let edited = home.command(&["thread", "answer", &thread, "--editor"]).env("EDITOR", "ed-copy").output().unwrap();
     assert_eq!(edited.status.code(), Some(41), "a form without its required key");
@@ -220,15 +220,15 @@ fn editor_gets_form_and_keeps_invalid_draft() {
     --- stderr
     error: the answer does not fit role `approver`: `approved`: expected a boolean, found the string "perhaps"
     hint: it has this form: {"approved":"<true or false>","why":"<text>"}
-    hint: what you wrote is kept in <dir>/root/threads/<id>/answer-#1.md
+    hint: your text is kept in <dir>/root/threads/<id>/answer-#1.md
     hint: edit it again: `uwf thread answer <id> --editor`
     "#);
     assert_snapshot!(edited("ed-broken"), @"
     exit 78
     --- stderr
     error: the editor `ed-broken` ended with exit status: 3
-    hint: set VISUAL or EDITOR; what was written is kept in <dir>/root/threads/<id>/answer-#1.md
-    hint: `uwf thread answer` takes an answer by --data, -m or --file too
+    hint: set VISUAL or EDITOR; your text is kept in <dir>/root/threads/<id>/answer-#1.md
+    hint: `uwf thread answer` also takes an answer by --data, -m or --file
     ");
     assert!(edited("ed-good --wait").starts_with("exit 0\n"));
     let (output, detail) = last(&home, &thread);

@@ -14,7 +14,7 @@ Examples:
   uwf cas schema list
   uwf cas schema list | jq -r '.[] | select(.title == \"solve-issue.reviewer\").hash'
 
-`title` is that of the schema itself.")]
+`title` comes from the schema itself.")]
 pub(crate) struct Args {}
 
 /// Lists the schemas.

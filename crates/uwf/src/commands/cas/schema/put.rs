@@ -15,7 +15,8 @@ Examples:
   uwf cas schema put review.schema.json
   uwf cas schema put '{\"title\": \"link\", \"type\": \"string\", \"format\": \"cas_ref\"}'
 
-All of JSON Schema 2020-12 but references to other documents; `format: cas_ref` marks the hash of another node.")]
+Supports all of JSON Schema 2020-12 except references to other documents; `format: cas_ref` marks the hash of another
+node.")]
 pub(crate) struct Args {
     /// The schema: JSON, a file with JSON, or - for stdin.
     #[arg(value_name = "JSON|FILE|-", allow_hyphen_values = true, value_hint = clap::ValueHint::FilePath)]

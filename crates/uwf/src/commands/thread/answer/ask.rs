@@ -105,7 +105,7 @@ fn one_key(alone: &Value, key: &str, answer: &mut TypedAnswer, ask: &mut Ask<'_>
             }
             Err(failure) => {
                 let is_sentence = typed.split_whitespace().nth(1).is_some();
-                let kept = if is_sentence { "; what you wrote is kept as a remark" } else { "" };
+                let kept = if is_sentence { "; your text is kept as a remark" } else { "" };
                 misfit = format!("{}{kept}\n", failure.errors.join("; "));
                 answer.remarks.extend(is_sentence.then_some(typed));
             }
@@ -177,7 +177,7 @@ mod tests {
     fn refused_sentence_becomes_a_remark() {
         let (text, said) = asked(&schema(), "no, it returns {\"approved\": true}\nfalse\n\n\n");
         assert_eq!(text.unwrap(), "---\napproved: false\n---\nno, it returns {\"approved\": true}\n");
-        assert!(said.contains("what you wrote is kept as a remark"), "{said}");
+        assert!(said.contains("your text is kept as a remark"), "{said}");
     }
 
     #[test]

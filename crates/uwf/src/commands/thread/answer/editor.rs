@@ -38,7 +38,7 @@ pub(super) fn write(
     loop {
         edits += 1;
         editor::open(&path)
-            .map_err(|error| error.hint("`uwf thread answer` takes an answer by --data, -m or --file too"))?;
+            .map_err(|error| error.hint("`uwf thread answer` also takes an answer by --data, -m or --file"))?;
         let text = input::from_file(&path)?;
         let text = written(&text);
         if text.trim().is_empty() || text.trim() == form.trim() {
@@ -51,7 +51,7 @@ pub(super) fn write(
         };
         if edits >= MAX_EDITS || !no_ask.asks() || !Asker::wants_again(context.printer, &misfit) {
             return Err(misfit
-                .hint(format!("what you wrote is kept in {}", path.display()))
+                .hint(format!("your text is kept in {}", path.display()))
                 .hint(format!("edit it again: `uwf thread answer {} --editor`", asked.thread)));
         }
     }
@@ -74,7 +74,7 @@ pub(super) fn write_reply(context: &Context, asked: &Asked, question: &Question)
         let text = format!("\n\n{SCISSORS}\n\n{}\n", question.text);
         std::fs::write(&path, text).at("write", &path)?;
     }
-    editor::open(&path).map_err(|error| error.hint("`uwf thread answer` takes a reply by -m or --file too"))?;
+    editor::open(&path).map_err(|error| error.hint("`uwf thread answer` also takes a reply by -m or --file"))?;
     let text = input::from_file(&path)?;
     let text = written(&text);
     if text.trim().is_empty() {

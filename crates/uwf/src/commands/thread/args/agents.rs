@@ -15,7 +15,7 @@ pub(crate) struct AgentArgs {
     #[arg(add = ArgValueCompleter::new(complete::roles_with_agents))]
     pub(crate) agents: Vec<String>,
     /// Output of the --agent command line: the answer as `text` under a header or as `json`, or the hash of the
-    /// `step` it stored. By default a text; a step when a word of it is a program `uwf-…`.
+    /// `step` it stored. By default a text; a step if one of its words is a program `uwf-…`.
     #[arg(long, value_name = "FORM", requires = "agents", value_parser = output_parser())]
     pub(crate) output: Option<OutputMode>,
 }

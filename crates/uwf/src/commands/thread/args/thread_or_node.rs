@@ -42,7 +42,7 @@ fn node(context: &Context, typed: &str) -> Result<Hash, CommandError> {
     if context.home.store().has(hash)? {
         return Ok(hash);
     }
-    Err(CommandError::new(ErrorKind::NotFound, format!("there is no node {hash}")))
+    Err(CommandError::new(ErrorKind::NotFound, format!("node {hash} does not exist")))
 }
 
 /// The more useful of two errors: an ambiguous word says more than an unknown one.
@@ -50,7 +50,7 @@ fn neither(typed: &str, no_thread: CommandError, no_node: CommandError) -> Comma
     let could_be_a_hash = typed.len() == Hash::LEN || typed.parse::<HashPrefix>().is_ok();
     match (no_thread.kind, no_node.kind) {
         (ErrorKind::NotFound, ErrorKind::NotFound) => {
-            CommandError { error: format!("there is no thread and no node `{typed}`"), ..no_thread }
+            CommandError { error: format!("`{typed}` is neither a thread nor a node"), ..no_thread }
         }
         (ErrorKind::Usage, _) if typed.len() < thread_ids::MIN_SYMBOLS => {
             CommandError::usage(format!("`{typed}` is too short"))

@@ -11,7 +11,7 @@ pub(crate) struct Which {
     #[arg(required_unless_present = "last", conflicts_with = "last")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,
-    /// The newest thread, as @ is.
+    /// The newest thread, like @.
     #[arg(long)]
     last: bool,
 }

@@ -69,7 +69,7 @@ impl Drawing {
                 self.block(event, &(lines.join("\n") + "\n"))
             }
             What::Failed { role, error, node, .. } => {
-                let how = node.map(|node| format!("\nwhat it did: uwf thread step-details {node}")).unwrap_or_default();
+                let how = node.map(|node| format!("\ndetails: uwf thread step-details {node}")).unwrap_or_default();
                 self.block(event, &format!("{} {}: {error}{}\n", style::red("✗"), one_line(role), style::dim(&how)))
             }
             What::Step(step) => self.step(event, step),

@@ -72,9 +72,9 @@ struct RunAllReport {
 impl Report for RunAllReport {
     fn text(&self) -> String {
         if self.threads.is_empty() {
-            return "no thread is to be run\n".to_owned();
+            return "no thread to run\n".to_owned();
         }
-        let mut table = Table::new(&["thread", "exit", "what came of it"]).flexible([2]);
+        let mut table = Table::new(&["thread", "exit", "result"]).flexible([2]);
         for OfThread { thread, exit_code, report } in &self.threads {
             let why = report
                 .get("error")
@@ -176,8 +176,9 @@ fn having_role(context: &Context, rows: &[&Row], role: &str) -> Result<BTreeSet<
     }
     if having.is_empty() && !roles.is_empty() {
         let roles = roles.into_iter().collect::<Vec<_>>().join(", ");
-        return Err(CommandError::usage(format!("no thread that is to be run has a role `{role}`"))
-            .hint(format!("their roles: {roles}")));
+        return Err(
+            CommandError::usage(format!("no thread to run has a role `{role}`")).hint(format!("their roles: {roles}"))
+        );
     }
     Ok(having)
 }

@@ -53,7 +53,7 @@ pub(super) fn run(context: &Context, thread: &ThreadId, on: &On, expected: Seen,
         (Some(error), None) => run_report::stopped(context, thread, error),
         (None, None) => {
             Err(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was ended before its end"))
-                .hint(format!("what became of it: uwf thread show {thread}")))
+                .hint(format!("to see its end: uwf thread show {thread}")))
         }
     }
 }
@@ -82,12 +82,12 @@ fn follow(context: &Context, thread: &ThreadId, on: &On) -> Result<Option<Follow
 fn warn_of(context: &Context, thread: &ThreadId, trouble: Trouble) {
     let line = match trouble {
         Trouble::Untaken => {
-            "no worker has taken it for 10 s: start one that has the agent; `uwf worker --help` shows how".to_owned()
+            "no worker has taken it for 10 s: start a worker that has the agent; see `uwf worker --help`".to_owned()
         }
-        Trouble::InVain(why) => format!("it is tried again and again: {why}"),
+        Trouble::InVain(why) => format!("Temporal retries it: {why}"),
         Trouble::Failing(why) => format!(
-            "no worker can continue it: its workflow task fails: {why}; a newer worker may. To begin again where the thread is: \
-             temporal workflow terminate -w uwf-{thread}; uwf thread run --on temporal {thread}"
+            "no worker can continue it: its workflow task fails: {why}; a newer worker may. To run it again from its \
+             head: temporal workflow terminate -w uwf-{thread}; uwf thread run --on temporal {thread}"
         ),
     };
     context.printer.talk(&line);
@@ -129,8 +129,8 @@ fn failure(context: &Context, thread: &ThreadId, followed: FollowEnd) -> Option<
             Some(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was killed")))
         }
         FollowEnd::Abandoned(why) => Some(
-            CommandError::new(ErrorKind::Busy, format!("Temporal runs the thread no more: {why}"))
-                .hint(format!("begin again where it stands: uwf thread run --on temporal {thread}")),
+            CommandError::new(ErrorKind::Busy, format!("Temporal no longer runs the thread: {why}"))
+                .hint(format!("run it again from its head: uwf thread run --on temporal {thread}")),
         ),
     }
 }
@@ -143,7 +143,7 @@ fn is_killed(context: &Context, thread: &ThreadId) -> bool {
 fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> CommandError {
     let again = format!("to let Temporal continue: uwf thread run --on temporal {thread}");
     if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Config) {
-        return error.hint("each worker's log says what does not do on its machine").hint(again);
+        return error.hint("each worker's log names the problem on its machine").hint(again);
     }
     let shown = show::show(&context.home, thread).ok();
     let why = shown.as_ref().and_then(|shown| shown.asks.as_ref().or(shown.why.as_ref()));
@@ -154,6 +154,6 @@ fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> Command
             error.hint(format!("to answer it and let Temporal continue: uwf thread answer {thread}"))
         }
         Some(State::Paused) => error.hint(format!("to continue: uwf thread resume {thread}")),
-        _ => error.hint(format!("what it says: uwf thread show {thread}")).hint(again),
+        _ => error.hint(format!("to see its state: uwf thread show {thread}")).hint(again),
     }
 }
