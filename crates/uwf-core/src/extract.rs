@@ -15,6 +15,7 @@ mod lead_in;
 mod left_out;
 mod lines;
 mod loose_json;
+mod mentions;
 mod question;
 mod read;
 mod repair;

@@ -14,8 +14,7 @@ use super::echo::{echoes, is_echoed};
 use super::lines::{CodeFence, KeyLine, names_answer, trimmed};
 use super::read::{MOST_NAMED, Notation, Reading, Target};
 use super::thinking::without_thoughts;
-use super::verdicts;
-use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES};
+use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES, mentions, verdicts};
 use crate::prompt::AnswerForm;
 use crate::text::ellipsize;
 
@@ -157,11 +156,14 @@ impl Search<'_> {
         let blocks: Vec<Block> = blocks.into_iter().filter(|block| !is_echoed(block)).collect();
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut misfit = false;
+        let mut silent = echoes.clone();
         for block in blocks {
             let is_header = block.mark == Mark::Header;
+            let whole = block.whole.clone();
             match self.candidate(block) {
                 Ok(candidate) => candidates.push(candidate),
-                Err(Some(reading)) if is_header && reading.known > 0 && !reading.is_example => {
+                Err(Some(reading)) if reading.is_example => silent.push(whole),
+                Err(Some(reading)) if is_header && reading.known > 0 => {
                     misfit = true;
                     self.header = reading.extras;
                 }
@@ -183,8 +185,10 @@ impl Search<'_> {
             let text = "seems to be an example, a draft or part of a sentence: reply with the output only";
             format!("the value {} in line {line} {text}", candidate.shown())
         });
+        // They all have the same value, so what their texts mention is in the value.
+        silent.extend(candidates.iter().map(|candidate| candidate.block.whole.clone()));
         match candidates.into_iter().find(|candidate| !candidate.block.in_sentence) {
-            Some(candidate) => self.agreed(candidate, &echoes),
+            Some(candidate) => self.agreed(candidate, &silent),
             None if echoes
                 .iter()
                 .any(|echo| self.text[..echo.start].trim().is_empty() && self.text[echo.end..].trim().is_empty()) =>
@@ -281,29 +285,34 @@ impl Search<'_> {
         self.failure(None)
     }
 
-    /// Accepts a candidate unless the text around it says the opposite. Text of the prompt says nothing.
-    fn agreed(&self, candidate: Candidate, echoes: &[Range<usize>]) -> Extraction {
-        let own = self.outside(&candidate.block.whole, echoes);
-        match verdicts::contradiction(&own, &candidate.reading.value) {
-            Some(words) => {
-                let value = candidate.shown();
-                self.refused(format!(
-                    "the text says `{words}`, but the value is {value}: give a value that agrees with the text"
-                ))
-            }
+    /// Accepts a candidate unless the text around it says the opposite. `silent` ranges say nothing: text of the prompt, and its form.
+    fn agreed(&self, candidate: Candidate, silent: &[Range<usize>]) -> Extraction {
+        let own = self.outside(&candidate.block.whole, silent);
+        let value = &candidate.reading.value;
+        let stated = verdicts::contradiction(&own, value).map(|statement| (statement.line, statement.words));
+        let mentioned = || mentions::contradiction(&own, &self.target.choices(value)).map(|it| (it.line, it.words.to_owned()));
+        match stated.or_else(mentioned) {
+            Some((line, words)) => self.refused(format!(
+                "line {} of the text says `{}`, but the value is {}: give a value that agrees with the text",
+                line + 1,
+                ellipsize(&words, SHOWN),
+                candidate.shown()
+            )),
             None => self.answer(candidate),
         }
     }
 
-    /// The text without a block and without echoes of the prompt.
-    fn outside(&self, block: &Range<usize>, echoes: &[Range<usize>]) -> String {
-        let mut left_out: Vec<&Range<usize>> = echoes.iter().chain([block]).collect();
+    /// The text with the same lines, without a block and without the silent ranges.
+    fn outside(&self, block: &Range<usize>, silent: &[Range<usize>]) -> String {
+        let mut left_out: Vec<&Range<usize>> = silent.iter().chain([block]).collect();
         left_out.sort_by_key(|range| range.start);
         let mut own = String::new();
         let mut at = 0;
-        for range in left_out {
+        for range in left_out.into_iter().filter(|range| !range.is_empty()) {
             own.push_str(&self.text[at..range.start.max(at)]);
-            own.push_str("\n\n");
+            // Words around the range are not one sentence.
+            own.push_str(". ");
+            own.extend(self.text[range.start.max(at)..range.end.max(at)].matches('\n'));
             at = at.max(range.end);
         }
         own + &self.text[at..]

@@ -44,6 +44,11 @@ impl<'t> CodeFence<'t> {
         self.language().starts_with("json")
     }
 
+    /// Whether the block is a page of text, in which other blocks may be quoted.
+    pub(super) fn is_document(&self) -> bool {
+        matches!(self.language().as_str(), "markdown" | "md")
+    }
+
     fn language(&self) -> String {
         self.info.split([' ', '{', ',']).next().unwrap_or("").to_ascii_lowercase()
     }

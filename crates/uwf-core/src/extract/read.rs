@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 use super::keys::Keys;
 use super::left_out;
 use super::lines::{CodeFence, KeyLine};
+use super::mentions::{Choice, Choices};
+use super::scalar::normal;
 use super::tree::{Raw, RawContent, Style};
 use super::typed::{Typing, untyped};
 use super::{loose_json, repair, yaml};
@@ -71,6 +73,24 @@ impl<'s> Target<'s> {
     /// Whether the answer may be of this type.
     pub(super) fn may_be(&self, name: &str) -> bool {
         self.shape.may_be(self.schema.value(), name)
+    }
+
+    /// Returns what a value says for keys with a boolean or with one of several words.
+    pub(super) fn choices<'v>(&self, value: &'v Value) -> Choices<'v> {
+        let root = self.schema.value();
+        let choice = |(key, said): (&String, &'v Value)| {
+            let choice = match said {
+                Value::Bool(_) => Choice::of_boolean(said),
+                Value::String(_) => {
+                    let allowed = self.shape.values_of_all(root, key);
+                    let is_listed = allowed.contains(&said);
+                    is_listed.then(|| Choice::of_strings(said, allowed.into_iter().filter_map(Value::as_str)))?
+                }
+                _ => return None,
+            };
+            Some((normal(key), choice))
+        };
+        value.as_object().into_iter().flatten().filter_map(choice).collect()
     }
 
     /// Whether it is an object with listed keys, so that text without any of them is not an answer.
