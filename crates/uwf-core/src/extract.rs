@@ -16,6 +16,7 @@ mod left_out;
 mod lines;
 mod loose_json;
 mod mentions;
+mod origins;
 mod question;
 mod read;
 mod repair;

@@ -12,7 +12,7 @@ use super::blocks::{Block, Blocks, Mark, blocks};
 use super::clean::{at_left_edge, clean};
 use super::echo::{echoes, is_echoed};
 use super::lines::{CodeFence, KeyLine, names_answer, trimmed};
-use super::read::{MOST_NAMED, Notation, Reading, Target};
+use super::read::{MOST_NAMED, Notation, Reading, Target, names_in_json};
 use super::thinking::without_thoughts;
 use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES, mentions, verdicts};
 use crate::prompt::AnswerForm;
@@ -72,7 +72,8 @@ pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
 /// Tokens by which models end a reply, if their server lets them through.
 const END_TOKENS: [&str; 5] = ["<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<|endoftext|>", "</s>"];
 
-/// Returns the text without end tokens and without an element around all of it that names an answer: `<answer>{…}</answer>`.
+/// Returns the text without end tokens and without what surrounds all of it: an element that names an answer (`<answer>{…}</answer>`), or
+/// the marks of code in one line.
 fn without_wrapper(text: &str) -> &str {
     let mut text = text.trim();
     while let Some(rest) = END_TOKENS.into_iter().find_map(|token| text.strip_suffix(token)) {
@@ -83,7 +84,13 @@ fn without_wrapper(text: &str) -> &str {
         let inside = inside.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</")?;
         names_answer(name).then(|| inside.trim())
     };
-    element().unwrap_or(text)
+    let code = || {
+        let inside = text.trim_matches('`');
+        let marks = text.len() - text.trim_start_matches('`').len();
+        let is_code = matches!(marks, 1 | 3) && text.len() == inside.len() + 2 * marks && !text.contains('\n');
+        is_code.then(|| inside.strip_prefix("json").unwrap_or(inside).trim())
+    };
+    element().or_else(code).unwrap_or(text)
 }
 
 /// Reads a text that is one JSON value; `None` if it is not JSON.
@@ -136,7 +143,8 @@ impl Candidate {
 
 impl Search<'_> {
     fn run(mut self) -> Extraction {
-        let Blocks { found: blocks, is_endless } = blocks(self.text, &self.target.keys, self.target.may_be("array"));
+        let Blocks { found: blocks, set_aside, is_endless } =
+            blocks(self.text, &self.target.keys, self.target.may_be("array"));
         let echoes = if blocks.is_empty() { Vec::new() } else { echoes(self.text, &(self.prompt)()) };
         let is_echoed = |block: &Block| is_echoed(&block.whole, self.text, &echoes);
         // Most answers start with their header. Then the text below it is never searched.
@@ -180,14 +188,12 @@ impl Search<'_> {
         if let Some(error) = self.contradiction(&candidates) {
             return self.refused(error);
         }
-        let talked_about = candidates.first().map(|candidate| {
-            let line = candidate.line(self.text);
-            let text = "seems to be an example, a draft or part of a sentence: reply with the output only";
-            format!("the value {} in line {line} {text}", candidate.shown())
-        });
+        let mut set_aside = set_aside.into_iter().filter(|block| !is_echoed(block));
+        let aside = if candidates.is_empty() { set_aside.find_map(|block| self.candidate(block).ok()) } else { None };
+        let talked_about = candidates.first().or(aside.as_ref()).map(|candidate| self.talked_about(candidate));
         // They all have the same value, so what their texts mention is in the value.
         silent.extend(candidates.iter().map(|candidate| candidate.block.whole.clone()));
-        match candidates.into_iter().find(|candidate| !candidate.block.in_sentence) {
+        match candidates.into_iter().find(|candidate| candidate.block.doubt.is_none()) {
             Some(candidate) => self.agreed(candidate, &silent),
             None if echoes
                 .iter()
@@ -200,6 +206,19 @@ impl Search<'_> {
                 None => self.unmarked(),
             },
         }
+    }
+
+    /// The error for a value that is talked about, with the line that says so.
+    fn talked_about(&self, candidate: &Candidate) -> String {
+        let doubt = candidate.block.doubt.unwrap_or_default();
+        let words = ellipsize(self.text.lines().nth(doubt).unwrap_or_default().trim(), SHOWN);
+        format!(
+            "line {} says `{words}`, so the value {} in line {} seems to be an example, a draft or part of a sentence: \
+             reply with the output only",
+            doubt + 1,
+            candidate.shown(),
+            candidate.line(self.text)
+        )
     }
 
     /// Refuses the answer for a reason that concerns the whole text.
@@ -290,7 +309,8 @@ impl Search<'_> {
         let own = self.outside(&candidate.block.whole, silent);
         let value = &candidate.reading.value;
         let stated = verdicts::contradiction(&own, value).map(|statement| (statement.line, statement.words));
-        let mentioned = || mentions::contradiction(&own, &self.target.choices(value)).map(|it| (it.line, it.words.to_owned()));
+        let mentioned =
+            || mentions::contradiction(&own, &self.target.choices(value)).map(|it| (it.line, it.words.to_owned()));
         match stated.or_else(mentioned) {
             Some((line, words)) => self.refused(format!(
                 "line {} of the text says `{}`, but the value is {}: give a value that agrees with the text",
@@ -344,10 +364,22 @@ impl Search<'_> {
         }
     }
 
+    /// The number of the first line that has an object with keys of the schema behind other text.
+    fn inline_object(&self) -> Option<usize> {
+        let has_object = |line: &str| {
+            let object = line.find('{').map(|at| &line[at..]);
+            object.is_some_and(|object| self.target.keys.names().any(|key| names_in_json(object, key)))
+        };
+        self.text.lines().position(has_object).map(|line| line + 1)
+    }
+
     fn failure(self, reading: Option<Reading>) -> Extraction {
         let keys: Vec<&str> = self.target.keys.names().take(MOST_NAMED).collect();
         let missing = || {
             let error = match self.form {
+                _ if let Some(line) = self.inline_object() => format!(
+                    "line {line} has an object within a sentence, a list or a quotation: the output must begin its own line"
+                ),
                 AnswerForm::Json => "the output is not JSON".to_owned(),
                 AnswerForm::Frontmatter if self.text.trim_start().starts_with("---\n") && !keys.is_empty() => {
                     format!("the header has none of the keys that are asked for: {}", keys.join(", "))

@@ -173,11 +173,12 @@ fn word<'c>(text: &str, choice: &'c Choice<'_>) -> Option<(usize, &'c Value)> {
         }
         end = begin + length;
         let rest = &text[end..];
-        let goes_on = rest.starts_with(['-', '_', '.', '\'', '(']) && rest[1..].starts_with(is_letter)
-            || rest.starts_with('(');
+        let goes_on =
+            rest.starts_with(['-', '_', '.', '\'', '(']) && rest[1..].starts_with(is_letter) || rest.starts_with('(');
         let value = choice.words.get(&normal(&text[..end])).filter(|_| !goes_on);
         // `approved: no tests are missing` gives no value.
-        let is_reply = value.is_some_and(Value::is_boolean) && !matches!(&text[..end].to_lowercase()[..], "true" | "false");
+        let is_reply =
+            value.is_some_and(Value::is_boolean) && !matches!(&text[..end].to_lowercase()[..], "true" | "false");
         let follows = rest.trim_start_matches(MARKS);
         let is_alone = !follows.starts_with(' ') || !follows.trim_start().starts_with(is_letter);
         found = value.filter(|_| !is_reply || is_alone).map(|value| (end, value)).or(found);

@@ -156,10 +156,7 @@ impl<'s> Target<'s> {
         let block = if notation == Notation::Header { unwrapped(block) } else { block };
         if self.is_json(block) || notation == Notation::Json {
             return self.read_json(block.trim(), false).unwrap_or_else(|error| {
-                let names = |key: &&str| {
-                    [format!("\"{key}\""), format!("'{key}'"), format!("{key}:")].iter().any(|it| block.contains(it))
-                };
-                let known = self.keys.names().filter(names).count();
+                let known = self.keys.names().filter(|key| names_in_json(block, key)).count();
                 Reading { errors: vec![error], known, is_broken: true, ..Reading::default() }
             });
         }
@@ -314,6 +311,15 @@ fn placeholders(raw: &Raw) -> Option<Vec<String>> {
         }
     });
     (!errors.is_empty()).then_some(errors)
+}
+
+/// Whether a text that is meant to be JSON has a key, even with wrong quotation marks or none.
+pub(super) fn names_in_json(text: &str, key: &str) -> bool {
+    let is_mark = |symbol: char| matches!(symbol, '"' | '\'' | '“' | '”' | '„');
+    text.match_indices(key).any(|(at, _)| {
+        let behind = &text[at + key.len()..];
+        behind.starts_with(':') || behind.starts_with(is_mark) && text[..at].ends_with(is_mark)
+    })
 }
 
 /// The path of a place as the beginning of an error.
