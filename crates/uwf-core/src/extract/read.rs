@@ -213,7 +213,9 @@ impl<'s> Target<'s> {
             offer(reading);
         }
         let error = || vec![why.clone().unwrap_or_else(|| "the header is empty".to_owned())];
-        best.unwrap_or_else(|| Reading { errors: error(), ..Reading::default() })
+        let is_key = |line: &&str| KeyLine::of(line).is_some_and(|line| self.keys.listed(line.key).is_some());
+        let known = block.lines().filter(is_key).count();
+        best.unwrap_or_else(|| Reading { errors: error(), known, ..Reading::default() })
     }
 
     /// Types a tree by the schema and validates it.
