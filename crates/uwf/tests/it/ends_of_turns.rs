@@ -197,6 +197,13 @@ fn notice_of_a_failure_is_no_answer() {
             assert!(kept.contains(notice), "{kept}");
         }
     }
+    // The rest of a notice is on lines of its own.
+    let lines = "API Error: 500 {\\n  \\\"type\\\": \\\"error\\\"\\n}\\nTry again later.";
+    let script = format!("#!/bin/sh\ncat > /dev/null\ncat <<'E'\n{}\nE\n", claude(lines));
+    let (home, thread) = with_worker(1, "output: text, config: { trace: claude }", &script);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    assert_eq!(home.json(&["thread", "show", &thread])["why"], "agent `w` failed: API Error: 500 {");
     let about = "---\\nn: 7\\n---\\nCredit balance is too low";
     let script = format!("#!/bin/sh\ncat <<'E'\n{}\nE\n", claude(about));
     let (home, thread) = with_worker(1, "output: text, config: { trace: claude }", &script);
