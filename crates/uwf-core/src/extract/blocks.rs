@@ -247,7 +247,8 @@ impl Scan<'_, '_, '_> {
     /// closing fence also ends the header.
     fn header_at(&self, number: usize, around: Option<CodeFence<'_>>) -> Option<(Block, usize)> {
         let ends = |line: &Line<'_>| is_rule(line.text) || around.is_some_and(|open| closes(line.text, &open));
-        let close = self.lines[number + 1..].iter().position(ends).map(|offset| number + 1 + offset);
+        let from = self.behind_object(number + 1);
+        let close = self.lines[from..].iter().position(ends).map(|offset| from + offset);
         let is_closed = close.is_some_and(|close| is_rule(self.lines[close].text));
         let end = close.map_or(self.text.len(), |close| self.lines[close].at.start);
         let full = self.lines[number].at.end..end;
@@ -285,6 +286,13 @@ impl Scan<'_, '_, '_> {
         let behind = if is_closed { behind } else { self.line_at(whole.end) };
         let block = Block { shorter, is_closed, ..Block::new(Mark::Header, inside, whole) };
         Some((block, behind))
+    }
+
+    /// Returns the line after the object that begins in a line, or the line itself. Rules inside the strings of an object end no header.
+    fn behind_object(&self, number: usize) -> usize {
+        let Some(line) = self.lines.get(number).filter(|line| line.text.starts_with('{')) else { return number };
+        let object = loose_json::read_at(self.text, line.at.start);
+        object.map_or(number, |json| (self.line_at(json.end - 1) + 1).min(self.lines.len()))
     }
 
     fn fence(&mut self, number: usize, open: CodeFence<'_>) -> usize {
@@ -460,7 +468,7 @@ impl Scan<'_, '_, '_> {
         let is_lowercase = below.starts_with(|first: char| first.is_lowercase() || first == '.');
         let may_go_on = goes_on || is_fence && !is_apart && is_lowercase;
         let is_open = !above.is_empty() && !above.ends_with(['.', '!', '?', '`', '~', '-', '}']);
-        let is_call = above.ends_with(['(', '[']) || above.ends_with(" =");
+        let is_call = above.ends_with(['(', '[']) || above.ends_with(" =") || matches!(above, "'" | "\"");
         let below_line = behind + usize::from(is_apart);
         if is_call || VERBS.contains(&word) || is_open && may_go_on && (goes_on || !above.ends_with(':')) {
             let doubt = if is_call { begin.saturating_sub(1) } else { below_line };

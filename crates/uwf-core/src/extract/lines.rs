@@ -39,6 +39,11 @@ impl<'t> CodeFence<'t> {
         self.mark == open.mark && self.length >= open.length && self.info.is_empty()
     }
 
+    /// Whether this line opens another block, so that the block of `open` was never closed.
+    pub(super) fn opens_beside(&self, open: &CodeFence<'_>) -> bool {
+        self.mark == open.mark && self.length == open.length && !self.info.is_empty()
+    }
+
     /// Whether the fence declares its block as JSON.
     pub(super) fn is_json(&self) -> bool {
         self.language().starts_with("json")

@@ -64,7 +64,11 @@ pub(super) fn without_thoughts(text: &str) -> String {
         at += line.len();
         if thinks.is_none() {
             if let Some(open) = code {
-                if CodeFence::of(line.trim_end()).is_some_and(|fence| fence.closes(&open)) {
+                let fence = CodeFence::of(line.trim_end());
+                if let (Some(from), true) = (closed_in_code, fence.is_some_and(|fence| fence.opens_beside(&open))) {
+                    return without_thoughts(&text[from..]);
+                }
+                if fence.is_some_and(|fence| fence.closes(&open)) {
                     (code, closed_in_code) = (None, None);
                 } else if let Some(behind) = lone_closing(line) {
                     closed_in_code = Some(at - behind.len());
