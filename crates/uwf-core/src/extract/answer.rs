@@ -124,6 +124,15 @@ struct Search<'t> {
     header: Map<String, Value>,
 }
 
+/// The blocks of an answer, by their readings.
+struct SortedBlocks {
+    candidates: Vec<Candidate>,
+    /// Ranges of blocks with placeholders of the form.
+    examples: Vec<Range<usize>>,
+    /// Whether a header or a broken object has keys of the schema, so that it may be the answer.
+    has_misfit: bool,
+}
+
 /// A block that fits.
 struct Candidate {
     block: Block,
@@ -162,26 +171,10 @@ impl Search<'_> {
             return self.refused("the answer has too many possible values: reply with the output only");
         }
         let blocks: Vec<Block> = blocks.into_iter().filter(|block| !is_echoed(block)).collect();
-        let mut candidates: Vec<Candidate> = Vec::new();
-        let mut misfit = false;
-        let mut silent = echoes.clone();
-        for block in blocks {
-            let is_header = block.mark == Mark::Header;
-            let whole = block.whole.clone();
-            match self.candidate(block) {
-                Ok(candidate) => candidates.push(candidate),
-                Err(Some(reading)) if reading.is_example => silent.push(whole),
-                Err(Some(reading)) if is_header && reading.known > 0 => {
-                    misfit = true;
-                    self.header = reading.extras;
-                }
-                Err(Some(reading)) if reading.is_broken && reading.known > 0 => misfit = true,
-                Err(_) => {}
-            }
-        }
+        let SortedBlocks { mut candidates, examples, has_misfit } = self.sorted(blocks);
         drop_summaries(&mut candidates);
         let has_header = candidates.iter().any(|candidate| candidate.block.mark == Mark::Header);
-        if misfit && !has_header {
+        if has_misfit && !has_header {
             // A broken object with the keys may be the answer, so no other block is.
             return self.failure(None);
         }
@@ -192,7 +185,8 @@ impl Search<'_> {
         let aside = if candidates.is_empty() { set_aside.find_map(|block| self.candidate(block).ok()) } else { None };
         let talked_about = candidates.first().or(aside.as_ref()).map(|candidate| self.talked_about(candidate));
         // They all have the same value, so what their texts mention is in the value.
-        silent.extend(candidates.iter().map(|candidate| candidate.block.whole.clone()));
+        let silent: Vec<Range<usize>> = candidates.iter().map(|candidate| candidate.block.whole.clone()).collect();
+        let silent = [silent, examples, echoes.clone()].concat();
         match candidates.into_iter().find(|candidate| candidate.block.doubt.is_none()) {
             Some(candidate) => self.agreed(candidate, &silent),
             None if echoes
@@ -219,6 +213,26 @@ impl Search<'_> {
             candidate.shown(),
             candidate.line(self.text)
         )
+    }
+
+    /// Reads all blocks.
+    fn sorted(&mut self, blocks: Vec<Block>) -> SortedBlocks {
+        let mut sorted = SortedBlocks { candidates: Vec::new(), examples: Vec::new(), has_misfit: false };
+        for block in blocks {
+            let is_header = block.mark == Mark::Header;
+            let whole = block.whole.clone();
+            match self.candidate(block) {
+                Ok(candidate) => sorted.candidates.push(candidate),
+                Err(Some(reading)) if reading.is_example => sorted.examples.push(whole),
+                Err(Some(reading)) if is_header && reading.known > 0 => {
+                    sorted.has_misfit = true;
+                    self.header = reading.extras;
+                }
+                Err(Some(reading)) => sorted.has_misfit |= reading.is_broken && reading.known > 0,
+                Err(None) => {}
+            }
+        }
+        sorted
     }
 
     /// Refuses the answer for a reason that concerns the whole text.

@@ -398,7 +398,7 @@ impl Scan<'_, '_, '_> {
         if is_json { last + 1 } else { number + 1 }
     }
 
-    /// Adds an object without an end. It can't be read, but it may be the answer. A brace before other text than a key is no object.
+    /// Adds an object without an end. It can't be read, but it may be the answer. A brace before other text than a key doesn't begin an object.
     fn cut_off(&mut self, number: usize) -> usize {
         let inside = self.text[self.lines[number].at.start + 1..].trim_start();
         let is_key = KeyLine::of(inside.lines().next().unwrap_or_default()).is_some_and(|key| self.keys.knows(key.key));

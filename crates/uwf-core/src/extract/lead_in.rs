@@ -151,8 +151,7 @@ pub(super) fn leads_elsewhere(above: &str) -> bool {
     is_open && is_of_another && (!is_announced || is_condition)
 }
 
-/// Whether a sentence proposes something: `my plan would be`, `the fix could be`. What a program gives back is not proposed: `the response
-/// could be`.
+/// Whether a sentence proposes something: `my plan would be`, `the fix could be`. A program's reply is not proposed: `the response could be`.
 fn is_proposal(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {

@@ -4,6 +4,7 @@
 //! or an enum count, because only there another word surely is another value.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ const MAX_WORDS: usize = 4;
 /// Marks around keys and values in prose.
 const MARKS: [char; 11] = ['"', '\'', '`', '*', '_', '“', '”', '„', '‘', '’', '\\'];
 
-/// What an answer says about one key, and what its schema allows instead.
+/// The value of one key in an answer, and the other values that its schema allows.
 #[derive(Debug)]
 pub(super) struct Choice<'v> {
     said: &'v Value,
@@ -44,7 +45,7 @@ impl<'v> Choice<'v> {
     }
 }
 
-/// A key with another value than that of the answer.
+/// A key with another value than the answer gives it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mention<'t> {
     /// Line number, from 0.
@@ -91,7 +92,7 @@ pub(super) fn contradiction<'t>(text: &'t str, choices: &Choices<'_>) -> Option<
 
 /// Returns a mention in the cells of a row, below the key or behind it.
 fn in_row<'t>(row: &[&'t str], names: &[&str], choices: &Choices<'_>) -> Option<&'t str> {
-    let named = |name: &str| choices.get(&normal(name.trim().trim_matches(MARKS)));
+    let named = |name: &str| (name.len() <= MAX_KEY).then(|| choices.get(&normal(name.trim().trim_matches(MARKS))))?;
     let differs = |cell: &&'t str, choice: &Choice<'_>| {
         let value = choice.words.get(&normal(cell));
         value.is_some_and(|value| value != choice.said)
@@ -113,12 +114,20 @@ fn in_line<'t>(line: &'t str, choices: &Choices<'_>) -> Option<&'t str> {
         let tail = tail.strip_prefix('>').unwrap_or(tail);
         let (end, value) = value(tail, choice)?;
         let end = line.len() - tail.len() + end;
-        (value != choice.said).then(|| &line[start..end])
+        (value != choice.said).then(|| with_quotes(line, start..end))
     })
 }
 
+/// The words in a line, with the quotation marks that belong to them.
+fn with_quotes(line: &str, words: Range<usize>) -> &str {
+    let start = words.start - usize::from(line[..words.start].ends_with('"'));
+    let is_open = line[start..words.end].matches('"').count() % 2 == 1;
+    let end = words.end + usize::from(is_open && line[words.end..].starts_with('"'));
+    &line[start..end]
+}
+
 /// Finds the key that ends a text, with its offset. A member of something else (`user.approved`), an option (`--approved`), a field of an
-/// address, struck out text and comments are no keys.
+/// address, struck out text and comments don't count.
 fn key<'c, 'v>(head: &str, line: &str, choices: &'c Choices<'v>) -> Option<(usize, &'c Choice<'v>)> {
     let head = head.trim_end().trim_end_matches(MARKS).trim_end();
     let from = (head.len().saturating_sub(MAX_KEY)..=head.len()).find(|at| head.is_char_boundary(*at))?;
@@ -138,7 +147,9 @@ fn key<'c, 'v>(head: &str, line: &str, choices: &'c Choices<'v>) -> Option<(usiz
         found = choices.get(&normal(&head[start..])).map(|choice| (start, choice)).or(found);
     }
     let (start, choice) = found?;
-    let before = &head[..start];
+    // A window keeps the work linear in lines with many keys.
+    let from = (start.saturating_sub(4 * MAX_KEY)..=start).find(|at| head.is_char_boundary(*at))?;
+    let before = &head[from..start];
     let is_of_another = before.ends_with(['.', '&', '?', '$', '/', '@']) || before.ends_with("--");
     let is_struck = before.matches("~~").count() % 2 == 1 && line[start..].contains("~~");
     let is_comment = before.rfind("<!--") > before.rfind("-->");
@@ -205,7 +216,7 @@ mod tests {
     #[test]
     fn another_value_of_a_key_is_found() {
         for (text, words) in [
-            ("My verdict: {\"approved\": false}", "approved\": false"),
+            ("My verdict: {\"approved\": false}", "\"approved\": false"),
             ("approved: **no**", "approved: **no"),
             ("**Approved:** No, tests fail.", "Approved:** No"),
             ("- approved=false", "approved=false"),
@@ -216,7 +227,7 @@ mod tests {
             ("verdict: reject would be too hard", "verdict: reject"),
             ("| approved | false |", "false"),
             ("text: \"a\\napproved: false\"", "approved: false"),
-            ("```json\n{\"x\": {\"approved\": false}}\n```", "approved\": false"),
+            ("```json\n{\"x\": {\"approved\": false}}\n```", "\"approved\": false"),
         ] {
             assert_eq!(mention(text).map(|(_, words)| words), Some(words), "{text}");
         }
