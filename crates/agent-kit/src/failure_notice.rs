@@ -1,7 +1,7 @@
 //! Failures that an agent's program reports as if they were the answer: no credit, no login, a limit, an API that failed.
 //!
 //! Some programs exit with 0 then, and mark the result as a success. The notice is recognized only as the whole answer, so that an answer
-//! about such failures is still read.
+//! about such failures is still read. A notice over several lines is recognized only if the answer has no value.
 
 use uwf_engine::error::{Error, ErrorKind};
 
@@ -37,12 +37,22 @@ const PARTS: [&str; 5] = ["limit reached", "please run /login", "run claude auth
 /// The name of the limit follows.
 const YOUR_LIMIT: &str = "you've hit your";
 
+/// Most lines of a notice, such as an error of an API with its JSON; more are prose.
+const MOST_LINES: usize = 12;
+
 /// Words before a part; more are prose.
 const MOST_WORDS_BEFORE: usize = 6;
 
 /// Returns the failure that an answer without a value consists of.
 pub(crate) fn of(answer: &Answer) -> Option<&str> {
     if answer.value.is_some() { None } else { notice(&answer.raw) }
+}
+
+/// Returns the first line of the failure that an answer without any valid output begins with.
+pub(crate) fn of_unread(answer: &Answer) -> Option<&str> {
+    let text = answer.raw.trim();
+    let is_short = answer.value.is_none() && text.lines().count() <= MOST_LINES;
+    notice(text.lines().next().filter(|_| is_short)?)
 }
 
 /// The failure of an agent that reported it as its answer.
@@ -95,6 +105,17 @@ mod tests {
         ] {
             assert_eq!(notice(text), Some(text.trim()));
         }
+    }
+
+    #[test]
+    fn notice_may_have_several_lines() {
+        let of_unread = |text: &str| of_unread(&Answer::text(text.to_owned())).map(str::to_owned);
+        let api = "API Error: 500 {\n  \"type\": \"error\"\n}\n";
+        assert_eq!(of_unread(api).as_deref(), Some("API Error: 500 {"));
+        let credit = "Credit balance is too low\n\nAdd funds: https://x.invalid\n";
+        assert_eq!(of_unread(credit).as_deref(), Some("Credit balance is too low"));
+        assert_eq!(of_unread(&format!("Credit balance is too low\n{}", "It fails.\n".repeat(MOST_LINES))), None);
+        assert_eq!(of_unread("I looked.\nCredit balance is too low\n"), None);
     }
 
     #[test]

@@ -16,7 +16,9 @@ pub(crate) fn broken_references(schema: &Schema, store: &Store, value: &Value) -
     let broken = |hash: Hash| {
         let unsound = closure::check(store, &Bounds::below(hash), |_| ()).err()?;
         let message = match store.try_get(hash) {
-            Ok(None) => format!("no node {hash} is stored"),
+            Ok(None) => {
+                format!("no node {hash} is stored: store its content first (`uwf cas put-text`), or leave it out")
+            }
             _ => unsound.why().ok()?,
         };
         let path = place_of(hash, value, "").unwrap_or_default();

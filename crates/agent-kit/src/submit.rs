@@ -131,9 +131,7 @@ fn extract(
     redactor: &Redactor,
 ) -> Result<Extracted> {
     if let Some(notice) = failure_notice::of(answer) {
-        keep_in_room(context, &redactor.text(&answer.raw))?;
-        Recorder::unless_recorded(context, answer)?;
-        return Err(failure_notice::failed(&agent(context).name, notice));
+        return Err(failed(context, answer, notice, redactor)?);
     }
     let prompt = || context.prompt(form, context.prompt_budget()).map(|prompt| prompt.text()).unwrap_or_default();
     let mut climb = Climb::of(context, form).to(&prompt);
@@ -142,6 +140,9 @@ fn extract(
         keep_in_room(context, &redactor.text(&answer.raw))?;
         Recorder::unless_recorded(context, answer)?;
         return Err(asks);
+    }
+    if let Some(notice) = failure_notice::of_unread(answer).filter(|_| read.is_err()) {
+        return Err(failed(context, answer, notice, redactor)?);
     }
     let (found, by) = read.or_else(|failure| {
         // Save the answer before the next call: if this process dies meanwhile, the answer is not lost.
@@ -164,6 +165,13 @@ fn extract(
         })
     })?;
     Ok(Extracted { value: found.value, extras: found.extras, by, rungs: climb.rungs })
+}
+
+/// Saves an answer that consists of a failure, and returns the failure.
+fn failed(context: &AgentContext<'_>, answer: &Answer, notice: &str, redactor: &Redactor) -> Result<Error> {
+    keep_in_room(context, &redactor.text(&answer.raw))?;
+    Recorder::unless_recorded(context, answer)?;
+    Ok(failure_notice::failed(&agent(context).name, notice))
 }
 
 /// Saves an answer without valid output for the record of the failed attempt. A command's output is already saved, and outside an attempt

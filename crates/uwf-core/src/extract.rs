@@ -15,6 +15,8 @@ mod lead_in;
 mod left_out;
 mod lines;
 mod loose_json;
+mod mentions;
+mod origins;
 mod plain_text;
 mod question;
 mod read;

@@ -210,6 +210,34 @@ impl<'s> Shape<'s> {
         keys
     }
 
+    /// Values that `const` and `enum` list for a key, in any alternative.
+    pub(crate) fn values_of_all(&self, root: &'s Value, key: &str) -> Vec<&'s Value> {
+        let mut values = Vec::new();
+        let mut open: Vec<(Shape<'s>, usize)> = vec![(self.clone(), MAX_ALTERNATIVE_DEPTH)];
+        while let Some((here, depth)) = open.pop() {
+            let mut of_key: Vec<(Shape<'s>, usize)> =
+                here.property(key).map(|schemas| (shape(root, &schemas), MAX_ALTERNATIVE_DEPTH)).into_iter().collect();
+            while let Some((here, depth)) = of_key.pop() {
+                values.extend(here.allowed().unwrap_or_default());
+                of_key.extend(here.branches(root, depth));
+            }
+            if values.len() > MAX_FLATTENED {
+                break;
+            }
+            open.extend(here.branches(root, depth));
+        }
+        values
+    }
+
+    /// The branches of all alternatives, with the depth that is left for theirs.
+    fn branches(&self, root: &'s Value, depth: usize) -> Vec<(Shape<'s>, usize)> {
+        let depth = depth.checked_sub(1);
+        let branches = depth.into_iter().flat_map(|depth| {
+            self.groups.iter().flat_map(move |group| group.iter().map(move |branch| (shape(root, &[branch]), depth)))
+        });
+        branches.collect()
+    }
+
     /// Required keys.
     pub(crate) fn required(&self) -> Vec<&'s str> {
         self.keyword("required").flat_map(|keys| list(Some(keys))).filter_map(Value::as_str).collect()

@@ -12,11 +12,9 @@ use super::blocks::{Block, Blocks, Mark, blocks};
 use super::clean::{at_left_edge, clean};
 use super::echo::{echoes, is_echoed};
 use super::lines::{CodeFence, KeyLine, names_answer, trimmed};
-use super::plain_text;
-use super::read::{MOST_NAMED, Notation, Reading, Target};
+use super::read::{MOST_NAMED, Notation, Reading, Target, names_in_json};
 use super::thinking::without_thoughts;
-use super::verdicts;
-use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES};
+use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES, mentions, plain_text, verdicts};
 use crate::prompt::AnswerForm;
 use crate::text::ellipsize;
 use crate::workflow::is_text;
@@ -78,7 +76,8 @@ pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
 /// Tokens by which models end a reply, if their server lets them through.
 const END_TOKENS: [&str; 5] = ["<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<|endoftext|>", "</s>"];
 
-/// Returns the text without end tokens and without an element around all of it that names an answer: `<answer>{…}</answer>`.
+/// Returns the text without end tokens and without what surrounds all of it: an element that names an answer (`<answer>{…}</answer>`), or
+/// the marks of code in one line.
 fn without_wrapper(text: &str) -> &str {
     let mut text = text.trim();
     while let Some(rest) = END_TOKENS.into_iter().find_map(|token| text.strip_suffix(token)) {
@@ -89,7 +88,13 @@ fn without_wrapper(text: &str) -> &str {
         let inside = inside.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</")?;
         names_answer(name).then(|| inside.trim())
     };
-    element().unwrap_or(text)
+    let code = || {
+        let inside = text.trim_matches('`');
+        let marks = text.len() - text.trim_start_matches('`').len();
+        let is_code = matches!(marks, 1 | 3) && text.len() == inside.len() + 2 * marks && !text.contains('\n');
+        is_code.then(|| inside.strip_prefix("json").unwrap_or(inside).trim())
+    };
+    element().or_else(code).unwrap_or(text)
 }
 
 /// Reads a text that is one JSON value; `None` if it is not JSON.
@@ -123,6 +128,15 @@ struct Search<'t> {
     header: Map<String, Value>,
 }
 
+/// The blocks of an answer, by their readings.
+struct SortedBlocks {
+    candidates: Vec<Candidate>,
+    /// Ranges of blocks with placeholders of the form.
+    examples: Vec<Range<usize>>,
+    /// Whether a header or a broken object has keys of the schema, so that it may be the answer.
+    has_misfit: bool,
+}
+
 /// A block that fits.
 struct Candidate {
     block: Block,
@@ -142,7 +156,8 @@ impl Candidate {
 
 impl Search<'_> {
     fn run(mut self) -> Extraction {
-        let Blocks { found: blocks, is_endless } = blocks(self.text, &self.target.keys, self.target.may_be("array"));
+        let Blocks { found: blocks, set_aside, is_endless } =
+            blocks(self.text, &self.target.keys, self.target.may_be("array"));
         let echoes = if blocks.is_empty() { Vec::new() } else { echoes(self.text, &(self.prompt)()) };
         let is_echoed = |block: &Block| is_echoed(&block.whole, self.text, &echoes);
         // Most answers start with their header. Then the text below it is never searched.
@@ -160,36 +175,24 @@ impl Search<'_> {
             return self.refused("the answer has too many possible values: reply with the output only");
         }
         let blocks: Vec<Block> = blocks.into_iter().filter(|block| !is_echoed(block)).collect();
-        let mut candidates: Vec<Candidate> = Vec::new();
-        let mut misfit = false;
-        for block in blocks {
-            let is_header = block.mark == Mark::Header;
-            match self.candidate(block) {
-                Ok(candidate) => candidates.push(candidate),
-                Err(Some(reading)) if is_header && reading.known > 0 && !reading.is_example => {
-                    misfit = true;
-                    self.header = reading.extras;
-                }
-                Err(Some(reading)) if reading.is_broken && reading.known > 0 => misfit = true,
-                Err(_) => {}
-            }
-        }
+        let SortedBlocks { mut candidates, examples, has_misfit } = self.sorted(blocks);
         drop_summaries(&mut candidates);
         let has_header = candidates.iter().any(|candidate| candidate.block.mark == Mark::Header);
-        if misfit && !has_header {
+        if has_misfit && !has_header {
             // A broken object with the keys may be the answer, so no other block is.
             return self.failure(None);
         }
         if let Some(error) = self.contradiction(&candidates) {
             return self.refused(error);
         }
-        let talked_about = candidates.first().map(|candidate| {
-            let line = candidate.line(self.text);
-            let text = "seems to be an example, a draft or part of a sentence: reply with the output only";
-            format!("the value {} in line {line} {text}", candidate.shown())
-        });
-        match candidates.into_iter().find(|candidate| !candidate.block.in_sentence) {
-            Some(candidate) => self.agreed(candidate, &echoes),
+        let mut set_aside = set_aside.into_iter().filter(|block| !is_echoed(block));
+        let aside = if candidates.is_empty() { set_aside.find_map(|block| self.candidate(block).ok()) } else { None };
+        let talked_about = candidates.first().or(aside.as_ref()).map(|candidate| self.talked_about(candidate));
+        // They all have the same value, so what their texts mention is in the value.
+        let silent: Vec<Range<usize>> = candidates.iter().map(|candidate| candidate.block.whole.clone()).collect();
+        let silent = [silent, examples, echoes.clone()].concat();
+        match candidates.into_iter().find(|candidate| candidate.block.doubt.is_none()) {
+            Some(candidate) => self.agreed(candidate, &silent),
             None if echoes
                 .iter()
                 .any(|echo| self.text[..echo.start].trim().is_empty() && self.text[echo.end..].trim().is_empty()) =>
@@ -201,6 +204,39 @@ impl Search<'_> {
                 None => self.unmarked(),
             },
         }
+    }
+
+    /// The error for a value that is talked about, with the line that says so.
+    fn talked_about(&self, candidate: &Candidate) -> String {
+        let doubt = candidate.block.doubt.unwrap_or_default();
+        let words = ellipsize(self.text.lines().nth(doubt).unwrap_or_default().trim(), SHOWN);
+        format!(
+            "line {} says `{words}`, so the value {} in line {} seems to be an example, a draft or part of a sentence: \
+             reply with the output only",
+            doubt + 1,
+            candidate.shown(),
+            candidate.line(self.text)
+        )
+    }
+
+    /// Reads all blocks.
+    fn sorted(&mut self, blocks: Vec<Block>) -> SortedBlocks {
+        let mut sorted = SortedBlocks { candidates: Vec::new(), examples: Vec::new(), has_misfit: false };
+        for block in blocks {
+            let is_header = block.mark == Mark::Header;
+            let whole = block.whole.clone();
+            match self.candidate(block) {
+                Ok(candidate) => sorted.candidates.push(candidate),
+                Err(Some(reading)) if reading.is_example => sorted.examples.push(whole),
+                Err(Some(reading)) if is_header && reading.known > 0 => {
+                    sorted.has_misfit = true;
+                    self.header = reading.extras;
+                }
+                Err(Some(reading)) => sorted.has_misfit |= reading.is_broken && reading.known > 0,
+                Err(None) => {}
+            }
+        }
+        sorted
     }
 
     /// Refuses the answer for a reason that concerns the whole text.
@@ -289,29 +325,35 @@ impl Search<'_> {
         self.failure(None)
     }
 
-    /// Accepts a candidate unless the text around it says the opposite. Text of the prompt says nothing.
-    fn agreed(&self, candidate: Candidate, echoes: &[Range<usize>]) -> Extraction {
-        let own = self.outside(&candidate.block.whole, echoes);
-        match verdicts::contradiction(&own, &candidate.reading.value) {
-            Some(words) => {
-                let value = candidate.shown();
-                self.refused(format!(
-                    "the text says `{words}`, but the value is {value}: give a value that agrees with the text"
-                ))
-            }
+    /// Accepts a candidate unless the text around it says the opposite. `silent` ranges say nothing: text of the prompt, and its form.
+    fn agreed(&self, candidate: Candidate, silent: &[Range<usize>]) -> Extraction {
+        let own = self.outside(&candidate.block.whole, silent);
+        let value = &candidate.reading.value;
+        let stated = verdicts::contradiction(&own, value).map(|statement| (statement.line, statement.words));
+        let mentioned =
+            || mentions::contradiction(&own, &self.target.choices(value)).map(|it| (it.line, it.words.to_owned()));
+        match stated.or_else(mentioned) {
+            Some((line, words)) => self.refused(format!(
+                "line {} of the text says `{}`, but the value is {}: give a value that agrees with the text",
+                line + 1,
+                ellipsize(&words, SHOWN),
+                candidate.shown()
+            )),
             None => self.answer(candidate),
         }
     }
 
-    /// The text without a block and without echoes of the prompt.
-    fn outside(&self, block: &Range<usize>, echoes: &[Range<usize>]) -> String {
-        let mut left_out: Vec<&Range<usize>> = echoes.iter().chain([block]).collect();
+    /// The text with the same lines, without a block and without the silent ranges.
+    fn outside(&self, block: &Range<usize>, silent: &[Range<usize>]) -> String {
+        let mut left_out: Vec<&Range<usize>> = silent.iter().chain([block]).collect();
         left_out.sort_by_key(|range| range.start);
         let mut own = String::new();
         let mut at = 0;
-        for range in left_out {
+        for range in left_out.into_iter().filter(|range| !range.is_empty()) {
             own.push_str(&self.text[at..range.start.max(at)]);
-            own.push_str("\n\n");
+            // Words around the range are not one sentence.
+            own.push_str(". ");
+            own.extend(self.text[range.start.max(at)..range.end.max(at)].matches('\n'));
             at = at.max(range.end);
         }
         own + &self.text[at..]
@@ -343,10 +385,22 @@ impl Search<'_> {
         }
     }
 
+    /// The number of the first line that has an object with keys of the schema behind other text.
+    fn inline_object(&self) -> Option<usize> {
+        let has_object = |line: &str| {
+            let object = line.find('{').map(|at| &line[at..]);
+            object.is_some_and(|object| self.target.keys.names().any(|key| names_in_json(object, key)))
+        };
+        self.text.lines().position(has_object).map(|line| line + 1)
+    }
+
     fn failure(self, reading: Option<Reading>) -> Extraction {
         let keys: Vec<&str> = self.target.keys.names().take(MOST_NAMED).collect();
         let missing = || {
             let error = match self.form {
+                _ if let Some(line) = self.inline_object() => format!(
+                    "line {line} has an object within a sentence, a list or a quotation: the output must begin its own line"
+                ),
                 AnswerForm::Json => "the output is not JSON".to_owned(),
                 AnswerForm::Frontmatter if self.text.trim_start().starts_with("---\n") && !keys.is_empty() => {
                     format!("the header has none of the keys that are asked for: {}", keys.join(", "))

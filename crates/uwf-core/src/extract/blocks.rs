@@ -17,6 +17,7 @@ use super::keys::Keys;
 use super::lead_in::{leads_elsewhere, takes_back};
 use super::lines::{CodeFence, KeyLine, bullet, indent, is_rule, opens};
 use super::loose_json;
+use super::origins::{Speaker, origin, speaker};
 
 /// Most blocks that are read. Answers with more are rejected.
 const MAX_BLOCKS: usize = 1_000;
@@ -24,6 +25,8 @@ const MAX_BLOCKS: usize = 1_000;
 pub(super) struct Blocks {
     /// In the order of the text.
     pub(super) found: Vec<Block>,
+    /// Blocks that are the subject or the object of a sentence. They don't count, whatever their value is.
+    pub(super) set_aside: Vec<Block>,
     /// Whether the scan stopped early, so that later blocks are unknown.
     pub(super) is_endless: bool,
 }
@@ -40,6 +43,9 @@ const GOES_ON: [&str; 27] = [
 
 /// Number of lines above a block that are searched for the sentence that introduces it.
 const LEAD_IN: usize = 4;
+
+/// Number of lines above a block that are searched for its origin, such as the first line of an HTTP message.
+const PARAGRAPH: usize = 64;
 
 /// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +76,9 @@ pub(super) struct Block {
     pub(super) is_closed: bool,
     /// A code block surrounds the header and the text below it.
     pub(super) is_wrapped: bool,
-    /// A sentence continues after it. It is not the answer, but if its value differs from the answer, the answer is rejected.
-    pub(super) in_sentence: bool,
+    /// The line, from 0, that makes it an example, a draft or a part of a sentence. It is not the answer, but if its value differs from the
+    /// answer, the answer is rejected.
+    pub(super) doubt: Option<usize>,
     /// A code block whose language is JSON.
     pub(super) is_json: bool,
     /// The closing fence of a code block around a header. It does not belong to the body.
@@ -88,7 +95,7 @@ impl Block {
             is_first: false,
             is_closed: true,
             is_wrapped: false,
-            in_sentence: false,
+            doubt: None,
             is_json: false,
             closing: None,
         }
@@ -117,8 +124,22 @@ pub(super) fn blocks(text: &str, keys: &Keys<'_>, lists: bool) -> Blocks {
     let contained = contained(lines.iter().map(|line| line.text));
     let taken_back = lines.iter().rposition(|line| takes_back(line.text)).unwrap_or(0);
     let unread = 8 * text.len() + (1 << 16);
-    Scan { text, keys, lists, lines, belongs, contained, taken_back, found: Vec::new(), unread, is_endless: false }
-        .run()
+    let (found, set_aside) = (Vec::new(), Vec::new());
+    Scan {
+        text,
+        keys,
+        lists,
+        lines,
+        belongs,
+        contained,
+        taken_back,
+        found,
+        set_aside,
+        turns: [None; 2],
+        unread,
+        is_endless: false,
+    }
+    .run()
 }
 
 /// Returns for each line whether it continues a list item or quotation above it.
@@ -145,6 +166,10 @@ struct Scan<'t, 'k, 's> {
     /// The last line that retracts a block above it.
     taken_back: usize,
     found: Vec<Block>,
+    /// See [`Blocks::set_aside`].
+    set_aside: Vec<Block>,
+    /// The first lines of a person and of a model in a chat.
+    turns: [Option<usize>; 2],
     /// Bytes that may still be read without finding a block. The limit keeps the work linear.
     unread: usize,
     is_endless: bool,
@@ -156,7 +181,18 @@ impl Scan<'_, '_, '_> {
         while next < self.lines.len() && self.found.len() < MAX_BLOCKS && self.unread > 0 {
             next = self.line(next);
         }
-        Blocks { is_endless: self.is_endless || next < self.lines.len(), found: self.found }
+        self.mark_chat();
+        let is_endless = self.is_endless || next < self.lines.len();
+        Blocks { is_endless, found: self.found, set_aside: self.set_aside }
+    }
+
+    /// Marks the blocks in a chat, in which a person and a model take turns.
+    fn mark_chat(&mut self) {
+        let [Some(person), Some(model)] = self.turns else { return };
+        let first = self.start_of(person.min(model));
+        for block in self.found.iter_mut().filter(|block| block.whole.start >= first) {
+            block.doubt.get_or_insert(person.min(model));
+        }
     }
 
     /// Scans a line. Returns the next line to scan.
@@ -164,6 +200,9 @@ impl Scan<'_, '_, '_> {
         let line = self.lines[number].text;
         if self.contained[number] {
             return number + 1;
+        }
+        if let Some(speaker) = speaker(line) {
+            self.turns[usize::from(speaker == Speaker::Model)].get_or_insert(number);
         }
         if let Some(fence) = CodeFence::of(line) {
             return self.fence(number, fence);
@@ -208,18 +247,20 @@ impl Scan<'_, '_, '_> {
     /// closing fence also ends the header.
     fn header_at(&self, number: usize, around: Option<CodeFence<'_>>) -> Option<(Block, usize)> {
         let ends = |line: &Line<'_>| is_rule(line.text) || around.is_some_and(|open| closes(line.text, &open));
-        let close = self.lines[number + 1..].iter().position(ends).map(|offset| number + 1 + offset);
+        let from = self.behind_object(number + 1);
+        let close = self.lines[from..].iter().position(ends).map(|offset| from + offset);
         let is_closed = close.is_some_and(|close| is_rule(self.lines[close].text));
         let end = close.map_or(self.text.len(), |close| self.lines[close].at.start);
         let full = self.lines[number].at.end..end;
-        let first =
-            self.lines[number + 1..close.unwrap_or(self.lines.len())].iter().find(|line| !is_blank(line.text))?;
+        // Comments may precede the keys. A heading and prose below a rule are a page.
+        let mut lines = self.lines[number + 1..close.unwrap_or(self.lines.len())].iter();
+        let first = lines.find(|line| !is_blank(line.text) && !line.text.starts_with("# "))?;
         let key = KeyLine::of(first.text);
         let is_known = key.is_some_and(|line| self.keys.knows(line.key));
         let is_like_one = is_known
             || self.keys.is_empty()
             || key.is_some_and(|line| line.is_word())
-            || first.text.starts_with(['{', '[', '#', '"'])
+            || first.text.starts_with(['{', '[', '"'])
             || CodeFence::of(first.text).is_some();
         let short = cut(self.text, full.clone(), self.keys);
         let has_key = self.text[short.clone()]
@@ -245,6 +286,13 @@ impl Scan<'_, '_, '_> {
         let behind = if is_closed { behind } else { self.line_at(whole.end) };
         let block = Block { shorter, is_closed, ..Block::new(Mark::Header, inside, whole) };
         Some((block, behind))
+    }
+
+    /// Returns the line after the object that begins in a line, or the line itself. Rules inside the strings of an object end no header.
+    fn behind_object(&self, number: usize) -> usize {
+        let Some(line) = self.lines.get(number).filter(|line| line.text.starts_with('{')) else { return number };
+        let object = loose_json::read_at(self.text, line.at.start);
+        object.map_or(number, |json| (self.line_at(json.end - 1) + 1).min(self.lines.len()))
     }
 
     fn fence(&mut self, number: usize, open: CodeFence<'_>) -> usize {
@@ -330,7 +378,7 @@ impl Scan<'_, '_, '_> {
                     Some(end) => (end, false),
                     None => {
                         self.is_endless |= self.unread == 0;
-                        return number + 1;
+                        return self.cut_off(number);
                     }
                 }
             }
@@ -348,6 +396,21 @@ impl Scan<'_, '_, '_> {
         }
         // Text after it on the same line makes it part of a sentence.
         if is_json { last + 1 } else { number + 1 }
+    }
+
+    /// Adds an object without an end. It can't be read, but it may be the answer. A brace before other text than a key doesn't begin an object.
+    fn cut_off(&mut self, number: usize) -> usize {
+        let inside = self.text[self.lines[number].at.start + 1..].trim_start();
+        let is_key = KeyLine::of(inside.lines().next().unwrap_or_default()).is_some_and(|key| self.keys.knows(key.key));
+        if !is_key && !inside.starts_with(['"', '\'', '“', '„']) {
+            return number + 1;
+        }
+        let ends = |line: &Line<'_>| is_blank(line.text) || CodeFence::of(line.text).is_some();
+        let length = self.lines[number..].iter().position(ends).unwrap_or(self.lines.len() - number);
+        let range = self.lines[number].at.start..self.start_of(number + length);
+        self.charge(range.len());
+        self.push(Mark::Braces, range.clone(), range, number);
+        number + 1
     }
 
     fn key_lines(&mut self, number: usize) -> usize {
@@ -405,26 +468,38 @@ impl Scan<'_, '_, '_> {
         let is_lowercase = below.starts_with(|first: char| first.is_lowercase() || first == '.');
         let may_go_on = goes_on || is_fence && !is_apart && is_lowercase;
         let is_open = !above.is_empty() && !above.ends_with(['.', '!', '?', '`', '~', '-', '}']);
-        let is_call = above.ends_with(['(', '[']) || above.ends_with(" =");
+        let is_call = above.ends_with(['(', '[']) || above.ends_with(" =") || matches!(above, "'" | "\"");
+        let below_line = behind + usize::from(is_apart);
         if is_call || VERBS.contains(&word) || is_open && may_go_on && (goes_on || !above.ends_with(':')) {
-            self.found.pop();
+            let doubt = if is_call { begin.saturating_sub(1) } else { below_line };
+            let block = self.found.pop();
+            self.set_aside.extend(block.map(|block| Block { doubt: Some(doubt), ..block }));
         } else if let Some(block) = self.found.last_mut() {
-            block.in_sentence = goes_on || is_open && may_go_on;
+            block.doubt = (goes_on || is_open && may_go_on).then_some(below_line);
             self.mark_talked_about(begin, behind);
         }
     }
 
-    /// Marks the last block if the words around it say that it is not the answer. `begin` is its first line, `behind` the line after it.
+    /// Marks the last block if the text around it says that it is not the answer. `begin` is its first line, `behind` the line after it.
     fn mark_talked_about(&mut self, begin: usize, behind: usize) {
-        let is_gap = begin > 0 && is_blank(self.lines[begin - 1].text);
-        let last = begin - usize::from(is_gap);
-        let near = &self.lines[last.saturating_sub(LEAD_IN)..last];
-        let above = near.iter().rposition(|line| is_blank(line.text)).map_or(0, |blank| blank + 1);
-        let above = near[above..].iter().map(|line| line.text).collect::<Vec<_>>().join("\n");
-        let is_talked_about = leads_elsewhere(&above) || behind <= self.taken_back;
+        let doubt = self.leading_elsewhere(begin).or((behind <= self.taken_back).then_some(self.taken_back));
         if let Some(block) = self.found.last_mut() {
-            block.in_sentence |= is_talked_about;
+            block.doubt = block.doubt.or(doubt);
         }
+    }
+
+    /// The line above a block that introduces something other than the answer.
+    fn leading_elsewhere(&self, begin: usize) -> Option<usize> {
+        let is_gap = begin > 0 && is_blank(self.lines[begin - 1].text);
+        let end = begin - usize::from(is_gap);
+        let far = &self.lines[end.saturating_sub(PARAGRAPH)..end];
+        let first = end - far.iter().rev().take_while(|line| !is_blank(line.text)).count();
+        let paragraph: Vec<&str> = self.lines[first..end].iter().map(|line| line.text).collect();
+        if let Some(line) = origin(&paragraph) {
+            return Some(first + line);
+        }
+        let near = &paragraph[paragraph.len().saturating_sub(LEAD_IN)..];
+        leads_elsewhere(&near.join("\n")).then(|| end.saturating_sub(1))
     }
 
     /// Returns the line at an offset.

@@ -48,6 +48,9 @@ const OF_ANOTHER: &[&str] = &[
     "replied",
     "replies",
     "reads",
+    "shows",
+    "showed",
+    "answered",
     "contains",
     "example",
     "examples",
@@ -68,9 +71,25 @@ const OF_ANOTHER: &[&str] = &[
 const CONDITIONS: [&str; 8] = ["if", "once", "when", "unless", "until", "suppose", "assuming", "provided"];
 
 /// Labels of something other than the answer.
-const LABELS: [&str; 16] = [
-    "actual", "body", "config", "data", "diff", "input", "like", "log", "logs", "mock", "payload", "request",
-    "settings", "stderr", "stdout", "stub",
+const LABELS: [&str; 18] = [
+    "actual",
+    "body",
+    "config",
+    "data",
+    "diff",
+    "incorrect",
+    "input",
+    "like",
+    "log",
+    "logs",
+    "mock",
+    "payload",
+    "request",
+    "settings",
+    "stderr",
+    "stdout",
+    "stub",
+    "wrong",
 ];
 
 /// Words that mark a draft.
@@ -123,12 +142,24 @@ pub(super) fn leads_elsewhere(above: &str) -> bool {
         && !is_of(last, OF_ANOTHER)
         && !is_of(last, &OF_A_DRAFT)
         || ["my ", "here is my ", "here is the ", "here's the "].into_iter().any(begins_with_answer)
-        || lower.ends_with(", so:");
+        || lower.ends_with(", so:")
+        || is_proposal(&words);
     let has_mark = above.ends_with([':', '.']) || lower.ends_with(" like");
     let is_label = has_mark && words.len() <= 2 && words.last().is_some_and(|word| LABELS.contains(&word.as_str()));
     let is_condition = words.first().is_some_and(|word| CONDITIONS.contains(&word.as_str()));
     let is_of_another = is_of(&words, OF_ANOTHER) || is_of(&words, &OF_A_DRAFT) || is_condition || is_label;
     is_open && is_of_another && (!is_announced || is_condition)
+}
+
+/// Whether a sentence proposes something: `my plan would be`, `the fix could be`. A program's reply is not proposed: `the response could be`.
+fn is_proposal(words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["my", .., subject, "would" | "could", "be"] => !OF_A_DRAFT.contains(&subject),
+        ["the" | "a", subject, "could", "be"] => !names_answer(subject) && !OF_ANOTHER.contains(&subject),
+        ["this", "would" | "could", "be", "my", _] => true,
+        _ => false,
+    }
 }
 
 /// Whether a line retracts the blocks above it or announces another answer.
@@ -163,6 +194,10 @@ mod tests {
             "Request body:",
             "Something like",
             "Use any form, e.g.",
+            "The log shows:",
+            "My first draft would be:",
+            "The response could be:",
+            "The example could be:",
         ] {
             assert!(leads_elsewhere(above), "{above}");
         }
@@ -174,6 +209,9 @@ mod tests {
             "The server returns an error. My verdict:",
             "**Final answer:**",
             "My review would be:",
+            "My plan could be:",
+            "The fix could be",
+            "This would be my plan:",
             "The output must be JSON, so:",
             "Here is the output you should store:",
             "Based on the expected behaviour, here is the final result:",

@@ -39,9 +39,19 @@ impl<'t> CodeFence<'t> {
         self.mark == open.mark && self.length >= open.length && self.info.is_empty()
     }
 
+    /// Whether this line opens another block, so that the block of `open` was never closed.
+    pub(super) fn opens_beside(&self, open: &CodeFence<'_>) -> bool {
+        self.mark == open.mark && self.length == open.length && !self.info.is_empty()
+    }
+
     /// Whether the fence declares its block as JSON.
     pub(super) fn is_json(&self) -> bool {
         self.language().starts_with("json")
+    }
+
+    /// Whether the block is a page of text, in which other blocks may be quoted.
+    pub(super) fn is_document(&self) -> bool {
+        matches!(self.language().as_str(), "markdown" | "md")
     }
 
     fn language(&self) -> String {

@@ -139,7 +139,8 @@ impl<'t> Reader<'t> {
             Some('{') => self.object(level),
             Some('[') => self.list(level),
             Some(quote @ ('"' | '\'')) => Ok(Raw::scalar(self.string(quote)?, Style::Quoted)),
-            Some('-' | '0'..='9') => self.number(),
+            Some('“' | '”' | '„') => Ok(Raw::scalar(self.curly_string()?, Style::Quoted)),
+            Some('-' | '+' | '.' | '0'..='9') => self.number(),
             Some(symbol) if symbol.is_alphabetic() => self.word(),
             Some(symbol) => Err(self.slip(format!("expected a value, found `{symbol}`"))),
             None => Err(self.slip("expected a value, found the end of the text")),
@@ -194,7 +195,7 @@ impl<'t> Reader<'t> {
                 Ok(true)
             }
             Some(symbol) if symbol == close => Ok(false),
-            Some('"' | '{') if breaks => {
+            Some('"' | '“' | '{') if breaks => {
                 self.tolerate("added a missing comma");
                 Ok(true)
             }
@@ -216,6 +217,7 @@ impl<'t> Reader<'t> {
     fn key(&mut self) -> Result<String, Slip> {
         match self.peek() {
             Some(quote @ ('"' | '\'')) => self.string(quote),
+            Some('“' | '”' | '„') => self.curly_string(),
             Some(symbol) if symbol.is_alphabetic() || symbol == '_' => {
                 self.tolerate("quoted a key");
                 Ok(self.letters().to_owned())
@@ -268,10 +270,14 @@ impl<'t> Reader<'t> {
         let begin = self.at;
         let rest = self.rest();
         let end = rest.find(|symbol: char| !(symbol.is_ascii_alphanumeric() || matches!(symbol, '.' | '+' | '-')));
-        let digits = &rest[..end.unwrap_or(rest.len())];
+        let written = &rest[..end.unwrap_or(rest.len())];
+        let digits = &with_all_digits(written);
         let Ok(number) = serde_json::from_str::<Number>(digits) else {
-            return Err(self.slip(format!("`{digits}` is not a JSON number")));
+            return Err(self.slip(format!("`{written}` is not a JSON number")));
         };
+        if digits != written {
+            self.tolerate(&format!("read `{written}` as {digits}"));
+        }
         let is_whole = digits.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
         if is_whole && number.is_f64() && !digits.trim_start_matches(['-', '0']).is_empty() {
             self.at = begin;
@@ -281,8 +287,23 @@ impl<'t> Reader<'t> {
             self.at = begin;
             return Err(self.slip(format!("`{digits}` has more digits than a number can keep: write it as a string")));
         }
-        self.at += digits.len();
+        self.at += written.len();
         Ok(Raw::scalar(digits, Style::Token))
+    }
+
+    /// Reads a string in typographic quotation marks. Other quotation marks inside leave its end open.
+    fn curly_string(&mut self) -> Result<String, Slip> {
+        let begin = self.at;
+        let opening = self.peek().map_or(0, char::len_utf8);
+        let inside = &self.rest()[opening..];
+        let ending = inside.find(['“', '”', '"', '\\', '\n']).and_then(|at| Some((at, inside[at..].chars().next()?)));
+        let Some((end, '“' | '”')) = ending else {
+            self.at = begin;
+            return Err(self.slip("write plain quotation marks (`\"`) around keys and strings"));
+        };
+        self.tolerate("read typographic quotation marks as plain ones");
+        self.at += opening + end + '”'.len_utf8();
+        Ok(inside[..end].to_owned())
     }
 
     fn string(&mut self, quote: char) -> Result<String, Slip> {
@@ -374,6 +395,19 @@ impl<'t> Reader<'t> {
         self.tolerate("replaced a lone surrogate with U+FFFD");
         Some(('\u{FFFD}', 5))
     }
+}
+
+/// A number with the digit before its point, and without a plus sign: `.5`, `+1`.
+fn with_all_digits(number: &str) -> String {
+    let (sign, digits) = match number.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", number.strip_prefix('+').unwrap_or(number)),
+    };
+    if number.starts_with(['+', '-']) && digits.starts_with(['+', '-']) {
+        return number.to_owned();
+    }
+    let zero = if digits.starts_with('.') { "0" } else { "" };
+    format!("{sign}{zero}{digits}")
 }
 
 #[cfg(test)]

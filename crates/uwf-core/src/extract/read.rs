@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 use super::keys::Keys;
 use super::left_out;
 use super::lines::{CodeFence, KeyLine};
+use super::mentions::{Choice, Choices};
+use super::scalar::normal;
 use super::tree::{Raw, RawContent, Style};
 use super::typed::{Typing, untyped};
 use super::{loose_json, repair, yaml};
@@ -73,6 +75,24 @@ impl<'s> Target<'s> {
         self.shape.may_be(self.schema.value(), name)
     }
 
+    /// Returns what a value says for keys with a boolean or with one of several words.
+    pub(super) fn choices<'v>(&self, value: &'v Value) -> Choices<'v> {
+        let root = self.schema.value();
+        let choice = |(key, said): (&String, &'v Value)| {
+            let choice = match said {
+                Value::Bool(_) => Choice::of_boolean(said),
+                Value::String(_) => {
+                    let allowed = self.shape.values_of_all(root, key);
+                    let is_listed = allowed.contains(&said);
+                    is_listed.then(|| Choice::of_strings(said, allowed.into_iter().filter_map(Value::as_str)))?
+                }
+                _ => return None,
+            };
+            Some((normal(key), choice))
+        };
+        value.as_object().into_iter().flatten().filter_map(choice).collect()
+    }
+
     /// Whether it is an object with listed keys, so that text without any of them is not an answer.
     fn is_keyed(&self) -> bool {
         !self.keys.is_empty()
@@ -136,10 +156,7 @@ impl<'s> Target<'s> {
         let block = if notation == Notation::Header { unwrapped(block) } else { block };
         if self.is_json(block) || notation == Notation::Json {
             return self.read_json(block.trim(), false).unwrap_or_else(|error| {
-                let names = |key: &&str| {
-                    [format!("\"{key}\""), format!("'{key}'"), format!("{key}:")].iter().any(|it| block.contains(it))
-                };
-                let known = self.keys.names().filter(names).count();
+                let known = self.keys.names().filter(|key| names_in_json(block, key)).count();
                 Reading { errors: vec![error], known, is_broken: true, ..Reading::default() }
             });
         }
@@ -196,7 +213,9 @@ impl<'s> Target<'s> {
             offer(reading);
         }
         let error = || vec![why.clone().unwrap_or_else(|| "the header is empty".to_owned())];
-        best.unwrap_or_else(|| Reading { errors: error(), ..Reading::default() })
+        let is_key = |line: &&str| KeyLine::of(line).is_some_and(|line| self.keys.listed(line.key).is_some());
+        let known = block.lines().filter(is_key).count();
+        best.unwrap_or_else(|| Reading { errors: error(), known, ..Reading::default() })
     }
 
     /// Types a tree by the schema and validates it.
@@ -294,6 +313,15 @@ fn placeholders(raw: &Raw) -> Option<Vec<String>> {
         }
     });
     (!errors.is_empty()).then_some(errors)
+}
+
+/// Whether a text that is meant to be JSON has a key, even with wrong quotation marks or none.
+pub(super) fn names_in_json(text: &str, key: &str) -> bool {
+    let is_mark = |symbol: char| matches!(symbol, '"' | '\'' | '“' | '”' | '„');
+    text.match_indices(key).any(|(at, _)| {
+        let behind = &text[at + key.len()..];
+        behind.starts_with(':') || behind.starts_with(is_mark) && text[..at].ends_with(is_mark)
+    })
 }
 
 /// The path of a place as the beginning of an error.

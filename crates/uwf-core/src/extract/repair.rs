@@ -58,16 +58,52 @@ struct HeaderSection<'t> {
 }
 
 impl HeaderSection<'_> {
-    /// Whether the value begins with a quotation mark whose partner is missing.
+    /// Whether its text could mean several values. Then no reading by lines is right.
+    fn is_ambiguous(&self, keys: &Keys<'_>, is_list: bool) -> bool {
+        let is_unclear = self.opens_quotation()
+            || self.mixes_escapes()
+            || self.hides_key(keys)
+            || is_list && self.has_tight_bullet();
+        is_unclear && yaml::parse(self.text).is_err()
+    }
+
+    /// Whether the value begins with a quotation mark whose partner is missing. The next key may be a part of the quotation.
     fn opens_quotation(&self) -> bool {
         let Some(quote) = self.line.value.chars().next().filter(|first| matches!(first, '"' | '\'')) else {
             return false;
         };
         let value = self.text.split_once([':', '=']).map_or("", |(_, value)| value);
-        let marks = value.replace("\\\"", "").matches(quote).count();
-        marks % 2 == 1 && yaml::parse(self.text).is_err()
+        value.replace("\\\"", "").matches(quote).count() % 2 == 1
+    }
+
+    /// Whether a quoted value has a backslash that is an escape, and one that is not: `"C:\dir\new"`.
+    fn mixes_escapes(&self) -> bool {
+        let values = std::iter::once(self.line.value).chain(self.below.lines().filter_map(bullet));
+        values.filter(|value| value.starts_with('"')).any(|value| {
+            let value = value.replace("\\\\", "");
+            let escaped = || value.split('\\').skip(1).filter_map(|rest| rest.chars().next());
+            escaped().any(|symbol| !ESCAPES.contains(symbol))
+                && escaped().any(|symbol| ESCAPES.contains(symbol) && symbol != '"')
+        })
+    }
+
+    /// Whether a line below a value begins with another key, but is indented.
+    fn hides_key(&self, keys: &Keys<'_>) -> bool {
+        let has_value = !self.line.value.is_empty() && !is_block_mark(self.line.value);
+        let is_hidden =
+            |line: &str| KeyLine::of(line).is_some_and(|key| key.indent > self.line.indent && keys.has(key.key));
+        has_value && self.below.lines().any(is_hidden)
+    }
+
+    /// Whether a line may be a list item without the blank behind its dash.
+    fn has_tight_bullet(&self) -> bool {
+        let is_tight = |rest: &str| !rest.starts_with([' ', '-']) && !rest.is_empty();
+        self.below.lines().any(|line| line.trim_start().strip_prefix('-').is_some_and(is_tight))
     }
 }
+
+/// Letters and signs behind the backslash of an escape in YAML.
+const ESCAPES: &str = "0abtnvfre\"/N_LPxuU";
 
 struct LineReader<'s> {
     root: &'s Value,
@@ -76,15 +112,18 @@ struct LineReader<'s> {
 impl<'s> LineReader<'s> {
     fn map(&self, text: &str, here: &Shape<'s>, keys: &Keys<'s>, level: usize) -> Option<Raw> {
         let sections = sections(text, keys);
-        // If a quotation is open, the next key may be a part of it.
-        if sections.iter().any(HeaderSection::opens_quotation) {
+        let schemas = |section: &HeaderSection<'_>| {
+            keys.listed(section.line.key).and_then(|name| self.property(here, name)).unwrap_or_default()
+        };
+        let is_list = |section: &HeaderSection<'_>| {
+            let types = shape(self.root, &schemas(section)).types(self.root);
+            types.is_some_and(|types| types.contains("array"))
+        };
+        if sections.iter().any(|section| section.is_ambiguous(keys, is_list(section))) {
             return None;
         }
-        let entry = |section: &HeaderSection<'_>| {
-            let key = section.line.key;
-            let schemas = keys.listed(key).and_then(|name| self.property(here, name)).unwrap_or_default();
-            (key.to_owned(), self.value(section, &schemas, level))
-        };
+        let entry =
+            |section: &HeaderSection<'_>| (section.line.key.to_owned(), self.value(section, &schemas(section), level));
         let entries: Vec<(String, Raw)> = sections.iter().map(entry).collect();
         (!entries.is_empty()).then_some(Raw::unplaced(RawContent::Map(entries)))
     }

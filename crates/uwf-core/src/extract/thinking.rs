@@ -52,7 +52,20 @@ const MESSAGE: &str = "<|message|>";
 /// without a closing one starts reasoning that runs to the end. A closing tag without an opening one ends reasoning that started with the
 /// text.
 pub(super) fn without_thoughts(text: &str) -> String {
-    let text = final_channel(text);
+    let mut text = final_channel(text);
+    loop {
+        match spoken(text) {
+            Ok(said) => return said,
+            Err(begin) => text = &text[begin..],
+        }
+    }
+}
+
+/// As [`without_thoughts`], for one channel.
+///
+/// # Errors
+/// The end of a closing tag in a code block that is never closed. The answer begins there.
+fn spoken(text: &str) -> Result<String, usize> {
     let mut said: Vec<&str> = Vec::new();
     let mut thinks: Option<String> = None;
     let mut code: Option<CodeFence<'_>> = None;
@@ -64,7 +77,11 @@ pub(super) fn without_thoughts(text: &str) -> String {
         at += line.len();
         if thinks.is_none() {
             if let Some(open) = code {
-                if CodeFence::of(line.trim_end()).is_some_and(|fence| fence.closes(&open)) {
+                let fence = CodeFence::of(line.trim_end());
+                if let (Some(begin), true) = (closed_in_code, fence.is_some_and(|fence| fence.opens_beside(&open))) {
+                    return Err(begin);
+                }
+                if fence.is_some_and(|fence| fence.closes(&open)) {
                     (code, closed_in_code) = (None, None);
                 } else if let Some(behind) = lone_closing(line) {
                     closed_in_code = Some(at - behind.len());
@@ -95,10 +112,7 @@ pub(super) fn without_thoughts(text: &str) -> String {
             said.push(rest);
         }
     }
-    match closed_in_code {
-        Some(at) => without_thoughts(&text[at..]),
-        None => said.concat(),
-    }
+    closed_in_code.map_or_else(|| Ok(said.concat()), Err)
 }
 
 /// Returns the text of the last `final` channel, or the whole text if it has no channels.

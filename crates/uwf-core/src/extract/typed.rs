@@ -153,7 +153,12 @@ impl<'s> Typing<'s> {
     }
 
     fn list_from_scalar(&self, raw: &Raw, written: &RawScalar, shape: &Shape<'s>, path: &str) -> TypedValue {
-        if raw.is_empty() || written.text.trim().is_empty() || scalar::core(&written.text).is_null() {
+        let is_written = !raw.is_empty() && !written.text.trim().is_empty();
+        // `null` is not an empty list, unless it is a way to write nothing.
+        if is_written && scalar::core(&written.text).is_null() {
+            return misfit(raw);
+        }
+        if !is_written {
             let mut outcome = TypedValue { value: Value::Array(Vec::new()), ..TypedValue::default() };
             outcome.fix(path, "nothing written, read as an empty list");
             return outcome;
@@ -176,7 +181,16 @@ impl<'s> Typing<'s> {
             Style::Plain | Style::Token => raw.source().unwrap_or(&written.text),
             Style::Quoted => &written.text,
         };
+        if let Some(items) = with_quoted_members(written) {
+            let mut outcome = self.list(&items, shape, path);
+            outcome.fix(path, &format!("split into {} members", items.len()));
+            return outcome;
+        }
         let parts = bullets(lines).or_else(|| by_commas(&written.text));
+        // Quotation marks around `a, b.rs` may keep it together.
+        if written.style == Style::Quoted && by_commas(&written.text).is_some() {
+            return misfit(raw);
+        }
         let Some(parts) = parts else { return self.wrapped(raw, shape, path) };
         let items: Vec<Raw> = parts.into_iter().map(|part| Raw::scalar(part, written.style)).collect();
         let mut outcome = self.list(&items, shape, path);
@@ -316,6 +330,23 @@ fn by_commas(text: &str) -> Option<Vec<String>> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let words = parts.len() > 1 && parts.iter().all(|part| !part.is_empty() && !part.contains(char::is_whitespace));
     words.then(|| parts.into_iter().map(str::to_owned).collect())
+}
+
+/// Members of `a.rs, "b, c.rs"`. Only if members without quotation marks have no blank, so that sentences stay whole.
+fn with_quoted_members(written: &RawScalar) -> Option<Vec<Raw>> {
+    if written.style != Style::Plain || !written.text.contains(['"', '\'']) {
+        return None;
+    }
+    let Raw { content: RawContent::List(items), .. } = yaml::parse(&format!("[{}]", written.text)).ok()? else {
+        return None;
+    };
+    let is_member = |item: &Raw| match &item.content {
+        RawContent::Scalar(RawScalar { text, style, .. }) => {
+            *style == Style::Quoted || !text.contains(char::is_whitespace)
+        }
+        RawContent::List(_) | RawContent::Map(_) => false,
+    };
+    (items.len() > 1 && items.iter().all(is_member)).then_some(items)
 }
 
 /// A list or map as it was written, as text.

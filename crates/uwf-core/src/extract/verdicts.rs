@@ -96,8 +96,16 @@ const COPULAS: [(&str, bool); 8] = [
 /// First words after a verdict that is about the work under review.
 const OBJECTS: [&str; 5] = ["it", "this", "these", "the", "as"];
 
-/// Returns the words of the text that contradict the value; `None` if there are none. Quotations and code don't count.
-pub(super) fn contradiction(text: &str, value: &Value) -> Option<String> {
+/// Words that contradict a value.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Statement {
+    /// Line number, from 0.
+    pub(super) line: usize,
+    pub(super) words: String,
+}
+
+/// Returns the statement of the text that contradicts the value; `None` if there is none. Quotations and code don't count.
+pub(super) fn contradiction(text: &str, value: &Value) -> Option<Statement> {
     let is_accepted = acceptance(value)?;
     let plain = without_quotations(text).replace('’', "'");
     let lower = plain.to_lowercase();
@@ -107,7 +115,8 @@ pub(super) fn contradiction(text: &str, value: &Value) -> Option<String> {
     reply.into_iter().chain(statements).find_map(|(words, accepts)| {
         (accepts != is_accepted).then(|| {
             let at = lower.find(words).unwrap_or_default();
-            plain.get(at..at + words.len()).unwrap_or(words).to_owned()
+            let words = plain.get(at..at + words.len()).unwrap_or(words).to_owned();
+            Statement { line: lower[..at].matches('\n').count(), words }
         })
     })
 }
@@ -201,6 +210,7 @@ fn without_quotations(text: &str) -> String {
         let fence = line.trim_start().starts_with("```");
         is_code ^= fence;
         if is_code || fence || line.trim_start().starts_with('>') {
+            plain.push('\n');
             continue;
         }
         let mut closing = None;
@@ -247,8 +257,8 @@ mod tests {
             assert!(contradiction(text, &value).is_some(), "{text}");
         }
         assert_eq!(
-            contradiction("Hm. I do not approve.", &json!({"approved": true})).as_deref(),
-            Some("I do not approve")
+            contradiction("Hm.\n\n> So?\n\nI do not approve.", &json!({"approved": true})),
+            Some(Statement { line: 4, words: "I do not approve".to_owned() })
         );
     }
 

@@ -106,5 +106,7 @@ fn person_is_told_of_a_missing_node() {
     let ran = home.uwf(&["thread", "answer", &thread, "--data", &data]);
     assert_eq!(ran.code, Some(41), "{}", ran.transcript());
     assert!(ran.stderr.contains(&no_node("/files/0")), "{}", ran.stderr);
+    assert!(ran.stderr.contains("store its content first (`uwf cas put-text`)"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("model"), "{}", ran.stderr);
     assert_eq!(home.json(&["thread", "show", &thread])["state"], "waiting");
 }

@@ -137,6 +137,26 @@ fn turn_after_a_complete_turn_needs_an_ending() {
     }
 }
 
+/// The agent has answered, and uwf dies before it reads how the turn ended: first the process that reads it, then also the keeper.
+#[test]
+fn crash_before_ending_is_read_accepts_nothing() {
+    let result =
+        r#"{"type":"result","subtype":"success","is_error":false,"stop_reason":"max_tokens","result":"{\"n\": 7}"}"#;
+    for (processes, code) in [("$PPID", 40), ("$(cut -d' ' -f4 /proc/$PPID/stat) $PPID", 70)] {
+        let script = format!(
+            "#!/bin/sh\ncat > /dev/null\necho run >> runs\ncat <<'E'\n{SAYS}\n{result}\nE\n[ \"$(wc -l < runs)\" -gt 1 ] || kill -9 {processes}\n"
+        );
+        let (home, thread) = with_worker(1, "output: json, config: { trace: claude }", &script);
+        let head = home.head(&thread);
+        let died = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(died.code, Some(code), "{processes}: {}", died.transcript());
+        let next = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(next.code, Some(40), "{processes}: {}", next.transcript());
+        assert!(next.stderr.contains("was cut off at its token limit"), "{processes}: {}", next.stderr);
+        assert_eq!(home.head(&thread), head, "{processes}");
+    }
+}
+
 #[test]
 fn aborted_turn_is_no_answer() {
     let (_, stream, _) = WITHOUT_AN_ENDING[2];
@@ -197,6 +217,13 @@ fn notice_of_a_failure_is_no_answer() {
             assert!(kept.contains(notice), "{kept}");
         }
     }
+    // The rest of a notice is on lines of its own.
+    let lines = "API Error: 500 {\\n  \\\"type\\\": \\\"error\\\"\\n}\\nTry again later.";
+    let script = format!("#!/bin/sh\ncat > /dev/null\ncat <<'E'\n{}\nE\n", claude(lines));
+    let (home, thread) = with_worker(1, "output: text, config: { trace: claude }", &script);
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    assert_eq!(home.json(&["thread", "show", &thread])["why"], "agent `w` failed: API Error: 500 {");
     let about = "---\\nn: 7\\n---\\nCredit balance is too low";
     let script = format!("#!/bin/sh\ncat <<'E'\n{}\nE\n", claude(about));
     let (home, thread) = with_worker(1, "output: text, config: { trace: claude }", &script);

@@ -115,6 +115,10 @@ fn invalid_answer_is_rejected_and_thread_waits() {
         assert_eq!(ran.code, Some(41), "{args:?}: {}", ran.transcript());
         assert!(ran.stderr.contains(wants), "{args:?}: {}", ran.stderr);
     }
+    let keyless = answers(&home, &thread, &["-m", "yes"]);
+    assert!(keyless.stderr.contains("hint: name the key: -m 'approved: yes'"), "{}", keyless.stderr);
+    let prose = answers(&home, &thread, &["-m", "I do not know."]);
+    assert!(!prose.stderr.contains("name the key"), "{}", prose.stderr);
     assert_snapshot!(transcript(&home, &["thread", "answer", &thread, "--data", r#"{"why": "no"}"#]), @r#"
     exit 41
     --- stderr

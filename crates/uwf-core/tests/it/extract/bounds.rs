@@ -25,11 +25,42 @@ fn hostile_texts_are_read_in_linear_time() {
         "{\"a\n",
         "x =\n```json\n{\"a\": /*\n```\n",
         "o_k: 1\no-k: 1\n",
+        "```x\n</think>\n",
+        "```x\n</think>\n```y\n",
+        "{\n\"status\": 1\n",
+        "HTTP/1.1 200\n{\"status\": \"done\"}\n",
     ] {
         let raw = unit.repeat(long / unit.len());
         read(&raw, &task_schema());
         json_rung(&raw, &Schema::compile(&task_schema()).unwrap());
     }
+}
+
+/// Text beside a value that is searched for mentions of its keys.
+#[test]
+fn hostile_mentions_are_read_in_linear_time() {
+    let long = 1 << 18;
+    let schema = json!({ "type": "object", "properties": { "ok": { "type": "boolean" } }, "required": ["ok"] });
+    for unit in [
+        "ok: true, ",
+        "~~ok: no~~ ",
+        "<!-- ok: no --> ",
+        "x.ok: no ",
+        "ok: true|",
+        "| ok ",
+        "|ok|x|\n",
+        "ok:   ",
+        "ok : \"",
+    ] {
+        let text = unit.repeat(long / unit.len());
+        // A line of struck out text is cut into parts, so its mentions may count.
+        let may_fail = unit.starts_with('~');
+        let extraction = read(&format!("```json\n{{\"ok\": true}}\n```\n\n{text}\n"), &schema);
+        assert!(may_fail || matches!(extraction, Extraction::Found(_)), "{unit}: {extraction:?}");
+    }
+    // Each row is compared with the first one.
+    let rows = format!("|{}|\n{}", "x".repeat(long), "|a|\n".repeat(long / 4));
+    read(&format!("```json\n{{\"ok\": true}}\n```\n\n{rows}"), &schema);
 }
 
 fn fragments() -> impl Strategy<Value = String> {

@@ -16,8 +16,8 @@ enum Kind {
     Says(bool),
     /// A text that says nothing of it.
     Prose,
-    /// A text that shows a value which does not stand alone.
-    Shows,
+    /// A text that shows values which do not stand alone, and the verdicts that it mentions with them.
+    Shows(Vec<bool>),
     /// Thoughts between their tags.
     Thinks,
     /// A closing tag that nothing opened: everything before it was thought.
@@ -132,6 +132,23 @@ fn shown(value: &Value, way: usize) -> String {
 /// Ways of [`shown`].
 const SHOWN: usize = 40;
 
+/// The ways that say nothing about the answer: diffs, code in other languages, documents, comments, and the form.
+const SILENT: [usize; 10] = [13, 14, 15, 16, 18, 19, 23, 25, 26, 28];
+
+/// The verdicts that a way mentions. Some comments have one of their own.
+fn mentioned(value: &Value, way: usize) -> Vec<bool> {
+    let in_comment = |yes: bool| {
+        let comment = value["comment"].as_str().unwrap_or_default().replace('"', "");
+        comment.contains(&format!("approved: {yes}")).then_some(yes)
+    };
+    match way {
+        _ if SILENT.contains(&way) => Vec::new(),
+        24 => value["approved"].as_bool().into_iter().collect(),
+        39 => vec![true],
+        _ => value["approved"].as_bool().into_iter().chain([true, false].into_iter().filter_map(in_comment)).collect(),
+    }
+}
+
 /// More of those ways, in which it was read once.
 fn once_misread(value: &Value, way: usize) -> String {
     let (keys, line) = (keys(value), line(value));
@@ -193,7 +210,7 @@ fn beside() -> impl Strategy<Value = Piece> {
     prop_oneof![
         2 => (any::<bool>(), 0..4_usize).prop_map(move |(approved, way)| piece(Kind::Says(approved), sentence(approved, way).to_owned())),
         2 => (0..8_usize).prop_map(move |way| piece(Kind::Prose, prose(way).to_owned())),
-        5 => (value(), 0..SHOWN).prop_map(move |(value, way)| piece(Kind::Shows, shown(&value, way))),
+        5 => (value(), 0..SHOWN).prop_map(move |(value, way)| piece(Kind::Shows(mentioned(&value, way)), shown(&value, way))),
         1 => (value(), 0..12_usize).prop_map(move |(value, way)| piece(Kind::Thinks, thoughts(&value, way))),
     ]
 }
@@ -250,7 +267,7 @@ fn said(pieces: &[Piece]) -> Vec<&Piece> {
     pieces[from..].iter().filter(|piece| piece.kind != Kind::Thinks).collect()
 }
 
-/// The value that the answer has by the rules. If a sentence says the opposite, there is none.
+/// The value that the answer has by the rules. If a sentence or a mention says the opposite, there is none.
 fn right(pieces: &[Piece]) -> Option<Value> {
     let said = said(pieces);
     if let Some(Piece { kind: Kind::Header(value), .. }) = said.first() {
@@ -261,8 +278,11 @@ fn right(pieces: &[Piece]) -> Option<Value> {
         _ => None,
     });
     let first = values.next()?;
-    let is_opposite = |piece: &&Piece| {
-        matches!(piece.kind, Kind::Says(_)) && piece.kind != Kind::Says(first["approved"] == json!(true))
+    let is_approved = first["approved"] == json!(true);
+    let is_opposite = |piece: &&Piece| match &piece.kind {
+        Kind::Says(approved) => *approved != is_approved,
+        Kind::Shows(mentioned) => mentioned.contains(&!is_approved),
+        _ => false,
     };
     let is_contradicted = said.iter().any(is_opposite);
     (!is_contradicted && values.all(|value| value == first)).then(|| first.clone())
@@ -309,7 +329,7 @@ proptest! {
             let Some(found) = found else { continue };
             prop_assert!(verdicts(&pieces).contains(&(found.value["approved"] == json!(true))), "{}", &text);
             for piece in said(&pieces) {
-                if matches!(piece.kind, Kind::Says(_) | Kind::Prose | Kind::Shows) {
+                if matches!(piece.kind, Kind::Says(_) | Kind::Prose | Kind::Shows(_)) {
                     prop_assert!(found.body.contains(piece.text.trim()), "{} is lost of {}", &piece.text, &text);
                 }
             }

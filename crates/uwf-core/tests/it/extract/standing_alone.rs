@@ -72,13 +72,13 @@ fn a_value_that_stands_alone_is_the_answer() {
         "{\"approved\": false, \"comment\": \"no tests\"}",
         "\"{\\\"approved\\\": false, \\\"comment\\\": \\\"no tests\\\"}\"",
         "Here is my review.\n\n```json\n{\"approved\": false, \"comment\": \"no tests\"}\n```\n",
-        "```json\n{\"approved\": false, \"comment\": \"no tests\"}\n```\n\nIt needs tests: `{\"approved\": true}` was too early.",
+        "```json\n{\"approved\": false, \"comment\": \"no tests\"}\n```\n\nIt needs tests: `{\"approved\": null}` was too early.",
         "I looked at it.\n{\n  \"approved\": false,\n  \"comment\": \"no tests\"\n}\n",
         "I looked at it.\n\n---\napproved: false\ncomment: no tests\n---\n",
         "I looked at it.\n\napproved: false\ncomment: no tests\n\nThat is all.",
         "~~~yaml\napproved: false\ncomment: no tests\n~~~",
         "- one\n- two\n\n```\napproved: false\ncomment: no tests\n```\n",
-        "1. The fixture:\n   ```json\n   {\"approved\": true}\n   ```\n\n```json\n{\"approved\": false, \"comment\": \"no tests\"}\n```\n",
+        "1. The fixture:\n   ```json\n   {\"approved\": null}\n   ```\n\n```json\n{\"approved\": false, \"comment\": \"no tests\"}\n```\n",
         "```json\n{\"approved\": false, \"comment\": \"no tests\"}\n```\nOnce more:\n```json\n{\"comment\": \"no tests\", \"approved\": false}\n```\n",
     ] {
         assert_eq!(reads(raw, &verdict()), Some(no.clone()), "{raw}");

@@ -46,9 +46,21 @@ pub(super) fn message(agent: &AgentContext<'_>, text: String) -> Result<Answer, 
         plain => match (typed(agent, &answer.raw).and_then(|()| check(agent, &answer)), plain) {
             (Ok(()), _) => Ok(answer),
             (Err(_), Some(value)) => as_plain(value, answer),
-            (Err(misfit), None) => Err(misfit),
+            (Err(misfit), None) => Err(match keyed(agent, &answer.raw) {
+                Some(keyed) => misfit.hint(format!("name the key: -m '{keyed}'")),
+                None => misfit,
+            }),
         },
     }
+}
+
+/// The text with a key of the schema, if it is a whole answer with exactly one key.
+fn keyed(agent: &AgentContext<'_>, text: &str) -> Option<String> {
+    let properties = agent.schema().value().get("properties")?.as_object()?;
+    let is_value = text.lines().count() == 1 && !text.contains([':', '\'']);
+    let keyed = properties.keys().map(|key| format!("{key}: {}", text.trim()));
+    let mut whole = keyed.filter(|keyed| is_value && typed(agent, keyed).is_ok());
+    whole.next().filter(|_| whole.next().is_none())
 }
 
 /// The error for an empty text, which may be a mistake, such as an unset shell variable.
