@@ -44,6 +44,8 @@ pub struct AgentContext<'h> {
     role_names: HashMap<u64, String>,
     role_name: String,
     role: Role,
+    /// Positions from 0 of the steps that the role sees, oldest first; `None` if it sees all.
+    seen: Option<Vec<usize>>,
     schema: Arc<Schema>,
     attempt: Option<Attempt>,
     /// Environment of the attempt's keeper. It has secrets that this agent was not given but may still find, so they are redacted.
@@ -86,12 +88,13 @@ impl<'h> AgentContext<'h> {
                 .hint(format!("its roles: {}", known.join(", "))));
         };
         let schema = thread.home().store().schema(role.meta)?;
+        let seen = seen(&thread, role_name, &role)?;
         let role_names = workflow.roles.into_keys().map(|name| (role_key(&name), name)).collect();
         let (workflow_name, role_name) = (workflow.name, role_name.to_owned());
         let keeper =
             attempt.as_ref().map(|attempt| attempt.opened.keeper).filter(|keeper| *keeper != std::process::id());
         let of_keeper = keeper.map(processes::environment_of).unwrap_or_default();
-        Ok(AgentContext { thread, workflow_name, role_names, role_name, role, schema, attempt, of_keeper })
+        Ok(AgentContext { thread, workflow_name, role_names, role_name, role, seen, schema, attempt, of_keeper })
     }
 
     /// The thread.
@@ -198,7 +201,7 @@ impl<'h> AgentContext<'h> {
         let Some(opened) = self.attempt.as_ref().map(|attempt| &attempt.opened) else { return Ok(None) };
         let chain = self.thread.chain()?;
         let Some(last) = chain.last_of(&self.role_name) else { return Ok(None) };
-        let Record { step, detail, .. } = self.record(last + 1)?;
+        let Some(Record { step, detail, .. }) = chain.get(last) else { return Ok(None) };
         let home = self.thread.home();
         if ThreadRecord::read(home, &self.thread.id)?.last_step_of(&self.role_name, &opened.attempt) != Some(step) {
             return Ok(None);
@@ -237,7 +240,11 @@ impl<'h> AgentContext<'h> {
         is_resumed: bool,
         make: impl FnOnce(&PromptInput<'_>) -> Result<T>,
     ) -> Result<T> {
-        let chain = self.thread.chain()?;
+        let own = self.thread.chain()?.last_of(&self.role_name);
+        let own = own.and_then(|index| match &self.seen {
+            Some(seen) => seen.binary_search(&index).ok(),
+            None => Some(index),
+        });
         let replies = self.replies()?;
         make(&PromptInput {
             replies: &replies,
@@ -246,8 +253,8 @@ impl<'h> AgentContext<'h> {
             role: &self.role,
             schema: self.schema.value(),
             task: self.task(),
-            steps: chain.len(),
-            own: chain.last_of(&self.role_name).map(|index| index + 1),
+            steps: self.step_count()?,
+            own: own.map(|index| index + 1),
             is_resumed,
             budget,
             context_command: &format!("uwf agent context {} {}", self.thread.id, self.role_name),
@@ -289,17 +296,35 @@ impl<'h> AgentContext<'h> {
         Ok(Step { hash: record.step, detail: record.detail, message, ..Step::new(position, role, output.payload) })
     }
 
-    /// The nodes of the step at a position, from 1.
-    pub(crate) fn record(&self, position: usize) -> Result<Record> {
-        let chain = self.thread.chain()?;
-        let record = position.checked_sub(1).and_then(|index| chain.get(index));
-        record.ok_or_else(|| {
-            let has = match chain.len() {
+    /// The position in the thread, from 0, of the step at a position that the role sees, from 1.
+    ///
+    /// # Errors
+    /// `Usage` if there is no such step.
+    pub(crate) fn position(&self, position: usize) -> Result<usize> {
+        let count = self.step_count()?;
+        let index = position.checked_sub(1).filter(|index| *index < count).ok_or_else(|| {
+            let has = match count {
                 0 => "it has none yet".to_owned(),
                 steps => format!("its steps are 1 to {steps}"),
             };
-            Error::usage(format!("thread {} has no step {position}", self.thread.id)).hint(has)
-        })
+            Error::usage(format!("thread {} has no step {position} for this role", self.thread.id)).hint(has)
+        })?;
+        Ok(self.seen.as_ref().map_or(index, |seen| seen[index]))
+    }
+
+    /// Number of steps that the role sees.
+    pub(crate) fn step_count(&self) -> Result<usize> {
+        match &self.seen {
+            Some(seen) => Ok(seen.len()),
+            None => Ok(self.thread.chain()?.len()),
+        }
+    }
+
+    /// The nodes of the step at a position, from 1.
+    fn record(&self, position: usize) -> Result<Record> {
+        let index = self.position(position)?;
+        let record = self.thread.chain()?.get(index);
+        record.ok_or_else(|| Error::internal(format!("thread {} has no step {}", self.thread.id, index + 1)))
     }
 
     /// Returns the redactor that keeps configured secrets out of everything this agent stores.
@@ -328,4 +353,12 @@ impl<'h> AgentContext<'h> {
             agent: agent.to_owned(),
         }
     }
+}
+
+/// Positions of the steps of the roles that a role sees, and of its own; `None` if it sees all.
+fn seen(thread: &Thread<'_>, name: &str, role: &Role) -> Result<Option<Vec<usize>>> {
+    let Some(sees) = &role.more.sees else { return Ok(None) };
+    let keys: Vec<u64> = sees.iter().map(String::as_str).chain([name]).map(role_key).collect();
+    let records = thread.chain()?.records().iter().enumerate();
+    Ok(Some(records.filter(|(_, record)| keys.contains(&record.role)).map(|(index, _)| index).collect()))
 }

@@ -146,7 +146,7 @@ fn step<'e>(
 
 /// Asks the agent: in its session of the role's last visit if it can continue that, otherwise with the whole prompt.
 fn answer(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Answer> {
-    if !agent.is_prompted() {
+    if !agent.is_prompted() || is_role_command(context) {
         return agent.answer(context, &Prompt { parts: Vec::new() });
     }
     let SentPrompt { prompt, session } = prompt(context, agent)?;
@@ -156,6 +156,11 @@ fn answer(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Answer> {
     }
     let prompt = whole(context, agent)?;
     agent.answer(context, &prompt)
+}
+
+/// Whether a command plays the role. It needs no prompt.
+fn is_role_command(context: &AgentContext<'_>) -> bool {
+    context.attempt().is_some_and(|attempt| attempt.opened.agent.is_role_command)
 }
 
 /// The prompt of a step, and the session for it.

@@ -13,7 +13,7 @@ impl AgentContext<'_> {
     /// # Errors
     /// A node can't be read.
     pub fn newest_steps(&self, most: usize, bytes: usize) -> Result<Vec<Step>> {
-        let mut index = self.thread().chain()?.len();
+        let mut index = self.step_count()?;
         let mut steps = Vec::new();
         let mut left = bytes;
         while index > 0 && steps.len() < most {
@@ -28,17 +28,12 @@ impl AgentContext<'_> {
         Ok(steps)
     }
 
-    /// Number of steps in the thread.
-    pub(crate) fn step_count(&self) -> Result<usize> {
-        Ok(self.thread().chain()?.len())
-    }
-
-    /// Returns the step at a position, from 1, with the text beside its output.
+    /// Returns the step at a position among those that the role sees, from 1, with the text beside its output.
     ///
     /// # Errors
     /// `Usage` if the thread has no such step, or a node can't be read.
     pub fn step(&self, index: usize) -> Result<Step> {
-        self.record(index)?;
-        self.thread().step(index - 1, Parts::MESSAGE)
+        let step = self.thread().step(self.position(index)?, Parts::MESSAGE)?;
+        Ok(Step { index, ..step })
     }
 }

@@ -24,6 +24,7 @@ use uwf_engine::error::AtPath;
 use crate::acp;
 use crate::last_call;
 use crate::model_exchange::millis;
+use crate::model_hints;
 use crate::program::how_it_ended;
 use crate::progress;
 use crate::settings;
@@ -271,14 +272,17 @@ fn answer_of(
 }
 
 /// Creates a program's output file and reserves space for an answer.
-fn with_room(path: &Path) -> Result<File> {
+pub(crate) fn with_room(path: &Path) -> Result<File> {
     let file = agent_process::create(path)?;
     room_in(&file).at("reserve space for an answer in", path)?;
     Ok(file)
 }
 
-/// Runs the command with the prompt on stdin, or in its arguments if they ask for it. The keeper enforces time limits.
-fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) -> Result<ExitStatus> {
+/// The prompt as the command gets it: on stdin, unless its arguments have a template for it.
+///
+/// # Errors
+/// `Config` if the prompt is too long for an argument, `Io`.
+pub(crate) fn prompt_input(opened: &Opened, args: &[String], text: &str) -> Result<Stdio> {
     let spec = &opened.agent;
     let by_argument = args.iter().any(|arg| arg.contains("{prompt}"));
     if by_argument && text.len() > MAX_PROMPT_ARGUMENT {
@@ -289,15 +293,24 @@ fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) ->
         ))
         .hint("leave `{prompt}` out of `args`: then the prompt comes on stdin; or lower `promptBudget`"));
     }
-    let stdin = if by_argument {
-        Stdio::null()
-    } else {
-        Stdio::from(
-            holding(text)
-                .map_err(|error| Error::io(format!("cannot hold the prompt of {} bytes: {error}", text.len())))?,
-        )
-    };
-    let args: Vec<String> = args.iter().map(|arg| fill(arg, opened, Some(text))).collect();
+    if by_argument {
+        return Ok(Stdio::null());
+    }
+    let held =
+        holding(text).map_err(|error| Error::io(format!("cannot hold the prompt of {} bytes: {error}", text.len())))?;
+    Ok(Stdio::from(held))
+}
+
+/// The arguments with their templates filled in.
+pub(crate) fn arguments(opened: &Opened, args: &[String], text: &str) -> Vec<String> {
+    args.iter().map(|arg| fill(arg, opened, Some(text))).collect()
+}
+
+/// Runs the command with the prompt on stdin, or in its arguments if they ask for it. The keeper enforces time limits.
+fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) -> Result<ExitStatus> {
+    let spec = &opened.agent;
+    let stdin = prompt_input(opened, args, text)?;
+    let args = model_hints::with(spec, arguments(opened, args, text));
     let mut command = Command::new(&spec.command);
     without_secrets(&mut command, opened);
     let mut process = command

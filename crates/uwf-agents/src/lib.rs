@@ -29,6 +29,7 @@ pub mod command;
 pub mod cursor;
 pub mod describe;
 pub mod documents;
+mod exit;
 pub mod extractor;
 pub mod hermes;
 pub mod human;
@@ -37,6 +38,7 @@ pub mod llm;
 pub mod mock;
 pub mod model;
 mod model_exchange;
+mod model_hints;
 pub mod partial_output;
 pub mod probe;
 mod program;
@@ -124,6 +126,7 @@ fn player(name: &str) -> Option<Box<dyn Agent>> {
         "acp" => Box::new(acp::AcpAgent::new()),
         "command" => Box::new(command::CommandAgent::default()),
         "cursor" => Box::new(cursor::CursorAgent::default()),
+        agents::EXIT => Box::new(exit::ExitAgent::default()),
         "docx-diff" => Box::new(documents::diff::DiffAgent::default()),
         "hermes" => Box::new(hermes::HermesAgent::default()),
         "llm" => Box::new(llm::LlmAgent::default()),

@@ -25,7 +25,9 @@ impl AgentName {
     pub fn new(name: &str, command: &str, args: &[String]) -> AgentName {
         let is_line = || {
             let words = shlex::split(name).unwrap_or_default();
-            words.len() > 1 && words.iter().eq(std::iter::once(command).chain(args.iter().map(String::as_str)))
+            let is_shell = matches!(args, [option, line] if option == "-c" && line == name);
+            is_shell
+                || words.len() > 1 && words.iter().eq(std::iter::once(command).chain(args.iter().map(String::as_str)))
         };
         if command.is_empty() || is_line() {
             return AgentName { alias: None, agent: name.to_owned() };

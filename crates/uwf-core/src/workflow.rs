@@ -8,6 +8,7 @@ mod payload;
 mod position;
 mod reachability;
 mod reader;
+mod role_options;
 mod text_role;
 mod transitions;
 mod validate;
@@ -15,6 +16,7 @@ mod validate;
 pub use graph::{Course, Drawing, GRAPH_CSS, GraphOnPage, Ledger, role_order};
 pub(crate) use older_forms::{ROLE_KEYS, TABLE_KEYS};
 pub(crate) use parse::{CONDITION_KEYS, WORKFLOW_KEYS};
+pub(crate) use role_options::AttemptLimit;
 pub(crate) use transitions::TRANSITION_KEYS;
 pub(crate) use validate::MAX_NAME;
 

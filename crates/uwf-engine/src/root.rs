@@ -27,6 +27,7 @@ pub mod shared_store;
 pub mod sharing;
 pub(crate) mod store_keys;
 pub mod thread_ids;
+pub mod trusted_workflows;
 pub mod type_index;
 pub mod workplace;
 pub mod worktree;

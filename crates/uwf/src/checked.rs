@@ -6,6 +6,7 @@ use uwf_core::document::{Problem, Severity};
 use uwf_engine::error::ErrorKind;
 
 use crate::error::CommandError;
+use crate::role_commands::RoleCommands;
 use crate::snippet;
 use crate::style;
 use crate::table::count;
@@ -18,6 +19,9 @@ pub(crate) struct Checked {
     /// Whether the file can be used.
     pub(crate) valid: bool,
     problems: Vec<Problem>,
+    /// The commands of a workflow's roles.
+    #[serde(skip_serializing_if = "RoleCommands::is_empty")]
+    commands: RoleCommands,
     #[serde(skip)]
     text: String,
 }
@@ -26,7 +30,12 @@ impl Checked {
     /// The result of a check. With `strict`, warnings count as errors.
     pub(crate) fn new(file: String, text: String, problems: Vec<Problem>, strict: bool) -> Checked {
         let refused = |problem: &Problem| if strict { problem.is_refused_strictly() } else { problem.is_error() };
-        Checked { valid: !problems.iter().any(refused), file, problems, text }
+        Checked { valid: !problems.iter().any(refused), file, problems, commands: RoleCommands::default(), text }
+    }
+
+    /// The result with the commands of a workflow's roles.
+    pub(crate) fn with_commands(self, commands: RoleCommands) -> Checked {
+        Checked { commands, ..self }
     }
 
     /// Each problem with its source line.
@@ -39,7 +48,7 @@ impl Checked {
     /// Each problem with its source line, then the verdict.
     pub(crate) fn text(&self) -> String {
         let verdict = if self.valid { style::green("valid") } else { style::red("not valid") };
-        format!("{}{}: {verdict}{}\n", self.snippets(), self.file, self.counts())
+        format!("{}{}: {verdict}{}\n{}", self.snippets(), self.file, self.counts(), self.commands.text())
     }
 
     /// The error of a command that needs a valid file, after the snippets were printed.

@@ -22,6 +22,7 @@ mod new_files;
 mod pager;
 mod printer;
 mod progress;
+mod role_commands;
 mod skills;
 mod snippet;
 mod style;

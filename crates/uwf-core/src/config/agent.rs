@@ -79,6 +79,8 @@ pub enum OutputMode {
     Json,
     /// Markdown with frontmatter.
     Text,
+    /// Anything: the output is the exit code and the end of what was printed.
+    Exit,
 }
 
 /// The meaning of an agent's exit status.
@@ -124,7 +126,7 @@ impl Agent {
 
 impl OutputMode {
     /// All modes, in the order of the documentation.
-    pub const ALL: [OutputMode; 3] = [OutputMode::Step, OutputMode::Json, OutputMode::Text];
+    pub const ALL: [OutputMode; 4] = [OutputMode::Step, OutputMode::Json, OutputMode::Text, OutputMode::Exit];
 
     /// Its name in `config.yaml`.
     #[must_use]
@@ -133,6 +135,7 @@ impl OutputMode {
             OutputMode::Step => "step",
             OutputMode::Json => "json",
             OutputMode::Text => "text",
+            OutputMode::Exit => "exit",
         }
     }
 }

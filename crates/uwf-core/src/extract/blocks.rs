@@ -17,7 +17,7 @@ use super::keys::Keys;
 use super::lead_in::{leads_elsewhere, takes_back};
 use super::lines::{CodeFence, KeyLine, bullet, indent, is_rule, opens};
 use super::loose_json;
-use super::origins::{Speaker, origin, speaker};
+use super::origins::{ChatSpeaker, origin, speaker};
 
 /// Most blocks that are read. Answers with more are rejected.
 const MAX_BLOCKS: usize = 1_000;
@@ -202,7 +202,7 @@ impl Scan<'_, '_, '_> {
             return number + 1;
         }
         if let Some(speaker) = speaker(line) {
-            self.turns[usize::from(speaker == Speaker::Model)].get_or_insert(number);
+            self.turns[usize::from(speaker == ChatSpeaker::Model)].get_or_insert(number);
         }
         if let Some(fence) = CodeFence::of(line) {
             return self.fence(number, fence);

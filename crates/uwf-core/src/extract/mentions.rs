@@ -23,31 +23,31 @@ const MARKS: [char; 11] = ['"', '\'', '`', '*', '_', '“', '”', '„', '‘',
 
 /// The value of one key in an answer, and the other values that its schema allows.
 #[derive(Debug)]
-pub(super) struct Choice<'v> {
+pub(super) struct KeyChoice<'v> {
     said: &'v Value,
     /// The allowed values, by their words without case and separators.
     words: HashMap<String, Value>,
 }
 
 /// The choices of an answer, by their keys without case and separators.
-pub(super) type Choices<'v> = HashMap<String, Choice<'v>>;
+pub(super) type KeyChoices<'v> = HashMap<String, KeyChoice<'v>>;
 
-impl<'v> Choice<'v> {
+impl<'v> KeyChoice<'v> {
     /// The choice between the words for true and false.
-    pub(super) fn of_boolean(said: &'v Value) -> Choice<'v> {
+    pub(super) fn of_boolean(said: &'v Value) -> KeyChoice<'v> {
         let words = [("true", true), ("yes", true), ("on", true), ("false", false), ("no", false), ("off", false)];
-        Choice { said, words: words.into_iter().map(|(word, is)| (word.to_owned(), Value::Bool(is))).collect() }
+        KeyChoice { said, words: words.into_iter().map(|(word, is)| (word.to_owned(), Value::Bool(is))).collect() }
     }
 
     /// The choice between strings.
-    pub(super) fn of_strings<'s>(said: &'v Value, allowed: impl Iterator<Item = &'s str>) -> Choice<'v> {
-        Choice { said, words: allowed.map(|word| (normal(word), Value::from(word))).collect() }
+    pub(super) fn of_strings<'s>(said: &'v Value, allowed: impl Iterator<Item = &'s str>) -> KeyChoice<'v> {
+        KeyChoice { said, words: allowed.map(|word| (normal(word), Value::from(word))).collect() }
     }
 }
 
 /// A key with another value than the answer gives it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mention<'t> {
+pub(super) struct ValueMention<'t> {
     /// Line number, from 0.
     pub(super) line: usize,
     /// The key and the value as written.
@@ -56,7 +56,7 @@ pub(super) struct Mention<'t> {
 
 /// Returns the first mention of another value. Code in other languages, documents in a code block, diffs, and text in a container say
 /// nothing about the answer.
-pub(super) fn contradiction<'t>(text: &'t str, choices: &Choices<'_>) -> Option<Mention<'t>> {
+pub(super) fn contradiction<'t>(text: &'t str, choices: &KeyChoices<'_>) -> Option<ValueMention<'t>> {
     if choices.is_empty() {
         return None;
     }
@@ -80,7 +80,7 @@ pub(super) fn contradiction<'t>(text: &'t str, choices: &Choices<'_>) -> Option<
         let row: Vec<&str> = if is_row { written.trim().trim_matches('|').split('|').collect() } else { Vec::new() };
         let words = in_line(written, choices).or_else(|| in_row(&row, &cells, choices));
         if let Some(words) = words {
-            return Some(Mention { line, words });
+            return Some(ValueMention { line, words });
         }
         // The first row of a table names its columns.
         if cells.is_empty() || !is_row {
@@ -91,9 +91,9 @@ pub(super) fn contradiction<'t>(text: &'t str, choices: &Choices<'_>) -> Option<
 }
 
 /// Returns a mention in the cells of a row, below the key or behind it.
-fn in_row<'t>(row: &[&'t str], names: &[&str], choices: &Choices<'_>) -> Option<&'t str> {
+fn in_row<'t>(row: &[&'t str], names: &[&str], choices: &KeyChoices<'_>) -> Option<&'t str> {
     let named = |name: &str| (name.len() <= MAX_KEY).then(|| choices.get(&normal(name.trim().trim_matches(MARKS))))?;
-    let differs = |cell: &&'t str, choice: &Choice<'_>| {
+    let differs = |cell: &&'t str, choice: &KeyChoice<'_>| {
         let value = choice.words.get(&normal(cell));
         value.is_some_and(|value| value != choice.said)
     };
@@ -103,7 +103,7 @@ fn in_row<'t>(row: &[&'t str], names: &[&str], choices: &Choices<'_>) -> Option<
 }
 
 /// Returns the first mention in a line.
-fn in_line<'t>(line: &'t str, choices: &Choices<'_>) -> Option<&'t str> {
+fn in_line<'t>(line: &'t str, choices: &KeyChoices<'_>) -> Option<&'t str> {
     line.match_indices([':', '=', '：']).find_map(|(at, mark)| {
         let (head, tail) = (&line[..at], &line[at + mark.len()..]);
         // Code compares and names things with these: `a == b`, `a != b`, `a::b`.
@@ -128,7 +128,7 @@ fn with_quotes(line: &str, words: Range<usize>) -> &str {
 
 /// Finds the key that ends a text, with its offset. A member of something else (`user.approved`), an option (`--approved`), a field of an
 /// address, struck out text and comments don't count.
-fn key<'c, 'v>(head: &str, line: &str, choices: &'c Choices<'v>) -> Option<(usize, &'c Choice<'v>)> {
+fn key<'c, 'v>(head: &str, line: &str, choices: &'c KeyChoices<'v>) -> Option<(usize, &'c KeyChoice<'v>)> {
     let head = head.trim_end().trim_end_matches(MARKS).trim_end();
     let from = (head.len().saturating_sub(MAX_KEY)..=head.len()).find(|at| head.is_char_boundary(*at))?;
     let mut found = None;
@@ -157,7 +157,7 @@ fn key<'c, 'v>(head: &str, line: &str, choices: &'c Choices<'v>) -> Option<(usiz
 }
 
 /// Reads the value that begins a text, and the offset after it. A list of several values is an explanation: `true|false`.
-fn value<'c>(tail: &str, choice: &'c Choice<'_>) -> Option<(usize, &'c Value)> {
+fn value<'c>(tail: &str, choice: &'c KeyChoice<'_>) -> Option<(usize, &'c Value)> {
     let is_mark =
         |symbol: char| symbol == ' ' || MARKS.contains(&symbol) || !symbol.is_ascii() && !symbol.is_alphanumeric();
     let said = tail.trim_start_matches(is_mark);
@@ -171,7 +171,7 @@ fn value<'c>(tail: &str, choice: &'c Choice<'_>) -> Option<(usize, &'c Value)> {
 }
 
 /// Finds the longest value that begins a text, with its length.
-fn word<'c>(text: &str, choice: &'c Choice<'_>) -> Option<(usize, &'c Value)> {
+fn word<'c>(text: &str, choice: &'c KeyChoice<'_>) -> Option<(usize, &'c Value)> {
     let is_letter = |symbol: char| symbol.is_alphanumeric();
     let mut found = None;
     let mut end = 0;
@@ -206,9 +206,9 @@ mod tests {
     /// The first mention beside `{"approved": true, "verdict": "needs-work"}`.
     fn mention(text: &str) -> Option<(usize, &str)> {
         let (approved, verdict) = (json!(true), json!("needs-work"));
-        let choices = Choices::from([
-            ("approved".to_owned(), Choice::of_boolean(&approved)),
-            ("verdict".to_owned(), Choice::of_strings(&verdict, ["approve", "reject", "needs-work"].into_iter())),
+        let choices = KeyChoices::from([
+            ("approved".to_owned(), KeyChoice::of_boolean(&approved)),
+            ("verdict".to_owned(), KeyChoice::of_strings(&verdict, ["approve", "reject", "needs-work"].into_iter())),
         ]);
         contradiction(text, &choices).map(|mention| (mention.line, mention.words))
     }

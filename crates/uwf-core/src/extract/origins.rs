@@ -9,12 +9,12 @@ use super::lines::names_answer;
 const PROMPTS: [&str; 5] = ["$ ", "% ", ">>> ", "❯ ", "➜ "];
 
 /// Names of the speakers of a chat. A model and a person take turns.
-const SPEAKERS: [(&str, Speaker); 3] =
-    [("user", Speaker::Person), ("human", Speaker::Person), ("assistant", Speaker::Model)];
+const SPEAKERS: [(&str, ChatSpeaker); 3] =
+    [("user", ChatSpeaker::Person), ("human", ChatSpeaker::Person), ("assistant", ChatSpeaker::Model)];
 
 /// Who speaks in a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Speaker {
+pub(super) enum ChatSpeaker {
     Person,
     Model,
 }
@@ -28,7 +28,7 @@ pub(super) fn origin(paragraph: &[&str]) -> Option<usize> {
 }
 
 /// The speaker that a line names: `User: …`, `**Assistant:**`.
-pub(super) fn speaker(line: &str) -> Option<Speaker> {
+pub(super) fn speaker(line: &str) -> Option<ChatSpeaker> {
     let (name, _) = line.split_once(':')?;
     let name = name.trim_matches(['*', '_', '#', '[', ']', ' ']);
     SPEAKERS.into_iter().find_map(|(known, speaker)| name.eq_ignore_ascii_case(known).then_some(speaker))
@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn turns_of_a_chat_name_their_speaker() {
-        assert_eq!(speaker("User: so?"), Some(Speaker::Person));
-        assert_eq!(speaker("**Assistant:**"), Some(Speaker::Model));
+        assert_eq!(speaker("User: so?"), Some(ChatSpeaker::Person));
+        assert_eq!(speaker("**Assistant:**"), Some(ChatSpeaker::Model));
         assert_eq!(speaker("The user: Ada"), None);
         assert_eq!(speaker("user"), None);
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::keys::Keys;
 use super::left_out;
 use super::lines::{CodeFence, KeyLine};
-use super::mentions::{Choice, Choices};
+use super::mentions::{KeyChoice, KeyChoices};
 use super::scalar::normal;
 use super::tree::{Raw, RawContent, Style};
 use super::typed::{Typing, untyped};
@@ -76,15 +76,15 @@ impl<'s> Target<'s> {
     }
 
     /// Returns what a value says for keys with a boolean or with one of several words.
-    pub(super) fn choices<'v>(&self, value: &'v Value) -> Choices<'v> {
+    pub(super) fn choices<'v>(&self, value: &'v Value) -> KeyChoices<'v> {
         let root = self.schema.value();
         let choice = |(key, said): (&String, &'v Value)| {
             let choice = match said {
-                Value::Bool(_) => Choice::of_boolean(said),
+                Value::Bool(_) => KeyChoice::of_boolean(said),
                 Value::String(_) => {
                     let allowed = self.shape.values_of_all(root, key);
                     let is_listed = allowed.contains(&said);
-                    is_listed.then(|| Choice::of_strings(said, allowed.into_iter().filter_map(Value::as_str)))?
+                    is_listed.then(|| KeyChoice::of_strings(said, allowed.into_iter().filter_map(Value::as_str)))?
                 }
                 _ => return None,
             };

@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 
 use super::{file, for_editors, list, mapping, named, not_blank, optional, text};
 use crate::config::Workspace;
-use crate::document::by_schema;
+use crate::document::{OneOrMany, by_schema};
 use crate::usage::LimitKeys;
-use crate::workflow::{CONDITION_KEYS, MAX_NAME, ROLE_KEYS, TABLE_KEYS, TRANSITION_KEYS, WORKFLOW_KEYS};
+use crate::workflow::{
+    AttemptLimit, CONDITION_KEYS, CommandShell, MAX_NAME, ROLE_KEYS, TABLE_KEYS, TRANSITION_KEYS, WORKFLOW_KEYS,
+};
 
 /// Characters that a name must not contain: control characters and line ends.
 const CONTROLS: &str = r"\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff";
@@ -68,6 +70,15 @@ fn role() -> Value {
         "extractPrompt": optional(text()),
         "outputSchema": optional(meta.clone()),
         "schema": optional(meta),
+        "sees": for_editors(by_schema::of::<Option<OneOrMany<String>>>()),
+        "model": optional(text()),
+        "effort": optional(text()),
+        "timeout": for_editors(by_schema::of::<Option<AttemptLimit>>()),
+        "run": optional(not_blank()),
+        "shell": for_editors(by_schema::of::<Option<CommandShell>>()),
+        "env": optional(named(text())),
+        "cwd": optional(text()),
+        "fails": optional(list(json!({ "type": "integer", "minimum": 0, "maximum": 255 }))),
         "name": optional(text()),
     });
     mapping(&ROLE_KEYS, keys, &[])

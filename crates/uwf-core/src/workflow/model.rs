@@ -115,6 +115,26 @@ pub struct RoleCommand {
     pub fails: Option<Vec<u8>>,
 }
 
+impl RoleCommand {
+    /// The program and its arguments.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let shell = match self.shell {
+            Some(CommandShell::None) => return shlex::split(&self.command).unwrap_or_default(),
+            Some(CommandShell::Bash) => "bash",
+            Some(CommandShell::Sh) | None => "sh",
+        };
+        vec![shell.to_owned(), "-c".to_owned(), self.command.clone()]
+    }
+}
+
+impl Workflow {
+    /// The roles that a command plays, with the command.
+    pub fn commands(&self) -> impl Iterator<Item = (&str, &RoleCommand)> {
+        self.roles.iter().filter_map(|(name, role)| Some((name.as_str(), role.more.run.as_ref()?)))
+    }
+}
+
 /// A shell that runs a role's command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -11,13 +11,22 @@ use crate::document::join;
 use yaml_tree::{Entry, Node};
 
 /// Keys of a role, today's first. `name` repeats the role's key.
-pub(crate) const ROLE_KEYS: [&str; 11] = [
+pub(crate) const ROLE_KEYS: [&str; 20] = [
     "description",
     "goal",
     "capabilities",
     "procedure",
     "output",
     "meta",
+    "sees",
+    "model",
+    "effort",
+    "timeout",
+    "run",
+    "shell",
+    "env",
+    "cwd",
+    "fails",
     "systemPrompt",
     "extractPrompt",
     "outputSchema",

@@ -8,6 +8,7 @@ use json_cas::Hash;
 use super::model::{Meta, NamedCondition, RoleDraft, RoleOptions, WorkflowDraft};
 use super::older_forms;
 use super::reader::{Inlined, WorkflowReader};
+use super::role_options::{RUN, command_schema};
 use super::text_role::text_schema;
 use super::validate::{check_stored, validate_into};
 use crate::document;
@@ -139,7 +140,7 @@ impl WorkflowReader {
         fields.get(key).map(|entry| self.text_entry(entry, &join(parent, key))).unwrap_or_default()
     }
 
-    fn text_entry(&mut self, entry: &Entry, pointer: &str) -> String {
+    pub(super) fn text_entry(&mut self, entry: &Entry, pointer: &str) -> String {
         self.locate(pointer, entry);
         text(&entry.value, &entry.key, &mut self.problems).unwrap_or_else(|| {
             self.positions.set_broken(pointer);
@@ -169,6 +170,7 @@ impl WorkflowReader {
         };
         // Without `meta` the output is a text, so a misspelt `meta` must not pass.
         let has_meta = older_forms::names("meta").any(|name| fields.get(name).is_some());
+        let has_command = fields.get(RUN).is_some();
         match has_meta {
             true => fields.warn_unknown(&older_forms::ROLE_KEYS, &mut self.problems),
             false => fields.refuse_unknown(&older_forms::ROLE_KEYS, &[], &mut self.problems),
@@ -183,8 +185,11 @@ impl WorkflowReader {
         let procedure = text_of("procedure");
         let output = text_of("output");
         let capabilities = self.capabilities(fields, &pointer);
-        let meta = self.meta(fields, &pointer);
-        let more = RoleOptions::default();
+        let meta = match has_command {
+            true => Meta::Inline(command_schema()),
+            false => self.meta(fields, &pointer),
+        };
+        let more = self.role_options(fields, &pointer);
         RoleDraft { description, goal, capabilities, procedure, output, meta, more }
     }
 

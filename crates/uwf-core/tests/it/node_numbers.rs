@@ -74,6 +74,8 @@ fn number(schema: &Value) -> BoxedStrategy<Value> {
         Some(least) => number.as_f64() > Some(least),
         None => true,
     };
+    let most = schema["maximum"].as_f64().unwrap_or(f64::INFINITY);
+    let is_above = |number: &Value| is_above(number) && number.as_f64() <= Some(most);
     let all = whole.into_iter().chain(far).chain(below).chain(parts.into_iter().filter(|_| !is_whole));
     select(all.filter(is_above).collect::<Vec<_>>()).boxed()
 }

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use uwf_core::agent_name::AgentName;
 use uwf_core::config::{self, Config, EXTRACT, ExitMeaning, OutputMode};
 use uwf_core::node;
+use uwf_core::workflow::RoleCommand;
 
 use crate::attempt::program;
 use crate::root::home::{Home, ROOT_VARIABLES};
@@ -45,6 +46,12 @@ pub const REEXTRACT: &str = "reextract";
 /// The built-in agent for hermes-agent.
 pub const HERMES: &str = "hermes";
 
+/// The built-in agent behind `output: exit`. It cannot be configured.
+pub const EXIT: &str = "exit";
+
+/// Exit codes of shells for a command that they cannot run.
+const CANNOT_RUN: [u8; 2] = [126, 127];
+
 /// Key in an agent's `config` for the format of its program's stdout, if that is a trace.
 pub(crate) const TRACE_KEY: &str = "trace";
 
@@ -58,7 +65,7 @@ pub struct AgentSpec {
     pub command: String,
     /// Its arguments, with unfilled templates.
     pub args: Vec<String>,
-    /// Its output mode: `step`, `json`, `text`.
+    /// Its output mode: `step`, `json`, `text`, `exit`.
     pub output: String,
     /// Model alias.
     pub model: Option<String>,
@@ -84,6 +91,32 @@ pub struct AgentSpec {
     pub expect_file: Option<String>,
     /// Settings the agent understands.
     pub config: Map<String, Value>,
+    /// Hints of the role for it.
+    #[serde(default, skip_serializing_if = "AgentHints::is_empty")]
+    pub hints: AgentHints,
+    /// Whether it is the command of a role: its arguments have no templates, and it gets no prompt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_role_command: bool,
+    /// Its directory below the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+}
+
+/// The hints of a role for its agent. An agent that can follow them does so unless its own settings say otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentHints {
+    /// The model to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How much to think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+}
+
+impl AgentHints {
+    fn is_empty(&self) -> bool {
+        *self == AgentHints::default()
+    }
 }
 
 impl AgentSpec {
@@ -105,6 +138,25 @@ impl AgentSpec {
             exit_codes: agent.exit_codes.iter().map(|(code, meaning)| (*code, *meaning == ExitMeaning::Ok)).collect(),
             expect_file: agent.expect_file.clone(),
             config: agent.config.as_object().cloned().unwrap_or_default(),
+            hints: AgentHints::default(),
+            is_role_command: false,
+            cwd: None,
+        }
+    }
+
+    /// The command that plays a role.
+    pub(crate) fn of_command(run: &RoleCommand) -> AgentSpec {
+        let mut words = run.words().into_iter();
+        let agent = config::Agent::from_command(words.next().unwrap_or_default(), words.collect());
+        let fails = run.fails.as_deref().unwrap_or(&CANNOT_RUN);
+        AgentSpec {
+            output: OutputMode::Exit.as_str().to_owned(),
+            set: run.env.clone(),
+            idle_timeout_ms: None,
+            exit_codes: fails.iter().map(|code| (i32::from(*code), false)).collect(),
+            is_role_command: true,
+            cwd: run.cwd.clone(),
+            ..AgentSpec::new(&run.command, &agent)
         }
     }
 
@@ -178,7 +230,16 @@ impl AgentSpec {
     /// The built-in agent that runs as its process: its command names that agent, or that agent wraps its program.
     /// `None` for a program that implements the agent protocol itself.
     pub fn played_by(&self) -> Option<&str> {
-        self.built_in().or_else(|| (self.output_mode() != OutputMode::Step).then_some(COMMAND))
+        self.built_in().or(match self.output_mode() {
+            OutputMode::Step => None,
+            OutputMode::Exit => Some(EXIT),
+            OutputMode::Json | OutputMode::Text => Some(COMMAND),
+        })
+    }
+
+    /// Whether it asks a model of the configuration.
+    pub(crate) fn asks_model(&self) -> bool {
+        matches!(self.built_in(), Some("llm" | "react"))
     }
 
     /// The variables set for its program, without those that uwf and its agents use among themselves.

@@ -9,9 +9,9 @@ use json_cas::Hash;
 use uwf_core::config::{self, Config};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::{Amount, Reached, ThreadLimits};
-use uwf_core::workflow::{Role, Workflow};
+use uwf_core::workflow::{Role, RoleCommand, RoleOptions, Workflow};
 
-use crate::attempt::agents::{self, AgentSpec};
+use crate::attempt::agents::{self, AgentHints, AgentSpec};
 use crate::attempt::bindings::{self, Named};
 use crate::attempt::recorded::{self, Opened, ThreadRecord};
 use crate::attempt::self_description;
@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorCause, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::workplace::{self, Workplace};
-use crate::root::{ids, project, store_keys};
+use crate::root::{ids, project, store_keys, trusted_workflows};
 use crate::thread::load::Thread;
 
 /// Most ancestors of a child thread whose limits are checked. `maxDepth` prevents deeper nesting.
@@ -35,6 +35,10 @@ pub struct Plan {
     pub settings: Settings,
     /// Workflow of the thread.
     pub workflow: Workflow,
+    /// Hash of the workflow.
+    pub workflow_hash: Hash,
+    /// Whether this machine may run the commands of the workflow's roles.
+    pub trusts_commands: bool,
 }
 
 /// Rejects a role that the workflow does not have.
@@ -65,7 +69,22 @@ impl Plan {
         let home = thread.home();
         let settings = settings_of(home, record, cwd)?;
         let config = project::config(home, &settings.workspace)?;
-        Ok(Plan { config, settings, workflow: thread.workflow()? })
+        Plan::new(home, config, settings, thread.start.workflow, thread.workflow()?)
+    }
+
+    /// A plan for a thread of a workflow.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn new(
+        home: &Home,
+        config: Config,
+        settings: Settings,
+        workflow_hash: Hash,
+        workflow: Workflow,
+    ) -> Result<Plan> {
+        let trusts_commands = trusted_workflows::allows(home, workflow_hash, &workflow)?;
+        Ok(Plan { config, settings, workflow, workflow_hash, trusts_commands })
     }
 
     /// Loads a plan for display, even for a thread that has ended or that another machine began.
@@ -73,7 +92,7 @@ impl Plan {
         match Plan::from_record(thread, record, None) {
             Err(Error { cause: Some(ErrorCause::UnknownWorkspace), .. }) => {
                 let (config, settings) = (thread.home().config()?, Settings::default());
-                Ok(Plan { config, settings, workflow: thread.workflow()? })
+                Plan::new(thread.home(), config, settings, thread.start.workflow, thread.workflow()?)
             }
             known => known,
         }
@@ -96,8 +115,40 @@ impl Plan {
     /// The errors of [`bindings::choose`].
     pub fn agent(&self, role: &str, asked: Option<&Named>) -> Result<AgentSpec> {
         let Settings { bound, workspace, .. } = &self.settings;
-        bindings::choose(&self.config, bound, &self.workflow.name, role, asked, workspace)
-            .map(|spec| self.with_keys(spec))
+        let options = self.workflow.roles.get(role).map(|role| &role.more);
+        if let Some(run) = options.and_then(|options| options.run.as_ref()) {
+            self.check_command(role, run, asked)?;
+            let spec =
+                AgentSpec { timeout_ms: options.and_then(|options| options.timeout), ..AgentSpec::of_command(run) };
+            return Ok(self.with_keys(spec));
+        }
+        let spec = bindings::choose(&self.config, bound, &self.workflow.name, role, asked, workspace)?;
+        Ok(self.with_keys(options.map_or(spec.clone(), |options| self.hinted(spec, options))))
+    }
+
+    /// An agent with the hints of its role. Its own settings take precedence.
+    fn hinted(&self, spec: AgentSpec, hints: &RoleOptions) -> AgentSpec {
+        let alias = hints.model.as_ref().filter(|name| self.config.models.contains_key(*name));
+        AgentSpec {
+            model: spec.model.clone().or_else(|| alias.cloned().filter(|_| spec.asks_model())),
+            timeout_ms: spec.timeout_ms.or(hints.timeout),
+            hints: AgentHints { model: hints.model.clone(), effort: hints.effort.clone() },
+            ..spec
+        }
+    }
+
+    /// Rejects the command of a role that a person has not trusted, and another agent for such a role.
+    fn check_command(&self, role: &str, run: &RoleCommand, asked: Option<&Named>) -> Result<()> {
+        if let Some(named) = asked {
+            return Err(Error::usage(format!(
+                "role `{role}` is played by its command `{}`, not by `{}`",
+                run.command, named.agent
+            )));
+        }
+        match self.trusts_commands {
+            true => Ok(()),
+            false => Err(trusted_workflows::refusal(&self.workflow, self.workflow_hash)),
+        }
     }
 
     /// Warnings about limits that have no effect with the thread's agents. The step itself reports an agent that can't

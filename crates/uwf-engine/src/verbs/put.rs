@@ -13,7 +13,8 @@ use crate::error::{Error, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::node_types;
-use crate::root::{ids, registry};
+use crate::root::{ids, registry, trusted_workflows};
+use crate::thread::nodes;
 use crate::verbs::validate;
 use crate::verbs::validate::Validated;
 
@@ -53,6 +54,7 @@ pub fn put_as(home: &Home, path: &Path, strict: bool, name: Option<&str>) -> Res
     };
     let _hold = home.hold_nodes()?;
     let (own, hash) = store(home, draft)?;
+    trusted_workflows::trust(home, hash, &nodes::workflow(home.store(), hash)?)?;
     let name = name.map_or(own, str::to_owned);
     registry::update(home, |registry| {
         registry::name(registry, &name, hash, ids::now_ms());

@@ -25,7 +25,7 @@ pub fn rebind(home: &Home, id: &ThreadId, bound: Bindings, cwd: &Path, expected:
     // A running step also writes to the record, and may shorten it.
     let _lock = lock::take(home, id)?;
     let (thread, _) = expected_head::active(home, id, expected)?;
-    let Plan { config, mut settings, workflow } = Plan::load(&thread, None)?;
+    let Plan { config, mut settings, workflow, .. } = Plan::load(&thread, None)?;
     bound.refuse_secrets(&Redactor::of(home)?)?;
     bound.check(&config, &workflow, &settings.workspace)?;
     for named in bound.agents.values().chain(&bound.every_role) {

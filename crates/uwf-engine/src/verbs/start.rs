@@ -106,7 +106,7 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let redactor = Redactor::of(home)?;
     request.bound.refuse_secrets(&redactor)?;
     let (workflows, further) = Deciding { home, config: &config, person_at: Some(cwd) }.decide(hash, &settings)?;
-    let plan = Plan { config, settings: Settings { workflows, ..settings }, workflow };
+    let plan = Plan::new(home, config, Settings { workflows, ..settings }, hash, workflow)?;
     if let Some(runs) = &request.runs {
         notes.extend(readiness::of_new_thread(home, &plan, runs, worktree.is_some())?);
     }

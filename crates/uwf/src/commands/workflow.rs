@@ -7,6 +7,7 @@ mod put;
 mod rm;
 mod rollback;
 mod show;
+mod trust;
 mod validate;
 
 use crate::context::Context;
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     History(history::Args),
     /// Return a name to an earlier version.
     Rollback(rollback::Args),
+    /// Let the commands of a workflow's roles run on this machine.
+    Trust(trust::Args),
     /// Draw the graph of a workflow as Mermaid, DOT or SVG, with a thread's path through it.
     Graph(graph::Args),
 }
@@ -66,6 +69,7 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
         Command::Rm(args) => rm::run(context, &args),
         Command::History(args) => history::run(context, &args),
         Command::Rollback(args) => rollback::run(context, &args),
+        Command::Trust(args) => trust::run(context, &args),
         Command::Graph(args) => graph::run(context, &args),
     }
 }

@@ -80,10 +80,10 @@ fn walk_and_list_show_what_is_there() {
     0JH93PCDMMDP8  react-tool-call
     0M2XXNNYATED9  note
     111ZGV99GA4Z7  json-cas meta-schema
+    2398TT40BM6HR  Workflow
     3JJXX03EK0Q9J  react-session
     668EMGAMRHHNP  attempt
     7ACY84ACJ8AT7  Workflow
-    7D38PTX1HTPJC  Workflow
     996P5D51CY7P6  Workflow
     9QRHCCNM0J9FQ  react-session
     A0B8EAC74XR4W  attempt

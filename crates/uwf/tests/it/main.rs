@@ -26,6 +26,7 @@ mod child_threads_ending;
 mod child_workflows;
 mod chosen_id;
 mod command_agent;
+mod command_roles;
 mod completions;
 mod config_edit;
 mod config_get;

@@ -164,3 +164,80 @@ fn missing_meta_equals_string_schema() {
     let validated = home.uwf(&["workflow", "validate", "--strict", "write-post.yaml"]);
     assert_eq!(validated.code, Some(0), "{}", validated.transcript());
 }
+
+/// Three roles, of which the last sees only the first.
+const PARTIAL: &str = "name: see-less
+description: x
+roles:
+  planner: { goal: You plan. }
+  writer: { goal: You write. }
+  judge: { goal: You judge., sees: planner, timeout: 3 }
+graph:
+  $START: [ { role: planner } ]
+  planner: [ { role: writer } ]
+  writer: [ { role: judge } ]
+  judge:
+    - { role: writer, condition: \"$count(steps) < 4\" }
+    - { role: $END }
+";
+
+#[test]
+fn prompt_has_only_roles_that_are_seen() {
+    let home = scripted();
+    home.put(
+        "see-less",
+        &PARTIAL.replace(
+            "{ role: writer, condition: \"$count(steps) < 4\" }",
+            "{ role: judge, condition: \"$count(steps) < 4\" }",
+        ),
+    );
+    for (number, text) in [(1, "the plan"), (2, "the draft"), (3, "first verdict"), (4, "second verdict")] {
+        home.file(&format!("answer-{number}"), text);
+    }
+    assert_eq!(home.uwf(&["run", "see-less", "-p", "x"]).code, Some(0));
+    let third = prompt(&home, 3);
+    assert!(third.contains("# Step 1: output of role `planner`") && third.contains("the plan"), "{third}");
+    assert!(!third.contains("the draft") && !third.contains("left out"), "{third}");
+    let fourth = prompt(&home, 4);
+    assert!(fourth.contains("# Step 2: output of role `judge`") && fourth.contains("first verdict"), "{fourth}");
+    assert!(!fourth.contains("the draft"), "{fourth}");
+}
+
+#[test]
+fn unknown_seen_role_is_refused() {
+    let home = home();
+    let file = home.file("see-less.yaml", &PARTIAL.replace("sees: planner", "sees: [planer]"));
+    let refused = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
+    assert_eq!(refused.code, Some(65), "{}", refused.transcript());
+    assert!(refused.stdout.contains("did you mean `planner`?"), "{}", refused.transcript());
+}
+
+#[test]
+fn hints_reach_agents_unless_configuration_wins() {
+    let home = home();
+    let yaml = PARTIAL.replace("timeout: 3", "timeout: 300ms, model: big, effort: high");
+    home.put("see-less", &yaml);
+    home.script("codex", "#!/bin/sh\ncat > /dev/null\necho \"$@\"\n");
+    let thread = |config: &str| {
+        home.config(config);
+        let thread = home.start("see-less", "x");
+        for _ in 0..3 {
+            home.json(&["thread", "step", &thread]);
+        }
+        home.last_step(&thread)["output"].as_str().unwrap().to_owned()
+    };
+    let plain = "agents:\n  c: { command: codex, args: [exec, '-'], output: text }\ndefaultAgent: c\n";
+    assert_eq!(thread(plain), "exec --model big -c model_reasoning_effort=high -");
+    let own = "agents:\n  c: { command: codex, args: [exec, -m, small, '-'], output: text }\ndefaultAgent: c\n";
+    assert_eq!(thread(own), "exec -c model_reasoning_effort=high -m small -");
+    home.config(plain);
+    let started = home.start("see-less", "x");
+    home.script("codex", "#!/bin/sh\ncat > /dev/null\necho fine\n");
+    for _ in 0..2 {
+        home.json(&["thread", "step", &started]);
+    }
+    home.script("codex", "#!/bin/sh\nsleep 30\n");
+    let slow = home.uwf(&["thread", "step", &started]);
+    assert_eq!(slow.code, Some(40), "{}", slow.transcript());
+    assert!(slow.stderr.contains("timeout of 0.3 s"), "{}", slow.stderr);
+}

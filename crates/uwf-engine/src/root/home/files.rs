@@ -67,6 +67,11 @@ impl Home {
         self.root.join("trusted.json")
     }
 
+    /// Hashes of workflows whose commands may run on this machine.
+    pub(crate) fn trusted_workflows_file(&self) -> PathBuf {
+        self.root.join("trusted-workflows")
+    }
+
     /// `.env`.
     pub fn env_file(&self) -> PathBuf {
         self.root.join(".env")

@@ -136,8 +136,8 @@ impl<'h> Look<'h> {
             workflows: plan.settings.workflows.clone(),
             ..Settings::default()
         };
-        let workflow = nodes::workflow(self.home.store(), workflow)?;
-        let plan = Plan { config: plan.config.clone(), settings, workflow };
+        let content = nodes::workflow(self.home.store(), workflow)?;
+        let plan = Plan::new(self.home, plan.config.clone(), settings, workflow, content)?;
         let whole = Readiness { until: None, steps: None, ..self.readiness.clone() };
         let readiness = std::mem::replace(&mut self.readiness, whole);
         let mut unready = self.unready(&plan, START);

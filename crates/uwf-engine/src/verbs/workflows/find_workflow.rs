@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::project_files;
 use crate::root::registry::{self, Registry};
+use crate::root::trusted_workflows;
 use crate::thread::nodes;
 use crate::verbs::validate::Validated;
 use crate::verbs::{put, validate};
@@ -164,6 +165,9 @@ fn from_file(home: &Home, path: &Path, origin: Origin) -> Result<Found> {
     let notes = problems.iter().filter(|problem| !problem.is_error()).map(ToString::to_string).collect();
     let draft = draft.ok_or_else(|| validate::invalid(&problems))?;
     let (_, hash) = put::store(home, draft)?;
+    if matches!(origin, Origin::File(_)) {
+        trusted_workflows::trust(home, hash, &nodes::workflow(home.store(), hash)?)?;
+    }
     Ok(Found { hash, origin, notes })
 }
 

@@ -49,8 +49,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AGENT")]
     #[arg(add = ArgValueCompleter::new(complete::agents))]
     agent: Option<String>,
-    /// Output of the --agent command line: the answer as `text` under a header or as `json`, or the hash of
-    /// the `step` it stored. By default a text; a step if one of its words is a program `uwf-…`.
+    /// Output of the --agent command line: the answer as `text` under a header or as `json`, the exit code (`exit`),
+    /// or the hash of the `step` it stored. By default a text; a step if one of its words is a program `uwf-…`.
     #[arg(long, value_name = "FORM", requires = "agent", value_parser = output_parser())]
     output: Option<OutputMode>,
     /// Directory agents work in from now on; needed once for a thread that was started on another machine.

@@ -8,6 +8,7 @@ use uwf_engine::verbs::workflows::{self, ShownWorkflow};
 use crate::complete;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
+use crate::role_commands::RoleCommands;
 use crate::style;
 use crate::table::{self, Table};
 
@@ -35,6 +36,10 @@ impl Report for ShownWorkflow {
         }
         text.push_str(&style::dim(&format!("stored {}\n", table::time(self.timestamp))));
         text.push_str(&format!("\n{}\n{}", style::bold("roles"), roles(self)));
+        let commands = RoleCommands::stored(&self.workflow);
+        if !commands.is_empty() {
+            text.push_str(&format!("\n{}\n{}", style::bold("commands"), commands.text()));
+        }
         if !self.workflow.conditions.is_empty() {
             text.push_str(&format!("\n{}\n{}", style::bold("conditions"), conditions(&self.workflow)));
         }

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
 use crate::printer::{CommandResult, Printed, Report};
+use crate::role_commands::RoleCommands;
 
 /// Arguments of `uwf workflow validate`.
 #[derive(Debug, clap::Args)]
@@ -58,10 +59,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let typed = if args.workflows.is_empty() { of_project(context)? } else { args.workflows.clone() };
     let mut files = Vec::with_capacity(typed.len());
     for typed in &typed {
-        let (origin, Validated { text, mut problems, .. }) = validated(context, typed)?;
+        let (origin, Validated { text, mut problems, draft }) = validated(context, typed)?;
+        let commands = draft.as_ref().map(RoleCommands::of_draft).unwrap_or_default();
         problems.extend(capabilities(context, &text, &origin));
         problems.sort_by_key(|problem| (problem.line, problem.column, problem.severity));
-        files.push(Checked::new(origin, text, problems, args.strict));
+        files.push(Checked::new(origin, text, problems, args.strict).with_commands(commands));
     }
     Printed::new(&Files(files))
 }

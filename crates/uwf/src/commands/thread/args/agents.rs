@@ -14,8 +14,8 @@ pub(crate) struct AgentArgs {
     #[arg(long = "agent", value_name = "[ROLE=]AGENT")]
     #[arg(add = ArgValueCompleter::new(complete::roles_with_agents))]
     pub(crate) agents: Vec<String>,
-    /// Output of the --agent command line: the answer as `text` under a header or as `json`, or the hash of the
-    /// `step` it stored. By default a text; a step if one of its words is a program `uwf-…`.
+    /// Output of the --agent command line: the answer as `text` under a header or as `json`, the exit code (`exit`),
+    /// or the hash of the `step` it stored. By default a text; a step if one of its words is a program `uwf-…`.
     #[arg(long, value_name = "FORM", requires = "agents", value_parser = output_parser())]
     pub(crate) output: Option<OutputMode>,
 }

@@ -1,0 +1,142 @@
+//! The agent behind `output: exit` and behind roles with `run`: runs a command whose exit code is the output. A failing test run is an
+//! output that routes, not a failed agent.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+use agent_kit::answer::{Answer, Turn};
+use agent_kit::spawn::without_secrets;
+use agent_kit::{Agent, AgentContext, Error, Result};
+use serde_json::{Map, Value, json};
+use uwf_core::escapes::without_escapes;
+use uwf_core::prompt::Prompt;
+use uwf_core::workflow::is_text;
+use uwf_engine::attempt::agent_process;
+use uwf_engine::attempt::recorded::{self, Opened, OutputFiles};
+
+use crate::command::{arguments, prompt_input, with_room};
+use crate::model_exchange::millis;
+use crate::program::how_it_ended;
+
+/// Most bytes of what the command printed in the output: the end, where tools say what failed.
+const TAIL: usize = 64 << 10;
+
+/// The agent of one attempt.
+#[derive(Default)]
+pub(crate) struct ExitAgent {
+    exit_code: Option<i32>,
+}
+
+impl Agent for ExitAgent {
+    fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
+        let opened = context.opened()?;
+        let files = context.output_files()?;
+        let begun = Instant::now();
+        let status = execute(opened, prompt, &files)?;
+        self.exit_code = status.code();
+        let printed = agent_process::read_capped(&files.raw, opened.output_cap)?;
+        let code = output_code(opened, status, &printed)?;
+        // If this process dies, the next one reads the record. Without the line the command runs again, so an error is ignored.
+        let _ = recorded::answered(context.thread().home(), &opened.thread, &opened.attempt);
+        let duration_ms = millis(begun.elapsed());
+        let input = if opened.agent.is_role_command { vec![opened.agent.name.clone()] } else { prompt.texts() };
+        let turn = Turn { output: printed.clone(), latency_ms: duration_ms, ..Turn::asked(input) };
+        let value = output(context, code, &tail(&without_escapes(&printed)));
+        Ok(Answer { raw: printed, turns: vec![turn], duration_ms, ..Answer::value(value) })
+    }
+}
+
+/// The exit code as part of the output.
+///
+/// # Errors
+/// `AgentFailed` if a signal ended the command, or for an exit code that means failure.
+fn output_code(opened: &Opened, status: ExitStatus, printed: &str) -> Result<i32> {
+    let spec = &opened.agent;
+    let is_failure = |code: &i32| spec.exit_codes.iter().any(|(known, succeeded)| known == code && !succeeded);
+    if let Some(code) = status.code().filter(|code| !is_failure(code)) {
+        return Ok(code);
+    }
+    let last = printed.trim_end().lines().last().unwrap_or_default().trim();
+    let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
+    Err(Error::agent_failed(format!("`{}` {}{words}", spec.name, how_it_ended(status))))
+}
+
+/// The output in the form that the role's schema has: a text for a role of plain text, otherwise the keys that the schema allows.
+fn output(context: &AgentContext<'_>, code: i32, printed: &str) -> Value {
+    let schema = context.schema().value();
+    if is_text(schema) {
+        return Value::from(printed.trim_end());
+    }
+    let whole = json!({ "passed": code == 0, "exitCode": code, "output": printed });
+    if context.violations(&whole).is_empty() {
+        return whole;
+    }
+    let listed = schema.get("properties").and_then(Value::as_object);
+    let keys: Map<String, Value> = whole
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| listed.is_none_or(|listed| listed.contains_key(*key)))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    Value::Object(keys)
+}
+
+/// The end of a text, from the beginning of a line, with a mark if something is left out.
+fn tail(text: &str) -> String {
+    if text.len() <= TAIL {
+        return text.to_owned();
+    }
+    let mut from = text.len() - TAIL;
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let from = text[from..].find('\n').map_or(from, |line| from + line + 1);
+    format!("[… {from} bytes left out]\n{}", &text[from..])
+}
+
+/// Runs the command with stdout and stderr in one file. The keeper enforces time limits.
+fn execute(opened: &Opened, prompt: &Prompt, files: &OutputFiles) -> Result<ExitStatus> {
+    let spec = &opened.agent;
+    let text = prompt.text();
+    let (args, stdin) = match spec.is_role_command {
+        true => (spec.args.clone(), Stdio::null()),
+        false => (arguments(opened, &spec.args, &text), prompt_input(opened, &spec.args, &text)?),
+    };
+    let dir: PathBuf = spec.cwd.iter().fold(opened.workspace.clone(), |dir, below| dir.join(below));
+    let printed = with_room(&files.raw)?;
+    let also = printed.try_clone().map_err(|error| Error::io(format!("cannot open the output file twice: {error}")))?;
+    let mut command = Command::new(&spec.command);
+    without_secrets(&mut command, opened);
+    let mut process = command
+        .args(&args)
+        .current_dir(&dir)
+        .stdin(stdin)
+        .stdout(printed)
+        .stderr(also)
+        .spawn()
+        .map_err(|source| agent_process::cannot_start(&spec.command, &args, &dir, &source))?;
+    process.wait().map_err(|source| Error::agent_failed(format!("cannot wait for `{}`: {source}", spec.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tail_begins_with_a_line() {
+        let text: String = (0..20_000).map(|line| format!("line {line} ä\n")).collect();
+        let end = tail(&text);
+        assert!(end.len() <= TAIL + 64 && end.ends_with("line 19999 ä\n"));
+        let mut lines = end.lines();
+        assert!(lines.next().is_some_and(|mark| mark.starts_with("[… ")));
+        assert!(lines.next().is_some_and(|line| line.starts_with("line ")));
+        assert_eq!(tail("short"), "short");
+        assert!(tail(&"x".repeat(TAIL + 9)).ends_with('x'));
+    }
+}

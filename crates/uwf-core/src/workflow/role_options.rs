@@ -1,0 +1,137 @@
+//! Reads the keys of a role beside its texts: the steps it sees, hints for its agent, and the command that plays it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::model::{CommandShell, RoleCommand, RoleOptions};
+use super::reader::WorkflowReader;
+use crate::document::fields::Fields;
+use crate::document::{DurationText, OneOrMany, by_schema, join};
+use yaml_tree::Entry;
+
+/// The key of a role's command.
+pub(super) const RUN: &str = "run";
+
+/// Keys that belong to a command.
+const OF_COMMANDS: [&str; 4] = ["shell", "env", "cwd", "fails"];
+
+/// Keys that do not belong to a role with a command.
+const OF_AGENTS: [&str; 13] = [
+    "goal",
+    "capabilities",
+    "procedure",
+    "output",
+    "meta",
+    "sees",
+    "model",
+    "effort",
+    "systemPrompt",
+    "extractPrompt",
+    "outputSchema",
+    "schema",
+    "with",
+];
+
+/// The output of a command.
+pub(super) fn command_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "passed": { "type": "boolean", "description": "whether the exit code is 0" },
+            "exitCode": { "type": "integer" },
+            "output": { "type": "string", "description": "the end of stdout and stderr" },
+        },
+        "required": ["passed", "exitCode", "output"],
+    })
+}
+
+impl WorkflowReader {
+    /// The options of a role. `role` is its pointer.
+    pub(super) fn role_options(&mut self, fields: Fields<'_>, role: &str) -> RoleOptions {
+        RoleOptions {
+            sees: self.option::<OneOrMany<String>>(fields, role, "sees").map(OneOrMany::into_vec),
+            model: self.option(fields, role, "model"),
+            effort: self.option(fields, role, "effort"),
+            timeout: self.timeout(fields, role),
+            run: self.command(fields, role),
+            ..RoleOptions::default()
+        }
+    }
+
+    fn option<T: schemars::JsonSchema + serde::de::DeserializeOwned>(
+        &mut self,
+        fields: Fields<'_>,
+        role: &str,
+        key: &str,
+    ) -> Option<T> {
+        let entry = fields.get(key)?;
+        self.locate(&join(role, key), entry);
+        by_schema::entry(entry, DurationText::fault, &mut self.problems)
+    }
+
+    /// The limit on an attempt in milliseconds.
+    fn timeout(&mut self, fields: Fields<'_>, role: &str) -> Option<u64> {
+        let AttemptLimit(limit) = self.option(fields, role, "timeout")?;
+        limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)).filter(|limit| *limit > 0)
+    }
+
+    fn command(&mut self, fields: Fields<'_>, role: &str) -> Option<RoleCommand> {
+        let Some(run) = fields.get(RUN) else {
+            for entry in OF_COMMANDS.iter().filter_map(|key| fields.get(key)) {
+                self.misplaced(entry, "belongs only to a role with `run`");
+            }
+            return None;
+        };
+        for entry in OF_AGENTS.iter().filter_map(|key| fields.get(key)) {
+            self.misplaced(entry, "does not belong to a role with `run`: the command is the role");
+        }
+        self.locate(&join(role, RUN), run);
+        let command = self.text_entry(run, &join(role, RUN));
+        if command.trim().is_empty() && run.value.as_text().is_some() {
+            self.problems.error("bad-value", run.value.at, "`run` is empty".to_owned(), None);
+        }
+        let shell = self.option::<CommandShell>(fields, role, "shell").filter(|shell| *shell != CommandShell::Sh);
+        if shell == Some(CommandShell::None) && shlex::split(&command).is_none() {
+            let message = "`run` has an open quote, so it cannot be split into words".to_owned();
+            self.problems.error("bad-value", run.value.at, message, None);
+        }
+        let env = self.option::<BTreeMap<String, String>>(fields, role, "env").unwrap_or_default();
+        let cwd = self.option::<String>(fields, role, "cwd");
+        if let Some((cwd, entry)) = cwd.as_ref().zip(fields.get("cwd")).filter(|(cwd, _)| !is_below(cwd)) {
+            let message = format!("`cwd` must be a directory below the workspace, not `{}`", cwd.escape_debug());
+            self.problems.error("bad-value", entry.value.at, message, None);
+        }
+        Some(RoleCommand { command, shell, env, cwd, fails: self.option(fields, role, "fails") })
+    }
+
+    fn misplaced(&mut self, entry: &Entry, why: &str) {
+        self.problems.error("conflict", entry.key_at, format!("`{}` {why}", entry.key), None);
+    }
+}
+
+/// Whether a path names a directory below another one.
+fn is_below(path: &str) -> bool {
+    use std::path::{Component, Path};
+    let parts = Path::new(path).components();
+    !path.is_empty() && parts.into_iter().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+/// A duration.
+pub(crate) struct AttemptLimit(Option<std::time::Duration>);
+
+impl<'de> serde::Deserialize<'de> for AttemptLimit {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<AttemptLimit, D::Error> {
+        DurationText::deserialize(deserializer).map(AttemptLimit)
+    }
+}
+
+impl schemars::JsonSchema for AttemptLimit {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "duration".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        DurationText::schema("duration")
+    }
+}

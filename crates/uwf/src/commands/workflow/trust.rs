@@ -1,0 +1,54 @@
+//! `uwf workflow trust`
+
+use clap_complete::engine::ArgValueCompleter;
+use serde_json::json;
+use uwf_engine::root::trusted_workflows;
+use uwf_engine::thread::nodes;
+
+use crate::complete;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, Printed};
+use crate::role_commands::RoleCommands;
+use crate::style;
+
+/// Arguments of `uwf workflow trust`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uwf workflow show check-links           read its commands first
+  uwf workflow trust check-links
+  uwf workflow trust check-links --revoke
+
+A role with `run` is code that uwf runs on this machine, with your rights. A file that you name on the command line, or
+store with `uwf workflow put`, is yours and needs no trust. A workflow of a repository's .workflows directory, or one
+that came from another store, runs its commands only after you trust it. You trust this version: after a change you
+must trust it again.")]
+pub(crate) struct Args {
+    /// The workflow: a name, a hash, or a file.
+    #[arg(value_name = "NAME|HASH|FILE")]
+    #[arg(add = ArgValueCompleter::new(complete::workflows))]
+    workflow: String,
+    /// Revoke the trust.
+    #[arg(long)]
+    revoke: bool,
+}
+
+/// Trusts the commands of a workflow.
+pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+    let home = &context.home;
+    let hash = context.workflow(&args.workflow)?;
+    let workflow = nodes::workflow(home.store(), hash)?;
+    let commands = RoleCommands::stored(&workflow);
+    if commands.is_empty() {
+        return Err(CommandError::usage(format!("workflow `{}` {hash} has no role with `run`", workflow.name))
+            .hint("it runs no commands of its own, so it needs no trust"));
+    }
+    match args.revoke {
+        true => trusted_workflows::distrust(home, hash)?,
+        false => trusted_workflows::trust(home, hash, &workflow)?,
+    }
+    let verb = if args.revoke { "no longer trusted:" } else { "trusted" };
+    let text = format!("{verb} {} {hash}\n{}", style::bold(&workflow.name), commands.text());
+    Ok(Printed::of(json!({ "name": workflow.name, "hash": hash, "trusted": !args.revoke, "commands": commands }), text))
+}

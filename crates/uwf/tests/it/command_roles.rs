@@ -1,0 +1,192 @@
+//! Roles that a command plays: `run:` of a workflow file, and agents with `output: exit`.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use uwf_testing::TestHome;
+
+use crate::home;
+
+/// Tests that decide whether a fixer works again.
+const CHECKED: &str = "name: fix-tests
+description: repair until the tests pass
+roles:
+  tests: { run: \"sh ./tests.sh\" }
+  fixer: { goal: You repair the code., meta: { type: object, properties: { done: { type: boolean } }, required: [done] } }
+conditions:
+  passed: { expression: \"$last('tests').passed\" }
+graph:
+  $START: [ { role: tests } ]
+  tests:
+    - { role: $END, condition: passed }
+    - { role: fixer }
+  fixer: [ { role: tests } ]
+";
+
+/// A home with this workflow put, and a fixer that creates the file `fixed`.
+fn with_workflow(name: &str, yaml: &str) -> TestHome {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ncat > prompt\ntouch fixed\necho '{\"done\": true}'\n");
+    home.put(name, yaml);
+    home
+}
+
+/// A workflow of one role that runs this command; `more` are further keys.
+fn one(command: &str, more: &str) -> String {
+    let command = serde_json::to_string(command).unwrap();
+    format!(
+        "name: run-it\ndescription: x\nroles:\n  it: {{ run: {command}{more} }}\ngraph:\n  $START: [ {{ role: it }} ]\n  it: [ {{ role: $END }} ]\n"
+    )
+}
+
+/// The output of the only step, after a run that must succeed.
+fn output(home: &TestHome, yaml: &str) -> Value {
+    home.put("run-it", yaml);
+    let ran = home.json(&["run", "run-it", "-p", "x"]);
+    home.last_step(ran["thread"].as_str().unwrap())["output"].clone()
+}
+
+#[test]
+fn failing_command_is_an_output_that_routes() {
+    let home = with_workflow("fix-tests", CHECKED);
+    home.file("tests.sh", "echo checking\necho oops >&2\ntest -e fixed\n");
+    let ran = home.uwf(&["run", "fix-tests", "-p", "Make the tests pass."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = ran.json()["thread"].as_str().unwrap().to_owned();
+    let steps = home.json(&["thread", "eval", &thread, "steps.role"]);
+    assert_eq!(steps, json!(["tests", "fixer", "tests"]));
+    let first = home.json(&["thread", "eval", &thread, "steps[0].output"]);
+    assert_eq!(first, json!({"passed": false, "exitCode": 1, "output": "checking\noops\n"}));
+    let prompt = fs::read_to_string(home.work().join("prompt")).unwrap();
+    assert!(prompt.contains("# Step 1: output of role `tests`") && prompt.contains("checking\noops"), "{prompt}");
+    assert_eq!(home.last_step(&thread)["agent"], "sh ./tests.sh");
+}
+
+#[test]
+fn shell_variables_and_directory_are_set() {
+    let home = home();
+    fs::create_dir(home.work().join("sub")).unwrap();
+    let more = ", shell: sh, env: { NAME: ada }, cwd: sub";
+    let said = output(&home, &one("echo $NAME in $(basename $PWD) for $UWF_ROLE", more));
+    assert_eq!(said, json!({"passed": true, "exitCode": 0, "output": "ada in sub for it\n"}));
+    let said = output(&home, &one("printf %s '$HOME'", ", shell: none"));
+    assert_eq!(said["output"], "$HOME");
+    let said = output(&home, &one("set -o pipefail; false | true", ", shell: bash"));
+    assert_eq!(said, json!({"passed": false, "exitCode": 1, "output": ""}));
+}
+
+#[test]
+fn missing_program_and_named_codes_fail_the_attempt() {
+    let home = home();
+    for (yaml, code, why) in [
+        (one("no-such-program-here", ""), 127, "exited with 127"),
+        (one("exit 3", ", fails: [3, 4]"), 3, "exited with 3"),
+    ] {
+        home.put("run-it", &yaml);
+        let ran = home.uwf(&["run", "run-it", "-p", "x"]);
+        assert_eq!(ran.code, Some(40), "{code}: {}", ran.transcript());
+        assert!(ran.stderr.contains(why), "{}", ran.stderr);
+    }
+    assert_eq!(output(&home, &one("no-such-program-here", ", fails: []"))["exitCode"], 127);
+}
+
+#[test]
+fn long_output_keeps_its_end() {
+    let home = home();
+    let said = output(&home, &one("seq 1 200000; exit 2", ""));
+    let text = said["output"].as_str().unwrap();
+    assert!(text.ends_with("199999\n200000\n") && text.len() < 70_000, "{}", text.len());
+    assert!(text.starts_with("[… "), "{}", &text[..60]);
+    assert_eq!(said["exitCode"], 2);
+}
+
+#[test]
+fn agent_with_output_exit_does_the_same() {
+    let home = with_workflow("fix-tests", &CHECKED.replace("{ run: \"sh ./tests.sh\" }", "{ goal: You test., meta: { type: object, properties: { passed: { type: boolean } }, required: [passed] } }"));
+    home.file("tests.sh", "echo checking\ntest -e fixed\n");
+    let ran = home.uwf(&[
+        "run",
+        "fix-tests",
+        "-p",
+        "x",
+        "--agent",
+        "tests=sh tests.sh",
+        "--output",
+        "exit",
+        "--agent",
+        "fixer=w",
+    ]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = ran.json()["thread"].as_str().unwrap().to_owned();
+    assert_eq!(home.json(&["thread", "eval", &thread, "steps.role"]), json!(["tests", "fixer", "tests"]));
+    assert_eq!(home.json(&["thread", "eval", &thread, "$last('tests').passed"]), json!(true));
+}
+
+#[test]
+fn commands_of_other_people_run_only_when_trusted() {
+    let home = home();
+    let project = home.work().join(".workflows");
+    fs::create_dir(&project).unwrap();
+    fs::write(project.join("run-it.yaml"), one("echo ran > ran", "")).unwrap();
+    let refused = home.uwf(&["run", "run-it", "-p", "x"]);
+    assert_eq!(refused.code, Some(78), "{}", refused.transcript());
+    assert!(
+        refused.stderr.contains("uwf workflow trust") && refused.stderr.contains("echo ran > ran"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(home.json(&["thread", "list"]), json!([]), "no thread was created");
+    let trusted = home.uwf(&["workflow", "trust", "run-it", "--format", "text"]);
+    assert_eq!(trusted.code, Some(0), "{}", trusted.transcript());
+    assert!(trusted.stdout.contains("echo ran > ran"), "{}", trusted.stdout);
+    assert_eq!(home.uwf(&["run", "run-it", "-p", "x"]).code, Some(0));
+    fs::write(project.join("run-it.yaml"), one("echo ran > elsewhere", "")).unwrap();
+    assert_eq!(home.uwf(&["run", "run-it", "-p", "x"]).code, Some(78), "another command needs trust again");
+    let by_path = home.uwf(&["run", ".workflows/run-it.yaml", "-p", "x"]);
+    assert_eq!(by_path.code, Some(0), "a person named the file: {}", by_path.transcript());
+}
+
+#[test]
+fn workflow_of_another_store_needs_trust() {
+    let (home, other) = (home(), home());
+    other.put("run-it", &one("echo ran > ran", ""));
+    other.start("run-it", "x");
+    let copied = home.command(&["store", "copy"]).arg(other.root()).arg(home.root()).output().unwrap();
+    assert!(copied.status.success(), "{copied:?}");
+    let refused = home.uwf(&["run", "run-it", "-p", "x"]);
+    assert_eq!(refused.code, Some(78), "{}", refused.transcript());
+    assert_eq!(home.uwf(&["workflow", "trust", "run-it"]).code, Some(0));
+    assert_eq!(home.uwf(&["run", "run-it", "-p", "x"]).code, Some(0));
+    assert_eq!(home.uwf(&["workflow", "trust", "run-it", "--revoke"]).code, Some(0));
+    assert_eq!(home.uwf(&["run", "run-it", "-p", "x"]).code, Some(78));
+}
+
+#[test]
+fn show_and_validate_print_commands() {
+    let home = with_workflow("fix-tests", CHECKED);
+    let shown = home.uwf(&["workflow", "show", "fix-tests", "--format", "text"]).stdout;
+    assert!(shown.contains("sh ./tests.sh"), "{shown}");
+    let validated = home.uwf(&["workflow", "validate", "fix-tests.yaml", "--format", "text"]);
+    assert!(validated.stdout.contains("sh ./tests.sh"), "{}", validated.transcript());
+}
+
+#[test]
+fn keys_that_do_not_belong_together_are_refused() {
+    let home = home();
+    for (more, why) in [
+        (", goal: Test it.", "`goal` does not belong to a role with `run`"),
+        (", meta: { type: string }", "`meta` does not belong to a role with `run`"),
+        (", model: big", "`model` does not belong to a role with `run`"),
+        (", cwd: ../elsewhere", "`cwd` must be a directory below the workspace"),
+        (", cwd: /tmp", "`cwd` must be a directory below the workspace"),
+        (", shell: fish", "`shell` is `fish`; it can be bash, sh, none"),
+        (", fails: [300]", "fails"),
+    ] {
+        let file = home.file("w.yaml", &one("true", more));
+        let refused = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
+        assert_eq!(refused.code, Some(65), "{more}: {}", refused.transcript());
+        assert!(refused.stdout.contains(why), "{more}: {}", refused.transcript());
+    }
+    let file = home.file("w.yaml", &one("", ""));
+    assert_eq!(home.uwf(&["workflow", "validate", file.to_str().unwrap()]).code, Some(65));
+}
