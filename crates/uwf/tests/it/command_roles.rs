@@ -123,45 +123,6 @@ fn agent_with_output_exit_does_the_same() {
 }
 
 #[test]
-fn commands_of_other_people_run_only_when_trusted() {
-    let home = home();
-    let project = home.work().join(".workflows");
-    fs::create_dir(&project).unwrap();
-    fs::write(project.join("run-it.yaml"), one("echo ran > ran", "")).unwrap();
-    let refused = home.uwf(&["run", "run-it", "-p", "x"]);
-    assert_eq!(refused.code, Some(78), "{}", refused.transcript());
-    assert!(
-        refused.stderr.contains("uwf workflow trust") && refused.stderr.contains("echo ran > ran"),
-        "{}",
-        refused.stderr
-    );
-    assert_eq!(home.json(&["thread", "list"]), json!([]), "no thread was created");
-    let trusted = home.uwf(&["workflow", "trust", "run-it", "--format", "text"]);
-    assert_eq!(trusted.code, Some(0), "{}", trusted.transcript());
-    assert!(trusted.stdout.contains("echo ran > ran"), "{}", trusted.stdout);
-    assert_eq!(home.uwf(&["run", "run-it", "-p", "x"]).code, Some(0));
-    fs::write(project.join("run-it.yaml"), one("echo ran > elsewhere", "")).unwrap();
-    assert_eq!(home.uwf(&["run", "run-it", "-p", "x"]).code, Some(78), "another command needs trust again");
-    let by_path = home.uwf(&["run", ".workflows/run-it.yaml", "-p", "x"]);
-    assert_eq!(by_path.code, Some(0), "a person named the file: {}", by_path.transcript());
-}
-
-#[test]
-fn workflow_of_another_store_needs_trust() {
-    let (home, other) = (home(), home());
-    other.put("run-it", &one("echo ran > ran", ""));
-    other.start("run-it", "x");
-    let copied = home.command(&["store", "copy"]).arg(other.root()).arg(home.root()).output().unwrap();
-    assert!(copied.status.success(), "{copied:?}");
-    let refused = home.uwf(&["run", "run-it", "-p", "x"]);
-    assert_eq!(refused.code, Some(78), "{}", refused.transcript());
-    assert_eq!(home.uwf(&["workflow", "trust", "run-it"]).code, Some(0));
-    assert_eq!(home.uwf(&["run", "run-it", "-p", "x"]).code, Some(0));
-    assert_eq!(home.uwf(&["workflow", "trust", "run-it", "--revoke"]).code, Some(0));
-    assert_eq!(home.uwf(&["run", "run-it", "-p", "x"]).code, Some(78));
-}
-
-#[test]
 fn show_and_validate_print_commands() {
     let home = with_workflow("fix-tests", CHECKED);
     let shown = home.uwf(&["workflow", "show", "fix-tests", "--format", "text"]).stdout;

@@ -142,6 +142,7 @@ mod workflow_list;
 mod workflow_put;
 mod workflow_rm;
 mod workflow_show;
+mod workflow_trust;
 mod workflow_validate;
 mod working_directory;
 mod worktree_files;
