@@ -6,7 +6,7 @@ use uwf_core::node::{Content, TracedAttempt};
 use uwf_core::prompt::{self, AnswerForm, Prompt};
 use uwf_core::text::ellipsize;
 use uwf_core::workflow::is_text;
-use uwf_engine::attempt::agents::{HUMAN, WORKFLOW};
+use uwf_engine::attempt::agents::HUMAN;
 use uwf_engine::error::{Error, Result};
 use uwf_engine::thread::nodes;
 
@@ -44,7 +44,7 @@ pub(crate) fn asked(
     let attempt = context.attempt()?;
     let agent = &attempt.opened.agent;
     // A person doesn't ask, a child thread asks for itself, and attempts run by hand are not recorded.
-    let may_ask = !agent.is_built_in(HUMAN) && !agent.is_built_in(WORKFLOW) && !attempt.opened.is_by_hand();
+    let may_ask = !agent.is_built_in(HUMAN) && !agent.plays_by_threads() && !attempt.opened.is_by_hand();
     let is_text = form == AnswerForm::Frontmatter && is_text(context.schema().value());
     if !may_ask || answer.value.is_some() || is_text {
         return None;

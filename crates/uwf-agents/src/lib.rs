@@ -40,6 +40,7 @@ pub mod model;
 mod model_exchange;
 mod model_hints;
 pub mod partial_output;
+mod play_group;
 pub mod probe;
 mod program;
 pub mod progress;
@@ -78,6 +79,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
     match name {
         agents::HUMAN => human::run(home, thread, role),
         agents::WORKFLOW => workflow::run(home, thread, role),
+        agents::PLAY => play_group::run(home, thread, role),
         // Agents that only the engine starts. They play no role.
         uwf_engine::attempt::partial_output::AGENT => partial_output::run(home, thread, role),
         SUPERVISOR => advisors::supervise(home, thread, role),
@@ -114,7 +116,7 @@ pub fn sent(context: &AgentContext<'_>) -> Result<SentPrompt> {
     }
     let prompt = match name {
         agents::HUMAN => human::question(context),
-        agents::WORKFLOW => workflow::prompt(context, opened)?,
+        agents::WORKFLOW | agents::PLAY => workflow::prompt(context, opened)?,
         other => return Err(unknown(other)),
     };
     Ok(SentPrompt { system: None, prompt, session: None })

@@ -22,9 +22,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::Prompt;
+use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agents::AgentSpec;
+use uwf_engine::attempt::settings::Settings as ThreadSettings;
 use uwf_engine::error::AtPath;
 use uwf_engine::root::home::Home;
+use uwf_engine::thread::load::Thread;
 
 use crate::model_exchange::millis;
 use crate::settings;
@@ -60,7 +63,7 @@ impl Agent for MockAgent {
         let spec = context.attempt().map(|attempt| &attempt.opened.agent);
         let script = load(&script_path(context.thread().home(), spec)?)?;
         let role = context.role_name();
-        let visit = context.thread().chain()?.count_of(role);
+        let visit = visit(context)?;
         let failed = context.attempt().map_or(0, |attempt| attempt.opened.earlier.len());
         let entry = script.entry(role, visit, failed)?;
         let begun = Instant::now();
@@ -78,6 +81,18 @@ impl Agent for MockAgent {
             Answer { turns: vec![turn], ..Answer::text(reply) }
         }))
     }
+}
+
+/// Number of earlier visits of the role. A branch plays its role once, so the visits of its group count.
+fn visit(context: &AgentContext<'_>) -> Result<usize> {
+    let (home, thread) = (context.thread().home(), context.thread());
+    let own = thread.chain()?.count_of(context.role_name());
+    let parent = |id: &ThreadId| ThreadSettings::load(home, id).ok().flatten().and_then(|settings| settings.parent);
+    let (Some(group), name) = (parent(&thread.id), context.workflow_name()) else { return Ok(own) };
+    let Some(above) = parent(&group) else { return Ok(own) };
+    let group = Thread::any(home, &group)?.workflow()?.name;
+    let Some(role) = group.strip_prefix(name).and_then(|rest| rest.strip_prefix('.')) else { return Ok(own) };
+    Ok(own + Thread::any(home, &above)?.chain()?.count_of(role))
 }
 
 impl MockAgent {

@@ -130,7 +130,7 @@ fn task(context: &AgentContext<'_>, opened: &Opened) -> Result<Task> {
         limits: ThreadLimits { max_steps: config.max_steps, ..ThreadLimits::default() },
         ..ThreadSettings::default()
     };
-    Ok(Task { workflow, prompt: prompt(context, opened)?, settings })
+    Ok(Task { workflow, prompt: prompt(context, opened)?, settings, is_branch: false })
 }
 
 /// The prompt of the child thread.
@@ -143,9 +143,25 @@ pub fn prompt(context: &AgentContext<'_>, opened: &Opened) -> Result<String> {
 
 /// Steps the child until it has ended. The child's own `maxSteps` ends the loop at the latest.
 fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) -> Result<Finished> {
-    let home = context.thread().home();
-    let mut relay = Relay::new(home, child);
+    let relay = Relay::new(context.thread().home(), child);
     relay.say(&format!("child thread {child}"));
+    drive_with(context.thread().home(), child, relay, signals).map_err(|error| match error.kind {
+        ErrorKind::Terminated | ErrorKind::Interrupted => error,
+        _ => passed_up(context, child, error),
+    })
+}
+
+/// Steps the thread of a branch until it has ended.
+///
+/// # Errors
+/// The errors of its steps.
+pub(crate) fn drive_branch(home: &Home, role: &str, child: &ThreadId, signals: &mut Signals) -> Result<Finished> {
+    let relay = Relay::new(home, child);
+    relay.say(&format!("branch {role}: thread {child}"));
+    drive_with(home, child, relay, signals)
+}
+
+fn drive_with(home: &Home, child: &ThreadId, mut relay: Relay<'_>, signals: &mut Signals) -> Result<Finished> {
     let request = StepRequest::plain(child.clone());
     let mut overtaken = 0;
     loop {
@@ -166,7 +182,7 @@ fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) ->
             Err(error) if signals.stop().is_some() => return Err(Error { kind: ErrorKind::Terminated, ..error }),
             // The child was killed; the next look finds it in the history.
             Err(_) if home.heads().read(child.as_str())?.is_none() => {}
-            Err(error) => return Err(passed_up(context, child, error)),
+            Err(error) => return Err(error),
         }
     }
 }

@@ -69,7 +69,7 @@ macro_rules! own_types {
 own_types! {
     WORKFLOW = Workflow, "996P5D51CY7P6", "workflow";
     WORKFLOW_WITH_SETTINGS = Workflow, "7ACY84ACJ8AT7", "workflow-with-settings";
-    WORKFLOW_EXTENDED = Workflow, "2398TT40BM6HR", "workflow-extended";
+    WORKFLOW_EXTENDED = Workflow, "ED6QN50K76W37", "workflow-extended";
     START_NODE = StartNode, "DP275P26Y59DC", "start-node";
     START_WITH_INPUT = StartNode, "C7MBYB1DN3TGW", "start-with-input";
     STEP_NODE = StepNode, "CKDHDKMZ3XG9X", "step-node";

@@ -1,6 +1,7 @@
 //! Workflow files: reads them (in today's form and older ones), checks them, draws them.
 
 mod graph;
+mod group;
 mod model;
 mod older_forms;
 mod parse;
@@ -8,6 +9,7 @@ mod payload;
 mod position;
 mod reachability;
 mod reader;
+mod role_group;
 mod role_options;
 mod text_role;
 mod transitions;
@@ -26,5 +28,6 @@ pub use model::{
 };
 pub use parse::{Parsed, check, check_with, parse};
 pub use reachability::{TransitionGraph, endless_roles, next as next_positions, roles_after};
+pub use role_group::{GROUP_AGENT, GroupBranch, RoleGroup};
 pub use text_role::is_text;
 pub use validate::{name_fault, validate};

@@ -7,6 +7,7 @@ pub mod cas_rm;
 pub mod copy_store;
 pub mod diff;
 pub mod doctor;
+pub mod end_group;
 pub mod fork;
 pub mod gc;
 pub mod kill;

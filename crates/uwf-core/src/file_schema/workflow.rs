@@ -59,6 +59,7 @@ fn role() -> Value {
             { "type": "number", "minimum": 1e12 },
         ],
     });
+    let branch = mapping(&["role", "condition"], json!({ "role": text(), "condition": optional(text()) }), &["role"]);
     let keys = json!({
         "description": optional(text()),
         "goal": optional(text()),
@@ -79,6 +80,8 @@ fn role() -> Value {
         "env": optional(named(text())),
         "cwd": optional(text()),
         "fails": optional(list(json!({ "type": "integer", "minimum": 0, "maximum": 255 }))),
+        "play": optional(list(json!({ "anyOf": [text(), branch] }))),
+        "max": optional(json!({ "type": "integer", "minimum": 1 })),
         "name": optional(text()),
     });
     mapping(&ROLE_KEYS, keys, &[])

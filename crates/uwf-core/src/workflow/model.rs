@@ -13,6 +13,7 @@ pub const START: &str = "$START";
 /// The key of a workflow's input, and the end of the title of its schema.
 pub const INPUT: &str = "input";
 
+use super::role_group::RoleGroup;
 pub use crate::moderator::END;
 use crate::number;
 use crate::usage::ThreadLimits;
@@ -44,7 +45,7 @@ pub struct Workflow<M = Hash> {
 }
 
 /// One role: pure data, without an agent. All texts may be empty.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Role<M = Hash> {
     /// One line for listings.
     pub description: String,
@@ -64,7 +65,7 @@ pub struct Role<M = Hash> {
 }
 
 /// The keys of a role that only the newest type of `Workflow` nodes has.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoleOptions {
     /// The roles whose outputs the role's prompt has; `None` is all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,9 +85,9 @@ pub struct RoleOptions {
     /// Input of the workflow that plays the role: name → JSONata.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub with: BTreeMap<String, String>,
-    /// Other roles that it plays at the same time. This version only stores them.
+    /// The roles that it plays at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub play: Option<Map<String, Value>>,
+    pub play: Option<RoleGroup>,
 }
 
 impl RoleOptions {
@@ -125,6 +126,14 @@ impl RoleCommand {
             Some(CommandShell::Sh) | None => "sh",
         };
         vec![shell.to_owned(), "-c".to_owned(), self.command.clone()]
+    }
+}
+
+impl<M> Workflow<M> {
+    /// The roles that groups play.
+    pub(crate) fn played_roles(&self) -> impl Iterator<Item = &str> {
+        let groups = self.roles.values().filter_map(|role| role.more.play.as_ref());
+        groups.flat_map(|group| group.roles.iter().map(|branch| branch.role.as_str()))
     }
 }
 

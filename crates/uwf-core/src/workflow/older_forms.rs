@@ -11,7 +11,7 @@ use crate::document::join;
 use yaml_tree::{Entry, Node};
 
 /// Keys of a role, today's first. `name` repeats the role's key.
-pub(crate) const ROLE_KEYS: [&str; 20] = [
+pub(crate) const ROLE_KEYS: [&str; 22] = [
     "description",
     "goal",
     "capabilities",
@@ -27,6 +27,8 @@ pub(crate) const ROLE_KEYS: [&str; 20] = [
     "env",
     "cwd",
     "fails",
+    "play",
+    "max",
     "systemPrompt",
     "extractPrompt",
     "outputSchema",

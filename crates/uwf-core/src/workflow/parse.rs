@@ -5,6 +5,7 @@ use std::convert::Infallible;
 
 use json_cas::Hash;
 
+use super::group;
 use super::model::{Meta, NamedCondition, RoleDraft, RoleOptions, WorkflowDraft};
 use super::older_forms;
 use super::reader::{Inlined, WorkflowReader};
@@ -102,8 +103,9 @@ impl WorkflowReader {
         fields.warn_unknown(&WORKFLOW_KEYS, &mut self.problems);
         let name = self.name(fields);
         let description = self.text_field(fields, "", "description");
-        let roles = self.roles(fields);
         let mut conditions = self.conditions(fields);
+        let mut roles = self.roles(fields, &mut conditions);
+        group::derive_schemas(&mut roles);
         let graph = self.routes(fields, &mut conditions);
         let limits = self.limits(fields);
         let workspace = self.workspace(fields);
@@ -148,7 +150,11 @@ impl WorkflowReader {
         })
     }
 
-    fn roles(&mut self, fields: Fields<'_>) -> BTreeMap<String, RoleDraft> {
+    fn roles(
+        &mut self,
+        fields: Fields<'_>,
+        conditions: &mut BTreeMap<String, NamedCondition>,
+    ) -> BTreeMap<String, RoleDraft> {
         let Some(entry) = fields.get("roles") else {
             self.missing("", "roles", fields.at, "the workflow has no `roles`");
             return BTreeMap::new();
@@ -158,10 +164,10 @@ impl WorkflowReader {
             self.positions.set_broken("/roles");
             return BTreeMap::new();
         };
-        roles.iter().map(|entry| (entry.key.clone(), self.role(entry))).collect()
+        roles.iter().map(|entry| (entry.key.clone(), self.role(entry, conditions))).collect()
     }
 
-    fn role(&mut self, entry: &Entry) -> RoleDraft {
+    fn role(&mut self, entry: &Entry, conditions: &mut BTreeMap<String, NamedCondition>) -> RoleDraft {
         let pointer = join("/roles", &entry.key);
         self.locate(&pointer, entry);
         let Some(fields) = Fields::of(&entry.value, &entry.key, &mut self.problems) else {
@@ -189,7 +195,11 @@ impl WorkflowReader {
             true => Meta::Inline(command_schema()),
             false => self.meta(fields, &pointer),
         };
-        let more = self.role_options(fields, &pointer);
+        let play = self.group(fields, &entry.key, &pointer, conditions);
+        let more = match &play {
+            Some(_) => RoleOptions { play, ..RoleOptions::default() },
+            None => self.role_options(fields, &pointer),
+        };
         RoleDraft { description, goal, capabilities, procedure, output, meta, more }
     }
 

@@ -105,7 +105,7 @@ impl WorkflowReader {
         Some(RoleCommand { command, shell, env, cwd, fails: self.option(fields, role, "fails") })
     }
 
-    fn misplaced(&mut self, entry: &Entry, why: &str) {
+    pub(super) fn misplaced(&mut self, entry: &Entry, why: &str) {
         self.problems.error("conflict", entry.key_at, format!("`{}` {why}", entry.key), None);
     }
 }

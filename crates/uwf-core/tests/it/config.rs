@@ -285,7 +285,7 @@ agentOverrides: { w: { r: 5 }, v: x }
     config.yaml:6:27: error[wrong-type]: `args` must be a list of texts, not a text
     config.yaml:8:14: error[wrong-type]: `command` must be a text, not a list
     config.yaml:9:12: error[wrong-type]: each item of `args` must be a text, not a list
-    config.yaml:10:13: error[bad-value]: `output` is `jsn`; it can be step, json, text
+    config.yaml:10:13: error[bad-value]: `output` is `jsn`; it can be step, json, text, exit
         did you mean `json`?
     config.yaml:11:14: error[bad-value]: `timeout` is `soon`, which is not a duration
         write seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use uwf_core::agent_name::AgentName;
 use uwf_core::config::{self, Config, EXTRACT, ExitMeaning, OutputMode};
 use uwf_core::node;
-use uwf_core::workflow::RoleCommand;
+use uwf_core::workflow::{GROUP_AGENT, RoleCommand};
 
 use crate::attempt::program;
 use crate::root::home::{Home, ROOT_VARIABLES};
@@ -45,6 +45,9 @@ pub const REEXTRACT: &str = "reextract";
 
 /// The built-in agent for hermes-agent.
 pub const HERMES: &str = "hermes";
+
+/// The built-in agent that plays a group. It cannot be configured.
+pub const PLAY: &str = "play";
 
 /// The built-in agent behind `output: exit`. It cannot be configured.
 pub const EXIT: &str = "exit";
@@ -142,6 +145,12 @@ impl AgentSpec {
             is_role_command: false,
             cwd: None,
         }
+    }
+
+    /// The agent that plays a group.
+    pub(crate) fn of_group() -> AgentSpec {
+        let agent = config::Agent::from_command(GROUP_AGENT, Vec::new());
+        AgentSpec { idle_timeout_ms: None, ..AgentSpec::new(GROUP_AGENT, &agent) }
     }
 
     /// The command that plays a role.
@@ -247,15 +256,20 @@ impl AgentSpec {
         self.set.iter().filter(|(name, _)| !is_own_variable(OsStr::new(name)))
     }
 
+    /// Whether child threads play its roles: one for a workflow, one for each branch of a group.
+    pub fn plays_by_threads(&self) -> bool {
+        self.is_built_in(WORKFLOW) || self.is_built_in(PLAY)
+    }
+
     /// Whether its process is uwf, starting the keepers of another thread. It needs the shared store as they do, and
     /// runs nothing that an agent chose.
     pub(crate) fn holds_store(&self) -> bool {
-        self.built_in() == Some(WORKFLOW)
+        matches!(self.built_in(), Some(WORKFLOW | PLAY))
     }
 
     /// Whether it contains a third-party program, which may miss a secret that it was not given.
     pub(crate) fn runs_a_program(&self) -> bool {
-        !matches!(self.built_in(), Some("human" | "llm" | "mock" | "react" | "workflow"))
+        !matches!(self.built_in(), Some("human" | "llm" | "mock" | "play" | "react" | "workflow"))
     }
 
     /// Whether uwf can read turns that the agent did not record itself, from its program's output or from the session

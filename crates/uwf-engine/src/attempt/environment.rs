@@ -41,7 +41,7 @@ pub(crate) fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsStri
     env_file::protect(&path)?;
     let spec = &opened.agent;
     // The keepers of a child thread read the file themselves.
-    let reads_itself = spec.built_in() == Some(agents::WORKFLOW);
+    let reads_itself = spec.holds_store();
     let env_file = if reads_itself { Vec::new() } else { env_file::read(&path)? };
     let given = [spec.env.as_slice(), &spec.own_keys].concat();
     let secrets = opened.secrets.iter().cloned().collect();

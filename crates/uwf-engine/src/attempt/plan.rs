@@ -122,6 +122,15 @@ impl Plan {
                 AgentSpec { timeout_ms: options.and_then(|options| options.timeout), ..AgentSpec::of_command(run) };
             return Ok(self.with_keys(spec));
         }
+        if options.is_some_and(|options| options.play.is_some()) {
+            if let Some(named) = asked {
+                let message = format!("role `{role}` is a group, which `{}` cannot play", named.agent);
+                return Err(
+                    Error::usage(message).hint("bind the roles of its branches: `uwf run THREAD --agent ROLE=AGENT`")
+                );
+            }
+            return Ok(self.with_keys(AgentSpec::of_group()));
+        }
         let spec = bindings::choose(&self.config, bound, &self.workflow.name, role, asked, workspace)?;
         Ok(self.with_keys(options.map_or(spec.clone(), |options| self.hinted(spec, options))))
     }
@@ -192,7 +201,7 @@ impl Plan {
     }
 
     fn with_keys(&self, spec: AgentSpec) -> AgentSpec {
-        let own_keys = if spec.built_in() == Some(agents::WORKFLOW) {
+        let own_keys = if spec.holds_store() {
             // The agent is uwf itself: the keepers that it starts give each agent of the child thread its own secrets.
             agents::keys_of_all(&self.config)
         } else {

@@ -4,8 +4,9 @@ use json_cas::{Hash, Node, Store};
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::extract::{self, Extraction};
-use uwf_core::node::NodeKind;
+use uwf_core::node::{NodeKind, StepNode};
 use uwf_core::prompt::AnswerForm;
+use uwf_core::workflow::GROUP_AGENT;
 
 use crate::error::Result;
 use crate::thread::nodes;
@@ -20,8 +21,28 @@ pub fn of_detail(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Op
     if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
         return of_node(store, detail, &node, schema);
     }
+    let step: StepNode = nodes::payload(detail, &node)?;
+    if step.agent == GROUP_AGENT {
+        return of_group(store, detail);
+    }
     let (detail, node) = nodes::telling(store, detail)?;
     of_node(store, detail, &node, schema)
+}
+
+/// The texts of a group's branches, each below the name of its role. `last` is the last step of the group's thread.
+fn of_group(store: &Store, last: Hash) -> Result<Option<String>> {
+    let mut texts = Vec::new();
+    let mut at = Some(last);
+    while let Some(hash) = at {
+        let (step, _) = nodes::step_node(store, hash)?;
+        let schema = store.get(step.output)?.type_hash;
+        if let Some(text) = of_detail(store, step.detail, Some(schema))? {
+            texts.push(format!("## {}\n\n{}\n", step.role, text.trim()));
+        }
+        at = step.prev;
+    }
+    texts.reverse();
+    Ok((!texts.is_empty()).then(|| texts.join("\n")))
 }
 
 /// The text of a step's detail without the output it may contain; `None` if it contains only the output. `schema` is the type of the

@@ -10,7 +10,7 @@ use uwf_core::moderator::{
 };
 use uwf_core::node::NodeKind;
 use uwf_core::thread::{Step, ThreadId};
-use uwf_core::workflow::{END, START, Workflow};
+use uwf_core::workflow::{END, START, Transition, Workflow};
 
 use crate::error::{Error, ErrorCause, Result};
 use crate::thread::evaluate;
@@ -123,6 +123,17 @@ pub(crate) fn glance_at_decision(thread: &Thread<'_>, workflow: &Workflow) -> Op
         Progress::Decided(decision) => Some(decision),
         Progress::Evaluate { .. } => None,
     }
+}
+
+/// Whether a named condition of the thread's workflow holds now; `None` always does.
+///
+/// # Errors
+/// `Data` if it cannot be evaluated.
+pub fn holds(thread: &Thread<'_>, workflow: &Workflow, condition: Option<&str>) -> Result<bool> {
+    let Some(name) = condition else { return Ok(true) };
+    let only = Transition { role: END.to_owned(), condition: Some(name.to_owned()), outcome: None };
+    let graph = [(thread.position().to_owned(), vec![only])].into();
+    Ok(next(thread, &Workflow { graph, ..workflow.clone() })?.taken().is_some())
 }
 
 /// Evaluates any expression on a thread, in the sandbox.

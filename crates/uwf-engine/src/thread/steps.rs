@@ -6,6 +6,7 @@ use uwf_core::agent_name::AgentName;
 use uwf_core::node::{self, NodeKind, ReactSession, StepNode};
 use uwf_core::thread::Step;
 use uwf_core::view;
+use uwf_core::workflow::GROUP_AGENT;
 
 use crate::error::Result;
 use crate::thread::message;
@@ -92,7 +93,13 @@ fn add_detail(store: &Store, step: &mut Step, schema: Option<Hash>) -> Result<()
     let detail = nodes::get(store, step.detail)?;
     let message = message::of_node(store, step.detail, &detail, schema)?;
     match NodeKind::of(detail.type_hash) {
-        Some(NodeKind::StepNode) => step.is_child_thread = true,
+        Some(NodeKind::StepNode) => {
+            step.is_child_thread = true;
+            if step.agent == GROUP_AGENT {
+                step.message = message::of_detail(store, step.detail, schema)?;
+                return Ok(());
+            }
+        }
         Some(NodeKind::ReactSession) => {
             let session: ReactSession = nodes::payload(step.detail, &detail)?;
             // The successful attempt is included if it printed something on stderr.

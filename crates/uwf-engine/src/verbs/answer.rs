@@ -10,7 +10,7 @@ use uwf_core::node::StepNode;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
-use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN, WORKFLOW};
+use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN};
 use crate::attempt::leftover::{self, Left};
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::{self, Attempt};
@@ -127,7 +127,7 @@ fn asked_now(now: &ThreadNow<'_>, seen: Seen, cwd: Option<&PathBuf>, generations
         None => plan.agent(&role, None).map(named_human)?,
     };
     let since = mark.map(|reason| reason.since);
-    if agent.is_built_in(WORKFLOW) {
+    if agent.plays_by_threads() {
         let why = mark.map_or_else(|| format!("role `{role}` is played by a workflow"), |reason| reason.why.clone());
         let child = waiting_child(home, id, &why)?;
         // The child's question may have changed while its parent stayed the same.
@@ -155,13 +155,25 @@ fn asked_now(now: &ThreadNow<'_>, seen: Seen, cwd: Option<&PathBuf>, generations
 
 /// The only child thread that waits for a person; `why` says why the thread itself does not.
 fn waiting_child(home: &Home, id: &ThreadId, why: &str) -> Result<ThreadId> {
-    let is_waiting = |child: &ThreadId| marks::of(home, child).contains(&Mark::Waiting);
-    let waiting: Vec<ThreadId> = child_threads::active(home, id)?.into_iter().filter(is_waiting).collect();
+    let waiting = waiting_below(home, id, MAX_GENERATIONS)?;
     match waiting.as_slice() {
         [only] => Ok(only.clone()),
         [] => Err(Error::usage(format!("thread {id} is not waiting for a person itself: {why}")).hint(step_it(id))),
         several => Err(several_wait(id, several)),
     }
+}
+
+/// The child threads that wait, and the waiting branches of groups, whose own threads never wait.
+fn waiting_below(home: &Home, id: &ThreadId, generations: usize) -> Result<Vec<ThreadId>> {
+    let mut waiting = Vec::new();
+    for child in child_threads::active(home, id)? {
+        if marks::of(home, &child).contains(&Mark::Waiting) {
+            waiting.push(child);
+        } else if generations > 0 {
+            waiting.extend(waiting_below(home, &child, generations - 1)?);
+        }
+    }
+    Ok(waiting)
 }
 
 fn several_wait(id: &ThreadId, children: &[ThreadId]) -> Error {

@@ -3,7 +3,7 @@
 use json_cas::Hash;
 use uwf_core::node::Content;
 
-use crate::attempt::agents::{self, AgentSpec};
+use crate::attempt::agents::AgentSpec;
 use crate::attempt::child_threads;
 use crate::error::{Error, Result};
 use crate::thread::load::Thread;
@@ -29,7 +29,7 @@ pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash], has_value: boo
             continue;
         }
         let agent = AgentSpec::recorded(nodes::typed(store, attempt.agent)?);
-        if agent.is_built_in(agents::WORKFLOW) {
+        if agent.plays_by_threads() {
             return child_thread(thread, role).map(|()| Readable { agent, attempt: None });
         }
         if has_value || !text(thread, *hash)?.trim().is_empty() {

@@ -24,6 +24,8 @@ pub struct Task {
     pub prompt: String,
     /// Its workspace, agents and limits; the parent is filled in.
     pub settings: Settings,
+    /// Whether it is a branch of the parent, which is a group. Group and branches are one level of nesting.
+    pub is_branch: bool,
 }
 
 /// The child thread of a role at the parent's head; starts one if it does not exist.
@@ -44,14 +46,14 @@ pub fn find_or_begin(
         }
         return Ok(child);
     }
-    let depth = parent.start.depth.unwrap_or(0).saturating_add(1);
+    let task = task()?;
+    let depth = parent.start.depth.unwrap_or(0).saturating_add(u32::from(!task.is_branch));
     if depth > max_depth {
         return Err(Error::limit(format!(
             "role `{role}` is played by a workflow, but its thread would be {depth} threads deep, and `maxDepth` is {max_depth}"
         ))
         .hint("a workflow that plays a role of itself never ends; otherwise raise `maxDepth` in config.yaml"));
     }
-    let task = task()?;
     let settings = of_child(parent, task.settings)?;
     let _hold = home.hold_nodes()?;
     let (workflow, workflows) = start::pinned(home, &task.workflow, &settings)?;

@@ -11,7 +11,6 @@ use uwf_core::event::{self, Event, Stream, What};
 use uwf_core::node::{Content, ReactSession, ReactToolCall, ReactTurn};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::agents::WORKFLOW;
 use crate::attempt::child_threads;
 use crate::attempt::live_trace::follow::Follower;
 use crate::attempt::printed::new_text;
@@ -317,7 +316,7 @@ impl WatchedThread {
         }
         let Some(mut running) = self.attempt.take() else { return Ok(()) };
         if !running.is_over {
-            if opened.agent.is_built_in(WORKFLOW) {
+            if opened.agent.plays_by_threads() {
                 self.running_children(home, events)?;
             }
             let files = OutputFiles::of(home, &self.id, &opened.attempt);

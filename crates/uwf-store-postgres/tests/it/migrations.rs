@@ -27,7 +27,7 @@ fn first_version_tables_keep_data_and_follow_chains() {
     match store.read("main") {
         Err(HeadsError::Remote(error)) => {
             assert_eq!(error.fault, RemoteFault::NotReady);
-            assert!(error.message.contains("of version 1, and this program needs version 2"), "{error}");
+            assert!(error.message.contains("have version 1, and this program needs version 2"), "{error}");
         }
         other => panic!("{other:?}"),
     }

@@ -80,7 +80,6 @@ fn walk_and_list_show_what_is_there() {
     0JH93PCDMMDP8  react-tool-call
     0M2XXNNYATED9  note
     111ZGV99GA4Z7  json-cas meta-schema
-    2398TT40BM6HR  Workflow
     3JJXX03EK0Q9J  react-session
     668EMGAMRHHNP  attempt
     7ACY84ACJ8AT7  Workflow
@@ -91,6 +90,7 @@ fn walk_and_list_show_what_is_there() {
     CA51B31HK0CJP  thread-end
     CKDHDKMZ3XG9X  StepNode
     DP275P26Y59DC  StartNode
+    ED6QN50K76W37  Workflow
     FM5698SPFQ2XS  react-turn
     FN9R4JQF9JB9Z  thread-end
     FXEFD3A3K4P94  content

@@ -46,6 +46,7 @@ fn every_example_is_valid_to_the_letter() {
             "check-release.yaml",
             "develop.yaml",
             "resolve-issue.yaml",
+            "review-panel.yaml",
             "solve-issue.yaml",
             "write-document.yaml"
         ]
@@ -232,4 +233,30 @@ fn the_readme_of_the_examples_shows_what_works() {
     let dry = home.json(&["thread", "start", path.to_str().unwrap(), "-p", "x"]);
     let dry = home.uwf(&["thread", "step", &text(&dry, "thread"), "--dry-run"]);
     assert_eq!((dry.code, &dry.json()["alias"]), (Some(0), &serde_json::json!("claude")));
+}
+
+#[test]
+fn review_panel_plays_reviewers_at_once() {
+    let verdict =
+        |approved: bool| format!("---\n      approved: {approved}\n      findings: []\n      ---\n      I looked.");
+    let script = |docs: bool, design: bool| {
+        let yes = verdict(true);
+        format!(
+            "scope:\n  - reply: |\n      ---\n      summary: a change\n      touchesDocs: {docs}\n      ---\nsecurity:\n  - reply: |\n      {yes}\n\
+             correctness:\n  - reply: |\n      {yes}\ndesign:\n  - reply: |\n      {}\ndocs:\n  - reply: |\n      {yes}\n\
+             decision:\n  - reply: Rename it.\n",
+            verdict(design)
+        )
+    };
+    let path = repository().join("examples/review-panel.yaml");
+    for (docs, design, code, roles) in [(true, true, 0, 5), (false, false, 11, 4)] {
+        let home = mocked(&script(docs, design));
+        home.file("Makefile", "test:\n\t@echo 12 passed\n");
+        let ran = home.uwf(&["run", path.to_str().unwrap(), "-p", "Review it."]);
+        assert_eq!(ran.code, Some(code), "{}", ran.transcript());
+        let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        let reviews = home.json(&["thread", "eval", &text(&report, "thread"), "$last('reviews')"]);
+        assert_eq!(reviews.as_object().unwrap().len(), roles, "{reviews}");
+        assert_eq!(reviews["tests"]["passed"], true, "{reviews}");
+    }
 }

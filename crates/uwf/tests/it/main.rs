@@ -50,6 +50,7 @@ mod frontmatter;
 mod gateway;
 mod gc;
 mod github;
+mod groups;
 mod help;
 mod hostile;
 mod init_workflow;

@@ -85,7 +85,9 @@ fn bucket_without_marker_hints_how_to_restore_it() {
     assert!(refused.stderr.contains("uwf store init"), "{}", refused.stderr);
     let refused = machine.uwf(&["store", "init"]);
     assert_eq!(refused.code, Some(78), "{}", refused.stderr);
-    for told in ["format.json is gone", r#"`{"format":"uwf-store","version":1}`"#, "from a backup of the store"] {
+    for told in
+        ["but its format.json, with the text", r#"`{"format":"uwf-store","version":1}`"#, "from a backup of the store"]
+    {
         assert!(refused.stderr.contains(told), "{told}: {}", refused.stderr);
     }
     assert_eq!(paid(&dir.path().join("ledger")), 0);

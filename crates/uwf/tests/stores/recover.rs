@@ -157,7 +157,7 @@ fn a_thread_that_was_removed_never_comes_back() {
         assert!(!doctor.contains("neither index nor history"), "{doctor}");
         let told = two.command(&["recover"]).env("UWF_FORMAT", "text").output().unwrap();
         let told = String::from_utf8(told.stdout).unwrap();
-        assert!(told.contains("2 threads of this machine's records are not in it"), "{told}");
+        assert!(told.contains("2 threads of this machine's records are not in the store"), "{told}");
     });
 }
 

@@ -38,7 +38,7 @@ struct Call {
 
 /// What is known of what a command did.
 enum Outcome {
-    ReportedOutcome(ReportedOutcome),
+    Reported(ReportedOutcome),
     /// Its window was killed, or its keeper died without a word.
     Unknown,
     /// It found somebody busy, or its agent failed or was ended with its thread: the head was neither touched nor told.
@@ -173,7 +173,7 @@ fn outcome(stage: &Stage, command: &str, ran: &FinishedRun) -> Outcome {
         ("step" | "kill", Some(69)) => ReportedOutcome::FoundEnded,
         _ => panic!("thread {command}: {ran:?}"),
     };
-    Outcome::Told(told)
+    Outcome::Reported(told)
 }
 
 /// The calls of one thread as a record to be searched.
@@ -182,7 +182,7 @@ fn record(calls: &[Call], thread: usize, next: &BTreeMap<Hash, Vec<Hash>>) -> Re
     for call in calls.iter().filter(|call| call.thread == thread) {
         let Call { called, answered, .. } = *call;
         match call.outcome {
-            Outcome::Told(told) => record.answered.push(Answered { called, answered, told }),
+            Outcome::Reported(told) => record.answered.push(Answered { called, answered, told }),
             Outcome::Unknown if call.kills => record.kills.push(called),
             Outcome::Unknown => record.steps.push(called),
             Outcome::Nothing => {}

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use uwf_testing::processes::{is_alive, until};
-use uwf_testing::{FinishedRun, repository};
+use uwf_testing::{FinishedRun, repository, text};
 
 use crate::place::Place;
 use crate::server::Server;
@@ -73,8 +73,8 @@ fn failing_workflow_is_shown_killed_and_isolated() {
     until("its workflow has ended", || server.status(&thread) == "WORKFLOW_EXECUTION_STATUS_TERMINATED");
     until("its agent is ended", || !is_alive(&agent));
     let followed = FinishedRun::from(following.wait_with_output().unwrap());
-    assert_eq!(followed.code, Some(69), "{}", followed.stderr);
-    assert!(followed.stderr.contains("was killed"), "{}", followed.stderr);
+    assert_eq!(followed.code, Some(11), "{}", followed.stderr);
+    assert_eq!(text(&serde_json::from_str(&followed.stdout).unwrap(), "outcome"), "killed");
     assert!(followed.stderr.contains("no worker can continue it: its workflow task fails: "), "{}", followed.stderr);
     assert!(!followed.stderr.contains("no worker has taken it"), "{}", followed.stderr);
 }

@@ -125,6 +125,8 @@ impl<'d> Routes<'d> {
                 }
             }
         }
+        let of_branches = self.draft.roles.values().filter_map(|role| role.more.play.as_ref());
+        used.extend(of_branches.flat_map(|group| &group.roles).filter_map(|branch| branch.condition.as_deref()));
         let all_read = !self.positions.is_broken("/graph") && !self.draft.graph.keys().any(|from| self.is_unread(from));
         for name in known().filter(|name| all_read && !used.contains(name)) {
             let at = self.positions.key(&join("/conditions", name));
@@ -165,7 +167,8 @@ impl<'d> Routes<'d> {
             return;
         }
         let reachable = reachable(&self.draft.graph);
-        for role in self.roles().filter(|role| !reachable.contains(role)) {
+        let played: BTreeSet<&str> = self.draft.played_roles().collect();
+        for role in self.roles().filter(|role| !reachable.contains(role) && !played.contains(role)) {
             let at = self.positions.key(&join("/roles", role));
             let message = format!("no path leads from `{START}` to the role `{role}`");
             problems.warning("unreachable-role", at, message, None);

@@ -6,7 +6,7 @@ use uwf_core::config::{Config, DEFAULT_CURRENCY};
 use uwf_core::spending::{self, Spender};
 use uwf_core::usage::ThreadLimits;
 
-use crate::attempt::agents::{AgentSpec, COMMAND, CURSOR, TRACE_KEY, WORKFLOW};
+use crate::attempt::agents::{AgentSpec, COMMAND, CURSOR, PLAY, TRACE_KEY, WORKFLOW};
 
 /// Usage that an agent's program reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl UsageReport {
         match (agent.played_by(), trace) {
             _ if spender.is_free => UsageReport::Dollars,
             // Its roles have their own agents.
-            (Some(WORKFLOW), _) => UsageReport::Dollars,
+            (Some(WORKFLOW | PLAY), _) => UsageReport::Dollars,
             (Some(COMMAND), None) => UsageReport::Nothing,
             (Some(COMMAND), Some("claude" | "opencode")) => UsageReport::Dollars,
             (Some(COMMAND), Some("codex" | "gemini" | "cursor")) | (Some(CURSOR), _) => UsageReport::Tokens,

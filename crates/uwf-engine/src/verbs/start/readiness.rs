@@ -100,6 +100,8 @@ impl<'h> Look<'h> {
         let Readiness { until, steps, .. } = &self.readiness;
         let roles: Vec<String> =
             roles_after(&plan.workflow.graph, from, until.as_deref(), *steps).into_iter().map(str::to_owned).collect();
+        let branches = roles.iter().flat_map(|role| plan.workflow.branches_of(role)).map(str::to_owned);
+        let roles: BTreeSet<String> = roles.iter().cloned().chain(branches.collect::<Vec<_>>()).collect();
         roles.into_iter().filter_map(|role| self.lack(plan, &role).map(|error| (role, error))).collect()
     }
 
