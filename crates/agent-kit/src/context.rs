@@ -8,7 +8,7 @@ use json_cas::{Hash, Schema, Violation};
 use serde_json::Value;
 use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
 use uwf_core::node::{self, Content, Payload, ReactSession, StepNode};
-use uwf_core::prompt::{AnswerForm, Prompt, PromptInput, Reply, brief, build};
+use uwf_core::prompt::{AnswerForm, Prompt, PromptInput, Reply, branch_brief, brief, build};
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::Role;
 use uwf_engine::attempt::processes;
@@ -231,6 +231,15 @@ impl<'h> AgentContext<'h> {
     pub fn brief(&self, budget: usize) -> Result<String> {
         let form = AnswerForm::Frontmatter;
         self.with_input(form, budget, false, |input| brief(input, |position| self.prior_step(position)))
+    }
+
+    /// Returns the task for a branch of this role, which is a group, in `budget` bytes.
+    ///
+    /// # Errors
+    /// As [`AgentContext::prompt`].
+    pub fn branch_brief(&self, budget: usize) -> Result<String> {
+        let form = AnswerForm::Frontmatter;
+        self.with_input(form, budget, false, |input| branch_brief(input, |position| self.prior_step(position)))
     }
 
     fn with_input<T>(

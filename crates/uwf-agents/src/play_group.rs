@@ -126,17 +126,13 @@ impl GroupAttempt<'_, '_> {
             bound: own.map(|own| own.bound).unwrap_or_default(),
             ..ThreadSettings::default()
         };
+        let prompt = self.context.branch_brief(self.opened.prompt_budget / workflow::BRIEF_SHARE)?;
         let hash = home.store().put(&workflow.draft())?;
         // A branch runs the commands of the workflow that plays it.
         if trusted_workflows::allows(home, self.context.thread().start.workflow, &self.workflow)? {
             trusted_workflows::trust(home, hash, workflow)?;
         }
-        Ok(Task {
-            workflow: hash.to_string(),
-            prompt: workflow::prompt(self.context, self.opened)?,
-            settings,
-            is_branch,
-        })
+        Ok(Task { workflow: hash.to_string(), prompt, settings, is_branch })
     }
 
     /// Steps all branches to their ends, at most `max` at the same time. A branch that fails or waits does not stop the others.
@@ -243,12 +239,11 @@ fn ended(context: &AgentContext<'_>, results: Vec<(String, BranchResult)>) -> Re
         _ => ErrorKind::AgentFailed,
     };
     let parent = &context.thread().id;
-    let hints = most.hints.clone();
-    let error = Error { hints, ..Error::new(kind, lines.join("\n")) };
+    let error = Error::new(kind, lines.join("\n"));
     Err(match kind {
         ErrorKind::AgentFailed => {
             error.hint(format!("`uwf thread retry {parent}` plays only the branches that have not ended"))
         }
-        _ => error,
+        _ => Error { hints: most.hints.clone(), ..error },
     })
 }

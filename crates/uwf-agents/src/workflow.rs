@@ -43,7 +43,7 @@ use child_output::Relay;
 use child_report::Account;
 
 /// Share of the prompt budget for previous steps in the child's task; the rest is for the child's own.
-const BRIEF_SHARE: usize = 2;
+pub(crate) const BRIEF_SHARE: usize = 2;
 
 /// Time between two looks at a child that another process is stepping.
 const LOOK: Duration = Duration::from_millis(100);

@@ -28,7 +28,7 @@ pub use question::{QuestionInput, answer_in_words, header_form, json_form, quest
 pub use replies::{Reply, reply};
 pub use sample::sample;
 pub use step::{LONG_STEP, StepSection};
-pub use task_only::brief;
+pub use task_only::{branch_brief, brief};
 
 pub(crate) use format::{header_example, json_example};
 

@@ -12,6 +12,23 @@ use crate::thread::Step;
 /// `read` fails.
 pub fn brief<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<String, E> {
     let frame = frame(input);
+    with_frame(input, &frame, read)
+}
+
+/// The task of a branch of a group: the task of the thread with the group, and the steps of that thread. The branch's own prompt has its
+/// role.
+///
+/// # Errors
+/// `read` fails.
+pub fn branch_brief<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<String, E> {
+    with_frame(input, "", read)
+}
+
+fn with_frame<E>(
+    input: &PromptInput<'_>,
+    frame: &str,
+    read: impl FnMut(usize) -> Result<Step, E>,
+) -> Result<String, E> {
     let task = input.task.trim();
     let divided = divide(input, frame.len() + BEFORE.len() + task_mark(task.len()).len(), task.len(), read)?;
     let (start, left_out) = head(task, divided.for_task);

@@ -1,6 +1,7 @@
 //! Resolves what a person typed to a thread id: the whole id, a unique beginning or end of one, or `@` for the newest.
 
 use json_cas::nearest;
+use serde::Deserialize;
 use uwf_core::thread::{ID_LEN, ThreadId, is_symbol};
 
 use crate::error::{Error, Result};
@@ -8,6 +9,7 @@ use crate::root::history;
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::missing_thread::ALL_THREADS;
+use crate::root::record;
 
 /// Stands for the newest thread; a number after it counts back: `@2` is the second newest.
 pub const NEWEST: char = '@';
@@ -55,7 +57,8 @@ pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
     }
 }
 
-/// The newest thread, or the thread at a place counted from it. Threads with an unknown start come last.
+/// The newest thread, or the thread at a place counted from it. Child threads don't count: no person began them. Threads with an unknown
+/// start come last.
 fn newest(home: &Home, typed: &str, place: &str) -> Result<ThreadId> {
     let place = if place.is_empty() { Some(1) } else { place.parse::<usize>().ok().filter(|place| *place > 0) };
     let Some(place) = place else {
@@ -65,8 +68,25 @@ fn newest(home: &Home, typed: &str, place: &str) -> Result<ThreadId> {
     };
     let mut ids: Vec<ThreadId> = all(home)?.iter().filter_map(|id| id.parse().ok()).collect();
     ids.sort_by_cached_key(|id| (ids::started_at(id), id.clone()));
-    let count = ids.len();
-    ids.into_iter().rev().nth(place - 1).ok_or_else(|| few_threads(typed, count))
+    let mut count = 0;
+    for id in ids.into_iter().rev().filter(|id| !is_child(home, id)) {
+        count += 1;
+        if count == place {
+            return Ok(id);
+        }
+    }
+    Err(few_threads(typed, count))
+}
+
+/// Whether a thread plays a role of another thread, if its record here says so.
+fn is_child(home: &Home, id: &ThreadId) -> bool {
+    #[derive(Deserialize)]
+    struct Parent {
+        parent: Option<ThreadId>,
+    }
+    let Ok(record) = record::read(home, id) else { return false };
+    let settings = record::settings_line(&record).and_then(|line| serde_json::from_slice::<Parent>(line).ok());
+    settings.is_some_and(|settings| settings.parent.is_some())
 }
 
 fn few_threads(typed: &str, count: usize) -> Error {

@@ -87,7 +87,9 @@ fn outputs_of_branches_are_a_map() {
     let branch = fs::read_to_string(home.work().join("prompt-tests")).unwrap();
     assert!(branch.contains("Review it.") && branch.contains("output of role `planner`"), "{branch}");
     assert!(!branch.contains("I am security."), "a branch sees no sibling: {branch}");
+    assert!(!branch.contains("`security` (required)"), "nor the output of the group: {branch}");
     assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+    assert_eq!(home.json(&["thread", "show", "@"])["thread"], json!(thread), "`@` is no branch");
     let read = home.uwf(&["thread", "read", &thread, "--format", "text"]).stdout;
     assert!(read.contains("I am security.") && read.contains("Ship it."), "{read}");
 }
