@@ -10,6 +10,7 @@ use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, AgentContext, Error, Result};
 use serde_json::{Map, Value, json};
 use uwf_core::escapes::without_escapes;
+use uwf_core::node::COMMAND_SOURCE;
 use uwf_core::prompt::Prompt;
 use uwf_core::workflow::is_text;
 use uwf_engine::attempt::agent_process;
@@ -47,7 +48,8 @@ impl Agent for ExitAgent {
         let input = if opened.agent.is_role_command { vec![opened.agent.name.clone()] } else { prompt.texts() };
         let turn = Turn { output: printed.clone(), latency_ms: duration_ms, ..Turn::asked(input) };
         let value = output(context, code, &tail(&without_escapes(&printed)));
-        Ok(Answer { raw: printed, turns: vec![turn], duration_ms, ..Answer::value(value) })
+        let source = COMMAND_SOURCE.to_owned();
+        Ok(Answer { raw: printed, turns: vec![turn], duration_ms, source, ..Answer::value(value) })
     }
 }
 

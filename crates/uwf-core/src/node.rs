@@ -360,6 +360,9 @@ pub struct ReactSession {
     pub extraction: Vec<Rung>,
 }
 
+/// The source of a session in which a command's exit code is the output. Its text is part of the output.
+pub const COMMAND_SOURCE: &str = "exit";
+
 /// A session in which the agent resumed its session from an earlier visit of its role. A separate type beside [`ReactSession`], whose
 /// schema is pinned. Readers of sessions read both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

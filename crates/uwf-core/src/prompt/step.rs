@@ -69,9 +69,10 @@ impl StepSection {
 
     /// The step with at most this many bytes of its output and of its text.
     fn capped(step: &Step, output_cap: usize, text_cap: usize) -> StepSection {
-        let (info, output) = match &step.output {
-            Value::String(text) => ("markdown", Cow::from(text)),
-            value => ("json", Cow::from(format!("{value:#}"))),
+        let (info, output) = match (&step.output, printed(&step.output)) {
+            (Value::String(text), _) => ("markdown", Cow::from(text)),
+            (value, Some(printed)) => ("text", Cow::from(format!("{}\n{}", exit_line(value), printed.trim_end()))),
+            (value, None) => ("json", Cow::from(format!("{value:#}"))),
         };
         let message = message(step);
         let body = output.len().min(output_cap) + message.map_or(0, |message| message.len().min(text_cap));
@@ -105,6 +106,19 @@ impl StepSection {
         self.text.push_str(mark);
         self.is_shortened = true;
     }
+}
+
+/// What a command printed, if the output is that of a role with `run`. As JSON, its lines would be one long string.
+fn printed(output: &Value) -> Option<&str> {
+    let keys = output.as_object().filter(|keys| keys.len() == 3)?;
+    keys.get("passed")?.as_bool()?;
+    keys.get("exitCode")?.as_i64()?;
+    keys.get("output")?.as_str()
+}
+
+fn exit_line(output: &Value) -> String {
+    let verdict = if output["passed"] == true { "passed" } else { "failed" };
+    format!("The command {verdict} with exit code {}. It printed:", output["exitCode"])
 }
 
 /// A step's message, unless it is empty.

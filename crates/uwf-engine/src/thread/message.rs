@@ -4,7 +4,7 @@ use json_cas::{Hash, Node, Store};
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::extract::{self, Extraction};
-use uwf_core::node::{NodeKind, StepNode};
+use uwf_core::node::{COMMAND_SOURCE, NodeKind, StepNode};
 use uwf_core::prompt::AnswerForm;
 use uwf_core::workflow::GROUP_AGENT;
 
@@ -48,6 +48,9 @@ fn of_group(store: &Store, last: Hash) -> Result<Option<String>> {
 /// The text of a step's detail without the output it may contain; `None` if it contains only the output. `schema` is the type of the
 /// output: with it, malformed headers are recognized as well.
 pub(crate) fn of_node(store: &Store, detail: Hash, node: &Node, schema: Option<Hash>) -> Result<Option<String>> {
+    if node.payload.get("source").and_then(Value::as_str) == Some(COMMAND_SOURCE) {
+        return Ok(None);
+    }
     let Some(raw) = raw(store, detail, node)? else { return Ok(None) };
     let text = match node.payload.get("extractedBy").and_then(Value::as_str) {
         // Submitted as a value: the text is that value, or the text beside it.

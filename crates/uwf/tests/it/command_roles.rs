@@ -59,6 +59,10 @@ fn failing_command_is_an_output_that_routes() {
     assert_eq!(first, json!({"passed": false, "exitCode": 1, "output": "checking\noops\n"}));
     let prompt = fs::read_to_string(home.work().join("prompt")).unwrap();
     assert!(prompt.contains("# Step 1: output of role `tests`") && prompt.contains("checking\noops"), "{prompt}");
+    assert!(prompt.contains("The command failed with exit code 1. It printed:"), "{prompt}");
+    assert_eq!(prompt.matches("oops").count(), 1, "{prompt}");
+    let read = home.uwf(&["thread", "read", &thread, "--format", "text"]).stdout;
+    assert_eq!(read.matches("oops").count(), 2, "once for each of the two runs: {read}");
     assert_eq!(home.last_step(&thread)["agent"], "sh ./tests.sh");
 }
 
