@@ -1,5 +1,6 @@
 //! `uwf thread run`, also `uwf run`
 
+mod branch_lines;
 mod run_all;
 #[cfg(feature = "temporal")]
 mod run_on;
@@ -23,6 +24,7 @@ use uwf_engine::verbs::rebind;
 use uwf_engine::verbs::start::readiness;
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, expected_head, in_keeper, newest_attempt};
 
+use self::branch_lines::branch_lines;
 use self::run_report::{RunReport, completed_before, stopped};
 use crate::commands::thread::args::expect_attempt::ExpectAttempt;
 use crate::commands::thread::args::expect_head::ExpectHead;
@@ -305,6 +307,9 @@ fn one_step(
             style::bold(role),
             table::duration(begun.elapsed())
         ));
+        for line in branch_lines(context.home.store(), report.head) {
+            context.printer.talk(&line);
+        }
     }
     for note in report.files_notes() {
         context.printer.warn(&note);
