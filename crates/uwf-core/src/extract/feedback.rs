@@ -25,7 +25,7 @@ impl Failure {
             AnswerForm::Json => ("output", json_example(schema.value())),
         };
         let mut text = match form {
-            AnswerForm::Frontmatter => String::from("Your answer was received, but its header could not be read:\n\n"),
+            AnswerForm::Frontmatter => String::from("Your answer was received, but its header is not valid:\n\n"),
             AnswerForm::Json => String::from("Your output was received, but it is not valid:\n\n"),
         };
         self.list_errors(&mut text);

@@ -44,8 +44,12 @@ fn failing_workflow_is_shown_killed_and_isolated() {
     let place = Place::new(&server);
     let _one = place.worker("one", 100, &["--max-agents", "1"]);
     let thread = place.start(1);
-    let following =
-        place.command(&["thread", "run", "--on", "temporal", &thread]).stderr(Stdio::piped()).spawn().unwrap();
+    let following = place
+        .command(&["thread", "run", "--on", "temporal", &thread])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let following = following.unwrap();
     place.until_paid(1);
     let workflow = format!("uwf-{thread}");
     let result = r#"{"is": "what only a newer worker knows"}"#;

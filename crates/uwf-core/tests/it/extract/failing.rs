@@ -35,7 +35,7 @@ fn feedback_asks_for_the_header_only() {
     let errors = vec!["`ok`: expected true or false, found `perhaps`".to_owned()];
     let failure = Failure { errors, candidates: 1, ..Failure::default() };
     insta::assert_snapshot!(failure.feedback(&compiled, AnswerForm::Frontmatter), @r#"
-    Your answer was received, but its header could not be read:
+    Your answer was received, but its header is not valid:
 
     - `ok`: expected true or false, found `perhaps`
 
