@@ -3,21 +3,24 @@
 use super::fence::head;
 use super::fields::fields;
 use super::instruction::section;
-use super::{Parts, PromptInput, divide, parts};
+use super::{Parts, PromptCuts, PromptInput, divide, input, parts};
 use crate::thread::Step;
 
-/// The task of the child thread that plays a role: the parent's task, the role, the required output, and the steps of the parent.
+/// The task of the child thread that plays a role: the parent's task and input, the role, the required output, and the steps of the parent.
 ///
 /// # Errors
 /// `read` fails.
-pub fn brief<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<String, E> {
-    let frame = frame(input);
-    let task = input.task.trim();
-    let divided = divide(input, frame.len() + BEFORE.len() + task_mark(task.len()).len(), task.len(), read)?;
+pub fn brief<E>(asked: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<String, E> {
+    // The threads of a group have the input themselves.
+    let own_input = asked.input.filter(|_| asked.role.more.play.is_none());
+    let (shown_input, cuts_input) = own_input.map(|value| input::section(value, asked.budget)).unwrap_or_default();
+    let frame = format!("{shown_input}{}", frame(asked));
+    let task = asked.task.trim();
+    let divided = divide(asked, frame.len() + BEFORE.len() + task_mark(task.len()).len(), task.len(), read)?;
     let (start, left_out) = head(task, divided.for_task);
     let mark = if left_out > 0 { task_mark(left_out) } else { String::new() };
     let mut text = format!("{start}{mark}\n{frame}");
-    let Parts { steps, note } = parts(input, &divided, left_out > 0);
+    let Parts { steps, note } = parts(asked, &divided, PromptCuts { task: left_out > 0, input: cuts_input });
     if !steps.is_empty() || note.is_some() {
         text.push_str(BEFORE);
         text.extend(steps.into_iter().map(|part| part.text));
