@@ -47,6 +47,7 @@ pub struct AgentContext<'h> {
     /// Positions from 0 of the steps that the role sees, oldest first; `None` if it sees all.
     seen: Option<Vec<usize>>,
     schema: Arc<Schema>,
+    input: Option<Value>,
     attempt: Option<Attempt>,
     /// Environment of the attempt's keeper. It has secrets that this agent was not given but may still find, so they are redacted.
     of_keeper: Vec<(String, String)>,
@@ -89,12 +90,13 @@ impl<'h> AgentContext<'h> {
         };
         let schema = thread.home().store().schema(role.meta)?;
         let seen = seen(&thread, role_name, &role)?;
+        let input = thread.input()?;
         let role_names = workflow.roles.into_keys().map(|name| (role_key(&name), name)).collect();
         let (workflow_name, role_name) = (workflow.name, role_name.to_owned());
         let keeper =
             attempt.as_ref().map(|attempt| attempt.opened.keeper).filter(|keeper| *keeper != std::process::id());
         let of_keeper = keeper.map(processes::environment_of).unwrap_or_default();
-        Ok(AgentContext { thread, workflow_name, role_names, role_name, role, seen, schema, attempt, of_keeper })
+        Ok(AgentContext { thread, workflow_name, role_names, role_name, role, seen, schema, input, attempt, of_keeper })
     }
 
     /// The thread.
@@ -130,6 +132,11 @@ impl<'h> AgentContext<'h> {
     /// The thread's task.
     pub fn task(&self) -> &str {
         &self.thread.start.prompt
+    }
+
+    /// The input of the thread, if its workflow has one.
+    pub fn input(&self) -> Option<&Value> {
+        self.input.as_ref()
     }
 
     /// Directory to work in.
@@ -262,6 +269,7 @@ impl<'h> AgentContext<'h> {
             role: &self.role,
             schema: self.schema.value(),
             task: self.task(),
+            input: self.input.as_ref(),
             steps: self.step_count()?,
             own: own.map(|index| index + 1),
             is_resumed,

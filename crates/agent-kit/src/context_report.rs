@@ -29,6 +29,9 @@ pub struct ContextReport {
     pub agent: Option<Player>,
     /// The thread's task.
     pub task: String,
+    /// The thread's input, if its workflow has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
     /// Directory to work in; `None` if this machine has no record of the thread.
     pub workspace: Option<PathBuf>,
     /// The role's description.
@@ -83,6 +86,7 @@ impl ContextReport {
                 Player { name: spec.name.clone(), model: spec.model.clone(), config: spec.config.clone() }
             }),
             task: context.task().to_owned(),
+            input: context.input().cloned(),
             workspace: workspace(context)?,
             description: role.description.clone(),
             goal: role.goal.clone(),

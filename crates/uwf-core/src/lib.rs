@@ -54,6 +54,7 @@ pub mod event;
 pub mod extract;
 pub mod file_schema;
 pub mod foreign;
+pub mod input;
 pub mod moderator;
 pub mod money;
 pub mod node;

@@ -12,6 +12,7 @@ pub(crate) mod fence;
 mod fields;
 mod format;
 mod history;
+mod input;
 mod instruction;
 mod note;
 mod question;
@@ -48,6 +49,8 @@ pub struct PromptInput<'a> {
     pub schema: &'a Value,
     /// The task of the thread.
     pub task: &'a str,
+    /// The input of the thread, if its workflow has one.
+    pub input: Option<&'a Value>,
     /// Number of steps the thread has.
     pub steps: usize,
     /// Position of the role's own last step, from 1; `None` on its first visit.
@@ -89,7 +92,7 @@ pub enum AnswerForm {
 /// A prompt as a list of parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// The parts in order; the first is the instruction, the second the task.
+    /// The parts in order; the first is the instruction, then the task and the input.
     pub parts: Vec<Part>,
 }
 
@@ -109,6 +112,8 @@ pub enum PartKind {
     Instruction,
     /// The task: the same for every role of the thread.
     Task,
+    /// The input: the same for every role of the thread.
+    Input,
     /// Steps between these positions in the thread, from 1, inclusive. On a first visit the part also has the note, if more steps will be
     /// added to its block.
     Steps(usize, usize),
@@ -145,23 +150,29 @@ impl PromptInput<'_> {
     }
 }
 
-/// Builds a prompt: the form of the answer, workflow and role, goal, capabilities, procedure, output, the task, previous steps from the
+/// Builds a prompt: the form of the answer, workflow and role, goal, capabilities, procedure, output, the task, the input, previous steps from the
 /// oldest to the newest, and a note if needed. `read` loads a step by its position, from 1. It is called for few more steps than are shown.
 ///
 /// # Errors
 /// `read` fails.
 pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<Prompt, E> {
+    let shown_input = input.input.map(|value| input::section(value, input.budget));
     let replies = replies::part(input.replies);
     let budget = input.budget.saturating_sub(replies.as_ref().map_or(0, |part| part.text.len()));
     let input = &PromptInput { budget, ..*input };
     let instruction = instruction(input.workflow, input.role_name, input.role, input.schema, input.output);
+    let frame = instruction.len() + shown_input.as_ref().map_or(0, |(text, _)| text.len());
     let whole_task = task(input.task).map_or(0, |text| text.len());
-    let divided = divide(input, instruction.len(), whole_task, read)?;
+    let divided = divide(input, frame, whole_task, read)?;
     let task = task_within(input.task, divided.for_task);
-    let cuts_task = task.as_ref().is_some_and(|(_, is_whole)| !is_whole);
+    let cuts = PromptCuts {
+        task: task.as_ref().is_some_and(|(_, is_whole)| !is_whole),
+        input: shown_input.as_ref().is_some_and(|(_, is_cut)| *is_cut),
+    };
     let mut parts = vec![Part { kind: PartKind::Instruction, text: instruction }];
     parts.extend(task.map(|(text, _)| Part { kind: PartKind::Task, text }));
-    let Parts { steps, note } = self::parts(input, &divided, cuts_task);
+    parts.extend(shown_input.map(|(text, _)| Part { kind: PartKind::Input, text }));
+    let Parts { steps, note } = self::parts(input, &divided, cuts);
     parts.extend(steps);
     match (note, parts.last_mut()) {
         // Neither part will be reused, so don't store them separately. The note of a return is the same every time.
@@ -199,7 +210,8 @@ fn divide<E>(
     read: impl FnMut(usize) -> Result<Step, E>,
 ) -> Result<PromptParts, E> {
     let steps = input.first()..=input.steps;
-    let note = note::most(input.visit(), !steps.is_empty(), input.role_name, input.context_command);
+    let note =
+        note::most(input.visit(), !steps.is_empty(), input.input.is_some(), input.role_name, input.context_command);
     let left = input.budget.saturating_sub(frame + history::gaps(&steps) + note).max(LEAST);
     let half = left / 2;
     let steps =
@@ -216,7 +228,14 @@ struct Parts {
     note: Option<String>,
 }
 
-fn parts(input: &PromptInput<'_>, divided: &PromptParts, cuts_task: bool) -> Parts {
+/// Whether the parts before the steps are cut.
+#[derive(Clone, Copy)]
+struct PromptCuts {
+    task: bool,
+    input: bool,
+}
+
+fn parts(input: &PromptInput<'_>, divided: &PromptParts, cuts: PromptCuts) -> Parts {
     let sections = &divided.steps;
     let mut shown = input.first() - 1;
     let mut cuts_steps = false;
@@ -241,7 +260,8 @@ fn parts(input: &PromptInput<'_>, divided: &PromptParts, cuts_task: bool) -> Par
         shows_own: sections.iter().any(|section| section.index == own),
         shows_news: own < input.steps,
         cuts_steps,
-        cuts_task,
+        cuts_task: cuts.task,
+        cuts_input: cuts.input,
         command: input.context_command,
     });
     let is_full = |index: usize| (block(index) + 1) * STEPS_PER_PART <= input.steps;

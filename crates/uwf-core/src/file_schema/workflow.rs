@@ -22,9 +22,12 @@ pub fn workflow() -> Value {
     });
     let mut conditions = named(json!({ "anyOf": [not_blank(), condition()] }));
     conditions["propertyNames"] = name(r"\$");
+    let mut input = vec![json!({ "allOf": [{ "$ref": "#/definitions/schema" }, { "type": "object" }] })];
+    input.extend(hash());
     let keys = json!({
         "name": { "type": "string", "allOf": [name(r"\-.$"), { "not": { "pattern": r"[/\\]" } }] },
         "description": optional(text()),
+        "input": optional(json!({ "anyOf": input })),
         "roles": roles,
         "conditions": optional(conditions),
         "graph": optional(named(optional(list(transition())))),
@@ -49,16 +52,16 @@ fn name(not_first: &str) -> Value {
     json!({ "maxLength": MAX_NAME, "pattern": format!("^{first}([^{CONTROLS}]*{last})?$") })
 }
 
+/// The forms of a hash. YAML parsers read a hash of digits alone as a number.
+fn hash() -> [Value; 2] {
+    let pattern = "^[0-9A-Fa-f][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{12}$";
+    [json!({ "type": "string", "pattern": pattern }), json!({ "type": "number", "minimum": 1e12 })]
+}
+
 fn role() -> Value {
-    let hash = "^[0-9A-Fa-f][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{12}$";
-    // YAML parsers read a hash of digits alone as a number.
-    let meta = json!({
-        "anyOf": [
-            { "$ref": "#/definitions/schema" },
-            { "type": "string", "pattern": hash },
-            { "type": "number", "minimum": 1e12 },
-        ],
-    });
+    let mut forms = vec![json!({ "$ref": "#/definitions/schema" })];
+    forms.extend(hash());
+    let meta = json!({ "anyOf": forms });
     let branch = mapping(&["role", "condition"], json!({ "role": text(), "condition": optional(text()) }), &["role"]);
     let keys = json!({
         "description": optional(text()),
@@ -67,6 +70,7 @@ fn role() -> Value {
         "procedure": optional(text()),
         "output": optional(text()),
         "meta": optional(meta.clone()),
+        "with": optional(named(text())),
         "systemPrompt": optional(text()),
         "extractPrompt": optional(text()),
         "outputSchema": optional(meta.clone()),

@@ -69,6 +69,12 @@ impl Condition {
         &self.analysis.fields
     }
 
+    /// The fields of the thread's input it reads, sorted. The path of the whole input is empty.
+    #[must_use]
+    pub fn input_reads(&self) -> &[FieldRead] {
+        &self.analysis.inputs
+    }
+
     /// Comparisons of roles and fields with literals, in source order.
     #[must_use]
     pub fn comparisons(&self) -> &[Comparison] {

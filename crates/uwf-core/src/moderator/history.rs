@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use crate::thread::Step;
 use crate::usage::Usage;
 
+/// The name of the input in the start.
+pub(super) const INPUT: &str = "input";
+
 /// A thread's history, loaded as far as [`Reads`](super::Reads) asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -18,6 +21,9 @@ pub struct History {
     pub workflow: String,
     /// The task: `start.prompt`.
     pub prompt: String,
+    /// The values it was started with besides its task: `start.input`. `None` if its workflow has no input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
     /// Number of threads this one is nested in, 0 if a person started it: `depth` and `$depth`.
     pub depth: u32,
     /// Number of steps the thread has, loaded or not.
@@ -48,7 +54,7 @@ impl History {
     }
 }
 
-/// The context value that expressions start from, `{start: {workflow, prompt}, steps: [{role, output, meta, detail, agent}], threadId,
+/// The context value that expressions start from, `{start: {workflow, prompt, input}, steps: [{role, output, meta, detail, agent}], threadId,
 /// depth}`, with the loaded steps. For display only; evaluation builds its own.
 #[must_use]
 pub fn context(history: &History) -> Value {
@@ -65,8 +71,12 @@ pub fn context(history: &History) -> Value {
             })
         })
         .collect();
+    let mut start = json!({"workflow": history.workflow, "prompt": history.prompt});
+    if let Some(input) = &history.input {
+        start[INPUT] = input.clone();
+    }
     json!({
-        "start": {"workflow": history.workflow, "prompt": history.prompt},
+        "start": start,
         "steps": steps,
         "threadId": history.thread_id,
         "depth": history.depth,

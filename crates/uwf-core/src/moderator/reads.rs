@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 /// The part of a thread's history that one or more conditions read, so that only this part is loaded.
 ///
 /// The analysis prefers too much to too little: if it can't determine what an expression reads, it sets [`all`](Reads::all). The start
-/// (workflow, prompt), the thread's id and depth, and the number of steps are always available and not part of this.
+/// (workflow, prompt, input), the thread's id and depth, and the number of steps are always available and not part of this.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
     /// Every step. Then the other fields don't matter, except [`details`](Reads::details) and

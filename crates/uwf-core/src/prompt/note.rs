@@ -19,6 +19,8 @@ pub(super) struct Facts<'a> {
     pub(super) cuts_steps: bool,
     /// Whether the task is cut.
     pub(super) cuts_task: bool,
+    /// Whether the input is cut.
+    pub(super) cuts_input: bool,
     /// Command that prints omitted parts.
     pub(super) command: &'a str,
 }
@@ -52,12 +54,23 @@ pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
     if facts.cuts_task {
         lines.push(format!("The task is shortened. `{command} --task` prints it in full."));
     }
+    if facts.cuts_input {
+        lines.push(format!("The input is shortened. `{command} --input` prints it in full."));
+    }
     (!lines.is_empty()).then(|| format!("\n# Note\n\n{}\n", lines.join("\n")))
 }
 
 /// Most bytes of a note on this kind of visit.
-pub(super) fn most(visit: Visit, has_steps: bool, role: &str, command: &str) -> usize {
-    let facts =
-        Facts { visit, role, shows_own: true, shows_news: true, cuts_steps: has_steps, cuts_task: true, command };
+pub(super) fn most(visit: Visit, has_steps: bool, has_input: bool, role: &str, command: &str) -> usize {
+    let facts = Facts {
+        visit,
+        role,
+        shows_own: true,
+        shows_news: true,
+        cuts_steps: has_steps,
+        cuts_task: true,
+        cuts_input: has_input,
+        command,
+    };
     note(&facts).map_or(0, |note| note.len())
 }

@@ -3,38 +3,39 @@
 use super::fence::head;
 use super::fields::fields;
 use super::instruction::section;
-use super::{Parts, PromptInput, divide, parts};
+use super::{Parts, PromptCuts, PromptInput, divide, input, parts};
 use crate::thread::Step;
 
-/// The task of the child thread that plays a role: the parent's task, the role, the required output, and the steps of the parent.
+/// The task of the child thread that plays a role: the parent's task and input, the role, the required output, and the steps of the parent.
 ///
 /// # Errors
 /// `read` fails.
-pub fn brief<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<String, E> {
-    let frame = frame(input);
-    with_frame(input, &frame, read)
+pub fn brief<E>(asked: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<String, E> {
+    let (shown_input, cuts_input) = asked.input.map(|value| input::section(value, asked.budget)).unwrap_or_default();
+    with_frame(asked, &format!("{shown_input}{}", frame(asked)), cuts_input, read)
 }
 
 /// The task of a branch of a group: the task of the thread with the group, and the steps of that thread. The branch's own prompt has its
-/// role.
+/// role and the input.
 ///
 /// # Errors
 /// `read` fails.
-pub fn branch_brief<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<String, E> {
-    with_frame(input, "", read)
+pub fn branch_brief<E>(asked: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<String, E> {
+    with_frame(asked, "", false, read)
 }
 
 fn with_frame<E>(
-    input: &PromptInput<'_>,
+    asked: &PromptInput<'_>,
     frame: &str,
+    cuts_input: bool,
     read: impl FnMut(usize) -> Result<Step, E>,
 ) -> Result<String, E> {
-    let task = input.task.trim();
-    let divided = divide(input, frame.len() + BEFORE.len() + task_mark(task.len()).len(), task.len(), read)?;
+    let task = asked.task.trim();
+    let divided = divide(asked, frame.len() + BEFORE.len() + task_mark(task.len()).len(), task.len(), read)?;
     let (start, left_out) = head(task, divided.for_task);
     let mark = if left_out > 0 { task_mark(left_out) } else { String::new() };
     let mut text = format!("{start}{mark}\n{frame}");
-    let Parts { steps, note } = parts(input, &divided, left_out > 0);
+    let Parts { steps, note } = parts(asked, &divided, PromptCuts { task: left_out > 0, input: cuts_input });
     if !steps.is_empty() || note.is_some() {
         text.push_str(BEFORE);
         text.extend(steps.into_iter().map(|part| part.text));

@@ -2,11 +2,13 @@
 
 use json_cas::Hash;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::embed::embed;
 use super::inline::{code, inline, sentence};
 use super::step::{Section, start_of};
 use crate::agent_name::AgentName;
+use crate::prompt::fence::fenced;
 
 /// Most failed attempts on a page, the newest ones: a thread can fail every minute for a night.
 const FAILURES: usize = 5;
@@ -20,6 +22,8 @@ pub struct Page {
     pub standing: Vec<String>,
     /// The task of the thread; `None` on a page that does not show it.
     pub task: Option<Section>,
+    /// The input of the thread, on a page that shows the task; `None` if it has none.
+    pub input: Option<Section>,
     /// Steps before those shown.
     pub older: Option<LeftOut>,
     /// Sections in thread order.
@@ -80,10 +84,23 @@ pub fn task(text: &str, start: Hash, quota: usize) -> Section {
     Section { text: section, left_out }
 }
 
+/// The input of a thread in at most about `quota` characters.
+pub fn input(value: &Value, start: Hash, quota: usize) -> Section {
+    let text = yaml_tree::write::block(value);
+    let (beginning, left_out) = start_of(&text, quota);
+    let mut section = format!("## Input\n\n{}", fenced("yaml", beginning));
+    if left_out > 0 {
+        let command = code(&format!("uwf cas get {start}"));
+        section.push_str(&format!("\n[… {left_out} characters left out; {command} names its node]\n"));
+    }
+    Section { text: section, left_out }
+}
+
 /// The page as markdown.
 pub fn page(page: &Page) -> String {
     let mut blocks = vec![format!("# {}\n", inline(&page.workflow)), format!("{}\n", page.standing.join(" · "))];
     blocks.extend(page.task.as_ref().map(|task| task.text.clone()));
+    blocks.extend(page.input.as_ref().map(|input| input.text.clone()));
     blocks.extend(page.older.as_ref().map(|older| left_out(older, "Earlier")));
     blocks.extend(page.sections.iter().map(|section| section.text.clone()));
     blocks.extend(page.newer.as_ref().map(|newer| left_out(newer, "Later")));
@@ -143,6 +160,7 @@ mod tests {
             workflow: "solve-issue".to_owned(),
             standing: vec!["thread `01A`".to_owned(), "stuck".to_owned()],
             task: Some(task("# Fix\n\nIt is broken.", HASH, 100)),
+            input: None,
             older: Some(LeftOut { first: 1, last: 2, command: "uwf thread read 01A --before X".to_owned() }),
             sections: vec![Section { text: "## 3. coder\n".to_owned(), left_out: 0 }],
             newer: Some(LeftOut { first: 4, last: 4, command: "uwf thread read 01A --after X".to_owned() }),

@@ -63,7 +63,7 @@ impl Workflow {
             graph: BTreeMap::new(),
             limits: ThreadLimits::default(),
             workspace: crate::workspace::Workspace::default(),
-            input: None,
+            input: self.input,
         };
         let mut last = START;
         for role in roles {

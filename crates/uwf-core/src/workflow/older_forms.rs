@@ -11,7 +11,7 @@ use crate::document::join;
 use yaml_tree::{Entry, Node};
 
 /// Keys of a role, today's first. `name` repeats the role's key.
-pub(crate) const ROLE_KEYS: [&str; 22] = [
+pub(crate) const ROLE_KEYS: [&str; 23] = [
     "description",
     "goal",
     "capabilities",
@@ -29,6 +29,7 @@ pub(crate) const ROLE_KEYS: [&str; 22] = [
     "fails",
     "play",
     "max",
+    "with",
     "systemPrompt",
     "extractPrompt",
     "outputSchema",

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use json_cas::Hash;
+use serde_json::Value;
 
 use super::group;
-use super::model::{Meta, NamedCondition, RoleDraft, RoleOptions, WorkflowDraft};
+use super::model::{INPUT, Meta, NamedCondition, RoleDraft, RoleOptions, WorkflowDraft};
 use super::older_forms;
 use super::reader::{Inlined, WorkflowReader};
 use super::role_options::{RUN, command_schema};
@@ -16,6 +17,7 @@ use crate::document;
 use crate::document::fields::{Fields, text, texts, wrong_type};
 use crate::document::{DurationText, Positions, by_schema, join};
 use crate::document::{Problem, Problems};
+use crate::input;
 use crate::usage::ThreadLimits;
 use crate::workspace::Workspace;
 use yaml_tree::Position;
@@ -92,8 +94,8 @@ fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems
     (draft, reader.positions, reader.problems)
 }
 
-pub(crate) const WORKFLOW_KEYS: [&str; 8] =
-    ["name", "description", "roles", "conditions", "graph", "moderator", "limits", "workspace"];
+pub(crate) const WORKFLOW_KEYS: [&str; 9] =
+    ["name", "description", INPUT, "roles", "conditions", "graph", "moderator", "limits", "workspace"];
 pub(crate) const CONDITION_KEYS: [&str; 2] = ["description", "expression"];
 
 impl WorkflowReader {
@@ -109,7 +111,7 @@ impl WorkflowReader {
         let graph = self.routes(fields, &mut conditions);
         let limits = self.limits(fields);
         let workspace = self.workspace(fields);
-        let input = None;
+        let input = self.input(fields);
         Some(WorkflowDraft { name, description, roles, conditions, graph, limits, workspace, input })
     }
 
@@ -130,6 +132,31 @@ impl WorkflowReader {
         let Some(entry) = fields.get("workspace") else { return Workspace::default() };
         self.locate("/workspace", entry);
         by_schema::entry(entry, DurationText::fault, &mut self.problems).unwrap_or_default()
+    }
+
+    /// The schema of the input. A schema that is refused leaves a placeholder, so that conditions may read the input.
+    fn input(&mut self, fields: Fields<'_>) -> Option<Meta> {
+        let entry = fields.get(INPUT)?;
+        let pointer = join("", INPUT);
+        self.positions.set_tree(&pointer, &entry.value);
+        self.positions.set_key(pointer.clone(), entry.key_at);
+        if let Data::Scalar { text, .. } = &entry.value.data
+            && let Ok(hash) = text.parse::<Hash>()
+        {
+            return Some(Meta::Stored(hash));
+        }
+        if !matches!(entry.value.data, Data::Mapping(_)) {
+            self.positions.set_broken(&pointer);
+            wrong_type(&entry.value, INPUT, "the JSON Schema of an object, or the hash of one", &mut self.problems);
+            return Some(Meta::Inline(Value::Bool(true)));
+        }
+        let schema = document::to_json(&entry.value, &mut self.problems);
+        if let Some((message, hint)) = schema.as_object().and_then(input::fault_of_schema) {
+            self.positions.set_broken(&pointer);
+            self.problems.error("bad-schema", entry.key_at, message, Some(hint));
+            return Some(Meta::Inline(Value::Bool(true)));
+        }
+        Some(Meta::Inline(schema))
     }
 
     fn missing(&mut self, parent: &str, key: &str, at: Position, message: &str) {
@@ -288,7 +315,7 @@ fn broken_role() -> RoleDraft {
         capabilities: Vec::new(),
         procedure: String::new(),
         output: String::new(),
-        meta: Meta::Inline(serde_json::Value::Bool(true)),
+        meta: Meta::Inline(Value::Bool(true)),
         more: RoleOptions::default(),
     }
 }

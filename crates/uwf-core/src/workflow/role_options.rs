@@ -1,4 +1,5 @@
-//! Reads the keys of a role beside its texts: the steps it sees, hints for its agent, and the command that plays it.
+//! Reads the keys of a role beside its texts: the steps it sees, hints for its agent, the command that plays it, and the
+//! input of the workflow that does.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +56,8 @@ impl WorkflowReader {
             effort: self.option(fields, role, "effort"),
             timeout: self.timeout(fields, role),
             run: self.command(fields, role),
-            ..RoleOptions::default()
+            with: self.with(fields, role),
+            play: None,
         }
     }
 
@@ -68,6 +70,15 @@ impl WorkflowReader {
         let entry = fields.get(key)?;
         self.locate(&join(role, key), entry);
         by_schema::entry(entry, DurationText::fault, &mut self.problems)
+    }
+
+    /// The input of the workflow that plays a role: name → expression.
+    fn with(&mut self, fields: Fields<'_>, role: &str) -> BTreeMap<String, String> {
+        let Some(entry) = fields.get("with") else { return BTreeMap::new() };
+        let pointer = join(role, "with");
+        self.locate(&pointer, entry);
+        let Some(values) = Fields::of(&entry.value, "with", &mut self.problems) else { return BTreeMap::new() };
+        values.iter().map(|entry| (entry.key.clone(), self.text_entry(entry, &join(&pointer, &entry.key)))).collect()
     }
 
     /// The limit on an attempt in milliseconds.

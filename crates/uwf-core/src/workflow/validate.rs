@@ -2,6 +2,7 @@
 
 mod comparisons;
 mod conditions;
+mod inputs;
 mod names;
 mod schema_paths;
 mod schemas;
@@ -36,4 +37,5 @@ pub(super) fn validate_into(
     schemas::check(draft, positions, problems);
     transitions::check(draft, positions, problems);
     conditions::check(draft, positions, problems);
+    inputs::check(draft, positions, problems);
 }

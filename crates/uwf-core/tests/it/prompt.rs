@@ -42,6 +42,7 @@ fn input<'a>(role: &'a Role, schema: &'a Value) -> PromptInput<'a> {
         role,
         schema,
         task: "Fix issue 42:\n# Login fails\n",
+        input: None,
         steps: 0,
         own: None,
         is_resumed: false,
@@ -770,4 +771,44 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn input_follows_task_with_same_bytes() {
+    let (role, schema) = (role(), review_schema());
+    let values = json!({ "level": "high", "files": ["a.rs", "b.rs"], "note": "two\nlines" });
+    let with =
+        |budget, steps: &[Step]| built(&PromptInput { input: Some(&values), budget, ..input(&role, &schema) }, steps);
+    let first = with(100_000, &[]);
+    assert_eq!(kinds(&first), [PartKind::Instruction, PartKind::Task, PartKind::Input]);
+    insta::assert_snapshot!(first.parts[2].text, @"
+    # Input
+
+    ```yaml
+    level: high
+    files:
+    - a.rs
+    - b.rs
+    note: |-
+      two
+      lines
+    ```
+    ");
+    assert_eq!(with(100_000, &[planned()]).parts[2], first.parts[2]);
+    assert_eq!(with(50_000, &[]).parts[2], first.parts[2]);
+}
+
+#[test]
+fn long_input_is_cut_to_its_share() {
+    let (role, schema) = (role(), review_schema());
+    let values = json!({ "log": "line\n".repeat(20_000) });
+    let with =
+        |budget, steps: &[Step]| built(&PromptInput { input: Some(&values), budget, ..input(&role, &schema) }, steps);
+    let cut = with(40_000, &[]);
+    assert!(cut.text().len() <= 40_000 && cut.parts[2].text.len() > 9_000, "{}", cut.text().len());
+    assert!(cut.text().contains("bytes of the input left out]"), "{}", cut.text());
+    assert!(cut.text().ends_with("reviewer --input` prints it in full.\n"), "{}", cut.text());
+    let later = with(40_000, &[planned(), long(2, 90_000)]);
+    assert!(later.text().len() <= 40_000, "{}", later.text().len());
+    assert_eq!(later.parts[2], cut.parts[2], "the steps do not change it");
 }

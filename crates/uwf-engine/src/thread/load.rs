@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use json_cas::{Hash, Head};
+use serde_json::Value;
 use uwf_core::node::{NodeKind, StartNode, StepNode};
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::{self, Workflow};
@@ -179,6 +180,15 @@ impl<'h> Thread<'h> {
     /// Errors of the node.
     pub fn workflow(&self) -> Result<Workflow> {
         nodes::workflow(self.home.store(), self.start.workflow)
+    }
+
+    /// The values it was started with besides its task; `None` if its workflow has no input.
+    ///
+    /// # Errors
+    /// Errors of the node.
+    pub fn input(&self) -> Result<Option<Value>> {
+        let node = self.start.input.map(|hash| nodes::get(self.home.store(), hash)).transpose()?;
+        Ok(node.map(|node| node.payload))
     }
 
     /// The graph position: the last step's role, or `$START` before the first step.

@@ -147,6 +147,20 @@ pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> 
         .map_err(|why| not_evaluated(expression, &why))
 }
 
+/// Evaluates an expression of the workflow on a thread: in the sandbox only if its cost is not bounded.
+///
+/// # Errors
+/// `Data` if it cannot be evaluated.
+pub(crate) fn evaluate_bounded(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> {
+    let condition = Condition::compile(expression)?;
+    let request = Evaluate::new(expression, &history(thread, condition.reads())?);
+    let answer = match condition.class() {
+        Class::Plain => moderator::evaluate(&request).map_err(|error| error.to_string()),
+        Class::Bounded => evaluate::in_child(thread.home(), &request)?,
+    };
+    answer.map_err(|why| not_evaluated(expression, &why))
+}
+
 /// The part of a thread's history that conditions read.
 ///
 /// # Errors
@@ -157,6 +171,7 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
         thread_id: thread.id.to_string(),
         workflow: thread.start.workflow.to_string(),
         prompt: thread.start.prompt.clone(),
+        input: thread.input()?,
         depth: thread.start.depth.unwrap_or(0),
         total: chain.len(),
         ..History::default()
@@ -232,22 +247,12 @@ fn values_read(thread: &Thread<'_>, expression: &str) -> Vec<ReadValue> {
 }
 
 fn value_read(thread: &Thread<'_>, what: String) -> ReadValue {
-    let (value, error) = match part_of_history(thread, &what) {
+    let (value, error) = match evaluate_bounded(thread, &what) {
         Ok(value) => (value, None),
         Err(error) => (None, Some(error.to_string())),
     };
     let bytes = value.as_ref().map(|value| value.to_string().len()).filter(|bytes| *bytes > MAX_SHOWN);
     ReadValue { what, value: value.filter(|_| bytes.is_none()), bytes, error }
-}
-
-fn part_of_history(thread: &Thread<'_>, part: &str) -> Result<Option<Value>> {
-    let condition = Condition::compile(part)?;
-    let request = Evaluate::new(part, &history(thread, condition.reads())?);
-    let answer = match condition.class() {
-        Class::Plain => moderator::evaluate(&request).map_err(|error| error.to_string()),
-        Class::Bounded => evaluate::in_child(thread.home(), &request)?,
-    };
-    answer.map_err(|why| not_evaluated(part, &why))
 }
 
 fn not_evaluated(expression: &str, why: &str) -> Error {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use json_cas::{Hash, StoreError, nearest};
 use schemars::JsonSchema;
 use serde::Serialize;
+use uwf_core::input::{InputRequest, InputValues};
 use uwf_core::node::{self, StartNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
@@ -22,6 +23,7 @@ use crate::root::{ids, project_files};
 use crate::thread::load::Thread;
 use crate::thread::{chain, nodes};
 use crate::verbs::start::chosen_id::{self, Begun};
+use crate::verbs::start::thread_input::{self, ThreadInput};
 use crate::verbs::start::{self, Created};
 
 /// A fork.
@@ -58,6 +60,15 @@ pub struct Changes {
     pub id: Option<ThreadId>,
     /// Its task. Only a thread without steps can get another task, because steps answer the old one.
     pub prompt: Option<String>,
+    /// Assignments `NAME=VALUE` that change its input. Only a thread without steps can get another input.
+    pub set: Vec<String>,
+}
+
+impl Changes {
+    /// Whether the fork has a start of its own.
+    fn begins_anew(&self) -> bool {
+        self.prompt.is_some() || !self.set.is_empty()
+    }
 }
 
 /// Forks at a node; the thread that it came from is unknown. If a repository has the files of the node, the fork gets a worktree with them.
@@ -65,7 +76,7 @@ pub struct Changes {
 /// `changes` names.
 ///
 /// # Errors
-/// `Data` when the node is neither start nor step, `Usage` for another task at a step, `NotFound` when the workspace does not exist; errors
+/// `Data` when the node is neither start nor step, `Usage` for another task or input at a step, `NotFound` when the workspace does not exist; errors
 /// of git.
 pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
     // This fork may be the only reference to the node.
@@ -81,7 +92,7 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
             error
         }
     })?;
-    let (step, note) = with_task(&thread, at, changes)?;
+    let (step, notes) = begin_at(&thread, at, changes)?;
     if let Some(forked) = forked_before(home, changes, |begun_at| begun_at == step)? {
         return Ok(forked);
     }
@@ -94,7 +105,7 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
         }),
     };
     let created = start::create(home, step, settings, worktree.as_ref(), changes.id.as_ref())?;
-    Ok(forked(created, step, note))
+    Ok(forked(created, step, notes))
 }
 
 /// The fork that the same request created before; it must begin at a node that `is_it` accepts.
@@ -107,24 +118,46 @@ fn forked_before(home: &Home, changes: &Changes, is_it: impl FnOnce(Hash) -> boo
     }))
 }
 
-fn forked(created: Created, step: Hash, note: Option<String>) -> Forked {
+fn forked(created: Created, step: Hash, notes: Vec<String>) -> Forked {
     let Created { thread, worktree, note: further } = created;
     let forked_from = ForkPoint { step };
-    Forked { thread, forked_from, worktree, notes: note.into_iter().chain(further).collect() }
+    Forked { thread, forked_from, worktree, notes: notes.into_iter().chain(further).collect() }
 }
 
-/// The node that a fork begins at. With another task, this is a new StartNode, which is not part of a child thread.
-fn with_task(thread: &Thread<'_>, node: Hash, changes: &Changes) -> Result<(Hash, Option<String>)> {
-    let Some(prompt) = &changes.prompt else { return Ok((node, None)) };
-    start::refuse_empty_prompt(prompt)?;
+/// The node that a fork begins at. With another task or input, this is a new StartNode, which is not part of a child thread.
+fn begin_at(thread: &Thread<'_>, node: Hash, changes: &Changes) -> Result<(Hash, Vec<String>)> {
+    if !changes.begins_anew() {
+        return Ok((node, Vec::new()));
+    }
+    if let Some(prompt) = &changes.prompt {
+        start::refuse_empty_prompt(prompt)?;
+    }
     if node != thread.start_hash {
         let start = thread.start_hash;
-        return Err(Error::usage(format!("{node} is a step: only the start of a thread can get another task"))
-            .hint(format!("fork the start with another task: uwf thread fork {start} -p 'TEXT'")));
+        let (what, how) = match changes.prompt {
+            Some(_) => ("task", "-p 'TEXT'"),
+            None => ("input", "--set NAME=VALUE"),
+        };
+        return Err(Error::usage(format!("{node} is a step: only the start of a thread can get another {what}"))
+            .hint(format!("fork the start with another {what}: uwf thread fork {start} {how}")));
     }
-    let (prompt, note) = start::without_secrets(&Redactor::of(thread.home())?, prompt);
-    let start = StartNode { prompt, parent: None, depth: None, ..thread.start.clone() };
-    Ok((start::put_start(thread.home(), &start)?, note))
+    let redactor = Redactor::of(thread.home())?;
+    let (prompt, replaced) = match &changes.prompt {
+        Some(prompt) => start::without_secrets(&redactor, prompt),
+        None => (thread.start.prompt.clone(), None),
+    };
+    let input = match changes.set.is_empty() {
+        true => ThreadInput::default(),
+        false => {
+            let values = thread.input()?.map(|value| InputValues::Value { value, origin: "input".to_owned() });
+            let given = InputRequest { values, set: changes.set.clone() };
+            thread_input::prepare(thread.home(), &thread.workflow()?, &given, &redactor)?
+        }
+    };
+    let kept = thread.start.input;
+    let start = StartNode { prompt, parent: None, depth: None, input: input.hash().or(kept), ..thread.start.clone() };
+    let notes = replaced.into_iter().chain(input.note).collect();
+    Ok((start::put_start(thread.home(), &start, input.node)?, notes))
 }
 
 /// Whether a node is readable but neither start nor step.
@@ -134,24 +167,24 @@ fn is_other(home: &Home, at: Hash) -> bool {
 }
 
 /// Forks a thread at its head. With `from_role`, forks it before the last step of that role, so that the role is played again; with another
-/// task, at its start. The fork gets the settings of the thread, as far as this machine knows them.
+/// task or input, at its start. The fork gets the settings of the thread, as far as this machine knows them.
 ///
 /// # Errors
-/// `NotFound` when the role was never played or the workspace does not exist, `Usage` for another task at a step.
+/// `NotFound` when the role was never played or the workspace does not exist, `Usage` for another task or input at a step.
 pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Changes, cwd: &Path) -> Result<Forked> {
     let _hold = home.hold_nodes()?;
     let thread = Thread::any(home, id).map_err(|error| with_earlier_step(home, id, error))?;
-    let node = match (from_role, &changes.prompt) {
+    let node = match (from_role, changes.begins_anew()) {
         (Some(role), _) => before_role(&thread, role)?,
-        (None, Some(_)) => thread.start_hash,
-        (None, None) => thread.head,
+        (None, true) => thread.start_hash,
+        (None, false) => thread.head,
     };
-    let (begins_at, note) = with_task(&thread, node, changes)?;
+    let (begins_at, notes) = begin_at(&thread, node, changes)?;
     if changes.id.is_some() {
         let chain = thread.chain()?;
         // The thread may have continued since the first request, which forked it at an earlier step.
         let is_of = |at: Hash| at == thread.start_hash || chain.records().iter().any(|record| record.step == at);
-        let is_it = |at| at == begins_at || changes.prompt.is_none() && is_of(at);
+        let is_it = |at| at == begins_at || !changes.begins_anew() && is_of(at);
         if let Some(forked) = forked_before(home, changes, is_it)? {
             return Ok(forked);
         }
@@ -167,7 +200,7 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
     let digest = recorded_digest::at(home, id, begins_at)?;
     let settings = Settings { digest, ..settings(known, changes, cwd)? };
     let created = start::create(home, begins_at, settings, worktree.as_ref(), changes.id.as_ref())?;
-    Ok(forked(created, begins_at, note))
+    Ok(forked(created, begins_at, notes))
 }
 
 /// Adds the newest readable step to the error of a thread whose head is unreadable.

@@ -4,6 +4,7 @@ pub(crate) mod chosen_id;
 pub(crate) mod decide_workflows;
 pub(crate) mod new_thread;
 pub mod readiness;
+pub(crate) mod thread_input;
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use json_cas::{Draft, Hash, Swap};
 use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::config::{Config, Workspace};
+use uwf_core::input::InputRequest;
 use uwf_core::node::{Content, Payload, StartNode};
 use uwf_core::prompt;
 use uwf_core::thread::ThreadId;
@@ -42,6 +44,8 @@ pub struct StartRequest {
     pub workflow: String,
     /// The task.
     pub prompt: String,
+    /// Values for the input of the workflow.
+    pub input: InputRequest,
     /// Directory agents work in.
     pub workspace: PathBuf,
     /// Agents for the thread's roles.
@@ -76,10 +80,10 @@ pub struct Started {
     pub notes: Vec<String>,
 }
 
-/// Starts a thread. If a thread with this id already started with the same workflow and task, returns that thread.
+/// Starts a thread. If a thread with this id already started with the same workflow, task and input, returns that thread.
 ///
 /// # Errors
-/// `Usage` for an empty prompt, an id of another thread, an unknown role in `--agent` or `--until`, or a worktree without a repository.
+/// `Usage` for an empty prompt, an input that does not fit, an id of another thread, an unknown role in `--agent` or `--until`, or a worktree without a repository.
 /// `NotFound` for an unknown workflow or workspace. Errors of store and index.
 pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started> {
     refuse_empty_prompt(&request.prompt)?;
@@ -90,7 +94,11 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     if let Some(role) = request.runs.as_ref().and_then(|runs| runs.until.as_ref()) {
         plan::check_role(&workflow, role)?;
     }
-    if let Some(started) = started_before(home, request, hash)? {
+    let redactor = Redactor::of(home)?;
+    let (prompt, replaced) = without_secrets(&redactor, &request.prompt);
+    let input = thread_input::prepare(home, &workflow, &request.input, &redactor)?;
+    let node = StartNode { workflow: hash, prompt, parent: None, depth: None, input: input.hash() };
+    if let Some(started) = started_before(home, request.id.as_ref(), &node)? {
         return Ok(started);
     }
     // A workflow from a file was already checked.
@@ -103,7 +111,6 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let worktree = new_worktree(request.worktree, &config, &workflow, &settings.workspace)?;
     notes.extend(worktree.as_ref().and_then(NewWorktree::left_behind));
     check_agents(home, &config, hash, &settings)?;
-    let redactor = Redactor::of(home)?;
     request.bound.refuse_secrets(&redactor)?;
     let (workflows, further) = Deciding { home, config: &config, person_at: Some(cwd) }.decide(hash, &settings)?;
     let plan = Plan::new(home, config, Settings { workflows, ..settings }, hash, workflow)?;
@@ -113,19 +120,18 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     notes.extend(check_limits(&plan, request.strict_limits)?);
     notes.extend(further);
     let Plan { settings, .. } = plan;
-    let (prompt, replaced) = without_secrets(&redactor, &request.prompt);
     notes.extend(replaced);
-    let head = put_start(home, &StartNode { workflow: hash, prompt, parent: None, depth: None, input: None })?;
+    notes.extend(input.note);
+    let head = put_start(home, &node, input.node)?;
     let Created { thread, worktree, note } = create(home, head, settings, worktree.as_ref(), request.id.as_ref())?;
     notes.extend(note);
     Ok(Started { workflow: hash, thread, head, worktree, notes })
 }
 
 /// The thread that an earlier identical request started.
-fn started_before(home: &Home, request: &StartRequest, workflow: Hash) -> Result<Option<Started>> {
-    let Some(id) = &request.id else { return Ok(None) };
-    let (prompt, _) = without_secrets(&Redactor::of(home)?, &request.prompt);
-    let head = StartNode { workflow, prompt, parent: None, depth: None, input: None }.draft().hash();
+fn started_before(home: &Home, id: Option<&ThreadId>, start: &StartNode) -> Result<Option<Started>> {
+    let Some(id) = id else { return Ok(None) };
+    let (workflow, head) = (start.workflow, start.draft().hash());
     let begun = chosen_id::begun(home, id, |at| at == head)?;
     let started = |Begun { worktree, .. }| Started { workflow, thread: id.clone(), head, worktree, notes: Vec::new() };
     Ok(begun.map(started))
@@ -168,13 +174,14 @@ fn endless(workflow: &Workflow) -> Option<String> {
     (!roles.is_empty()).then(|| format!("no path leads from {roles} to `{END}`: only a limit will stop this thread"))
 }
 
-/// Stores the nodes of a new thread. They include the task as roles receive it, so that the first step need not wait for one more file.
+/// Stores the nodes of a new thread: the node of its input, if there is one, and its start. They include the task as roles receive it, so that the first step need not wait for one more file.
 ///
 /// # Errors
 /// Errors of the store.
-pub(crate) fn put_start(home: &Home, start: &StartNode) -> Result<Hash> {
+pub(crate) fn put_start(home: &Home, start: &StartNode, input: Option<Draft>) -> Result<Hash> {
     node_types::ensure(home)?;
-    home.store().put_all(&drafts(start))?;
+    let drafts: Vec<Draft> = input.into_iter().chain(drafts(start)).collect();
+    home.store().put_all(&drafts)?;
     Ok(start.draft().hash())
 }
 

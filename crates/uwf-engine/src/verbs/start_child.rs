@@ -1,19 +1,25 @@
 //! Starting the child thread of a role that a workflow plays, or finding the existing one.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use durable_files::regular;
 use json_cas::{Hash, Swap};
+use serde_json::{Map, Value};
+use uwf_core::input::{InputRequest, InputValues};
 use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::child_threads::{self, Child};
+use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::Settings;
-use crate::error::{AtPath, Error, Result};
+use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::missing_thread;
 use crate::thread::load::Thread;
+use crate::thread::{moderate, nodes};
 use crate::verbs::kill;
+use crate::verbs::start::thread_input::{self, ThreadInput};
 use crate::verbs::start::{self, new_thread};
 
 /// Task of a child thread that is not yet started.
@@ -31,7 +37,8 @@ pub struct Task {
 /// The child thread of a role at the parent's head; starts one if it does not exist.
 ///
 /// # Errors
-/// `Limit` if it would be deeper than `maxDepth`, `Config` if the workflow does not exist; errors of `task`, store and index.
+/// `Limit` if it would be deeper than `maxDepth`, `Config` if the workflow does not exist, `Data` if its input does not fit; errors of
+/// `task`, store and index.
 pub fn find_or_begin(
     parent: &Thread<'_>,
     role: &str,
@@ -55,11 +62,50 @@ pub fn find_or_begin(
         .hint("a workflow that plays a role of itself never ends; otherwise raise `maxDepth` in config.yaml"));
     }
     let settings = of_child(parent, task.settings)?;
+    let own = parent.workflow()?.roles.remove(role).map(|role| role.more).unwrap_or_default();
+    // A group and its branches run parts of the parent's workflow, so they keep its input.
+    let keeps_input = task.is_branch || own.play.is_some();
+    // Before the hold, because an expression may take seconds.
+    let values = if keeps_input { None } else { values_with(parent, role, &own.with)? };
     let _hold = home.hold_nodes()?;
     let (workflow, workflows) = start::pinned(home, &task.workflow, &settings)?;
-    let start = StartNode { workflow, prompt: task.prompt, parent: Some(parent.head), depth: Some(depth), input: None };
-    let head = start::put_start(home, &start)?;
+    let input = if keeps_input { ThreadInput::default() } else { child_input(home, role, workflow, values)? };
+    let kept = parent.start.input.filter(|_| keeps_input);
+    let start = StartNode {
+        workflow,
+        prompt: task.prompt,
+        parent: Some(parent.head),
+        depth: Some(depth),
+        input: input.hash().or(kept),
+    };
+    let head = start::put_start(home, &start, input.node)?;
     begin(home, parent, id, head, &Settings { workflows, ..settings })
+}
+
+/// The values that `with` of a role gives, evaluated on the parent's history. A name whose expression gives nothing is left out.
+fn values_with(parent: &Thread<'_>, role: &str, with: &BTreeMap<String, String>) -> Result<Option<InputValues>> {
+    let mut values = Map::new();
+    for (name, expression) in with {
+        let value = moderate::evaluate_bounded(parent, expression).map_err(|error| Error {
+            message: format!("`{name}` in `with` of role `{role}`: {}", error.message),
+            ..error
+        })?;
+        values.extend(value.map(|value| (name.clone(), value)));
+    }
+    let value = Value::Object(values);
+    let origin = format!("`with` of role `{role}`");
+    Ok((!with.is_empty()).then_some(InputValues::Value { value, origin }))
+}
+
+/// The input of a child thread.
+fn child_input(home: &Home, role: &str, workflow: Hash, values: Option<InputValues>) -> Result<ThreadInput> {
+    let workflow = nodes::workflow(home.store(), workflow)?;
+    let given = InputRequest { values, set: Vec::new() };
+    thread_input::prepare(home, &workflow, &given, &Redactor::of(home)?).map_err(|error| match error.kind {
+        ErrorKind::Usage => Error { hints: Vec::new(), ..Error::data(format!("role `{role}`: {}", error.message)) }
+            .hint(format!("give the values in `with` of role `{role}`; a name takes a JSONata expression")),
+        _ => error,
+    })
 }
 
 /// The settings of a child thread, derived from its parent.

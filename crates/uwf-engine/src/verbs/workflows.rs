@@ -2,13 +2,14 @@
 
 pub mod find_workflow;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use json_cas::{Hash, Store, nearest};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use uwf_core::input::{self, InputField};
 use uwf_core::node::Payload;
 use uwf_core::workflow::{Meta, Role, Workflow, is_text};
 
@@ -89,6 +90,9 @@ pub struct ShownWorkflow {
     pub timestamp: u64,
     /// Versions of its name in the registry, newest first; none if the registry has no such name.
     pub history: Vec<Version>,
+    /// Names of its input; absent if it has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<InputField>,
     /// The parsed payload.
     #[serde(skip)]
     pub workflow: Workflow,
@@ -124,6 +128,7 @@ pub fn show(home: &Home, hash: Hash) -> Result<ShownWorkflow> {
     let workflow = nodes::workflow(store, hash)?;
     let node = store.get(hash)?;
     let schema = |role: &Role| store.schema(role.meta).ok().map(|schema| schema.value().clone());
+    let inputs = workflow.input.map(|input| store.schema(input)).transpose()?;
     let schemas = workflow.roles.iter().map(|(name, role)| (name.clone(), schema(role))).collect();
     Ok(ShownWorkflow {
         hash,
@@ -132,6 +137,7 @@ pub fn show(home: &Home, hash: Hash) -> Result<ShownWorkflow> {
         payload: node.payload,
         timestamp: node.timestamp,
         history: Vec::new(),
+        inputs: inputs.map(|schema| input::fields(schema.value())).unwrap_or_default(),
         workflow,
         schemas,
     })
@@ -175,15 +181,24 @@ fn of_file(home: &Home, file: &Path) -> Result<ShownWorkflow> {
             schemas.insert(name.clone(), home.store().schema(hash).ok().map(|schema| schema.value().clone()));
         }
     }
+    let inputs = match &draft.input {
+        Some(Meta::Inline(schema)) => input::fields(schema),
+        Some(Meta::Stored(hash)) => input::fields(home.store().schema(*hash)?.value()),
+        None => Vec::new(),
+    };
+    let roles: BTreeSet<String> = draft.roles.keys().cloned().collect();
     let workflow = draft.resolve(|role, schema| {
-        schemas.insert(role.to_owned(), Some(schema.clone()));
+        // The schema of the input comes last, under a name that a role may have.
+        if roles.contains(role) {
+            schemas.entry(role.to_owned()).or_insert_with(|| Some(schema.clone()));
+        }
         let draft = Store::schema_draft(schema)?;
         let hash = draft.hash();
         drafts.push(draft);
         Ok::<Hash, Error>(hash)
     })?;
     let node = workflow.draft();
-    let (r#type, payload) = (Workflow::<Hash>::TYPE, node.payload().clone());
+    let (r#type, payload) = (node.type_hash(), node.payload().clone());
     drafts.push(node);
     put::refuse_secrets(home, &drafts)?;
     Ok(ShownWorkflow {
@@ -193,6 +208,7 @@ fn of_file(home: &Home, file: &Path) -> Result<ShownWorkflow> {
         payload,
         timestamp: 0,
         history: Vec::new(),
+        inputs,
         workflow,
         schemas,
     })

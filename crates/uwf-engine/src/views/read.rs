@@ -19,7 +19,7 @@ pub const DEFAULT_QUOTA: usize = 20_000;
 /// Minimum length of a step's hash prefix.
 const MIN_SYMBOLS: usize = 4;
 
-/// The task may take one in this many parts of the quota.
+/// The task and the input may each take one in this many parts of the quota.
 const TASK_SHARE: usize = 4;
 
 /// Which steps of a thread to show.
@@ -69,7 +69,10 @@ pub fn read(home: &Home, id: &ThreadId, request: &ReadRequest) -> Result<Transcr
     let wanted = StepRange::of(chain, id, &request.place)?;
     let shows_task = matches!(request.place, ReadFrom::Start | ReadFrom::Until(_) | ReadFrom::End);
     let task = shows_task.then(|| view::task(&thread.start.prompt, thread.start_hash, request.quota / TASK_SHARE));
-    let quota = request.quota.saturating_sub(task.as_ref().map_or(0, Section::chars));
+    let input = if shows_task { thread.input()? } else { None };
+    let input = input.map(|value| view::input(&value, thread.start_hash, request.quota / TASK_SHARE));
+    let shown: usize = task.iter().chain(&input).map(Section::chars).sum();
+    let quota = request.quota.saturating_sub(shown);
     let (steps, sections) = sections(thread, &wanted, quota)?;
     let left_out = Gaps { chain, id, quota: request.quota };
     let shows_end = wanted.first(steps.len()).end == chain.len();
@@ -78,6 +81,7 @@ pub fn read(home: &Home, id: &ThreadId, request: &ReadRequest) -> Result<Transcr
         workflow: thread.workflow().map_or_else(|_| thread.start.workflow.to_string(), |workflow| workflow.name),
         standing: pages::standing(&standing),
         task,
+        input,
         older,
         sections,
         newer,

@@ -3,6 +3,7 @@
 use json_cas::Hash;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 use uwf_core::agent_name::AgentName;
 use uwf_core::outcome::SUCCEEDED;
 use uwf_core::thread::ThreadId;
@@ -42,6 +43,9 @@ pub struct ThreadStatus {
     pub role: Option<String>,
     /// Its task.
     pub task: String,
+    /// Its input; absent if its workflow has none, or if the node is not readable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
     /// Number of steps.
     pub steps: usize,
     /// Start time in Unix milliseconds, from its id; absent if the id is not a ULID.
@@ -129,7 +133,7 @@ pub fn state_in_words(state: State, pausing: bool, outcome: Option<&str>) -> Str
     }
 }
 
-/// Shows the state of a thread. Reads two nodes, its index line, marks and cache, however long it is.
+/// Shows the state of a thread. Reads two nodes and its input, its index line, marks and cache, however long it is.
 ///
 /// # Errors
 /// `NotFound` if the thread does not exist; errors of its nodes.
@@ -216,6 +220,7 @@ fn base(now: &ThreadNow<'_>) -> Result<ThreadStatus> {
         state: now.state,
         role: (thread.position() != START).then(|| thread.position().to_owned()),
         task: thread.start.prompt.clone(),
+        input: thread.input().unwrap_or_default(),
         steps: thread.chain()?.len(),
         started_at: thread.started_at(),
         changed_at: thread.changed_at(),

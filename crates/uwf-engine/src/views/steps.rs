@@ -42,6 +42,9 @@ pub enum Entry {
         workflow: Hash,
         /// The task.
         prompt: String,
+        /// The input; absent if the workflow has none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        input: Option<Value>,
         /// When the thread started; absent if its id contains no time.
         timestamp: Option<u64>,
     },
@@ -93,7 +96,8 @@ fn entry(thread: &Thread<'_>, position: usize) -> Result<Entry> {
         Some(index) => Entry::Step(Box::new(thread.step(index, Parts::ALIAS)?)),
         None => {
             let (hash, workflow) = (thread.start_hash, thread.start.workflow);
-            Entry::Start { hash, workflow, prompt: thread.start.prompt.clone(), timestamp: thread.started_at() }
+            let (prompt, input) = (thread.start.prompt.clone(), thread.input()?);
+            Entry::Start { hash, workflow, prompt, input, timestamp: thread.started_at() }
         }
     })
 }

@@ -254,6 +254,8 @@ fn of_start(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     let mut properties = Map::new();
     properties.insert("workflow".to_owned(), own("string", "A name, or a hash."));
     properties.insert("prompt".to_owned(), commands.option_schema(start::COMMAND, "prompt"));
+    let input = "Values of the workflow's input, which `GET /workflows/{workflow}` lists as `inputs`. `input.NAME` is one value, as `--set` reads it.";
+    properties.insert("input".to_owned(), own("object", input));
     properties.extend(start::OPTIONS.map(|option| (json_name(option), commands.option_schema(start::COMMAND, option))));
     let agent = "Agent for every role: an alias. `agent.ROLE` is the one for a role.";
     properties.insert(start::AGENT.to_owned(), own("string", agent));

@@ -1,5 +1,6 @@
 //! `POST /api/threads`: starts a thread, and runs it on request.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -24,6 +25,9 @@ const RUN_WAIT: Duration = Duration::from_millis(800);
 /// Prefix of the name of a field with the agent of a role.
 pub(crate) const AGENT_OF: &str = "agent.";
 
+/// Prefix of the name of a field with one value of the input.
+pub(crate) const INPUT_OF: &str = "input.";
+
 /// The command.
 pub(crate) const COMMAND: &str = "thread start";
 
@@ -34,7 +38,10 @@ pub(super) const OPTIONS: [&str; 7] = ["id", "cwd", AGENT, "max-steps", "max-tim
 pub(super) const AGENT: &str = "agent";
 
 /// Fields that are not options of the same name.
-const OWN: [&str; 4] = ["workflow", "prompt", "worktree", "run"];
+const OWN: [&str; 5] = ["workflow", "prompt", INPUT, "worktree", "run"];
+
+/// The field with the values of the input.
+const INPUT: &str = "input";
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/threads", post(start))
@@ -111,19 +118,32 @@ async fn run(app: &App, thread: ThreadId) -> Value {
 fn change(fields: &Fields) -> Result<Change, Failure> {
     let options = OPTIONS.map(|option| (json_name(option), option));
     let is_option = |name: &str| options.iter().any(|(field, _)| field == name);
-    let is_known = |name: &str| OWN.contains(&name) || is_option(name) || name.starts_with(AGENT_OF);
+    let is_known = |name: &str| {
+        OWN.contains(&name) || is_option(name) || [AGENT_OF, INPUT_OF].iter().any(|prefix| name.starts_with(prefix))
+    };
     if let Some(unknown) = fields.names().find(|name| !is_known(name)) {
         let known: Vec<&str> = OWN.into_iter().chain(options.iter().map(|(field, _)| field.as_str())).collect();
-        return Err(Failure::bad_request(format!("starting a thread takes no field `{unknown}`"))
-            .hint(format!("it takes {}, and agent.ROLE for the agent of a role", known.join(", "))));
+        return Err(Failure::bad_request(format!("starting a thread takes no field `{unknown}`")).hint(format!(
+            "it takes {}, agent.ROLE for the agent of a role, and input.NAME for one value of the input",
+            known.join(", ")
+        )));
     }
     let given = |name: &str| fields.text(name).filter(|value| !value.trim().is_empty());
     let workflow = given("workflow").ok_or_else(|| Failure::bad_request("`workflow` is needed: its name or hash"))?;
     let prompt = given("prompt")
         .ok_or_else(|| Failure::bad_request("a task is needed").hint("give the thread a task: `prompt` in JSON"))?;
-    let mut change = Change::new(["thread", "start", "--prompt=-"]);
+    let mut change = Change::new(["thread", "start", "--posted"]);
     // A form sends the lines of a text area with CR LF.
-    change.input = if fields.is_form { prompt.replace("\r\n", "\n") } else { prompt.to_owned() };
+    let lines = |text: &str| if fields.is_form { text.replace("\r\n", "\n") } else { text.to_owned() };
+    let set = fields.names().filter_map(|name| {
+        let (key, value) = (name.strip_prefix(INPUT_OF)?, given(name)?);
+        Some(format!("{key}={}", lines(value)))
+    });
+    // The first field of a name counts.
+    let set: BTreeSet<String> = set.collect();
+    // A text that is not JSON is YAML, which the command reads.
+    let input = given(INPUT).map(|text| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)));
+    change.input = json!({ "prompt": lines(prompt), "input": input, "set": set }).to_string();
     for (field, option) in &options {
         if let Some(value) = given(field) {
             change = change.option(&format!("--{option}"), value.trim());

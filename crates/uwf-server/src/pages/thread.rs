@@ -21,7 +21,7 @@ use super::forms::{self, About, Button};
 use super::layout::{Page, Section};
 use super::markdown::markdown;
 use super::need::Need;
-use super::parts;
+use super::{parts, texts};
 use crate::api;
 use crate::app::App;
 use crate::failure::Failure;
@@ -102,6 +102,9 @@ fn head(shown: &Shown, title: &str) -> Markup {
             }
             @if text::one_line(&status.task).chars().count() > TITLE || status.task.trim().contains('\n') {
                 details #task { summary { "The whole task" } div.text { (markdown(&status.task, 2)) } }
+            }
+            @if let Some(input) = &status.input {
+                details #input { summary { "Input" } (texts::json(input, None)) }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod detail;
 mod figures;
+mod inputs;
 mod roles;
 mod schema;
 pub(crate) mod start;

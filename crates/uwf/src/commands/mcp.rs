@@ -56,6 +56,8 @@ enum Argument {
     Named(&'static str, &'static str),
     /// The option with the task. The tool requires it, and passes it on stdin.
     Task,
+    /// The values of the input, passed on stdin with the task.
+    Input,
     /// Seconds to wait.
     Wait,
 }
@@ -79,6 +81,9 @@ const THREAD: Argument = Argument::Plain("thread");
 /// The option with the task.
 const PROMPT: &str = "prompt";
 
+/// The values of the input.
+const INPUT: &str = "input";
+
 /// The argument for the server itself.
 const WAITED: &str = "wait";
 
@@ -100,6 +105,7 @@ const TOOLS: &[Tool] = &[
             &[
                 Argument::Plain("workflow"),
                 Argument::Task,
+                Argument::Input,
                 Argument::Option("cwd"),
                 Argument::Option("max-steps"),
                 Argument::Option("max-cost"),
@@ -136,6 +142,7 @@ impl Argument {
             Argument::Plain(name) | Argument::EitherPlain(name) | Argument::Named(name, _) => name.to_owned(),
             Argument::Option(option) => json_name(option),
             Argument::Task => PROMPT.to_owned(),
+            Argument::Input => INPUT.to_owned(),
             Argument::Wait => WAITED.to_owned(),
         }
     }
@@ -156,6 +163,10 @@ impl Argument {
             },
             Argument::Option(option) | Argument::Named(_, option) => commands.option_schema(command, option),
             Argument::Task => commands.option_schema(command, PROMPT),
+            Argument::Input => json!({
+                "type": "object",
+                "description": "Values of the workflow's input by name, if it has one; `workflows` lists the workflows.",
+            }),
             Argument::Wait => json!({
                 "type": "integer",
                 "description": format!("Seconds to wait for the end, {WAIT} unless given. A longer run continues by itself: ask `show`."),
@@ -188,7 +199,7 @@ impl Tool {
             return Err(format!("`{}` has no argument `{unknown}`; it takes {}", self.name, known.join(", ")));
         }
         let mut line: Vec<String> = self.command.split(' ').map(str::to_owned).collect();
-        let (mut plain, mut input) = (Vec::new(), String::new());
+        let (mut plain, mut posted) = (Vec::new(), Map::new());
         for (argument, name) in self.arguments.iter().zip(&known).filter(|(_, name)| *name != WAITED) {
             let kind = argument.schema(self.command, commands)["type"].take();
             let value = match (given.get(name), kind.as_str()) {
@@ -196,15 +207,24 @@ impl Tool {
                     return Err(format!("`{}` needs `{name}`", self.name));
                 }
                 (None | Some(Value::Null), _) => continue,
+                (Some(values @ Value::Object(_)), Some("object")) => {
+                    posted.insert(name.clone(), values.clone());
+                    continue;
+                }
                 (Some(Value::String(text)), _) => text.clone(),
                 (Some(Value::Number(number)), Some("integer" | "number")) => number.to_string(),
+                (Some(_), Some("object")) => return Err(format!("`{name}` must be an object")),
                 (Some(_), kind) => return Err(format!("`{name}` must be a {}", kind.unwrap_or("string"))),
             };
             match argument {
                 // On stdin, because a task may be longer than an argument can be, and may be just `-`.
                 Argument::Task => {
-                    line.push(format!("--{PROMPT}=-"));
-                    input = value;
+                    line.push("--posted".to_owned());
+                    posted.insert(name.clone(), value.into());
+                }
+                // A text of JSON or YAML is as good as an object.
+                Argument::Input => {
+                    posted.insert(name.clone(), value.into());
                 }
                 // One word, so that a value beginning with a dash is not parsed as an option.
                 Argument::Option(option) | Argument::Named(_, option) => line.push(format!("--{option}={value}")),
@@ -213,6 +233,7 @@ impl Tool {
         }
         line.push("--".to_owned());
         line.extend(plain);
+        let input = if posted.is_empty() { String::new() } else { Value::Object(posted).to_string() };
         Ok(ToolLine { args: line, input })
     }
 }

@@ -9,6 +9,7 @@ mod rm;
 
 use clap_complete::engine::ArgValueCompleter;
 
+use crate::commands::thread::args::thread_input::InputArgs;
 use crate::complete;
 
 /// Commands of the group.
@@ -38,8 +39,9 @@ Temporal keeps the schedules, and workers (uwf worker) run their threads.";
 Examples:
   uwf schedule create weekly --workflow review --cron '0 9 * * 1' -p 'Review what was merged last week'
   uwf schedule create nightly --workflow tidy --cron 'CRON_TZ=Europe/Berlin 30 2 * * *' -p - < task.md
+  uwf schedule create monthly --workflow report --cron '0 6 1 * *' -p 'Write the report' --set period=month
 
-A paused thread, which is never stepped, holds workflow and task; each scheduled thread starts as its copy. A later
+A paused thread, which is never stepped, holds workflow, task and input; each scheduled thread starts as its copy. A later
 version of the workflow applies only after the next `create`. A time is skipped if the previous thread has not ended,
 even if it waits for a person; `uwf schedule list` counts skipped times.")]
 pub(crate) struct CreateArgs {
@@ -55,6 +57,8 @@ pub(crate) struct CreateArgs {
     /// Task of the threads; `-` reads it from stdin.
     #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true)]
     prompt: String,
+    #[command(flatten)]
+    input: InputArgs,
 }
 
 /// Arguments of `uwf schedule list`.

@@ -212,11 +212,14 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
 fn what_the_page_of_workflow_files_shows_works() {
     let home = home();
     let page = fs::read_to_string(repository().join("docs/reference/workflow-format.md")).unwrap();
-    let [whole, inline, rounds, limits] = blocks(&page, "yaml").try_into().expect("four examples");
+    let [whole, input, with, inline, rounds, limits] = blocks(&page, "yaml").try_into().expect("six examples");
     let (roles, _) = whole.split_once("conditions:").unwrap();
     let inline =
         format!("{roles}graph:\n  $START: [ {{ role: writer }} ]\n  writer: [ {{ role: reviewer }} ]\n{inline}");
-    for workflow in [whole.clone(), inline, format!("{roles}{rounds}"), format!("{roles}{limits}")] {
+    let with = format!(
+        "name: write-text\n{input}{with}graph: {{ $START: [ {{ role: publish }} ], publish: [ {{ role: $END }} ] }}\n"
+    );
+    for workflow in [whole.clone(), with, inline, format!("{roles}{rounds}"), format!("{roles}{limits}")] {
         home.file("write-text.yaml", &workflow);
         let ran = home.uwf(&["workflow", "validate", "write-text.yaml", "--format", "text"]);
         assert_eq!(ran.code, Some(0), "{}\n{workflow}", ran.stdout);

@@ -55,6 +55,7 @@ mod help;
 mod hostile;
 mod init_workflow;
 mod init_workspace;
+mod inputs;
 mod keeper;
 mod key_order;
 mod leading_dashes;

@@ -157,3 +157,22 @@ fn an_unreadable_request_is_answered_by_its_id() {
     assert_eq!(broken["id"], Value::Null, "{broken}");
     assert_eq!(home.json(&["thread", "list", "--all"]), json!([]), "nothing was guessed");
 }
+
+#[test]
+fn start_tool_takes_input() {
+    let home = counting("#!/bin/sh\necho '{\"n\": 1}'\n");
+    let input = "input: { type: object, properties: { level: { enum: [low, high] } }, required: [level] }\nroles:\n";
+    home.put("count-rounds", &counting_workflow(2).replacen("roles:\n", input, 1));
+    let mut client = Client::start(&home, &["mcp"]);
+    let started =
+        client.report("start", json!({ "workflow": "count-rounds", "prompt": "x", "input": { "level": "high" } }));
+    assert_eq!(client.report("show", json!({ "thread": started["thread"] }))["input"], json!({ "level": "high" }));
+    let as_text = json!({ "workflow": "count-rounds", "prompt": "y", "input": "{\"level\": \"low\"}" });
+    let started = client.report("start", as_text);
+    assert_eq!(client.report("show", json!({ "thread": started["thread"] }))["input"], json!({ "level": "low" }));
+    let (text, is_error) = client.call("start", json!({ "workflow": "count-rounds", "prompt": "x" }));
+    assert!(is_error && text.contains("`level` has no value (one of low, high)"), "{text}");
+    let (text, is_error) =
+        client.call("start", json!({ "workflow": "count-rounds", "prompt": "x", "input": ["high"] }));
+    assert!(is_error && text.contains("`input` must be an object"), "{text}");
+}

@@ -255,3 +255,81 @@ fn another_sites_form_starts_nothing() {
     assert_eq!(answer.status, 403);
     assert_eq!(threads(&home), Vec::<Value>::new());
 }
+
+/// A workflow with inputs, besides those of [`counting_home`].
+fn home_with_inputs() -> TestHome {
+    let home = counting_home();
+    let properties = "level: { enum: [low, high], default: low, description: How much. }, \
+                      dry: { type: boolean, default: true }, \
+                      n: { type: integer }, \
+                      tags: { type: array, items: { type: string } }, \
+                      version: { type: string }";
+    let input = format!("input: {{ type: object, properties: {{ {properties} }}, required: [version] }}\nroles:\n");
+    home.put("count-rounds", &counting_workflow(2).replacen("roles:\n", &input, 1));
+    home
+}
+
+#[test]
+fn api_takes_input_and_reports_problems() {
+    let home = home_with_inputs();
+    let server = Server::start(&home, &[]);
+    let start = |input: Value| {
+        server.post("/api/threads", &json!({ "workflow": "count-rounds", "prompt": "x", "input": input }))
+    };
+    let started = start(json!({ "version": "1.10", "tags": ["a"], "dry": false }));
+    assert_eq!(started.status, 201, "{started:?}");
+    let thread = text(&started.json(), "thread");
+    let input = json!({ "version": "1.10", "tags": ["a"], "dry": false, "level": "low" });
+    assert_eq!(server.get(&format!("/api/threads/{thread}")).json()["input"], input);
+    let refused = start(json!({ "vresion": "1", "n": "x" }));
+    assert_eq!(refused.status, 400, "{refused:?}");
+    let message = text(&refused.json()["error"], "message");
+    for part in ["input: `vresion` is not an input; did you mean `version`?", "`n`", "`version` has no value"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let large = start(json!({ "version": "x".repeat(200 << 10) }));
+    assert_eq!(large.status, 201, "an argument of a command could not hold it: {large:?}");
+    let page = server.page(&format!("/threads/{thread}")).body;
+    assert!(page.contains("<details id=\"input\">") && page.contains("1.10"), "{page}");
+    let workflow = server.page("/workflows/count-rounds").body;
+    assert!(workflow.contains("Inputs of the workflow") && workflow.contains("How much."), "{workflow}");
+}
+
+#[test]
+fn form_has_fields_for_inputs() {
+    let home = home_with_inputs();
+    let server = Server::start(&home, &[]);
+    let page = server.page("/workflows/count-rounds/start").body;
+    for part in [
+        "<select id=\"input.level\" name=\"input.level\"",
+        "<option value=\"\">Default: low</option>",
+        "<option value=\"high\">high</option>",
+        "<input type=\"checkbox\" name=\"input.dry\" value=\"true\" checked>",
+        "<input id=\"input.n\" name=\"input.n\" inputmode=\"numeric\"",
+        "<textarea class=\"mono\" id=\"input.tags\" name=\"input.tags\"",
+        "<input id=\"input.version\" name=\"input.version\" inputmode=\"text\" autocomplete=\"off\" required",
+    ] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    let sent = |version: &str| {
+        let fields = [
+            ("workflow", "count-rounds"),
+            ("prompt", "x"),
+            ("input.level", ""),
+            // The box is not checked.
+            ("input.dry", "false"),
+            ("input.n", "3"),
+            ("input.tags", "- a\r\n- b\r\n"),
+            ("input.version", version),
+        ];
+        send_form(&server, &fields)
+    };
+    let again = sent("");
+    assert_eq!(again.status, 400, "{again:?}");
+    assert!(again.body.contains("<code>version</code> has no value"), "{}", again.body);
+    assert!(again.body.contains("value=\"3\""), "the typed values are kept: {}", again.body);
+    assert_eq!(threads(&home), Vec::<Value>::new());
+    assert_eq!(sent("1.10").status, 303);
+    let shown = home.json(&["thread", "show", "@"]);
+    assert_eq!(shown["input"], json!({ "version": "1.10", "n": 3, "tags": ["a", "b"], "dry": false, "level": "low" }));
+}

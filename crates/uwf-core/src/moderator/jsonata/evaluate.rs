@@ -8,6 +8,7 @@ use jsonata_core::value::{JArray, JMap, JValue};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
+use super::super::history::INPUT;
 use super::super::{History, Reads};
 use super::{Program, names, parse};
 use crate::thread::ALWAYS_ALLOWED;
@@ -44,10 +45,12 @@ impl EvaluationSession {
     pub(in super::super) fn new(history: &History, reads: &Reads) -> EvaluationSession {
         let facts = Rc::new(Facts::of(history));
         let mut context = Context::new();
-        let start = object([
+        let input = history.input.as_ref().map(|input| (INPUT, library_value(input)));
+        let start = [
             ("workflow", JValue::string(history.workflow.as_str())),
             ("prompt", JValue::string(history.prompt.as_str())),
-        ]);
+        ];
+        let start = fields_of(start.into_iter().chain(input));
         context.bind(names::THREAD_ID.into(), JValue::string(history.thread_id.as_str()));
         context.bind(names::DEPTH.into(), JValue::from(i64::from(history.depth)));
         context.bind(names::START.into(), start.clone());
@@ -230,6 +233,10 @@ fn no_step(function: &str) -> EvaluatorError {
 }
 
 fn object<const N: usize>(fields: [(&str, JValue); N]) -> JValue {
+    fields_of(fields)
+}
+
+fn fields_of<'f>(fields: impl IntoIterator<Item = (&'f str, JValue)>) -> JValue {
     JValue::object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 

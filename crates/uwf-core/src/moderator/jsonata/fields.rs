@@ -7,6 +7,7 @@ use jsonata_core::value::with_stack;
 use serde_json::Value;
 
 use super::super::analysis::{Compared, Comparison, FieldRead};
+use super::super::history::INPUT;
 use super::pattern::{self, Index};
 use super::walk::{self, Focus};
 use super::{functions, names, text};
@@ -28,14 +29,22 @@ pub(super) struct Found {
     pub(super) warnings: Vec<String>,
     /// Comparisons with literals, in source order.
     pub(super) comparisons: Vec<Comparison>,
+    /// Fields of the thread's input it reads, sorted.
+    pub(super) inputs: Vec<FieldRead>,
 }
 
 /// Analyses an expression.
 pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
-    let mut reader = FieldReader { bound, fields: BTreeSet::new(), warnings: Vec::new(), comparisons: Vec::new() };
+    let mut reader = FieldReader {
+        bound,
+        fields: BTreeSet::new(),
+        inputs: BTreeSet::new(),
+        warnings: Vec::new(),
+        comparisons: Vec::new(),
+    };
     reader.visit(tree, &At::Root);
-    let FieldReader { fields, warnings, comparisons, .. } = reader;
-    Found { fields: fields.into_iter().collect(), warnings, comparisons }
+    let FieldReader { fields, inputs, warnings, comparisons, .. } = reader;
+    Found { fields: fields.into_iter().collect(), warnings, comparisons, inputs: inputs.into_iter().collect() }
 }
 
 /// The meaning of a value in the thread's context.
@@ -43,6 +52,8 @@ pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
 enum At {
     Root,
     Start,
+    /// The thread's input, or the value at this path in it.
+    Input(Vec<String>),
     /// One or more steps.
     Steps(StepRoles),
     /// The role of a step.
@@ -70,6 +81,7 @@ enum StepRoles {
 struct FieldReader<'a> {
     bound: &'a BTreeSet<String>,
     fields: BTreeSet<FieldRead>,
+    inputs: BTreeSet<FieldRead>,
     warnings: Vec<String>,
     comparisons: Vec<Comparison>,
 }
@@ -143,7 +155,7 @@ impl FieldReader<'_> {
             }
             ("not", [argument]) => {
                 let negated = self.visit(argument, at);
-                if matches!(negated, At::Steps(_) | At::Output(..)) {
+                if matches!(negated, At::Steps(_) | At::Output(..) | At::Input(_)) {
                     let text = text::of(argument);
                     self.warn(format!(
                         "`$not({text})` does not match when `{text}` is missing, because the negation of a missing \
@@ -189,6 +201,7 @@ impl FieldReader<'_> {
             },
             At::Start => match name {
                 "workflow" | "prompt" => At::Elsewhere,
+                INPUT => At::Input(Vec::new()),
                 _ => self.no_field(at, name, before),
             },
             At::Steps(who) => match name {
@@ -198,6 +211,7 @@ impl FieldReader<'_> {
                 _ => self.no_field(at, name, before),
             },
             At::Output(who, path) => At::Output(who.clone(), path.iter().cloned().chain([name.to_owned()]).collect()),
+            At::Input(path) => At::Input(path.iter().cloned().chain([name.to_owned()]).collect()),
             At::Usage if name == "roles" => At::UsageOfRoles,
             At::UsageOfRoles => At::UsageOfRole,
             At::Usage | At::UsageOfRole if !AMOUNT.contains(&name) => self.no_field(at, name, before),
@@ -210,9 +224,9 @@ impl FieldReader<'_> {
         let (object, instead) = match at {
             At::Root if STEP.contains(&name) => ("the context", Some(format!("steps[-1].{name}"))),
             At::Root => ("the context", nearest(name, names::VARIABLES).map(str::to_owned)),
-            At::Start => ("the start", nearest(name, ["workflow", "prompt"]).map(|it| format!("start.{it}"))),
+            At::Start => ("the start", nearest(name, ["workflow", "prompt", INPUT]).map(|it| format!("start.{it}"))),
             At::Usage | At::UsageOfRole => ("what was used", Some(format!("{}.{}", text::path(before), amount(name)))),
-            At::Steps(_) | At::RoleName | At::Output(..) | At::UsageOfRoles | At::Elsewhere => {
+            At::Steps(_) | At::RoleName | At::Output(..) | At::Input(_) | At::UsageOfRoles | At::Elsewhere => {
                 let field = nearest(name, STEP).map_or_else(|| format!("output.{name}"), str::to_owned);
                 let dot = if before.is_empty() { "" } else { "." };
                 ("a step", Some(format!("{}{dot}{field}", text::path(before))))
@@ -243,7 +257,12 @@ impl FieldReader<'_> {
     }
 
     fn read(&mut self, at: &At, text: String) {
-        self.fields.extend(field_read(at, text));
+        match at {
+            At::Input(path) => {
+                self.inputs.insert(FieldRead { role: None, path: path.clone(), text });
+            }
+            at => self.fields.extend(field_read(at, text)),
+        }
     }
 
     fn warn(&mut self, warning: String) {

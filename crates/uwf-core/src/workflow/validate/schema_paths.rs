@@ -21,7 +21,7 @@ pub(super) enum Possibility {
     },
     /// No value there can be an object.
     NotAnObject {
-        /// The part of the path that must be an object; `output` for the whole.
+        /// The part of the path that must be an object; `output` for a whole output.
         field: String,
     },
 }

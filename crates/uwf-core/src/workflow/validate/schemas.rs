@@ -1,10 +1,11 @@
-//! Checks the schemas of the roles' outputs.
+//! Checks the schemas of the roles' outputs and of the input.
 
 use json_cas::{Hash, schema};
 use serde_json::Value;
 
 use crate::document::{Positions, Problems, Severity, join};
-use crate::workflow::model::{Meta, WorkflowDraft};
+use crate::input::bad_defaults;
+use crate::workflow::model::{INPUT, Meta, WorkflowDraft};
 
 pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
     for (name, role) in &draft.roles {
@@ -22,18 +23,37 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
             );
             problems.note("any-status", positions.key(&join(&join(&pointer, "properties"), "status")), message);
         }
-        for found in schema::check(value) {
-            let at = format!("{pointer}{}", found.path);
-            match found.severity {
-                Severity::Error => problems.error("bad-schema", positions.value(&at), found.message, None),
-                Severity::Note => problems.note("schema-note", positions.key(&at), found.message),
-                // An unknown keyword is a key, so report the position of the key.
-                Severity::Warning => {
-                    problems.warning("schema-warning", positions.key(&at), found.message, None);
-                }
+        is_sound(value, &pointer, positions, problems);
+    }
+    let pointer = join("", INPUT);
+    if let Some(Meta::Inline(value)) = draft.input.as_ref().filter(|_| !positions.is_broken(&pointer))
+        && is_sound(value, &pointer, positions, problems)
+    {
+        for (path, violation) in bad_defaults(value) {
+            let message = format!("the default does not fit: {violation}");
+            problems.error("bad-schema", positions.value(&format!("{pointer}{path}")), message, None);
+        }
+    }
+}
+
+/// Reports the problems of one schema. Returns whether none is an error.
+fn is_sound(schema: &Value, pointer: &str, positions: &Positions, problems: &mut Problems) -> bool {
+    let mut is_sound = true;
+    for found in schema::check(schema) {
+        let at = format!("{pointer}{}", found.path);
+        match found.severity {
+            Severity::Error => {
+                is_sound = false;
+                problems.error("bad-schema", positions.value(&at), found.message, None);
+            }
+            Severity::Note => problems.note("schema-note", positions.key(&at), found.message),
+            // An unknown keyword is a key, so report the position of the key.
+            Severity::Warning => {
+                problems.warning("schema-warning", positions.key(&at), found.message, None);
             }
         }
     }
+    is_sound
 }
 
 /// Whether a schema has a `status` that accepts any text. With an `enum`, the author chose the values, and a value that is missing from it,
@@ -44,7 +64,7 @@ fn takes_any_status(schema: &Value) -> bool {
     status["type"] == "string" && !is_narrow
 }
 
-/// Reports roles that name a stored schema which `is_stored` does not know.
+/// Reports roles, and an input, that name a stored schema which `is_stored` does not know.
 ///
 /// # Errors
 /// `is_stored` fails.
@@ -54,11 +74,16 @@ pub(in crate::workflow) fn check_stored<E>(
     mut is_stored: impl FnMut(Hash) -> Result<bool, E>,
     problems: &mut Problems,
 ) -> Result<(), E> {
-    for (name, role) in &draft.roles {
-        let Meta::Stored(hash) = role.meta else { continue };
+    let of_roles = draft
+        .roles
+        .iter()
+        .map(|(name, role)| (format!("role `{name}`"), join(&join("/roles", name), "meta"), &role.meta));
+    let of_input = draft.input.iter().map(|schema| ("`input`".to_owned(), join("", INPUT), schema));
+    for (who, pointer, schema) in of_roles.chain(of_input) {
+        let Meta::Stored(hash) = *schema else { continue };
         if !is_stored(hash)? {
-            let at = positions.value(&join(&join("/roles", name), "meta"));
-            let message = format!("role `{name}` names schema {hash}, which is not in the store");
+            let at = positions.value(&pointer);
+            let message = format!("{who} names schema {hash}, which is not in the store");
             let hint = "`uwf cas schema put FILE` stores a schema; `uwf cas schema list` lists them";
             problems.error("unknown-schema", at, message, Some(hint.to_owned()));
         }

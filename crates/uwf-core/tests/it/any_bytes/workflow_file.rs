@@ -43,9 +43,16 @@ moderator:
         br##"{"name": "find-it", "roles": {"a": {"meta": {"$defs": {"n": {"type": ["integer", "null"]}}, "properties": {"n": {"$ref": "#/$defs/n"}}}}},
 "graph": {"$START": [{"role": "a"}], "a": [{"role": "a", "condition": "more"}, {"role": "$END"}]},
 "conditions": {"more": {"description": "", "expression": "$exists($last('a').n) and steps[-1].output.n > 1"}}}"##,
+        br"name: ship-it
+input: { type: object, properties: { n: { type: integer, default: 1 } }, required: [n] }
+roles:
+  a: { with: { n: start.input.n + 1 } }
+graph: { $START: [ { role: a, condition: many } ], a: [ { role: $END } ] }
+conditions: { many: start.input.n > 2 }
+",
     ],
     words: &[
-        "name", "roles", "graph", "conditions", "meta", "moderator", "expression", "$START", "$END", "__start__", "role: ",
+        "name", "input", "with", "roles", "graph", "conditions", "meta", "moderator", "expression", "$START", "$END", "__start__", "role: ",
         "condition: ", "when: ", "true", "null", "1e400", "0x10", "\"", "'", ": ", "- ", "\n", "\n  ", "{ ", " }", "[", "]",
         ", ", "&w ", "*w", "<<: ", "!!str ", "---\n", "|\n", "a", "b", "~", "é", "\u{feff}", "\\ud800", "$ref", "#", "anyOf",
         "properties", "pattern", "items", "type", "0ZK4000000000", "title", "\t", "\r\n",

@@ -207,3 +207,14 @@ fn conditions_can_be_shared_between_threads() {
     fn shared<T: Send + Sync>(_: &T) {}
     shared(&compile("steps[-1].output.x"));
 }
+
+#[test]
+fn conditions_read_the_input() {
+    let history = History { input: Some(json!({ "dry": true, "tags": ["a", "b"] })), ..History::default() };
+    let value = |expression: &str| uwf_core::moderator::evaluate(&Evaluate::new(expression, &history)).unwrap();
+    assert_eq!(value("start.input.dry"), Some(json!(true)));
+    assert_eq!(value("$count($start.input.tags)"), Some(json!(2)));
+    assert_eq!(value("start.input.none"), None);
+    let without = History::default();
+    assert_eq!(uwf_core::moderator::evaluate(&Evaluate::new("start.input", &without)), Ok(None));
+}

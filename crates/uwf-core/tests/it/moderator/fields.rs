@@ -81,3 +81,17 @@ fn a_negated_step_is_suspicious_whatever_the_schema() {
     assert_eq!(warnings("$not($last('reviewer'))").len(), 1);
     assert_eq!(warnings("$not(start.prompt = 'x')"), Vec::<String>::new());
 }
+
+#[test]
+fn reads_of_input_are_known_by_path() {
+    let inputs =
+        |expression: &str| compile(expression).input_reads().iter().map(|read| read.path.join(".")).collect::<Vec<_>>();
+    assert_eq!(inputs("start.input.a.b and $start.input.c = 1"), ["a.b", "c"]);
+    assert_eq!(inputs("$$.start.input.`my field`"), ["my field"]);
+    assert_eq!(inputs("$count(start.input) > 1"), [""]);
+    assert_eq!(inputs("steps[-1].output.input"), Vec::<String>::new());
+    assert_eq!(
+        warnings("start.inptu.a"),
+        ["the start has no field `inptu`, so it is always missing; did you mean `start.input`?"]
+    );
+}

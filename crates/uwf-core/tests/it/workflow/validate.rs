@@ -453,3 +453,41 @@ graph:
 ";
     assert_eq!(sound(text).roles["規劃"].goal, "你好");
 }
+
+#[test]
+fn inputs_and_their_reads_are_checked() {
+    let text = "
+name: solve-it
+input: { type: object, properties: { dry: { type: boolean, default: 3 }, level: { type: strin } } }
+roles:
+  planner: { meta: { type: object }, with: { plan: start.input.dyr, n: 3, bad: '1 +' } }
+conditions: { dry: start.input.dry.really, whole: $exists(start.input) }
+graph:
+  $START: [ { role: planner } ]
+  planner: [ { role: $END, condition: dry }, { role: $END, condition: whole }, { role: $END } ]
+";
+    insta::assert_snapshot!(problems_of(text), @r#"
+    w.yaml:3:89: error[bad-schema]: `strin` is not a type; did you mean `string`?
+    w.yaml:5:52: warning[impossible-field]: `plan` in `with` of role `planner` reads `start.input.dyr`, but the input has no `dyr`
+        did you mean `dry`?
+    w.yaml:5:72: error[wrong-type]: `n` must be a text, not a number
+        put it in quotes: "3"
+    w.yaml:5:80: error[bad-expression]: `bad` in `with` of role `planner` cannot be used: `1 +`: Unexpected end of expression (S0207) at character 4
+    w.yaml:6:20: warning[impossible-field]: the condition `dry` reads `start.input.dry.really`, but in the input nothing can be below `dry`
+    "#);
+    let with_input = |input: &str| {
+        let graph = "graph: { $START: [ { role: coder } ], coder: [ { role: planner } ], planner: [ { role: $END } ] }";
+        problems_of(&format!("name: solve-it\ninput: {input}{ROLES}{graph}"))
+    };
+    insta::assert_snapshot!(with_input("{ topic: { type: string }, n: true }"), @"
+    w.yaml:2:1: error[bad-schema]: `input` must be the JSON Schema of an object
+        put the names below `properties`: input: { type: object, properties: { topic: …, n: … } }
+    ");
+    insta::assert_snapshot!(with_input("{ type: [object, 'null'] }"), @"
+    w.yaml:2:1: error[bad-schema]: `input` must be the JSON Schema of an object
+        write `input: { type: object, properties: { NAME: { type: string } } }`
+    ");
+    insta::assert_snapshot!(with_input("true"), @"w.yaml:2:8: error[wrong-type]: `input` must be the JSON Schema of an object, or the hash of one, not a boolean");
+    insta::assert_snapshot!(with_input("null"), @"");
+    insta::assert_snapshot!(with_input("{ properties: { n: { type: integer, default: 1 } } }"), @"");
+}

@@ -150,6 +150,8 @@ fn head(
 ) -> Result<Markup, Failure> {
     let threads = [&runs[0].thread, &runs[1].thread];
     let totals = [total(home, config, &two[0], threads[0]), total(home, config, &two[1], threads[1])];
+    let inputs = [threads[0].input()?, threads[1].input()?];
+    let has_input = inputs.iter().any(Option::is_some);
     let what = if is_whole { "threads" } else { "steps" };
     let counts = [runs[0].records()?.len(), runs[1].records()?.len()];
     Ok(html! {
@@ -161,6 +163,9 @@ fn head(
                     tr { th scope="row" { (what.trim_end_matches('s')) } @for (named, thread) in two.iter().zip(threads) { td { (link(named, thread)) } } }
                     @if is_whole {
                         tr { th scope="row" { "task" } (tasks(threads)) }
+                        @if has_input {
+                            tr { th scope="row" { "input" } @for input in &inputs { td { @if let Some(input) = input { (texts::json(input, None)) } } } }
+                        }
                         tr { th scope="row" { "steps" } @for count in counts { td { (count) } } }
                     }
                     tr { th scope="row" { "agents' time" } @for total in &totals { td { (total.time) } } }

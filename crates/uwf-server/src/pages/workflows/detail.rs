@@ -18,6 +18,7 @@ use uwf_engine::verbs::workflows::{self, ShownWorkflow, Version};
 use uwf_engine::views::figures::{self, Figures};
 
 use super::figures::MOST_THREADS;
+use super::inputs;
 use super::roles;
 use crate::api::workflows::{look, show};
 use crate::app::App;
@@ -123,6 +124,9 @@ async fn page(
                 p.quiet.small { "JSONata over the steps so far. Transitions are tried in their order; the first whose condition holds is taken." }
                 (roles::conditions(workflow))
             }
+        }
+        @if !known.shown.inputs.is_empty() {
+            section aria-labelledby="inputs" { h2 #inputs { "Inputs" } (inputs::table(&known.shown.inputs)) }
         }
         section aria-labelledby="roles" { h2 #roles { "Roles" } (roles::sections(&known.shown)) }
         @if !known.versions.is_empty() {

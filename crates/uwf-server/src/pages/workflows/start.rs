@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::fields::Fields;
 use crate::pages::layout::{Page, Section};
 use crate::pages::parts;
+use crate::pages::workflows::inputs;
 use crate::url::encoded;
 
 pub(super) fn routes() -> Router<App> {
@@ -95,6 +96,7 @@ fn shown(app: &App, offer: &Offer, typed: &Fields, failure: Option<&Failure>) ->
             // may have started a thread after all.
             input type="hidden" name="id" value=(ids::new_thread_id());
             (task(typed))
+            (inputs::fields(&offer.shown.inputs, typed))
             (place(app, offer, typed))
             (agents(offer, typed))
             (limits(app, &offer.shown.workflow, typed))

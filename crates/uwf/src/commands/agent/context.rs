@@ -25,7 +25,7 @@ Examples:
   \"$UWF_BIN\" agent context \"$1\" \"$2\" --prompt | some-model
   \"$UWF_BIN\" agent context \"$1\" \"$2\" --step 3     # all of a step that the prompt cuts
 
-One JSON object, also on a terminal: thread, role, workflow, workflowName, attempt, agent, task, workspace, description, \
+One JSON object, also on a terminal: thread, role, workflow, workflowName, attempt, agent, task, input, workspace, description, \
 goal, capabilities, procedure, output (the role's, in words), schema (of its output), steps (oldest first: index, hash, \
 role, output, text, agent, detail, timestamp in Unix milliseconds), omittedSteps, prompt.")]
 pub(crate) struct Args {
@@ -39,11 +39,14 @@ pub(crate) struct Args {
     #[arg(long)]
     prompt: bool,
     /// Print only the step at this position of the thread (the first is 1), in full.
-    #[arg(long, value_name = "N", conflicts_with_all = ["prompt", "task"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["prompt", "task", "input"])]
     step: Option<usize>,
     /// Print only the task, in full.
-    #[arg(long, conflicts_with = "prompt")]
+    #[arg(long, conflicts_with_all = ["prompt", "input"])]
     task: bool,
+    /// Print only the input of the thread, in full, as JSON.
+    #[arg(long, conflicts_with = "prompt")]
+    input: bool,
     /// The form of answer the prompt asks for.
     #[arg(long, value_enum, default_value_t = Answer::Text)]
     answer: Answer,
@@ -55,7 +58,7 @@ pub(crate) struct Args {
 impl Args {
     /// Whether the output is a text instead of an object.
     pub(crate) fn asks_for_text(&self) -> bool {
-        self.prompt || self.task || self.step.is_some()
+        self.prompt || self.task || self.input || self.step.is_some()
     }
 }
 
@@ -79,6 +82,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if args.task {
         let task = agent.task();
         return Ok(Printed::of(json!({ "task": task }), format!("{}\n", task.trim_end())));
+    }
+    if args.input {
+        let input = json!(agent.input());
+        return Ok(Printed::of(json!({ "input": input }), format!("{input:#}\n")));
     }
     let prompt = prompt(context, &agent, args.answer)?;
     if args.prompt {

@@ -14,11 +14,11 @@ use crate::temporal::{Schedules, warn_of_own_store, warn_of_unknown_address};
 
 /// Creates a schedule.
 pub(crate) fn run(context: &Context, args: CreateArgs) -> CommandResult {
-    let CreateArgs { name, workflow, cron, prompt } = args;
+    let CreateArgs { name, workflow, cron, prompt, input } = args;
     let schedules = Schedules::connect(context)?;
     warn_of_own_store(context);
     warn_of_unknown_address(context)?;
-    let options = start::Options { prompt: Some(prompt), no_worktree: true, ..start::Options::default() };
+    let options = start::Options { prompt: Some(prompt), input, no_worktree: true, ..start::Options::default() };
     let template = start::begin(context, &workflow, options, Follows::Nothing)?.thread;
     let made = (|| {
         let reason = format!("schedule {name} starts threads from it");

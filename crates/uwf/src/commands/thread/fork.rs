@@ -21,7 +21,7 @@ use crate::style;
 /// Arguments of `uwf thread fork`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n  uwf thread fork 7Q2M -p 'Fix #43'           the same workflow and settings with another task\n\nOnly the settings are copied: both threads share the workflow and the steps up to the fork. If the thread\nworks in a git worktree and the files of the step were recorded, the new thread gets a worktree with these files."
+    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n  uwf thread fork 7Q2M -p 'Fix #43'           the same workflow and settings with another task\n  uwf thread fork 7Q2M --set dry=true         the same task with another input\n\nOnly the settings are copied: both threads share the workflow and the steps up to the fork. If the thread\nworks in a git worktree and the files of the step were recorded, the new thread gets a worktree with these files."
 )]
 pub(crate) struct Args {
     /// A thread (its id, a unique start or end of the id, @ for the newest), or a step (its hash, or a unique start of the hash).
@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Another task, for a fork at the start of a thread; `-` reads it from stdin.
     #[arg(short, long, value_name = "PROMPT", conflicts_with = "from_role", allow_hyphen_values = true)]
     prompt: Option<String>,
+    /// Another value of the workflow's input, for a fork at the start of a thread. Repeat for several.
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "from_role")]
+    set: Vec<String>,
     /// Directory the new thread's agents work in. Default: the thread's directory, or for a step the current
     /// directory; a worktree of its own if the files of the step were recorded.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -55,8 +58,13 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         Some("-") => Some(input::from_stdin()?),
         prompt => prompt.map(str::to_owned),
     };
-    let changes =
-        Changes { workspace: args.cwd.clone(), limits: args.limits.limits(), id: args.id.chosen.clone(), prompt };
+    let changes = Changes {
+        workspace: args.cwd.clone(),
+        limits: args.limits.limits(),
+        id: args.id.chosen.clone(),
+        prompt,
+        set: args.set.clone(),
+    };
     let forked = match (thread_or_node::find(context, args.from.as_deref().unwrap_or(NEWEST))?, &args.from_role) {
         (ThreadOrNode::Thread(thread), role) => {
             fork::thread(&context.home, &thread, role.as_deref(), &changes, &context.cwd)?

@@ -45,7 +45,7 @@ use crate::{style, table};
 #[command(
     mut_arg("chosen", |arg| arg.requires("prompt")),
     mut_arg("expected", |arg| arg.conflicts_with("prompt")),
-    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run --all --jobs 4              all active threads, four at once"
+    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run release -p 'Release it' --set version=1.2.0\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run --all --jobs 4              all active threads, four at once"
 )]
 pub(crate) struct Args {
     /// A thread to continue (@ is the newest), or with --prompt a workflow to start.
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "prompt")]
     last: bool,
     /// Every active thread; those that wait, are paused, at a limit or stuck are left alone.
-    #[arg(long, conflicts_with_all = ["last", "prompt", "cwd", "agents", "expected"])]
+    #[arg(long, conflicts_with_all = ["last", "prompt", "set", "input", "cwd", "agents", "expected"])]
     all: bool,
     /// With --all: how many threads run in parallel.
     #[arg(long, short, value_name = "N", default_value_t = 1, requires = "all", conflicts_with_all = ["target", "last"], value_parser = clap::value_parser!(u16).range(1..))]
@@ -248,6 +248,10 @@ fn known_thread(
     options: start::Options,
     expected: Seen,
 ) -> Result<ThreadId, CommandError> {
+    if !options.input.is_empty() {
+        return Err(CommandError::usage("--set and --input need --prompt: they belong to a thread's start")
+            .hint("to start a copy of a thread with another input: uwf thread fork THREAD --set NAME=VALUE"));
+    }
     let thread = context.thread(target).map_err(|error| match target.starts_with(NEWEST) {
         true => error,
         false => error.hint(format!("to start workflow `{target}`, give it a task: uwf run {target} -p 'TEXT'")),

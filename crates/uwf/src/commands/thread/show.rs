@@ -45,6 +45,7 @@ impl Report for ShowReport {
         ];
         lines.push(("workflow", format!("{name}{}", shown.workflow)));
         lines.push(("task", table::excerpt(&shown.task, TASK)));
+        lines.extend(shown.input.as_ref().map(|input| ("input", table::excerpt(&input.to_string(), TASK))));
         lines.push(("head", shown.head.to_string()));
         lines.push(("steps", shown.steps.to_string()));
         let optional = [

@@ -1,10 +1,13 @@
 //! `uwf thread start`
 
+mod posted;
+
 use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use serde_json::json;
 use uwf_agents::ready;
+use uwf_core::input::InputRequest;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project::{self, Project};
 use uwf_engine::root::worktree::Worktree;
@@ -14,6 +17,7 @@ use uwf_engine::verbs::start::readiness::Readiness;
 use crate::commands::thread::args::agents::AgentArgs;
 use crate::commands::thread::args::chosen_id::ChosenId;
 use crate::commands::thread::args::limits::LimitArgs;
+use crate::commands::thread::args::thread_input::InputArgs;
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -24,7 +28,7 @@ use crate::style;
 /// Arguments of `uwf thread start`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-cost 5\n  uwf thread start develop -p 'Add dark mode' --agent './my-agent.sh --fast' --output json\n  uwf thread start develop -p 'Add dark mode' --worktree      in a git worktree of its own"
+    after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start release -p 'Release it' --set version=1.2.0 --set dry=true\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-cost 5\n  uwf thread start develop -p 'Add dark mode' --agent './my-agent.sh --fast' --output json\n  uwf thread start develop -p 'Add dark mode' --worktree      in a git worktree of its own"
 )]
 pub(crate) struct Args {
     /// A workflow: path, name, hash or unique prefix of one.
@@ -35,6 +39,9 @@ pub(crate) struct Args {
     /// Create no thread if its first step cannot begin: for the HTTP API, which runs it at once.
     #[arg(long, hide = true)]
     runs: bool,
+    /// Read the task and the input from stdin, as one JSON object: for the HTTP API and the MCP server.
+    #[arg(long, hide = true, conflicts_with_all = ["prompt", "set", "input"])]
+    posted: bool,
 }
 
 /// How a thread is started, shared by `thread start` and `run`.
@@ -43,6 +50,8 @@ pub(crate) struct Options {
     /// Task of the thread; `-` reads it from stdin.
     #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true)]
     pub(crate) prompt: Option<String>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
     /// Directory agents work in.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
@@ -63,7 +72,10 @@ pub(crate) struct Options {
 /// Starts a thread without running it.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let follows = if args.runs { Follows::Steps { until: None, steps: None } } else { Follows::Nothing };
-    let started = begin(context, &args.workflow, args.options, follows)?;
+    let started = match args.posted {
+        true => begin_task(context, &args.workflow, posted::read()?, args.options, follows)?,
+        false => begin(context, &args.workflow, args.options, follows)?,
+    };
     let thread = &started.thread;
     let bold = style::bold(thread.as_str());
     let where_ = started.worktree.as_ref().map(in_worktree).unwrap_or_default();
@@ -106,14 +118,24 @@ pub(super) fn readiness(until: Option<String>, steps: Option<u64>) -> Readiness 
     Readiness { check: ready::check, until, steps }
 }
 
+/// The task of a thread, and the values of its input.
+struct ThreadTask {
+    prompt: String,
+    input: InputRequest,
+}
+
 /// Starts a thread with these options.
 pub(crate) fn begin(
     context: &Context,
     workflow: &str,
-    options: Options,
+    mut options: Options,
     follows: Follows,
 ) -> Result<start::Started, CommandError> {
-    let prompt = match options.prompt {
+    if options.prompt.as_deref() == Some("-") && options.input.is_stdin() {
+        return Err(CommandError::usage("stdin can't be both the task and the input")
+            .hint("put one of them into a file: `--input FILE`, or `-p \"$(cat FILE)\"`"));
+    }
+    let prompt = match options.prompt.take() {
         Some(dash) if dash == "-" => input::from_stdin()?,
         Some(prompt) => prompt,
         None => {
@@ -121,6 +143,18 @@ pub(crate) fn begin(
                 .hint("give the thread a task: `-p 'TEXT'`, or `-p -` to read it from stdin"));
         }
     };
+    let input = std::mem::take(&mut options.input).given()?;
+    begin_task(context, workflow, ThreadTask { prompt, input }, options, follows)
+}
+
+fn begin_task(
+    context: &Context,
+    workflow: &str,
+    task: ThreadTask,
+    options: Options,
+    follows: Follows,
+) -> Result<start::Started, CommandError> {
+    let ThreadTask { prompt, input } = task;
     let workspace = options.cwd.map_or_else(|| context.workspace(), Ok)?;
     let (config, problems, project) = project::checked_config(&context.home, &context.cwd.join(&workspace))?;
     for problem in problems {
@@ -130,6 +164,7 @@ pub(crate) fn begin(
     let request = start::StartRequest {
         workflow: workflow.to_owned(),
         prompt,
+        input,
         workspace,
         bound: options.agents.bindings(&config)?,
         limits: options.limits.limits(),

@@ -1,6 +1,8 @@
 //! `uwf workflow show`
 
 use clap_complete::engine::ArgValueCompleter;
+use serde_json::Value;
+use uwf_core::input::InputField;
 use uwf_core::text::one_line;
 use uwf_core::workflow::{START, Transition, Workflow, role_order};
 use uwf_engine::verbs::workflows::{self, ShownWorkflow};
@@ -35,6 +37,9 @@ impl Report for ShownWorkflow {
             text.push_str(&format!("{}\n", self.workflow.description.trim_end()));
         }
         text.push_str(&style::dim(&format!("stored {}\n", table::time(self.timestamp))));
+        if !self.inputs.is_empty() {
+            text.push_str(&format!("\n{}\n{}", style::bold("inputs"), inputs(&self.inputs)));
+        }
         text.push_str(&format!("\n{}\n{}", style::bold("roles"), roles(self)));
         let commands = RoleCommands::stored(&self.workflow);
         if !commands.is_empty() {
@@ -46,6 +51,26 @@ impl Report for ShownWorkflow {
         text.push_str(&format!("\n{}\n{}", style::bold("graph"), graph(&self.workflow)));
         text
     }
+}
+
+fn inputs(fields: &[InputField]) -> String {
+    let mut table = Table::new(&["input", "type", "value", "description"]).flexible([1, 3]);
+    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    for field in fields {
+        let kind = match &field.values {
+            Some(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
+            None if field.types.is_empty() => "any".to_owned(),
+            None => field.types.join(" or "),
+        };
+        let value = match (&field.default, field.required) {
+            (Some(default), _) => format!("default: {}", shown(default)),
+            (None, true) => "required".to_owned(),
+            (None, false) => String::new(),
+        };
+        let description = one_line(field.description.as_deref().unwrap_or_default());
+        table.row(vec![field.name.clone(), kind, value, description.to_string()]);
+    }
+    table.text()
 }
 
 fn roles(shown: &ShownWorkflow) -> String {

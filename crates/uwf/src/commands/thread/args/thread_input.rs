@@ -1,0 +1,58 @@
+//! The values of a new thread's input.
+
+use std::path::{Path, PathBuf};
+
+use uwf_core::document::Document;
+use uwf_core::input::{InputRequest, InputValues};
+use uwf_engine::error::ErrorKind;
+
+use crate::error::CommandError;
+use crate::input;
+
+/// Values for the input of a workflow.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct InputArgs {
+    /// A value of the workflow's input, such as `--set level=high`; `a.b=1` sets a value in an object. Repeatable.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// A file with values of the workflow's input, as YAML or JSON; `-` reads it from stdin. `--set` wins.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) input: Option<PathBuf>,
+}
+
+impl InputArgs {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.input.is_none()
+    }
+
+    /// Whether the values are read from stdin.
+    pub(crate) fn is_stdin(&self) -> bool {
+        self.input.as_deref() == Some(Path::new("-"))
+    }
+
+    /// The values as given.
+    ///
+    /// # Errors
+    /// `NotFound`, `Io`; `Data` for a file that is neither YAML nor JSON.
+    pub(crate) fn given(self) -> Result<InputRequest, CommandError> {
+        let values = match &self.input {
+            None => None,
+            Some(path) => {
+                let origin = if self.is_stdin() { "stdin".to_owned() } else { path.display().to_string() };
+                Some(document(&input::from_file(path)?, &origin)?)
+            }
+        };
+        Ok(InputRequest { values, set: self.set })
+    }
+}
+
+/// Values in a text, which is YAML or JSON.
+///
+/// # Errors
+/// `Data` with every problem of the text.
+pub(crate) fn document(text: &str, origin: &str) -> Result<InputValues, CommandError> {
+    Document::parse(text, origin).map(|document| InputValues::Document(Box::new(document))).map_err(|problems| {
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        CommandError::new(ErrorKind::Data, problems.join("\n"))
+    })
+}
