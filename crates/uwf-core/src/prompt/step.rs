@@ -108,7 +108,7 @@ impl StepSection {
     }
 }
 
-/// What a command printed, if the output is that of a role with `run`. As JSON, its lines would be one long string.
+/// The text that a command printed, if the role has `run`. As JSON, its lines would be one long string.
 fn printed(output: &Value) -> Option<&str> {
     let keys = output.as_object().filter(|keys| keys.len() == 3)?;
     keys.get("passed")?.as_bool()?;

@@ -296,7 +296,7 @@ fn change(store: &S3Store, name: &str, tally: &Tally, what: u32) {
                 add(&tally.created);
             }
             Ok(Swap::Moved(_)) | Err(HeadsError::Removed { .. }) => (),
-            Err(HeadsError::Remote(error)) if error.message.starts_with("it did not say") => {
+            Err(HeadsError::Remote(error)) if error.message.starts_with("it did not report") => {
                 add(&tally.unknown);
             }
             Err(error) => panic!("{error}"),
@@ -316,7 +316,7 @@ fn change(store: &S3Store, name: &str, tally: &Tally, what: u32) {
             match moved {
                 Ok(Swap::Done) if !is_swap => add(&tally.removed),
                 Ok(Swap::Done | Swap::Moved(_)) => 0,
-                Err(HeadsError::Remote(error)) if error.message.starts_with("it did not say") => {
+                Err(HeadsError::Remote(error)) if error.message.starts_with("it did not report") => {
                     if is_swap {
                         0
                     } else {

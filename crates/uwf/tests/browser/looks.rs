@@ -98,7 +98,7 @@ fn pages_of_workflows_and_of_the_root() {
             Page::new("start", "/workflows/publish-post/start", &["publish-post", "Start"]),
             Page::new("cost", "/cost", &["Agents at work", "All rows as CSV"]),
             Page::new("doctor", "/doctor", &["Doctor"]),
-            Page { status: 404, ..Page::new("missing", "/nowhere", &["this page does not exist"]) },
+            Page { status: 404, ..Page::new("missing", "/nowhere", &["This page does not exist"]) },
             // Last, because it clears the cookies.
             Page { logged_in: false, ..Page::new("login", "/login", &["Secret of this server"]) },
         ],
