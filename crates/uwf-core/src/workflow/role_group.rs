@@ -29,7 +29,7 @@ pub struct RoleGroup {
     /// Who picks the best copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pick: Option<String>,
-    /// Most branches at the same time; `None` is [`DEFAULT_MAX`].
+    /// Most branches at the same time; `None` is 4.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
     pub max: Option<u64>,
     /// Whether the group continues without failed branches.

@@ -90,7 +90,7 @@ mod with_tools {
             ("a name for it", "here\r"),
             ("base URL", "\r"),
             ("empty keeps the one in MY_KEY", "\r"),
-            ("part of it", "\r"),
+            ("part of a name", "\r"),
             ("Which agent", "mine\r"),
         ];
         let session = session(&home, &[], &dialog);
@@ -118,7 +118,7 @@ mod with_tools {
         let server = ready();
         let begin = until_key(&server.url());
         let key = format!("{KEY}\r");
-        let after_key = with(&begin, &[("(not shown)", &key), ("part of it", "\u{3}")]);
+        let after_key = with(&begin, &[("(not shown)", &key), ("part of a name", "\u{3}")]);
         for dialog in [&[("number or name", "\u{3}")][..], &after_key] {
             let session = session(&home, &[], dialog);
             assert_eq!((session.code, session.echo), (Some(-2), true), "{}", session.shown);
@@ -135,7 +135,7 @@ mod with_tools {
         let server = refusing();
         let begin = until_key(&server.url());
         let key = format!("{KEY}\r");
-        let once = [("(not shown)", key.as_str()), ("part of it", "1\r"), ("Which agent", "none\r")];
+        let once = [("(not shown)", key.as_str()), ("part of a name", "1\r"), ("Which agent", "none\r")];
         let no = with(&begin, &[&once[..], &[("save it anyway?", "n\r"), ("Which provider", "\u{4}")]].concat());
         let session_no = session(&home, &[], &no);
         assert_eq!(session_no.code, Some(130), "{}", session_no.shown);
