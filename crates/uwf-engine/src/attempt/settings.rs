@@ -58,13 +58,14 @@ pub struct Settings {
 /// `NotFound` when the directory does not exist; `Io` when uwf cannot look for it; `Data` when its path is not UTF-8,
 /// which the record of a thread, prompts and agents' arguments need.
 pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
-    match std::fs::canonicalize(cwd.join(dir)) {
-        Ok(found) if found.is_dir() => as_text(found),
+    let found = std::fs::canonicalize(cwd.join(dir)).and_then(|found| Ok((found.metadata()?.is_dir(), found)));
+    match found {
+        Ok((true, found)) => as_text(found),
         // A deleted current directory is not an error in the request.
         Err(error) if dir == cwd || !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Err(error).at("find the workspace", dir)?
         }
-        _ => Err(agent_process::no_workspace(dir)),
+        Ok((false, _)) | Err(_) => Err(agent_process::no_workspace(dir)),
     }
 }
 
