@@ -14,7 +14,7 @@ use uwf_core::node::COMMAND_SOURCE;
 use uwf_core::prompt::Prompt;
 use uwf_core::workflow::is_text;
 use uwf_engine::attempt::agent_process;
-use uwf_engine::attempt::recorded::{self, Opened, OutputFiles};
+use uwf_engine::attempt::recorded::{Opened, OutputFiles};
 
 use crate::command::{arguments, prompt_input, with_room};
 use crate::model_exchange::millis;
@@ -42,8 +42,7 @@ impl Agent for ExitAgent {
         self.exit_code = status.code();
         let printed = agent_process::read_capped(&files.raw, opened.output_cap)?;
         let code = output_code(opened, status, &printed)?;
-        // If this process dies, the next one reads the record. Without the line the command runs again, so an error is ignored.
-        let _ = recorded::answered(context.thread().home(), &opened.thread, &opened.attempt);
+        // The attempt is not recorded as answered: its text alone has no exit code, so if this process dies, the command runs again.
         let duration_ms = millis(begun.elapsed());
         let input = if opened.agent.is_role_command { vec![opened.agent.name.clone()] } else { prompt.texts() };
         let turn = Turn { output: printed.clone(), latency_ms: duration_ms, ..Turn::asked(input) };
