@@ -111,6 +111,8 @@ impl GroupAttempt<'_, '_> {
     fn find_or_begin(&self, roles: &[String]) -> Result<Child> {
         let (parent, name) = (self.context.thread(), self.context.role_name());
         let roles: Vec<&str> = roles.iter().map(String::as_str).collect();
+        // From storing its workflow until the head refers to it.
+        let _hold = parent.home().hold_nodes()?;
         start_child::find_or_begin(parent, name, self.max_depth, || {
             let workflow = self.workflow.group(name, &roles).ok_or_else(|| no_role(name))?;
             self.task(&workflow, false)
@@ -140,12 +142,14 @@ impl GroupAttempt<'_, '_> {
         let home = self.context.thread().home();
         let (thread, _) = Thread::active(home, group)?;
         let mut children = Vec::with_capacity(roles.len());
+        let hold = home.hold_nodes()?;
         for role in roles {
             children.push(start_child::find_or_begin(&thread, role, self.max_depth, || {
                 let workflow = self.workflow.branch(role).ok_or_else(|| no_role(role))?;
                 self.task(&workflow, true)
             })?);
         }
+        drop(hold);
         let next = AtomicUsize::new(0);
         let (send, receive) = mpsc::channel();
         std::thread::scope(|scope| {

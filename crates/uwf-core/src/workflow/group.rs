@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::model::Meta;
 use super::model::{END, NamedCondition, Role, RoleDraft, RoleOptions, START, Transition, Workflow};
+use super::older_forms;
 use super::reader::WorkflowReader;
 use super::role_group::{GroupBranch, RoleGroup};
-use super::{older_forms, text_role};
 use crate::document::fields::{Fields, list, text};
 use crate::document::{DurationText, by_schema, join};
 use crate::usage::ThreadLimits;
@@ -20,6 +20,9 @@ pub(super) const PLAY: &str = "play";
 /// Most branches of a group.
 pub(super) const MOST: usize = 64;
 
+/// Most properties of a group's schema, with those of groups within it. Beyond them, any value fits.
+const MOST_PROPERTIES: usize = 256;
+
 /// Keys that belong to a group.
 const OF_GROUPS: [&str; 1] = ["max"];
 
@@ -28,23 +31,6 @@ impl Workflow {
     #[must_use]
     pub fn branch(&self, role: &str) -> Option<Workflow> {
         self.chain_of(&self.name, [role])
-    }
-
-    /// The roles that a role plays, also by groups within the group.
-    #[must_use]
-    pub fn branches_of(&self, role: &str) -> Vec<&str> {
-        let mut found: Vec<&str> = Vec::new();
-        let mut open = vec![role];
-        while let Some(role) = open.pop() {
-            let group = self.roles.get(role).and_then(|role| role.more.play.as_ref());
-            for branch in group.into_iter().flat_map(|group| &group.roles) {
-                if !found.contains(&branch.role.as_str()) {
-                    found.push(&branch.role);
-                    open.push(&branch.role);
-                }
-            }
-        }
-        found
     }
 
     /// The workflow of a group's thread: its branches, one after the other.
@@ -76,6 +62,25 @@ impl Workflow {
         }
         chain.graph.insert(last.to_owned(), always(END));
         Some(chain)
+    }
+}
+
+impl<M> Workflow<M> {
+    /// The roles that a role plays, also by groups within the group.
+    #[must_use]
+    pub fn branches_of(&self, role: &str) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        let mut open = vec![role];
+        while let Some(role) = open.pop() {
+            let group = self.roles.get(role).and_then(|role| role.more.play.as_ref());
+            for branch in group.into_iter().flat_map(|group| &group.roles) {
+                if !found.contains(&branch.role.as_str()) {
+                    found.push(&branch.role);
+                    open.push(&branch.role);
+                }
+            }
+        }
+        found
     }
 }
 
@@ -184,7 +189,7 @@ pub(super) fn derive_schemas(roles: &mut BTreeMap<String, RoleDraft>) {
     let groups: Vec<String> =
         roles.iter().filter(|(_, role)| role.more.play.is_some()).map(|(name, _)| name.clone()).collect();
     for name in groups {
-        let schema = schema_of(roles, &name, 0);
+        let schema = schema_of(roles, &name, &mut { MOST_PROPERTIES });
         if let Some(role) = roles.get_mut(&name) {
             role.meta = Meta::Inline(schema);
         }
@@ -192,21 +197,21 @@ pub(super) fn derive_schemas(roles: &mut BTreeMap<String, RoleDraft>) {
 }
 
 /// The schema of a role's output. A schema in the store, and one with references, is not repeated here: the branch itself is checked by it.
-fn schema_of(roles: &BTreeMap<String, RoleDraft>, name: &str, depth: usize) -> Value {
-    let Some(role) = roles.get(name) else { return Value::Bool(true) };
+/// `left` bounds the work, because groups within groups multiply.
+fn schema_of(roles: &BTreeMap<String, RoleDraft>, name: &str, left: &mut usize) -> Value {
+    let Some(role) = roles.get(name).filter(|_| *left > 0) else { return Value::Bool(true) };
     let Some(group) = &role.more.play else {
         return match &role.meta {
             Meta::Inline(schema) if !schema.to_string().contains("\"$") => schema.clone(),
             Meta::Inline(_) | Meta::Stored(_) => Value::Bool(true),
         };
     };
-    if depth > MOST {
-        return text_role::text_schema();
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for branch in &group.roles {
+        *left = left.saturating_sub(1);
+        properties.insert(branch.role.clone(), schema_of(roles, &branch.role, left));
+        required.extend(branch.condition.is_none().then_some(branch.role.as_str()));
     }
-    let branches = group.roles.iter();
-    let properties: Map<String, Value> =
-        branches.clone().map(|branch| (branch.role.clone(), schema_of(roles, &branch.role, depth + 1))).collect();
-    let required: Vec<&str> =
-        branches.filter(|branch| branch.condition.is_none()).map(|branch| branch.role.as_str()).collect();
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }

@@ -99,6 +99,12 @@ impl Bindings {
                 return Err(no_role(workflow, role)
                     .hints(nearest::did_you_mean(role, workflow.roles.keys().map(String::as_str))));
             }
+            if let Some(own) = workflow.roles.get(role).map(|role| &role.more)
+                && (own.run.is_some() || own.play.is_some())
+            {
+                let by = if own.run.is_some() { "its command" } else { "the roles of its group" };
+                return Err(Error::usage(format!("role `{role}` is played by {by}, not by an agent")));
+            }
             agent.spec(config, dir)?;
         }
         self.every_role.as_ref().map_or(Ok(()), |agent| agent.spec(config, dir).map(drop))

@@ -122,25 +122,32 @@ fn group_without_branches_costs_nothing() {
     assert_eq!(runs(&home), ["judge", "planner"]);
 }
 
+/// Each branch notes how many are at work, and waits for `want` of them. So only branches that run at the same time pass.
 #[test]
 fn branches_run_at_once_up_to_max() {
     let home = panel();
+    let meet = "touch arrived-$UWF_ROLE at-$UWF_ROLE\nls -d at-* | wc -l >> seen\nn=0\n\
+                while [ $(ls -d arrived-* | wc -l) -lt $(cat want) ]; do\n  n=$((n + 1)); [ $n -lt 300 ] || exit 3\n  sleep 0.1\ndone\n\
+                rm at-$UWF_ROLE\n";
     for role in ["security", "tests"] {
-        home.file(&format!("{role}.sh"), "sleep 2\nprintf -- '---\\napproved: true\\n---\\n'\n");
+        home.file(&format!("{role}.sh"), &format!("{meet}printf -- '---\\napproved: true\\n---\\n'\n"));
     }
-    home.file("docs.sh", "sleep 2\necho fine\n");
-    let took = |max: &str| {
+    home.file("docs.sh", &format!("{meet}echo fine\n"));
+    let outputs = ["3", "1"].map(|max| {
+        home.file("want", max);
         home.put("review-panel", &PANEL.replace("    play:", &format!("    max: {max}\n    play:")));
-        let begun = Instant::now();
         let ran = home.uwf(&["run", "review-panel", "-p", "x"]);
         assert_eq!(ran.code, Some(0), "{}", ran.transcript());
-        (begun.elapsed(), home.json(&["thread", "eval", &thread_of(&ran), "$last('reviews')"]))
-    };
-    let (at_once, first) = took("3");
-    let (one_by_one, second) = took("1");
-    assert_eq!(first, second, "the same result in the same order");
-    assert!(one_by_one > Duration::from_secs(6), "{one_by_one:?}");
-    assert!(at_once + Duration::from_secs(2) < one_by_one, "{at_once:?} and {one_by_one:?}");
+        let seen = fs::read_to_string(home.work().join("seen")).unwrap();
+        if max == "1" {
+            assert!(seen.lines().all(|at_work| at_work.trim() == "1"), "one after the other: {seen}");
+        }
+        for file in ["seen", "arrived-security", "arrived-tests", "arrived-docs"] {
+            fs::remove_file(home.work().join(file)).unwrap();
+        }
+        home.json(&["thread", "eval", &thread_of(&ran), "$last('reviews')"])
+    });
+    assert_eq!(outputs[0], outputs[1], "the same result in either case");
 }
 
 #[test]
@@ -247,6 +254,7 @@ fn bad_groups_are_refused() {
     for (from, to, why) in [
         ("[ security,", "[ securty,", "did you mean `security`?"),
         ("[ security,", "[ reviews,", "the role `reviews` plays itself"),
+        ("docs: { goal: You read the manual. }", "docs: { play: [ reviews ] }", "the role `reviews` plays itself"),
         ("[ security, tests,", "[ security, security,", "names the role `security` twice"),
         ("    play: [", "    goal: Review.\n    play: [", "`goal` does not belong to a role with `play`"),
         ("    play: [", "    max: 0\n    play: [", "`max` is 0"),
@@ -265,4 +273,30 @@ fn bad_groups_are_refused() {
     let file = home.file("review-panel.yaml", PANEL);
     let valid = home.uwf(&["workflow", "validate", "--strict", file.to_str().unwrap()]);
     assert_eq!(valid.code, Some(0), "{}", valid.transcript());
+}
+
+#[test]
+fn groups_within_groups_are_checked_in_bounded_time() {
+    let home = home();
+    let groups = |last: &str| {
+        let group = |at: usize| format!("  g{at}: {{ play: [ g{}, g{} ] }}\n", at + 1, at + 2);
+        let groups: String = (0..40).map(group).collect();
+        format!(
+            "name: deep\ndescription: x\nroles:\n{groups}  g40: {last}\n  g41: {{ goal: x }}\ngraph:\n  $START: [ {{ role: g0 }} ]\n  g0: [ {{ role: $END }} ]\n"
+        )
+    };
+    let file = home.file("deep.yaml", &groups("{ goal: x }"));
+    assert_eq!(home.uwf(&["workflow", "validate", file.to_str().unwrap()]).code, Some(0));
+    let file = home.file("deep.yaml", &groups("{ play: [ g0 ] }"));
+    let refused = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
+    assert_eq!(refused.code, Some(65), "{}", refused.transcript());
+    assert!(refused.stdout.contains("plays itself"), "{}", refused.stdout);
+}
+
+#[test]
+fn agent_for_a_group_is_refused() {
+    let home = panel();
+    let refused = home.uwf(&["run", "review-panel", "-p", "x", "--agent", "reviews=t"]);
+    assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+    assert!(refused.stderr.contains("role `reviews` is played by the roles of its group"), "{}", refused.stderr);
 }
