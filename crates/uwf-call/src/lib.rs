@@ -33,7 +33,7 @@ pub struct Call {
     pub input: String,
     /// Directory it runs in.
     pub cwd: PathBuf,
-    /// Variables to add to those of this process.
+    /// Variables to add to the environment of this process.
     pub variables: Vec<(OsString, OsString)>,
     /// Variables of this process to leave out.
     pub removed: Vec<OsString>,

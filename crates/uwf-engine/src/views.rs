@@ -1,4 +1,4 @@
-//! What pages and reports show. Nothing here changes anything.
+//! Reads the data of pages and reports. Code here changes nothing.
 
 pub mod cost;
 pub mod course;

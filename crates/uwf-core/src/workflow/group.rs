@@ -111,11 +111,8 @@ impl WorkflowReader {
             }
             return None;
         };
-        for entry in fields.iter().filter(|entry| !["description", PLAY, "max", "name"].contains(&entry.key.as_str())) {
-            if older_forms::ROLE_KEYS.contains(&entry.key.as_str()) {
-                self.misplaced(entry, "does not belong to a role with `play`: the roles that it plays have it");
-            }
-        }
+        let why = "does not belong to a role with `play`: the roles that it plays have it";
+        self.refuse_beside(fields, &["description", PLAY, "max", "name"], why);
         let pointer = join(role, PLAY);
         self.locate(&pointer, play);
         let items = list(&play.value, PLAY, "a list of roles", &mut self.problems)?;

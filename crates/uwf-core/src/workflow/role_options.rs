@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::model::{CommandShell, RoleCommand, RoleOptions};
+use super::older_forms::ROLE_KEYS;
 use super::reader::WorkflowReader;
 use crate::document::fields::Fields;
 use crate::document::{DurationText, OneOrMany, by_schema, join};
@@ -17,22 +18,8 @@ pub(super) const RUN: &str = "run";
 /// Keys that belong to a command.
 const OF_COMMANDS: [&str; 4] = ["shell", "env", "cwd", "fails"];
 
-/// Keys that do not belong to a role with a command.
-const OF_AGENTS: [&str; 13] = [
-    "goal",
-    "capabilities",
-    "procedure",
-    "output",
-    "meta",
-    "sees",
-    "model",
-    "effort",
-    "systemPrompt",
-    "extractPrompt",
-    "outputSchema",
-    "schema",
-    "with",
-];
+/// Other keys that may stand beside a command.
+const BESIDE_COMMANDS: [&str; 4] = ["description", RUN, "timeout", "name"];
 
 /// The output of a command.
 pub(super) fn command_schema() -> Value {
@@ -94,9 +81,8 @@ impl WorkflowReader {
             }
             return None;
         };
-        for entry in OF_AGENTS.iter().filter_map(|key| fields.get(key)) {
-            self.misplaced(entry, "does not belong to a role with `run`: the command is the role");
-        }
+        let allowed = [&BESIDE_COMMANDS[..], &OF_COMMANDS].concat();
+        self.refuse_beside(fields, &allowed, "does not belong to a role with `run`: the command is the role");
         self.locate(&join(role, RUN), run);
         let command = self.text_entry(run, &join(role, RUN));
         if command.trim().is_empty() && run.value.as_text().is_some() {
@@ -114,6 +100,14 @@ impl WorkflowReader {
             self.problems.error("bad-value", entry.value.at, message, None);
         }
         Some(RoleCommand { command, shell, env, cwd, fails: self.option(fields, role, "fails") })
+    }
+
+    /// Reports the known keys of a role that must not stand beside its `run` or `play`.
+    pub(super) fn refuse_beside(&mut self, fields: Fields<'_>, allowed: &[&str], why: &str) {
+        let is_misplaced = |key: &str| ROLE_KEYS.contains(&key) && !allowed.contains(&key);
+        for entry in fields.iter().filter(|entry| is_misplaced(&entry.key) && !entry.value.is_null()) {
+            self.misplaced(entry, why);
+        }
     }
 
     pub(super) fn misplaced(&mut self, entry: &Entry, why: &str) {

@@ -17,7 +17,7 @@ use uwf_engine::thread::state::State as ThreadState;
 use self::read::{Inbox, Item};
 use super::forms::{self, About, Button};
 use super::layout::{Page, Section};
-use super::need::Need;
+use super::need::OpenRequest;
 use super::{machines, parts};
 use crate::api;
 use crate::app::App;
@@ -185,7 +185,7 @@ fn row(app: &App, item: &Item, has_actions: bool) -> Markup {
             @match (&item.running, &item.need) {
                 (Some(step), _) => (at_work(step)),
                 // The form already shows the question.
-                (None, Some(Need::Answer { .. })) => {}
+                (None, Some(OpenRequest::Answer { .. })) => {}
                 (None, _) => (reason(item)),
             }
             @if has_actions { (actions(app, item)) }

@@ -14,7 +14,7 @@ use crate::api::answer;
 use crate::app::App;
 
 /// The action that a stopped thread needs from a person.
-pub(super) enum Need {
+pub(super) enum OpenRequest {
     /// An answer to a question, or the output of the role.
     Answer { question: Option<String>, schema: Box<Value> },
     /// An answer to a child thread.
@@ -25,19 +25,19 @@ pub(super) enum Need {
     Retry(Vec<String>),
 }
 
-impl Need {
-    pub(super) fn read(now: &ThreadNow<'_>, config: &Config) -> Option<Need> {
+impl OpenRequest {
+    pub(super) fn read(now: &ThreadNow<'_>, config: &Config) -> Option<OpenRequest> {
         match now.state {
             State::Waiting => {
                 let form = answer::form(now).ok()?;
                 let question = form.asked.question.map(|question| question.text);
                 Some(match form.asked.thread == now.thread.id {
-                    true => Need::Answer { question, schema: Box::new(form.schema) },
-                    false => Need::Child(form.asked.thread),
+                    true => OpenRequest::Answer { question, schema: Box::new(form.schema) },
+                    false => OpenRequest::Child(form.asked.thread),
                 })
             }
-            State::Limited => limit::to_lift(now).map(|limits| Need::Lift(Box::new(limits))),
-            State::Stuck => Some(Need::Retry(config.agents.keys().cloned().collect())),
+            State::Limited => limit::to_lift(now).map(|limits| OpenRequest::Lift(Box::new(limits))),
+            State::Stuck => Some(OpenRequest::Retry(config.agents.keys().cloned().collect())),
             State::Active | State::Running | State::Paused | State::Completed | State::Killed | State::Corrupt => None,
         }
     }
@@ -46,14 +46,14 @@ impl Need {
     pub(super) fn action(&self, app: &App, about: About<'_>, key: &'static str) -> Markup {
         let retry = Button { class: "primary", ..Button::new("retry", "Retry", key) };
         match self {
-            Need::Answer { question, schema } => {
+            OpenRequest::Answer { question, schema } => {
                 forms::answer(app, about, &forms::Question { text: question.as_deref(), schema })
             }
-            Need::Child(child) => html! {
+            OpenRequest::Child(child) => html! {
                 p { "A child thread asks: " a href={"/threads/" (child)} { (parts::short_id(child.as_str())) } }
             },
-            Need::Lift(limits) => html! { div.actions { (lift(app, about, limits)) } },
-            Need::Retry(agents) => html! {
+            OpenRequest::Lift(limits) => html! { div.actions { (lift(app, about, limits)) } },
+            OpenRequest::Retry(agents) => html! {
                 div.actions { (forms::form(app, about, &retry, &agent_choice(agents, about.thread.as_str()))) }
             },
         }

@@ -20,7 +20,7 @@ use self::read::Shown;
 use super::forms::{self, About, Button};
 use super::layout::{Page, Section};
 use super::markdown::markdown;
-use super::need::Need;
+use super::need::OpenRequest;
 use super::{parts, texts};
 use crate::api;
 use crate::app::App;
@@ -136,7 +136,7 @@ fn actions(app: &App, about: About<'_>, shown: &Shown) -> Markup {
 fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
     let status = &shown.status;
     // The form already shows the question.
-    let has_form = matches!(shown.need, Some(Need::Answer { .. }));
+    let has_form = matches!(shown.need, Some(OpenRequest::Answer { .. }));
     let why = status.why.as_deref().filter(|_| !has_form).map(parts::message);
     let role = status.at_role.as_deref().map(|role| format!(" at {role}")).unwrap_or_default();
     let since = status.since.filter(|_| status.state != ThreadState::Running);

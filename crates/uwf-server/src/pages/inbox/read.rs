@@ -13,7 +13,7 @@ use uwf_engine::views::overview::{Overview, Overviews};
 use uwf_engine::views::ps::{self, RunningStep};
 use uwf_engine::views::thread_now::ThreadNow;
 
-use super::super::need::Need;
+use super::super::need::OpenRequest;
 use super::super::spent;
 use crate::app::Memory;
 use crate::failure::Failure;
@@ -54,7 +54,7 @@ pub(super) struct Item {
     pub(super) overview: Option<Overview>,
     pub(super) spent: Option<Spent>,
     pub(super) running: Option<RunningStep>,
-    pub(super) need: Option<Need>,
+    pub(super) need: Option<OpenRequest>,
     /// The newest attempt at its head; read only if the thread can be stepped or needs a person.
     pub(super) attempt: Option<String>,
 }
@@ -156,7 +156,7 @@ fn attempt(home: &Home, item: &Item) -> Option<String> {
 }
 
 /// A waiting child thread is answered on its own page.
-fn need(home: &Home, config: &Config, item: &Item) -> Option<Need> {
+fn need(home: &Home, config: &Config, item: &Item) -> Option<OpenRequest> {
     let now = ThreadNow::read(home, &item.named.row.thread).ok()?;
-    Need::read(&now, config).filter(|need| !matches!(need, Need::Child(_)))
+    OpenRequest::read(&now, config).filter(|need| !matches!(need, OpenRequest::Child(_)))
 }

@@ -25,7 +25,7 @@ use uwf_engine::views::timeline::{self, TimedStep};
 use uwf_engine::views::why::{self, Ahead};
 use uwf_engine::views::workflow_names::Names;
 
-use super::super::need::Need;
+use super::super::need::OpenRequest;
 use super::super::{parts, spent, values};
 use crate::app::Memory;
 use crate::failure::Failure;
@@ -52,7 +52,7 @@ pub(super) struct Shown {
     pub(super) next: Option<Ahead>,
     /// Attempts that failed since the last step.
     pub(super) failures: Vec<FailedAttempt>,
-    pub(super) need: Option<Need>,
+    pub(super) need: Option<OpenRequest>,
     pub(super) graph: Option<Markup>,
     /// This thread and all threads that share steps with it.
     pub(super) forks: Forks,
@@ -82,7 +82,7 @@ impl Shown {
             // The page has its own text about why a thread ended, and nothing comes next.
             next: if status.done { None } else { why::ahead(&now).ok() },
             failures: if status.done { Vec::new() } else { pages::failures(&now) },
-            need: Need::read(&now, &config),
+            need: OpenRequest::read(&now, &config),
             graph: graph(&now, &steps, roles.as_ref().map(|(roles, total)| (roles, total))),
             spent_by_thread: by_thread(&now, &config, memory, &forks, roles.as_ref().map(|(_, total)| total)),
             forks,
