@@ -240,13 +240,13 @@ impl<'h> AgentContext<'h> {
         self.with_input(form, budget, false, |input| brief(input, |position| self.prior_step(position)))
     }
 
-    /// Returns the task for a branch of this role, which is a group, in `budget` bytes.
+    /// Returns the task of a branch that plays this role, including `part`, in `budget` bytes.
     ///
     /// # Errors
     /// As [`AgentContext::prompt`].
-    pub fn branch_brief(&self, budget: usize) -> Result<String> {
+    pub fn branch_brief(&self, part: &str, budget: usize) -> Result<String> {
         let form = AnswerForm::Frontmatter;
-        self.with_input(form, budget, false, |input| branch_brief(input, |position| self.prior_step(position)))
+        self.with_input(form, budget, false, |input| branch_brief(input, part, |position| self.prior_step(position)))
     }
 
     fn with_input<T>(
@@ -309,8 +309,18 @@ impl<'h> AgentContext<'h> {
         let store = self.thread.home().store();
         let Some(role) = self.role_names.get(&record.role) else { return self.step(position) };
         let output = store.get(record.output)?;
-        let message = message::of_detail(store, record.detail, Some(output.type_hash))?;
-        Ok(Step { hash: record.step, detail: record.detail, message, ..Step::new(position, role, output.payload) })
+        let branches = message::branches_of(store, record.detail)?;
+        let message = match branches.is_empty() {
+            true => message::of_detail(store, record.detail, Some(output.type_hash))?,
+            false => None,
+        };
+        Ok(Step {
+            hash: record.step,
+            detail: record.detail,
+            message,
+            branches,
+            ..Step::new(position, role, output.payload)
+        })
     }
 
     /// The position in the thread, from 0, of the step at a position that the role sees, from 1.

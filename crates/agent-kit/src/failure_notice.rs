@@ -37,6 +37,27 @@ const PARTS: [&str; 5] = ["limit reached", "please run /login", "run claude auth
 /// The name of the limit follows.
 const YOUR_LIMIT: &str = "you've hit your";
 
+/// Parts of messages about failures that every agent of the same account or machine has.
+const FOR_ALL: [&str; 17] = [
+    "credit balance",
+    "api key",
+    "logged in",
+    "login",
+    "session expired",
+    "session has expired",
+    "oauth token",
+    "does not have access",
+    "has been disabled",
+    "quota",
+    "usage limit",
+    "rate limit",
+    "limit reached",
+    "unauthorized",
+    "not found in path",
+    "command not found",
+    YOUR_LIMIT,
+];
+
 /// Most lines of a notice, such as an error of an API with its JSON; more are prose.
 const MOST_LINES: usize = 12;
 
@@ -53,6 +74,17 @@ pub(crate) fn of_unread(answer: &Answer) -> Option<&str> {
     let text = answer.raw.trim();
     let is_short = answer.value.is_none() && text.lines().count() <= MOST_LINES;
     notice(text.lines().next().filter(|_| is_short)?)
+}
+
+/// Whether other agents would fail for the same reason: a wrong configuration, a missing program, a refused login, a limit of the account.
+#[must_use]
+pub fn is_for_all(error: &Error) -> bool {
+    let message = error.message.replace('’', "'").to_ascii_lowercase();
+    match error.kind {
+        ErrorKind::Config => true,
+        ErrorKind::AgentFailed => FOR_ALL.iter().any(|part| message.contains(part)),
+        _ => false,
+    }
 }
 
 /// The failure of an agent that reported it as its answer.

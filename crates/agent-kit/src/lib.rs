@@ -54,7 +54,7 @@ pub mod agent;
 pub mod answer;
 pub mod context;
 pub mod context_report;
-mod failure_notice;
+pub mod failure_notice;
 pub mod json_rpc;
 pub mod ladder;
 pub mod mcp;

@@ -4,9 +4,12 @@
 //! Every attempt finds the same threads. So whatever ends this process costs no step of a branch, and a retry plays only the branches that
 //! have not ended.
 
+mod pick;
+mod plan;
+mod results;
+mod window;
+
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 
 use agent_kit::answer::Answer;
 use agent_kit::ladder::Ladder;
@@ -15,29 +18,30 @@ use agent_kit::{AgentContext, Error, ErrorKind, Result, submit};
 use json_cas::Hash;
 use serde_json::{Map, Value};
 use uwf_core::node::{EndStatus, Payload};
-use uwf_core::prompt::AnswerForm;
+use uwf_core::prompt::{AnswerForm, BranchItem, item_part};
 use uwf_core::thread::ThreadId;
-use uwf_core::workflow::{GROUP_AGENT, RoleGroup, Workflow};
-use uwf_engine::attempt::agent_process::Signals;
+use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup, Workflow};
+use uwf_engine::attempt::bindings::{Bindings, Named};
 use uwf_engine::attempt::child_threads::Child;
 use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::attempt::settings::Settings as ThreadSettings;
+use uwf_engine::attempt::thread_branch::ThreadBranch;
 use uwf_engine::root::history::Finished;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{project, trusted_workflows};
 use uwf_engine::thread::load::Thread;
-use uwf_engine::thread::moderate;
-use uwf_engine::thread::steps::Parts;
-use uwf_engine::verbs::end_group::{EndedBranch, end_group};
+use uwf_engine::thread::message;
+use uwf_engine::verbs::end_group::{end_group, link_branches};
 use uwf_engine::verbs::start_child::{self, Task};
 
-use crate::workflow;
+use crate::workflow::BRIEF_SHARE;
+use plan::GroupPlan;
 
 /// Plays the group that is a role of a thread.
 ///
 /// # Errors
 /// `Usage` outside an attempt, `Waiting` and `Limit` if branches wait or are at a limit, `AgentFailed` if branches failed, errors of the
-/// conditions and nodes.
+/// expressions and nodes.
 pub(crate) fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
     let step = play(&context).inspect_err(|error| {
@@ -51,125 +55,172 @@ pub(crate) fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     Ok(())
 }
 
-/// A group about to be played.
+/// A group that is being played.
 struct GroupAttempt<'c, 'h> {
     context: &'c AgentContext<'h>,
     opened: &'c Opened,
+    group: RoleGroup,
     workflow: Workflow,
     max_depth: u32,
 }
 
-/// The result of one branch.
-enum BranchResult {
-    Ended(Hash),
-    Failed(Error),
+/// The part of a branch's task that other branches lack.
+struct BranchTask<'t> {
+    item: Option<&'t Value>,
+    /// Its part of the prompt.
+    part: &'t str,
+    /// The role whose view of the parent's steps it has.
+    sees_as: &'t str,
+    /// Agents of its own.
+    bound: Bindings,
 }
 
 fn play(context: &AgentContext<'_>) -> Result<Hash> {
     let opened = context.opened()?;
-    let home = context.thread().home();
+    let (home, name) = (context.thread().home(), context.role_name());
     let group = context.role().more.play.clone().ok_or_else(|| {
-        Error::config(format!(
-            "role `{}` does not play other roles, so `{GROUP_AGENT}` cannot play it",
-            context.role_name()
-        ))
+        Error::config(format!("role `{name}` does not play other roles, so `{GROUP_AGENT}` cannot play it"))
     })?;
     if let Some(key) = group.unsupported() {
         return Err(Error::config(format!("this version of uwf cannot play a group with `{key}`"))
             .hint("update uwf, then step the thread again"));
     }
-    let max_depth = project::config_here(home)?.limits.max_depth;
-    let playing = GroupAttempt { context, opened, workflow: context.thread().workflow()?, max_depth };
-    let roles = playing.branches(&group)?;
-    if roles.is_empty() {
-        let ladder = Ladder { rungs: opened.extract, feedback: None, extractor: None };
-        return submit::submit(context, Answer::value(Value::Object(Map::new())), AnswerForm::Json, ladder);
-    }
-    let ended = match playing.find_or_begin(&roles)? {
-        Child::Ended(ended) => ended,
-        Child::Active(id) => {
-            let steps = playing.play_branches(&id, &roles, group.max())?;
-            end_group(home, &id, &steps)?
+    let limits = project::config_here(home)?.limits;
+    let workflow = pick::with_person(home, context.thread().workflow()?, &group)?;
+    let playing = GroupAttempt { context, opened, group, workflow, max_depth: limits.max_depth };
+    let plan = || GroupPlan::new(context.thread(), &playing.workflow, (name, &playing.group), limits.max_branches);
+    let child = if start_child::find_child(context.thread(), name)?.is_some() {
+        playing.begin(plan)?
+    } else {
+        let plan = plan()?;
+        if plan.branches.is_empty() {
+            return playing.submit_nothing();
         }
+        playing.begin(|| Ok(plan))?
+    };
+    let ended = match child {
+        Child::Ended(ended) => ended,
+        Child::Active(id) => playing.finish(&id)?,
     };
     playing.deliver(&ended)
 }
 
 impl GroupAttempt<'_, '_> {
-    /// The roles to play: those whose conditions hold.
-    fn branches(&self, group: &RoleGroup) -> Result<Vec<String>> {
-        let mut roles = Vec::with_capacity(group.roles.len());
-        for branch in &group.roles {
-            if moderate::holds(self.context.thread(), &self.workflow, branch.condition.as_deref())? {
-                roles.push(branch.role.clone());
-            }
-        }
-        Ok(roles)
-    }
-
-    /// The thread of the group.
-    fn find_or_begin(&self, roles: &[String]) -> Result<Child> {
+    /// The thread of the group. `plan` is asked if it has not begun on this machine.
+    fn begin(&self, plan: impl FnOnce() -> Result<GroupPlan>) -> Result<Child> {
         let (parent, name) = (self.context.thread(), self.context.role_name());
-        let roles: Vec<&str> = roles.iter().map(String::as_str).collect();
         // From storing its workflow until the head refers to it.
         let _hold = parent.home().hold_nodes()?;
         start_child::find_or_begin(parent, name, self.max_depth, || {
-            let workflow = self.workflow.group(name, &roles).ok_or_else(|| no_role(name))?;
-            self.task(&workflow, false)
+            let plan = plan()?;
+            let workflow = self.workflow.group(name, &plan.steps()).ok_or_else(|| no_role(name))?;
+            self.task(&workflow, self.prompt(&plan)?, ThreadSettings::default())
         })
     }
 
-    /// The task of a group's thread, or of a branch.
-    fn task(&self, workflow: &Workflow, is_branch: bool) -> Result<Task> {
+    /// The prompt of the group's thread: its items, or the task of its branches.
+    fn prompt(&self, plan: &GroupPlan) -> Result<String> {
+        match self.group.each {
+            Some(_) => Ok(format!("{:#}", Value::from(plan.items.clone()))),
+            None => self.context.branch_brief("", self.opened.prompt_budget / BRIEF_SHARE),
+        }
+    }
+
+    /// The task of a group's thread, or of a branch; `settings` has what only this thread has.
+    fn task(&self, workflow: &Workflow, prompt: String, settings: ThreadSettings) -> Result<Task> {
         let home = self.context.thread().home();
         let own = ThreadSettings::load(home, &self.context.thread().id)?;
         let settings = ThreadSettings {
             workspace: self.opened.workspace.clone(),
-            bound: own.map(|own| own.bound).unwrap_or_default(),
-            ..ThreadSettings::default()
+            bound: own.map(|own| own.bound).unwrap_or_default().with(settings.bound),
+            ..settings
         };
-        let prompt = self.context.branch_brief(self.opened.prompt_budget / workflow::BRIEF_SHARE)?;
         let hash = home.store().put(&workflow.draft())?;
         // A branch runs the commands of the workflow that plays it.
         if trusted_workflows::allows(home, self.context.thread().start.workflow, &self.workflow)? {
             trusted_workflows::trust(home, hash, workflow)?;
         }
-        Ok(Task { workflow: hash.to_string(), prompt, settings, is_branch })
+        Ok(Task { workflow: hash.to_string(), prompt, settings })
     }
 
-    /// Steps all branches to their ends, at most `max` at the same time. A branch that fails or waits does not stop the others.
-    fn play_branches(&self, group: &ThreadId, roles: &[String], max: usize) -> Result<Vec<EndedBranch>> {
+    /// Plays the branches of the group's thread, picks a copy if the group has copies, and ends the thread.
+    fn finish(&self, id: &ThreadId) -> Result<Finished> {
         let home = self.context.thread().home();
-        let (thread, _) = Thread::active(home, group)?;
-        let mut children = Vec::with_capacity(roles.len());
-        let hold = home.hold_nodes()?;
-        for role in roles {
-            children.push(start_child::find_or_begin(&thread, role, self.max_depth, || {
-                let workflow = self.workflow.branch(role).ok_or_else(|| no_role(role))?;
-                self.task(&workflow, true)
-            })?);
+        let (group, _) = Thread::active(home, id)?;
+        let plan = GroupPlan::of_thread(&group, &self.group)?;
+        let linked = group.chain()?.len();
+        if linked < plan.branches.len() {
+            link_branches(home, id, 0, &self.play_branches(&group, &plan)?)?;
         }
-        drop(hold);
-        let next = AtomicUsize::new(0);
-        let (send, receive) = mpsc::channel();
-        std::thread::scope(|scope| {
-            for _ in 0..max.min(roles.len()) {
-                let (next, children, send) = (&next, &children, send.clone());
-                scope.spawn(move || {
-                    loop {
-                        let position = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(child) = children.get(position) else { return };
-                        // The receiver lives until every sender is done.
-                        let _ = send.send((position, branch(home, &roles[position], child)));
-                    }
-                });
-            }
+        if let Some(judge) = &plan.judge {
+            self.judge(id, &plan, judge)?;
+        }
+        end_group(home, id)
+    }
+
+    /// Starts the thread of a branch, or finds it.
+    fn start_branch(&self, group: &Thread<'_>, plan: &GroupPlan, position: usize) -> Result<Child> {
+        let branch = &plan.branches[position];
+        let item = plan.items.get(position);
+        let part = item.map(|item| {
+            item_part(&BranchItem { name: &branch.name, position: position + 1, count: plan.items.len(), item })
         });
-        drop(send);
-        let mut results: Vec<(usize, BranchResult)> = receive.iter().collect();
-        results.sort_by_key(|(position, _)| *position);
-        let results = results.into_iter().map(|(position, result)| (roles[position].clone(), result)).collect();
-        ended(self.context, results)
+        let workflow = || self.workflow.branch(&branch.role).ok_or_else(|| no_role(&branch.role));
+        let part = part.unwrap_or_default();
+        let bound = self.copy_agent(branch, position)?;
+        self.start(group, branch, BranchTask { item, part: &part, sees_as: &branch.role, bound }, workflow)
+    }
+
+    /// The agent that the configuration gives a copy, unless the thread was started with another.
+    fn copy_agent(&self, branch: &PlannedBranch, position: usize) -> Result<Bindings> {
+        let parent = self.context.thread();
+        let bound = ThreadSettings::load(parent.home(), &parent.id)?.map(|own| own.bound).unwrap_or_default();
+        let config = project::config(parent.home(), &self.opened.workspace)?;
+        let group = self.context.role_name();
+        let alias = config.agent_of_copy(self.context.workflow_name(), group, position);
+        let agents = alias
+            .filter(|_| self.group.copies.is_some() && bound.of(&branch.role).is_none())
+            .map(|alias| (branch.role.clone(), Named::plain(alias)));
+        Ok(Bindings { agents: agents.into_iter().collect(), every_role: None })
+    }
+
+    fn start(
+        &self,
+        group: &Thread<'_>,
+        branch: &PlannedBranch,
+        task: BranchTask<'_>,
+        workflow: impl FnOnce() -> Result<Workflow>,
+    ) -> Result<Child> {
+        let parent = self.context.thread();
+        // From storing its workflow until the head refers to it.
+        let _hold = parent.home().hold_nodes()?;
+        start_child::find_or_begin(group, &branch.name, self.max_depth, || {
+            let context =
+                AgentContext::of(Thread::at(parent.home(), parent.id.clone(), parent.head)?, task.sees_as, None)?;
+            let prompt = context.branch_brief(task.part, self.opened.prompt_budget / BRIEF_SHARE)?;
+            let place = ThreadBranch {
+                group: self.context.role_name().to_owned(),
+                name: branch.name.clone(),
+                item: task.item.cloned(),
+            };
+            let settings = ThreadSettings {
+                limits: branch.limits,
+                branch: Some(place),
+                bound: task.bound,
+                ..ThreadSettings::default()
+            };
+            self.task(&workflow()?, prompt, settings)
+        })
+    }
+
+    fn submit_nothing(&self) -> Result<Hash> {
+        let is_list = self.group.repeated().is_some() && self.group.key.is_none();
+        let nothing = if is_list { Value::Array(Vec::new()) } else { Value::Object(Map::new()) };
+        submit::submit(self.context, Answer::value(nothing), AnswerForm::Json, self.ladder())
+    }
+
+    fn ladder(&self) -> Ladder<'static, 'static> {
+        Ladder { rungs: self.opened.extract, feedback: None, extractor: None }
     }
 
     /// Turns the outputs of the branches into the output of the parent's role.
@@ -181,73 +232,16 @@ impl GroupAttempt<'_, '_> {
                 .hint(format!("`uwf thread rm {}`, then a step of this thread plays the group again", ended.thread)));
         }
         let thread = Thread::at(home, ended.thread.clone(), ended.head)?;
-        let mut output = Map::new();
-        for index in 0..thread.chain()?.len() {
-            let step = thread.step(index, Parts::NONE)?;
-            output.insert(step.role, step.output);
-        }
-        let ladder = Ladder { rungs: self.opened.extract, feedback: None, extractor: None };
-        let answer = Answer::value(Value::Object(output));
-        submit::submit_child(self.context, answer, AnswerForm::Json, ladder, ended.head)
+        let steps = message::branches(home.store(), ended.head)?;
+        let output = match (self.group.copies, self.group.repeated(), &self.group.key) {
+            (Some(_), ..) => self.picked(&thread, steps)?,
+            (None, Some(_), None) => steps.into_iter().map(|step| step.output).collect(),
+            (None, ..) => Value::Object(steps.into_iter().map(|step| (step.name, step.output)).collect()),
+        };
+        submit::submit_child(self.context, Answer::value(output), AnswerForm::Json, self.ladder(), ended.head)
     }
 }
 
 fn no_role(name: &str) -> Error {
     Error::data(format!("the workflow has no role `{name}`"))
-}
-
-/// Steps a branch to its end.
-fn branch(home: &Home, role: &str, child: &Child) -> BranchResult {
-    let ended = match child {
-        Child::Ended(ended) => Ok(ended.clone()),
-        Child::Active(id) => {
-            Signals::listen().and_then(|mut signals| workflow::drive_branch(home, role, id, &mut signals))
-        }
-    };
-    match ended {
-        Ok(ended) if ended.status == EndStatus::Killed => {
-            let id = &ended.thread;
-            BranchResult::Failed(
-                Error::agent_failed("it was killed")
-                    .hint(format!("`uwf thread rm {id}`, then a retry starts the branch again")),
-            )
-        }
-        Ok(ended) => BranchResult::Ended(ended.head),
-        Err(error) => BranchResult::Failed(error),
-    }
-}
-
-/// The steps of the branches, if all have ended. Otherwise the most urgent error: a failure comes before a limit, and a limit before a
-/// wait.
-fn ended(context: &AgentContext<'_>, results: Vec<(String, BranchResult)>) -> Result<Vec<EndedBranch>> {
-    let mut steps = Vec::with_capacity(results.len());
-    let mut errors: Vec<(String, Error)> = Vec::new();
-    for (role, result) in results {
-        match result {
-            BranchResult::Ended(step) => steps.push(EndedBranch { role, step }),
-            BranchResult::Failed(error) => errors.push((role, error)),
-        }
-    }
-    let urgency = |error: &Error| match error.kind {
-        ErrorKind::Interrupted | ErrorKind::Terminated => 0,
-        ErrorKind::Limit => 2,
-        ErrorKind::Waiting => 3,
-        _ => 1,
-    };
-    let Some(first) = errors.iter().map(|(_, error)| urgency(error)).min() else { return Ok(steps) };
-    let lines: Vec<String> =
-        errors.iter().map(|(role, error)| format!("branch `{role}`: {}", error.message.trim_end())).collect();
-    let (_, most) = errors.iter().find(|(_, error)| urgency(error) == first).unwrap_or(&errors[0]);
-    let kind = match most.kind {
-        kind @ (ErrorKind::Interrupted | ErrorKind::Terminated | ErrorKind::Limit | ErrorKind::Waiting) => kind,
-        _ => ErrorKind::AgentFailed,
-    };
-    let parent = &context.thread().id;
-    let error = Error::new(kind, lines.join("\n"));
-    Err(match kind {
-        ErrorKind::AgentFailed => {
-            error.hint(format!("`uwf thread retry {parent}` plays only the branches that have not ended"))
-        }
-        _ => Error { hints: most.hints.clone(), ..error },
-    })
 }

@@ -130,7 +130,7 @@ fn task(context: &AgentContext<'_>, opened: &Opened) -> Result<Task> {
         limits: ThreadLimits { max_steps: config.max_steps, ..ThreadLimits::default() },
         ..ThreadSettings::default()
     };
-    Ok(Task { workflow, prompt: prompt(context, opened)?, settings, is_branch: false })
+    Ok(Task { workflow, prompt: prompt(context, opened)?, settings })
 }
 
 /// The prompt of the child thread.

@@ -68,7 +68,7 @@ pub struct Config {
     /// `defaultAgent`: alias of the agent for roles without an override.
     pub default_agent: Option<String>,
     /// `agentOverrides`: workflow name → role → alias; a null entry (`None`) means no override.
-    pub agent_overrides: BTreeMap<String, BTreeMap<String, Option<String>>>,
+    pub agent_overrides: BTreeMap<String, BTreeMap<String, Vec<String>>>,
     /// `defaultModel`: alias of the model for every purpose without an override.
     pub default_model: Option<String>,
     /// `modelOverrides`: purpose (`extract`, `supervisor`, …) → alias; null means no override.
@@ -161,7 +161,14 @@ impl Config {
     #[must_use]
     pub fn agent_for(&self, workflow: &str, role: &str) -> Option<&str> {
         let override_ = self.agent_overrides.get(workflow).and_then(|roles| roles.get(role));
-        override_.and_then(Option::as_deref).or(self.default_agent.as_deref())
+        override_.and_then(|own| own.first()).map(String::as_str).or(self.default_agent.as_deref())
+    }
+
+    /// The alias of the agent of a group's copy, counted from 0, if the configuration has a list for the group. A short list begins again.
+    #[must_use]
+    pub fn agent_of_copy(&self, workflow: &str, group: &str, copy: usize) -> Option<&str> {
+        let aliases = self.agent_overrides.get(workflow)?.get(group)?;
+        aliases.get(copy.checked_rem(aliases.len())?).map(String::as_str)
     }
 
     /// The alias of the model for a purpose (`extract`, `supervisor`, …): `modelOverrides.<purpose>`, otherwise the model whose alias is

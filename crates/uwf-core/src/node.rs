@@ -363,6 +363,9 @@ pub struct ReactSession {
 /// The source of a session in which a command's exit code is the output. Its text is part of the output.
 pub const COMMAND_SOURCE: &str = "exit";
 
+/// The source of a session about a branch that failed, in the thread of a group that continues without it.
+pub const GROUP_SOURCE: &str = "play";
+
 /// A session in which the agent resumed its session from an earlier visit of its role. A separate type beside [`ReactSession`], whose
 /// schema is pinned. Readers of sessions read both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@
 //! workflow, role, schema and answer form. The task depends only on itself. A part of steps depends only on those steps and how much of
 //! them is shown. So the prompts of a thread need little more space than their new parts.
 
+mod branches;
 mod example;
 pub(crate) mod fence;
 mod fields;
@@ -23,6 +24,7 @@ mod task_only;
 
 use serde_json::Value;
 
+pub use branches::{BranchItem, copies_part, item_part};
 use instruction::task_within;
 pub use instruction::{instruction, task};
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};

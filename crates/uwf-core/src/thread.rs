@@ -6,8 +6,10 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use branch_output::{BranchOutput, failed_branch, failed_branch_schema};
 pub use step::{ALWAYS_ALLOWED, Step, Unreadable};
 
+mod branch_output;
 mod step;
 
 /// Length of a thread id in symbols.

@@ -2,10 +2,13 @@
 
 mod graph;
 mod group;
+mod group_schema;
+mod group_thread;
 mod model;
 mod older_forms;
 mod parse;
 mod payload;
+mod picker;
 mod position;
 mod reachability;
 mod reader;
@@ -16,18 +19,21 @@ mod transitions;
 mod validate;
 
 pub use graph::{Course, Drawing, GRAPH_CSS, GraphOnPage, Ledger, role_order};
+pub(crate) use group::{BRANCH_KEYS, MAX_BRANCHES};
 pub(crate) use older_forms::{ROLE_KEYS, TABLE_KEYS};
 pub(crate) use parse::{CONDITION_KEYS, WORKFLOW_KEYS};
 pub(crate) use role_options::AttemptLimit;
 pub(crate) use transitions::TRANSITION_KEYS;
 pub(crate) use validate::MAX_NAME;
 
+pub use group_thread::PlannedBranch;
 pub use model::{
     CommandShell, END, INPUT, Meta, NamedCondition, PayloadError, Role, RoleCommand, RoleOptions, START, Transition,
     Workflow, WorkflowDraft,
 };
 pub use parse::{Parsed, check, check_with, parse};
+pub use picker::{PERSON_PICKS, Picker};
 pub use reachability::{TransitionGraph, endless_roles, next as next_positions, roles_after};
-pub use role_group::{GROUP_AGENT, GroupBranch, RoleGroup};
+pub use role_group::{BranchFiles, BranchMerge, GROUP_AGENT, GroupBranch, RoleGroup};
 pub use text_role::is_text;
 pub use validate::{name_fault, validate};

@@ -29,6 +29,7 @@ pub mod settings;
 pub mod snapshot;
 pub(crate) mod spent;
 pub(crate) mod stop_signals;
+pub mod thread_branch;
 pub(crate) mod travel;
 pub mod turns;
 pub mod worktree;

@@ -28,6 +28,8 @@ pub struct Agent {
     pub timeout: Option<Duration>,
     /// `idleTimeout`: limit on a time without output. `None` (written `0`) means no limit; the default is [`DEFAULT_IDLE_TIMEOUT`].
     pub idle_timeout: Option<Duration>,
+    /// `max`: most of its processes at work on this machine at the same time; unlimited by default.
+    pub max: Option<u32>,
     /// `exitCodes`: exit status → meaning, where it differs from 0 = ok and anything else = failed.
     pub exit_codes: BTreeMap<i32, ExitMeaning>,
     /// `expectFile`: a path, relative to the workspace, that must exist after the run.
@@ -106,6 +108,7 @@ impl Agent {
             set: BTreeMap::new(),
             timeout: None,
             idle_timeout: Some(DEFAULT_IDLE_TIMEOUT),
+            max: None,
             exit_codes: BTreeMap::new(),
             expect_file: None,
             config: Value::Object(Map::new()),

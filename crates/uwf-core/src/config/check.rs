@@ -15,15 +15,18 @@ use yaml_tree::{Data, Entry, Node};
 /// Checks references. An undefined agent is an error: a config that names it needs it. Models and providers are needed only when they are
 /// used, so undefined ones get a warning.
 pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Problems) {
-    let mut agent = |entry: &Entry| {
-        if let Some(name) = undefined(&entry.value, &config.agents) {
+    let mut agent = |node: &Node| {
+        if let Some(name) = undefined(node, &config.agents) {
             let hint = hint(name, config.agents.keys(), "agents", "{command: …}");
-            problems.error("unknown-agent", entry.value.at, format!("agent `{name}` is not in `agents`"), Some(hint));
+            problems.error("unknown-agent", node.at, format!("agent `{name}` is not in `agents`"), Some(hint));
         }
     };
-    fields.get("defaultAgent").into_iter().for_each(&mut agent);
-    for workflow in children(fields.get("agentOverrides")) {
-        children(Some(workflow)).for_each(&mut agent);
+    fields.get("defaultAgent").into_iter().for_each(|entry| agent(&entry.value));
+    for role in children(fields.get("agentOverrides")).flat_map(|workflow| children(Some(workflow))) {
+        match &role.value.data {
+            Data::Sequence(copies) => copies.iter().for_each(&mut agent),
+            Data::Scalar { .. } | Data::Mapping(_) => agent(&role.value),
+        }
     }
     let mut model = |entry: &Entry| {
         if let Some(name) = undefined(&entry.value, &config.models) {

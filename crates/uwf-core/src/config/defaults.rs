@@ -3,8 +3,8 @@
 use super::agent::OutputMode;
 use super::edit::KeyPath;
 use super::limits::{
-    DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS, DEFAULT_MAX_DEPTH,
-    DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PROMPT_BUDGET, ExtractRungs,
+    DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS, DEFAULT_MAX_BRANCHES,
+    DEFAULT_MAX_DEPTH, DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PARALLEL, DEFAULT_PROMPT_BUDGET, ExtractRungs,
 };
 use super::store::DEFAULT_LEASE;
 
@@ -15,6 +15,8 @@ pub fn default_of(path: &KeyPath) -> Option<String> {
     Some(match parts.as_slice() {
         ["maxSteps"] => DEFAULT_MAX_STEPS.to_string(),
         ["maxDepth"] => DEFAULT_MAX_DEPTH.to_string(),
+        ["maxBranches"] => DEFAULT_MAX_BRANCHES.to_string(),
+        ["parallel"] => DEFAULT_PARALLEL.to_string(),
         ["supervisorInterval"] => "0".to_owned(),
         ["promptBudget"] => DEFAULT_PROMPT_BUDGET.to_string(),
         ["outputCap"] => DEFAULT_OUTPUT_CAP.to_string(),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::agent::{AgentDescription, ExitMeaning, OutputMode};
-use super::limits::{MAX_OUTPUT_CAP, MAX_ROUNDS, MIN_PROMPT_BUDGET};
+use super::limits::{MAX_OUTPUT_CAP, MAX_PARALLEL, MAX_ROUNDS, MIN_PROMPT_BUDGET};
 use super::notify::Happening;
 use super::texts::{
     self, Address, Argument, Currency, Day, HeaderValue, LeaseText, NotBlank, RemoteText, StoreUrlText, Variable,
@@ -24,6 +24,9 @@ use crate::workspace::Workspace;
 /// A user's name → its value.
 type Named<T> = BTreeMap<String, T>;
 
+/// Role → the alias of its agent. A group with copies can have one for each copy.
+type RoleAgents = Named<Option<OneOrMany<String>>>;
+
 /// The whole file.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -33,7 +36,7 @@ pub(super) struct ConfigFile {
     pub models: Option<Named<Model>>,
     pub agents: Option<Named<AgentKeys>>,
     pub default_agent: Option<String>,
-    pub agent_overrides: Option<Named<Option<Named<Option<String>>>>>,
+    pub agent_overrides: Option<Named<Option<RoleAgents>>>,
     pub default_model: Option<String>,
     pub model_overrides: Option<Named<Option<String>>>,
     pub workspaces: Option<Named<Option<Workspace>>>,
@@ -43,6 +46,10 @@ pub(super) struct ConfigFile {
     pub limits: LimitKeys,
     #[schemars(range(max = u32::MAX))]
     pub max_depth: Option<u32>,
+    #[schemars(range(min = 1, max = MAX_WHOLE))]
+    pub max_branches: Option<u64>,
+    #[schemars(range(min = 1, max = MAX_PARALLEL))]
+    pub parallel: Option<u32>,
     #[schemars(range(max = MAX_WHOLE))]
     pub supervisor_interval: Option<u64>,
     #[schemars(range(min = MIN_PROMPT_BUDGET, max = u32::MAX))]
@@ -83,6 +90,8 @@ pub(super) struct AgentKeys {
     pub exit_codes: Option<Named<ExitMeaning>>,
     pub expect_file: Option<String>,
     pub config: Option<Map<String, Value>>,
+    #[schemars(range(min = 1, max = MAX_PARALLEL))]
+    pub max: Option<u32>,
     pub describe: Option<DescribeKey>,
 }
 

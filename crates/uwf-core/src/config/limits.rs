@@ -17,6 +17,15 @@ pub(crate) const DEFAULT_MAX_STEPS: u64 = 1000;
 /// recursion, and each level multiplies the cost.
 pub(crate) const DEFAULT_MAX_DEPTH: u32 = 3;
 
+/// Branches of one group: more than a person reviews, and few enough that a list of unexpected length costs little.
+pub(crate) const DEFAULT_MAX_BRANCHES: u64 = 64;
+
+/// Agents of branches at work at the same time: groups within groups multiply, and most accounts and machines bear this many.
+pub(crate) const DEFAULT_PARALLEL: u32 = 8;
+
+/// Most agents at work at the same time. Each has two processes of uwf.
+pub(super) const MAX_PARALLEL: u32 = 1000;
+
 /// Bytes of one prompt: some 25,000 tokens at four bytes each. This leaves a model room to work, and is below the 131,072 bytes at which
 /// the system rejects an argument.
 pub const DEFAULT_PROMPT_BUDGET: usize = 100_000;
@@ -70,6 +79,10 @@ pub struct Limits {
     pub thread: ThreadLimits,
     /// `maxDepth`: depth of child threads, `DEFAULT_MAX_DEPTH`.
     pub max_depth: u32,
+    /// `maxBranches`: branches of one group, `DEFAULT_MAX_BRANCHES`.
+    pub max_branches: u64,
+    /// `parallel`: agents of branches at work on this machine at the same time, `DEFAULT_PARALLEL`.
+    pub parallel: u32,
     /// `supervisorInterval`: steps between two checks by the supervisor; `None` (absent or 0) means never.
     pub supervisor_interval: Option<u64>,
     /// `promptBudget`: bytes of one prompt, `DEFAULT_PROMPT_BUDGET`.
@@ -86,6 +99,8 @@ impl Default for Limits {
         Limits {
             thread: ThreadLimits { max_steps: Some(DEFAULT_MAX_STEPS), ..ThreadLimits::default() },
             max_depth: DEFAULT_MAX_DEPTH,
+            max_branches: DEFAULT_MAX_BRANCHES,
+            parallel: DEFAULT_PARALLEL,
             supervisor_interval: None,
             prompt_budget: DEFAULT_PROMPT_BUDGET,
             output_cap: DEFAULT_OUTPUT_CAP,

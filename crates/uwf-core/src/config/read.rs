@@ -97,7 +97,9 @@ fn shared_keys(config: &mut Config, file: ConfigFile) {
     config.models.extend(file.models.into_iter().flatten());
     config.default_agent = file.default_agent.or(config.default_agent.take());
     for (workflow, roles) in file.agent_overrides.into_iter().flatten() {
-        config.agent_overrides.entry(workflow).or_default().extend(roles.into_iter().flatten());
+        config.agent_overrides.entry(workflow).or_default().extend(
+            roles.into_iter().flatten().map(|(role, own)| (role, own.map(OneOrMany::into_vec).unwrap_or_default())),
+        );
     }
     config.default_model = file.default_model.or(config.default_model.take());
     config.model_overrides.extend(file.model_overrides.into_iter().flatten());
@@ -126,6 +128,7 @@ fn agent(keys: AgentKeys) -> Agent {
         }
     }
     agent.timeout = keys.timeout.filter(is_limit);
+    agent.max = keys.max;
     agent.idle_timeout = keys.idle_timeout.or(agent.idle_timeout).filter(is_limit);
     let codes = keys.exit_codes.into_iter().flatten();
     agent.exit_codes = codes.filter_map(|(code, meaning)| Some((texts::exit_status(&code)?, meaning))).collect();
@@ -144,6 +147,8 @@ fn limits(file: &ConfigFile, defaults: &Limits) -> Limits {
     Limits {
         thread: ThreadLimits::from(file.limits).or(defaults.thread),
         max_depth: file.max_depth.unwrap_or(defaults.max_depth),
+        max_branches: file.max_branches.unwrap_or(defaults.max_branches),
+        parallel: file.parallel.unwrap_or(defaults.parallel),
         supervisor_interval: match file.supervisor_interval {
             Some(steps) => Some(steps).filter(|steps| *steps > 0),
             None => defaults.supervisor_interval,

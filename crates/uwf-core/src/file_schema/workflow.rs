@@ -7,7 +7,8 @@ use crate::config::Workspace;
 use crate::document::{OneOrMany, by_schema};
 use crate::usage::LimitKeys;
 use crate::workflow::{
-    AttemptLimit, CONDITION_KEYS, CommandShell, MAX_NAME, ROLE_KEYS, TABLE_KEYS, TRANSITION_KEYS, WORKFLOW_KEYS,
+    AttemptLimit, BRANCH_KEYS, BranchFiles, BranchMerge, CONDITION_KEYS, CommandShell, MAX_BRANCHES, MAX_NAME,
+    ROLE_KEYS, TABLE_KEYS, TRANSITION_KEYS, WORKFLOW_KEYS,
 };
 
 /// Characters that a name must not contain: control characters and line ends.
@@ -62,7 +63,9 @@ fn role() -> Value {
     let mut forms = vec![json!({ "$ref": "#/definitions/schema" })];
     forms.extend(hash());
     let meta = json!({ "anyOf": forms });
-    let branch = mapping(&["role", "condition"], json!({ "role": text(), "condition": optional(text()) }), &["role"]);
+    let limits = for_editors(by_schema::of::<Option<LimitKeys>>());
+    let branch = json!({ "role": text(), "condition": optional(text()), "mayFail": optional_flag(), "limits": limits });
+    let branch = mapping(&BRANCH_KEYS, branch, &["role"]);
     let keys = json!({
         "description": optional(text()),
         "goal": optional(text()),
@@ -84,11 +87,22 @@ fn role() -> Value {
         "env": optional(named(text())),
         "cwd": optional(text()),
         "fails": optional(list(json!({ "type": "integer", "minimum": 0, "maximum": 255 }))),
-        "play": optional(list(json!({ "anyOf": [text(), branch] }))),
+        "play": optional(json!({ "anyOf": [text(), branch, list(json!({ "anyOf": [text(), branch] }))] })),
+        "each": optional(not_blank()),
+        "key": optional(not_blank()),
+        "copies": optional(json!({ "type": "integer", "minimum": 2, "maximum": MAX_BRANCHES })),
+        "pick": optional(not_blank()),
         "max": optional(json!({ "type": "integer", "minimum": 1 })),
+        "mayFail": optional_flag(),
+        "files": for_editors(by_schema::of::<Option<BranchFiles>>()),
+        "merge": for_editors(by_schema::of::<Option<BranchMerge>>()),
         "name": optional(text()),
     });
     mapping(&ROLE_KEYS, keys, &[])
+}
+
+fn optional_flag() -> Value {
+    optional(json!({ "type": "boolean" }))
 }
 
 fn condition() -> Value {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::branches::push_branches;
 use super::fence::{head, push_fenced};
 use crate::thread::Step;
 
@@ -58,9 +59,9 @@ impl StepSection {
             // Search for the caps instead of computing them: a mark is added, and a fence may be as long as its text.
             let over = section.text.len() - bytes;
             if text > 0 {
-                text = text.min(message(step).map_or(0, str::len)).saturating_sub(over);
+                text = text.min(longest_message(step)).saturating_sub(over.max(step.branches.len()));
             } else if output > 0 {
-                output = output.min(section.text.len()).saturating_sub(over);
+                output = output.min(section.text.len()).saturating_sub(over.max(step.branches.len()));
             } else {
                 return None;
             }
@@ -79,6 +80,10 @@ impl StepSection {
         let mut text = String::with_capacity(FRAME + step.role.len() + body);
         text.push_str(&format!("\n# Step {}: output of role `{}`\n\n", step.index, step.role));
         let mut section = StepSection { index: step.index, text, is_shortened: false };
+        if !step.branches.is_empty() {
+            section.is_shortened = push_branches(&mut section.text, "Branch", &step.branches, output_cap, text_cap);
+            return section;
+        }
         section.push_capped(info, &output, output_cap);
         match message {
             Some(message) if text_cap == 0 => {
@@ -119,6 +124,12 @@ fn printed(output: &Value) -> Option<&str> {
 fn exit_line(output: &Value) -> String {
     let verdict = if output["passed"] == true { "passed" } else { "failed" };
     format!("The command {verdict} with exit code {}. It printed:", output["exitCode"])
+}
+
+/// Bytes of a step's message. Branches share a cap, so the bytes that change something are as many times more as there are branches.
+fn longest_message(step: &Step) -> usize {
+    let of_branches = step.branches.iter().filter_map(|branch| branch.message.as_ref()).map(String::len).max();
+    of_branches.map_or_else(|| message(step).map_or(0, str::len), |longest| longest * step.branches.len())
 }
 
 /// A step's message, unless it is empty.

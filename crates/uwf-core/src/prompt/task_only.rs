@@ -15,13 +15,17 @@ pub fn brief<E>(asked: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step,
     with_frame(asked, &format!("{shown_input}{}", frame(asked)), cuts_input, read)
 }
 
-/// The task of a branch of a group: the task of the thread with the group, and the steps of that thread. The branch's own prompt has its
-/// role and the input.
+/// The task of a branch of a group: the task of the thread with the group, `part`, and the steps of that thread. The branch's own prompt
+/// has its role and the input.
 ///
 /// # Errors
 /// `read` fails.
-pub fn branch_brief<E>(asked: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<String, E> {
-    with_frame(asked, "", false, read)
+pub fn branch_brief<E>(
+    asked: &PromptInput<'_>,
+    part: &str,
+    read: impl FnMut(usize) -> Result<Step, E>,
+) -> Result<String, E> {
+    with_frame(asked, part, false, read)
 }
 
 fn with_frame<E>(

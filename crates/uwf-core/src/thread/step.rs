@@ -4,6 +4,8 @@ use json_cas::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::BranchOutput;
+
 /// Keys every header may carry, for people and conditions. If the role's schema lacks a key, it is not part of the output.
 pub const ALWAYS_ALLOWED: [&str; 5] = ["status", "next", "confidence", "artifacts", "scope"];
 
@@ -42,6 +44,9 @@ pub struct Step {
     /// The keys every header may carry that are in the header but not in the output, if they are in the detail.
     #[serde(default, rename = "frontmatter", skip_serializing_if = "Map::is_empty")]
     pub header: Map<String, Value>,
+    /// The results of its branches, if the role is a group and they are loaded.
+    #[serde(skip)]
+    pub branches: Vec<BranchOutput>,
     /// Failed attempts before the successful one.
     #[serde(skip)]
     pub failed_attempts: usize,
@@ -78,6 +83,7 @@ impl Step {
             extracted_by: None,
             outcome: None,
             header: Map::new(),
+            branches: Vec::new(),
             failed_attempts: 0,
             is_child_thread: false,
             unreadable: Unreadable::default(),

@@ -1,110 +1,40 @@
-//! Reads groups: roles that play other roles at the same time. Makes the workflows of their threads, and the schemas of their outputs.
+//! Reads groups: roles that play other roles at the same time.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
-
-use super::model::Meta;
-use super::model::{END, NamedCondition, Role, RoleDraft, RoleOptions, START, Transition, Workflow};
+use super::model::{NamedCondition, RoleOptions};
 use super::older_forms;
 use super::reader::WorkflowReader;
-use super::role_group::{GroupBranch, RoleGroup};
-use crate::document::fields::{Fields, list, text};
-use crate::document::{DurationText, by_schema, join};
+use super::role_group::{BranchFiles, BranchMerge, GroupBranch, RoleGroup};
+use crate::document::fields::{Fields, text, wrong_type};
+use crate::document::join;
 use crate::usage::ThreadLimits;
-use yaml_tree::{Entry, Node};
+use yaml_tree::{Data, Entry, Node};
 
 /// The key of a role that is a group.
 pub(super) const PLAY: &str = "play";
 
-/// Most branches of a group.
-pub(super) const MOST: usize = 64;
-
-/// Most properties of a group's schema, with those of groups within it. Beyond them, any value fits.
-const MOST_PROPERTIES: usize = 256;
+/// Most roles and copies of a group.
+pub(crate) const MAX_BRANCHES: usize = 64;
 
 /// Keys that belong to a group.
-const OF_GROUPS: [&str; 1] = ["max"];
+const OF_GROUPS: [&str; 8] = ["each", "key", "copies", "pick", "max", "mayFail", "files", "merge"];
 
-impl Workflow {
-    /// The workflow of a branch: one role of this workflow, played once.
-    #[must_use]
-    pub fn branch(&self, role: &str) -> Option<Workflow> {
-        self.chain_of(&self.name, [role])
-    }
+/// Other keys that may stand beside `play`.
+const BESIDE_PLAY: [&str; 3] = ["description", PLAY, "name"];
 
-    /// The workflow of a group's thread: its branches, one after the other.
-    #[must_use]
-    pub fn group(&self, name: &str, branches: &[&str]) -> Option<Workflow> {
-        self.chain_of(&format!("{}.{name}", self.name), branches.iter().copied())
-    }
-
-    fn chain_of<'r>(&self, name: &str, roles: impl IntoIterator<Item = &'r str>) -> Option<Workflow> {
-        let always = |role: &str| vec![Transition { role: role.to_owned(), condition: None, outcome: None }];
-        let mut chain = Workflow {
-            name: name.to_owned(),
-            description: self.description.clone(),
-            roles: BTreeMap::new(),
-            conditions: self.conditions.clone(),
-            graph: BTreeMap::new(),
-            limits: ThreadLimits::default(),
-            workspace: crate::workspace::Workspace::default(),
-            input: self.input,
-        };
-        let mut last = START;
-        for role in roles {
-            let (name, own) = self.roles.get_key_value(role)?;
-            chain.graph.insert(last.to_owned(), always(name));
-            let more = RoleOptions { sees: None, ..own.more.clone() };
-            chain.roles.insert(name.clone(), Role { more, ..own.clone() });
-            self.add_played(own, &mut chain);
-            last = name;
-        }
-        chain.graph.insert(last.to_owned(), always(END));
-        Some(chain)
-    }
-}
-
-impl<M> Workflow<M> {
-    /// The roles that a role plays, also by groups within the group.
-    #[must_use]
-    pub fn branches_of(&self, role: &str) -> Vec<&str> {
-        let mut found: Vec<&str> = Vec::new();
-        let mut open = vec![role];
-        while let Some(role) = open.pop() {
-            let group = self.roles.get(role).and_then(|role| role.more.play.as_ref());
-            for branch in group.into_iter().flat_map(|group| &group.roles) {
-                if !found.contains(&branch.role.as_str()) {
-                    found.push(&branch.role);
-                    open.push(&branch.role);
-                }
-            }
-        }
-        found
-    }
-}
-
-impl Workflow {
-    /// Adds the roles that a group plays.
-    fn add_played(&self, group: &Role, to: &mut Workflow) {
-        for branch in group.more.play.iter().flat_map(|group| &group.roles) {
-            if let Some(role) = self.roles.get(&branch.role).filter(|_| !to.roles.contains_key(&branch.role)) {
-                to.roles.insert(branch.role.clone(), role.clone());
-                self.add_played(role, to);
-            }
-        }
-    }
-}
+/// Keys of a branch in the list of `play`.
+pub(crate) const BRANCH_KEYS: [&str; 4] = ["role", "condition", "mayFail", "limits"];
 
 impl WorkflowReader {
-    /// The group of a role, if it is one. `name` is the role's name, `role` its pointer.
+    /// The options of a role that is a group; `None` if it is not. `name` is the role's name, `role` its pointer.
     pub(super) fn group(
         &mut self,
         fields: Fields<'_>,
         name: &str,
         role: &str,
         conditions: &mut BTreeMap<String, NamedCondition>,
-    ) -> Option<RoleGroup> {
+    ) -> Option<RoleOptions> {
         let Some(play) = fields.get(PLAY) else {
             for entry in OF_GROUPS.iter().filter_map(|key| fields.get(key)) {
                 self.misplaced(entry, "belongs only to a role with `play`");
@@ -112,58 +42,91 @@ impl WorkflowReader {
             return None;
         };
         let why = "does not belong to a role with `play`: the roles that it plays have it";
-        self.refuse_beside(fields, &["description", PLAY, "max", "name"], why);
+        self.refuse_beside(fields, &[&BESIDE_PLAY[..], &OF_GROUPS].concat(), why);
+        let group = RoleGroup {
+            roles: self.group_roles(play, name, role, conditions)?,
+            each: self.expression(fields, role, "each"),
+            key: self.expression(fields, role, "key"),
+            copies: self.count(fields, role, "copies"),
+            pick: self.expression(fields, role, "pick"),
+            max: self.count(fields, role, "max"),
+            may_fail: self.option(fields, role, "mayFail").unwrap_or_default(),
+            files: self.option::<BranchFiles>(fields, role, "files").unwrap_or_default(),
+            merge: self.option::<BranchMerge>(fields, role, "merge").unwrap_or_default(),
+        };
+        Some(RoleOptions { play: Some(group), ..RoleOptions::default() })
+    }
+
+    /// The roles of `play`: a list, or one role for `each` and `copies`.
+    fn group_roles(
+        &mut self,
+        play: &Entry,
+        name: &str,
+        role: &str,
+        conditions: &mut BTreeMap<String, NamedCondition>,
+    ) -> Option<Vec<GroupBranch>> {
         let pointer = join(role, PLAY);
         self.locate(&pointer, play);
-        let items = list(&play.value, PLAY, "a list of roles", &mut self.problems)?;
-        if items.is_empty() || items.len() > MOST {
-            let message = format!("`play` lists {} roles; write 1 to {MOST}", items.len());
+        let items = match &play.value.data {
+            Data::Sequence(items) => items.as_slice(),
+            Data::Scalar { .. } | Data::Mapping(_) => std::slice::from_ref(&play.value),
+        };
+        if items.is_empty() || items.len() > MAX_BRANCHES {
+            let message = format!("`play` lists {} roles; write 1 to {MAX_BRANCHES}", items.len());
             self.problems.error("bad-value", play.value.at, message, None);
         }
         let mut roles: Vec<GroupBranch> = Vec::new();
         for item in items {
-            let Some(branch) = self.group_branch(item, name, &pointer, conditions) else { continue };
+            let at = join(&pointer, &roles.len().to_string());
+            let Some(branch) = self.group_branch(item, name, &at, conditions) else { continue };
             if roles.iter().any(|known| known.role == branch.role) {
                 let message = format!("`play` names the role `{}` twice", branch.role);
                 self.problems.error("duplicate-key", item.at, message, None);
                 continue;
             }
-            self.positions.set_value(join(&pointer, &roles.len().to_string()), item.at);
+            self.positions.set_value(at, item.at);
             roles.push(branch);
         }
-        let max = fields.get("max").and_then(|entry| self.max(entry, role));
-        Some(RoleGroup { roles, max, ..RoleGroup::default() })
+        Some(roles)
     }
 
-    fn max(&mut self, entry: &Entry, role: &str) -> Option<u64> {
-        self.locate(&join(role, "max"), entry);
-        let max: Option<u64> = by_schema::entry(entry, DurationText::fault, &mut self.problems);
-        if max == Some(0) {
-            let message = "`max` is 0, so that no branch could run".to_owned();
+    /// A text that must not be blank.
+    fn expression(&mut self, fields: Fields<'_>, role: &str, key: &str) -> Option<String> {
+        let entry = fields.get(key)?;
+        let written = self.text_entry(entry, &join(role, key));
+        if written.trim().is_empty() && entry.value.as_text().is_some() {
+            self.problems.error("bad-value", entry.value.at, format!("`{key}` is empty"), None);
+        }
+        Some(written).filter(|written| !written.trim().is_empty())
+    }
+
+    fn count(&mut self, fields: Fields<'_>, role: &str, key: &str) -> Option<u64> {
+        let count: Option<u64> = self.option(fields, role, key);
+        if let Some(entry) = fields.get(key).filter(|_| count == Some(0)) {
+            let message = format!("`{key}` is 0, so that no branch could run");
             self.problems.error("bad-value", entry.value.at, message, None);
         }
-        max.filter(|max| *max > 0)
+        count.filter(|count| *count > 0)
     }
 
-    /// A role's name, or a mapping of role and condition.
+    /// A role's name, or a mapping of role and condition. `at` is the pointer of the branch.
     fn group_branch(
         &mut self,
         item: &Node,
         group: &str,
-        pointer: &str,
+        at: &str,
         conditions: &mut BTreeMap<String, NamedCondition>,
     ) -> Option<GroupBranch> {
-        let branch =
-            |role: String, condition| GroupBranch { role, condition, may_fail: false, limits: ThreadLimits::default() };
         if let Some(role) = item.as_text() {
-            return Some(branch(role.to_owned(), None));
+            let role = role.to_owned();
+            return Some(GroupBranch { role, condition: None, may_fail: false, limits: ThreadLimits::default() });
+        }
+        if !matches!(item.data, Data::Mapping(_)) {
+            wrong_type(item, PLAY, "a role, or a list of roles", &mut self.problems);
+            return None;
         }
         let fields = Fields::of(item, "branch", &mut self.problems)?;
-        fields.refuse_unknown(
-            &["role", "condition"],
-            &[("when", "condition"), ("if", "condition")],
-            &mut self.problems,
-        );
+        fields.refuse_unknown(&BRANCH_KEYS, &[("when", "condition"), ("if", "condition")], &mut self.problems);
         let Some(role) = fields.get("role") else {
             self.problems.error("missing-key", item.at, "the branch has no `role`".to_owned(), None);
             return None;
@@ -172,43 +135,13 @@ impl WorkflowReader {
         let condition = match fields.get("condition") {
             None => None,
             Some(entry) => {
-                self.locate(&join(pointer, &role), entry);
+                self.locate(&join(at, "condition"), entry);
                 let written = text(&entry.value, "condition", &mut self.problems)?;
                 Some(older_forms::named(self, &written, entry, (group, &role), conditions))
             }
         };
-        Some(branch(role, condition))
+        let may_fail = self.option(fields, at, "mayFail").unwrap_or_default();
+        let limits = fields.get("limits").map(|entry| ThreadLimits::read(entry, &mut self.problems));
+        Some(GroupBranch { role, condition, may_fail, limits: limits.unwrap_or_default() })
     }
-}
-
-/// Gives each group the schema of its output: a property for each branch, with the schema of the branch's role.
-pub(super) fn derive_schemas(roles: &mut BTreeMap<String, RoleDraft>) {
-    let groups: Vec<String> =
-        roles.iter().filter(|(_, role)| role.more.play.is_some()).map(|(name, _)| name.clone()).collect();
-    for name in groups {
-        let schema = schema_of(roles, &name, &mut { MOST_PROPERTIES });
-        if let Some(role) = roles.get_mut(&name) {
-            role.meta = Meta::Inline(schema);
-        }
-    }
-}
-
-/// The schema of a role's output. A schema in the store, and one with references, is not repeated here: the branch itself is checked by it.
-/// `left` bounds the work, because groups within groups multiply.
-fn schema_of(roles: &BTreeMap<String, RoleDraft>, name: &str, left: &mut usize) -> Value {
-    let Some(role) = roles.get(name).filter(|_| *left > 0) else { return Value::Bool(true) };
-    let Some(group) = &role.more.play else {
-        return match &role.meta {
-            Meta::Inline(schema) if !schema.to_string().contains("\"$") => schema.clone(),
-            Meta::Inline(_) | Meta::Stored(_) => Value::Bool(true),
-        };
-    };
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    for branch in &group.roles {
-        *left = left.saturating_sub(1);
-        properties.insert(branch.role.clone(), schema_of(roles, &branch.role, left));
-        required.extend(branch.condition.is_none().then_some(branch.role.as_str()));
-    }
-    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }

@@ -132,8 +132,7 @@ impl RoleCommand {
 impl<M> Workflow<M> {
     /// The roles that groups play.
     pub(crate) fn played_roles(&self) -> impl Iterator<Item = &str> {
-        let groups = self.roles.values().filter_map(|role| role.more.play.as_ref());
-        groups.flat_map(|group| group.roles.iter().map(|branch| branch.role.as_str()))
+        self.roles.values().filter_map(|role| role.more.play.as_ref()).flat_map(RoleGroup::played)
     }
 }
 

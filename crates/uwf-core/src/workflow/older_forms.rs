@@ -11,7 +11,7 @@ use crate::document::join;
 use yaml_tree::{Entry, Node};
 
 /// Keys of a role, today's first. `name` repeats the role's key.
-pub(crate) const ROLE_KEYS: [&str; 23] = [
+pub(crate) const ROLE_KEYS: [&str; 30] = [
     "description",
     "goal",
     "capabilities",
@@ -28,7 +28,14 @@ pub(crate) const ROLE_KEYS: [&str; 23] = [
     "cwd",
     "fails",
     "play",
+    "each",
+    "key",
+    "copies",
+    "pick",
     "max",
+    "mayFail",
+    "files",
+    "merge",
     "with",
     "systemPrompt",
     "extractPrompt",

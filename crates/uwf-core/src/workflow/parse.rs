@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use json_cas::Hash;
 use serde_json::Value;
 
-use super::group;
+use super::group_schema;
 use super::model::{INPUT, Meta, NamedCondition, RoleDraft, RoleOptions, WorkflowDraft};
 use super::older_forms;
 use super::reader::{Inlined, WorkflowReader};
@@ -107,7 +107,7 @@ impl WorkflowReader {
         let description = self.text_field(fields, "", "description");
         let mut conditions = self.conditions(fields);
         let mut roles = self.roles(fields, &mut conditions);
-        group::derive_schemas(&mut roles);
+        group_schema::derive_schemas(&mut roles);
         let graph = self.routes(fields, &mut conditions);
         let limits = self.limits(fields);
         let workspace = self.workspace(fields);
@@ -222,9 +222,8 @@ impl WorkflowReader {
             true => Meta::Inline(command_schema()),
             false => self.meta(fields, &pointer),
         };
-        let play = self.group(fields, &entry.key, &pointer, conditions);
-        let more = match &play {
-            Some(_) => RoleOptions { play, ..RoleOptions::default() },
+        let more = match self.group(fields, &entry.key, &pointer, conditions) {
+            Some(more) => more,
             None => self.role_options(fields, &pointer),
         };
         RoleDraft { description, goal, capabilities, procedure, output, meta, more }

@@ -1,32 +1,33 @@
 //! A group: a role that plays other roles at the same time, each in a thread of its own, a branch.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::number;
 use crate::usage::ThreadLimits;
 
-/// The agent of the steps that a group makes: of its own thread, and of the thread that it is a role of.
+/// The agent recorded in the steps of a group's thread, and in the step of the group itself.
 pub const GROUP_AGENT: &str = "uwf-play";
 
 /// Branches that run at the same time, unless the group says otherwise.
 const DEFAULT_MAX: usize = 4;
 
-/// The roles of a group. The keys of other kinds of group are read and stored, and this version of uwf refuses to play them.
+/// A group. Without `each` and `copies`, each listed role is a branch. With one of them, the only listed role is played by every branch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RoleGroup {
-    /// The branches, in the order of the file.
+    /// The roles, in the order of the file.
     pub roles: Vec<GroupBranch>,
-    /// The list with an item for each branch, as JSONata.
+    /// JSONata that gives a list, with an item for each branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,
-    /// The key of an item that names its branch.
+    /// The key of an item that names its branch. With it, the output is a map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Number of branches that do the same.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
     pub copies: Option<u64>,
-    /// Who picks the best copy.
+    /// The role or the JSONata that picks the best copy; `None` is a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pick: Option<String>,
     /// Most branches at the same time; `None` is 4.
@@ -35,12 +36,12 @@ pub struct RoleGroup {
     /// Whether the group continues without failed branches.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_fail: bool,
-    /// The files of the branches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub files: Option<String>,
-    /// How the files of the branches come together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub merge: Option<String>,
+    /// How the branches may use the files of the thread.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub files: BranchFiles,
+    /// How the changes of the branches come together.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub merge: BranchMerge,
 }
 
 /// A branch of a group.
@@ -59,23 +60,48 @@ pub struct GroupBranch {
     pub limits: ThreadLimits,
 }
 
+/// How branches may use the files of the thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BranchFiles {
+    /// They only read them.
+    #[default]
+    Read,
+    /// They change them, one branch after the other.
+    Shared,
+    /// Each changes a copy of its own, in a git worktree.
+    Worktree,
+}
+
+/// How the changes that branches made in their worktrees come together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BranchMerge {
+    /// They stay in the branches.
+    #[default]
+    None,
+    /// They are merged into the thread's worktree, in the order of the branches.
+    Sequence,
+}
+
 impl RoleGroup {
     /// The first key that this version of uwf can't play.
     #[must_use]
     pub fn unsupported(&self) -> Option<&'static str> {
-        let of_branches = |has: fn(&GroupBranch) -> bool| self.roles.iter().any(has);
-        [
-            ("each", self.each.is_some()),
-            ("key", self.key.is_some()),
-            ("copies", self.copies.is_some()),
-            ("pick", self.pick.is_some()),
-            ("mayFail", self.may_fail || of_branches(|branch| branch.may_fail)),
-            ("files", self.files.as_deref().is_some_and(|files| files != "read")),
-            ("merge", self.merge.is_some()),
-            ("limits", of_branches(|branch| !branch.limits.is_empty())),
-        ]
-        .into_iter()
-        .find_map(|(key, is_used)| is_used.then_some(key))
+        [("files", self.files != BranchFiles::Read), ("merge", self.merge != BranchMerge::None)]
+            .into_iter()
+            .find_map(|(key, is_used)| is_used.then_some(key))
+    }
+
+    /// The role that every branch plays, if the branches differ only in their items, or not at all.
+    #[must_use]
+    pub fn repeated(&self) -> Option<&GroupBranch> {
+        self.roles.first().filter(|_| self.each.is_some() || self.copies.is_some())
+    }
+
+    /// The roles of its branches, then `pick`, which may also be an expression.
+    pub fn played(&self) -> impl Iterator<Item = &str> {
+        self.roles.iter().map(|branch| branch.role.as_str()).chain(self.pick.as_deref())
     }
 
     /// Most branches at the same time.
@@ -83,4 +109,8 @@ impl RoleGroup {
     pub fn max(&self) -> usize {
         self.max.and_then(|max| usize::try_from(max).ok()).unwrap_or(DEFAULT_MAX)
     }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -48,7 +48,7 @@ impl WorkflowReader {
         }
     }
 
-    fn option<T: schemars::JsonSchema + serde::de::DeserializeOwned>(
+    pub(super) fn option<T: schemars::JsonSchema + serde::de::DeserializeOwned>(
         &mut self,
         fields: Fields<'_>,
         role: &str,

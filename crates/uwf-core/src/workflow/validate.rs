@@ -2,6 +2,7 @@
 
 mod comparisons;
 mod conditions;
+mod groups;
 mod inputs;
 mod names;
 mod schema_paths;
@@ -34,6 +35,7 @@ pub(super) fn validate_into(
     problems: &mut Problems,
 ) {
     names::check(draft, positions, file_stem, problems);
+    groups::check(draft, positions, problems);
     schemas::check(draft, positions, problems);
     transitions::check(draft, positions, problems);
     conditions::check(draft, positions, problems);

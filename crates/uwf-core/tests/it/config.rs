@@ -128,7 +128,10 @@ prices:
         agents: BTreeMap::from([("full".to_owned(), full), ("endless".to_owned(), endless), ("bare".to_owned(), bare)]),
         default_agent: some("bare"),
         agent_overrides: BTreeMap::from([
-            ("solve-it".to_owned(), BTreeMap::from([("coder".to_owned(), some("full")), ("tester".to_owned(), None)])),
+            (
+                "solve-it".to_owned(),
+                BTreeMap::from([("coder".to_owned(), vec!["full".to_owned()]), ("tester".to_owned(), Vec::new())]),
+            ),
             ("other".to_owned(), BTreeMap::new()),
         ]),
         default_model: some("small"),
@@ -140,6 +143,8 @@ prices:
         ]),
         secrets: ["GITHUB_TOKEN".to_owned()].into(),
         limits: Limits {
+            max_branches: 64,
+            parallel: 8,
             thread: ThreadLimits {
                 max_steps: Some(20),
                 max_time: Some(7200),
@@ -205,7 +210,7 @@ fn unknown_keys_get_warning_with_suggestion() {
     config.yaml:3:20: warning[unknown-key]: the key `idletimeout` is not known here and is ignored
         did you mean `idleTimeout`?
     config.yaml:3:36: warning[unknown-key]: the key `colour` is not known here and is ignored
-        known here: command, args, output, model, env, timeout, idleTimeout, exitCodes, expectFile, config, describe
+        known here: command, args, output, model, env, timeout, idleTimeout, exitCodes, expectFile, config, max, describe
     config.yaml:4:12: warning[unknown-key]: the key `lllm` is not known here and is ignored
         did you mean `llm`?
     ");
@@ -306,8 +311,7 @@ agentOverrides: { w: { r: 5 }, v: x }
     config.yaml:22:25: error[wrong-type]: `frontmatter` must be true or false, not a number
     config.yaml:22:38: error[bad-value]: `feedback` is 99; it can be a whole number, 0 to 10
     config.yaml:22:47: error[wrong-type]: `llm` must be a whole number or a boolean, not a text
-    config.yaml:23:27: error[wrong-type]: `agentOverrides.w.r` must be a text, not a number
-        put it in quotes: "5"
+    config.yaml:23:27: error[wrong-type]: `agentOverrides.w.r` must be a text or a list of texts, not a number
     config.yaml:23:35: error[wrong-type]: `agentOverrides.v` must be a mapping, not a text
     "#);
     insta::assert_snapshot!(problems_of("- a\n"), @"config.yaml:1:1: error[wrong-type]: the file must be a mapping, not a list");

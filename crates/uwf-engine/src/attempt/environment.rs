@@ -5,6 +5,7 @@ use std::ffi::OsString;
 
 use crate::attempt::agents;
 use crate::attempt::recorded::Opened;
+use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::Result;
 use crate::root::env_file;
 use crate::root::home::Home;
@@ -50,6 +51,7 @@ pub(crate) fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsStri
     let own = spec.variables().filter(|_| spec.played_by().is_none());
     env.extend(own.map(|(name, value)| (name.into(), value.into())));
     env.extend(agents::protocol_variables(home, opened.thread.as_str(), &opened.role, &opened.attempt));
+    env.extend(opened.branch.iter().flat_map(ThreadBranch::variables));
     Ok(env)
 }
 

@@ -232,6 +232,7 @@ impl Plan {
             reextract: None,
             rereads: 0,
             output_cap: self.config.limits.output_cap,
+            branch: self.settings.branch.clone(),
             digest: None,
             replies: last.as_ref().map(|last| last.replies_at(thread.head, role)).unwrap_or_default(),
             earlier: last.map(|last| last.earlier_at(thread.head)).unwrap_or_default(),

@@ -15,6 +15,7 @@ use crate::attempt::agents::delegation::Decisions;
 use crate::attempt::bindings::Bindings;
 use crate::attempt::git::Checkout;
 use crate::attempt::recorded::ThreadRecord;
+use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::project::{self, Project};
@@ -50,6 +51,9 @@ pub struct Settings {
     /// The thread whose role this one plays, for a child thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ThreadId>,
+    /// The branch of a group that the thread is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<ThreadBranch>,
 }
 
 /// A directory as the workspace of a thread: absolute, without links.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use uwf_core::extract::{self, Extraction};
 use uwf_core::node::{COMMAND_SOURCE, NodeKind, StepNode};
 use uwf_core::prompt::AnswerForm;
+use uwf_core::thread::BranchOutput;
 use uwf_core::workflow::GROUP_AGENT;
 
 use crate::error::Result;
@@ -29,19 +30,44 @@ pub fn of_detail(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Op
     of_node(store, detail, &node, schema)
 }
 
-/// The texts of a group's branches, each below the name of its role. `last` is the last step of the group's thread.
-fn of_group(store: &Store, last: Hash) -> Result<Option<String>> {
-    let mut texts = Vec::new();
+/// The results of the branches of a group, in its order. `last` is the last step of the group's thread.
+///
+/// # Errors
+/// Errors of the nodes.
+pub fn branches(store: &Store, last: Hash) -> Result<Vec<BranchOutput>> {
+    let mut branches = Vec::new();
     let mut at = Some(last);
     while let Some(hash) = at {
         let (step, _) = nodes::step_node(store, hash)?;
-        let schema = store.get(step.output)?.type_hash;
-        if let Some(text) = of_detail(store, step.detail, Some(schema))? {
-            texts.push(format!("## {}\n\n{}\n", step.role, text.trim()));
-        }
+        let output = store.get(step.output)?;
+        let message = of_detail(store, step.detail, Some(output.type_hash))?;
+        branches.push(BranchOutput { name: step.role, output: output.payload, message });
         at = step.prev;
     }
-    texts.reverse();
+    branches.reverse();
+    Ok(branches)
+}
+
+/// The same for a step of any role; empty unless the role is a group.
+///
+/// # Errors
+/// Errors of the nodes.
+pub fn branches_of(store: &Store, detail: Hash) -> Result<Vec<BranchOutput>> {
+    let node = nodes::get(store, detail)?;
+    let is_step = NodeKind::of(node.type_hash) == Some(NodeKind::StepNode);
+    match is_step && nodes::payload::<StepNode>(detail, &node)?.agent == GROUP_AGENT {
+        true => branches(store, detail),
+        false => Ok(Vec::new()),
+    }
+}
+
+/// The texts of a group's branches, each below the name of its branch.
+fn of_group(store: &Store, last: Hash) -> Result<Option<String>> {
+    let text = |branch: BranchOutput| {
+        let text = branch.failure().map(|why| format!("failed: {why}")).or(branch.message)?;
+        Some(format!("## {}\n\n{}\n", branch.name, text.trim()))
+    };
+    let texts: Vec<String> = branches(store, last)?.into_iter().filter_map(text).collect();
     Ok((!texts.is_empty()).then(|| texts.join("\n")))
 }
 

@@ -151,7 +151,7 @@ pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> 
 ///
 /// # Errors
 /// `Data` if it cannot be evaluated.
-pub(crate) fn evaluate_bounded(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> {
+pub fn evaluate_bounded(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> {
     let condition = Condition::compile(expression)?;
     let request = Evaluate::new(expression, &history(thread, condition.reads())?);
     let answer = match condition.class() {

@@ -15,6 +15,7 @@ use crate::attempt::leftover::{self, Left};
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::{self, Attempt};
 use crate::attempt::redactor::Redactor;
+use crate::attempt::settings::Settings;
 use crate::attempt::turns::Batch;
 use crate::attempt::{child_threads, elsewhere};
 use crate::error::{Error, ErrorKind, Result};
@@ -138,7 +139,7 @@ fn asked_now(now: &ThreadNow<'_>, seen: Seen, cwd: Option<&PathBuf>, generations
             .hint(format!("answer the child with its own head and attempt: `uwf thread answer {child}`")));
         }
         return match generations {
-            0 => Err(several_wait(id, &[child])),
+            0 => Err(several_wait(home, id, &[child])),
             _ => asked_now(&ThreadNow::read(home, &child)?, Seen::default(), cwd, generations - 1),
         };
     }
@@ -159,7 +160,7 @@ fn waiting_child(home: &Home, id: &ThreadId, why: &str) -> Result<ThreadId> {
     match waiting.as_slice() {
         [only] => Ok(only.clone()),
         [] => Err(Error::usage(format!("thread {id} is not waiting for a person itself: {why}")).hint(step_it(id))),
-        several => Err(several_wait(id, several)),
+        several => Err(several_wait(home, id, several)),
     }
 }
 
@@ -176,9 +177,15 @@ fn waiting_below(home: &Home, id: &ThreadId, generations: usize) -> Result<Vec<T
     Ok(waiting)
 }
 
-fn several_wait(id: &ThreadId, children: &[ThreadId]) -> Error {
-    Error::usage(format!("several child threads of thread {id} wait"))
-        .hints(children.iter().map(|child| format!("answer one: `uwf thread answer {child}`")))
+fn several_wait(home: &Home, id: &ThreadId, children: &[ThreadId]) -> Error {
+    let hint = |child: &ThreadId| {
+        let place = Settings::load(home, child).ok().flatten().and_then(|settings| settings.branch);
+        match place {
+            Some(place) => format!("answer one: `uwf thread answer {id} --branch {}`", place.path()),
+            None => format!("answer one: `uwf thread answer {child}`"),
+        }
+    };
+    Error::usage(format!("several child threads of thread {id} wait")).hints(children.iter().map(hint))
 }
 
 fn step_it(id: &ThreadId) -> String {

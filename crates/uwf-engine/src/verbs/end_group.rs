@@ -1,10 +1,12 @@
-//! Ends the thread of a group: links a step for each branch, in the order of the file, and ends the thread.
+//! Links the steps of a group's thread, one for each branch, in the order of the group, and ends the thread.
 
-use json_cas::{Hash, Swap};
-use uwf_core::node::{Payload, StepNode};
-use uwf_core::thread::ThreadId;
+use json_cas::{Draft, Hash, Store, StoreError, Swap};
+use uwf_core::node::{ExtractedBy, GROUP_SOURCE, Payload, ReactSession, StepNode};
+use uwf_core::thread::{ThreadId, failed_branch, failed_branch_schema};
 use uwf_core::workflow::GROUP_AGENT;
 
+use crate::attempt::agents::AgentSpec;
+use crate::attempt::turns::Batch;
 use crate::error::Result;
 use crate::root::history::{self, Finished};
 use crate::root::home::Home;
@@ -18,56 +20,87 @@ use crate::verbs::step::end;
 /// A branch that has ended.
 #[derive(Debug, Clone)]
 pub struct EndedBranch {
-    /// Its role.
-    pub role: String,
-    /// The only step of its thread.
-    pub step: Hash,
+    /// Its name in the group.
+    pub name: String,
+    /// Its result.
+    pub result: BranchResult,
 }
 
-/// Links the steps and ends the thread. Every step depends only on the branches, so a process that does this again after a crash links the
-/// same nodes. Returns the last step.
+/// The result of a branch.
+#[derive(Debug, Clone)]
+pub enum BranchResult {
+    /// The only step of its thread.
+    Step(Hash),
+    /// Why it failed, where the group continues without it.
+    Failed(String),
+}
+
+/// Links the steps of these branches, which begin at a position of the group, from 0, unless they are linked. Every step depends only on
+/// the branches, so a process that does this again after a crash links the same nodes.
 ///
 /// # Errors
 /// `Busy` if another process moved the head; errors of store and index.
-pub fn end_group(home: &Home, group: &ThreadId, branches: &[EndedBranch]) -> Result<Finished> {
+pub fn link_branches(home: &Home, group: &ThreadId, position: usize, branches: &[EndedBranch]) -> Result<()> {
     let (thread, head) = Thread::active(home, group)?;
-    let (moved, head) = if thread.last.is_some() {
-        (thread, head)
-    } else {
-        let last = link(home, &thread, branches)?;
-        match home.heads().swap(group.as_str(), &head.version, last)? {
-            Swap::Done => {}
-            Swap::Moved(Some(now)) if now.hash == last => {}
-            Swap::Moved(_) => return Err(load::head_moved(group, "being linked")),
-        }
-        Thread::active(home, group)?
-    };
-    let workflow = moved.workflow()?;
-    let decision = moderate::next(&moved, &workflow)?;
-    end::end(&moved, &head, ThreadEnding::by(&decision), Some(&workflow), None)?;
+    let linked = thread.chain()?.len().saturating_sub(position);
+    let Some(missing) = branches.get(linked..).filter(|missing| !missing.is_empty()) else { return Ok(()) };
+    let last = link(home, &thread, missing)?;
+    match home.heads().swap(group.as_str(), &head.version, last)? {
+        Swap::Done => Ok(()),
+        Swap::Moved(Some(now)) if now.hash == last => Ok(()),
+        Swap::Moved(_) => Err(load::head_moved(group, "being linked")),
+    }
+}
+
+/// Ends the thread of a group whose steps are linked.
+///
+/// # Errors
+/// `Busy` if another process moved the head; errors of store and index.
+pub fn end_group(home: &Home, group: &ThreadId) -> Result<Finished> {
+    let (thread, head) = Thread::active(home, group)?;
+    let workflow = thread.workflow()?;
+    let decision = moderate::next(&thread, &workflow)?;
+    end::end(&thread, &head, ThreadEnding::by(&decision), Some(&workflow), None)?;
     history::of(home, group)?.ok_or_else(|| missing_thread::not_found(home, group))
 }
 
-/// Stores the steps of the branches. Returns the last one.
+/// Stores the steps of branches after the thread's head. Returns the last one.
 fn link(home: &Home, thread: &Thread<'_>, branches: &[EndedBranch]) -> Result<Hash> {
     let _hold = home.hold_nodes()?;
     node_types::ensure(home)?;
-    let mut prev = None;
-    let mut drafts = Vec::with_capacity(branches.len());
+    let mut batch = Batch::default();
+    let mut prev = thread.last.is_some().then_some(thread.head);
     for branch in branches {
-        let (own, _) = nodes::step_node(home.store(), branch.step)?;
-        let step = StepNode {
-            start: thread.start_hash,
-            prev,
-            role: branch.role.clone(),
-            output: own.output,
-            detail: branch.step,
-            agent: GROUP_AGENT.to_owned(),
+        let (output, detail) = match &branch.result {
+            BranchResult::Step(step) => (nodes::step_node(home.store(), *step)?.0.output, *step),
+            BranchResult::Failed(why) => failed(&mut batch, &branch.name, why)?,
         };
-        let draft = step.draft();
-        prev = Some(draft.hash());
-        drafts.push(draft);
+        let role = branch.name.clone();
+        let step = StepNode { start: thread.start_hash, prev, role, output, detail, agent: GROUP_AGENT.to_owned() };
+        prev = Some(batch.add(step.draft()));
     }
-    home.store().put_all(&drafts)?;
+    home.store().put_all(&batch.drafts)?;
     Ok(prev.unwrap_or(thread.head))
+}
+
+/// Adds the output and the detail of a failed branch: a session without turns.
+fn failed(batch: &mut Batch, name: &str, why: &str) -> Result<(Hash, Hash)> {
+    let schema = batch.add(Store::schema_draft(failed_branch_schema())?);
+    let output = batch.add(Draft::new(schema, failed_branch(why)).map_err(StoreError::from)?);
+    let session = ReactSession {
+        agent: batch.add(AgentSpec::of_group().payload().draft()),
+        role: name.to_owned(),
+        turns: Vec::new(),
+        raw: batch.content(why.to_owned()),
+        attempts: Vec::new(),
+        total_tokens: None,
+        tokens: None,
+        duration_ms: 0,
+        source: GROUP_SOURCE.to_owned(),
+        extracted_by: ExtractedBy::Submit,
+        session_id: None,
+        extras: None,
+        extraction: Vec::new(),
+    };
+    Ok((output, batch.add(session.draft())))
 }

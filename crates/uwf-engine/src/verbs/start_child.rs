@@ -11,6 +11,7 @@ use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::child_threads::{self, Child};
+use crate::attempt::plan::Plan;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::Settings;
 use crate::error::{AtPath, Error, ErrorKind, Result};
@@ -30,8 +31,26 @@ pub struct Task {
     pub prompt: String,
     /// Its workspace, agents and limits; the parent is filled in.
     pub settings: Settings,
+}
+
+impl Task {
     /// Whether it is a branch of the parent, which is a group. Group and branches are one level of nesting.
-    pub is_branch: bool,
+    fn is_branch(&self) -> bool {
+        self.settings.branch.is_some()
+    }
+}
+
+/// The id of the child thread of a role at the parent's head, whether or not there is one.
+pub fn child_id(parent: &Thread<'_>, role: &str) -> ThreadId {
+    child_threads::id_for(parent, role)
+}
+
+/// The child thread of a role at the parent's head, if there is one.
+///
+/// # Errors
+/// Errors of the index and the history.
+pub fn find_child(parent: &Thread<'_>, role: &str) -> Result<Option<Child>> {
+    child_threads::find(parent.home(), &child_threads::id_for(parent, role))
 }
 
 /// The child thread of a role at the parent's head; starts one if it does not exist.
@@ -54,17 +73,22 @@ pub fn find_or_begin(
         return Ok(child);
     }
     let task = task()?;
-    let depth = parent.start.depth.unwrap_or(0).saturating_add(u32::from(!task.is_branch));
+    let depth = parent.start.depth.unwrap_or(0).saturating_add(u32::from(!task.is_branch()));
     if depth > max_depth {
         return Err(Error::limit(format!(
             "role `{role}` is played by a workflow, but its thread would be {depth} threads deep, and `maxDepth` is {max_depth}"
         ))
         .hint("a workflow that plays a role of itself never ends; otherwise raise `maxDepth` in config.yaml"));
     }
+    if task.is_branch() {
+        // A step of the branch would be refused.
+        Plan::load(parent, None)?.check_limits(parent, &[])?;
+    }
+    let is_branch = task.is_branch();
     let settings = of_child(parent, task.settings)?;
     let own = parent.workflow()?.roles.remove(role).map(|role| role.more).unwrap_or_default();
     // A group and its branches run parts of the parent's workflow, so they keep its input.
-    let keeps_input = task.is_branch || own.play.is_some();
+    let keeps_input = is_branch || own.play.is_some();
     // Before the hold, because an expression may take seconds.
     let values = if keeps_input { None } else { values_with(parent, role, &own.with)? };
     let _hold = home.hold_nodes()?;

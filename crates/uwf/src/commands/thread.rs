@@ -24,6 +24,7 @@ pub(crate) mod start;
 pub(crate) mod step;
 mod step_details;
 mod steps;
+mod take;
 mod verify;
 mod why;
 
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Retry(retry::Args),
     /// Answer for a role that a person plays, or reply to an agent's question.
     Answer(answer::Args),
+    /// Take one of the copies of a group as the best.
+    Take(take::Args),
     /// Pause a thread.
     Pause(pause::Args),
     /// Resume a paused thread.
@@ -104,7 +107,7 @@ impl Command {
     #[cfg(feature = "temporal")]
     fn call(&self) -> Option<Call> {
         match self {
-            Command::Answer(_) | Command::Retry(_) => Some(Call::Answer),
+            Command::Answer(_) | Command::Take(_) | Command::Retry(_) => Some(Call::Answer),
             Command::Limit(args) => args.changes_any().then_some(Call::Answer),
             Command::Pause(_) => Some(Call::Pause),
             Command::Resume(_) => Some(Call::Resume),
@@ -138,6 +141,7 @@ fn run_here(context: &Context, command: Command) -> CommandResult {
         Command::Run(args) => run::run(context, args),
         Command::Retry(args) => retry::run(context, args),
         Command::Answer(args) => answer::run(context, args),
+        Command::Take(args) => take::run(context, &args),
         Command::Pause(args) => pause::run(context, &args),
         Command::Resume(args) => resume::run(context, &args),
         Command::Limit(args) => limit::run(context, &args),

@@ -51,6 +51,8 @@ mod gateway;
 mod gc;
 mod github;
 mod groups;
+mod groups_copies;
+mod groups_each;
 mod help;
 mod hostile;
 mod init_workflow;

@@ -28,17 +28,6 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, file_stem: Opt
         }
     }
     for (name, role) in &draft.roles {
-        for (index, branch) in role.more.play.iter().flat_map(|group| &group.roles).enumerate() {
-            let at = positions.value(&join(&join(&join("/roles", name), "play"), &index.to_string()));
-            let known = || draft.roles.keys().map(String::as_str);
-            if branch.role == *name || draft.branches_of(&branch.role).contains(&name.as_str()) {
-                problems.error("bad-group", at, format!("the role `{name}` plays itself"), None);
-            } else if !draft.roles.contains_key(&branch.role) {
-                let message =
-                    format!("`play` of `{name}` names the role `{}`, which does not exist", branch.role.escape_debug());
-                problems.error("unknown-role", at, message, did_you_mean(&branch.role, known()));
-            }
-        }
         let known = || draft.roles.keys().map(String::as_str);
         for seen in role.more.sees.iter().flatten() {
             if !draft.roles.contains_key(seen) {

@@ -9,6 +9,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::processes;
+use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::ErrorKind;
 use crate::root::history;
 use crate::root::record;
@@ -97,6 +98,9 @@ pub struct Opened {
     pub rereads: u32,
     /// Bytes kept of each output stream.
     pub output_cap: u64,
+    /// The branch of a group that the thread is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<ThreadBranch>,
     /// Digest of the thread at `expected_head`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,

@@ -14,6 +14,7 @@ use clap::ArgGroup;
 use uwf_agents::human;
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::AnswerForm;
+use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
 use uwf_engine::attempt::recorded::Attempt;
 use uwf_engine::attempt::settings;
@@ -21,7 +22,7 @@ use uwf_engine::root::ids;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::answer::{self, Asked, Given, Seen};
 use uwf_engine::verbs::step::StepReport;
-use uwf_engine::views::pages;
+use uwf_engine::views::{branches, pages};
 
 use self::ask::TypedAnswer;
 use super::args::expect_attempt::ExpectAttempt;
@@ -51,6 +52,7 @@ Examples:
   uwf thread answer 7Q2M --data '{\"approved\": true}'
   uwf thread answer 7Q2M --editor                         the form in $VISUAL or $EDITOR
   uwf thread answer 7Q2M -m 'Looks good to me.'           when the answer is one text
+  uwf thread answer 7Q2M --branch tests -m 'Skip it.'     if several branches ask
   uwf thread answer 7Q2M --file answer.md                 JSON, or markdown under a YAML header; - is stdin
 
 On a terminal it shows the last step, which usually needs approval, and asks; so does `uwf run`. If a child thread
@@ -70,6 +72,9 @@ pub(crate) struct Args {
     expect: ExpectHead,
     #[command(flatten)]
     attempt: ExpectAttempt,
+    /// The branch that asks, if several branches of a group do: `tests`, or with its group `reviews.tests`.
+    #[arg(long, value_name = "BRANCH")]
+    branch: Option<String>,
     /// The role's output, JSON; `-` reads it from stdin.
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     data: Option<String>,
@@ -96,9 +101,10 @@ pub(crate) struct Args {
 /// Answers a waiting thread.
 pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let id = context.thread(args.which.typed())?;
+    let branch = args.branch.as_ref().map(|name| branches::named(&context.home, &id, name)).transpose()?;
     let seen = Seen { head: args.expect.expected, attempt: args.attempt.newest };
     let cwd = args.cwd.as_ref().map(|dir| settings::workspace(&context.cwd, dir)).transpose()?;
-    let asked = answer::asked_in(&context.home, &id, seen, cwd.as_ref())?;
+    let asked = answer::asked_in(&context.home, branch.as_ref().unwrap_or(&id), seen, cwd.as_ref())?;
     let agent = asked_agent(context, &asked)?;
     if asked.thread != id {
         context.printer.talk(&format!("child thread {} of {id} is asked", asked.thread));
@@ -120,6 +126,21 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
         context.printer.talk(&format!("continue with: uwf run {id}"));
     }
     step::printed(context, report, args.exit_code)
+}
+
+/// Answers the branch `asked` of a thread with markdown under a header.
+pub(super) fn with_text(
+    context: &Context,
+    (thread, asked): (&ThreadId, &ThreadId),
+    text: &str,
+    exit_code: bool,
+) -> CommandResult {
+    let asked = answer::asked(&context.home, asked, Seen::default())?;
+    let agent = asked_agent(context, &asked)?;
+    let answer = given::file(&agent, text.to_owned())?;
+    let report = record(context, &asked, &agent, answer)?;
+    context.printer.talk(&format!("continue with: uwf run {thread}"));
+    step::printed(context, report, exit_code)
 }
 
 /// The context an agent would get for the role that waits.

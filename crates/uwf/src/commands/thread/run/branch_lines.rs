@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use json_cas::{Hash, Store};
 use serde_json::Value;
+use uwf_core::thread::BranchOutput;
 use uwf_core::workflow::GROUP_AGENT;
 use uwf_engine::error::Result;
 use uwf_engine::thread::nodes;
@@ -23,10 +24,21 @@ fn lines(store: &Store, head: Hash) -> Result<Vec<String>> {
     let mut at = Some(step.detail).filter(|_| step.agent == GROUP_AGENT);
     while let Some(hash) = at {
         let (branch, _) = nodes::step_node(store, hash)?;
-        let (own, _) = nodes::step_node(store, branch.detail)?;
-        let took = store.get(own.detail)?.payload.get("durationMs").and_then(Value::as_u64);
-        let took = took.map(|ms| format!(", {}", table::duration(Duration::from_millis(ms)))).unwrap_or_default();
-        lines.push(format!("  {} {} by {}{took}", style::green("✓"), style::bold(&branch.role), own.agent));
+        lines.push(match nodes::step_node(store, branch.detail) {
+            Ok((own, _)) => {
+                let took = store.get(own.detail)?.payload.get("durationMs").and_then(Value::as_u64);
+                let took = took.map(|ms| format!(", {}", table::duration(Duration::from_millis(ms))));
+                let took = took.unwrap_or_default();
+                format!("  {} {} by {}{took}", style::green("✓"), style::bold(&branch.role), own.agent)
+            }
+            // The group continued without this branch.
+            Err(_) => {
+                let output = store.get(branch.output)?.payload;
+                let failed = BranchOutput { name: branch.role, output, message: None };
+                let why = failed.failure().unwrap_or_default();
+                format!("  {} {} failed: {why}", style::red("✗"), style::bold(&failed.name))
+            }
+        });
         at = branch.prev;
     }
     lines.reverse();

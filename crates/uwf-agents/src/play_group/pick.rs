@@ -1,0 +1,167 @@
+//! Picks the best of a group's copies: by a role, by an expression, or by a person.
+
+use std::collections::BTreeMap;
+
+use agent_kit::{Error, ErrorKind, Result};
+use json_cas::Hash;
+use serde_json::{Map, Value, json};
+use uwf_core::prompt::copies_part;
+use uwf_core::thread::{BranchOutput, ThreadId};
+use uwf_core::workflow::{PERSON_PICKS, Picker, PlannedBranch, Role, RoleGroup, RoleOptions, Workflow};
+use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::agents::{BUILT_IN_PREFIX, HUMAN};
+use uwf_engine::attempt::bindings::{Bindings, Named};
+use uwf_engine::attempt::child_threads::Child;
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::{message, moderate};
+use uwf_engine::verbs::end_group::{BranchResult, EndedBranch, link_branches};
+
+use super::plan::GroupPlan;
+use super::results::BranchErrors;
+use super::{BranchTask, GroupAttempt, no_role, window};
+use crate::workflow::{self, BRIEF_SHARE};
+
+/// The key of a judge's output that names the best copy.
+const WINNER: &str = "winner";
+
+/// A workflow, with the role of a person if a person picks a copy of its group.
+pub(super) fn with_person(home: &Home, workflow: Workflow, group: &RoleGroup) -> Result<Workflow> {
+    if group.copies.is_none() || Picker::for_group(&workflow, group) != Picker::Person {
+        return Ok(workflow);
+    }
+    let schema = json!({
+        "type": "object",
+        "properties": { WINNER: { "type": "integer", "description": "the number of the best copy" } },
+        "required": [WINNER],
+        "additionalProperties": false,
+    });
+    let person = Role {
+        description: "picks the best copy".to_owned(),
+        goal: "Pick the best copy.".to_owned(),
+        capabilities: Vec::new(),
+        procedure: String::new(),
+        output: String::new(),
+        meta: home.store().put_schema(schema)?,
+        more: RoleOptions::default(),
+    };
+    let roles: BTreeMap<String, Role> = workflow.roles.into_iter().chain([(PERSON_PICKS.to_owned(), person)]).collect();
+    Ok(Workflow { roles, ..workflow })
+}
+
+impl GroupAttempt<'_, '_> {
+    /// Lets a role or a person pick a copy, after all copies are linked.
+    pub(super) fn judge(&self, id: &ThreadId, plan: &GroupPlan, judge: &PlannedBranch) -> Result<()> {
+        let home = self.context.thread().home();
+        let (group, _) = Thread::active(home, id)?;
+        if group.chain()?.len() > plan.branches.len() {
+            return Ok(());
+        }
+        let copies = message::branches(home.store(), group.head)?;
+        let part = copies_part(&copies, self.opened.prompt_budget / (2 * BRIEF_SHARE));
+        let is_person =
+            judge.role == PERSON_PICKS && !self.context.thread().workflow()?.roles.contains_key(PERSON_PICKS);
+        let sees_as = if is_person { self.context.role_name() } else { &judge.role };
+        let bound = if is_person { with_human() } else { Bindings::default() };
+        let task = BranchTask { item: None, part: &part, sees_as, bound };
+        let child = self.start(&group, judge, task, || self.judge_workflow(&judge.role, &copies))?;
+        let played = match child {
+            Child::Ended(ended) => Ok(ended),
+            Child::Active(thread) => Signals::listen()
+                .and_then(|mut signals| workflow::drive_branch(home, &judge.name, &thread, &mut signals)),
+        };
+        let ended = played.and_then(window::not_killed).map_err(|error| {
+            let (parent, name) = (&self.context.thread().id, self.context.role_name());
+            match error.kind {
+                ErrorKind::Waiting if is_person => Error::waiting(format!(
+                    "a person picks one of the copies of `{name}`: uwf thread take {parent} {name}.NUMBER"
+                )),
+                _ => BranchErrors::only(&judge.name, error).into_error(parent),
+            }
+        })?;
+        let judged = EndedBranch { name: judge.name.clone(), result: BranchResult::Step(ended.head) };
+        link_branches(home, id, plan.branches.len(), &[judged])
+    }
+
+    /// The workflow of the judge's thread: it can name only copies that exist and have not failed.
+    fn judge_workflow(&self, role: &str, copies: &[BranchOutput]) -> Result<Workflow> {
+        let home = self.context.thread().home();
+        let mut workflow = self.workflow.branch(role).ok_or_else(|| no_role(role))?;
+        let judge = workflow.roles.get_mut(role).ok_or_else(|| no_role(role))?;
+        judge.meta = winners_schema(home, judge.meta, copies)?;
+        Ok(workflow)
+    }
+
+    /// The output of the group: the winner, the judge's output, and the outputs of the copies. `steps` are the steps of the group's thread.
+    pub(super) fn picked(&self, group: &Thread<'_>, steps: Vec<BranchOutput>) -> Result<Value> {
+        let mut output = Map::new();
+        let picker = Picker::for_group(&self.workflow, &self.group);
+        let name = self.context.role_name();
+        let mut steps = steps;
+        let winner = match picker {
+            Picker::Expression(expression) => by_expression(group, name, expression)?,
+            _ => {
+                let verdict = steps.pop().map(|step| step.output).unwrap_or_default();
+                let winner = verdict.get(WINNER).cloned().unwrap_or_default();
+                if let Picker::Role(role) = picker
+                    && role != PERSON_PICKS
+                {
+                    output.insert("verdict".to_owned(), verdict);
+                }
+                winner
+            }
+        };
+        let number = number(&winner)
+            .filter(|number| steps.get(number.wrapping_sub(1)).is_some_and(|step| step.failure().is_none()));
+        let number = number.ok_or_else(|| {
+            let copies: Vec<&str> =
+                steps.iter().filter(|step| step.failure().is_none()).map(|step| step.name.as_str()).collect();
+            Error::data(format!("the winner of `{name}` is {winner}; the copies are {}", copies.join(", ")))
+        })?;
+        output.insert(WINNER.to_owned(), number.into());
+        output.insert("results".to_owned(), steps.into_iter().map(|step| step.output).collect());
+        Ok(Value::Object(output))
+    }
+}
+
+/// The binding of the role of the person who picks.
+fn with_human() -> Bindings {
+    let human = Named::plain(format!("{BUILT_IN_PREFIX}{HUMAN}"));
+    Bindings { agents: [(PERSON_PICKS.to_owned(), human)].into(), every_role: None }
+}
+
+/// The schema of a judge's output, in which only copies that have not failed can win.
+fn winners_schema(home: &Home, meta: Hash, copies: &[BranchOutput]) -> Result<Hash> {
+    let mut schema = home.store().schema(meta)?.value().clone();
+    let can_win: Vec<&str> =
+        copies.iter().filter(|copy| copy.failure().is_none()).map(|copy| copy.name.as_str()).collect();
+    let Some(winner) = schema.pointer_mut("/properties/winner").and_then(Value::as_object_mut) else { return Ok(meta) };
+    let is_text = winner.get("type").and_then(Value::as_str) == Some("string");
+    let names = can_win.into_iter().map(|name| match name.parse::<u64>() {
+        Ok(number) if !is_text => Value::from(number),
+        _ => Value::from(name),
+    });
+    winner.insert("enum".to_owned(), names.collect());
+    Ok(home.store().put_schema(schema)?)
+}
+
+/// The copy that an expression names: the first, if it names several.
+fn by_expression(group: &Thread<'_>, name: &str, expression: &str) -> Result<Value> {
+    let found = moderate::evaluate_bounded(group, expression)
+        .map_err(|error| Error { message: format!("`pick` of `{name}`: {}", error.message), ..error })?;
+    let found = match found {
+        Some(Value::Array(several)) => several.into_iter().next(),
+        other => other,
+    };
+    found.ok_or_else(|| {
+        Error::data(format!("`pick` of `{name}` names no copy: {expression}"))
+            .hint("it must give the number of a copy, such as `steps[output.passed].role`")
+    })
+}
+
+fn number(winner: &Value) -> Option<usize> {
+    match winner {
+        Value::String(text) => text.trim().parse().ok(),
+        winner => winner.as_u64().and_then(|number| usize::try_from(number).ok()),
+    }
+}

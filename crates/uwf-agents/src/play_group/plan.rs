@@ -1,0 +1,166 @@
+//! Decides which branches a group has.
+
+use std::collections::BTreeSet;
+
+use agent_kit::{Error, Result};
+use serde_json::Value;
+use uwf_core::usage::ThreadLimits;
+use uwf_core::workflow::{GroupBranch, PERSON_PICKS, Picker, PlannedBranch, RoleGroup, Workflow};
+use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::moderate;
+
+/// Largest item in bytes: an agent gets it as an environment variable.
+const MAX_ITEM: usize = 64 << 10;
+
+/// Longest key of an item, in symbols.
+const MAX_KEY: usize = 200;
+
+/// The branches of a group.
+pub(super) struct GroupPlan {
+    /// In the order of the file, or of the items.
+    pub(super) branches: Vec<PlannedBranch>,
+    /// The branch that picks the best copy.
+    pub(super) judge: Option<PlannedBranch>,
+    /// The item of each branch; empty without `each`.
+    pub(super) items: Vec<Value>,
+}
+
+impl GroupPlan {
+    /// The branches of a group that is about to begin. The group is a role of `thread`.
+    ///
+    /// # Errors
+    /// `Data` if `each` gives no list, or items that can't be branches; `Limit` if there are more than `max_branches`.
+    pub(super) fn new(
+        thread: &Thread<'_>,
+        workflow: &Workflow,
+        (name, group): (&str, &RoleGroup),
+        max_branches: u64,
+    ) -> Result<GroupPlan> {
+        let plan = match group.repeated() {
+            None => GroupPlan::plain(listed(thread, workflow, group)?),
+            Some(branch) => match &group.each {
+                Some(each) => of_items(items(thread, name, each)?, (name, group), branch)?,
+                None => GroupPlan { judge: judge(workflow, group), ..GroupPlan::plain(copies(group, branch)) },
+            },
+        };
+        let count = plan.branches.len() as u64;
+        if count > max_branches {
+            let message = format!("group `{name}` would have {count} branches, and `maxBranches` is {max_branches}");
+            return Err(Error::limit(message)
+                .hint(format!("to allow more: `uwf config set maxBranches {count}`, then step the thread again")));
+        }
+        Ok(plan)
+    }
+
+    /// The branches of a group's thread.
+    ///
+    /// # Errors
+    /// `Data` if it is not the thread of a group.
+    pub(super) fn of_thread(thread: &Thread<'_>, group: &RoleGroup) -> Result<GroupPlan> {
+        let not_a_group = || Error::data(format!("thread {} is not the thread of a group", thread.id));
+        let mut branches = thread.workflow()?.planned_branches().ok_or_else(not_a_group)?;
+        let copies = group.copies.and_then(|copies| usize::try_from(copies).ok());
+        let judge = copies.filter(|copies| branches.len() > *copies).and_then(|_| branches.pop());
+        let items: Vec<Value> = match group.each {
+            None => Vec::new(),
+            Some(_) => serde_json::from_str(&thread.start.prompt).map_err(|_| not_a_group())?,
+        };
+        Ok(GroupPlan { branches, judge, items })
+    }
+
+    fn plain(branches: Vec<PlannedBranch>) -> GroupPlan {
+        GroupPlan { branches, judge: None, items: Vec::new() }
+    }
+
+    /// The branches, then the judge: one step each in the group's thread.
+    pub(super) fn steps(&self) -> Vec<PlannedBranch> {
+        self.branches.iter().chain(&self.judge).cloned().collect()
+    }
+}
+
+/// The listed roles whose conditions hold.
+fn listed(thread: &Thread<'_>, workflow: &Workflow, group: &RoleGroup) -> Result<Vec<PlannedBranch>> {
+    let mut branches = Vec::with_capacity(group.roles.len());
+    for branch in &group.roles {
+        if moderate::holds(thread, workflow, branch.condition.as_deref())? {
+            branches.push(planned(branch.role.clone(), group, branch));
+        }
+    }
+    Ok(branches)
+}
+
+fn copies(group: &RoleGroup, branch: &GroupBranch) -> Vec<PlannedBranch> {
+    (1..=group.copies.unwrap_or_default()).map(|number| planned(number.to_string(), group, branch)).collect()
+}
+
+/// The branch of the role that picks a copy; none if an expression does.
+fn judge(workflow: &Workflow, group: &RoleGroup) -> Option<PlannedBranch> {
+    let role = match Picker::for_group(workflow, group) {
+        Picker::Role(role) => role.to_owned(),
+        Picker::Person => PERSON_PICKS.to_owned(),
+        Picker::Expression(_) => return None,
+    };
+    Some(PlannedBranch { name: role.clone(), role, may_fail: false, limits: ThreadLimits::default() })
+}
+
+fn planned(name: String, group: &RoleGroup, branch: &GroupBranch) -> PlannedBranch {
+    let may_fail = group.may_fail || branch.may_fail;
+    PlannedBranch { name, role: branch.role.clone(), may_fail, limits: branch.limits }
+}
+
+/// The list that `each` gives.
+fn items(thread: &Thread<'_>, name: &str, each: &str) -> Result<Vec<Value>> {
+    let found = moderate::evaluate_bounded(thread, each)
+        .map_err(|error| Error { message: format!("`each` of `{name}`: {}", error.message), ..error })?;
+    let kind = match found {
+        Some(Value::Array(items)) => return Ok(items),
+        None => "nothing",
+        Some(Value::Null) => "null",
+        Some(Value::Object(_)) => "an object",
+        Some(Value::String(_)) => "a text",
+        Some(Value::Number(_)) => "a number",
+        Some(Value::Bool(_)) => "true or false",
+    };
+    Err(Error::data(format!("`each` of `{name}` gives {kind} instead of a list: {each}")).hint(
+        "a JSONata filter gives a single match bare, and nothing without a match; `[…]` around it always gives a list",
+    ))
+}
+
+fn of_items(items: Vec<Value>, (name, group): (&str, &RoleGroup), branch: &GroupBranch) -> Result<GroupPlan> {
+    let mut branches = Vec::with_capacity(items.len());
+    let mut known = BTreeSet::new();
+    for (index, item) in items.iter().enumerate() {
+        let bad = |why: String| Error::data(format!("item {} of `{name}` {why}", index + 1));
+        let bytes = item.to_string().len();
+        if bytes > MAX_ITEM {
+            return Err(bad(format!("has {bytes} bytes; at most {MAX_ITEM} are possible"))
+                .hint("let the items name files, which the branches read"));
+        }
+        let own = match &group.key {
+            None => (index + 1).to_string(),
+            Some(key) => key_of(item, key).map_err(bad)?,
+        };
+        if !known.insert(own.clone()) {
+            return Err(bad(format!("has the key `{own}`, as an item before it")));
+        }
+        branches.push(planned(own, group, branch));
+    }
+    Ok(GroupPlan { items, ..GroupPlan::plain(branches) })
+}
+
+/// The value of an item's key, as the name of a branch, or why it can't be one.
+fn key_of(item: &Value, key: &str) -> Result<String, String> {
+    let name = match item.get(key) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        None => return Err(format!("has no `{key}`")),
+        Some(_) => return Err(format!("has a `{key}` that is neither a text nor a number")),
+    };
+    let is_name = !name.trim().is_empty() && name.chars().count() <= MAX_KEY && !name.starts_with('$');
+    if !is_name || name.chars().any(char::is_control) {
+        return Err(format!(
+            "has a `{key}` that can't name a branch: use 1 to {MAX_KEY} characters on one line, not beginning with `$`"
+        ));
+    }
+    Ok(name)
+}

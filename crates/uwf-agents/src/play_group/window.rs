@@ -1,0 +1,134 @@
+//! Plays the branches of a group, at most so many at the same time: when one ends, the next begins.
+
+use std::sync::mpsc;
+
+use agent_kit::{Error, ErrorKind, Result, failure_notice};
+use uwf_core::node::EndStatus;
+use uwf_core::workflow::PlannedBranch;
+use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::child_threads::Child;
+use uwf_engine::attempt::recorded;
+use uwf_engine::root::history::Finished;
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::load::Thread;
+use uwf_engine::verbs::end_group::{BranchResult, EndedBranch};
+use uwf_engine::verbs::kill;
+
+use super::GroupAttempt;
+use super::plan::GroupPlan;
+use super::results::BranchErrors;
+use crate::workflow;
+
+impl GroupAttempt<'_, '_> {
+    /// Plays all branches to their ends. A branch that fails or waits does not stop the others, except for a failure that the others would
+    /// have as well.
+    pub(super) fn play_branches(&self, group: &Thread<'_>, plan: &GroupPlan) -> Result<Vec<EndedBranch>> {
+        let count = plan.branches.len();
+        let mut results: Vec<Option<Result<Finished>>> = (0..count).map(|_| None).collect();
+        let mut stop = None;
+        let (send, receive) = mpsc::channel();
+        let home = self.context.thread().home();
+        std::thread::scope(|scope| {
+            let (mut next, mut at_work) = (0, 0);
+            loop {
+                while at_work < self.group.max() && next < count && stop.is_none() {
+                    match self.start_branch(group, plan, next) {
+                        Ok(Child::Ended(ended)) => results[next] = Some(Ok(ended)),
+                        Ok(Child::Active(id)) => {
+                            let (send, position, branch) = (send.clone(), next, &plan.branches[next]);
+                            scope.spawn(move || {
+                                let played = Signals::listen().and_then(|mut signals| {
+                                    workflow::drive_branch(home, &branch.name, &id, &mut signals)
+                                });
+                                // The receiver lives until no branch is at work.
+                                let _ = send.send((position, played));
+                            });
+                            at_work += 1;
+                        }
+                        Err(error) => stop = Some(error),
+                    }
+                    next += 1;
+                }
+                if at_work == 0 {
+                    break;
+                }
+                let Ok((position, played)) = receive.recv() else { break };
+                at_work -= 1;
+                let is_for_all = played.as_ref().is_err_and(failure_notice::is_for_all);
+                if is_for_all && next < count {
+                    stop.get_or_insert_with(|| {
+                        Error::agent_failed("the other branches would fail for the same reason")
+                    });
+                }
+                results[position] = Some(played);
+            }
+        });
+        let mut errors = BranchErrors::new(stop);
+        let mut ended = Vec::with_capacity(count);
+        let all_began = results.iter().all(Option::is_some);
+        for (branch, result) in plan.branches.iter().zip(results) {
+            let Some(result) = result else {
+                errors.not_begun(&branch.name);
+                continue;
+            };
+            match self.settle(group, branch, result, all_began) {
+                Ok(result) => ended.push(EndedBranch { name: branch.name.clone(), result }),
+                Err(error) => errors.push(&branch.name, error),
+            }
+        }
+        match errors.is_empty() {
+            true => Ok(ended),
+            false => Err(errors.into_error(&self.context.thread().id)),
+        }
+    }
+
+    /// The result of a branch that ended or stopped. Where the group continues without it, the thread of a failed branch is ended, so that
+    /// no later attempt pays for it again.
+    fn settle(
+        &self,
+        group: &Thread<'_>,
+        branch: &PlannedBranch,
+        played: Result<Finished>,
+        all_began: bool,
+    ) -> Result<BranchResult> {
+        let home = self.context.thread().home();
+        match played {
+            Ok(killed) if killed.status == EndStatus::Killed && branch.may_fail => {
+                Ok(BranchResult::Failed(reason(home, &killed)?))
+            }
+            Ok(ended) => not_killed(ended).map(|ended| BranchResult::Step(ended.head)),
+            Err(error)
+                if branch.may_fail && is_failure(&error) && (all_began || !failure_notice::is_for_all(&error)) =>
+            {
+                let id = uwf_engine::verbs::start_child::child_id(group, &branch.name);
+                kill::kill(home, &id, None)?;
+                Ok(BranchResult::Failed(first_line(&error.message)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether an error is the failure of a branch, not of uwf or of its configuration.
+fn is_failure(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::AgentFailed | ErrorKind::NotExtractable)
+}
+
+/// The end of a branch's thread, unless it was killed.
+pub(super) fn not_killed(ended: Finished) -> Result<Finished> {
+    match ended.status {
+        EndStatus::Killed => Err(Error::agent_failed("it was killed")
+            .hint(format!("`uwf thread rm {}`, then a retry starts the branch again", ended.thread))),
+        _ => Ok(ended),
+    }
+}
+
+/// Why a branch failed whose thread was ended.
+fn reason(home: &Home, killed: &Finished) -> Result<String> {
+    let last = recorded::read(home, &killed.thread)?.and_then(|last| last.gave_up);
+    Ok(last.map_or_else(|| "it was killed".to_owned(), |gave_up| first_line(&gave_up.error)))
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().trim_end().to_owned()
+}

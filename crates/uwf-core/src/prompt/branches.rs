@@ -1,0 +1,114 @@
+//! Branches of groups in prompts: the results of a group's branches, and the part of a prompt that makes it one branch's.
+
+use serde_json::Value;
+
+use super::fence::{fenced, head, push_fenced};
+use crate::thread::BranchOutput;
+
+/// The item of a branch.
+#[derive(Debug, Clone, Copy)]
+pub struct BranchItem<'i> {
+    /// The name of the branch.
+    pub name: &'i str,
+    /// Its position in the list, from 1.
+    pub position: usize,
+    /// Number of items.
+    pub count: usize,
+    /// The item.
+    pub item: &'i Value,
+}
+
+/// The part of a branch's task that has its item.
+#[must_use]
+pub fn item_part(item: &BranchItem<'_>) -> String {
+    let BranchItem { name, position, count, item } = item;
+    let number = position.to_string();
+    let called = if **name == number { String::new() } else { format!(", `{name}`") };
+    let (info, text) = match item {
+        Value::String(text) => ("text", text.clone()),
+        item => ("yaml", yaml_tree::write::block(item)),
+    };
+    format!(
+        "\n# Your item\n\nThis is item {position} of {count}{called}. Do only this one: the other items have their own agents.\n\n{}",
+        fenced(info, &text)
+    )
+}
+
+/// The part of a judge's task that has the copies, in at most about `bytes`, with an equal share for each.
+#[must_use]
+pub fn copies_part(copies: &[BranchOutput], bytes: usize) -> String {
+    let mut text = "\n# The copies\n\nThese are the results of the same task, done independently.\n".to_owned();
+    push_branches(&mut text, "Copy", copies, bytes, bytes);
+    text
+}
+
+/// Adds the results of branches. Each gets an equal share of the bytes for outputs and for texts. Failed ones come first, and whole.
+/// Returns whether something is left out.
+pub(super) fn push_branches(
+    to: &mut String,
+    noun: &str,
+    branches: &[BranchOutput],
+    output_cap: usize,
+    text_cap: usize,
+) -> bool {
+    for branch in branches {
+        if let Some(why) = branch.failure() {
+            to.push_str(&format!("\n{noun} `{}` failed: {why}\n", branch.name));
+        }
+    }
+    let count = branches.len().max(1);
+    let mut cuts = false;
+    for branch in branches.iter().filter(|branch| branch.failure().is_none()) {
+        to.push_str(&format!("\n## {noun} `{}`\n\n", branch.name));
+        let (info, output) = match &branch.output {
+            Value::String(text) => ("markdown", text.clone()),
+            value => ("json", format!("{value:#}")),
+        };
+        cuts |= push_capped(to, info, &output, output_cap / count);
+        if let Some(message) = branch.message.as_deref().map(str::trim_end).filter(|text| !text.is_empty()) {
+            to.push('\n');
+            cuts |= push_capped(to, "markdown", message, text_cap / count);
+        }
+    }
+    cuts
+}
+
+fn push_capped(to: &mut String, info: &str, text: &str, cap: usize) -> bool {
+    let (start, left_out) = head(text, cap);
+    push_fenced(to, info, start);
+    if left_out > 0 {
+        to.push_str(&format!("[… {left_out} bytes left out]\n"));
+    }
+    left_out > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn branch(name: &str, output: Value, message: &str) -> BranchOutput {
+        BranchOutput { name: name.to_owned(), output, message: Some(message.to_owned()) }
+    }
+
+    #[test]
+    fn branches_share_room_equally_failed_first() {
+        let branches = [
+            branch("a", json!({ "ok": true }), &"long ".repeat(1000)),
+            branch("b", json!({ "failed": "no login" }), ""),
+            branch("c", json!("short text"), ""),
+        ];
+        let mut text = String::new();
+        assert!(push_branches(&mut text, "Branch", &branches, 3000, 600));
+        assert!(text.starts_with("\nBranch `b` failed: no login\n"), "{text}");
+        assert!(text.contains("short text") && text.contains("bytes left out") && text.len() < 600, "{text}");
+    }
+
+    #[test]
+    fn item_is_shown_with_its_place() {
+        let item = json!({ "file": "a.rs" });
+        let part = item_part(&BranchItem { name: "a", position: 2, count: 3, item: &item });
+        assert!(part.contains("item 2 of 3, `a`") && part.contains("file: a.rs"), "{part}");
+    }
+}

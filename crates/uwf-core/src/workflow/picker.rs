@@ -1,0 +1,30 @@
+//! Who picks the best copy of a group.
+
+use super::model::Workflow;
+use super::role_group::RoleGroup;
+
+/// The role of a person who picks a copy.
+pub const PERSON_PICKS: &str = "pick";
+
+/// Who picks the best copy of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Picker<'g> {
+    /// A role of the workflow.
+    Role(&'g str),
+    /// JSONata over the thread of the group, whose steps are the copies.
+    Expression(&'g str),
+    /// A person.
+    Person,
+}
+
+impl<'g> Picker<'g> {
+    /// Who picks for a group of a workflow.
+    #[must_use]
+    pub fn for_group<M>(workflow: &Workflow<M>, group: &'g RoleGroup) -> Picker<'g> {
+        match group.pick.as_deref() {
+            None => Picker::Person,
+            Some(pick) if workflow.roles.contains_key(pick) => Picker::Role(pick),
+            Some(pick) => Picker::Expression(pick),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Checks groups: their roles, and keys that don't belong together.
+
+use serde_json::Value;
+
+use super::schema_paths::{Possibility, can_have, descend};
+use crate::document::{Positions, Problems, join};
+use crate::moderator::Condition;
+use crate::workflow::group::{MAX_BRANCHES, PLAY};
+use crate::workflow::model::{Meta, RoleDraft, WorkflowDraft};
+use crate::workflow::picker::{PERSON_PICKS, Picker};
+use crate::workflow::role_group::{BranchFiles, BranchMerge, RoleGroup};
+use crate::workspace::Workspace;
+use json_cas::nearest::did_you_mean;
+use yaml_tree::Position;
+
+/// The code of most problems of groups.
+const BAD_GROUP: &str = "bad-group";
+
+pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
+    for (name, role) in &draft.roles {
+        if let Some(group) = &role.more.play {
+            let check = GroupCheck { draft, positions, name, group };
+            check.roles(problems);
+            check.repetition(problems);
+            check.pick(problems);
+            check.files(problems);
+            check.items(problems);
+        }
+    }
+}
+
+/// Checks one group.
+struct GroupCheck<'d> {
+    draft: &'d WorkflowDraft,
+    positions: &'d Positions,
+    name: &'d str,
+    group: &'d RoleGroup,
+}
+
+impl GroupCheck<'_> {
+    /// The place of a key's value, or of one of its items.
+    fn position(&self, key: &str) -> Position {
+        self.positions.value(&format!("{}/{key}", join("/roles", self.name)))
+    }
+
+    fn error(&self, key: &str, message: String, hint: Option<&str>, problems: &mut Problems) {
+        problems.error(BAD_GROUP, self.position(key), message, hint.map(str::to_owned));
+    }
+
+    fn roles(&self, problems: &mut Problems) {
+        let name = self.name;
+        for (index, branch) in self.group.roles.iter().enumerate() {
+            let at = self.position(&format!("{PLAY}/{index}"));
+            if !self.draft.roles.contains_key(&branch.role) {
+                let message =
+                    format!("`play` of `{name}` names the role `{}`, which does not exist", branch.role.escape_debug());
+                let known = self.draft.roles.keys().map(String::as_str);
+                problems.error("unknown-role", at, message, did_you_mean(&branch.role, known));
+            } else if self.plays_itself(&branch.role) {
+                problems.error(BAD_GROUP, at, format!("the role `{name}` plays itself"), None);
+            }
+        }
+    }
+
+    fn plays_itself(&self, role: &str) -> bool {
+        role == self.name || self.draft.branches_of(role).contains(&self.name)
+    }
+
+    /// `each` and `copies`, and the keys that need them.
+    fn repetition(&self, problems: &mut Problems) {
+        let RoleGroup { roles, each, key, copies, pick, .. } = self.group;
+        if each.is_some() && copies.is_some() {
+            self.error("copies", "`each` and `copies` do not belong together".to_owned(), None, problems);
+        }
+        let repeats = if each.is_some() { "each" } else { "copies" };
+        match self.group.repeated() {
+            Some(branch) if branch.condition.is_some() => {
+                let message = format!("a condition does not belong to the role of `{repeats}`");
+                self.error(PLAY, message, Some("the transition to the group can have it"), problems);
+            }
+            Some(_) if roles.len() > 1 => {
+                let message = format!("`{repeats}` plays one role, and `play` lists {}", roles.len());
+                self.error(PLAY, message, Some("a role that is a group can play several"), problems);
+            }
+            _ => {}
+        }
+        if key.is_some() && each.is_none() {
+            self.error("key", "`key` names a key of the items of `each`, which is missing".to_owned(), None, problems);
+        }
+        if pick.is_some() && copies.is_none() {
+            self.error("pick", "`pick` chooses among `copies`, which is missing".to_owned(), None, problems);
+        }
+        if let Some(copies) = copies.filter(|copies| !(2..=MAX_BRANCHES as u64).contains(copies)) {
+            self.error("copies", format!("`copies` is {copies}; write 2 to {MAX_BRANCHES}"), None, problems);
+        }
+        if let Some(Err(error)) = each.as_deref().map(Condition::compile) {
+            self.error("each", format!("`each` cannot be used: {error}"), None, problems);
+        }
+    }
+
+    /// The role that picks must be able to say which copy wins.
+    fn pick(&self, problems: &mut Problems) {
+        if self.group.copies.is_none() {
+            return;
+        }
+        let pick = match Picker::for_group(self.draft, self.group) {
+            Picker::Role(role) => role,
+            Picker::Expression(pick) => return self.pick_expression(pick, problems),
+            Picker::Person if self.draft.roles.contains_key(PERSON_PICKS) => {
+                let message = format!(
+                    "without `pick`, a person picks a copy as the role `{PERSON_PICKS}`, and the workflow has a role of this name"
+                );
+                return self.error(PLAY, message, Some("rename the role, or name who picks: `pick: ROLE`"), problems);
+            }
+            Picker::Person => return,
+        };
+        let Some(judge) = self.draft.roles.get(pick) else { return };
+        if self.plays_itself(pick) {
+            self.error("pick", format!("the role `{}` plays itself", self.name), None, problems);
+        } else if judge.more.play.is_some() {
+            self.error("pick", format!("`pick` names the group `{pick}`; name a role that decides"), None, problems);
+        } else if let Meta::Inline(schema) = &judge.meta
+            && can_have(schema, &["winner".to_owned()]) != Possibility::Possible
+        {
+            let message = format!("the output of `{pick}` has no `winner`, so it cannot pick a copy");
+            self.error("pick", message, Some("add `winner: { type: integer }` to its `meta`"), problems);
+        }
+    }
+
+    fn pick_expression(&self, pick: &str, problems: &mut Problems) {
+        let known = self.draft.roles.keys().map(String::as_str);
+        let hint = did_you_mean(pick, known);
+        if hint.is_some() && !pick.contains(['.', '[', '(']) {
+            self.error(
+                "pick",
+                format!("`pick` names the role `{pick}`, which does not exist"),
+                hint.as_deref(),
+                problems,
+            );
+        } else if let Err(error) = Condition::compile(pick) {
+            let message = format!("`pick` is neither a role nor an expression: {error}");
+            self.error("pick", message, hint.as_deref(), problems);
+        }
+    }
+
+    fn files(&self, problems: &mut Problems) {
+        let RoleGroup { files, merge, max, .. } = self.group;
+        if *files == BranchFiles::Shared && *max != Some(1) {
+            let message =
+                "`files: shared` needs `max: 1`, because branches at the same time would overwrite each other";
+            self.error("files", message.to_owned(), None, problems);
+        }
+        if *merge == BranchMerge::Sequence && *files != BranchFiles::Worktree {
+            let message = "`merge` needs `files: worktree`: only then do the branches have changes of their own";
+            self.error("merge", message.to_owned(), None, problems);
+        }
+        if *merge == BranchMerge::Sequence && self.group.copies.is_some() {
+            let message = "`merge` does not belong to `copies`: only the files of the winner are used";
+            self.error("merge", message.to_owned(), None, problems);
+        }
+        if *files == BranchFiles::Worktree && self.draft.workspace != Workspace::Worktree {
+            let message = "`files: worktree` works only in a thread that has a git worktree itself".to_owned();
+            let hint = "add `workspace: worktree`, or start its threads with `--worktree`".to_owned();
+            problems.warning("no-worktree", self.position("files"), message, Some(hint));
+        }
+    }
+
+    /// Warns of `each` over a list that may be of any length.
+    fn items(&self, problems: &mut Problems) {
+        let Some(Ok(each)) = self.group.each.as_deref().map(Condition::compile) else { return };
+        for read in each.field_reads() {
+            let Some((role, Meta::Inline(schema))) = read.role.as_ref().and_then(|role| self.meta_of(role)) else {
+                continue;
+            };
+            let lists = descend(schema, &read.path).unwrap_or_default();
+            if lists.iter().any(|list| is_list(list) && list.get("maxItems").is_none()) {
+                let path = read.path.join(".");
+                let message = format!("`each` plays as many branches as `{path}` of `{role}` has items");
+                let hint = "limit them: `maxItems` in its schema".to_owned();
+                problems.warning("unlimited-branches", self.position("each"), message, Some(hint));
+            }
+        }
+    }
+
+    fn meta_of<'r>(&self, role: &'r str) -> Option<(&'r str, &Meta)> {
+        self.draft.roles.get(role).map(|draft: &RoleDraft| (role, &draft.meta))
+    }
+}
+
+fn is_list(schema: &Value) -> bool {
+    schema.get("type").and_then(Value::as_str) == Some("array")
+}

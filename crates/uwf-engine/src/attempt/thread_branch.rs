@@ -1,0 +1,34 @@
+//! The place of a branch's thread in its group.
+
+use std::ffi::OsString;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The branch of a group that a thread is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThreadBranch {
+    /// The role that is the group.
+    pub group: String,
+    /// The name of the branch.
+    pub name: String,
+    /// Its item of `each`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<Value>,
+}
+
+impl ThreadBranch {
+    /// `GROUP.BRANCH`.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("{}.{}", self.group, self.name)
+    }
+
+    /// The variables that its agents get.
+    pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
+        let path = self.path();
+        let item = self.item.as_ref().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned));
+        let item = item.map(|item| ("UWF_ITEM".into(), item.into()));
+        [("UWF_BRANCH".into(), path.into())].into_iter().chain(item).collect()
+    }
+}

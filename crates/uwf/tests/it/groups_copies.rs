@@ -1,0 +1,177 @@
+//! Groups of copies: the same task several times, and the best result.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use uwf_testing::{FinishedRun, TestHome, text};
+
+use crate::home;
+
+/// Three drafts, and a judge that picks one.
+const DRAFTS: &str = "name: best-of
+description: the best of three drafts
+roles:
+  writer: { goal: You write., meta: { type: object, properties: { words: { type: integer } }, required: [words] } }
+  judge: { goal: You choose., meta: { type: object, properties: { winner: { type: integer }, why: { type: string } }, required: [winner, why] } }
+  drafts:
+    play: writer
+    copies: 3
+    pick: judge
+  last: { goal: You finish. }
+graph:
+  $START: [ { role: drafts } ]
+  drafts: [ { role: last } ]
+  last: [ { role: $END } ]
+";
+
+const AGENT: &str =
+    "#!/bin/sh\nme=${UWF_BRANCH:-$UWF_ROLE}\ncat > \"prompt-$me\"\necho \"$me\" >> runs\nsh ./$UWF_ROLE.sh\n";
+
+fn drafts(file: &str) -> TestHome {
+    let home = home();
+    home.put("best-of", file);
+    home.script("worker", AGENT);
+    home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\nkillGrace: 1\n");
+    home.file(
+        "writer.sh",
+        "printf -- '---\\nwords: %s0\\n---\\nDraft %s.\\n' ${UWF_BRANCH#drafts.} ${UWF_BRANCH#drafts.}\n",
+    );
+    home.file("judge.sh", "printf -- '---\\nwinner: 2\\nwhy: short\\n---\\nI prefer it.\\n'\n");
+    home.file("last.sh", "echo Done.\n");
+    home
+}
+
+fn runs(home: &TestHome) -> Vec<String> {
+    let runs = fs::read_to_string(home.work().join("runs")).unwrap_or_default();
+    let mut runs: Vec<String> = runs.lines().map(str::to_owned).collect();
+    runs.sort();
+    runs
+}
+
+fn thread_of(ran: &FinishedRun) -> String {
+    text(&serde_json::from_str::<Value>(ran.stdout.lines().last().unwrap()).unwrap(), "thread")
+}
+
+fn prompt(home: &TestHome, branch: &str) -> String {
+    fs::read_to_string(home.work().join(format!("prompt-{branch}"))).unwrap()
+}
+
+#[test]
+fn judge_picks_the_best_copy() {
+    let home = drafts(DRAFTS);
+    let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["drafts.1", "drafts.2", "drafts.3", "drafts.judge", "last"]);
+    let thread = thread_of(&ran);
+    let expected = json!({
+        "winner": 2,
+        "verdict": {"winner": 2, "why": "short"},
+        "results": [{"words": 10}, {"words": 20}, {"words": 30}],
+    });
+    assert_eq!(home.json(&["thread", "eval", &thread, "$last('drafts')"]), expected);
+    let seen = prompt(&home, "drafts.judge");
+    for part in ["## Copy `1`", "Draft 3.", "\"words\": 20", "Write."] {
+        assert!(seen.contains(part), "{part}: {seen}");
+    }
+    assert!(!prompt(&home, "drafts.2").contains("Draft 1."));
+    assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+}
+
+#[test]
+fn judge_cannot_pick_a_copy_that_failed() {
+    let home = drafts(&DRAFTS.replace("    copies: 3\n", "    copies: 3\n    mayFail: true\n"));
+    home.file("writer.sh", "test $UWF_BRANCH != drafts.2 || exit 3\nprintf -- '---\\nwords: 1\\n---\\nDraft.\\n'\n");
+    let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    assert!(ran.stderr.contains("winner") && ran.stderr.contains("branch `judge`"), "{}", ran.stderr);
+    home.file("judge.sh", "printf -- '---\\nwinner: 3\\nwhy: short\\n---\\n'\n");
+    let thread = thread_of(&ran);
+    let again = home.uwf(&["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(0), "{}", again.transcript());
+    let output = home.json(&["thread", "eval", &thread, "$last('drafts')"]);
+    assert_eq!(output["winner"], json!(3));
+    assert!(text(&output["results"][1], "failed").contains("exited with 3"), "{output}");
+    assert_eq!(runs(&home).iter().filter(|run| run.starts_with("drafts.1")).count(), 1);
+}
+
+#[test]
+fn expression_picks_without_a_model() {
+    for (pick, winner) in [("steps[output.words > 15].role", 2), ("steps^(>output.words).role", 3), ("1", 1)] {
+        let home = drafts(&DRAFTS.replace("pick: judge", &format!("pick: \"{pick}\"")));
+        let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
+        assert_eq!(ran.code, Some(0), "{pick}: {}", ran.transcript());
+        let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('drafts')"]);
+        assert_eq!(output["winner"], json!(winner), "{pick}: {output}");
+        assert_eq!(output.get("verdict"), None);
+        assert_eq!(runs(&home), ["drafts.1", "drafts.2", "drafts.3", "last"]);
+    }
+    let home = drafts(&DRAFTS.replace("pick: judge", "pick: \"steps[output.words > 99].role\""));
+    let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
+    assert_eq!(ran.code, Some(65), "{}", ran.transcript());
+    assert!(ran.stderr.contains("names no copy"), "{}", ran.stderr);
+}
+
+#[test]
+fn person_picks_where_nobody_else_does() {
+    let home = drafts(&DRAFTS.replace("    pick: judge\n", ""));
+    let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    assert!(ran.stderr.contains(&format!("uwf thread take {thread} drafts.")), "{}", ran.stderr);
+    let wrong = home.uwf(&["thread", "take", &thread, "drafts.9"]);
+    assert_eq!(wrong.code, Some(64), "{}", wrong.transcript());
+    let wrong = home.uwf(&["thread", "take", &thread, "other.1"]);
+    assert_eq!(wrong.code, Some(64), "{}", wrong.transcript());
+    let taken = home.uwf(&["thread", "take", &thread, "drafts.3", "-m", "The clearest."]);
+    assert_eq!(taken.code, Some(0), "{}", taken.transcript());
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let output = home.json(&["thread", "eval", &thread, "$last('drafts')"]);
+    assert_eq!(output, json!({"winner": 3, "results": [{"words": 10}, {"words": 20}, {"words": 30}]}));
+    assert!(prompt(&home, "last").contains("The clearest."), "the person's reason is not lost");
+}
+
+#[test]
+fn copies_have_agents_of_their_own() {
+    let home = drafts(DRAFTS);
+    home.script(
+        "other",
+        "#!/bin/sh\ncat > /dev/null\necho other-$UWF_BRANCH >> runs\nprintf -- '---\\nwords: 7\\n---\\n'\n",
+    );
+    home.config(
+        "agents:\n  t: { command: worker, output: text }\n  o: { command: other, output: text }\ndefaultAgent: t\n\
+         agentOverrides: { best-of: { drafts: [t, o] } }\n",
+    );
+    let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["drafts.1", "drafts.3", "drafts.judge", "last", "other-drafts.2"]);
+}
+
+#[test]
+fn keys_that_do_not_belong_together_are_refused() {
+    let home = home();
+    for (from, to, why) in [
+        ("copies: 3", "copies: 3\n    each: steps", "`each` and `copies` do not belong together"),
+        ("copies: 3", "copies: 1", "`copies` is 1; write 2 to 64"),
+        ("copies: 3", "each: steps", "`pick` chooses among `copies`"),
+        ("    copies: 3\n    pick: judge", "    key: id", "`key` names a key of the items of `each`"),
+        ("play: writer", "play: [writer, last]", "`copies` plays one role, and `play` lists 2"),
+        ("pick: judge", "pick: last", "the output of `last` has no `winner`"),
+        ("pick: judge", "pick: jugde", "did you mean `judge`?"),
+        ("pick: judge", "pick: drafts", "the role `drafts` plays itself"),
+        ("pick: judge", "pick: \"steps[\"", "`pick` is neither a role nor an expression"),
+        ("pick: judge", "pick: judge\n    files: shared", "`files: shared` needs `max: 1`"),
+        ("pick: judge", "pick: judge\n    files: own", "`files`"),
+        ("pick: judge", "pick: judge\n    merge: sequence", "`merge` needs `files: worktree`"),
+        ("pick: judge", "pick: judge\n    mayFail: perhaps", "`mayFail`"),
+        ("  last: {", "  last: { copies: 2,", "`copies` belongs only to a role with `play`"),
+    ] {
+        let file = home.file("best-of.yaml", &DRAFTS.replacen(from, to, 1));
+        let refused = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
+        assert_eq!(refused.code, Some(65), "{to}: {}", refused.transcript());
+        assert!(refused.stdout.contains(why), "{to}: {}", refused.transcript());
+    }
+    let file = home.file("best-of.yaml", DRAFTS);
+    let valid = home.uwf(&["workflow", "validate", "--strict", file.to_str().unwrap()]);
+    assert_eq!(valid.code, Some(0), "{}", valid.transcript());
+}

@@ -1,0 +1,236 @@
+//! Groups over a list: a branch for each item, branches that may fail, and failures that all branches would have.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use uwf_testing::{FinishedRun, TestHome, text};
+
+use crate::home;
+
+/// A planner that lists findings, a fixer for each, and a last role that sees the results.
+const MAP: &str = "name: fix-all
+description: repairs every finding
+roles:
+  planner: { goal: You list what is wrong., meta: { type: object, properties: { findings: { type: array, maxItems: 99, items: { type: object } } }, required: [findings] } }
+  fixer: { goal: You repair one finding., meta: { type: object, properties: { done: { type: boolean } }, required: [done] } }
+  fixes:
+    play: fixer
+    each: \"$last('planner').findings\"
+    key: id
+  report: { goal: You sum up. }
+graph:
+  $START: [ { role: planner } ]
+  planner: [ { role: fixes } ]
+  fixes: [ { role: report } ]
+  report: [ { role: $END } ]
+";
+
+/// An agent that keeps its prompt as `prompt-BRANCH`, notes its branch in `runs`, and runs `ROLE.sh`.
+const AGENT: &str =
+    "#!/bin/sh\nme=${UWF_BRANCH:-$UWF_ROLE}\ncat > \"prompt-$me\"\necho \"$me\" >> runs\nsh ./$UWF_ROLE.sh\n";
+
+fn map(file: &str) -> TestHome {
+    let home = home();
+    home.put("fix-all", file);
+    home.script("worker", AGENT);
+    home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\nkillGrace: 1\n");
+    findings(&home, "[{id: a, file: a.rs}, {id: b, file: b.rs}, {id: c, file: c.rs}]");
+    home.file("fixer.sh", "printf -- '---\\ndone: true\\n---\\nRepaired.\\n'\n");
+    home.file("report.sh", "echo 'All repaired.'\n");
+    home
+}
+
+fn findings(home: &TestHome, list: &str) {
+    home.file("planner.sh", &format!("printf -- '---\\nfindings: {list}\\n---\\nI looked.\\n'\n"));
+}
+
+fn runs(home: &TestHome) -> Vec<String> {
+    let runs = fs::read_to_string(home.work().join("runs")).unwrap_or_default();
+    let mut runs: Vec<String> = runs.lines().map(str::to_owned).collect();
+    runs.sort();
+    runs
+}
+
+fn thread_of(ran: &FinishedRun) -> String {
+    text(&serde_json::from_str::<Value>(ran.stdout.lines().last().unwrap()).unwrap(), "thread")
+}
+
+fn prompt(home: &TestHome, branch: &str) -> String {
+    fs::read_to_string(home.work().join(format!("prompt-{branch}"))).unwrap()
+}
+
+#[test]
+fn each_item_has_its_own_branch() {
+    let home = map(MAP);
+    home.file("fixer.sh", "printf -- '---\\ndone: true\\n---\\n%s\\n' \"$UWF_ITEM\"\n");
+    let ran = home.uwf(&["run", "fix-all", "-p", "Mend it."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["fixes.a", "fixes.b", "fixes.c", "planner", "report"]);
+    let thread = thread_of(&ran);
+    let output = home.json(&["thread", "eval", &thread, "$last('fixes')"]);
+    assert_eq!(output, json!({"a": {"done": true}, "b": {"done": true}, "c": {"done": true}}));
+    let own = prompt(&home, "fixes.b");
+    for part in ["# Your item", "item 2 of 3, `b`", "file: b.rs", "Mend it.", "output of role `planner`"] {
+        assert!(own.contains(part), "{part}: {own}");
+    }
+    let report = prompt(&home, "report");
+    assert!(report.contains("## Branch `a`") && report.contains("{\"id\":\"c\",\"file\":\"c.rs\"}"), "{report}");
+    assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+}
+
+#[test]
+fn output_without_key_is_list_in_item_order() {
+    let home = map(&MAP.replace("    key: id\n", "    max: 3\n"));
+    home.file(
+        "fixer.sh",
+        "case $UWF_BRANCH in fixes.1) sleep 0.4; d=false;; *) d=true;; esac\nprintf -- \"---\\ndone: $d\\n---\\n\"\n",
+    );
+    let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["fixes.1", "fixes.2", "fixes.3", "planner", "report"]);
+    let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('fixes').done"]);
+    assert_eq!(output, json!([false, true, true]));
+}
+
+#[test]
+fn empty_list_costs_nothing() {
+    for (file, empty) in [(MAP.to_owned(), json!({})), (MAP.replace("    key: id\n", ""), json!([]))] {
+        let home = map(&file);
+        findings(&home, "[]");
+        let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+        assert_eq!(home.json(&["thread", "eval", &thread_of(&ran), "$last('fixes')"]), empty);
+        assert_eq!(runs(&home), ["planner", "report"]);
+    }
+}
+
+#[test]
+fn bad_items_are_refused_before_any_branch() {
+    for (each, list, code, why) in [
+        ("$last('planner').finding", "[]", 65, "gives nothing instead of a list"),
+        ("$last('planner').findings[id='a']", "[{id: a}]", 65, "gives an object instead of a list"),
+        (
+            "$last('planner').findings",
+            "[{id: a}, {id: a}]",
+            65,
+            "item 2 of `fixes` has the key `a`, as an item before it",
+        ),
+        ("$last('planner').findings", "[{id: a}, {file: b}]", 65, "item 2 of `fixes` has no `id`"),
+        ("$last('planner').findings", "[{id: [a]}]", 65, "neither a text nor a number"),
+        (
+            "$last('planner').findings",
+            "[{id: a}, {id: b}, {id: c}]",
+            30,
+            "would have 3 branches, and `maxBranches` is 2",
+        ),
+    ] {
+        let home = map(&MAP.replace("$last('planner').findings", each));
+        home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\nmaxBranches: 2\n");
+        findings(&home, list);
+        let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+        assert_eq!(ran.code, Some(code), "{each}: {}", ran.transcript());
+        assert!(ran.stderr.contains(why), "{why}: {}", ran.stderr);
+        assert_eq!(runs(&home), ["planner"], "nothing is paid for");
+    }
+}
+
+#[test]
+fn group_continues_without_branch_that_may_fail() {
+    let home = map(&MAP.replace("    key: id\n", "    key: id\n    mayFail: true\n"));
+    home.file(
+        "fixer.sh",
+        "test $UWF_BRANCH != fixes.b || { echo 'no such file' >&2; exit 3; }\nprintf -- '---\\ndone: true\\n---\\n'\n",
+    );
+    let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let output = home.json(&["thread", "eval", &thread, "$last('fixes')"]);
+    assert_eq!((&output["a"], &output["c"]), (&json!({"done": true}), &json!({"done": true})));
+    assert!(text(&output["b"], "failed").contains("exited with 3"), "{output}");
+    assert_eq!(runs(&home).iter().filter(|run| *run == "fixes.b").count(), 1);
+    let report = prompt(&home, "report");
+    assert!(report.contains("Branch `b` failed: "), "{report}");
+    assert!(report.find("Branch `b` failed") < report.find("## Branch `a`"), "failed ones come first: {report}");
+    assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+    assert_eq!(home.json(&["thread", "list"]), json!([]), "the failed branch has ended");
+}
+
+#[test]
+fn failed_branch_is_not_paid_again_after_wait() {
+    let home = map(&MAP.replace("    key: id\n", "    key: id\n    mayFail: true\n"));
+    home.file("fixer.sh", "case $UWF_BRANCH in fixes.b) exit 3;; fixes.c) test -e go || { printf -- '---\\nstatus: needs_input\\n---\\nMay I?\\n'; exit 0; };; esac\nprintf -- '---\\ndone: true\\n---\\n'\n");
+    let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    home.file("go", "");
+    let thread = thread_of(&ran);
+    let answered = home.uwf(&["thread", "answer", &thread, "-m", "Yes."]);
+    assert_eq!(answered.code, Some(0), "{}", answered.transcript());
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home).iter().filter(|run| *run == "fixes.b").count(), 1, "{:?}", runs(&home));
+}
+
+#[test]
+fn failure_of_the_account_starts_no_more_branches() {
+    let home = map(&MAP.replace("    key: id\n", "    key: id\n    max: 1\n    mayFail: true\n"));
+    home.file(
+        "fixer.sh",
+        "test -e paid || { echo 'Credit balance is too low' >&2; exit 1; }\nprintf -- '---\\ndone: true\\n---\\n'\n",
+    );
+    let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    assert!(ran.stderr.contains("2 branches not begun (b, c)"), "{}", ran.stderr);
+    assert_eq!(runs(&home), ["fixes.a", "planner"]);
+    home.file("paid", "");
+    let thread = thread_of(&ran);
+    let again = home.uwf(&["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(0), "{}", again.transcript());
+    assert_eq!(runs(&home), ["fixes.a", "fixes.a", "fixes.b", "fixes.c", "planner"]);
+}
+
+#[test]
+fn limit_of_the_parent_starts_no_more_branches() {
+    let home = map(&MAP.replace("    key: id\n", "    key: id\n    max: 1\n"));
+    home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\n");
+    home.file("fixer.sh", "printf -- '---\\ndone: true\\n---\\n'\nsleep 1.2\n");
+    let ran = home.uwf(&["run", "fix-all", "-p", "x", "--max-time", "2s"]);
+    assert_eq!(ran.code, Some(30), "{}", ran.transcript());
+    assert!(ran.stderr.contains("not begun"), "{}", ran.stderr);
+    let played = runs(&home).iter().filter(|run| run.starts_with("fixes.")).count();
+    assert!(played < 3, "{:?}", runs(&home));
+    let thread = thread_of(&ran);
+    assert_eq!(home.uwf(&["thread", "limit", &thread, "--time", "+10m"]).code, Some(0));
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["fixes.a", "fixes.b", "fixes.c", "planner", "report"], "nothing is paid twice");
+}
+
+#[test]
+fn limits_of_a_branch_stop_only_it() {
+    let home =
+        map(&MAP.replace("    play: fixer", "    play: { role: fixer, limits: { maxTime: 1s }, mayFail: false }"));
+    home.file("fixer.sh", "printf -- '---\\ndone: true\\n---\\n'\n");
+    let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+}
+
+#[test]
+fn one_at_a_time_gives_the_same_nodes() {
+    let outputs = [1, 8].map(|max| {
+        let home = map(&MAP.replace("    key: id\n", &format!("    key: id\n    max: {max}\n")));
+        home.file("fixer.sh", "case $UWF_BRANCH in fixes.a) sleep 0.3;; esac\nprintf -- '---\\ndone: true\\n---\\n'\n");
+        let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+        let thread = thread_of(&ran);
+        (
+            home.json(&["thread", "eval", &thread, "$last('fixes')"]),
+            home.uwf(&["thread", "read", &thread, "--format", "text"])
+                .stdout
+                .lines()
+                .filter(|line| line.starts_with("## "))
+                .map(str::to_owned)
+                .collect::<Vec<_>>(),
+        )
+    });
+    assert_eq!(outputs[0], outputs[1]);
+}
