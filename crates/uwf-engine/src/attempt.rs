@@ -26,6 +26,7 @@ pub mod redactor;
 pub(crate) mod result_line;
 pub mod self_description;
 pub mod settings;
+pub(crate) mod slots;
 pub mod snapshot;
 pub(crate) mod spent;
 pub(crate) mod stop_signals;

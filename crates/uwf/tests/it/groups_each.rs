@@ -234,3 +234,73 @@ fn one_at_a_time_gives_the_same_nodes() {
     });
     assert_eq!(outputs[0], outputs[1]);
 }
+
+/// The most lines of the file `at-work` that were there at once, each the begin or the end of an agent.
+fn most_at_work(home: &TestHome) -> usize {
+    let (mut at_work, mut most) = (0_usize, 0);
+    for line in fs::read_to_string(home.work().join("at-work")).unwrap().lines() {
+        at_work = if line == "begin" { at_work + 1 } else { at_work - 1 };
+        most = most.max(at_work);
+    }
+    most
+}
+
+#[test]
+fn machine_limit_holds_for_groups_within_groups() {
+    let nested = "name: fix-all
+description: two groups at once
+roles:
+  a: { goal: x }
+  b: { goal: x }
+  c: { goal: x }
+  left: { play: [a, b] }
+  right: { play: [c] }
+  both: { play: [left, right] }
+graph:
+  $START: [ { role: both } ]
+  both: [ { role: $END } ]
+";
+    let home = map(nested);
+    for role in ["a", "b", "c"] {
+        home.file(&format!("{role}.sh"), "echo begin >> at-work\nsleep 0.3\necho end >> at-work\necho done\n");
+    }
+    for (keys, most) in [("parallel: 1", 1), ("parallel: 8", 3), ("", 3)] {
+        home.config(&format!("agents:\n  t: {{ command: worker, output: text }}\ndefaultAgent: t\n{keys}\n"));
+        let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+        assert_eq!(ran.code, Some(0), "{keys}: {}", ran.transcript());
+        if most == 1 {
+            assert_eq!(most_at_work(&home), 1);
+        }
+        fs::remove_file(home.work().join("at-work")).unwrap();
+    }
+}
+
+#[test]
+fn agent_has_a_limit_of_its_own() {
+    let home = map(&MAP.replace("    key: id\n", "    key: id\n    max: 3\n"));
+    home.file(
+        "fixer.sh",
+        "echo begin >> at-work\nsleep 0.3\necho end >> at-work\nprintf -- '---\\ndone: true\\n---\\n'\n",
+    );
+    home.config("agents:\n  t: { command: worker, output: text, max: 1, timeout: 20s }\ndefaultAgent: t\n");
+    let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(most_at_work(&home), 1);
+}
+
+#[test]
+fn killed_thread_does_not_wait_for_a_place() {
+    let home = map(MAP);
+    home.file("planner.sh", "touch begun\nexec sleep 60\n");
+    home.config("agents:\n  t: { command: worker, output: text, max: 1 }\ndefaultAgent: t\nkillGrace: 1\n");
+    let (first, second) = (home.start("fix-all", "x"), home.start("fix-all", "y"));
+    let mut steps = [&first, &second].map(|thread| {
+        let step = home.command(&["thread", "step", thread]).spawn().unwrap();
+        uwf_testing::processes::until("the agent of the first thread", || home.work().join("begun").exists());
+        step
+    });
+    assert_eq!(home.uwf(&["thread", "kill", &second]).code, Some(0));
+    assert!(!steps[1].wait().unwrap().success());
+    assert_eq!(home.uwf(&["thread", "kill", &first]).code, Some(0));
+    assert!(!steps[0].wait().unwrap().success());
+}

@@ -246,6 +246,11 @@ impl Home {
         is_id.then(|| self.sockets_dir().join(attempt))
     }
 
+    /// Directory of the lock files of agents at work.
+    pub(crate) fn slots_dir(&self) -> PathBuf {
+        self.root().join("slots")
+    }
+
     /// Directory of derived data, which may be deleted.
     pub fn cache_dir(&self) -> PathBuf {
         cache_dir(&self.root)

@@ -12,7 +12,7 @@ use crate::attempt::ended::stopped_by;
 use crate::attempt::environment;
 use crate::attempt::lease::Lease;
 use crate::attempt::recorded::{self, Finished, GaveUp, Opened, OutputFiles, Started};
-use crate::attempt::result_line;
+use crate::attempt::{result_line, slots};
 use crate::error::{ErrorKind, Result, SentError};
 use crate::root::log::log;
 use crate::root::store_keys::Handover;
@@ -22,6 +22,7 @@ impl<'a, 'h> Step<'a, 'h> {
     pub(super) fn play(&self, begun: &Begun, signals: &mut Signals) -> Result<Stored<'_, 'a, 'h>> {
         let opened = &begun.attempt.opened;
         log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
+        let places = slots::take(self.home, self.plan, opened, &self.log, signals)?;
         let job = self.job(opened, begun.lease.clone())?;
         let files = OutputFiles::of(self.home, &opened.thread, &opened.attempt);
         let broker = files.reserve().and_then(|()| Broker::start(self.home, opened));
@@ -29,6 +30,7 @@ impl<'a, 'h> Step<'a, 'h> {
         let ended = agent_process::run(&job, broker, signals, |pid| {
             recorded::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })
         });
+        drop(places);
         files.release();
         let ended = ended?;
         log!(self.log, "P9ZB3N6E", Info, "attempt {}: the agent {ended}", opened.attempt);
