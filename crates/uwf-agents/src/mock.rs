@@ -25,6 +25,7 @@ use uwf_core::prompt::Prompt;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::attempt::settings::Settings as ThreadSettings;
+use uwf_engine::attempt::thread_branch::ThreadBranch;
 use uwf_engine::error::AtPath;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
@@ -65,7 +66,8 @@ impl Agent for MockAgent {
         let role = context.role_name();
         let visit = visit(context)?;
         let failed = context.attempt().map_or(0, |attempt| attempt.opened.earlier.len());
-        let entry = script.entry(role, visit, failed)?;
+        let branch = context.attempt().and_then(|attempt| attempt.opened.branch.as_ref()).map(ThreadBranch::path);
+        let entry = script.entry((branch.as_deref(), role), visit, failed)?;
         let begun = Instant::now();
         check_prompt(entry, prompt)?;
         std::thread::sleep(entry.hang);
@@ -88,11 +90,10 @@ fn visit(context: &AgentContext<'_>) -> Result<usize> {
     let (home, thread) = (context.thread().home(), context.thread());
     let own = thread.chain()?.count_of(context.role_name());
     let parent = |id: &ThreadId| ThreadSettings::load(home, id).ok().flatten().and_then(|settings| settings.parent);
-    let (Some(group), name) = (parent(&thread.id), context.workflow_name()) else { return Ok(own) };
-    let Some(above) = parent(&group) else { return Ok(own) };
-    let group = Thread::any(home, &group)?.workflow()?.name;
-    let Some(role) = group.strip_prefix(name).and_then(|rest| rest.strip_prefix('.')) else { return Ok(own) };
-    Ok(own + Thread::any(home, &above)?.chain()?.count_of(role))
+    let branch = context.attempt().and_then(|attempt| attempt.opened.branch.as_ref());
+    let above = parent(&thread.id).and_then(|group| parent(&group));
+    let (Some(branch), Some(above)) = (branch, above) else { return Ok(own) };
+    Ok(own + Thread::any(home, &above)?.chain()?.count_of(&branch.group))
 }
 
 impl MockAgent {

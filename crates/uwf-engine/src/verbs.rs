@@ -20,6 +20,7 @@ pub mod pause;
 pub mod put;
 pub mod rebind;
 pub mod recover;
+pub mod redo;
 pub mod reextract;
 pub mod reindex;
 pub mod repair;

@@ -100,12 +100,18 @@ pub(super) struct ScriptedFailure {
 }
 
 impl Script {
-    /// The action of a role at visit `visit` (from 0) after `failed` failed attempts of that visit.
+    /// The action of a role, or of its branch `GROUP.BRANCH` if the script has that, at visit `visit` (from 0) after `failed` failed attempts of that visit.
     ///
     /// # Errors
     /// `AgentFailed` if the script has no entry for it.
-    pub(super) fn entry(&self, role: &str, visit: usize, failed: usize) -> Result<&ScriptEntry> {
-        let entries = self.roles.get(role).ok_or_else(|| self.no_role(role))?;
+    pub(super) fn entry(
+        &self,
+        (branch, role): (Option<&str>, &str),
+        visit: usize,
+        failed: usize,
+    ) -> Result<&ScriptEntry> {
+        let own = branch.and_then(|branch| self.roles.get(branch));
+        let entries = own.or_else(|| self.roles.get(role)).ok_or_else(|| self.no_role(role))?;
         let mut replies = 0;
         let mut failed = failed;
         for entry in entries {
@@ -172,7 +178,7 @@ tester:
     /// The line of the entry that is played, or why none is played.
     fn played(script: &str, role: &str, visit: usize, failed: usize) -> String {
         let script = Script::parse(script, "s.yaml").unwrap();
-        match script.entry(role, visit, failed) {
+        match script.entry((None, role), visit, failed) {
             Ok(entry) => entry.place.clone(),
             Err(error) => error.message,
         }

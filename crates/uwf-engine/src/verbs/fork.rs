@@ -243,6 +243,7 @@ fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Se
     settings.limits = changes.limits.or(settings.limits);
     // The fork of a child thread has no parent.
     settings.parent = None;
+    settings.branch = None;
     Ok(settings)
 }
 

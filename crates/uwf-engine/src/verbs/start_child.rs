@@ -17,11 +17,13 @@ use crate::attempt::settings::Settings;
 use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::missing_thread;
+use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
 use crate::thread::{moderate, nodes};
 use crate::verbs::kill;
 use crate::verbs::start::thread_input::{self, ThreadInput};
 use crate::verbs::start::{self, new_thread};
+use crate::verbs::step::end;
 
 /// Task of a child thread that is not yet started.
 pub struct Task {
@@ -130,6 +132,22 @@ fn child_input(home: &Home, role: &str, workflow: Hash, values: Option<InputValu
             .hint(format!("give the values in `with` of role `{role}`; a name takes a JSONata expression")),
         _ => error,
     })
+}
+
+/// Starts a child thread at the last step of a thread of another group, and ends it there: the branch is not played again.
+///
+/// # Errors
+/// `Busy` if another process moved its head; errors of store and index.
+pub(crate) fn begin_ended(group: &Thread<'_>, branch: &str, last: Hash, settings: Settings) -> Result<()> {
+    let (home, id) = (group.home(), child_threads::id_for(group, branch));
+    if child_threads::find(home, &id)?.is_none() {
+        begin(home, group, id.clone(), last, &of_child(group, settings)?)?;
+    }
+    let Some(Child::Active(id)) = child_threads::find(home, &id)? else { return Ok(()) };
+    let (thread, head) = Thread::active(home, &id)?;
+    let workflow = thread.workflow()?;
+    let decision = moderate::next(&thread, &workflow)?;
+    end::end(&thread, &head, ThreadEnding::by(&decision), Some(&workflow), None).map(drop)
 }
 
 /// The settings of a child thread, derived from its parent.

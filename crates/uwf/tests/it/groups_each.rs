@@ -304,3 +304,48 @@ fn killed_thread_does_not_wait_for_a_place() {
     assert_eq!(home.uwf(&["thread", "kill", &first]).code, Some(0));
     assert!(!steps[0].wait().unwrap().success());
 }
+
+#[test]
+fn redone_branch_is_the_only_one_paid_again() {
+    let home = map(MAP);
+    let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    home.file("fixer.sh", "printf -- '---\\ndone: false\\n---\\nNot this time.\\n'\n");
+    fs::remove_file(home.work().join("runs")).unwrap();
+    let fork = text(&home.json(&["thread", "fork", &thread, "--redo", "fixes.b"]), "thread");
+    let ran = home.uwf(&["run", &fork]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["fixes.b", "report"]);
+    let output = home.json(&["thread", "eval", &fork, "$last('fixes')"]);
+    assert_eq!(output, json!({"a": {"done": true}, "b": {"done": false}, "c": {"done": true}}));
+    let old = home.json(&["thread", "eval", &thread, "$last('fixes').b"]);
+    assert_eq!(old, json!({"done": true}), "the old line stays");
+    for id in [&thread, &fork] {
+        assert_eq!(home.uwf(&["thread", "verify", id]).code, Some(0));
+    }
+    for (path, why) in
+        [("fixes.z", "its branches: a, b, c"), ("planner.a", "its groups: fixes"), ("fixes", "GROUP.BRANCH")]
+    {
+        let refused = home.uwf(&["thread", "fork", &thread, "--redo", path]);
+        assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn mock_script_answers_for_single_branches() {
+    let home = map(MAP);
+    home.config("agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\n");
+    fs::write(
+        home.root().join("answers.yaml"),
+        "planner: [ reply: { findings: [ {id: a}, {id: b} ] } ]\nfixer: [ reply: { done: true } ]\n\
+         fixes.b: [ reply: { done: false } ]\nreport: [ reply: Done. ]\n",
+    )
+    .unwrap();
+    let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('fixes')"]);
+    assert_eq!(output, json!({"a": {"done": true}, "b": {"done": false}}));
+}

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use uwf_engine::verbs::fork::{self, Changes};
+use uwf_engine::verbs::redo;
 
 use super::args::chosen_id::ChosenId;
 use super::args::limits::LimitArgs;
@@ -21,7 +22,7 @@ use crate::style;
 /// Arguments of `uwf thread fork`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n  uwf thread fork 7Q2M -p 'Fix #43'           the same workflow and settings with another task\n  uwf thread fork 7Q2M --set dry=true         the same task with another input\n\nOnly the settings are copied: both threads share the workflow and the steps up to the fork. If the thread\nworks in a git worktree and the files of the step were recorded, the new thread gets a worktree with these files."
+    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 7Q2M --redo reviews.tests   one branch of a group plays again, the others keep their results\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n  uwf thread fork 7Q2M -p 'Fix #43'           the same workflow and settings with another task\n  uwf thread fork 7Q2M --set dry=true         the same task with another input\n\nOnly the settings are copied: both threads share the workflow and the steps up to the fork. If the thread\nworks in a git worktree and the files of the step were recorded, the new thread gets a worktree with these files."
 )]
 pub(crate) struct Args {
     /// A thread (its id, a unique start or end of the id, @ for the newest), or a step (its hash, or a unique start of the hash).
@@ -35,6 +36,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ROLE")]
     #[arg(add = ArgValueCompleter::new(complete::roles))]
     from_role: Option<String>,
+    /// Play one branch of a finished group again; the other branches keep their results.
+    #[arg(long, value_name = "GROUP.BRANCH", conflicts_with_all = ["from_role", "prompt", "set", "chosen"])]
+    redo: Option<String>,
     /// Another task, for a fork at the start of a thread; `-` reads it from stdin.
     #[arg(short, long, value_name = "PROMPT", conflicts_with = "from_role", allow_hyphen_values = true)]
     prompt: Option<String>,
@@ -66,6 +70,12 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         set: args.set.clone(),
     };
     let forked = match (thread_or_node::find(context, args.from.as_deref().unwrap_or(NEWEST))?, &args.from_role) {
+        (ThreadOrNode::Thread(thread), None) if let Some(branch) = &args.redo => {
+            redo::redo(&context.home, &thread, branch, &changes, &context.cwd)?
+        }
+        (ThreadOrNode::Node(node), _) if args.redo.is_some() => {
+            return Err(CommandError::usage(format!("--redo needs a thread, {node} is a node")));
+        }
         (ThreadOrNode::Thread(thread), role) => {
             fork::thread(&context.home, &thread, role.as_deref(), &changes, &context.cwd)?
         }
