@@ -43,7 +43,13 @@ const SECTIONS: &[(&str, &[Section])] = &[
     (
         "uwf thread",
         &[
-            ("Run", &["start", "step", "run", "retry", "answer", "pause", "resume", "limit", "fork", "merge", "kill"]),
+            (
+                "Run",
+                &[
+                    "start", "step", "run", "retry", "answer", "take", "pause", "resume", "limit", "fork", "merge",
+                    "kill",
+                ],
+            ),
             (
                 "Inspect",
                 &["list", "ps", "show", "live", "steps", "read", "step-details", "why", "cost", "diff", "eval"],

@@ -13,6 +13,12 @@ pub(crate) enum Template {
     Develop,
     /// Answer a question with sources, checked before it is written up.
     Research,
+    /// Review a change from three sides at the same time, and repair it.
+    ReviewPanel,
+    /// Split a task into parts, do all parts at the same time, sum up.
+    Map,
+    /// Write three drafts at the same time, pick the best, finish it.
+    BestOf,
 }
 
 /// The file of the project's configuration.
@@ -26,6 +32,9 @@ impl Template {
             Template::SolveIssue => "solve-issue",
             Template::Develop => "develop",
             Template::Research => "research",
+            Template::ReviewPanel => "review-panel",
+            Template::Map => "map",
+            Template::BestOf => "best-of",
         }
     }
 
@@ -36,6 +45,9 @@ impl Template {
             Template::SolveIssue => "The search does not find upper case",
             Template::Develop => "Add a dark mode",
             Template::Research => "Tram or bus lane?",
+            Template::ReviewPanel => "Let the search find upper case",
+            Template::Map => "Compare tram and bus lane",
+            Template::BestOf => "Write about cats",
         }
     }
 
@@ -46,6 +58,9 @@ impl Template {
             Template::SolveIssue => include_str!("../templates/solve-issue.yaml"),
             Template::Develop => include_str!("../templates/develop.yaml"),
             Template::Research => include_str!("../templates/research.yaml"),
+            Template::ReviewPanel => include_str!("../templates/review-panel.yaml"),
+            Template::Map => include_str!("../templates/map.yaml"),
+            Template::BestOf => include_str!("../templates/best-of.yaml"),
         };
         text.replacen(&format!("\nname: {}\n", self.name()), &format!("\nname: {name}\n"), 1)
     }
@@ -57,6 +72,9 @@ impl Template {
             Template::SolveIssue => include_str!("../templates/solve-issue.mock.yaml"),
             Template::Develop => include_str!("../templates/develop.mock.yaml"),
             Template::Research => include_str!("../templates/research.mock.yaml"),
+            Template::ReviewPanel => include_str!("../templates/review-panel.mock.yaml"),
+            Template::Map => include_str!("../templates/map.mock.yaml"),
+            Template::BestOf => include_str!("../templates/best-of.mock.yaml"),
         }
     }
 }

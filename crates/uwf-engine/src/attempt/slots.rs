@@ -1,6 +1,6 @@
 //! Limits on how many agents are at work on this machine. Each agent at work holds a lock on one of as many files as the limit allows, so
-//! that a killed keeper frees its place. An agent that plays its role by other threads, and a person, hold none: whoever waits for others
-//! must not keep them from working.
+//! that a killed keeper frees its place. An agent that plays its role by other threads, and a person, hold none: an agent that waits for
+//! others must not keep them from working.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

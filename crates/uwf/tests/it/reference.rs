@@ -55,6 +55,7 @@ fn page_matches_help() {
 const ELSEWHERE: &[(&str, &str)] = &[
     ("cas gc", "gc"),
     ("cas get", "cas"),
+    ("thread take", "groups_copies"),
     ("cas has", "cas"),
     ("cas hash", "cas_put"),
     ("cas list", "cas"),
