@@ -1,5 +1,6 @@
 //! Reading threads: from a head to its nodes, the chain of steps, and the moderator's next decision.
 
+pub(crate) mod branches;
 pub mod chain;
 pub(crate) mod children;
 pub mod closure;

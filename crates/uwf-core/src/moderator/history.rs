@@ -41,6 +41,9 @@ pub struct History {
     /// Newest output of each role of [`Reads::last_of`](super::Reads::last_of) that has run.
     #[serde(default)]
     pub last_of: BTreeMap<String, Value>,
+    /// The branches of the newest step of each group, if [`Reads::branches`](super::Reads::branches) asks for them: `$branches`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub branches: BTreeMap<String, Value>,
     /// The usage of the thread so far, if [`Reads::usage`](super::Reads::usage) asks for it: `$usage`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,

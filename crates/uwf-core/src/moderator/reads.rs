@@ -27,6 +27,8 @@ pub struct Reads {
     pub details: bool,
     /// The outcomes of the child threads that played these steps' roles.
     pub outcomes: bool,
+    /// The branches of the newest step of each group, which are stored in the threads of the groups.
+    pub branches: bool,
     /// The usage of the thread so far, which is stored in the details of all its steps.
     pub usage: bool,
 }
@@ -41,7 +43,7 @@ impl Reads {
     /// Every step with all its parts, for expressions whose reads are unknown.
     #[must_use]
     pub fn everything() -> Reads {
-        Reads { all: true, details: true, outcomes: true, usage: true, ..Reads::default() }
+        Reads { all: true, details: true, outcomes: true, branches: true, usage: true, ..Reads::default() }
     }
 
     /// Adds the reads of `other`.
@@ -55,6 +57,7 @@ impl Reads {
         self.count_of.extend(other.count_of.iter().cloned());
         self.details |= other.details;
         self.outcomes |= other.outcomes;
+        self.branches |= other.branches;
         self.usage |= other.usage;
     }
 
@@ -108,6 +111,7 @@ mod tests {
                 count_of: ["coder".into()].into(),
                 details: true,
                 outcomes: false,
+                branches: false,
                 usage: false,
             }
         );

@@ -13,6 +13,7 @@ use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::{END, START, Transition, Workflow};
 
 use crate::error::{Error, ErrorCause, Result};
+use crate::thread::branches;
 use crate::thread::evaluate;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
@@ -178,6 +179,9 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
     };
     if reads.usage {
         history.usage = Some(usage::reported(thread)?);
+    }
+    if reads.branches {
+        history.branches = branches::of_groups(thread)?;
     }
     for position in reads.positions(chain.len()) {
         let step = thread.step(position, Parts { detail: reads.details, ..Parts::NONE })?;

@@ -132,6 +132,7 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut Signals) -> Res
     newest_attempt::check(home, &thread.id, head.hash, request.expected_attempt)?;
     refuse_paused(home, &thread.id)?;
     let plan = settled(&thread, request.cwd.as_ref())?;
+    refuse_group(&thread, &plan)?;
     Step::new(&thread, &head, &plan, request).run_until_kept(signals)
 }
 
@@ -151,6 +152,18 @@ pub(crate) fn settled(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan
     }
     // A configuration of the project may have come with the files.
     if have_come { Ok(Plan::load(thread, None)?) } else { Ok(plan) }
+}
+
+/// Rejects the thread of a group: the step of its parent plays the branches.
+fn refuse_group(thread: &Thread<'_>, plan: &Plan) -> Result<()> {
+    if plan.workflow.planned_branches().is_none() {
+        return Ok(());
+    }
+    let error = Error::usage(format!("thread {} is a group, which has no steps of its own", thread.id));
+    Err(match &plan.settings.parent {
+        Some(parent) => error.hint(format!("`uwf thread step {parent}` plays its branches")),
+        None => error.hint("fork the thread that the group is a role of"),
+    })
 }
 
 /// Whether this machine already knows that a thread works in a directory.

@@ -107,6 +107,8 @@ macro_rules! campaigns {
             thread_answer_reply: REPLY,
             thread_step_child: CHILD,
             thread_step_child_last: CHILD_LAST,
+            thread_step_group: GROUP,
+            thread_step_group_last: GROUP_LAST,
             thread_step_reextract: REEXTRACT,
             thread_step_unread: UNREAD,
             thread_step_supervised: SUPERVISED,
@@ -633,6 +635,36 @@ pub(crate) const CHILD_LAST: Scenario = Scenario {
     ..PLAIN
 };
 
+pub(crate) const GROUP: Scenario = Scenario {
+    name: "thread step, two roles at once",
+    targets: STEP,
+    build: |home| {
+        let thread = with_group(home);
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
+pub(crate) const GROUP_LAST: Scenario = Scenario {
+    name: "thread step, the branches of the group have ended",
+    targets: STEP,
+    build: |home| {
+        let thread = with_group(home);
+        home.config("agents:\n  counter: { command: gone, output: json }\ndefaultAgent: counter\nkillGrace: 1\n");
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_ne!(ran.code, Some(0), "{ran:?}");
+        home.config("agents:\n  counter: { command: counter, output: json }\ndefaultAgent: counter\nkillGrace: 1\n");
+        let threads = home.json(&["thread", "list"]);
+        for branch in threads.as_array().unwrap().iter().map(|row| text(row, "thread")).filter(|id| *id != thread) {
+            // The group itself has no steps.
+            let code = home.uwf(&["thread", "step", &branch]).code;
+            assert!(matches!(code, Some(0 | 64)), "{code:?}");
+        }
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
 /// The answer that is read again was no use by the rungs there were then.
 pub(crate) const REEXTRACT: Scenario = Scenario {
     name: "thread step --reextract",
@@ -969,6 +1001,33 @@ fn with_child(home: &TestHome, steps: usize) -> String {
     let file = home.file("count-once.yaml", once);
     home.json(&["workflow", "put", file.to_str().unwrap()]);
     home.config(&child_config("command: counter"));
+    thread
+}
+
+/// A thread with one step, whose next role is a group of two.
+fn with_group(home: &TestHome) -> String {
+    home.uwf(&counter(home, "json"));
+    let number = r#"case "$UWF_ROLE" in first) n=1 ;; left) n=2 ;; right) n=3 ;; third) n=4 ;; esac"#;
+    home.script(
+        "counter",
+        &format!("#!/bin/sh\necho \"$UWF_ATTEMPT\" >> \"$HOME/work/ledger\"\n{number}\ncat > /dev/null; echo \"{{\\\"n\\\": $n}}\"\n"),
+    );
+    let role = |name: &str| {
+        format!(
+            "  {name}: {{ goal: Count., meta: {{ type: object, properties: {{ n: {{ type: integer }} }}, required: [n] }} }}\n"
+        )
+    };
+    let roles: String = ["first", "left", "right", "third"].map(role).concat();
+    let file = home.file(
+        "count-at-once.yaml",
+        &format!(
+            "name: count-at-once\ndescription: counts at once\nroles:\n{roles}  both: {{ play: [left, right] }}\ngraph:\n  \
+             $START: [ {{ role: first }} ]\n  first: [ {{ role: both }} ]\n  both: [ {{ role: third }} ]\n  third: [ {{ role: $END }} ]\n"
+        ),
+    );
+    home.json(&["workflow", "put", file.to_str().unwrap()]);
+    let thread = home.start("count-at-once", "count");
+    home.json(&["thread", "step", &thread]);
     thread
 }
 

@@ -99,6 +99,8 @@ struct Facts {
     extracted_by: HashMap<String, Rc<str>>,
     /// Header keys that are not part of the outputs, by the hash of the detail.
     headers: HashMap<String, Map<String, Value>>,
+    /// The branches of groups, by role.
+    branches: HashMap<String, JValue>,
     /// Outcomes of child threads, by the hash of the detail.
     outcomes: HashMap<String, Rc<str>>,
 }
@@ -112,6 +114,7 @@ impl Facts {
             last_of: HashMap::new(),
             extracted_by: HashMap::new(),
             headers: HashMap::new(),
+            branches: history.branches.iter().map(|(role, list)| (role.clone(), library_value(list))).collect(),
             outcomes: HashMap::new(),
         };
         let mut steps = Vec::with_capacity(history.steps.len());
@@ -163,6 +166,7 @@ fn register(evaluator: &mut Evaluator, facts: &Rc<Facts>) {
     let extracted = Rc::clone(facts);
     let headers = Rc::clone(facts);
     let outcomes = Rc::clone(facts);
+    let branches = Rc::clone(facts);
     let registered = [
         evaluator.register_fn(names::FIRST, move |args: &[JValue]| of_role(names::FIRST, &first.first_of, args)),
         evaluator.register_fn(names::LAST, move |args: &[JValue]| of_role(names::LAST, &last.last_of, args)),
@@ -171,6 +175,8 @@ fn register(evaluator: &mut Evaluator, facts: &Rc<Facts>) {
         }),
         evaluator
             .register_fn(names::OUTCOME, move |args: &[JValue]| of_detail(names::OUTCOME, &outcomes.outcomes, args)),
+        evaluator
+            .register_fn(names::BRANCHES, move |args: &[JValue]| of_role(names::BRANCHES, &branches.branches, args)),
         evaluator.register_fn(names::FRONTMATTER, move |args: &[JValue]| frontmatter(&headers.headers, args)),
     ];
     for result in registered {

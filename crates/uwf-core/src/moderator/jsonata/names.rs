@@ -18,13 +18,16 @@ pub(super) const LAST: &str = "last";
 pub(super) const EXTRACTED_BY: &str = "extractedBy";
 /// `$frontmatter(step)`: the always-allowed keys that the step's answer had.
 pub(super) const FRONTMATTER: &str = "frontmatter";
+/// `$branches('role')`: the branches of the newest step of a group.
+pub(super) const BRANCHES: &str = "branches";
+
 /// `$outcome(step)`: the outcome of the child thread that played the step's role.
 pub(super) const OUTCOME: &str = "outcome";
 
 /// Variables an expression may use without binding them.
 pub(super) const VARIABLES: [&str; 5] = [START, STEPS, THREAD_ID, DEPTH, USAGE];
 /// Functions that are registered in addition to the built-in ones.
-pub(super) const FUNCTIONS: [&str; 5] = [FIRST, LAST, EXTRACTED_BY, FRONTMATTER, OUTCOME];
+pub(super) const FUNCTIONS: [&str; 6] = [FIRST, LAST, EXTRACTED_BY, FRONTMATTER, OUTCOME, BRANCHES];
 
 // Rewritten references. Expressions can't use these names, because a variable's name has no space.
 

@@ -84,6 +84,7 @@ impl HistoryReader {
             names::FIRST | names::LAST => self.reads.all = true,
             names::EXTRACTED_BY | names::FRONTMATTER => self.reads.details = true,
             names::OUTCOME => self.reads.outcomes = true,
+            names::BRANCHES => self.reads.branches = true,
             names::USAGE => self.reads.usage = true,
             _ => {}
         }
@@ -103,6 +104,7 @@ impl HistoryReader {
             (names::FIRST | names::LAST, _) => self.reads.all = true,
             (names::EXTRACTED_BY | names::FRONTMATTER, _) => self.reads.details = true,
             (names::OUTCOME, _) => self.reads.outcomes = true,
+            (names::BRANCHES, _) => self.reads.branches = true,
             _ if functions::reads_context(name, args.len()) => self.context(focus),
             _ => {}
         }

@@ -9,8 +9,16 @@ use super::walk::{self, Focus};
 use super::{names, parse, text};
 
 /// Functions that are shown as a whole call, because the number of all steps says more than the steps.
-const SHOWN_WITH_CALL: [&str; 7] =
-    ["count", "exists", names::FIRST, names::LAST, names::EXTRACTED_BY, names::FRONTMATTER, names::OUTCOME];
+const SHOWN_WITH_CALL: [&str; 8] = [
+    "count",
+    "exists",
+    names::FIRST,
+    names::LAST,
+    names::EXTRACTED_BY,
+    names::FRONTMATTER,
+    names::OUTCOME,
+    names::BRANCHES,
+];
 
 /// Returns the parts in source order, without repetitions. A part that uses a binding of the expression has no value of its own and is left
 /// out.
