@@ -329,10 +329,10 @@ impl Search<'_> {
     fn agreed(&self, candidate: Candidate, silent: &[Range<usize>]) -> Extraction {
         let own = self.outside(&candidate.block.whole, silent);
         let value = &candidate.reading.value;
-        let stated = verdicts::contradiction(&own, value).map(|statement| (statement.line, statement.words));
-        let mentioned =
-            || mentions::contradiction(&own, &self.target.choices(value)).map(|it| (it.line, it.words.to_owned()));
-        match stated.or_else(mentioned) {
+        let choices = self.target.choices(value);
+        let mentioned = mentions::contradiction(&own, &choices).map(|it| (it.line, it.words.to_owned()));
+        let stated = || verdicts::contradiction(&own, value, &choices).map(|it| (it.line, it.sentence));
+        match mentioned.or_else(stated) {
             Some((line, words)) => self.refused(format!(
                 "line {} of the text says `{}`, but the value is {}: give a value that agrees with the text",
                 line + 1,
