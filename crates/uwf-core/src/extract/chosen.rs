@@ -1,7 +1,7 @@
 //! Finds a sentence that chooses another value of an enum than the answer: `I rate this as low`.
 
 use super::mentions::{KeyChoice, KeyChoices};
-use super::prose::{Clause, Sentence};
+use super::prose::{ProseClause, ProseSentence};
 use super::scalar::normal;
 use super::statements::is_denial;
 use super::verdict_words::{CONDITIONS, EARLIER, OWN};
@@ -59,18 +59,18 @@ const FOLLOWING: [&str; 19] = [
 const ARTICLES: [&str; 10] = ["a", "an", "is", "it's", "that's", "rather", "clearly", "definitely", "be", "as"];
 
 /// Returns the first sentence that chooses another value.
-pub(super) fn other_choice<'s>(sentences: &'s [Sentence], choices: &KeyChoices<'_>) -> Option<&'s Sentence> {
+pub(super) fn other_choice<'s>(sentences: &'s [ProseSentence], choices: &KeyChoices<'_>) -> Option<&'s ProseSentence> {
     let choices = || choices.iter().filter(|(_, choice)| choice.said.is_string());
-    let is_now = |sentence: &&Sentence| {
+    let is_now = |sentence: &&ProseSentence| {
         !sentence.is_question && !sentence.has(CONDITIONS) && !sentence.has(EARLIER) && !sentence.has(&["or"])
     };
     sentences.iter().filter(is_now).find(|sentence| choices().any(|(key, choice)| chooses(sentence, key, choice)))
 }
 
-fn chooses(sentence: &Sentence, key: &str, choice: &KeyChoice<'_>) -> bool {
+fn chooses(sentence: &ProseSentence, key: &str, choice: &KeyChoice<'_>) -> bool {
     let said = choice.said.as_str().map(normal).unwrap_or_default();
-    let is_said = |clause: &Clause| (0..clause.words.len()).any(|at| names(&clause.words, at, &said).is_some());
-    let is_other = |clause: &Clause| {
+    let is_said = |clause: &ProseClause| (0..clause.words.len()).any(|at| names(&clause.words, at, &said).is_some());
+    let is_other = |clause: &ProseClause| {
         let others = choice.words.iter().filter(|(_, value)| *value != choice.said);
         others.into_iter().any(|(word, _)| (0..clause.words.len()).any(|at| is_chosen(&clause.words, at, word, key)))
     };

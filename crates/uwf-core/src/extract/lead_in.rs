@@ -75,7 +75,7 @@ const OF_ANOTHER: &[&str] = &[
     "ignore",
 ];
 
-/// People and programs other than the agent. They are the subject of a sentence, or what follows is from them.
+/// People and programs other than the agent. They are the subject of a sentence, or the text below is from them.
 pub(super) const OTHERS: [&str; 35] = [
     "docs",
     "documentation",
@@ -114,7 +114,7 @@ pub(super) const OTHERS: [&str; 35] = [
     "worker",
 ];
 
-/// What a proposal or a draft may be of, besides an answer.
+/// Nouns for a proposal or a draft, besides the names of answers.
 const PROPOSALS: [&str; 9] = ["plan", "one", "version", "attempt", "idea", "value", "proposal", "draft", "approach"];
 
 /// Words that begin a sentence about a case that has not happened.

@@ -34,25 +34,27 @@ const BETWEEN: [&str; 19] = [
 /// Symbols that end a clause.
 const MARKS: [char; 9] = [',', ':', '—', '–', '(', ')', '、', '，', '：'];
 
-/// A sentence in lower case.
-pub(super) struct Sentence {
+/// A sentence.
+pub(super) struct ProseSentence {
     /// Line number, from 0.
     pub(super) line: usize,
     /// As written.
     pub(super) text: String,
-    pub(super) clauses: Vec<Clause>,
+    /// In lower case, with blanks in place of quotations.
+    pub(super) plain: String,
+    pub(super) clauses: Vec<ProseClause>,
     pub(super) is_question: bool,
 }
 
 /// A part of a sentence with at most one verb, as a rule.
 #[derive(Debug, Default)]
-pub(super) struct Clause {
+pub(super) struct ProseClause {
     pub(super) words: Vec<String>,
     /// A colon follows.
     pub(super) is_label: bool,
 }
 
-impl Sentence {
+impl ProseSentence {
     /// All words of the sentence.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         self.clauses.iter().flat_map(|clause| clause.words.iter().map(String::as_str))
@@ -62,14 +64,14 @@ impl Sentence {
         self.words().any(|word| list.contains(&word))
     }
 
-    fn new(line: usize, text: &str) -> Sentence {
-        let mut clauses = vec![Clause::default()];
+    fn new(line: usize, text: &str, written: &str) -> ProseSentence {
+        let mut clauses = vec![ProseClause::default()];
         for part in text.split_inclusive(MARKS) {
             let mark = part.chars().next_back().filter(|mark| MARKS.contains(mark));
             for word in part.split_whitespace().filter_map(word) {
                 let is_between = BETWEEN.contains(&word.as_str());
                 if is_between && clauses.last().is_some_and(|clause| !clause.words.is_empty()) {
-                    clauses.push(Clause::default());
+                    clauses.push(ProseClause::default());
                 }
                 if let Some(clause) = clauses.last_mut().filter(|clause| !is_between && clause.words.len() < MAX_WORDS)
                 {
@@ -78,12 +80,12 @@ impl Sentence {
             }
             if let (Some(mark), Some(clause)) = (mark, clauses.last_mut()) {
                 clause.is_label = matches!(mark, ':' | '：');
-                clauses.push(Clause::default());
+                clauses.push(ProseClause::default());
             }
         }
         clauses.retain(|clause| !clause.words.is_empty());
         let is_question = text.trim_end().ends_with(['?', '？']);
-        Sentence { line, text: text.trim().to_owned(), clauses, is_question }
+        ProseSentence { line, text: written.trim().to_owned(), plain: text.to_lowercase(), clauses, is_question }
     }
 }
 
@@ -96,16 +98,22 @@ fn word(written: &str) -> Option<String> {
         return Some(written.to_owned());
     }
     let word = written.trim_matches(|symbol: char| !symbol.is_alphanumeric());
-    (!word.is_empty()).then(|| word.to_lowercase())
+    (!word.is_empty()).then(|| word.to_lowercase().replace('’', "'"))
 }
 
 /// Symbols that end a sentence.
 const ENDS: [char; 8] = ['.', '!', '?', ';', '。', '！', '？', '；'];
 
 /// Returns the sentences of a text.
-pub(super) fn sentences(text: &str) -> Vec<Sentence> {
+pub(super) fn sentences(text: &str) -> Vec<ProseSentence> {
     let plain = without_quotations(text);
-    passages(&plain).into_iter().flat_map(|(line, passage)| in_passage(line, passage)).collect()
+    let mut sentences: Vec<ProseSentence> = Vec::new();
+    let mut at = 0;
+    for (line, passage) in passages(&plain) {
+        sentences.extend(in_passage(line, passage, &text[at..at + passage.len()]));
+        at += passage.len();
+    }
+    sentences
 }
 
 /// Splits a text into headings, rows, list items and paragraphs, with their line numbers.
@@ -126,8 +134,8 @@ fn passages(text: &str) -> Vec<(usize, &str)> {
     passages
 }
 
-/// Splits a passage into sentences. A full stop within a word, as in `lib.rs`, ends nothing.
-fn in_passage(first: usize, passage: &str) -> Vec<Sentence> {
+/// Splits a passage into sentences; `written` is the passage with its quotations. A full stop within a word, as in `lib.rs`, ends nothing.
+fn in_passage(first: usize, passage: &str, written: &str) -> Vec<ProseSentence> {
     let mut sentences = Vec::new();
     let (mut start, mut line) = (0, first);
     let is_inside = |end: usize| passage[end..].starts_with(char::is_alphanumeric);
@@ -136,7 +144,7 @@ fn in_passage(first: usize, passage: &str) -> Vec<Sentence> {
     for end in ends.chain([passage.len()]) {
         let text = &passage[start..end];
         let blank = &text[..text.len() - text.trim_start().len()];
-        let sentence = Sentence::new(line + blank.matches('\n').count(), text);
+        let sentence = ProseSentence::new(line + blank.matches('\n').count(), text, &written[start..end]);
         if !sentence.clauses.is_empty() {
             sentences.push(sentence);
         }
@@ -146,20 +154,22 @@ fn in_passage(first: usize, passage: &str) -> Vec<Sentence> {
     sentences
 }
 
-/// Returns the text without quotations, code, diffs and containers, with the same lines.
+/// Returns the text with blanks in place of quotations, code, diffs and containers.
 fn without_quotations(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let (mut is_code, mut is_hunk) = (false, false);
-    for (line, is_contained) in text.lines().zip(contained(text.lines())) {
+    for (full, is_contained) in text.split_inclusive('\n').zip(contained(text.lines())) {
+        let line = full.trim_end_matches(['\n', '\r']);
         let begin = line.trim_start();
         let fence = begin.starts_with("```");
         is_code ^= fence;
         is_hunk = line.starts_with("@@ ") || is_hunk && line.starts_with(['+', '-', ' ', '\\']);
         let is_quoted = is_code || fence || is_hunk || is_contained || begin.starts_with(['>', '{']);
-        if !is_quoted {
-            push_without_quotations(&mut plain, line);
+        match is_quoted {
+            true => plain.extend(std::iter::repeat_n(' ', line.len())),
+            false => push_without_quotations(&mut plain, line),
         }
-        plain.push('\n');
+        plain.push_str(&full[line.len()..]);
     }
     plain
 }
@@ -168,15 +178,29 @@ fn push_without_quotations(plain: &mut String, line: &str) {
     let mut closing = None;
     let mut is_escaped = false;
     for symbol in line.chars() {
-        match (closing, symbol) {
-            _ if std::mem::take(&mut is_escaped) => {}
-            (_, '\\') => is_escaped = true,
-            (Some(end), symbol) if symbol == end => closing = None,
-            (Some(_), _) => {}
-            (None, '"' | '`') => closing = Some(symbol),
-            (None, '“') => closing = Some('”'),
-            (None, '’') => plain.push('\''),
-            (None, symbol) => plain.push(symbol),
+        let is_plain = match (closing, symbol) {
+            _ if std::mem::take(&mut is_escaped) => false,
+            (_, '\\') => {
+                is_escaped = true;
+                false
+            }
+            (Some(end), _) => {
+                closing = Some(end).filter(|end| *end != symbol);
+                false
+            }
+            (None, '"' | '`') => {
+                closing = Some(symbol);
+                false
+            }
+            (None, '“') => {
+                closing = Some('”');
+                false
+            }
+            (None, _) => true,
+        };
+        match is_plain {
+            true => plain.push(symbol),
+            false => plain.extend(std::iter::repeat_n(' ', symbol.len_utf8())),
         }
     }
 }

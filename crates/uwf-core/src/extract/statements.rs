@@ -1,55 +1,55 @@
 //! Decides whether a clause accepts or rejects the work.
 
-use super::prose::{Clause, Sentence};
+use super::prose::{ProseClause, ProseSentence};
 use super::verdict_words::{
     ABSENCES, COMMANDS, CONDITIONS, DENIALS, EARLIER, LABELLED, LABELS, MODALS, OBJECTS, OWN, PARTS, PAST, REFUSALS,
-    REQUESTS, RESOLVED, STILL, Topic, UNSPACED_ACCEPTS, UNSPACED_DENIALS, UNSPACED_MODALS, WITHOUT, WORK,
+    REQUESTS, RESOLVED, STILL, UNSPACED_ACCEPTS, UNSPACED_DENIALS, UNSPACED_MODALS, VerdictTopic, WITHOUT, WORK,
 };
 
 /// What a clause says about the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Statement {
+pub(super) struct WorkVerdict {
     pub(super) accepts: bool,
     /// It can't be about anything else: the first person speaks, or the work is the subject.
     pub(super) is_firm: bool,
 }
 
-impl Statement {
-    fn firm(accepts: bool) -> Statement {
-        Statement { accepts, is_firm: true }
+impl WorkVerdict {
+    fn firm(accepts: bool) -> WorkVerdict {
+        WorkVerdict { accepts, is_firm: true }
     }
 
-    fn weak(accepts: bool) -> Statement {
-        Statement { accepts, is_firm: false }
+    fn weak(accepts: bool) -> WorkVerdict {
+        WorkVerdict { accepts, is_firm: false }
     }
 }
 
 /// Returns what a sentence says about the work, clause by clause.
-pub(super) fn statements(sentence: &Sentence, topic: &Topic) -> Vec<Statement> {
+pub(super) fn statements(sentence: &ProseSentence, topic: &VerdictTopic) -> Vec<WorkVerdict> {
     let is_still = sentence.has(STILL);
     let is_earlier = sentence.has(EARLIER) && !is_still;
     let is_conditional = sentence.has(CONDITIONS);
     // `approve, reject or needs-work` lists the values.
     let is_list = sentence.has(&["or"]);
     let begins_with_condition = sentence.words().next().is_some_and(|word| CONDITIONS.contains(&word));
-    // `Fix both points, and I'll approve` is a condition, too.
+    // `Fix both points, and I'll approve` is also a condition.
     let is_demand = sentence.words().next().is_some_and(|word| is_one(word, COMMANDS));
-    let mut label: Option<&Clause> = None;
+    let mut label: Option<&ProseClause> = None;
     let mut found = Vec::new();
     for (number, clause) in sentence.clauses.iter().enumerate() {
         let stated = whole(clause, label, topic).filter(|_| !is_list).or_else(|| {
-            let statement = Words::of(clause, topic).statement()?;
+            let statement = ClauseWords::of_clause(clause, topic).statement()?;
             let has = |words: &[&str]| clause.words.iter().any(|word| is_one(word, words));
             let is_promise = number > 0 && is_demand || has(&["i'll"]) && sentence.has(&["after"]);
             if statement.accepts && (is_conditional || is_promise) {
-                return Some(Statement::weak(false)).filter(|_| has(OWN));
+                return Some(WorkVerdict::weak(false)).filter(|_| has(OWN));
             }
             let is_past = is_earlier || !is_still && has(PAST);
             if is_past && !statement.accepts {
                 return None;
             }
             let is_firm = statement.is_firm && !begins_with_condition;
-            Some(Statement { is_firm, ..statement })
+            Some(WorkVerdict { is_firm, ..statement })
         });
         found.extend(stated);
         label = Some(clause).filter(|clause| clause.is_label);
@@ -58,7 +58,7 @@ pub(super) fn statements(sentence: &Sentence, topic: &Topic) -> Vec<Statement> {
 }
 
 /// Reads a clause that is only a verdict: `Rejected`, `Verdict: no`, `my answer is no`.
-fn whole(clause: &Clause, label: Option<&Clause>, topic: &Topic) -> Option<Statement> {
+fn whole(clause: &ProseClause, label: Option<&ProseClause>, topic: &VerdictTopic) -> Option<WorkVerdict> {
     let words: Vec<&str> = clause.words.iter().map(String::as_str).collect();
     let is_label = |words: &[String]| words.len() <= 4 && words.last().is_some_and(|word| is_one(word, LABELS));
     let introduced = match words[..] {
@@ -73,41 +73,41 @@ fn whole(clause: &Clause, label: Option<&Clause>, topic: &Topic) -> Option<State
     let alone = topic.clauses.iter().find(|(words, _)| *words == said && from_me);
     // `approved: true` is a key and its value.
     let alone = alone.filter(|_| !clause.is_label || words.len() > 1);
-    labelled.or(alone).map(|(_, accepts)| Statement::firm(*accepts))
+    labelled.or(alone).map(|(_, accepts)| WorkVerdict::firm(*accepts))
 }
 
 /// The words of a clause up to a condition.
-struct Words<'w> {
+struct ClauseWords<'w> {
     words: Vec<&'w str>,
-    topic: &'w Topic,
+    topic: &'w VerdictTopic,
 }
 
-impl<'w> Words<'w> {
-    fn of(clause: &'w Clause, topic: &'w Topic) -> Words<'w> {
+impl<'w> ClauseWords<'w> {
+    fn of_clause(clause: &'w ProseClause, topic: &'w VerdictTopic) -> ClauseWords<'w> {
         let is_condition = |word: &&str| is_one(word, CONDITIONS) || *word == "after";
         let words: Vec<&str> = clause.words.iter().map(String::as_str).collect();
         let begin = usize::from(words.first().is_some_and(is_condition));
         let end = words.iter().skip(begin).position(is_condition).map_or(words.len(), |at| at + begin);
-        Words { words: words[..end].to_vec(), topic }
+        ClauseWords { words: words[..end].to_vec(), topic }
     }
 
-    fn statement(&self) -> Option<Statement> {
+    fn statement(&self) -> Option<WorkVerdict> {
         let is_foreign = self.words.iter().any(|word| !word.is_ascii());
         if is_foreign && self.topic.takes_objects && refuses(&self.words.join(" ")) {
-            return Some(Statement::weak(false));
+            return Some(WorkVerdict::weak(false));
         }
-        self.rejection().or_else(|| (0..self.words.len()).find_map(|at| self.at(at)))
+        self.rejection().or_else(|| (0..self.words.len()).find_map(|at| self.verdict_at(at)))
     }
 
     /// A group of words that rejects.
-    fn rejection(&self) -> Option<Statement> {
-        let at = self.topic.rejecting.iter().find_map(|group| self.find(group))?;
+    fn rejection(&self) -> Option<WorkVerdict> {
+        let at = self.topic.rejecting.iter().find_map(|group| self.index_of(group))?;
         let is_resolved = !self.is_demand(self.words.len()) && self.words.iter().any(|word| is_one(word, RESOLVED));
-        Some(Statement::weak(self.is_denied(at) || is_resolved))
+        Some(WorkVerdict::weak(self.is_denied(at) || is_resolved))
     }
 
     /// A verdict whose word is at an index.
-    fn at(&self, at: usize) -> Option<Statement> {
+    fn verdict_at(&self, at: usize) -> Option<WorkVerdict> {
         let word = self.words[at];
         // `I found no reason to reject it` gives no verdict.
         if self.words[..at]
@@ -126,8 +126,8 @@ impl<'w> Words<'w> {
         let is_firm = self.is_own(at) || self.is_about_work(at);
         if begins(self.topic.rejects) && self.is_verdict(at, word) {
             return match is_denied {
-                true => Some(Statement::weak(true)),
-                false => Some(Statement::firm(false)).filter(|_| is_firm || at == 0),
+                true => Some(WorkVerdict::weak(true)),
+                false => Some(WorkVerdict::firm(false)).filter(|_| is_firm || at == 0),
             };
         }
         let accepting = group(self.topic.accepting);
@@ -136,15 +136,15 @@ impl<'w> Words<'w> {
             let needs_object = word.starts_with("recommend") || word.starts_with("accept");
             let is_verb = begins(self.topic.accepts) && (!needs_object || is_firm && self.has_object(at));
             let is_refusal = is_verb || accepting.is_some() || quality.is_some();
-            return (is_refusal && !self.is_of_others(at)).then_some(Statement { accepts: false, is_firm });
+            return (is_refusal && !self.is_of_others(at)).then_some(WorkVerdict { accepts: false, is_firm });
         }
         if accepting.is_some() {
-            return Some(Statement { accepts: true, is_firm: true });
+            return Some(WorkVerdict { accepts: true, is_firm: true });
         }
         let is_part = self.words.iter().any(|word| is_one(word, PARTS));
         let is_whole = quality.is_some_and(|group| self.ends(at + group.split(' ').count()));
         let is_verb = begins(self.topic.accepts) && self.is_verdict(at, word);
-        ((is_whole || is_verb) && is_firm && (!is_part || self.is_own(at))).then_some(Statement::firm(true))
+        ((is_whole || is_verb) && is_firm && (!is_part || self.is_own(at))).then_some(WorkVerdict::firm(true))
     }
 
     /// Whether a verb without a denial gives a verdict: `I approve`, `I'm rejecting this`, `this is approved`.
@@ -163,7 +163,7 @@ impl<'w> Words<'w> {
         }
     }
 
-    /// Whether the agent says what blocks it.
+    /// Whether the agent names an obstacle.
     fn is_hindered(&self, at: usize) -> bool {
         !self.topic.takes_objects && self.words.get(at + 1).is_some_and(|word| is_one(word, &["by", "on"]))
     }
@@ -222,7 +222,7 @@ impl<'w> Words<'w> {
     }
 
     /// The index of a group of words.
-    fn find(&self, group: &str) -> Option<usize> {
+    fn index_of(&self, group: &str) -> Option<usize> {
         (0..self.words.len()).find(|at| self.is_at(*at, group))
     }
 

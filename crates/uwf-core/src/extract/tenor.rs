@@ -1,10 +1,10 @@
 //! Judges the tenor of prose that gives no verdict in words that are known.
 //!
 //! `Don't let this through` denies something and praises nothing. Beside `approved: true`, such a text is more likely a refusal than a
-//! remark, so the agent is asked again. A text that praises something, too, is a remark: `I can't test it on Windows. On Linux it works.`
+//! remark, so the agent is asked again. A text that also praises something is a remark: `I can't test it on Windows. On Linux it works.`
 
 use super::lead_in::OTHERS;
-use super::prose::{Clause, Sentence};
+use super::prose::{ProseClause, ProseSentence};
 use super::statements::is_denial;
 use super::verdict_words::{ABSENCES, COMMANDS, CONDITIONS, EARLIER};
 
@@ -163,14 +163,14 @@ const CONTRASTS: &[&str] =
     &["but", "however", "unfortunately", "though", "except", "aber", "mais", "pero", "però", "mas", "но"];
 
 /// Returns the sentence that gives a text the opposite tenor of the value; `None` if there is none.
-pub(super) fn opposite(sentences: &[Sentence], is_accepted: bool) -> Option<&Sentence> {
+pub(super) fn opposite(sentences: &[ProseSentence], is_accepted: bool) -> Option<&ProseSentence> {
     let length: usize = sentences.iter().map(|sentence| sentence.words().count()).sum();
     let denying = || sentences.iter().find(|sentence| denies(sentence));
     let begins_with_command =
-        |sentence: &Sentence| sentence.words().next().is_some_and(|word| COMMANDS.contains(&word));
+        |sentence: &ProseSentence| sentence.words().next().is_some_and(|word| COMMANDS.contains(&word));
     let commands = || sentences.iter().any(begins_with_command);
     let praising = || {
-        let last = sentences.iter().rposition(|sentence| contrast(&sentence.text).is_some()).unwrap_or(0);
+        let last = sentences.iter().rposition(|sentence| contrast(&sentence.plain).is_some()).unwrap_or(0);
         sentences[last..].iter().find(|sentence| praises(sentence))
     };
     match is_accepted {
@@ -180,14 +180,13 @@ pub(super) fn opposite(sentences: &[Sentence], is_accepted: bool) -> Option<&Sen
     }
 }
 
-/// The offset of the last word of contrast.
+/// The offset of the last word of contrast in a text of lower case.
 fn contrast(text: &str) -> Option<usize> {
-    let lower = text.to_lowercase();
-    CONTRASTS.iter().filter_map(|word| lower.rfind(&format!(" {word} "))).max()
+    CONTRASTS.iter().filter_map(|word| text.rfind(&format!(" {word} "))).max()
 }
 
 /// Whether a sentence denies or demands something.
-fn denies(sentence: &Sentence) -> bool {
+fn denies(sentence: &ProseSentence) -> bool {
     let is_of_others = sentence.words().take(3).any(|word| OTHERS.contains(&word));
     if sentence.is_question || is_of_others || sentence.has(EARLIER) {
         return false;
@@ -198,7 +197,8 @@ fn denies(sentence: &Sentence) -> bool {
         let at = clause.words.iter().position(|word| DEMANDS.contains(&word.as_str()));
         at.is_some_and(|at| !clause.words[..at].iter().any(|word| is_denial(word) || ABSENCES.contains(&word.as_str())))
     });
-    let is_unspaced = || !sentence.text.is_ascii() && UNSPACED_DENIALS.iter().any(|word| sentence.text.contains(word));
+    let is_unspaced =
+        || !sentence.plain.is_ascii() && UNSPACED_DENIALS.iter().any(|word| sentence.plain.contains(word));
     !is_case && (denials % 2 == 1 || is_demand || is_unspaced())
 }
 
@@ -206,8 +206,8 @@ fn denies(sentence: &Sentence) -> bool {
 const UNIMPORTANT: &[&str] =
     &["important", "urgent", "necessary", "only", "required", "mandatory", "needed", "just", "need"];
 
-/// The number of denials in a clause. What `it` is not, and replies such as `it doesn't`, are remarks.
-fn denials(clause: &Clause) -> usize {
+/// The number of denials in a clause. Sentences about `it`, such as `it doesn't`, are remarks.
+fn denials(clause: &ProseClause) -> usize {
     let words = &clause.words;
     let is_remark =
         words.first().is_some_and(|word| matches!(word.as_str(), "it" | "that" | "it's" | "that's" | "they"));
@@ -223,10 +223,9 @@ fn denials(clause: &Clause) -> usize {
 }
 
 /// Whether a sentence praises something behind its last word of contrast.
-fn praises(sentence: &Sentence) -> bool {
-    let counted = contrast(&sentence.text).unwrap_or(0);
-    let text = sentence.text.to_lowercase();
-    let behind = text.get(counted..).unwrap_or_default();
+fn praises(sentence: &ProseSentence) -> bool {
+    let counted = contrast(&sentence.plain).unwrap_or(0);
+    let behind = sentence.plain.get(counted..).unwrap_or_default();
     let words =
         || behind.split(|symbol: char| !symbol.is_alphanumeric() && symbol != '\'').filter(|word| !word.is_empty());
     let is_denied = words().any(|word| is_denial(word) || ABSENCES.contains(&word));

@@ -73,7 +73,7 @@ fn spoken(text: &str) -> Result<String, usize> {
     // The end of a closing tag in a code block. It counts if the code block is never closed.
     let mut closed_in_code = None;
     let mut at = 0;
-    let mut objects = Objects { text, end: 0, unread: 8 * text.len() + (1 << 16) };
+    let mut objects = ObjectRanges { text, end: 0, unread: 8 * text.len() + (1 << 16) };
     for line in text.split_inclusive('\n') {
         let mut rest = line;
         let begin = at;
@@ -124,7 +124,7 @@ fn spoken(text: &str) -> Result<String, usize> {
 }
 
 /// The objects that begin at the left edge of a text.
-struct Objects<'t> {
+struct ObjectRanges<'t> {
     text: &'t str,
     /// The end of the last one.
     end: usize,
@@ -132,7 +132,7 @@ struct Objects<'t> {
     unread: usize,
 }
 
-impl Objects<'_> {
+impl ObjectRanges<'_> {
     /// Whether the line at an offset is inside an object. Offsets must increase.
     fn contains(&mut self, at: usize) -> bool {
         if at >= self.end && self.unread > 0 && self.text[at..].starts_with('{') {

@@ -1,7 +1,7 @@
 //! The words by which an answer accepts or rejects.
 
 /// A topic of verdicts, with its words.
-pub(super) struct Topic {
+pub(super) struct VerdictTopic {
     /// Beginnings of words that accept.
     pub(super) accepts: &'static [&'static str],
     /// Groups of words that accept. A denied one rejects.
@@ -19,7 +19,7 @@ pub(super) struct Topic {
 }
 
 /// Reviews: whether work is approved.
-pub(super) const REVIEW: Topic = Topic {
+pub(super) const REVIEW: VerdictTopic = VerdictTopic {
     accepts: &[
         "approv",
         "схвал",
@@ -210,7 +210,7 @@ pub(super) const REVIEW: Topic = Topic {
 };
 
 /// Tasks: whether the work is done.
-pub(super) const TASK: Topic = Topic {
+pub(super) const TASK: VerdictTopic = VerdictTopic {
     accepts: &["complet", "finish", "succe", "solv", "fix", "implement"],
     accepting: &["all done", "completed successfully", "successfully completed", "everything is done"],
     qualities: &["done", "through"],

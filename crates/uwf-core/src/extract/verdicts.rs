@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::chosen::other_choice;
 use super::mentions::KeyChoices;
-use super::prose::{Sentence, sentences};
-use super::statements::{Statement, statements};
+use super::prose::{ProseSentence, sentences};
+use super::statements::{WorkVerdict, statements};
 use super::tenor;
-use super::verdict_words::{REPLIES, REVIEW, TASK, Topic};
+use super::verdict_words::{REPLIES, REVIEW, TASK, VerdictTopic};
 
 /// Beginnings of keys and values that accept a review.
 const ACCEPTS: [&str; 9] = ["approv", "accept", "endors", "merg", "recommend", "ship", "lgtm", "ok", "pass"];
@@ -33,22 +33,22 @@ const DOUBTS: [&str; 14] = [
 
 /// A sentence that contradicts a value.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Contradiction {
+pub(super) struct ContraryLine {
     /// Line number, from 0.
     pub(super) line: usize,
     pub(super) sentence: String,
 }
 
 /// Returns the sentence of the text that contradicts the value; `None` if there is none. Quotations, questions and code don't count.
-pub(super) fn contradiction(text: &str, value: &Value, choices: &KeyChoices<'_>) -> Option<Contradiction> {
+pub(super) fn contradiction(text: &str, value: &Value, choices: &KeyChoices<'_>) -> Option<ContraryLine> {
     let sentences = sentences(text);
     let of_topic = || stance(value).and_then(|(topic, is_accepted)| contrary(&sentences, topic, is_accepted));
-    other_choice(&sentences, choices).or_else(of_topic).map(Contradiction::of)
+    other_choice(&sentences, choices).or_else(of_topic).map(ContraryLine::of_sentence)
 }
 
 /// Returns the sentence that accepts if the value rejects, or rejects if the value accepts. A weak statement counts only if no other
 /// sentence agrees with the value.
-fn contrary<'s>(sentences: &'s [Sentence], topic: &Topic, is_accepted: bool) -> Option<&'s Sentence> {
+fn contrary<'s>(sentences: &'s [ProseSentence], topic: &VerdictTopic, is_accepted: bool) -> Option<&'s ProseSentence> {
     let mut contrary = None;
     let mut agrees = false;
     for (number, sentence) in sentences.iter().enumerate().filter(|(_, sentence)| !sentence.is_question) {
@@ -72,34 +72,34 @@ fn contrary<'s>(sentences: &'s [Sentence], topic: &Topic, is_accepted: bool) -> 
     contrary.filter(|_| !doubts).or_else(tenor)
 }
 
-impl Contradiction {
-    fn of(sentence: &Sentence) -> Contradiction {
-        Contradiction { line: sentence.line, sentence: sentence.text.clone() }
+impl ContraryLine {
+    fn of_sentence(sentence: &ProseSentence) -> ContraryLine {
+        ContraryLine { line: sentence.line, sentence: sentence.text.clone() }
     }
 }
 
 /// Whether a firm statement contradicts alone. A task may be done in part.
-fn is_sure(statement: Statement, topic: &Topic, sentences: &[Sentence]) -> bool {
+fn is_sure(statement: WorkVerdict, topic: &VerdictTopic, sentences: &[ProseSentence]) -> bool {
     topic.takes_objects || !statement.accepts || !has_doubts(sentences)
 }
 
-fn has_doubts(sentences: &[Sentence]) -> bool {
+fn has_doubts(sentences: &[ProseSentence]) -> bool {
     let is_doubt = |word: &str| word.ends_with("n't") || DOUBTS.contains(&word);
     sentences.iter().any(|sentence| sentence.words().any(is_doubt))
 }
 
 /// Returns the reply that begins a text: `No, it leaks.`
-fn reply(sentence: &Sentence) -> Option<Statement> {
+fn reply(sentence: &ProseSentence) -> Option<WorkVerdict> {
     // `Sorry, but no` has one more clause.
     let is_labelled = sentence.clauses.first().is_some_and(|clause| clause.is_label);
     let mut clauses =
         sentence.clauses.iter().take(if is_labelled { 1 } else { 2 }).filter(|clause| clause.words.len() <= 2);
     let (_, accepts) = clauses.find_map(|clause| REPLIES.iter().find(|(reply, _)| *reply == clause.words.join(" ")))?;
-    Some(Statement { accepts: *accepts, is_firm: true })
+    Some(WorkVerdict { accepts: *accepts, is_firm: true })
 }
 
 /// Returns the topic of a value, and whether the value accepts; `None` if it does neither, or both.
-fn stance(value: &Value) -> Option<(&'static Topic, bool)> {
+fn stance(value: &Value) -> Option<(&'static VerdictTopic, bool)> {
     let of_entry = |(key, value): (&String, &Value)| match value {
         Value::Bool(yes) => of_word(key).map(|(topic, accepts)| (topic, accepts == *yes)),
         Value::String(word) if !word.contains(char::is_whitespace) => of_word(word),
@@ -111,7 +111,7 @@ fn stance(value: &Value) -> Option<(&'static Topic, bool)> {
 }
 
 /// Returns the topic of a word, and whether it accepts.
-fn of_word(word: &str) -> Option<(&'static Topic, bool)> {
+fn of_word(word: &str) -> Option<(&'static VerdictTopic, bool)> {
     let word = word.to_lowercase();
     // `not-approved` says the opposite; leave it open.
     if ["not", "un", "no-", "no_"].iter().any(|no| word.starts_with(no)) && !word.starts_with("unfinished") {
@@ -121,7 +121,8 @@ fn of_word(word: &str) -> Option<(&'static Topic, bool)> {
     let last = word.rsplit(['_', '-', '.']).next().unwrap_or(&word);
     let last = last.strip_prefix("is").unwrap_or(last);
     let begins = |stems: &[&str]| stems.iter().any(|stem| last.starts_with(stem) || joined.starts_with(stem));
-    let topics: [(&[&str], &[&str], &'static Topic); 2] = [(&ACCEPTS, &REJECTS, &REVIEW), (&DONE, &NOT_DONE, &TASK)];
+    let topics: [(&[&str], &[&str], &'static VerdictTopic); 2] =
+        [(&ACCEPTS, &REJECTS, &REVIEW), (&DONE, &NOT_DONE, &TASK)];
     topics.into_iter().find_map(|(accepts, rejects, topic)| match (begins(accepts), begins(rejects)) {
         (true, false) => Some((topic, true)),
         (false, true) => Some((topic, false)),
@@ -159,7 +160,7 @@ mod tests {
         }
         assert_eq!(
             contradiction("Hm.\n\n> So?\n\nI do not approve.", &json!({"approved": true}), &KeyChoices::new()),
-            Some(Contradiction { line: 4, sentence: "I do not approve.".to_owned() })
+            Some(ContraryLine { line: 4, sentence: "I do not approve.".to_owned() })
         );
     }
 
