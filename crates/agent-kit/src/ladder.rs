@@ -233,6 +233,14 @@ impl<'a> Climb<'a> {
         if broken.is_empty() { read } else { unfit(&broken) }
     }
 
+    /// Whether an answer lacks only nodes that its output references. No other way of reading it finds them.
+    pub(crate) fn lacks_nodes(&self, answer: &Answer, rungs: &ExtractRungs) -> bool {
+        let (Extraction::Found(found), Some(store)) = (self.read_value(answer, rungs), self.store) else {
+            return false;
+        };
+        !output_check::broken_references(self.schema, store, &found.value).is_empty()
+    }
+
     fn read_value(&self, answer: &Answer, rungs: &ExtractRungs) -> Extraction {
         match (&answer.value, self.form) {
             (Some(value), _) => submitted(value, self.schema),

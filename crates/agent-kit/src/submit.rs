@@ -150,6 +150,7 @@ fn extract(
         let recorder = Recorder::unless_recorded(context, answer)?;
         let known = answer.turns.len();
         let has_cost = answer.tokens.as_ref().is_some_and(|tokens| tokens.cost.is_some());
+        let rungs = ladder.rungs;
         climb.lower(answer, failure, ladder).map_err(|failure| {
             let recorded = match recorder {
                 Some(recorder) => Ok((recorder, known)),
@@ -161,7 +162,11 @@ fn extract(
                 // A sum with the extraction model's unknown cost must not replace the agent's known cost.
                 recorder.total(answer.tokens.as_ref().filter(|tokens| tokens.cost.is_some() || !has_cost));
             }
-            not_extractable(context, &climb.rungs, &failure, &answer.raw)
+            let error = not_extractable(context, &climb.rungs, &failure, &answer.raw);
+            match climb.lacks_nodes(answer, &rungs) {
+                true => error.needs_another_run(context.thread().id.as_str()),
+                false => error,
+            }
         })
     })?;
     Ok(Extracted { value: found.value, extras: found.extras, by, rungs: climb.rungs })

@@ -6,6 +6,7 @@
 
 mod answer;
 mod blocks;
+mod chosen;
 pub(crate) mod clean;
 mod containers;
 mod echo;
@@ -18,13 +19,17 @@ mod loose_json;
 mod mentions;
 mod origins;
 mod plain_text;
+mod prose;
 mod question;
 mod read;
 mod repair;
 mod scalar;
+mod statements;
+mod tenor;
 mod thinking;
 mod tree;
 mod typed;
+mod verdict_words;
 mod verdicts;
 mod yaml;
 

@@ -63,6 +63,9 @@ pub enum ErrorCause {
     OtherRepository,
 }
 
+/// The end of a hint. Hints are recorded with a failed attempt, and its cause is not.
+const RUNS_AGAIN: &str = "runs the agent again";
+
 /// Result of engine functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -125,6 +128,17 @@ impl Error {
     /// The agent's answer could not be turned into the role's output.
     pub fn not_extractable(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::NotExtractable, message)
+    }
+
+    /// Adds the hint that only another run of the agent helps.
+    #[must_use]
+    pub fn needs_another_run(self, thread: &str) -> Error {
+        self.hint(format!("`uwf thread step {thread}` {RUNS_AGAIN}"))
+    }
+
+    /// Whether [`needs_another_run`](Self::needs_another_run) says what to try.
+    pub(crate) fn is_for_another_run(&self) -> bool {
+        self.hints.iter().any(|hint| hint.ends_with(RUNS_AGAIN))
     }
 
     /// Adds a hint.

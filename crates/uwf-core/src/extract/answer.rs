@@ -329,10 +329,10 @@ impl Search<'_> {
     fn agreed(&self, candidate: Candidate, silent: &[Range<usize>]) -> Extraction {
         let own = self.outside(&candidate.block.whole, silent);
         let value = &candidate.reading.value;
-        let stated = verdicts::contradiction(&own, value).map(|statement| (statement.line, statement.words));
-        let mentioned =
-            || mentions::contradiction(&own, &self.target.choices(value)).map(|it| (it.line, it.words.to_owned()));
-        match stated.or_else(mentioned) {
+        let choices = self.target.choices(value);
+        let mentioned = mentions::contradiction(&own, &choices).map(|it| (it.line, it.words.to_owned()));
+        let stated = || verdicts::contradiction(&own, value, &choices).map(|it| (it.line, it.sentence));
+        match mentioned.or_else(stated) {
             Some((line, words)) => self.refused(format!(
                 "line {} of the text says `{}`, but the value is {}: give a value that agrees with the text",
                 line + 1,
@@ -394,6 +394,12 @@ impl Search<'_> {
         self.text.lines().position(has_object).map(|line| line + 1)
     }
 
+    /// The number of the first line that begins an object or a list.
+    fn other_json(&self) -> Option<usize> {
+        let begins = |line: &str| line.starts_with('{') || line.starts_with("[{");
+        self.text.lines().position(begins).map(|line| line + 1)
+    }
+
     fn failure(self, reading: Option<Reading>) -> Extraction {
         let keys: Vec<&str> = self.target.keys.names().take(MOST_NAMED).collect();
         let missing = || {
@@ -401,6 +407,9 @@ impl Search<'_> {
                 _ if let Some(line) = self.inline_object() => format!(
                     "line {line} has an object within a sentence, a list or a quotation: the output must begin its own line"
                 ),
+                _ if let Some(line) = self.other_json().filter(|_| !keys.is_empty()) => {
+                    format!("the JSON in line {line} has none of the keys that are asked for: {}", keys.join(", "))
+                }
                 AnswerForm::Json => "the output is not JSON".to_owned(),
                 AnswerForm::Frontmatter if self.text.trim_start().starts_with("---\n") && !keys.is_empty() => {
                     format!("the header has none of the keys that are asked for: {}", keys.join(", "))

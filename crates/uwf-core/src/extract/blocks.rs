@@ -499,7 +499,9 @@ impl Scan<'_, '_, '_> {
             return Some(first + line);
         }
         let near = &paragraph[paragraph.len().saturating_sub(LEAD_IN)..];
-        leads_elsewhere(&near.join("\n")).then(|| end.saturating_sub(1))
+        // A list item introduces nothing, unless it ends with a colon.
+        let is_item = near.last().is_some_and(|line| bullet(line).is_some() && !line.trim_end().ends_with(':'));
+        (!is_item && leads_elsewhere(&near.join("\n"))).then(|| end.saturating_sub(1))
     }
 
     /// Returns the line at an offset.

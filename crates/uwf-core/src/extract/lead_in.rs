@@ -59,13 +59,63 @@ const OF_ANOTHER: &[&str] = &[
     "fixture",
     "sample",
     "template",
+    "illustration",
     "currently",
     "instead",
     "payload",
     "previously",
     "earlier",
     "before",
+    "discarded",
+    "dismissed",
+    "abandoned",
+    "reference",
+    "don't",
+    "never",
+    "ignore",
 ];
+
+/// People and programs other than the agent. They are the subject of a sentence, or the text below is from them.
+pub(super) const OTHERS: [&str; 35] = [
+    "docs",
+    "documentation",
+    "guide",
+    "policy",
+    "spec",
+    "specification",
+    "mock",
+    "stub",
+    "fixture",
+    "tool",
+    "program",
+    "command",
+    "function",
+    "api",
+    "author",
+    "bot",
+    "client",
+    "colleague",
+    "customer",
+    "customers",
+    "endpoint",
+    "handler",
+    "linter",
+    "log",
+    "logs",
+    "maintainer",
+    "reporter",
+    "reviewer",
+    "script",
+    "server",
+    "service",
+    "teammate",
+    "user",
+    "users",
+    "worker",
+];
+
+/// Nouns for a proposal or a draft, besides the names of answers.
+const PROPOSALS: [&str; 9] = ["plan", "one", "version", "attempt", "idea", "value", "proposal", "draft", "approach"];
 
 /// Words that begin a sentence about a case that has not happened.
 const CONDITIONS: [&str; 8] = ["if", "once", "when", "unless", "until", "suppose", "assuming", "provided"];
@@ -95,8 +145,12 @@ const LABELS: [&str; 18] = [
 /// Words that mark a draft.
 const OF_A_DRAFT: [&str; 6] = ["draft", "drafts", "initially", "first", "old", "original"];
 
+/// Answers that are rather a program's if a sentence says how they could be.
+const OF_PROGRAMS: [&str; 3] = ["response", "reply", "header"];
+
 /// Beginnings of a line that retracts the block above it, or announces the real answer.
-const TAKES_BACK: [&str; 19] = [
+const TAKES_BACK: [&str; 26] = [
+    "strike that",
     "final:",
     "final answer",
     "final verdict",
@@ -116,7 +170,16 @@ const TAKES_BACK: [&str; 19] = [
     "after a second look",
     "scratch that",
     "never mind",
+    "korrektur:",
+    "corrección:",
+    "correzione:",
+    "correção:",
+    "更正",
+    "訂正",
 ];
+
+/// Sentences of a line that are read.
+const MAX_SENTENCES: usize = 16;
 
 /// Symbols of a line that are compared with [`TAKES_BACK`].
 const LONGEST: usize = 64;
@@ -140,23 +203,83 @@ pub(super) fn leads_elsewhere(above: &str) -> bool {
     let is_announced = ["here is", "here's", "here are", "my "].iter().any(|begin| lower.contains(begin))
         && last.last().is_some_and(|word| names_answer(word))
         && !is_of(last, OF_ANOTHER)
-        && !is_of(last, &OF_A_DRAFT)
+        && !names_draft(last)
         || ["my ", "here is my ", "here is the ", "here's the "].into_iter().any(begins_with_answer)
         || lower.ends_with(", so:")
-        || is_proposal(&words);
+        || is_proposal(&words)
+        || is_gerund(&words)
+        || is_finding(&words);
     let has_mark = above.ends_with([':', '.']) || lower.ends_with(" like");
     let is_label = has_mark && words.len() <= 2 && words.last().is_some_and(|word| LABELS.contains(&word.as_str()));
     let is_condition = words.first().is_some_and(|word| CONDITIONS.contains(&word.as_str()));
-    let is_of_another = is_of(&words, OF_ANOTHER) || is_of(&words, &OF_A_DRAFT) || is_condition || is_label;
+    let is_of_another =
+        is_of(&words, OF_ANOTHER) || names_draft(&words) || is_from_others(&words) || is_condition || is_label;
     is_open && is_of_another && (!is_announced || is_condition)
 }
 
-/// Whether a sentence proposes something: `my plan would be`, `the fix could be`. A program's reply is not proposed: `the response could be`.
+/// Whether the words name a draft: `the old one`, but not `the old module`.
+fn names_draft(words: &[String]) -> bool {
+    let is_named = |word: &String| names_answer(word) || PROPOSALS.contains(&word.as_str());
+    let is_draft = |(at, word): (usize, &String)| {
+        OF_A_DRAFT.contains(&word.as_str())
+            && (at < 2 || word.starts_with("draft") || words.get(at + 1).is_none_or(is_named))
+    };
+    words.iter().enumerate().any(is_draft)
+}
+
+/// Whether someone else speaks or acts: `The reviewer put this:`, `From the log of the worker:`, `An answer looks like this:`.
+fn is_from_others(words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let is_other = |word: &str| OTHERS.contains(&word.trim_end_matches("'s"));
+    match words[..] {
+        ["from", ..] => true,
+        ["the" | "a" | "an" | "our" | "your" | "every" | "each" | "any", ref rest @ ..] => {
+            rest.len() > 1 && rest[..rest.len().min(2)].iter().any(|word| is_other(word))
+                || rest.windows(2).any(|pair| pair == ["looks", "like"])
+        }
+        _ => false,
+    }
+}
+
+/// Whether a sentence without a subject says what the agent does: `Returning the JSON now:`.
+fn is_gerund(words: &[String]) -> bool {
+    words.first().is_some_and(|word| word.ends_with("ing")) && words.iter().any(|word| names_answer(word))
+}
+
+/// Whether the agent says what it found or would do, and nothing about others: `After running everything I get:`.
+fn is_finding(words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let verb = words
+        .windows(2)
+        .position(|pair| matches!(pair[0], "i" | "we") && matches!(pair[1], "get" | "got" | "would" | "could"));
+    verb.is_some_and(|at| {
+        let others = || words[..at].iter().chain(&words[at + 2..]);
+        others().all(|word| {
+            !OF_ANOTHER.contains(word) && !OTHERS.contains(word) && !matches!(*word, "from" | "have" | "answer")
+        })
+    })
+}
+
+/// Whether a sentence proposes something: `my plan would be`, `the fix could be`, `a plan could look like this`. A program's reply is not
+/// proposed: `the response could be`.
 fn is_proposal(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let is_own = |subject: &str| {
+        !OF_PROGRAMS.contains(&subject) && !OF_ANOTHER.contains(&subject) && !OF_A_DRAFT.contains(&subject)
+    };
     match words[..] {
         ["my", .., subject, "would" | "could", "be"] => !OF_A_DRAFT.contains(&subject),
-        ["the" | "a", subject, "could", "be"] => !names_answer(subject) && !OF_ANOTHER.contains(&subject),
+        ["the" | "a", subject, "should" | "would", "be"] => is_own(subject) && names_answer(subject),
+        ["the" | "a", subject, "could", "be"] => is_own(subject),
+        [
+            "my" | "the" | "a" | "one",
+            subject,
+            ..,
+            "could" | "would" | "might",
+            "look",
+            "like" | "as",
+            "this" | "follows",
+        ] => is_own(subject) && !OTHERS.contains(&subject),
         ["this", "would" | "could", "be", "my", _] => true,
         _ => false,
     }
@@ -169,6 +292,45 @@ pub(super) fn takes_back(line: &str) -> bool {
     let is_word = |rest: &str| !rest.starts_with(char::is_alphanumeric);
     TAKES_BACK.iter().any(|known| begin.strip_prefix(known).is_some_and(is_word))
         || begin.split_once(", ").is_some_and(|(_, rest)| rest.starts_with("my final "))
+        || line.split_inclusive(['.', '!', '?', ';', ':']).take(MAX_SENTENCES).any(retracts)
+}
+
+/// Whether a sentence retracts what was said: `Please ignore the above`, `I take that back`, `that should have been false`.
+fn retracts(sentence: &str) -> bool {
+    let words: Vec<String> = words(&sentence.replace('’', "'")).filter(|word| !word.is_empty()).take(LONGEST).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let is_it = |word: &str| matches!(word, "it" | "this" | "that" | "that's");
+    let retracting = |at: usize| match words[at..] {
+        [
+            "retract" | "retracting" | "revise" | "revising" | "withdraw" | "withdrawing" | "revoke" | "rescind",
+            object,
+            ..,
+        ] => is_it(object) || matches!(object, "my" | "the"),
+        ["ignore" | "disregard", "the", object, ..] => matches!(object, "above" | "previous" | "first" | "earlier"),
+        ["ignore" | "disregard" | "discard" | "drop", object, name, ..] if is_it(object) => {
+            names_answer(name) || PROPOSALS.contains(&name)
+        }
+        ["i", "made", "a" | "an", "error" | "mistake", ..] => true,
+        ["ignore" | "disregard" | "discard", object, ..] => object == "my" || is_it(object) && words.len() == at + 2,
+        ["take" | "taking", object, "back", ..] => is_it(object),
+        ["nehme", "ich", "zurück", ..] => true,
+        ["change" | "changing" | "changed" | "switching", object, "to", ..] => is_it(object),
+        ["change" | "changing" | "changed", "my", object, ..] => {
+            names_answer(object) || matches!(object, "mind" | "vote" | "recommendation")
+        }
+        ["my", "mistake", ..] | ["i", "was", "wrong", ..] => true,
+        _ => false,
+    };
+    let is_about_it = words.iter().take(3).any(|word| is_it(word));
+    let was = |words: &[&str]| {
+        matches!(words, ["should" | "must", "have", "been"])
+            || matches!(words, ["was", "premature" | "wrong" | "incorrect", ..])
+            || matches!(words, ["that's", "wrong" | "incorrect" | "outdated", _])
+            || matches!(words, ["was", "a", "mistake"])
+    };
+    (0..words.len()).any(retracting)
+        || is_about_it && words.windows(3).any(was)
+        || matches!(words[..], [it, "was", "premature" | "wrong"] if is_it(it))
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {
@@ -198,6 +360,11 @@ mod tests {
             "My first draft would be:",
             "The response could be:",
             "The example could be:",
+            "The previous reviewer put this:",
+            "From the log of the worker:",
+            "For reference, an answer looks like this:",
+            "Don't use this plan:",
+            "The old one:",
         ] {
             assert!(leads_elsewhere(above), "{above}");
         }
@@ -214,6 +381,12 @@ mod tests {
             "This would be my plan:",
             "The output must be JSON, so:",
             "Here is the output you should store:",
+            "The output should be:",
+            "A plan for this could look like this:",
+            "Returning the JSON now:",
+            "After running everything I get:",
+            "I would structure the work as follows:",
+            "Three files still import the old module:",
             "Based on the expected behaviour, here is the final result:",
         ] {
             assert!(!leads_elsewhere(above), "{above}");
@@ -222,8 +395,20 @@ mod tests {
 
     #[test]
     fn later_words_take_a_block_back() {
-        for below in ["Final: no", "**Correction:** it fails", "Wait, no.", "Now, my final verdict is:", "Actually, no"]
-        {
+        for below in [
+            "Final: no",
+            "**Correction:** it fails",
+            "Wait, no.",
+            "Now, my final verdict is:",
+            "Actually, no",
+            "Please ignore the above.",
+            "CI is red. I take that back.",
+            "Sorry, that should have been false.",
+            "That was premature.",
+            "I have to change this to false.",
+            "I'm changing my verdict.",
+            "更正:x",
+        ] {
             assert!(takes_back(below), "{below}");
         }
         for below in [
@@ -235,6 +420,9 @@ mod tests {
             "Note: fine.",
             "Waiting for CI is not needed.",
             "The final build passed.",
+            "Ignore this nit if you like.",
+            "The timeout was wrong before.",
+            "It should be enough to change the default to 5.",
         ] {
             assert!(!takes_back(below), "{below}");
         }

@@ -18,15 +18,18 @@ const MAX_KEY: usize = 128;
 /// Most words of a key or a value.
 const MAX_WORDS: usize = 4;
 
+/// Words between a key and its value in a sentence: `I set approved to false`.
+const VERBS: [&str; 5] = [" is ", " to ", " as ", " should be ", " must be "];
+
 /// Marks around keys and values in prose.
 const MARKS: [char; 11] = ['"', '\'', '`', '*', '_', '“', '”', '„', '‘', '’', '\\'];
 
 /// The value of one key in an answer, and the other values that its schema allows.
 #[derive(Debug)]
 pub(super) struct KeyChoice<'v> {
-    said: &'v Value,
+    pub(super) said: &'v Value,
     /// The allowed values, by their words without case and separators.
-    words: HashMap<String, Value>,
+    pub(super) words: HashMap<String, Value>,
 }
 
 /// The choices of an answer, by their keys without case and separators.
@@ -104,7 +107,9 @@ fn in_row<'t>(row: &[&'t str], names: &[&str], choices: &KeyChoices<'_>) -> Opti
 
 /// Returns the first mention in a line.
 fn in_line<'t>(line: &'t str, choices: &KeyChoices<'_>) -> Option<&'t str> {
-    line.match_indices([':', '=', '：']).find_map(|(at, mark)| {
+    let signs = line.match_indices([':', '=', '：']);
+    let verbs = VERBS.iter().flat_map(|verb| line.match_indices(verb)).filter(|(at, _)| !is_condition(&line[..*at]));
+    signs.chain(verbs).find_map(|(at, mark)| {
         let (head, tail) = (&line[..at], &line[at + mark.len()..]);
         // Code compares and names things with these: `a == b`, `a != b`, `a::b`.
         if head.ends_with(['=', '!', '<', '>', ':', '~']) || tail.starts_with(['=', ':']) {
@@ -116,6 +121,12 @@ fn in_line<'t>(line: &'t str, choices: &KeyChoices<'_>) -> Option<&'t str> {
         let end = line.len() - tail.len() + end;
         (value != choice.said).then(|| with_quotes(line, start..end))
     })
+}
+
+/// Whether a clause is about a case that may not happen.
+fn is_condition(clause: &str) -> bool {
+    let mut words = clause.rsplit(' ').take(2 * MAX_WORDS).map(str::to_lowercase);
+    words.any(|word| matches!(word.trim_matches(MARKS), "if" | "when" | "once" | "unless" | "until" | "not"))
 }
 
 /// The words in a line, with the quotation marks that belong to them.
@@ -227,6 +238,9 @@ mod tests {
             ("verdict: reject would be too hard", "verdict: reject"),
             ("| approved | false |", "false"),
             ("text: \"a\\napproved: false\"", "approved: false"),
+            ("I set `approved` to `false`.", "approved` to `false"),
+            ("The verdict is reject.", "verdict is reject"),
+            ("So the verdict should be **approve**", "verdict should be **approve"),
             ("```json\n{\"x\": {\"approved\": false}}\n```", "\"approved\": false"),
         ] {
             assert_eq!(mention(text).map(|(_, words)| words), Some(words), "{text}");
@@ -251,6 +265,7 @@ mod tests {
             "@@ -1 +1 @@\n-approved: false\n+approved: true",
             "<!--\napproved: false\n-->",
             "the verdict is to reject",
+            "If the verdict is reject, tell me; set user.approved to false; the verdict to come",
         ] {
             assert_eq!(mention(text), None, "{text}");
         }

@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use super::lines::CodeFence;
+use super::loose_json;
 
 /// Tags around reasoning.
 const TAGS: [&str; 12] = [
@@ -72,10 +73,17 @@ fn spoken(text: &str) -> Result<String, usize> {
     // The end of a closing tag in a code block. It counts if the code block is never closed.
     let mut closed_in_code = None;
     let mut at = 0;
+    let mut objects = ObjectRanges { text, end: 0, unread: 8 * text.len() + (1 << 16) };
     for line in text.split_inclusive('\n') {
         let mut rest = line;
+        let begin = at;
         at += line.len();
         if thinks.is_none() {
+            // A tag inside a string of an object is a part of its value.
+            if code.is_none() && objects.contains(begin) {
+                said.push(line);
+                continue;
+            }
             if let Some(open) = code {
                 let fence = CodeFence::of(line.trim_end());
                 if let (Some(begin), true) = (closed_in_code, fence.is_some_and(|fence| fence.opens_beside(&open))) {
@@ -113,6 +121,28 @@ fn spoken(text: &str) -> Result<String, usize> {
         }
     }
     closed_in_code.map_or_else(|| Ok(said.concat()), Err)
+}
+
+/// The objects that begin at the left edge of a text.
+struct ObjectRanges<'t> {
+    text: &'t str,
+    /// The end of the last one.
+    end: usize,
+    /// Bytes that may still be read of broken objects. The limit keeps the work linear.
+    unread: usize,
+}
+
+impl ObjectRanges<'_> {
+    /// Whether the line at an offset is inside an object. Offsets must increase.
+    fn contains(&mut self, at: usize) -> bool {
+        if at >= self.end && self.unread > 0 && self.text[at..].starts_with('{') {
+            match loose_json::read_at(self.text, at) {
+                Ok(object) => self.end = object.end,
+                Err(slip) => self.unread = self.unread.saturating_sub(slip.read),
+            }
+        }
+        at < self.end
+    }
 }
 
 /// Returns the text of the last `final` channel, or the whole text if it has no channels.

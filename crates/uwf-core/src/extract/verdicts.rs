@@ -1,231 +1,133 @@
 //! Compares a value with what the text around it says about the work.
 //!
-//! If `I do not approve` or `This is rejected` appears beside `approved: true`, either the value is only mentioned or the agent made a
-//! mistake. In both cases a person or a model must look again.
+//! If `I can't sign off on this` appears beside `approved: true`, either the value is only mentioned or the agent made a mistake. In both
+//! cases the agent must look again.
 
 use serde_json::Value;
 
-/// Stems of words that accept.
-const ACCEPTS: [&str; 5] = ["approv", "accept", "endors", "merg", "recommend"];
+use super::chosen::other_choice;
+use super::mentions::KeyChoices;
+use super::prose::{ProseSentence, sentences};
+use super::statements::{WorkVerdict, statements};
+use super::tenor;
+use super::verdict_words::{REPLIES, REVIEW, TASK, VerdictTopic};
 
-/// Stems of words that reject.
-const REJECTS: [&str; 5] = ["reject", "declin", "refus", "veto", "disapprov"];
+/// Beginnings of keys and values that accept a review.
+const ACCEPTS: [&str; 9] = ["approv", "accept", "endors", "merg", "recommend", "ship", "lgtm", "ok", "pass"];
 
-/// Beginnings of a sentence that says no.
-const NOT: [&str; 14] = [
-    "i do not",
-    "i don't",
-    "i can not",
-    "i cannot",
-    "i can't",
-    "i could not",
-    "i couldn't",
-    "i will not",
-    "i won't",
-    "i would not",
-    "i wouldn't",
-    "i am not able to",
-    "i'm not able to",
-    "i am unable to",
+/// Beginnings of keys and values that reject in a review.
+const REJECTS: [&str; 9] =
+    ["reject", "declin", "refus", "veto", "disapprov", "needswork", "needschang", "request", "revis"];
+
+/// Beginnings of keys and values of a task that is done.
+const DONE: [&str; 6] = ["done", "complet", "finish", "succe", "solved", "implemented"];
+
+/// Beginnings of keys and values of a task that is not done.
+const NOT_DONE: [&str; 7] = ["fail", "block", "incomplet", "stuck", "abort", "unfinished", "partial"];
+
+/// Words by which a text beside a value that rejects says why.
+const DOUBTS: [&str; 14] = [
+    "not", "no", "cannot", "but", "however", "although", "unable", "missing", "fails", "failed", "fail", "error",
+    "blocked", "except",
 ];
 
-/// Beginnings of a sentence that says what the agent does.
-const DO: [&str; 8] = ["i", "i do", "i must", "i have to", "i hereby", "i therefore", "i am going to", "i'm going to"];
-
-/// Sentences that say yes or no, at the start of a text.
-const REPLIES: [(&str, bool); 6] =
-    [("no", false), ("nope", false), ("not yet", false), ("no way", false), ("yes", true), ("yes please", true)];
-
-/// Sentences and beginnings of sentences that give a verdict.
-const VERDICTS: [(&str, bool); 24] = [
-    ("not approved", false),
-    ("approval denied", false),
-    ("do not merge", false),
-    ("don't merge", false),
-    ("rejected", false),
-    ("reject", false),
-    ("request changes", false),
-    ("request_changes", false),
-    ("changes requested", false),
-    ("needs work", false),
-    ("blocked", false),
-    ("approve", true),
-    ("ship it", true),
-    ("ready to merge", true),
-    ("this is ready to merge", true),
-    ("declined", false),
-    ("denied", false),
-    ("my verdict is no", false),
-    ("my answer is no", false),
-    ("approved", true),
-    ("accepted", true),
-    ("lgtm", true),
-    ("my verdict is yes", true),
-    ("my answer is yes", true),
-];
-
-/// Words before a verdict.
-const LABELS: [&str; 7] = ["verdict", "decision", "status", "result", "recommendation", "conclusion", "outcome"];
-
-/// The work under review, as a subject.
-const SUBJECTS: [&str; 10] = [
-    "this",
-    "it",
-    "the change",
-    "this change",
-    "the pr",
-    "this pr",
-    "the pull request",
-    "the patch",
-    "the plan",
-    "the diff",
-];
-
-/// Words between such a subject and `approved`, and whether they deny.
-const COPULAS: [(&str, bool); 8] = [
-    ("is not", true),
-    ("isn't", true),
-    ("cannot be", true),
-    ("can't be", true),
-    ("must not be", true),
-    ("should not be", true),
-    ("is", false),
-    ("is hereby", false),
-];
-
-/// First words after a verdict that is about the work under review.
-const OBJECTS: [&str; 5] = ["it", "this", "these", "the", "as"];
-
-/// Words that contradict a value.
+/// A sentence that contradicts a value.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Statement {
+pub(super) struct ContraryLine {
     /// Line number, from 0.
     pub(super) line: usize,
-    pub(super) words: String,
+    pub(super) sentence: String,
 }
 
-/// Returns the statement of the text that contradicts the value; `None` if there is none. Quotations and code don't count.
-pub(super) fn contradiction(text: &str, value: &Value) -> Option<Statement> {
-    let is_accepted = acceptance(value)?;
-    let plain = without_quotations(text).replace('’', "'");
-    let lower = plain.to_lowercase();
-    let first = lower.trim_start().split(['.', '!', '\n', ',', '—']).next().unwrap_or_default().trim();
-    let reply = REPLIES.into_iter().find(|(words, _)| *words == first);
-    let statements = sentences(&lower).filter_map(|sentence| statement(sentence).or_else(|| verdict(sentence)));
-    reply.into_iter().chain(statements).find_map(|(words, accepts)| {
-        (accepts != is_accepted).then(|| {
-            let at = lower.find(words).unwrap_or_default();
-            let words = plain.get(at..at + words.len()).unwrap_or(words).to_owned();
-            Statement { line: lower[..at].matches('\n').count(), words }
-        })
-    })
+/// Returns the sentence of the text that contradicts the value; `None` if there is none. Quotations, questions and code don't count.
+pub(super) fn contradiction(text: &str, value: &Value, choices: &KeyChoices<'_>) -> Option<ContraryLine> {
+    let sentences = sentences(text);
+    let of_topic = || stance(value).and_then(|(topic, is_accepted)| contrary(&sentences, topic, is_accepted));
+    other_choice(&sentences, choices).or_else(of_topic).map(ContraryLine::of_sentence)
 }
 
-/// Whether a value accepts or rejects; `None` if it does neither, or both.
-fn acceptance(value: &Value) -> Option<bool> {
-    let mut found = value.as_object()?.iter().filter_map(|(key, value)| match value {
-        Value::Bool(yes) => stance(key).map(|accepts| accepts == *yes),
-        Value::String(word) if !word.contains(char::is_whitespace) => stance(word),
-        _ => None,
-    });
-    let first = found.next()?;
-    found.all(|other| other == first).then_some(first)
-}
-
-/// Whether a word accepts or rejects.
-fn stance(word: &str) -> Option<bool> {
-    let word = word.to_lowercase();
-    let last = word.rsplit(['_', '-', '.']).next().unwrap_or(&word);
-    let last = last.strip_prefix("is").unwrap_or(last);
-    let begins = |stems: &[&str]| stems.iter().any(|stem| last.starts_with(stem));
-    // `not-approved` says the opposite; leave it open.
-    let is_negated = ["not", "un", "no"].iter().any(|no| word.starts_with(no));
-    match (begins(&ACCEPTS), begins(&REJECTS)) {
-        _ if is_negated => None,
-        (true, false) => Some(true),
-        (false, true) => Some(false),
-        _ => None,
-    }
-}
-
-/// Returns a statement that begins a sentence, and whether it accepts.
-fn statement(sentence: &str) -> Option<(&str, bool)> {
-    let sentence = sentence.trim_start_matches(['*', '_', '#', ' ', '-']);
-    let behind = |begin: &str| {
-        let rest = sentence.strip_prefix(begin)?.strip_prefix(' ')?;
-        let verb = rest.split([' ', ',', ';', ':']).next().unwrap_or_default();
-        let accepts = stance(verb).filter(|_| !verb.ends_with("ed"))?;
-        let follows = rest[verb.len()..].trim_start();
-        let object = follows.split([' ', ',', ';']).next().unwrap_or_default();
-        let is_whole = object.is_empty() || !rest[verb.len()..].starts_with(' ') || OBJECTS.contains(&object);
-        let end = sentence.len() - rest.len() + verb.len();
-        is_whole.then_some((&sentence[..end], accepts))
-    };
-    let denied = NOT.iter().find_map(|begin| behind(begin)).map(|(words, accepts)| (words, !accepts));
-    denied.or_else(|| DO.iter().find_map(|begin| behind(begin)))
-}
-
-/// Returns a verdict about the work that is a sentence or begins one, and whether it accepts.
-fn verdict(sentence: &str) -> Option<(&str, bool)> {
-    let is_mark = |symbol: char| !symbol.is_alphanumeric();
-    let sentence = sentence.trim_start_matches(is_mark).trim_end_matches(['*', '_', ' ']);
-    let label = LABELS.into_iter().find_map(|label| sentence.strip_prefix(label)?.strip_prefix(':'));
-    let sentence = label.map_or(sentence, |rest| rest.trim_start_matches(is_mark));
-    let is_end = |rest: &str| rest.is_empty() || rest.starts_with([',', ';', '—', '(']) || rest.starts_with(" as ");
-    // `approved: true` is a key and its value.
-    let is_clause = |words: &str, rest: &str| is_end(rest) || words.contains(' ') && rest.starts_with(':');
-    let known =
-        VERDICTS.into_iter().find(|(words, _)| sentence.strip_prefix(words).is_some_and(|rest| is_clause(words, rest)));
-    if let Some((words, accepts)) = known {
-        return Some((&sentence[..words.len()], accepts));
-    }
-    SUBJECTS.into_iter().find_map(|subject| {
-        let rest = sentence.strip_prefix(subject)?.strip_prefix(' ')?;
-        COPULAS.into_iter().find_map(|(copula, denies)| {
-            let verb = rest.strip_prefix(copula)?.strip_prefix(' ')?;
-            let word = verb.split([' ', ',', ';', ':', '(']).next().unwrap_or_default();
-            let accepts = stance(word).filter(|_| word.ends_with("ed") && is_end(&verb[word.len()..]))?;
-            let end = sentence.len() - verb.len() + word.len();
-            Some((&sentence[..end], accepts != denies))
-        })
-    })
-}
-
-/// Splits a text into sentences and the clauses after `so` and `but`.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split(['.', '!', '?', '\n', ';']).flat_map(|sentence| sentence.split(", ")).map(|clause| {
-        let clause = clause.trim();
-        ["so ", "but ", "and ", "thus ", "therefore "]
-            .iter()
-            .find_map(|word| clause.strip_prefix(word))
-            .unwrap_or(clause)
-    })
-}
-
-/// Returns the text without quotations and code.
-fn without_quotations(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut is_code = false;
-    for line in text.lines() {
-        let fence = line.trim_start().starts_with("```");
-        is_code ^= fence;
-        if is_code || fence || line.trim_start().starts_with('>') {
-            plain.push('\n');
-            continue;
-        }
-        let mut closing = None;
-        for symbol in line.chars() {
-            match (closing, symbol) {
-                (Some(end), symbol) if symbol == end => closing = None,
-                (Some(_), _) => {}
-                (None, '"' | '`') => closing = Some(symbol),
-                (None, '“') => closing = Some('”'),
-                (None, symbol) => plain.push(symbol),
+/// Returns the sentence that accepts if the value rejects, or rejects if the value accepts. A weak statement counts only if no other
+/// sentence agrees with the value.
+fn contrary<'s>(sentences: &'s [ProseSentence], topic: &VerdictTopic, is_accepted: bool) -> Option<&'s ProseSentence> {
+    let mut contrary = None;
+    let mut agrees = false;
+    for (number, sentence) in sentences.iter().enumerate().filter(|(_, sentence)| !sentence.is_question) {
+        let mut statements = statements(sentence, topic);
+        statements.extend(reply(sentence).filter(|_| number == 0));
+        for statement in statements {
+            if statement.accepts == is_accepted {
+                agrees = true;
+            } else if statement.is_firm && is_sure(statement, topic, sentences) {
+                return Some(sentence);
+            } else {
+                contrary.get_or_insert(sentence);
             }
         }
-        plain.push('\n');
     }
-    plain
+    if agrees {
+        return None;
+    }
+    let doubts = !is_accepted && has_doubts(sentences);
+    let tenor = || tenor::opposite(sentences, is_accepted).filter(|_| topic.takes_objects);
+    contrary.filter(|_| !doubts).or_else(tenor)
+}
+
+impl ContraryLine {
+    fn of_sentence(sentence: &ProseSentence) -> ContraryLine {
+        ContraryLine { line: sentence.line, sentence: sentence.text.clone() }
+    }
+}
+
+/// Whether a firm statement contradicts alone. A task may be done in part.
+fn is_sure(statement: WorkVerdict, topic: &VerdictTopic, sentences: &[ProseSentence]) -> bool {
+    topic.takes_objects || !statement.accepts || !has_doubts(sentences)
+}
+
+fn has_doubts(sentences: &[ProseSentence]) -> bool {
+    let is_doubt = |word: &str| word.ends_with("n't") || DOUBTS.contains(&word);
+    sentences.iter().any(|sentence| sentence.words().any(is_doubt))
+}
+
+/// Returns the reply that begins a text: `No, it leaks.`
+fn reply(sentence: &ProseSentence) -> Option<WorkVerdict> {
+    // `Sorry, but no` has one more clause.
+    let is_labelled = sentence.clauses.first().is_some_and(|clause| clause.is_label);
+    let mut clauses =
+        sentence.clauses.iter().take(if is_labelled { 1 } else { 2 }).filter(|clause| clause.words.len() <= 2);
+    let (_, accepts) = clauses.find_map(|clause| REPLIES.iter().find(|(reply, _)| *reply == clause.words.join(" ")))?;
+    Some(WorkVerdict { accepts: *accepts, is_firm: true })
+}
+
+/// Returns the topic of a value, and whether the value accepts; `None` if it does neither, or both.
+fn stance(value: &Value) -> Option<(&'static VerdictTopic, bool)> {
+    let of_entry = |(key, value): (&String, &Value)| match value {
+        Value::Bool(yes) => of_word(key).map(|(topic, accepts)| (topic, accepts == *yes)),
+        Value::String(word) if !word.contains(char::is_whitespace) => of_word(word),
+        _ => None,
+    };
+    let mut found = value.as_object()?.iter().filter_map(of_entry);
+    let (topic, accepts) = found.next()?;
+    found.all(|(_, other)| other == accepts).then_some((topic, accepts))
+}
+
+/// Returns the topic of a word, and whether it accepts.
+fn of_word(word: &str) -> Option<(&'static VerdictTopic, bool)> {
+    let word = word.to_lowercase();
+    // `not-approved` says the opposite; leave it open.
+    if ["not", "un", "no-", "no_"].iter().any(|no| word.starts_with(no)) && !word.starts_with("unfinished") {
+        return None;
+    }
+    let joined: String = word.chars().filter(|symbol| symbol.is_alphanumeric()).collect();
+    let last = word.rsplit(['_', '-', '.']).next().unwrap_or(&word);
+    let last = last.strip_prefix("is").unwrap_or(last);
+    let begins = |stems: &[&str]| stems.iter().any(|stem| last.starts_with(stem) || joined.starts_with(stem));
+    let topics: [(&[&str], &[&str], &'static VerdictTopic); 2] =
+        [(&ACCEPTS, &REJECTS, &REVIEW), (&DONE, &NOT_DONE, &TASK)];
+    topics.into_iter().find_map(|(accepts, rejects, topic)| match (begins(accepts), begins(rejects)) {
+        (true, false) => Some((topic, true)),
+        (false, true) => Some((topic, false)),
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -254,11 +156,11 @@ mod tests {
             ("Ship it.", json!({"approved": false})),
             ("My verdict is no; see below.", json!({"approved": true})),
         ] {
-            assert!(contradiction(text, &value).is_some(), "{text}");
+            assert!(contradiction(text, &value, &KeyChoices::new()).is_some(), "{text}");
         }
         assert_eq!(
-            contradiction("Hm.\n\n> So?\n\nI do not approve.", &json!({"approved": true})),
-            Some(Statement { line: 4, words: "I do not approve".to_owned() })
+            contradiction("Hm.\n\n> So?\n\nI do not approve.", &json!({"approved": true}), &KeyChoices::new()),
+            Some(ContraryLine { line: 4, sentence: "I do not approve.".to_owned() })
         );
     }
 
@@ -269,7 +171,7 @@ mod tests {
             ("He wrote \"I do not approve\".", json!({"approved": true})),
             ("> I do not approve.", json!({"approved": true})),
             ("I rejected the first idea.", json!({"approved": true})),
-            ("I do not recommend more tests.", json!({"approved": true})),
+            ("It works. I do not recommend more tests.", json!({"approved": true})),
             ("Does it leak? No.", json!({"approved": true})),
             ("No tests are missing.", json!({"approved": true})),
             ("It is approved by two people.", json!({"approved": false})),
@@ -280,7 +182,7 @@ mod tests {
             ("I do not approve.", json!({"approved": true, "state": "rejected"})),
             ("I do not approve.", json!("approved")),
         ] {
-            assert_eq!(contradiction(text, &value), None, "{text}");
+            assert_eq!(contradiction(text, &value, &KeyChoices::new()), None, "{text}");
         }
     }
 }

@@ -48,6 +48,9 @@ fn missing_node_makes_an_answer_unfit() {
         let ran = home.uwf(&["thread", "step", &thread]);
         assert_eq!(ran.code, Some(41), "{settings}: {}", ran.transcript());
         assert!(ran.stderr.contains(&no_node("/files/0")), "{settings}: {}", ran.stderr);
+        // A model can't find the node either.
+        assert!(ran.stderr.contains("store its content first (`uwf cas put-text`)"), "{settings}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("model"), "{settings}: {}", ran.stderr);
         // The thread is not wedged: the next attempt runs the agent again.
         let stored = text(&home.json(&["cas", "put-text", "a file"]), "hash");
         home.script("coder", &format!("#!/bin/sh\n{}\n", answer.replace(MISSING, &stored)));

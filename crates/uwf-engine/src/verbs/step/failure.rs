@@ -121,7 +121,7 @@ impl Step<'_, '_> {
                 "its answer is kept: the next `uwf thread step {}` reads it again, without the agent; `--agent NAME` runs an agent again",
                 self.thread.id
             )),
-            ErrorKind::NotExtractable => error.hint(self.reading_again()),
+            ErrorKind::NotExtractable if !error.is_for_another_run() => error.hint(self.reading_again()),
             kind if kind.is_stop() && is_active => {
                 error.hint(format!("to continue: uwf run {}", self.thread.id))
             }

@@ -1,0 +1,270 @@
+//! Judges the tenor of prose that gives no verdict in words that are known.
+//!
+//! `Don't let this through` denies something and praises nothing. Beside `approved: true`, such a text is more likely a refusal than a
+//! remark, so the agent is asked again. A text that also praises something is a remark: `I can't test it on Windows. On Linux it works.`
+
+use super::lead_in::OTHERS;
+use super::prose::{ProseClause, ProseSentence};
+use super::statements::is_denial;
+use super::verdict_words::{ABSENCES, COMMANDS, CONDITIONS, EARLIER};
+
+/// Most words of a text that is judged. A longer one has a verdict in words that are known.
+const MAX_REVIEW: usize = 120;
+
+/// Most words of a text that contradicts a refusal by its praise.
+const MAX_PRAISE: usize = 12;
+
+/// Words that praise.
+const PRAISE: &[&str] = &[
+    "good",
+    "great",
+    "fine",
+    "clean",
+    "correct",
+    "correctly",
+    "right",
+    "works",
+    "passes",
+    "pass",
+    "passed",
+    "passing",
+    "nice",
+    "solid",
+    "excellent",
+    "safe",
+    "sound",
+    "verified",
+    "covered",
+    "thanks",
+    "thank",
+    "well",
+    "simple",
+    "fixed",
+    "fixes",
+    "resolved",
+    "addressed",
+    "improvement",
+    "ok",
+    "okay",
+    "green",
+    "happy",
+    "want",
+    "reasonable",
+    "clear",
+    "complete",
+    "ready",
+    "expected",
+    "agreed",
+    "added",
+    "intended",
+    "works",
+    "clearer",
+    "better",
+    "same",
+    "done",
+    "gut",
+    "passt",
+    "korrekt",
+    "richtig",
+    "bon",
+    "bien",
+    "buena",
+    "bueno",
+    "correcto",
+    "bene",
+    "bom",
+    "certo",
+    "хорошо",
+    "можно",
+    "goed",
+    "nichts",
+];
+
+/// Praise in languages without spaces between words.
+const UNSPACED_PRAISE: &[&str] = &[
+    "没有问题",
+    "没有发现",
+    "没问题",
+    "通过",
+    "正确",
+    "不影响",
+    "问题ありません",
+    "問題ありません",
+    "成功",
+    "문제없",
+    "좋",
+];
+
+/// Words that ask for something else, or miss something.
+const DEMANDS: &[&str] = &[
+    "bad",
+    "risky",
+    "wrong",
+    "too",
+    "must",
+    "needs",
+    "need",
+    "should",
+    "revise",
+    "resubmit",
+    "rework",
+    "abandon",
+    "missing",
+    "far",
+    "break",
+    "breaks",
+    "problem",
+    "problems",
+    "concern",
+    "müssen",
+    "muss",
+    "faut",
+    "debe",
+    "deve",
+    "avant",
+    "нужно",
+    "надо",
+];
+
+/// Denials and demands in languages without spaces between words.
+const UNSPACED_DENIALS: &[&str] = &["不", "未", "无法", "必须", "ません", "ない", "べき", "않", "없", "못"];
+
+/// Words for what a review looks for. Their absence is praise.
+const PROBLEMS: &[&str] = &[
+    "problem",
+    "issue",
+    "bug",
+    "concern",
+    "objection",
+    "error",
+    "blocker",
+    "regression",
+    "problème",
+    "problema",
+    "fehler",
+    "проблем",
+    "reason",
+    "vulnerabilit",
+    "violat",
+    "delay",
+    "break",
+    "broke",
+    "affect",
+    "leak",
+    "block",
+    "fail",
+    "crash",
+    "slow",
+    "hurt",
+];
+
+/// Words before the part of a text that counts.
+const CONTRASTS: &[&str] =
+    &["but", "however", "unfortunately", "though", "except", "aber", "mais", "pero", "però", "mas", "но"];
+
+/// Returns the sentence that gives a text the opposite tenor of the value; `None` if there is none.
+pub(super) fn opposite(sentences: &[ProseSentence], is_accepted: bool) -> Option<&ProseSentence> {
+    let length: usize = sentences.iter().map(|sentence| sentence.words().count()).sum();
+    let denying = || sentences.iter().find(|sentence| denies(sentence));
+    let begins_with_command =
+        |sentence: &ProseSentence| sentence.words().next().is_some_and(|word| COMMANDS.contains(&word));
+    let commands = || sentences.iter().any(begins_with_command);
+    let praising = || {
+        let last = sentences.iter().rposition(|sentence| contrast(&sentence.plain).is_some()).unwrap_or(0);
+        sentences[last..].iter().find(|sentence| praises(sentence))
+    };
+    match is_accepted {
+        true if length <= MAX_REVIEW && praising().is_none() => denying(),
+        false if length <= MAX_PRAISE && denying().is_none() && !commands() => praising(),
+        _ => None,
+    }
+}
+
+/// The offset of the last word of contrast in a text of lower case.
+fn contrast(text: &str) -> Option<usize> {
+    CONTRASTS.iter().filter_map(|word| text.rfind(&format!(" {word} "))).max()
+}
+
+/// Whether a sentence denies or demands something.
+fn denies(sentence: &ProseSentence) -> bool {
+    let is_of_others = sentence.words().take(3).any(|word| OTHERS.contains(&word));
+    if sentence.is_question || is_of_others || sentence.has(EARLIER) {
+        return false;
+    }
+    let denials: usize = sentence.clauses.iter().map(denials).sum();
+    let is_case = sentence.has(CONDITIONS);
+    let is_demand = sentence.clauses.iter().any(|clause| {
+        let at = clause.words.iter().position(|word| DEMANDS.contains(&word.as_str()));
+        at.is_some_and(|at| !clause.words[..at].iter().any(|word| is_denial(word) || ABSENCES.contains(&word.as_str())))
+    });
+    let is_unspaced =
+        || !sentence.plain.is_ascii() && UNSPACED_DENIALS.iter().any(|word| sentence.plain.contains(word));
+    !is_case && (denials % 2 == 1 || is_demand || is_unspaced())
+}
+
+/// Words behind a denial that make it harmless.
+const UNIMPORTANT: &[&str] =
+    &["important", "urgent", "necessary", "only", "required", "mandatory", "needed", "just", "need"];
+
+/// The number of denials in a clause. Sentences about `it`, such as `it doesn't`, are remarks.
+fn denials(clause: &ProseClause) -> usize {
+    let words = &clause.words;
+    let is_remark =
+        words.first().is_some_and(|word| matches!(word.as_str(), "it" | "that" | "it's" | "that's" | "they"));
+    let is_harmless = |at: usize| {
+        let next = words.get(at + 1).map_or("", String::as_str);
+        UNIMPORTANT.contains(&next) || words[at] == "wouldn't" && next == "have"
+    };
+    let denials = words.iter().enumerate().filter(|(at, word)| is_denial(word) && !is_harmless(*at));
+    // `A workaround, not a fix` contrasts two words.
+    let is_contrast = words.first().is_some_and(|word| word == "not")
+        && words.get(1).is_some_and(|word| matches!(word.as_str(), "a" | "an" | "the" | "just"));
+    if is_remark || is_contrast { 0 } else { denials.count() }
+}
+
+/// Whether a sentence praises something behind its last word of contrast.
+fn praises(sentence: &ProseSentence) -> bool {
+    let counted = contrast(&sentence.plain).unwrap_or(0);
+    let behind = sentence.plain.get(counted..).unwrap_or_default();
+    let words =
+        || behind.split(|symbol: char| !symbol.is_alphanumeric() && symbol != '\'').filter(|word| !word.is_empty());
+    let is_denied = words().any(|word| is_denial(word) || ABSENCES.contains(&word));
+    let finds_nothing = words().any(|word| PROBLEMS.iter().any(|problem| word.starts_with(problem)))
+        && words().any(|word| is_denial(word) || ABSENCES.contains(&word));
+    let is_praise = words().any(|word| PRAISE.contains(&word)) && !is_denied;
+    let is_unspaced = !behind.is_ascii() && UNSPACED_PRAISE.iter().any(|word| behind.contains(word));
+    is_praise || finds_nothing || is_unspaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::prose::sentences;
+    use super::*;
+
+    #[test]
+    fn texts_of_the_opposite_tenor_are_found() {
+        for (text, is_accepted) in [
+            ("Don't let this through.", true),
+            ("Nice work, but I cannot support this change.", true),
+            ("Please revise and resubmit.", true),
+            ("必须先修复后才能合并。", true),
+            ("All good.", false),
+        ] {
+            assert!(opposite(&sentences(text), is_accepted).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn remarks_have_no_opposite_tenor() {
+        for (text, is_accepted) in [
+            ("I can't test it on Windows. On Linux it works.", true),
+            ("I found no reason not to.", true),
+            ("Why not? Hm.", true),
+            ("It isn't pretty, but it's correct.", true),
+            ("It leaks memory.", false),
+            ("All good, but it leaks.", false),
+        ] {
+            assert!(opposite(&sentences(text), is_accepted).is_none(), "{text}");
+        }
+    }
+}
