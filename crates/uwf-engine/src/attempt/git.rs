@@ -7,6 +7,7 @@
 mod checkout;
 mod diff;
 mod errand;
+mod ignored;
 mod merge;
 mod remote;
 mod signing;

@@ -3,6 +3,9 @@
 //! A thread's settings name its worktree before it exists. If uwf is killed while creating it, `discard` finds in the
 //! record everything to clean up.
 
+pub(crate) mod includes;
+pub mod setup;
+
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;

@@ -150,6 +150,7 @@ mod workflow_trust;
 mod workflow_validate;
 mod working_directory;
 mod worktree_files;
+mod worktree_setup;
 
 /// Tests that need python3, strace, faketime, nginx, openssl, ssh-keygen or a collector of OpenTelemetry. `./test --tools` installs these programs
 /// and runs this module and the modules of the same name in other files; `./test` leaves them out.
