@@ -32,6 +32,7 @@ use uwf_engine::root::{project, trusted_workflows};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
 use uwf_engine::verbs::end_group::{end_group, link_branches};
+use uwf_engine::verbs::group_files::GroupFiles;
 use uwf_engine::verbs::start_child::{self, Task};
 
 use crate::workflow::BRIEF_SHARE;
@@ -62,6 +63,8 @@ struct GroupAttempt<'c, 'h> {
     group: RoleGroup,
     workflow: Workflow,
     max_depth: u32,
+    /// The files of the worktree that it works in, if there is one.
+    files: Option<GroupFiles<'h>>,
 }
 
 /// The part of a branch's task that other branches lack.
@@ -87,7 +90,8 @@ fn play(context: &AgentContext<'_>) -> Result<Hash> {
     }
     let limits = project::config_here(home)?.limits;
     let workflow = pick::with_person(home, context.thread().workflow()?, &group)?;
-    let playing = GroupAttempt { context, opened, group, workflow, max_depth: limits.max_depth };
+    let files = GroupFiles::begin(context.thread(), opened)?;
+    let playing = GroupAttempt { context, opened, group, workflow, max_depth: limits.max_depth, files };
     let plan = || GroupPlan::new(context.thread(), &playing.workflow, (name, &playing.group), limits.max_branches);
     let child = if start_child::find_child(context.thread(), name)?.is_some() {
         playing.begin(plan)?
@@ -150,7 +154,11 @@ impl GroupAttempt<'_, '_> {
         let plan = GroupPlan::of_thread(&group, &self.group)?;
         let linked = group.chain()?.len();
         if linked < plan.branches.len() {
-            link_branches(home, id, 0, &self.play_branches(&group, &plan)?)?;
+            let ended = self.play_branches(&group, &plan)?;
+            if let Some(files) = &self.files {
+                files.check_unchanged()?;
+            }
+            link_branches(home, id, 0, &ended)?;
         }
         if let Some(judge) = &plan.judge {
             self.judge(id, &plan, judge)?;

@@ -50,6 +50,7 @@ mod frontmatter;
 mod gateway;
 mod gc;
 mod github;
+mod group_files;
 mod groups;
 mod groups_copies;
 mod groups_each;

@@ -1,0 +1,144 @@
+//! The files of a group's branches, for a thread that works in a git worktree.
+//!
+//! When the group begins, a ref keeps the files as they are then. Every attempt at the group uses the files of the first one: to check that
+//! branches only read, and as the common start of branches that write.
+
+mod read_only;
+
+use std::fs;
+use std::path::Path;
+
+use json_cas::Hash;
+use parking_lot::Mutex;
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::Workflow;
+
+use crate::attempt::git::{Errand, Git, Kept};
+use crate::attempt::recorded::Opened;
+use crate::attempt::settings::Settings;
+use crate::attempt::snapshot;
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::root::worktree::Worktree;
+use crate::thread::load::Thread;
+
+use self::read_only::BranchWatch;
+
+/// Most ancestors of a thread that are asked for a worktree; see `child_threads`.
+const MOST_ANCESTORS: usize = 64;
+
+/// The files that the branches of one group begin with, and the worktree they are in.
+pub struct GroupFiles<'h> {
+    home: &'h Home,
+    /// The thread that plays the group.
+    thread: ThreadId,
+    /// Its head.
+    head: Hash,
+    /// The role that is the group.
+    role: String,
+    /// The thread that has the worktree: `thread`, or an ancestor of it.
+    owner: ThreadId,
+    worktree: Worktree,
+    attempt: String,
+    watch: Mutex<BranchWatch>,
+}
+
+impl<'h> GroupFiles<'h> {
+    /// The files of the group that an attempt plays; `None` if its thread does not work in a worktree. Records them if this is the first
+    /// attempt at the group.
+    ///
+    /// # Errors
+    /// Errors of the threads' records and of git.
+    pub fn begin(thread: &Thread<'h>, opened: &Opened) -> Result<Option<GroupFiles<'h>>> {
+        let home = thread.home();
+        let Some((owner, worktree)) = worktree_of(home, &thread.id)? else { return Ok(None) };
+        let files = GroupFiles {
+            home,
+            thread: thread.id.clone(),
+            head: thread.head,
+            role: opened.role.clone(),
+            owner,
+            worktree,
+            attempt: opened.attempt.clone(),
+            watch: Mutex::default(),
+        };
+        let _errand = files.errand();
+        if files.start()?.is_none() {
+            let before = Git::at(&files.worktree.repository).commit(&snapshot::files_ref(&files.owner, files.head))?;
+            let title = format!("uwf: files before group {} in thread {}", files.role, files.thread);
+            let commit = files.record(&files.tree()?, before.as_deref(), &title)?;
+            files.git().update_ref(&files.name("group"), &commit)?;
+        }
+        Ok(Some(files))
+    }
+
+    /// The files when the group began; `None` if they are not recorded.
+    fn start(&self) -> Result<Option<Kept>> {
+        self.git().kept(&self.name("group"))
+    }
+
+    /// The tree of the worktree's present files.
+    fn tree(&self) -> Result<String> {
+        let scratch = self.home.attempts_dir(&self.thread).join(format!("{}.group", self.attempt));
+        let kept =
+            Git::view(&self.worktree.repository, &self.worktree.dir, &scratch).and_then(|view| view.keep_files());
+        // The sweep of the attempt's files removes any rest.
+        let _ = fs::remove_dir_all(&scratch);
+        Ok(kept?.tree)
+    }
+
+    /// Creates a commit of a tree on no branch. Its parents are `before`, and the commit that is checked out.
+    fn record(&self, tree: &str, before: Option<&str>, title: &str) -> Result<String> {
+        let head = Git::of_worktree(&self.worktree.repository, &self.worktree.dir)?.commit("HEAD")?;
+        let parents: Vec<&str> = before.into_iter().chain(head.as_deref()).collect();
+        let text = snapshot::group_message(title, &self.thread, head.as_deref());
+        self.git().commit_tree(tree, &parents, &text)
+    }
+
+    /// The name of one of the refs of the group.
+    fn name(&self, what: &str) -> String {
+        format!("{}/{what}-{}-{}", snapshot::files_refs(&self.owner), self.thread, self.head)
+    }
+
+    fn git(&self) -> Git<'_> {
+        Git::at(&self.worktree.repository)
+    }
+
+    /// Git, as part of the attempt: if its keeper is killed, git is ended like the agent's processes.
+    fn errand(&self) -> Errand {
+        Errand::begin(Some(&self.attempt), None)
+    }
+}
+
+/// A note about groups whose branches should only read, for a thread that gets no worktree although its directory is in a repository.
+pub(crate) fn unchecked(workflow: &Workflow, workspace: &Path) -> Option<String> {
+    let names: Vec<String> = workflow
+        .roles
+        .iter()
+        .filter(|(_, role)| role.more.play.is_some())
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
+    let is_in_repository = || workspace.ancestors().any(|dir| dir.join(".git").exists());
+    (!names.is_empty() && is_in_repository()).then(|| {
+        let groups = if names.len() == 1 { "group" } else { "groups" };
+        format!(
+            "the thread has no worktree, so uwf does not check that the branches of {groups} {} only read files; `--worktree` gives it one",
+            names.join(", ")
+        )
+    })
+}
+
+/// The worktree that a thread works in, and the thread that it was created for: this one, or an ancestor.
+fn worktree_of(home: &Home, thread: &ThreadId) -> Result<Option<(ThreadId, Worktree)>> {
+    let Some(own) = Settings::load(home, thread)? else { return Ok(None) };
+    let (mut id, mut settings) = (thread.clone(), own.clone());
+    for _ in 0..MOST_ANCESTORS {
+        if let Some(worktree) = settings.worktree.filter(|worktree| own.workspace.starts_with(&worktree.dir)) {
+            return Ok(Some((id, worktree)));
+        }
+        let Some(parent) = settings.parent else { return Ok(None) };
+        let Some(of_parent) = Settings::load(home, &parent)? else { return Ok(None) };
+        (id, settings) = (parent, of_parent);
+    }
+    Ok(None)
+}

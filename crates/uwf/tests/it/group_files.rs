@@ -1,0 +1,196 @@
+//! The files of groups in a worktree: branches that only read are checked.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use uwf_testing::{FinishedRun, TestHome, text};
+
+use crate::fixtures::repository::{git, home_with_repository, uwf_in};
+
+/// A plan, two reviewers at once, and a decision.
+const PANEL: &str = "name: panel
+description: two reviewers at once
+roles:
+  planner: { goal: You say what to review. }
+  security: { goal: You look for holes., meta: { type: object, properties: { approved: { type: boolean } }, required: [approved] } }
+  tests: { goal: You judge the tests., meta: { type: object, properties: { approved: { type: boolean } }, required: [approved] } }
+  reviews: { play: [ security, tests ] }
+  judge: { goal: You decide. }
+graph:
+  $START: [ { role: planner } ]
+  planner: [ { role: reviews } ]
+  reviews: [ { role: judge } ]
+  judge: [ { role: $END } ]
+";
+
+/// A home with a repository and the panel. Each role runs the script `scripts/ROLE.sh` in its workspace; the script has the prompt on stdin.
+fn panel() -> (TestHome, PathBuf) {
+    let home = home_with_repository(1);
+    let scripts = home.work().join("scripts");
+    fs::create_dir(&scripts).unwrap();
+    let scripts = scripts.display();
+    home.script(
+        "player",
+        &format!(
+            "#!/bin/sh\ncat > {scripts}/prompt-$UWF_ROLE\necho $UWF_ROLE >> {scripts}/runs\n. {scripts}/$UWF_ROLE.sh\n"
+        ),
+    );
+    home.config("agents:\n  t: { command: player, output: text }\ndefaultAgent: t\nkillGrace: 1\n");
+    home.put("panel", PANEL);
+    script(&home, "planner", "echo planned > plan.txt; echo 'Look at it.'");
+    for role in ["security", "tests"] {
+        script(&home, role, APPROVE);
+    }
+    script(&home, "judge", "echo 'Ship it.'");
+    let repo = home.work().join("repo");
+    (home, repo)
+}
+
+/// What a reviewer answers.
+const APPROVE: &str = "printf -- '---\\napproved: true\\n---\\nFine.\\n'";
+
+fn script(home: &TestHome, role: &str, lines: &str) {
+    fs::write(home.work().join(format!("scripts/{role}.sh")), format!("{lines}\n")).unwrap();
+}
+
+fn runs(home: &TestHome) -> Vec<String> {
+    let runs = fs::read_to_string(home.work().join("scripts/runs")).unwrap_or_default();
+    let mut runs: Vec<String> = runs.lines().map(str::to_owned).collect();
+    runs.sort();
+    runs
+}
+
+fn run_in_worktree(home: &TestHome, repo: &Path) -> FinishedRun {
+    uwf_in(home, repo, &["run", "panel", "-p", "Review it.", "--worktree"])
+}
+
+fn thread_of(ran: &FinishedRun) -> String {
+    text(&serde_json::from_str::<Value>(ran.stdout.lines().last().unwrap()).unwrap(), "thread")
+}
+
+fn worktree_of(home: &TestHome, thread: &str) -> PathBuf {
+    home.root().join("worktrees").join(thread)
+}
+
+/// Runs the command in the only hint that has this word.
+fn follow_hint(home: &TestHome, ran: &FinishedRun, word: &str) {
+    let hint = ran.stderr.lines().find(|line| line.starts_with("hint: ") && line.contains(word));
+    let hint = hint.unwrap_or_else(|| panic!("no hint about {word}: {}", ran.stderr));
+    let command = hint.split('`').nth(1).unwrap();
+    let mut shell = Command::new("sh");
+    home.prepare(&mut shell);
+    let done = FinishedRun::from(shell.args(["-c", command]).current_dir("/").output().unwrap());
+    assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
+}
+
+#[test]
+fn branches_that_only_read_pass() {
+    let (home, repo) = panel();
+    let ran = run_in_worktree(&home, &repo);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["judge", "planner", "security", "tests"]);
+}
+
+#[test]
+fn changed_files_fail_group_and_can_be_restored() {
+    let (home, repo) = panel();
+    script(&home, "tests", &format!("echo more >> README; echo new > added; rm sub/file; {APPROVE}"));
+    let ran = run_in_worktree(&home, &repo);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    for part in ["`files: read`", "`reviews`", "README, added, sub/file"] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("plan.txt"), "{}", ran.stderr);
+    let thread = thread_of(&ran);
+    let worktree = worktree_of(&home, &thread);
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "stuck");
+    let changed =
+        git(&home, &repo, &["for-each-ref", "--format=%(objectname)", &format!("refs/uwf/{thread}/changed-*")]);
+    assert_eq!(git(&home, &repo, &["show", &format!("{changed}:added")]), "new");
+    follow_hint(&home, &ran, "read-tree");
+    assert_eq!(fs::read_to_string(worktree.join("README")).unwrap(), "read me\n");
+    assert!(
+        !worktree.join("added").exists() && worktree.join("sub/file").exists() && worktree.join("plan.txt").exists()
+    );
+    let again = uwf_in(&home, &repo, &["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(0), "{}", again.transcript());
+    assert_eq!(runs(&home), ["planner", "security", "tests"], "nothing is paid twice");
+    assert_eq!(uwf_in(&home, &repo, &["run", &thread]).code, Some(0));
+}
+
+#[test]
+fn changed_files_of_group_can_be_kept() {
+    let (home, repo) = panel();
+    script(&home, "tests", &format!("echo new > added; {APPROVE}"));
+    let ran = run_in_worktree(&home, &repo);
+    let thread = thread_of(&ran);
+    let again = uwf_in(&home, &repo, &["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(40), "the check does not forget: {}", again.transcript());
+    follow_hint(&home, &ran, "update-ref");
+    let again = uwf_in(&home, &repo, &["run", &thread]);
+    assert_eq!(again.code, Some(0), "{}", again.transcript());
+    assert!(worktree_of(&home, &thread).join("added").exists());
+    assert_eq!(runs(&home), ["judge", "planner", "security", "tests"]);
+}
+
+#[test]
+fn branch_that_changed_files_alone_is_named() {
+    let (home, repo) = panel();
+    home.put("panel", &PANEL.replace("{ play:", "{ max: 1, play:"));
+    script(
+        &home,
+        "security",
+        &format!("i=0; while [ $i -lt 30 ]; do echo $i > file-$i; i=$((i + 1)); done; {APPROVE}"),
+    );
+    let ran = run_in_worktree(&home, &repo);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    assert!(ran.stderr.contains("branch `security`") && !ran.stderr.contains("branch `tests`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("and 20 more"), "{}", ran.stderr);
+}
+
+#[test]
+fn crash_does_not_hide_changed_files() {
+    let (home, repo) = panel();
+    let wait = "test -e $0.waited || { touch here; echo new > added; sleep 60; }";
+    let waited = home.work().join("scripts/waited");
+    script(&home, "tests", &format!("{}; {APPROVE}", wait.replace("$0.waited", waited.to_str().unwrap())));
+    let started = uwf_in(&home, &repo, &["thread", "start", "panel", "-p", "x", "--worktree"]).json();
+    let thread = text(&started, "thread");
+    home.json(&["thread", "step", &thread]);
+    let mut step = home.command(&["thread", "step", &thread]).spawn().unwrap();
+    let worktree = worktree_of(&home, &thread);
+    let begun = Instant::now();
+    while !worktree.join("added").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let record = fs::read_to_string(home.root().join(format!("threads/{thread}.jsonl"))).unwrap();
+    let opened: Value =
+        serde_json::from_str(record.lines().rfind(|line| line.contains("\"keeper\"")).unwrap()).unwrap();
+    fs::write(&waited, "").unwrap();
+    assert!(Command::new("kill").args(["-9", &opened["keeper"].to_string()]).status().unwrap().success());
+    step.wait().unwrap();
+    for pid in fs::read_dir(home.root().join("threads")).unwrap().flatten() {
+        let lock = pid.path().join("lock");
+        if let Ok(pid) = fs::read_to_string(lock) {
+            // The keeper of the branch that sleeps; the others have ended.
+            let _ = Command::new("kill").args(["-9", pid.trim()]).status();
+        }
+    }
+    let again = uwf_in(&home, &repo, &["thread", "step", &thread]);
+    assert_eq!(again.code, Some(40), "{}", again.transcript());
+    assert!(again.stderr.contains("added"), "{}", again.stderr);
+}
+
+#[test]
+fn unchecked_group_says_so_once() {
+    let (home, repo) = panel();
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let note = "the thread has no worktree, so uwf does not check that the branches of group `reviews` only read files";
+    assert_eq!(ran.stderr.matches(note).count(), 1, "{}", ran.stderr);
+    assert_eq!(json!(runs(&home)), json!(["judge", "planner", "security", "tests"]));
+}
