@@ -28,7 +28,7 @@ use crate::root::project_files;
 use crate::root::worktree::Worktree;
 
 /// A worktree to be created for a thread that is about to begin.
-pub(crate) struct NewWorktree {
+pub struct NewWorktree {
     /// The repository.
     repository: PathBuf,
     /// The commit that its branch begins at.

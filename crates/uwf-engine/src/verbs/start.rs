@@ -112,7 +112,10 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let worktree = new_worktree(request.worktree, &config, &workflow, &settings.workspace)?;
     notes.extend(match &worktree {
         Some(worktree) => worktree.left_behind(),
-        None => group_files::unchecked(&workflow, &settings.workspace),
+        None => {
+            group_files::refuse_without_worktree(&workflow, None)?;
+            group_files::unchecked(&workflow, &settings.workspace)
+        }
     });
     check_agents(home, &config, hash, &settings)?;
     request.bound.refuse_secrets(&redactor)?;

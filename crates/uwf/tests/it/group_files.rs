@@ -1,4 +1,4 @@
-//! The files of groups in a worktree: branches that only read are checked.
+//! The files of groups whose branches work in the worktree of their thread: whether they only read is checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use uwf_testing::{FinishedRun, TestHome, text};
+use uwf_testing::{FinishedRun, TestHome};
 
-use crate::fixtures::repository::{git, home_with_repository, uwf_in};
+use crate::fixtures::group_in_repository::{
+    follow_hint, home_with_group, runs, script, start_before_group, thread_of, worktree_of,
+};
+use crate::fixtures::repository::{git, uwf_in};
 
 /// A plan, two reviewers at once, and a decision.
 const PANEL: &str = "name: panel
@@ -26,64 +29,22 @@ graph:
   judge: [ { role: $END } ]
 ";
 
-/// A home with a repository and the panel. Each role runs the script `scripts/ROLE.sh` in its workspace; the script has the prompt on stdin.
+/// What a reviewer answers.
+const APPROVE: &str = "printf -- '---\\napproved: true\\n---\\nFine.\\n'";
+
+/// A home with the panel, in which every role answers.
 fn panel() -> (TestHome, PathBuf) {
-    let home = home_with_repository(1);
-    let scripts = home.work().join("scripts");
-    fs::create_dir(&scripts).unwrap();
-    let scripts = scripts.display();
-    home.script(
-        "player",
-        &format!(
-            "#!/bin/sh\ncat > {scripts}/prompt-$UWF_ROLE\necho $UWF_ROLE >> {scripts}/runs\n. {scripts}/$UWF_ROLE.sh\n"
-        ),
-    );
-    home.config("agents:\n  t: { command: player, output: text }\ndefaultAgent: t\nkillGrace: 1\n");
-    home.put("panel", PANEL);
+    let (home, repo) = home_with_group(PANEL);
     script(&home, "planner", "echo planned > plan.txt; echo 'Look at it.'");
     for role in ["security", "tests"] {
         script(&home, role, APPROVE);
     }
     script(&home, "judge", "echo 'Ship it.'");
-    let repo = home.work().join("repo");
     (home, repo)
-}
-
-/// What a reviewer answers.
-const APPROVE: &str = "printf -- '---\\napproved: true\\n---\\nFine.\\n'";
-
-fn script(home: &TestHome, role: &str, lines: &str) {
-    fs::write(home.work().join(format!("scripts/{role}.sh")), format!("{lines}\n")).unwrap();
-}
-
-fn runs(home: &TestHome) -> Vec<String> {
-    let runs = fs::read_to_string(home.work().join("scripts/runs")).unwrap_or_default();
-    let mut runs: Vec<String> = runs.lines().map(str::to_owned).collect();
-    runs.sort();
-    runs
 }
 
 fn run_in_worktree(home: &TestHome, repo: &Path) -> FinishedRun {
     uwf_in(home, repo, &["run", "panel", "-p", "Review it.", "--worktree"])
-}
-
-fn thread_of(ran: &FinishedRun) -> String {
-    text(&serde_json::from_str::<Value>(ran.stdout.lines().last().unwrap()).unwrap(), "thread")
-}
-
-fn worktree_of(home: &TestHome, thread: &str) -> PathBuf {
-    home.root().join("worktrees").join(thread)
-}
-
-/// Runs the command in the only hint that has this word.
-fn follow_hint(home: &TestHome, ran: &FinishedRun, word: &str) {
-    let hint = ran.stderr.lines().find(|line| line.starts_with("hint: ") && line.contains(word));
-    let hint = hint.unwrap_or_else(|| panic!("no hint about {word}: {}", ran.stderr));
-    let command = hint.split('`').nth(1).unwrap();
-    let mut shell = Command::new("sh");
-    home.prepare(&mut shell);
-    let done = FinishedRun::from(shell.args(["-c", command]).current_dir("/").output().unwrap());
-    assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
 }
 
 #[test]
@@ -157,9 +118,7 @@ fn crash_does_not_hide_changed_files() {
     let wait = "test -e $0.waited || { touch here; echo new > added; sleep 60; }";
     let waited = home.work().join("scripts/waited");
     script(&home, "tests", &format!("{}; {APPROVE}", wait.replace("$0.waited", waited.to_str().unwrap())));
-    let started = uwf_in(&home, &repo, &["thread", "start", "panel", "-p", "x", "--worktree"]).json();
-    let thread = text(&started, "thread");
-    home.json(&["thread", "step", &thread]);
+    let thread = start_before_group(&home, &repo);
     let mut step = home.command(&["thread", "step", &thread]).spawn().unwrap();
     let worktree = worktree_of(&home, &thread);
     let begun = Instant::now();
@@ -193,4 +152,16 @@ fn unchecked_group_says_so_once() {
     let note = "the thread has no worktree, so uwf does not check that the branches of group `reviews` only read files";
     assert_eq!(ran.stderr.matches(note).count(), 1, "{}", ran.stderr);
     assert_eq!(json!(runs(&home)), json!(["judge", "planner", "security", "tests"]));
+}
+
+#[test]
+fn shared_files_are_changed_one_after_the_other() {
+    let (home, repo) = panel();
+    home.put("panel", &PANEL.replace("{ play:", "{ max: 1, files: shared, play:"));
+    script(&home, "security", &format!("echo security > README; {APPROVE}"));
+    script(&home, "tests", &format!("grep -q security README && echo tests >> README; {APPROVE}"));
+    let ran = run_in_worktree(&home, &repo);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let worktree = worktree_of(&home, &thread_of(&ran));
+    assert_eq!(fs::read_to_string(worktree.join("README")).unwrap(), "security\ntests\n");
 }

@@ -51,6 +51,7 @@ mod gateway;
 mod gc;
 mod github;
 mod group_files;
+mod group_worktrees;
 mod groups;
 mod groups_copies;
 mod groups_each;

@@ -170,7 +170,7 @@ impl FileCopier<'_> {
         Ok(CopyResult::Done)
     }
 
-    /// Whether a link leads to a path in the directory, both as written and on the disk.
+    /// Whether a link points to a path in the directory, both as written and on the disk.
     fn stays_inside(&self, path: &Path, source: &Path) -> Result<bool> {
         let to = fs::read_link(source).at("read", source)?;
         let mut depth = path.components().count() - 1;

@@ -1,5 +1,7 @@
 //! Checks that the branches of a group only read files.
 
+use uwf_core::workflow::BranchFiles;
+
 use crate::attempt::git::Kept;
 use crate::error::{Error, Result};
 
@@ -34,6 +36,9 @@ impl BranchWatch {
 impl GroupFiles<'_> {
     /// Runs a branch. If no other branch is at work meanwhile, remembers whether it changed files.
     pub fn around<T>(&self, branch: &str, run: impl FnOnce() -> T) -> T {
+        if self.mode != BranchFiles::Read {
+            return run();
+        }
         let number = self.watch.lock().begin();
         let is_alone = || self.watch.lock().is_alone(number);
         let before = if is_alone() { self.tree_in_passing() } else { None };
@@ -57,7 +62,7 @@ impl GroupFiles<'_> {
     ///
     /// # Errors
     /// `AgentFailed` if they are not: then a ref keeps them. Errors of git.
-    pub fn check_unchanged(&self) -> Result<()> {
+    pub(super) fn check_unchanged(&self) -> Result<()> {
         let _errand = self.errand();
         let Some(start) = self.start()? else { return Ok(()) };
         let tree = self.tree()?;

@@ -100,8 +100,8 @@ fn begin_in(
         if let Some(worktree) = worktree {
             worktree.make(home, thread, head, &settings.workspace)?;
         }
-        // A child thread works where its parent does.
-        if settings.parent.is_none() {
+        // A child thread without a worktree works where its parent does.
+        if settings.parent.is_none() || settings.worktree.is_some() {
             settings.workplace(head).tell(home, thread)?;
         }
         Ok(home.heads().create(thread.as_str(), head)?)
