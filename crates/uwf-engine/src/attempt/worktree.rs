@@ -87,6 +87,23 @@ impl NewWorktree {
         Ok((Worktree { dir, branch, base, repository }, workspace))
     }
 
+    /// Checks that its branch does not exist yet. A thread that was removed may begin again with the same id, and the branch may have the only
+    /// copy of its commits.
+    ///
+    /// # Errors
+    /// `Usage` if it exists; errors of git.
+    pub(crate) fn refuse_taken_branch(&self, thread: &ThreadId) -> Result<()> {
+        let branch = branch_of(thread);
+        if self.is_arriving || Git::at(&self.repository).commit(&format!("refs/heads/{branch}"))?.is_none() {
+            return Ok(());
+        }
+        let repository = self.repository.display();
+        Err(Error::usage(format!(
+            "branch {branch} already exists in {repository}, so thread {thread} cannot get a worktree on it"
+        ))
+        .hint(format!("keep its commits under another name: `git -C {repository} branch -m {branch} NAME`")))
+    }
+
     /// Creates it. `at` is the head that the thread begins at.
     ///
     /// # Errors

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use uwf_testing::{FinishedRun, TestHome};
@@ -469,4 +470,36 @@ fn person_merges_winner_with_commits_made_meanwhile() {
     assert_eq!(fs::read_to_string(worktree.join("draft.txt")).unwrap(), "drafts.3\n");
     assert!(worktree.join("mine").exists());
     assert_eq!(runs(&home), ["judge", "last", "planner", "writer", "writer", "writer"]);
+}
+
+#[test]
+fn killed_branch_starts_again_beside_its_commits() {
+    let (home, repo) = fixes();
+    let ready = home.work().join("scripts/ready");
+    let commit = "echo half > half.txt; git add half.txt; git commit -qm half";
+    script(&home, "two", &format!("test -e {0} && exit 0; {commit}; touch {0}; sleep 60", ready.display()));
+    let thread = start_before_group(&home, &repo);
+    let mut step =
+        home.command(&["thread", "step", &thread]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while !ready.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let branch = branch_with(&home, &repo, &thread, "half.txt", "half\n");
+    let killed = branch.strip_prefix("uwf/").unwrap();
+    assert_eq!(home.uwf(&["thread", "kill", killed]).code, Some(0));
+    assert_eq!(step.wait().unwrap().code(), Some(40));
+    script(&home, "two", "echo two > two.txt; echo done");
+    assert_eq!(home.uwf(&["thread", "rm", killed, "--discard"]).code, Some(0));
+    let failed = uwf_in(&home, &repo, &["thread", "retry", &thread]);
+    assert_eq!(failed.code, Some(40), "{}", failed.transcript());
+    let hint = failed.stderr.lines().find(|line| line.contains("branch -m")).unwrap();
+    assert!(hint.contains(&branch), "{hint}");
+    git(&home, &repo, &["branch", "-m", &branch, "half"]);
+    let again = uwf_in(&home, &repo, &["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(0), "{}", again.transcript());
+    assert_eq!(git(&home, &repo, &["show", "half:half.txt"]), "half");
+    assert!(worktree_of(&home, &thread).join("two.txt").exists());
+    assert_eq!(runs(&home), ["one", "planner", "three", "two", "two"]);
 }

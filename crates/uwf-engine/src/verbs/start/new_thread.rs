@@ -93,6 +93,8 @@ fn begin_in(
     let path = home.record_file(thread);
     let set_head = || -> Result<Swap> {
         file.lock().at("lock", &path)?;
+        // Before the settings name the worktree: what they name is discarded if the thread cannot begin.
+        worktree.map_or(Ok(()), |worktree| worktree.refuse_taken_branch(thread))?;
         settings.write(home, thread, file)?;
         // Durable before the head is: a lost index is rebuilt from the record.
         file.sync_all().at("sync", &path)?;
