@@ -21,6 +21,7 @@ use uwf_engine::thread::chain::{Record, role_key};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
 use uwf_engine::thread::nodes;
+use uwf_engine::verbs::group_files::git_branches;
 
 use crate::output_check;
 
@@ -190,7 +191,21 @@ impl<'h> AgentContext<'h> {
     /// # Errors
     /// A node can't be read; few more nodes are read than fit.
     pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
-        self.with_input(form, budget, false, |input| build(input, |position| self.prior_step(position)))
+        let prompt =
+            self.with_input(form, budget, false, |input| build(input, |position| self.prior_step(position)))?;
+        self.with_git_branches(prompt)
+    }
+
+    /// Adds the git branches of the group that was just played, if the role sees its step.
+    fn with_git_branches(&self, prompt: Prompt) -> Result<Prompt> {
+        let newest = self.thread.chain()?.len().checked_sub(1);
+        if newest.is_none_or(|newest| self.seen.as_ref().is_some_and(|seen| !seen.contains(&newest))) {
+            return Ok(prompt);
+        }
+        Ok(match git_branches::of_newest_step(&self.thread)? {
+            Some((group, branches)) => prompt.with_git_branches(&group, &branches),
+            None => prompt,
+        })
     }
 
     /// Returns the prompt for an agent that continues its session of the role's last visit. It has only the steps since then.
@@ -198,7 +213,8 @@ impl<'h> AgentContext<'h> {
     /// # Errors
     /// As [`AgentContext::prompt`].
     pub fn news(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
-        self.with_input(form, budget, true, |input| build(input, |position| self.prior_step(position)))
+        let prompt = self.with_input(form, budget, true, |input| build(input, |position| self.prior_step(position)))?;
+        self.with_git_branches(prompt)
     }
 
     /// Returns the agent's own session of the role's last visit, if it may continue it. For that, the role's last step must be from the

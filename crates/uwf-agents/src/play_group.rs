@@ -26,14 +26,17 @@ use uwf_engine::attempt::child_threads::Child;
 use uwf_engine::attempt::recorded::Opened;
 use uwf_engine::attempt::settings::Settings as ThreadSettings;
 use uwf_engine::attempt::thread_branch::ThreadBranch;
+use uwf_engine::attempt::worktree::NewWorktree;
 use uwf_engine::root::history::Finished;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{project, trusted_workflows};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
-use uwf_engine::verbs::end_group::{end_group, link_branches};
+use uwf_engine::verbs::end_group::{BranchResult, EndedBranch, end_group, link_branches};
+use uwf_engine::verbs::group_files::GroupFiles;
 use uwf_engine::verbs::start_child::{self, Task};
 
+use crate::progress;
 use crate::workflow::BRIEF_SHARE;
 use plan::GroupPlan;
 
@@ -62,6 +65,8 @@ struct GroupAttempt<'c, 'h> {
     group: RoleGroup,
     workflow: Workflow,
     max_depth: u32,
+    /// The files of the worktree that it works in, if there is one.
+    files: Option<GroupFiles<'h>>,
 }
 
 /// The part of a branch's task that other branches lack.
@@ -73,6 +78,8 @@ struct BranchTask<'t> {
     sees_as: &'t str,
     /// Agents of its own.
     bound: Bindings,
+    /// Whether it may have files of its own.
+    has_files: bool,
 }
 
 fn play(context: &AgentContext<'_>) -> Result<Hash> {
@@ -81,13 +88,10 @@ fn play(context: &AgentContext<'_>) -> Result<Hash> {
     let group = context.role().more.play.clone().ok_or_else(|| {
         Error::config(format!("role `{name}` does not play other roles, so `{GROUP_AGENT}` cannot play it"))
     })?;
-    if let Some(key) = group.unsupported() {
-        return Err(Error::config(format!("this version of uwf cannot play a group with `{key}`"))
-            .hint("update uwf, then step the thread again"));
-    }
     let limits = project::config_here(home)?.limits;
     let workflow = pick::with_person(home, context.thread().workflow()?, &group)?;
-    let playing = GroupAttempt { context, opened, group, workflow, max_depth: limits.max_depth };
+    let files = GroupFiles::begin(context.thread(), opened, &group)?;
+    let playing = GroupAttempt { context, opened, group, workflow, max_depth: limits.max_depth, files };
     let plan = || GroupPlan::new(context.thread(), &playing.workflow, (name, &playing.group), limits.max_branches);
     let child = if start_child::find_child(context.thread(), name)?.is_some() {
         playing.begin(plan)?
@@ -114,7 +118,7 @@ impl GroupAttempt<'_, '_> {
         start_child::find_or_begin(parent, name, self.max_depth, || {
             let plan = plan()?;
             let workflow = self.workflow.group(name, &plan.steps()).ok_or_else(|| no_role(name))?;
-            self.task(&workflow, self.prompt(&plan)?, ThreadSettings::default())
+            self.task(&workflow, self.prompt(&plan)?, ThreadSettings::default(), None)
         })
     }
 
@@ -127,7 +131,13 @@ impl GroupAttempt<'_, '_> {
     }
 
     /// The task of a group's thread, or of a branch; `settings` has what only this thread has.
-    fn task(&self, workflow: &Workflow, prompt: String, settings: ThreadSettings) -> Result<Task> {
+    fn task(
+        &self,
+        workflow: &Workflow,
+        prompt: String,
+        settings: ThreadSettings,
+        worktree: Option<NewWorktree>,
+    ) -> Result<Task> {
         let home = self.context.thread().home();
         let own = ThreadSettings::load(home, &self.context.thread().id)?;
         let settings = ThreadSettings {
@@ -140,7 +150,7 @@ impl GroupAttempt<'_, '_> {
         if trusted_workflows::allows(home, self.context.thread().start.workflow, &self.workflow)? {
             trusted_workflows::trust(home, hash, workflow)?;
         }
-        Ok(Task { workflow: hash.to_string(), prompt, settings })
+        Ok(Task { workflow: hash.to_string(), prompt, settings, worktree })
     }
 
     /// Plays the branches of the group's thread, picks a copy if the group has copies, and ends the thread.
@@ -150,7 +160,11 @@ impl GroupAttempt<'_, '_> {
         let plan = GroupPlan::of_thread(&group, &self.group)?;
         let linked = group.chain()?.len();
         if linked < plan.branches.len() {
-            link_branches(home, id, 0, &self.play_branches(&group, &plan)?)?;
+            let ended = self.play_branches(&group, &plan)?;
+            if let Some(files) = &self.files {
+                files.join(&group, &names_of_ended(&ended), &mut progress::line)?;
+            }
+            link_branches(home, id, 0, &ended)?;
         }
         if let Some(judge) = &plan.judge {
             self.judge(id, &plan, judge)?;
@@ -168,7 +182,12 @@ impl GroupAttempt<'_, '_> {
         let workflow = || self.workflow.branch(&branch.role).ok_or_else(|| no_role(&branch.role));
         let part = part.unwrap_or_default();
         let bound = self.copy_agent(branch, position)?;
-        self.start(group, branch, BranchTask { item, part: &part, sees_as: &branch.role, bound }, workflow)
+        self.start(
+            group,
+            branch,
+            BranchTask { item, part: &part, sees_as: &branch.role, bound, has_files: true },
+            workflow,
+        )
     }
 
     /// The agent that the configuration gives a copy, unless the thread was started with another.
@@ -209,7 +228,11 @@ impl GroupAttempt<'_, '_> {
                 bound: task.bound,
                 ..ThreadSettings::default()
             };
-            self.task(&workflow()?, prompt, settings)
+            let worktree = match &self.files {
+                Some(files) if task.has_files => files.branch_worktree()?,
+                Some(_) | None => None,
+            };
+            self.task(&workflow()?, prompt, settings, worktree)
         })
     }
 
@@ -240,6 +263,12 @@ impl GroupAttempt<'_, '_> {
         };
         submit::submit_child(self.context, Answer::value(output), AnswerForm::Json, self.ladder(), ended.head)
     }
+}
+
+/// The names of the branches that ended without a failure.
+fn names_of_ended(branches: &[EndedBranch]) -> Vec<&str> {
+    let has_step = |branch: &&EndedBranch| matches!(branch.result, BranchResult::Step(_));
+    branches.iter().filter(has_step).map(|branch| branch.name.as_str()).collect()
 }
 
 fn no_role(name: &str) -> Error {

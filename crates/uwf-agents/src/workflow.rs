@@ -130,7 +130,7 @@ fn task(context: &AgentContext<'_>, opened: &Opened) -> Result<Task> {
         limits: ThreadLimits { max_steps: config.max_steps, ..ThreadLimits::default() },
         ..ThreadSettings::default()
     };
-    Ok(Task { workflow, prompt: prompt(context, opened)?, settings })
+    Ok(Task { workflow, prompt: prompt(context, opened)?, settings, worktree: None })
 }
 
 /// The prompt of the child thread.

@@ -38,7 +38,7 @@ pub(crate) use read::schema;
 pub use secret::key_in;
 pub use store::{LONGEST_LEASE, StoreKind, StoreUrl};
 pub use temporal::Temporal;
-pub use worktree::GitRemote;
+pub use worktree::{GitRemote, WorktreePrepare};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -95,6 +95,8 @@ pub struct Config {
     pub temporal: Option<Temporal>,
     /// `worktree.remote`: remote that the worktrees of threads are pushed to and fetched from.
     pub worktree_remote: Option<GitRemote>,
+    /// The commands that prepare a new worktree.
+    pub worktree_prepare: WorktreePrepare,
 }
 
 /// Where a model is served.

@@ -12,6 +12,7 @@ mod example;
 pub(crate) mod fence;
 mod fields;
 mod format;
+mod git_branches;
 mod history;
 mod input;
 mod instruction;
@@ -25,6 +26,7 @@ mod task_only;
 use serde_json::Value;
 
 pub use branches::{BranchItem, copies_part, item_part};
+pub use git_branches::{GitBranch, git_branches_part};
 use instruction::task_within;
 pub use instruction::{instruction, task};
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
@@ -121,6 +123,8 @@ pub enum PartKind {
     Steps(usize, usize),
     /// Says which visit it is, and how to read omitted parts.
     Note,
+    /// The git branches of the group that was just played.
+    GitBranches,
     /// The agent's questions to a person at this step, and the replies.
     Replies,
 }

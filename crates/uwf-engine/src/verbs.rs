@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod end_group;
 pub mod fork;
 pub mod gc;
+pub mod group_files;
 pub mod kill;
 pub mod limit;
 pub mod merge;

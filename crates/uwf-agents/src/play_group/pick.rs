@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agent_kit::{Error, ErrorKind, Result};
 use json_cas::Hash;
 use serde_json::{Map, Value, json};
-use uwf_core::prompt::copies_part;
+use uwf_core::prompt::{copies_part, git_branches_part};
 use uwf_core::thread::{BranchOutput, ThreadId};
 use uwf_core::workflow::{PERSON_PICKS, Picker, PlannedBranch, Role, RoleGroup, RoleOptions, Workflow};
 use uwf_engine::attempt::agent_process::Signals;
@@ -58,12 +58,20 @@ impl GroupAttempt<'_, '_> {
             return Ok(());
         }
         let copies = message::branches(home.store(), group.head)?;
-        let part = copies_part(&copies, self.opened.prompt_budget / (2 * BRIEF_SHARE));
+        let mut part = copies_part(&copies, self.opened.prompt_budget / (2 * BRIEF_SHARE));
+        if let Some(files) = &self.files {
+            let sound: Vec<&str> =
+                copies.iter().filter(|copy| copy.failure().is_none()).map(|copy| copy.name.as_str()).collect();
+            let branches = files.git_branches(&group, &sound)?;
+            if !branches.is_empty() {
+                part.push_str(&git_branches_part(self.context.role_name(), &branches));
+            }
+        }
         let is_person =
             judge.role == PERSON_PICKS && !self.context.thread().workflow()?.roles.contains_key(PERSON_PICKS);
         let sees_as = if is_person { self.context.role_name() } else { &judge.role };
         let bound = if is_person { with_human() } else { Bindings::default() };
-        let task = BranchTask { item: None, part: &part, sees_as, bound };
+        let task = BranchTask { item: None, part: &part, sees_as, bound, has_files: false };
         let child = self.start(&group, judge, task, || self.judge_workflow(&judge.role, &copies))?;
         let played = match child {
             Child::Ended(ended) => Ok(ended),
@@ -118,6 +126,9 @@ impl GroupAttempt<'_, '_> {
                 steps.iter().filter(|step| step.failure().is_none()).map(|step| step.name.as_str()).collect();
             Error::data(format!("the winner of `{name}` is {winner}; the copies are {}", copies.join(", ")))
         })?;
+        if let Some(files) = &self.files {
+            files.take_winner(group, &steps[number - 1].name)?;
+        }
         output.insert(WINNER.to_owned(), number.into());
         output.insert("results".to_owned(), steps.into_iter().map(|step| step.output).collect());
         Ok(Value::Object(output))

@@ -36,10 +36,17 @@ impl GroupAttempt<'_, '_> {
                         Ok(Child::Ended(ended)) => results[next] = Some(Ok(ended)),
                         Ok(Child::Active(id)) => {
                             let (send, position, branch) = (send.clone(), next, &plan.branches[next]);
+                            let files = self.files.as_ref();
                             scope.spawn(move || {
-                                let played = Signals::listen().and_then(|mut signals| {
-                                    workflow::drive_branch(home, &branch.name, &id, &mut signals)
-                                });
+                                let play = || {
+                                    Signals::listen().and_then(|mut signals| {
+                                        workflow::drive_branch(home, &branch.name, &id, &mut signals)
+                                    })
+                                };
+                                let played = match files {
+                                    Some(files) => files.around(&branch.name, play),
+                                    None => play(),
+                                };
                                 // The receiver lives until no branch is at work.
                                 let _ = send.send((position, played));
                             });

@@ -193,11 +193,16 @@ pub(super) struct StoreKeys {
     pub lease: Option<Duration>,
 }
 
-/// Where the worktrees of threads are pushed.
+/// How the worktrees of threads are prepared, and where they are pushed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(title = "worktree")]
 pub(super) struct WorktreeKeys {
-    #[schemars(with = "RemoteText")]
-    pub remote: String,
+    #[schemars(with = "Option<RemoteText>")]
+    pub remote: Option<String>,
+    #[schemars(with = "Option<Vec<NotBlank>>")]
+    pub prepare: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "DurationText::deserialize")]
+    #[schemars(with = "Option<DurationText>")]
+    pub prepare_timeout: Option<Duration>,
 }

@@ -10,13 +10,22 @@ use crate::document::fields::Fields;
 use yaml_tree::Data;
 
 /// Keys that a project must not set: they say where secrets are, and where they are sent.
-const OWN_KEYS: [&str; 7] = ["providers", "secrets", "notify", "otel", "store", "temporal", "worktree"];
+const OWN_KEYS: [&str; 6] = ["providers", "secrets", "notify", "otel", "store", "temporal"];
+
+/// Key of `worktree` that a project must not set: the remote gets the files of threads.
+const OWN_WORKTREE_KEY: &str = "remote";
 
 /// Rejects everything that says where secrets are, or gives them to agents.
 pub(super) fn refuse_secrets(fields: Fields<'_>, problems: &mut Problems) {
     for entry in fields.iter().filter(|entry| OWN_KEYS.contains(&entry.key.as_str())) {
         let message = format!("a project cannot set `{}`", entry.key);
         let hint = "set it in your own config.yaml: it decides where secrets are read and sent".to_owned();
+        problems.error("not-for-projects", entry.key_at, message, Some(hint));
+    }
+    let worktree = fields.get("worktree").into_iter().flat_map(|worktree| worktree.value.entries());
+    for entry in worktree.filter(|entry| entry.key == OWN_WORKTREE_KEY) {
+        let message = format!("a project cannot set `worktree.{OWN_WORKTREE_KEY}`");
+        let hint = "set it in your own config.yaml: it decides where the files of threads are sent".to_owned();
         problems.error("not-for-projects", entry.key_at, message, Some(hint));
     }
     let agents = fields.get("agents").into_iter().flat_map(|agents| agents.value.entries());

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::agent::{Agent, Describe};
-use super::file::{AgentKeys, ConfigFile, DescribeKey, Environment, ExtractKeys, NotifyKeys, PricesKeys};
+use super::file::{AgentKeys, ConfigFile, DescribeKey, Environment, ExtractKeys, NotifyKeys, PricesKeys, WorktreeKeys};
 use super::limits::{ExtractRungs, Limits};
 use super::notify::{Happening, Notify, NotifyBy};
 use super::prices::{DEFAULT_CURRENCY, Prices};
@@ -88,7 +88,8 @@ fn machine_keys(config: &mut Config, file: &mut ConfigFile) {
     config.lease = store.as_ref().and_then(|store| store.lease);
     config.store = store.and_then(|store| StoreUrl::parse(&store.url?).ok());
     config.temporal = file.temporal.take();
-    config.worktree_remote = file.worktree.take().and_then(|worktree| GitRemote::parse(&worktree.remote).ok());
+    let remote = file.worktree.as_mut().and_then(|worktree| worktree.remote.take());
+    config.worktree_remote = remote.and_then(|remote| GitRemote::parse(&remote).ok());
 }
 
 /// Applies the keys that a project can set as well.
@@ -108,6 +109,11 @@ fn shared_keys(config: &mut Config, file: ConfigFile) {
     config.extract = file.extract.map_or(config.extract, |keys| extract(&keys, config.extract));
     config.notify.extend(file.notify.into_iter().flat_map(OneOrMany::into_vec).filter_map(notify));
     config.prices = file.prices.map(prices).or(config.prices.take());
+    if let Some(WorktreeKeys { prepare, prepare_timeout, .. }) = file.worktree {
+        let known = &mut config.worktree_prepare;
+        known.commands = prepare.unwrap_or(std::mem::take(&mut known.commands));
+        known.timeout = prepare_timeout.map_or(known.timeout, |limit| Some(limit).filter(|limit| !limit.is_zero()));
+    }
 }
 
 fn agent(keys: AgentKeys) -> Agent {

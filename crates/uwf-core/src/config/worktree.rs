@@ -1,6 +1,25 @@
-//! `worktree`: the remote for worktrees of threads, so that other machines continue with their files.
+//! `worktree`: how worktrees of threads are prepared, and the remote through which other machines continue with their files.
 
 use std::fmt;
+use std::time::Duration;
+
+/// Time limit of a command that prepares a worktree, unless the configuration says otherwise.
+const DEFAULT_PREPARE_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// The commands that prepare a new worktree before its first agent works there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorktreePrepare {
+    /// `worktree.prepare`: the commands, run one after the other by `sh -c`.
+    pub commands: Vec<String>,
+    /// `worktree.prepareTimeout`: time limit of each command; `None` if they may take any time.
+    pub timeout: Option<Duration>,
+}
+
+impl Default for WorktreePrepare {
+    fn default() -> WorktreePrepare {
+        WorktreePrepare { commands: Vec::new(), timeout: Some(DEFAULT_PREPARE_TIMEOUT) }
+    }
+}
 
 /// A git remote: its name in the thread's repository, or its URL without a password.
 #[derive(Clone, Debug, PartialEq, Eq)]

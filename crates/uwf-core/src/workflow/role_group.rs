@@ -85,14 +85,6 @@ pub enum BranchMerge {
 }
 
 impl RoleGroup {
-    /// The first key that this version of uwf can't play.
-    #[must_use]
-    pub fn unsupported(&self) -> Option<&'static str> {
-        [("files", self.files != BranchFiles::Read), ("merge", self.merge != BranchMerge::None)]
-            .into_iter()
-            .find_map(|(key, is_used)| is_used.then_some(key))
-    }
-
     /// The role that every branch plays, if the branches differ only in their items, or not at all.
     #[must_use]
     pub fn repeated(&self) -> Option<&GroupBranch> {

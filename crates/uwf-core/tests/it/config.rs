@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use uwf_core::config::{
     Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, GitRemote, Happening, Limits, Model, Notify,
-    NotifyBy, Otel, OutputMode, Price, Prices, Provider, StoreUrl, Workspace,
+    NotifyBy, Otel, OutputMode, Price, Prices, Provider, StoreUrl, Workspace, WorktreePrepare,
 };
 use uwf_core::usage::ThreadLimits;
 
@@ -88,7 +88,7 @@ killGrace: 500ms
 notify: { on: [ended, stuck], webhookEnv: HOOK }
 otel: { endpoint: "https://otlp.example", headers: { x-team: a }, headersEnv: { authorization: OTLP_AUTH }, content: true }
 store: { url: "s3://team/uwf", lease: 30s }
-worktree: { remote: origin }
+worktree: { remote: origin, prepare: [npm ci, make], prepareTimeout: 5m }
 maxTime: 2h
 maxTokens: 100000
 maxCost: 2.5
@@ -175,6 +175,10 @@ prices:
         lease: Some(Duration::from_secs(30)),
         temporal: None,
         worktree_remote: GitRemote::parse("origin").ok(),
+        worktree_prepare: WorktreePrepare {
+            commands: vec!["npm ci".to_owned(), "make".to_owned()],
+            timeout: Some(Duration::from_mins(5)),
+        },
         otel: Some(Otel {
             endpoint: "https://otlp.example".to_owned(),
             headers: [("x-team".to_owned(), "a".to_owned())].into(),

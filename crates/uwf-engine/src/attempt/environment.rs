@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use crate::attempt::agents;
 use crate::attempt::recorded::Opened;
 use crate::attempt::thread_branch::ThreadBranch;
+use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::Result;
 use crate::root::env_file;
 use crate::root::home::Home;
@@ -52,6 +53,20 @@ pub(crate) fn of_attempt(home: &Home, opened: &Opened) -> Result<BTreeMap<OsStri
     env.extend(own.map(|(name, value)| (name.into(), value.into())));
     env.extend(agents::protocol_variables(home, opened.thread.as_str(), &opened.role, &opened.attempt));
     env.extend(opened.branch.iter().flat_map(ThreadBranch::variables));
+    Ok(env)
+}
+
+/// The whole environment of a command that prepares the worktree of an attempt: the agent's, without secrets.
+///
+/// # Errors
+/// As [`of_attempt`].
+pub(crate) fn of_preparation(home: &Home, opened: &Opened) -> Result<BTreeMap<OsString, OsString>> {
+    let path = home.env_file();
+    env_file::protect(&path)?;
+    let secrets = opened.secrets.iter().cloned().collect();
+    let mut env = for_agent(received_keys::variables(), &env_file::read(&path)?, &secrets, &[]);
+    // After a crash, the next step ends the processes of an attempt, which it finds by this variable.
+    env.insert(ATTEMPT_VARIABLE.into(), opened.attempt.clone().into());
     Ok(env)
 }
 

@@ -7,6 +7,7 @@
 mod checkout;
 mod diff;
 mod errand;
+mod ignored;
 mod merge;
 mod remote;
 mod signing;
@@ -29,7 +30,7 @@ use uwf_core::text::ellipsize;
 pub(crate) use self::checkout::{Checkout, no_commit};
 pub use self::diff::{FileChange, Patch};
 pub(crate) use self::errand::Errand;
-pub(crate) use self::merge::Brought;
+pub(crate) use self::merge::{Brought, MergeProbe};
 pub use self::merge::{How, Manner};
 pub(crate) use self::remote::Pushed;
 pub(crate) use self::signing::Signing;

@@ -122,6 +122,12 @@ pub(crate) fn node_line(node: Hash) -> String {
     format!("Uwf-Step: {node}")
 }
 
+/// The message of a commit with files that belong to a group of a thread, and to no node.
+pub(crate) fn group_message(title: &str, thread: &ThreadId, head: Option<&str>) -> String {
+    let head = head.map(|head| format!("Uwf-Head: {head}\n")).unwrap_or_default();
+    format!("{title}\n\n{}\n{head}", thread_line(thread))
+}
+
 fn message(title: &str, thread: &ThreadId, node: Hash, head: Option<&str>, inside: Option<InnerPath>) -> String {
     let mut text = format!("{title}\n\n{}\n{}\n", thread_line(thread), node_line(node));
     if let Some(head) = head {

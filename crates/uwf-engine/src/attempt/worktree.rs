@@ -3,6 +3,9 @@
 //! A thread's settings name its worktree before it exists. If uwf is killed while creating it, `discard` finds in the
 //! record everything to clean up.
 
+pub(crate) mod includes;
+pub mod setup;
+
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
@@ -25,7 +28,7 @@ use crate::root::project_files;
 use crate::root::worktree::Worktree;
 
 /// A worktree to be created for a thread that is about to begin.
-pub(crate) struct NewWorktree {
+pub struct NewWorktree {
     /// The repository.
     repository: PathBuf,
     /// The commit that its branch begins at.
@@ -82,6 +85,23 @@ impl NewWorktree {
         let workspace = settings::as_text(self.inside.below(&dir))?;
         let (branch, base, repository) = (branch_of(thread), self.base.clone(), self.repository.clone());
         Ok((Worktree { dir, branch, base, repository }, workspace))
+    }
+
+    /// Checks that its branch does not exist yet. A thread that was removed may begin again with the same id, and the branch may have the only
+    /// copy of its commits.
+    ///
+    /// # Errors
+    /// `Usage` if it exists; errors of git.
+    pub(crate) fn refuse_taken_branch(&self, thread: &ThreadId) -> Result<()> {
+        let branch = branch_of(thread);
+        if self.is_arriving || Git::at(&self.repository).commit(&format!("refs/heads/{branch}"))?.is_none() {
+            return Ok(());
+        }
+        let repository = self.repository.display();
+        Err(Error::usage(format!(
+            "branch {branch} already exists in {repository}, so thread {thread} cannot get a worktree on it"
+        ))
+        .hint(format!("keep its commits under another name: `git -C {repository} branch -m {branch} NAME`")))
     }
 
     /// Creates it. `at` is the head that the thread begins at.

@@ -110,7 +110,12 @@ fn take_over(home: &Home, thread: &ThreadId, finished: &FinishedGroup, redone: &
     let start = nodes::typed::<StartNode>(home.store(), finished.thread)?;
     let max_depth = project::config_here(home)?.limits.max_depth;
     let begun = start_child::find_or_begin(&parent, &finished.role, max_depth, || {
-        Ok(Task { workflow: start.workflow.to_string(), prompt: start.prompt.clone(), settings: own(None) })
+        Ok(Task {
+            workflow: start.workflow.to_string(),
+            prompt: start.prompt.clone(),
+            settings: own(None),
+            worktree: None,
+        })
     })?;
     let Child::Active(group) = begun else { return Ok(()) };
     let (group, _) = Thread::active(home, &group)?;

@@ -35,6 +35,7 @@ use crate::root::node_types;
 use crate::root::worktree::Worktree;
 use crate::root::{ids, project};
 use crate::thread::nodes;
+use crate::verbs::group_files;
 use crate::verbs::workflows::find_workflow::{self, Found, Origin};
 
 /// The thread to start.
@@ -109,7 +110,13 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let settings = Settings { workspace, bound: request.bound.clone(), limits: request.limits, ..Settings::default() };
     let config = project::config(home, &settings.workspace)?;
     let worktree = new_worktree(request.worktree, &config, &workflow, &settings.workspace)?;
-    notes.extend(worktree.as_ref().and_then(NewWorktree::left_behind));
+    notes.extend(match &worktree {
+        Some(worktree) => worktree.left_behind(),
+        None => {
+            group_files::refuse_without_worktree(&workflow, None)?;
+            group_files::unchecked(&workflow, &settings.workspace)
+        }
+    });
     check_agents(home, &config, hash, &settings)?;
     request.bound.refuse_secrets(&redactor)?;
     let (workflows, further) = Deciding { home, config: &config, person_at: Some(cwd) }.decide(hash, &settings)?;

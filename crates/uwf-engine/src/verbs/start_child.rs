@@ -11,9 +11,13 @@ use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::child_threads::{self, Child};
+use crate::attempt::git::Errand;
 use crate::attempt::plan::Plan;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::Settings;
+use crate::attempt::travel;
+use crate::attempt::worktree::NewWorktree;
+use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::missing_thread;
@@ -33,6 +37,8 @@ pub struct Task {
     pub prompt: String,
     /// Its workspace, agents and limits; the parent is filled in.
     pub settings: Settings,
+    /// Its own git worktree, if it does not work where its parent does.
+    pub worktree: Option<NewWorktree>,
 }
 
 impl Task {
@@ -105,7 +111,8 @@ pub fn find_or_begin(
         input: input.hash().or(kept),
     };
     let head = start::put_start(home, &start, input.node)?;
-    begin(home, parent, id, head, &Settings { workflows, ..settings })
+    let settings = Settings { workflows, ..settings };
+    begin(home, parent, id, head, settings, task.worktree.as_ref())
 }
 
 /// The values that `with` of a role gives, evaluated on the parent's history. A name whose expression gives nothing is left out.
@@ -141,7 +148,7 @@ fn child_input(home: &Home, role: &str, workflow: Hash, values: Option<InputValu
 pub(crate) fn begin_ended(group: &Thread<'_>, branch: &str, last: Hash, settings: Settings) -> Result<()> {
     let (home, id) = (group.home(), child_threads::id_for(group, branch));
     if child_threads::find(home, &id)?.is_none() {
-        begin(home, group, id.clone(), last, &of_child(group, settings)?)?;
+        begin(home, group, id.clone(), last, of_child(group, settings)?, None)?;
     }
     let Some(Child::Active(id)) = child_threads::find(home, &id)? else { return Ok(()) };
     let (thread, head) = Thread::active(home, &id)?;
@@ -159,8 +166,13 @@ fn of_child(parent: &Thread<'_>, settings: Settings) -> Result<Settings> {
 /// Lets a child thread that started on another machine continue on this one, like its parent.
 fn go_on_here(parent: &Thread<'_>, id: &ThreadId, task: Task) -> Result<()> {
     let (child, head) = Thread::active(parent.home(), id)?;
+    let workspace = task.settings.workspace.clone();
+    let mut settings = of_child(parent, task.settings)?;
+    if task.worktree.is_some() {
+        let fetched = travel::fetch_if_unknown(parent.home(), id, head.hash, &workspace)?.unwrap_or_default();
+        settings = Settings { workspace: fetched.workspace, worktree: fetched.worktree, ..settings };
+    }
     note_child(parent, id)?;
-    let settings = of_child(parent, task.settings)?;
     settings.begun_at(head.hash).save(child.home(), id)
 }
 
@@ -174,9 +186,27 @@ fn note_child(parent: &Thread<'_>, id: &ThreadId) -> Result<()> {
 
 /// Starts a child thread. Its parent knows it before the index does. So a process that kills the parent finds the child thread, or this
 /// function finds the parent killed.
-fn begin(home: &Home, parent: &Thread<'_>, id: ThreadId, head: Hash, settings: &Settings) -> Result<Child> {
+fn begin(
+    home: &Home,
+    parent: &Thread<'_>,
+    id: ThreadId,
+    head: Hash,
+    settings: Settings,
+    worktree: Option<&NewWorktree>,
+) -> Result<Child> {
     note_child(parent, &id)?;
-    match new_thread::begin(home, &id, head, settings, None)? {
+    let begun = match worktree {
+        Some(new) => {
+            let (worktree, workspace) = new.of(home, &id)?;
+            let settings = Settings { worktree: Some(worktree), workspace, ..settings };
+            let attempt = std::env::var(ATTEMPT_VARIABLE).ok();
+            let _errand = Errand::begin(attempt.as_deref(), None);
+            // A killed attempt may have left a part of the worktree.
+            new_thread::begin_chosen(home, &id, head, &settings, Some(new))?
+        }
+        None => new_thread::begin(home, &id, head, &settings, None)?,
+    };
+    match begun {
         Swap::Done | Swap::Moved(Some(_)) => {}
         Swap::Moved(None) => return Err(Error::internal(format!("child thread {id} cannot be started"))),
     }

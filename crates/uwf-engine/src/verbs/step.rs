@@ -15,6 +15,7 @@ mod link;
 pub mod newest_attempt;
 mod play;
 mod report;
+mod set_up;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -228,8 +229,12 @@ impl<'a, 'h> Step<'a, 'h> {
         };
         self.check_limits(role, &failed.nodes)?;
         let begun = self.begin(role, failed)?;
-        // ② The agent, and ③ extraction, which runs in the agent's process: see agent_kit::submit.
-        let stored = self.play(&begun, signals);
+        let mut setup = None;
+        // ② The agent, in a worktree that is set up, and ③ extraction, which runs in the agent's process: see agent_kit::submit.
+        let stored = self.set_up_worktree(&begun, signals).and_then(|done| {
+            setup = done;
+            self.play(&begun, signals)
+        });
         // ④ The head moves only to a verified and durable step.
         let linked = stored.and_then(Stored::verify).and_then(Verified::link);
         let linked = linked.map_err(|error| self.conclude(&begun, error));
@@ -238,7 +243,7 @@ impl<'a, 'h> Step<'a, 'h> {
         begun.lease.end();
         let report = report?;
         let explain = self.explained(&decision);
-        Ok(StepReport { explain, adopted: begun.rereads, ..report })
+        Ok(StepReport { explain, adopted: begun.rereads, setup, ..report })
     }
 
     /// The moderator's decision. If the conditions cannot be evaluated, the thread is stuck until a person fixes them.

@@ -16,7 +16,7 @@ use crate::memory::{Machine, failure};
 fn child(machine: &Machine, parent: &ThreadId, max_depth: u32) -> Result<Child, Error> {
     let task = || {
         let settings = Settings { workspace: machine.work(), ..Settings::default() };
-        Ok(Task { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings })
+        Ok(Task { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings, worktree: None })
     };
     start_child::find_or_begin(&machine.thread(parent), "writer", max_depth, task)
 }
@@ -84,7 +84,7 @@ fn a_thread_that_has_ended_begins_no_child() {
     let seen = machine.thread(&parent);
     kill::kill(&machine.home, &parent, None).unwrap();
     let settings = Settings { workspace: machine.work(), ..Settings::default() };
-    let task = Task { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings };
+    let task = Task { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings, worktree: None };
     let error = start_child::find_or_begin(&seen, "writer", 3, || Ok(task)).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::NotFound, format!("thread {parent} is not active").as_str()));
     let ended: Vec<_> = history::all(&machine.home).unwrap().into_iter().map(|line| line.thread).collect();

@@ -171,7 +171,7 @@ fn a_child_is_answered_by_its_own_attempt() {
     let parent = machine.start("essay");
     let task = || {
         let settings = Settings { workspace: machine.work(), ..Settings::default() };
-        Ok(Task { workflow: "poem".to_owned(), prompt: "On snow.".to_owned(), settings })
+        Ok(Task { workflow: "poem".to_owned(), prompt: "On snow.".to_owned(), settings, worktree: None })
     };
     let child = start_child::find_or_begin(&machine.thread(&parent), "writer", 3, task).unwrap();
     let Child::Active(child) = child else { panic!("{child:?}") };

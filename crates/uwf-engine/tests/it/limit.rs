@@ -228,7 +228,7 @@ fn a_child_counts_for_its_parent() {
     let parent = start(&machine, ThreadLimits { max_cost: Some(1.0), ..NONE });
     let task = || {
         let settings = Settings { workspace: machine.work(), ..Settings::default() };
-        Ok(Task { workflow: "inner".to_owned(), prompt: "count".to_owned(), settings })
+        Ok(Task { workflow: "inner".to_owned(), prompt: "count".to_owned(), settings, worktree: None })
     };
     let child = start_child::find_or_begin(&machine.thread(&parent), "worker", 3, task).unwrap();
     let Child::Active(child) = child else { panic!("{child:?}") };

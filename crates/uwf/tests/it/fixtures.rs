@@ -8,6 +8,7 @@ pub(crate) mod collector;
 pub(crate) mod configuration;
 pub(crate) mod described;
 pub(crate) mod faults;
+pub(crate) mod group_in_repository;
 pub(crate) mod mcp_client;
 pub(crate) mod mocked;
 pub(crate) mod notes;

@@ -50,6 +50,8 @@ mod frontmatter;
 mod gateway;
 mod gc;
 mod github;
+mod group_files;
+mod group_worktrees;
 mod groups;
 mod groups_copies;
 mod groups_each;
@@ -150,6 +152,7 @@ mod workflow_trust;
 mod workflow_validate;
 mod working_directory;
 mod worktree_files;
+mod worktree_setup;
 
 /// Tests that need python3, strace, faketime, nginx, openssl, ssh-keygen or a collector of OpenTelemetry. `./test --tools` installs these programs
 /// and runs this module and the modules of the same name in other files; `./test` leaves them out.

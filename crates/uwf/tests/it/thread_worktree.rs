@@ -182,6 +182,20 @@ fn impossible_worktree_creates_no_thread() {
 }
 
 #[test]
+fn existing_branch_is_not_discarded() {
+    let home = home_with_repository(3);
+    let repo = home.work().join("repo");
+    let id = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    git(&home, &repo, &["branch", &format!("uwf/{id}")]);
+    let start = ["thread", "start", "count-rounds", "-p", "x", "--worktree", "--id", id];
+    let refused = uwf_in(&home, &repo, &start);
+    assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+    assert!(refused.stderr.contains("already exists") && refused.stderr.contains("branch -m"), "{}", refused.stderr);
+    git(&home, &repo, &["branch", "-m", &format!("uwf/{id}"), "kept"]);
+    assert_eq!(uwf_in(&home, &repo, &start).code, Some(0));
+}
+
+#[test]
 fn without_git_only_worktrees_are_missing() {
     let home = home_with_repository(3);
     let start = |more: &[&str]| {

@@ -63,6 +63,20 @@ fn files_travel_with_thread_between_machines() {
 }
 
 #[test]
+fn arriving_worktree_is_set_up() {
+    let team = Team::new([REMOTE, REMOTE]);
+    let [anna, bert] = &team.members[..] else { panic!("two machines") };
+    let (thread, _) = anna.start("");
+    anna.step(&thread, "echo made > made", &[]).json();
+    fs::write(bert.clone.join(".worktreeinclude"), "own.log\n").unwrap();
+    fs::write(bert.clone.join("own.log"), "of bert\n").unwrap();
+    let second = bert.step_in_clone(&thread, "cat made own.log");
+    assert_eq!(second.code, Some(0), "{}", second.stderr);
+    assert_eq!(second.json()["setup"]["copied"], json!(["own.log"]));
+    assert_eq!(bert.read(&thread, "own.log").as_deref(), Some("of bert\n"));
+}
+
+#[test]
 fn executables_symlinks_and_working_directory_travel_too() {
     let team = Team::new([REMOTE, REMOTE]);
     let [anna, bert] = &team.members[..] else { panic!("two machines") };

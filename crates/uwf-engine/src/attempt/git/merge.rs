@@ -44,6 +44,18 @@ pub enum How {
     Squash,
 }
 
+/// Exit code of `git merge-tree` when both sides changed the same lines.
+const HAS_CONFLICTS: i32 = 1;
+
+/// Result of a merge that was only probed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum MergeProbe {
+    /// The merged files.
+    Clean(String),
+    /// These files have conflicts.
+    Conflicts(Vec<String>),
+}
+
 impl Git<'_> {
     /// The branch that is checked out; `None` for a detached HEAD.
     pub(crate) fn checked_out(&self) -> Result<Option<String>> {
@@ -194,6 +206,20 @@ impl Git<'_> {
         // It is only a suggested text.
         let _ = std::fs::remove_file(path);
         Ok(())
+    }
+
+    /// Merges two commits without touching a file or a ref. Call it on a [`Git::view`], whose settings name no merge program.
+    pub(crate) fn probe_merge(&self, into: &str, tip: &str) -> Result<MergeProbe> {
+        let args = ["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", into, tip];
+        let merged = self.output(args)?;
+        let listed = String::from_utf8_lossy(&merged.stdout).into_owned();
+        let mut parts = listed.split_terminator('\0').map(str::to_owned);
+        let tree = parts.next().unwrap_or_default();
+        match merged.status.code() {
+            Some(0) => Ok(MergeProbe::Clean(tree)),
+            Some(HAS_CONFLICTS) => Ok(MergeProbe::Conflicts(parts.collect())),
+            _ => Err(failed("probe the merge", &merged)),
+        }
     }
 
     /// The files that merging `tip` into `into` would produce; `tip` itself where git cannot compute them.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::{Git, input, refused};
+use super::{Git, failed, input, refused};
 use crate::error::Result;
 
 impl Git<'_> {
@@ -25,6 +25,28 @@ impl Git<'_> {
         // The next look at the files compares their contents. Don't run `update-index --refresh` here, because it would
         // do so with filters.
         self.run("move the worktree to its branch", ["read-tree", "--reset", commit]).map(drop)
+    }
+
+    /// Moves what is checked out from one commit to a later one, and sets the index to it. Writes no file of the working tree. `false` if
+    /// another commit is checked out.
+    pub(crate) fn advance(&self, from: &str, to: &str) -> Result<bool> {
+        let reflog = "uwf: files of a group";
+        let moved = self.output(["update-ref", "-m", reflog, "HEAD", to, from])?;
+        if !moved.status.success() {
+            return if self.commit("HEAD")?.as_deref() == Some(from) {
+                Err(failed("move the worktree to a commit", &moved))
+            } else {
+                Ok(false)
+            };
+        }
+        // The next look at the files compares their contents, as after `be_on`.
+        self.run("move the worktree to a commit", ["read-tree", "--reset", to])?;
+        Ok(true)
+    }
+
+    /// The tree of a commit.
+    pub(crate) fn tree_of(&self, commit: &str) -> Result<String> {
+        self.text("look at a commit", ["rev-parse", "--verify", "--end-of-options", &format!("{commit}^{{tree}}")])
     }
 
     /// Makes git forget a working tree whose directory is gone, including one left by a git that was killed while

@@ -148,6 +148,11 @@ impl Home {
         self.thread_dir(thread).join("log.jsonl")
     }
 
+    /// Output of the commands that prepared the worktree of a thread.
+    pub(crate) fn prepare_output(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("prepare.log")
+    }
+
     /// Directory of the threads' own git worktrees.
     pub(crate) fn worktrees_dir(&self) -> PathBuf {
         self.root.join("worktrees")

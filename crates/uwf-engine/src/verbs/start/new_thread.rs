@@ -93,6 +93,8 @@ fn begin_in(
     let path = home.record_file(thread);
     let set_head = || -> Result<Swap> {
         file.lock().at("lock", &path)?;
+        // Before the settings name the worktree: what they name is discarded if the thread cannot begin.
+        worktree.map_or(Ok(()), |worktree| worktree.refuse_taken_branch(thread))?;
         settings.write(home, thread, file)?;
         // Durable before the head is: a lost index is rebuilt from the record.
         file.sync_all().at("sync", &path)?;
@@ -100,8 +102,8 @@ fn begin_in(
         if let Some(worktree) = worktree {
             worktree.make(home, thread, head, &settings.workspace)?;
         }
-        // A child thread works where its parent does.
-        if settings.parent.is_none() {
+        // A child thread without a worktree works where its parent does.
+        if settings.parent.is_none() || settings.worktree.is_some() {
             settings.workplace(head).tell(home, thread)?;
         }
         Ok(home.heads().create(thread.as_str(), head)?)

@@ -19,7 +19,7 @@ const LEAST_TIME: Duration = Duration::from_secs(5);
 
 impl Step<'_, '_> {
     /// Git, as part of a step by an agent: its time counts as the agent's.
-    fn errand(&self, agent: &AgentSpec, attempt: Option<&str>) -> Errand {
+    pub(super) fn errand(&self, agent: &AgentSpec, attempt: Option<&str>) -> Errand {
         let until = agent.timeout_ms.map(|limit| {
             let left = Duration::from_millis(limit).saturating_sub(self.began.elapsed());
             Instant::now() + left.max(LEAST_TIME)

@@ -8,6 +8,7 @@ use uwf_core::outcome::SUCCEEDED;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::snapshot::{PushedFiles, StepFiles};
+use crate::attempt::worktree::setup::WorktreeSetup;
 use crate::thread::ending::{self, ThreadEnding};
 use crate::thread::moderate::Explained;
 
@@ -35,6 +36,9 @@ pub struct StepReport {
     /// Result for the files in the thread's worktree; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<StepFiles>,
+    /// How its new worktree was set up before the agent ran; absent if nothing was to be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<WorktreeSetup>,
     /// How the thread ended: `end`, `no-match`, or `supervisor: ` and the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -60,8 +64,13 @@ pub struct StepReport {
 }
 
 impl StepReport {
-    /// Warnings about files that were not recorded, not completely recorded, or not pushed.
+    /// Warnings about files that were not copied into a new worktree, not recorded, not completely recorded, or not pushed.
     pub fn files_notes(&self) -> Vec<String> {
+        let not_copied = self.setup.iter().flat_map(WorktreeSetup::warnings);
+        not_copied.chain(self.recording_notes()).collect()
+    }
+
+    fn recording_notes(&self) -> Vec<String> {
         let (left_out, pushed) = match &self.files {
             None => return Vec::new(),
             Some(StepFiles::Recorded { left_out, pushed, .. }) => (left_out, pushed),
@@ -102,6 +111,7 @@ impl StepReport {
             agent: None,
             adopted: false,
             files: None,
+            setup: None,
             reason: None,
             return_code: None,
             outcome: None,

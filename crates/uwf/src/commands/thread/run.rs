@@ -14,6 +14,7 @@ use uwf_core::moderator::Next;
 use uwf_core::number::MAX_WHOLE;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::worktree::setup::WorktreeSetup;
 use uwf_engine::attempt::{plan, settings};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project;
@@ -314,6 +315,9 @@ fn one_step(
         for line in branch_lines(context.home.store(), report.head) {
             context.printer.talk(&line);
         }
+    }
+    for line in report.setup.iter().flat_map(WorktreeSetup::lines) {
+        context.printer.talk(&line);
     }
     for note in report.files_notes() {
         context.printer.warn(&note);

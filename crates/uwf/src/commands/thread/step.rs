@@ -15,6 +15,7 @@ use uwf_engine::attempt::bindings::Named;
 use uwf_engine::attempt::plan::Plan;
 use uwf_engine::attempt::recorded::Attempt;
 use uwf_engine::attempt::settings;
+use uwf_engine::attempt::worktree::setup::WorktreeSetup;
 use uwf_engine::thread::ending::ThreadEnding;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, Explained};
@@ -249,6 +250,9 @@ pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) ->
         context
             .printer
             .warn("no transition matched, so the thread ended; fork it and step the fork with `--explain` to see why");
+    }
+    for line in report.setup.iter().flat_map(WorktreeSetup::lines) {
+        context.printer.talk(&line);
     }
     for note in report.files_notes() {
         context.printer.warn(&note);

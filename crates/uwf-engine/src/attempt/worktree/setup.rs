@@ -1,0 +1,118 @@
+//! Whether a worktree is new: nothing was copied into it, and no command prepared it.
+//!
+//! A file beside git's own data of the worktree says that it was set up. Git removes that data with the worktree, so a worktree that is
+//! made again is new.
+
+use std::path::{Path, PathBuf};
+
+use durable_files::regular;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::git::own_dir;
+use crate::attempt::worktree::includes::IncludedFiles;
+use crate::attempt::worktree::is_there;
+use crate::error::{AtPath, Error, ErrorCause, Result};
+use crate::root::worktree::Worktree;
+
+/// The file that says so.
+const READY: &str = "uwf-ready";
+
+/// Most names of files in a message.
+const NAMED: usize = 20;
+
+/// How a new worktree was set up before its first agent worked there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorktreeSetup {
+    /// Directory that the copies come from.
+    pub from: PathBuf,
+    /// Ignored files that were copied, because `.worktreeinclude` names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copied: Vec<String>,
+    /// Files that it names and that were not copied, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<String>,
+    /// Commands of `worktree.prepare` that ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prepared: Vec<String>,
+    /// File with their output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<PathBuf>,
+}
+
+impl WorktreeSetup {
+    pub(crate) fn new(included: &IncludedFiles) -> WorktreeSetup {
+        let name = |path: &PathBuf| path.display().to_string();
+        WorktreeSetup {
+            from: included.from.clone(),
+            copied: included.copied.iter().map(name).collect(),
+            skipped: included.skipped.iter().map(|(path, why)| format!("{}: {why}", path.display())).collect(),
+            ..WorktreeSetup::default()
+        }
+    }
+
+    /// Whether nothing was to be done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.copied.is_empty() && self.skipped.is_empty() && self.prepared.is_empty()
+    }
+
+    /// Sentences about what was done, for a person.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if !self.copied.is_empty() {
+            lines.push(format!("copied {} from {} into the worktree", few(&self.copied), self.from.display()));
+        }
+        if let Some(output) = &self.output {
+            let commands: Vec<String> = self.prepared.iter().map(|command| format!("`{command}`")).collect();
+            lines.push(format!("prepared the worktree with {}, output in {}", few(&commands), output.display()));
+        }
+        lines
+    }
+
+    /// Sentences about files that were not copied, for a person.
+    pub fn warnings(&self) -> Vec<String> {
+        let not_copied = |skipped: &String| format!("`.worktreeinclude` names a file that was not copied: {skipped}");
+        let more = self.skipped.len().saturating_sub(NAMED);
+        let and_more = (more > 0).then(|| format!("and {more} more files were not copied"));
+        self.skipped.iter().take(NAMED).map(not_copied).chain(and_more).collect()
+    }
+}
+
+/// The first names of a list, and how many follow.
+fn few(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// The file that says that a worktree was set up; `None` if its repository does not list the worktree.
+fn ready_file(worktree: &Worktree) -> Result<Option<PathBuf>> {
+    match own_dir(&worktree.repository, &worktree.dir) {
+        Ok(own) => Ok(Some(own.join(READY))),
+        // Its files are not recorded either, and the step says so.
+        Err(Error { cause: Some(ErrorCause::OtherRepository), .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The file to write once a worktree is set up; `None` if it already was.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn file_if_new(worktree: &Worktree) -> Result<Option<PathBuf>> {
+    match ready_file(worktree)? {
+        Some(file) if !is_there(&file)? => Ok(Some(file)),
+        Some(_) | None => Ok(None),
+    }
+}
+
+/// Records that a worktree was set up.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn mark_ready(file: &Path) -> Result<()> {
+    regular::write(file, b"").at("write", file)
+}

@@ -1,0 +1,216 @@
+//! The files of a group's branches, for a thread that works in a git worktree.
+//!
+//! When the group begins, a ref keeps the files as they are then. Every attempt at the group uses the files of the first one: to check that
+//! branches only read, and as the common start of branches that write.
+
+mod branch_worktrees;
+pub mod git_branches;
+mod merge_sequence;
+mod read_only;
+mod winner;
+
+use std::path::{Path, PathBuf};
+
+use json_cas::Hash;
+use parking_lot::Mutex;
+use uwf_core::thread::ThreadId;
+use uwf_core::workflow::{BranchFiles, BranchMerge, Role, RoleGroup, Workflow};
+
+use crate::attempt::git::{Errand, Git, Kept};
+use crate::attempt::recorded::Opened;
+use crate::attempt::settings::Settings;
+use crate::attempt::snapshot;
+use crate::error::{AtPath, Error, Result};
+use crate::root::home::Home;
+use crate::root::worktree::Worktree;
+use crate::thread::load::Thread;
+
+use self::read_only::BranchWatch;
+
+/// Most ancestors of a thread that are asked for a worktree; see `child_threads`.
+const MOST_ANCESTORS: usize = 64;
+
+/// The files that the branches of one group begin with, and the worktree they are in.
+pub struct GroupFiles<'h> {
+    home: &'h Home,
+    /// The thread that plays the group.
+    thread: ThreadId,
+    /// Its head.
+    head: Hash,
+    /// The role that is the group.
+    role: String,
+    /// The thread that has the worktree: `thread`, or an ancestor of it.
+    owner: ThreadId,
+    worktree: Worktree,
+    /// The directory in the worktree where the thread works.
+    workspace: PathBuf,
+    mode: BranchFiles,
+    merge: BranchMerge,
+    attempt: String,
+    watch: Mutex<BranchWatch>,
+}
+
+impl<'h> GroupFiles<'h> {
+    /// The files of the group that an attempt plays; `None` if its thread does not work in a worktree. Records them if this is the first
+    /// attempt at the group.
+    ///
+    /// # Errors
+    /// `Usage` if each branch should get a worktree and the thread has none; `Waiting` if a merge is under way there; errors of the threads'
+    /// records and of git.
+    pub fn begin(thread: &Thread<'h>, opened: &Opened, group: &RoleGroup) -> Result<Option<GroupFiles<'h>>> {
+        let home = thread.home();
+        let Some((owner, worktree, workspace)) = worktree_of(home, &thread.id)? else {
+            return match group.files {
+                BranchFiles::Worktree => Err(no_worktree(Some(&thread.id), &opened.role)),
+                BranchFiles::Read | BranchFiles::Shared => Ok(None),
+            };
+        };
+        let files = GroupFiles {
+            home,
+            thread: thread.id.clone(),
+            head: thread.head,
+            role: opened.role.clone(),
+            owner,
+            worktree,
+            workspace,
+            mode: group.files,
+            merge: group.merge,
+            attempt: opened.attempt.clone(),
+            watch: Mutex::default(),
+        };
+        let _errand = files.errand();
+        if files.start()?.is_none() {
+            if files.has_worktrees() {
+                files.commit_start()?;
+            }
+            let before = Git::at(&files.worktree.repository).commit(&snapshot::files_ref(&files.owner, files.head))?;
+            let title = format!("uwf: files before group {} in thread {}", files.role, files.thread);
+            let commit = files.record(&files.tree()?, before.as_deref(), &title)?;
+            files.git().update_ref(&files.name("group"), &commit)?;
+        }
+        Ok(Some(files))
+    }
+
+    /// Whether each branch has a worktree.
+    fn has_worktrees(&self) -> bool {
+        self.mode == BranchFiles::Worktree
+    }
+
+    /// The files when the group began; `None` if they are not recorded.
+    fn start(&self) -> Result<Option<Kept>> {
+        self.git().kept(&self.name("group"))
+    }
+
+    /// Checks and joins the files of branches that have ended, in this order: branches that only read must have changed nothing; the commits
+    /// of branches with a worktree are put on their git branches, and merged if the group says so. `group` is the thread of the group, `say` gets a line about each merge.
+    ///
+    /// # Errors
+    /// `AgentFailed` if branches changed files that they should only read, `Waiting` if a merge needs a person; errors of git.
+    pub fn join(&self, group: &Thread<'_>, branches: &[&str], say: &mut dyn FnMut(&str)) -> Result<()> {
+        match self.mode {
+            BranchFiles::Read => self.check_unchanged(),
+            BranchFiles::Shared => Ok(()),
+            BranchFiles::Worktree => {
+                let _errand = self.errand();
+                let published = self.publish(group, branches)?;
+                match self.merge {
+                    BranchMerge::None => Ok(()),
+                    BranchMerge::Sequence => self.merge_all(&published, say),
+                }
+            }
+        }
+    }
+
+    /// The tree of the worktree's present files.
+    fn tree(&self) -> Result<String> {
+        self.tree_in(&self.worktree)
+    }
+
+    /// The tree of the present files of a worktree.
+    fn tree_in(&self, worktree: &Worktree) -> Result<String> {
+        self.with_view(worktree, |view| Ok(view.keep_files()?.tree))
+    }
+
+    /// Runs git for the files of a worktree.
+    fn with_view<T>(&self, worktree: &Worktree, run: impl FnOnce(&Git<'_>) -> Result<T>) -> Result<T> {
+        // Two branches may look at the same time.
+        let scratch = tempfile::tempdir().at("create a directory in", std::env::temp_dir())?;
+        let view = Git::view(&worktree.repository, &worktree.dir, &scratch.path().join("view"))?;
+        run(&view)
+    }
+
+    /// Creates a commit of a tree on no branch. Its parents are `before`, and the commit that is checked out.
+    fn record(&self, tree: &str, before: Option<&str>, title: &str) -> Result<String> {
+        let head = Git::of_worktree(&self.worktree.repository, &self.worktree.dir)?.commit("HEAD")?;
+        let parents: Vec<&str> = before.into_iter().chain(head.as_deref()).collect();
+        let text = snapshot::group_message(title, &self.thread, head.as_deref());
+        self.git().commit_tree(tree, &parents, &text)
+    }
+
+    /// The name of one of the refs of the group.
+    fn name(&self, what: &str) -> String {
+        format!("{}/{what}-{}-{}", snapshot::files_refs(&self.owner), self.thread, self.head)
+    }
+
+    fn git(&self) -> Git<'_> {
+        Git::at(&self.worktree.repository)
+    }
+
+    /// Git, as part of the attempt: if its keeper is killed, git is ended like the agent's processes.
+    fn errand(&self) -> Errand {
+        Errand::begin(Some(&self.attempt), None)
+    }
+}
+
+/// A note about groups whose branches should only read, for a thread that gets no worktree although its directory is in a repository.
+pub(crate) fn unchecked(workflow: &Workflow, workspace: &Path) -> Option<String> {
+    let names: Vec<String> = workflow
+        .roles
+        .iter()
+        .filter(|(_, role)| role.more.play.is_some())
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
+    let is_in_repository = || workspace.ancestors().any(|dir| dir.join(".git").exists());
+    (!names.is_empty() && is_in_repository()).then(|| {
+        let groups = if names.len() == 1 { "group" } else { "groups" };
+        format!(
+            "the thread has no worktree, so uwf does not check that the branches of {groups} {} only read files; `--worktree` gives it one",
+            names.join(", ")
+        )
+    })
+}
+
+fn no_worktree(thread: Option<&ThreadId>, role: &str) -> Error {
+    let thread = thread.map_or("the thread".to_owned(), |id| format!("thread {id}"));
+    Error::usage(format!(
+        "group `{role}` has `files: worktree`, and {thread} has no worktree whose files its branches could begin with"
+    ))
+    .hint("start the thread with `--worktree`, or write `workspace: worktree` into the workflow")
+}
+
+/// Rejects a thread without a worktree if branches of a group should each get one.
+///
+/// # Errors
+/// `Usage`.
+pub(crate) fn refuse_without_worktree(workflow: &Workflow, thread: Option<&ThreadId>) -> Result<()> {
+    let is_such = |role: &Role| role.more.play.as_ref().is_some_and(|group| group.files == BranchFiles::Worktree);
+    match workflow.roles.iter().find(|(_, role)| is_such(role)) {
+        Some((name, _)) => Err(no_worktree(thread, name)),
+        None => Ok(()),
+    }
+}
+
+/// The worktree that a thread works in, the thread that it was created for (this one, or an ancestor), and the directory where the thread works.
+fn worktree_of(home: &Home, thread: &ThreadId) -> Result<Option<(ThreadId, Worktree, PathBuf)>> {
+    let Some(own) = Settings::load(home, thread)? else { return Ok(None) };
+    let (mut id, mut settings) = (thread.clone(), own.clone());
+    for _ in 0..MOST_ANCESTORS {
+        if let Some(worktree) = settings.worktree.filter(|worktree| own.workspace.starts_with(&worktree.dir)) {
+            return Ok(Some((id, worktree, own.workspace)));
+        }
+        let Some(parent) = settings.parent else { return Ok(None) };
+        let Some(of_parent) = Settings::load(home, &parent)? else { return Ok(None) };
+        (id, settings) = (parent, of_parent);
+    }
+    Ok(None)
+}

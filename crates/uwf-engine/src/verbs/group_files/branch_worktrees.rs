@@ -1,0 +1,166 @@
+//! Branches that each have a git worktree: how it begins, and the git branch that has its changes in the end.
+
+use uwf_core::prompt::GitBranch;
+use uwf_core::thread::ThreadId;
+
+use crate::attempt::git::{Git, Kept};
+use crate::attempt::settings::Settings;
+use crate::attempt::worktree::{NewWorktree, branch_of, checkout_of, is_there};
+use crate::attempt::{child_threads, travel};
+use crate::error::{Error, Result};
+use crate::root::history;
+use crate::root::project_files;
+use crate::root::worktree::Worktree;
+use crate::thread::load::Thread;
+
+use super::GroupFiles;
+
+/// A branch of a group whose changes are on its git branch.
+pub(super) struct PublishedBranch {
+    /// Its name in the group.
+    pub(super) name: String,
+    /// Its git branch.
+    pub(super) branch: String,
+    /// The commit at which that is.
+    pub(super) tip: String,
+}
+
+impl GroupFiles<'_> {
+    /// The worktree for the thread of a branch, with the files that the group began with; `None` if branches get none.
+    ///
+    /// # Errors
+    /// Errors of git.
+    pub fn branch_worktree(&self) -> Result<Option<NewWorktree>> {
+        if !self.has_worktrees() {
+            return Ok(None);
+        }
+        let Some(start) = self.start()? else { return Ok(None) };
+        let Worktree { dir, repository, .. } = &self.worktree;
+        let origin = project_files::origin(self.home, dir);
+        let from = if origin == *dir { checkout_of(repository) } else { origin };
+        let inside = self.worktree.inside(&self.workspace).unwrap_or_default();
+        Ok(Some(NewWorktree::of_step(repository.clone(), start, from, inside)))
+    }
+
+    /// The git branches of some branches; empty if they have no worktrees. `group` is the thread of the group.
+    ///
+    /// # Errors
+    /// Errors of the nodes.
+    pub fn git_branches(&self, group: &Thread<'_>, names: &[&str]) -> Result<Vec<GitBranch>> {
+        if !self.has_worktrees() {
+            return Ok(Vec::new());
+        }
+        let begun = Thread::at(self.home, group.id.clone(), group.start_hash)?;
+        let git_branch = |name: &&str| GitBranch {
+            name: (*name).to_owned(),
+            branch: branch_of(&child_threads::id_for(&begun, name)),
+        };
+        Ok(names.iter().map(git_branch).collect())
+    }
+
+    /// Commits the uncommitted files of the thread on its branch: the common start of the branches. So a merge, of uwf or of a person, finds
+    /// no uncommitted changes.
+    pub(super) fn commit_start(&self) -> Result<()> {
+        let git = self.own()?;
+        self.refuse_unfinished_merge(&git)?;
+        let Some(head) = git.commit("HEAD")? else { return Ok(()) };
+        // A repository of its own in there would become a commit without files.
+        let again = format!("then `uwf thread retry {}` plays the group", self.thread);
+        let tree = self.with_view(&self.worktree, |view| view.all_files().map_err(|error| error.hint(again)))?;
+        let to = if self.git().tree_of(&head)? == tree {
+            head.clone()
+        } else {
+            let text = format!("uwf: files before group {}\n\nUwf-Thread: {}\n", self.role, self.thread);
+            self.git().commit_tree(&tree, &[&head], &text)?
+        };
+        // Also when nothing is to be committed: a killed attempt may have left an old index.
+        if git.advance(&head, &to)? { Ok(()) } else { Err(self.moved()) }
+    }
+
+    /// Git for the branch and the commit of the thread's worktree.
+    pub(super) fn own(&self) -> Result<Git<'_>> {
+        Git::of_worktree(&self.worktree.repository, &self.worktree.dir)
+    }
+
+    pub(super) fn moved(&self) -> Error {
+        Error::busy(format!("another process moved the commit of {} meanwhile", self.worktree.dir.display()))
+            .hint(format!("`uwf run {}` continues; no branch runs again", self.thread))
+    }
+
+    /// Puts the files of each branch on its git branch. Uncommitted files become a commit.
+    pub(super) fn publish(&self, group: &Thread<'_>, branches: &[&str]) -> Result<Vec<PublishedBranch>> {
+        let mut published = Vec::with_capacity(branches.len());
+        let begun = Thread::at(self.home, group.id.clone(), group.start_hash)?;
+        for name in branches {
+            let id = child_threads::id_for(&begun, name);
+            let kept = self.kept(name, &id)?;
+            let (branch, tip) = (branch_of(&id), self.publish_one(name, &id, &kept)?);
+            published.push(PublishedBranch { name: (*name).to_owned(), branch, tip });
+        }
+        Ok(published)
+    }
+
+    /// The recorded files of a branch at its end.
+    fn kept(&self, name: &str, id: &ThreadId) -> Result<Kept> {
+        let ended = history::of(self.home, id)?;
+        let kept = ended.map(|ended| travel::find(self.home, &self.worktree.repository, id, ended.head)).transpose()?;
+        kept.flatten().ok_or_else(|| {
+            Error::not_found(format!("the files of branch `{name}`, thread {id}, were not recorded"))
+                .hint(format!("`uwf thread log {id}` says why; its worktree: {}", self.home.worktree_dir(id).display()))
+                .hint(format!(
+                    "commit its files there, and `git update-ref refs/uwf/{id}/STEP COMMIT` with its last step; then `uwf run {}` continues",
+                    self.thread
+                ))
+        })
+    }
+
+    fn publish_one(&self, name: &str, id: &ThreadId, kept: &Kept) -> Result<String> {
+        let git = self.git();
+        let reference = format!("refs/heads/{}", branch_of(id));
+        let now = git.commit(&reference)?;
+        if let Some(now) = &now
+            && git.is_in(&kept.head, now)?
+            && (git.tree_of(now)? == kept.tree || self.is_committed_by_hand(id, now)?)
+        {
+            return Ok(now.clone());
+        }
+        if let Some(now) = &now
+            && !git.is_in(now, &kept.head)?
+        {
+            let branch = branch_of(id);
+            return Err(Error::waiting(format!(
+                "{branch}, with the changes of branch `{name}`, has moved since its last step"
+            ))
+            .hint(format!("commit there all that is to be merged: {}", self.home.worktree_dir(id).display()))
+            .hint(format!(
+                "or undo the move: `git -C {} branch -f {branch} {}`",
+                self.worktree.repository.display(),
+                kept.head
+            ))
+            .hint(format!("then `uwf run {}` continues", self.thread)));
+        }
+        let tip = if git.tree_of(&kept.head)? == kept.tree {
+            kept.head.clone()
+        } else {
+            let text = format!("uwf: files of branch {name} of group {}\n\nUwf-Thread: {id}\n", self.role);
+            git.commit_tree(&kept.tree, &[&kept.head], &text)?
+        };
+        let dir = self.home.worktree_dir(id);
+        match is_there(&dir.join(".git"))? {
+            true => Git::of_worktree(&self.worktree.repository, &dir)?.be_on(&branch_of(id), &tip)?,
+            false => git.update_ref(&reference, &tip)?,
+        }
+        Ok(tip)
+    }
+
+    /// Whether a person committed on the branch of a thread that has ended, and left nothing uncommitted there.
+    fn is_committed_by_hand(&self, id: &ThreadId, tip: &str) -> Result<bool> {
+        let Some(worktree) = Settings::load(self.home, id)?.and_then(|settings| settings.worktree) else {
+            return Ok(false);
+        };
+        if !is_there(&worktree.dir.join(".git"))? {
+            return Ok(true);
+        }
+        Ok(self.tree_in(&worktree)? == self.git().tree_of(tip)?)
+    }
+}
