@@ -53,6 +53,7 @@ mod github;
 mod groups;
 mod groups_copies;
 mod groups_each;
+mod groups_views;
 mod help;
 mod hostile;
 mod init_workflow;
