@@ -23,6 +23,9 @@ pub struct Event {
     pub thread: ThreadId,
     /// Number of watched threads above it: 0 for the watched thread, 1 for its child threads.
     pub depth: usize,
+    /// Path of the branch that the thread is: `GROUP.BRANCH`. Absent if the thread is not a branch of a group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// Unix milliseconds at which it happened, or was observed.
     pub at: u64,
     /// The kind of the event, with its data.

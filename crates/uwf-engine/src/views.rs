@@ -6,6 +6,7 @@ pub mod course;
 pub mod decisions;
 pub mod figures;
 pub mod forks;
+pub mod groups;
 pub mod list;
 pub mod live;
 pub mod log;

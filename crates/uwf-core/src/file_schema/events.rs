@@ -16,13 +16,16 @@ pub fn events() -> Value {
     let of_event = |(name, schema): (&str, Value)| json!({ "if": { "properties": { "event": { "const": name } } }, "then": schema });
     let mut schema = file(
         "An event of a thread, one line of `uwf thread live --format json`",
-        fields(&[
-            ("v", json!({ "const": VERSION }), "Version of the format."),
-            ("thread", json!({ "type": "string", "pattern": "^[0-9A-HJKMNP-TV-Z]{26}$" }), "Id of the thread."),
-            ("depth", count(), "0 for the watched thread, 1 for its child threads, and so on."),
-            ("at", count(), "Unix milliseconds at which it happened, or was seen."),
-            ("event", json!({ "type": "string", "examples": names }), "What happened."),
-        ]),
+        with(
+            fields(&[
+                ("v", json!({ "const": VERSION }), "Version of the format."),
+                ("thread", json!({ "type": "string", "pattern": "^[0-9A-HJKMNP-TV-Z]{26}$" }), "Id of the thread."),
+                ("depth", count(), "0 for the watched thread, 1 for its child threads, and so on."),
+                ("at", count(), "Unix milliseconds at which it happened, or was seen."),
+                ("event", json!({ "type": "string", "examples": names }), "What happened."),
+            ]),
+            &[("branch", text(), "Path of the branch that the thread is, `GROUP.BRANCH`, if it is one.")],
+        ),
     );
     schema["allOf"] = known.into_iter().map(of_event).collect();
     schema

@@ -120,7 +120,7 @@ impl Chain {
     }
 
     /// Positions of the steps of a role.
-    fn of(&self, role: &str) -> impl DoubleEndedIterator<Item = usize> {
+    pub(crate) fn of(&self, role: &str) -> impl DoubleEndedIterator<Item = usize> {
         let role = role_key(role);
         self.records.iter().enumerate().filter(move |(_, record)| record.role == role).map(|(index, _)| index)
     }

@@ -1,4 +1,4 @@
-//! The branches of a thread's groups that are being played.
+//! The branches of a thread's groups that are being played, and the paths of branches.
 
 use uwf_core::thread::ThreadId;
 
@@ -18,6 +18,38 @@ pub struct ActiveBranch {
     pub thread: ThreadId,
     /// Its place in its group.
     pub place: ThreadBranch,
+    /// Its path: see [`path`].
+    pub path: String,
+}
+
+/// The path of a branch: `GROUP.BRANCH`, or `GROUP.BRANCH.BRANCH` for a branch of a group within a group. `None` if the thread is not a
+/// branch, or if its settings are unreadable.
+pub fn path(home: &Home, thread: &ThreadId) -> Option<String> {
+    path_in(home, &Settings::load(home, thread).ok()??)
+}
+
+/// The path of the branch with these settings.
+pub(crate) fn path_in(home: &Home, settings: &Settings) -> Option<String> {
+    let place = settings.branch.as_ref()?;
+    let mut names = vec![place.name.clone()];
+    let mut first = place.group.clone();
+    let mut group = settings.parent.clone();
+    for _ in 0..MAX_GENERATIONS {
+        let Some(above) = group.as_ref().and_then(|group| child_threads::parent_of(home, group)) else { break };
+        let Some(settings) = Settings::load(home, &above).ok().flatten() else { break };
+        let Some(place) = settings.branch else { break };
+        names.push(place.name);
+        first = place.group;
+        group = settings.parent;
+    }
+    names.push(first);
+    names.reverse();
+    Some(names.join("."))
+}
+
+/// The path of a branch of a group. `above` is the path of the branch that plays the group, if one does.
+pub(crate) fn path_below(above: Option<&str>, group: &str, branch: &str) -> String {
+    format!("{}.{branch}", above.unwrap_or(group))
 }
 
 /// The branches of a thread that have not ended, also of groups within its groups.
@@ -29,8 +61,11 @@ pub fn active(home: &Home, thread: &ThreadId) -> Result<Vec<ActiveBranch>> {
     let mut open = vec![(thread.clone(), MAX_GENERATIONS)];
     while let Some((thread, generations)) = open.pop() {
         for child in child_threads::active(home, &thread)? {
-            let place = Settings::load(home, &child)?.and_then(|settings| settings.branch);
-            branches.extend(place.map(|place| ActiveBranch { thread: child.clone(), place }));
+            if let Some(settings) = Settings::load(home, &child)? {
+                let path = path_in(home, &settings);
+                let found = settings.branch.zip(path);
+                branches.extend(found.map(|(place, path)| ActiveBranch { thread: child.clone(), place, path }));
+            }
             if generations > 0 {
                 open.push((child, generations - 1));
             }
@@ -46,12 +81,13 @@ pub fn active(home: &Home, thread: &ThreadId) -> Result<Vec<ActiveBranch>> {
 /// `Usage` if no branch has the name, or several have it.
 pub fn named(home: &Home, thread: &ThreadId, name: &str) -> Result<ThreadId> {
     let all = active(home, thread)?;
-    let has_name = |branch: &&ActiveBranch| branch.place.name == name || branch.place.path() == name;
+    let has_name =
+        |branch: &&ActiveBranch| branch.place.name == name || branch.place.path() == name || branch.path == name;
     let found: Vec<&ActiveBranch> = all.iter().filter(has_name).collect();
     match found.as_slice() {
         [only] => Ok(only.thread.clone()),
         [] => {
-            let known: Vec<String> = all.iter().map(|branch| branch.place.path()).collect();
+            let known: Vec<&str> = all.iter().map(|branch| branch.path.as_str()).collect();
             let hint = match known.is_empty() {
                 true => "none of its branches is active".to_owned(),
                 false => format!("active branches: {}", known.join(", ")),
@@ -59,7 +95,7 @@ pub fn named(home: &Home, thread: &ThreadId, name: &str) -> Result<ThreadId> {
             Err(Error::usage(format!("thread {thread} has no active branch `{name}`")).hint(hint))
         }
         several => {
-            let paths: Vec<String> = several.iter().map(|branch| branch.place.path()).collect();
+            let paths: Vec<&str> = several.iter().map(|branch| branch.path.as_str()).collect();
             Err(Error::usage(format!("thread {thread} has several branches `{name}`"))
                 .hint(format!("name its group: {}", paths.join(", "))))
         }

@@ -17,13 +17,14 @@ use crate::attempt::printed::new_text;
 use crate::attempt::recorded::{Attempt, Outcome, OutputFiles};
 use crate::attempt::redactor::Redactor;
 use crate::attempt::turns::{ToolCall, Turn};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::{env_file, history, ids};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::State;
+use crate::views::branches;
 use crate::views::show::{self, ThreadStatus};
 use crate::views::thread_now::ThreadNow;
 
@@ -180,6 +181,8 @@ impl LiveAll {
 struct WatchedThread {
     id: ThreadId,
     depth: usize,
+    /// Path of the branch that it is; `None` before the first poll.
+    branch: Option<String>,
     /// Where to begin; `None` after the first poll.
     from: Option<From>,
     head: Option<Hash>,
@@ -207,6 +210,7 @@ impl WatchedThread {
         WatchedThread {
             id,
             depth,
+            branch: None,
             from: Some(from),
             head: None,
             steps: 0,
@@ -217,7 +221,7 @@ impl WatchedThread {
     }
 
     fn event(&self, at: u64, what: What) -> Event {
-        Event { v: event::VERSION, thread: self.id.clone(), depth: self.depth, at, what }
+        Event { v: event::VERSION, thread: self.id.clone(), depth: self.depth, branch: self.branch.clone(), at, what }
     }
 
     fn has_ended(&self) -> bool {
@@ -240,6 +244,7 @@ impl WatchedThread {
     fn poll_at(&mut self, now: &ThreadNow<'_>, events: &mut Vec<Event>) -> Result<()> {
         let (home, thread, shown) = (now.thread.home(), &now.thread, show::status(now)?);
         if let Some(from) = self.from.take() {
+            self.branch = branches::path(home, &self.id);
             let workflow = thread.workflow().map_or_else(|_| shown.workflow.to_string(), |workflow| workflow.name);
             let prompt = shown.task.clone();
             events.push(self.event(shown.started_at.unwrap_or(0), What::Thread { workflow, prompt }));
@@ -258,6 +263,10 @@ impl WatchedThread {
         };
         if let Some(attempt) = before {
             self.attempt(home, attempt, events)?;
+        }
+        // The thread of a group has no attempts: its parent's agent plays the branches.
+        if now.attempt.is_none() {
+            self.running_children(home, events)?;
         }
         self.new_steps(home, thread, events)?;
         if let Some(attempt) = after.filter(|attempt| attempt.opened.expected_head == shown.head) {
@@ -407,13 +416,17 @@ impl WatchedThread {
         read(&files.err, &mut running.complained, Stream::Stderr);
     }
 
-    /// Polls the child threads that currently play the role.
+    /// Polls the child threads that play the role, including those that ended since the last poll.
     fn running_children(&mut self, home: &Home, events: &mut Vec<Event>) -> Result<()> {
-        for id in child_threads::active(home, &self.id)? {
-            let depth = self.depth + 1;
-            let child =
-                self.children.entry(id.clone()).or_insert_with(|| WatchedThread::new(id, depth, From::Beginning));
-            child.poll(home, events)?;
+        let active = child_threads::active(home, &self.id)?;
+        let known = self.children.values().filter(|child| !child.has_ended()).map(|child| child.id.clone());
+        let ids: BTreeSet<ThreadId> = active.into_iter().chain(known).collect();
+        for id in ids {
+            match self.child(id.clone()).poll(home, events) {
+                // It was removed.
+                Err(error) if error.kind == ErrorKind::NotFound => drop(self.children.remove(&id)),
+                other => other?,
+            }
         }
         Ok(())
     }
@@ -421,12 +434,14 @@ impl WatchedThread {
     /// Polls the child thread that a step results from; `last` is the last step of the child.
     fn finished_child(&mut self, home: &Home, last: Hash, events: &mut Vec<Event>) -> Result<()> {
         for id in child_threads::ended_at(home, &self.id, last)? {
-            let depth = self.depth + 1;
-            let child =
-                self.children.entry(id.clone()).or_insert_with(|| WatchedThread::new(id, depth, From::Beginning));
-            child.poll(home, events)?;
+            self.child(id).poll(home, events)?;
         }
         Ok(())
+    }
+
+    fn child(&mut self, id: ThreadId) -> &mut WatchedThread {
+        let depth = self.depth + 1;
+        self.children.entry(id.clone()).or_insert_with(|| WatchedThread::new(id, depth, From::Beginning))
     }
 
     fn changed_state(&mut self, shown: &ThreadStatus, events: &mut Vec<Event>) {

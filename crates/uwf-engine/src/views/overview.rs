@@ -7,13 +7,15 @@ use uwf_core::moderator::Next;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{END, Workflow};
 
-use crate::attempt::{child_threads, recorded};
+use crate::attempt::recorded;
+use crate::attempt::settings::Settings;
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::thread::chain;
 use crate::thread::load::Thread;
 use crate::thread::state::State;
 use crate::thread::{moderate, nodes};
+use crate::views::branches;
 use crate::views::list::Row;
 
 /// Summary of a thread.
@@ -27,6 +29,8 @@ pub struct Overview {
     pub role: Option<String>,
     /// The parent thread, if this machine knows it.
     pub parent: Option<ThreadId>,
+    /// Path of the branch that it is, if it is a branch of a group.
+    pub branch: Option<String>,
 }
 
 /// Summarizes threads one by one, and reads each workflow once.
@@ -45,9 +49,11 @@ impl<'h> Overviews<'h> {
     pub fn of(&mut self, row: &Row) -> Option<Overview> {
         let thread = Thread::at(self.home, row.thread.clone(), row.head).ok()?;
         let steps = chain::count(self.home, &thread.id, thread.last.is_some().then_some(thread.head)).ok()?;
-        let parent = thread.start.parent.and_then(|_| child_threads::parent_of(self.home, &thread.id));
+        let settings = thread.start.parent.and_then(|_| Settings::load(self.home, &thread.id).ok().flatten());
+        let branch = settings.as_ref().and_then(|settings| branches::path_in(self.home, settings));
+        let parent = settings.and_then(|settings| settings.parent);
         let role = self.role(row.state, &thread, steps);
-        Some(Overview { task: thread.start.prompt, steps, role, parent })
+        Some(Overview { task: thread.start.prompt, steps, role, parent, branch })
     }
 
     fn role(&mut self, state: State, thread: &Thread<'_>, steps: Option<usize>) -> Option<String> {

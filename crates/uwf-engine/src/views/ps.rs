@@ -20,6 +20,7 @@ use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, Mark};
 use crate::thread::load::Thread;
+use crate::views::branches;
 
 /// Maximum length of an agent's activity, in characters.
 const DOING: usize = 100;
@@ -57,6 +58,9 @@ pub struct RunningStep {
     /// The parent thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<ThreadId>,
+    /// Path of the branch that the thread is: `GROUP.BRANCH`. Absent if the thread is not a branch of a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
 }
 
 /// Progress of running agents. Each look reads only new turns.
@@ -110,7 +114,9 @@ fn running(home: &Home, record: &ThreadRecord, attempt: Attempt, known: &mut Kno
     let signs = [&files.raw, &files.err, &files.out, &files.trace, &files.turn];
     let last_sign = signs.into_iter().filter_map(|path| changed_at(path)).max().unwrap_or(0);
     let thread = Thread::any(home, id).ok();
+    let settings = Settings::in_record(home, record).ok().flatten();
     RunningStep {
+        branch: settings.as_ref().and_then(|settings| branches::path_in(home, settings)),
         workflow: thread.and_then(|thread| thread.workflow().ok()).map(|workflow| workflow.name),
         role: opened.role,
         agent: opened.agent.names(),
@@ -120,7 +126,7 @@ fn running(home: &Home, record: &ThreadRecord, attempt: Attempt, known: &mut Kno
         pid: attempt.started.map(|started| started.pid),
         keeper: opened.keeper,
         doing: known.doing.clone(),
-        parent: Settings::in_record(home, record).ok().flatten().and_then(|settings| settings.parent),
+        parent: settings.and_then(|settings| settings.parent),
         attempt: opened.attempt,
         thread: id.clone(),
     }

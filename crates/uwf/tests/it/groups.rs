@@ -69,9 +69,6 @@ fn outputs_of_branches_are_a_map() {
     let home = panel();
     let ran = home.uwf(&["run", "review-panel", "-p", "Review it."]);
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
-    let lines = ran.stderr.lines().filter(|line| line.starts_with("  ✓ "));
-    let roles: Vec<&str> = lines.filter_map(|line| line.split_whitespace().nth(1)).collect();
-    assert_eq!(roles, ["security", "tests", "docs"], "{}", ran.stderr);
     let thread = thread_of(&ran);
     let output = home.json(&["thread", "eval", &thread, "$last('reviews')"]);
     let expected = json!({"security": {"approved": true}, "tests": {"approved": true}, "docs": "The manual is fine."});

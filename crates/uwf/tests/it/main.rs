@@ -55,6 +55,7 @@ mod group_worktrees;
 mod groups;
 mod groups_copies;
 mod groups_each;
+mod groups_views;
 mod help;
 mod hostile;
 mod init_workflow;

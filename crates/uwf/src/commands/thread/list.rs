@@ -149,7 +149,8 @@ impl ThreadListReport {
             let Named { row, workflow_name } = &self.rows[at];
             let overview = shown.overviews[at].as_ref();
             let dash = || "–".to_owned();
-            let name = workflow_name.clone().or(row.workflow.map(|hash| hash.to_string()));
+            let branch = overview.and_then(|overview| overview.branch.clone());
+            let name = branch.or(workflow_name.clone()).or(row.workflow.map(|hash| hash.to_string()));
             let role = overview.and_then(|overview| overview.role.as_deref());
             let steps = overview.map(|overview| {
                 overview.steps.map_or_else(|| format!(">{}", chain::COUNTED), |steps| steps.to_string())

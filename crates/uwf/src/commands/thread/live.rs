@@ -1,7 +1,6 @@
 //! `uwf thread live`, also `uwf live`
 
 mod draw;
-pub(crate) mod live_line;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

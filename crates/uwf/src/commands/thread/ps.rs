@@ -41,7 +41,7 @@ impl Report for Running {
             table.row(vec![
                 step.thread.to_string(),
                 table::excerpt(step.workflow.as_deref().unwrap_or("–"), NAME),
-                style::bold(&table::excerpt(&step.role, NAME)),
+                style::bold(&table::excerpt(step.branch.as_deref().unwrap_or(&step.role), NAME)),
                 table::excerpt(step.agent.short(), NAME),
                 table::duration(elapsed),
                 table::ago(step.last_sign, self.now),

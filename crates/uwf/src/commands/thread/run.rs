@@ -1,9 +1,11 @@
 //! `uwf thread run`, also `uwf run`
 
 mod branch_lines;
+mod live_line;
 mod run_all;
 #[cfg(feature = "temporal")]
 mod run_on;
+mod run_progress;
 mod run_report;
 
 use clap_complete::engine::ArgValueCompleter;
@@ -25,14 +27,13 @@ use uwf_engine::verbs::rebind;
 use uwf_engine::verbs::start::readiness;
 use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, expected_head, in_keeper, newest_attempt};
 
-use self::branch_lines::branch_lines;
+use self::run_progress::RunProgress;
 use self::run_report::{RunReport, completed_before, stopped};
 use crate::commands::thread::args::expect_attempt::ExpectAttempt;
 use crate::commands::thread::args::expect_head::ExpectHead;
 use crate::commands::thread::args::no_ask::NoAsk;
 use crate::commands::thread::args::on;
 use crate::commands::thread::args::which::NEWEST;
-use crate::commands::thread::live::live_line::LiveLine;
 use crate::commands::thread::start::Follows;
 use crate::commands::thread::{answer, start};
 use crate::complete;
@@ -119,7 +120,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
         return run_on::run(context, &thread, &args.on, expected, args.exit_code);
     }
     let mut signals = Signals::listen()?;
-    let mut line = LiveLine::of(context, &thread);
+    let mut progress = RunProgress::of(context, &thread);
     let mut steps = 0;
     loop {
         if let Some(role) = &args.until
@@ -129,7 +130,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             return Printed::new(&RunReport::so_far(report, 0));
         }
         let first = std::mem::take(&mut expected);
-        let report = match one_step(context, &thread, first, &mut signals, &mut line) {
+        let report = match one_step(context, &thread, first, &mut signals, &mut progress) {
             Ok(report) => report,
             Err(error) => match completed_before(context, &thread, &error, first) {
                 Some(report) => return Printed::new(&RunReport::ended(report, args.exit_code)),
@@ -288,20 +289,20 @@ fn known_thread(
     Ok(thread)
 }
 
-/// Runs one step with progress on stderr: a live line on a terminal, otherwise one line per step.
+/// Runs one step with progress on stderr: a live line on a terminal, a line per branch, and one line per step.
 fn one_step(
     context: &Context,
     thread: &ThreadId,
     expected: Seen,
     signals: &mut Signals,
-    line: &mut LiveLine<'_>,
+    progress: &mut RunProgress<'_>,
 ) -> Result<StepReport, CommandError> {
     let (expected_head, expected_attempt) = (expected.head, expected.attempt);
     let request = StepRequest { expected_head, expected_attempt, ..StepRequest::plain(thread.clone()) };
     let begun = Instant::now();
-    line.begin();
-    let report = in_keeper(&context.home, &request, signals, &mut || line.show());
-    line.clear();
+    progress.begin();
+    let report = in_keeper(&context.home, &request, signals, &mut || progress.show());
+    progress.end();
     let report = report?;
     if let Some(role) = &report.role {
         let agent = report.agent.as_ref().map(AgentName::short).unwrap_or_default();
@@ -312,9 +313,6 @@ fn one_step(
             style::bold(role),
             table::duration(begun.elapsed())
         ));
-        for line in branch_lines(context.home.store(), report.head) {
-            context.printer.talk(&line);
-        }
     }
     for line in report.setup.iter().flat_map(WorktreeSetup::lines) {
         context.printer.talk(&line);

@@ -1,12 +1,17 @@
 //! `uwf thread show`
 
+mod branches_table;
+
 use serde::Serialize;
 use uwf_engine::attempt::agents::delegation::Decided;
 use uwf_engine::root::registry;
 use uwf_engine::thread::state::State;
+use uwf_engine::views::groups::{self, Group};
 use uwf_engine::views::show::{self, ThreadStatus};
+use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::workflow_names::Names;
 
+use self::branches_table::branches_table;
 use super::args::which::Which;
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed, Report};
@@ -33,11 +38,14 @@ struct ShowReport {
     workflow_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temporal_failure: Option<String>,
+    /// The group that it plays, or played last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<Group>,
 }
 
 impl Report for ShowReport {
     fn text(&self) -> String {
-        let ShowReport { status: shown, workflow_name, temporal_failure } = self;
+        let ShowReport { status: shown, workflow_name, temporal_failure, group } = self;
         let name = workflow_name.as_ref().map(|name| format!("{name} ")).unwrap_or_default();
         let mut lines = vec![
             ("thread", style::bold(shown.thread.as_str())),
@@ -71,6 +79,7 @@ impl Report for ShowReport {
         let mut text: String =
             lines.iter().map(|(name, value)| format!("{:<10} {value}\n", format!("{name}:"))).collect();
         text.extend(shown.workflows.iter().flat_map(|(name, decided)| played(name, decided)));
+        text.extend(group.iter().map(|group| format!("\n{}", branches_table(group))));
         text.extend(shown.asks.iter().map(|asks| format!("\n{}\n", asks.trim())));
         text
     }
@@ -107,7 +116,14 @@ pub(crate) fn state(state: State, pausing: bool, outcome: Option<&str>) -> Strin
 /// Shows a thread.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
-    let status = show::show(&context.home, &thread)?;
+    let now = ThreadNow::read(&context.home, &thread)?;
+    let status = show::status(&now)?;
+    // The state of a thread is shown even if a branch is unreadable, or the configuration.
+    let config = context.home.config().unwrap_or_default();
+    let group = groups::newest(&now, &config).unwrap_or_else(|error| {
+        context.printer.warn(&format!("the branches are not readable: {error}"));
+        None
+    });
     // Commands that need names report an unreadable registry.
     let mut names = Names::of(&registry::read(&context.home).unwrap_or_default());
     let workflow_name = names.name(&context.home, status.workflow);
@@ -115,5 +131,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let temporal_failure = if status.done { None } else { crate::temporal::failure_of(context, &thread)? };
     #[cfg(not(feature = "temporal"))]
     let temporal_failure = None;
-    Printed::new(&ShowReport { status, workflow_name, temporal_failure })
+    Printed::new(&ShowReport { status, workflow_name, temporal_failure, group })
 }

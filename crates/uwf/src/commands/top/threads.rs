@@ -30,6 +30,7 @@ pub(super) struct Line {
     pub(super) thread: ThreadId,
     pub(super) state: State,
     pub(super) state_in_words: String,
+    /// The workflow, or the path of the branch that the thread is.
     pub(super) workflow: String,
     pub(super) role: String,
     /// Milliseconds since the thread started; for a finished thread, its duration.
@@ -188,6 +189,7 @@ impl<'c> Threads<'c> {
             let until = if has_ended { row.changed_at } else { Some(now) };
             let role = known.overview.as_ref().and_then(|overview| overview.role.clone()).or(row.role);
             let task = known.overview.as_ref().map(|overview| overview.task.clone()).unwrap_or_default();
+            let branch = known.overview.as_ref().and_then(|overview| overview.branch.clone());
             Line {
                 is_chosen: Some(&row.thread) == chosen.as_ref(),
                 state_in_words: show::state_in_words(row.state, row.pausing, row.outcome.as_deref()),
@@ -197,7 +199,7 @@ impl<'c> Threads<'c> {
                 role: role.unwrap_or_default(),
                 thread: row.thread,
                 state: row.state,
-                workflow,
+                workflow: branch.unwrap_or(workflow),
             }
         };
         shown.into_iter().map(line).collect()

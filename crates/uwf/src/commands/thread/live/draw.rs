@@ -17,6 +17,14 @@ const SHOWN: usize = 100;
 /// Prefix of each line of a child thread.
 const INDENT: &str = "│ ";
 
+/// Prefix of each line of a thread: the path of a branch, or its depth.
+fn prefix(event: &Event) -> String {
+    match &event.branch {
+        Some(branch) => style::dim(&format!("{} {INDENT}", one_line(branch))),
+        None => INDENT.repeat(event.depth),
+    }
+}
+
 /// Draws events one by one. It keeps track of what it drew, because an agent's text is drawn while it grows.
 #[derive(Default)]
 pub(super) struct Drawing {
@@ -46,6 +54,10 @@ impl Drawing {
     /// The text to add to the screen for an event.
     pub(super) fn draw(&mut self, event: &Event) -> String {
         match &event.what {
+            // Its task repeats the task and the steps of the thread that plays its group.
+            What::Thread { .. } if event.branch.is_some() => {
+                self.block(event, &format!("{}\n", style::dim(&format!("thread {}", event.thread))))
+            }
             What::Thread { workflow, prompt } => {
                 let id = style::dim(&format!("thread {}", event.thread));
                 let task = prompt.trim();
@@ -127,7 +139,7 @@ impl Drawing {
         let mut drawing = self.turn_to(event);
         drawing.push_str(&self.fresh_line());
         for line in text.lines() {
-            drawing.push_str(&format!("{}{line}\n", INDENT.repeat(event.depth)));
+            drawing.push_str(&format!("{}{line}\n", prefix(event)));
         }
         drawing
     }
@@ -138,10 +150,11 @@ impl Drawing {
         if self.last == here {
             return String::new();
         }
-        let is_first = self.last.is_none() || matches!(event.what, What::Thread { .. });
+        // Each line of a branch names it.
+        let is_named = self.last.is_none() || event.branch.is_some() || matches!(event.what, What::Thread { .. });
         self.last = here;
-        let name = format!("{}{}\n", INDENT.repeat(event.depth), style::dim(&format!("thread {}", event.thread)));
-        self.fresh_line() + if is_first { "" } else { &name }
+        let name = format!("{}{}\n", prefix(event), style::dim(&format!("thread {}", event.thread)));
+        self.fresh_line() + if is_named { "" } else { &name }
     }
 
     /// Text that continues the last text of this thread.
@@ -149,7 +162,7 @@ impl Drawing {
         let mut drawing = self.turn_to(event);
         for part in text.split_inclusive('\n') {
             if !self.is_inside_line {
-                drawing.push_str(&INDENT.repeat(event.depth));
+                drawing.push_str(&prefix(event));
             }
             drawing.push_str(part);
             self.is_inside_line = !part.ends_with('\n');

@@ -1,46 +1,76 @@
-//! The lines about the branches of a group that has just been played.
+//! The lines about branches that begin, end, fail or wait while a run plays their group.
 
 use std::time::Duration;
 
-use json_cas::{Hash, Store};
-use serde_json::Value;
-use uwf_core::thread::BranchOutput;
-use uwf_core::workflow::GROUP_AGENT;
-use uwf_engine::error::Result;
-use uwf_engine::thread::nodes;
+use uwf_core::config::Config;
+use uwf_core::event::{Event, What};
+use uwf_core::text::one_line;
+use uwf_engine::root::ids;
+use uwf_engine::thread::state::State;
+use uwf_engine::views::groups::{self, BranchWork};
+use uwf_engine::views::thread_now::ThreadNow;
 
-use crate::style;
-use crate::table;
+use crate::commands::thread::cost::cost_of;
+use crate::context::Context;
+use crate::{style, table};
 
-/// One line for each branch, in the order of the file; none if the step at the head is not of a group. If a node is unreadable, the lines
-/// are left out, because they only repeat what `thread read` shows.
-pub(super) fn branch_lines(store: &Store, head: Hash) -> Vec<String> {
-    lines(store, head).unwrap_or_default()
+/// Columns of a reason.
+const WHY: usize = 160;
+
+/// The lines of one run.
+pub(super) struct BranchLines<'c> {
+    context: &'c Context,
+    config: Config,
+    /// When the run began, in Unix milliseconds.
+    since: u64,
 }
 
-fn lines(store: &Store, head: Hash) -> Result<Vec<String>> {
-    let (step, _) = nodes::step_node(store, head)?;
-    let mut lines = Vec::new();
-    let mut at = Some(step.detail).filter(|_| step.agent == GROUP_AGENT);
-    while let Some(hash) = at {
-        let (branch, _) = nodes::step_node(store, hash)?;
-        lines.push(match nodes::step_node(store, branch.detail) {
-            Ok((own, _)) => {
-                let took = store.get(own.detail)?.payload.get("durationMs").and_then(Value::as_u64);
-                let took = took.map(|ms| format!(", {}", table::duration(Duration::from_millis(ms))));
-                let took = took.unwrap_or_default();
-                format!("  {} {} by {}{took}", style::green("✓"), style::bold(&branch.role), own.agent)
-            }
-            // The group continued without this branch.
-            Err(_) => {
-                let output = store.get(branch.output)?.payload;
-                let failed = BranchOutput { name: branch.role, output, message: None };
-                let why = failed.failure().unwrap_or_default();
-                format!("  {} {} failed: {why}", style::red("✗"), style::bold(&failed.name))
-            }
-        });
-        at = branch.prev;
+impl<'c> BranchLines<'c> {
+    pub(super) fn new(context: &'c Context) -> BranchLines<'c> {
+        let config = context.home.config().unwrap_or_default();
+        BranchLines { context, config, since: ids::now_ms() }
     }
-    lines.reverse();
-    Ok(lines)
+
+    /// The line for an event; `None` if it says nothing about a branch, or if it happened before the run.
+    pub(super) fn line(&self, event: &Event) -> Option<String> {
+        if event.at < self.since {
+            return None;
+        }
+        let branch = style::bold(&one_line(event.branch.as_deref()?));
+        match &event.what {
+            What::Attempt { role, agent, .. } => {
+                let is_in_path = event.branch.as_deref()?.ends_with(role.as_str());
+                let role = if is_in_path { String::new() } else { format!(" ({})", one_line(role)) };
+                Some(format!("  ▸ {branch}{role} by {agent}"))
+            }
+            What::End { status, .. } if status == State::Completed.name() => {
+                Some(format!("  {} {branch}{}", style::green("✓"), self.work(event)))
+            }
+            What::End { .. } => Some(format!("  {} {branch}{}: killed", style::red("✗"), self.work(event))),
+            What::Failed { error, .. } => {
+                Some(format!("  {} {branch}{}: {}", style::red("✗"), self.work(event), table::excerpt(error, WHY)))
+            }
+            What::State { state, why }
+                if [State::Waiting, State::Limited].map(State::name).contains(&state.as_str()) =>
+            {
+                let why = why.as_ref().map(|why| format!(": {}", table::excerpt(why, WHY))).unwrap_or_default();
+                Some(format!("  {} {branch} is {state}{why}", style::yellow("…")))
+            }
+            _ => None,
+        }
+    }
+
+    /// Agent, time and cost of a branch; empty if its thread is not readable.
+    fn work(&self, event: &Event) -> String {
+        let Ok(now) = ThreadNow::read(&self.context.home, &event.thread) else { return String::new() };
+        let BranchWork { agent, took_ms, spent, .. } = groups::work(&now, &self.config);
+        let mut work = agent.map(|agent| format!(" by {agent}")).unwrap_or_default();
+        work.push_str(&format!(", {}", table::duration(Duration::from_millis(took_ms))));
+        match spent.tokens.total() {
+            _ if !spent.cost.is_empty() => work.push_str(&format!(", {}", cost_of(&spent))),
+            0 => {}
+            tokens => work.push_str(&format!(", {tokens} tokens")),
+        }
+        work
+    }
 }

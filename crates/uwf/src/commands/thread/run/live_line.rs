@@ -1,12 +1,9 @@
 //! The line at a terminal that shows what the agent of a run does.
 
-use std::io::IsTerminal;
 use std::time::Instant;
 
 use uwf_core::event::{Event, What};
 use uwf_core::text::{end, one_line};
-use uwf_core::thread::ThreadId;
-use uwf_engine::views::live::{From, Live};
 
 use crate::context::Context;
 use crate::{style, table, terminal};
@@ -18,10 +15,8 @@ const COLUMNS: usize = 79;
 const KEPT: usize = 4 << 10;
 
 /// The line of one thread.
-pub(crate) struct LiveLine<'c> {
+pub(super) struct LiveLine<'c> {
     context: &'c Context,
-    /// Events of the thread; `None` without a terminal.
-    live: Option<Live>,
     begun: Instant,
     /// Role and agent of the attempt.
     player: Option<String>,
@@ -30,24 +25,18 @@ pub(crate) struct LiveLine<'c> {
 }
 
 impl<'c> LiveLine<'c> {
-    /// The line of a thread; shows only new events.
-    pub(crate) fn of(context: &'c Context, thread: &ThreadId) -> LiveLine<'c> {
-        let is_seen = std::io::stderr().is_terminal();
-        let live = is_seen.then(|| Live::of(thread.clone(), From::Newest(0), None));
-        LiveLine { context, live, begun: Instant::now(), player: None, said: String::new(), is_shown: false }
+    pub(super) fn new(context: &'c Context) -> LiveLine<'c> {
+        LiveLine { context, begun: Instant::now(), player: None, said: String::new(), is_shown: false }
     }
 
     /// Starts a step.
-    pub(crate) fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.begun = Instant::now();
         self.player = None;
     }
 
-    /// Polls for events and shows the line.
-    pub(crate) fn show(&mut self) {
-        // A temporary failure; the next poll tries again.
-        let Some(Ok(events)) = self.live.as_mut().map(|live| live.poll(&self.context.home)) else { return };
-        events.iter().for_each(|event| self.take(event));
+    /// Shows the line.
+    pub(super) fn show(&mut self) {
         let Some(player) = &self.player else { return };
         let known = format!("{player}, {}: ", table::duration(self.begun.elapsed()));
         let columns = terminal::size(&std::io::stderr()).map_or(COLUMNS, |size| size.columns.saturating_sub(1));
@@ -56,7 +45,8 @@ impl<'c> LiveLine<'c> {
         self.is_shown = true;
     }
 
-    fn take(&mut self, event: &Event) {
+    /// Takes over the news of an event.
+    pub(super) fn take(&mut self, event: &Event) {
         match &event.what {
             What::Attempt { role, agent, .. } if event.depth == 0 => {
                 self.player = Some(format!("{role} by {agent}"));
@@ -74,7 +64,7 @@ impl<'c> LiveLine<'c> {
     }
 
     /// Removes the line.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         if std::mem::take(&mut self.is_shown) {
             self.context.printer.clear_line();
         }

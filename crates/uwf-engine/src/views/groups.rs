@@ -1,0 +1,390 @@
+//! The groups of a thread: the branches of each, and how far they are.
+
+use json_cas::Hash;
+use schemars::JsonSchema;
+use serde::Serialize;
+use uwf_core::agent_name::AgentName;
+use uwf_core::config::Config;
+use uwf_core::node::{NodeKind, StepNode};
+use uwf_core::spending::Spent;
+use uwf_core::thread::{BranchOutput, ThreadId};
+use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup};
+
+use crate::attempt::child_threads;
+use crate::attempt::recorded::{Attempt, ThreadRecord};
+use crate::error::{Error, Result};
+use crate::root::home::Home;
+use crate::root::ids;
+use crate::thread::load::Thread;
+use crate::thread::nodes;
+use crate::thread::state::State;
+use crate::thread::steps::Parts;
+use crate::views::branches::{self, path_below};
+use crate::views::cost::{self, CostBy};
+use crate::views::show;
+use crate::views::thread_now::ThreadNow;
+
+/// How many levels of groups within groups are read. More than any workflow needs; a damaged record may name a thread as its own branch.
+const MAX_NESTING: usize = 16;
+
+/// A group that a thread plays or has played.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Group {
+    /// The role.
+    pub role: String,
+    /// Its step in the thread; absent while it is played.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<Hash>,
+    /// Position of that step in the thread, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<usize>,
+    /// The group's thread, if this machine knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<ThreadId>,
+    /// The branches, in the order of the workflow or of the items.
+    pub branches: Vec<GroupBranch>,
+    /// Roles whose conditions did not hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+}
+
+/// A branch of a group.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupBranch {
+    /// Its name in the group: its role, the key of its item, or its number from 1.
+    pub name: String,
+    /// Its path: `GROUP.BRANCH`, or `GROUP.BRANCH.BRANCH` within another group.
+    pub branch: String,
+    /// The role that it plays.
+    pub role: String,
+    /// State of its thread; absent if it has not begun, or if only its step is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
+    /// Whether the group continued without it, because it failed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+    /// Its thread, if this machine knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<ThreadId>,
+    /// Its last step, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<Hash>,
+    /// Agent that plays or played it.
+    #[serde(flatten)]
+    pub agent: Option<AgentName>,
+    /// When its first attempt began, in Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<u64>,
+    /// When it ended, in Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<u64>,
+    /// Milliseconds that its agents worked so far.
+    pub took_ms: u64,
+    /// Attempts of this machine's record, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<WorkSpan>,
+    /// Its spending, with its failed attempts.
+    pub spent: Spent,
+    /// Why it failed or does not continue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The group that it plays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<Box<Group>>,
+}
+
+/// The time of an attempt, in Unix milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WorkSpan {
+    /// When it began.
+    pub from: u64,
+    /// When it ended; absent while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<u64>,
+}
+
+impl GroupBranch {
+    fn planned(group: &str, above: Option<&str>, planned: &PlannedBranch) -> GroupBranch {
+        GroupBranch {
+            name: planned.name.clone(),
+            branch: path_below(above, group, &planned.name),
+            role: planned.role.clone(),
+            state: None,
+            failed: false,
+            thread: None,
+            step: None,
+            agent: None,
+            started_at: None,
+            ended_at: None,
+            took_ms: 0,
+            attempts: Vec::new(),
+            spent: Spent::default(),
+            why: None,
+            group: None,
+        }
+    }
+
+    /// The state in a word.
+    #[must_use]
+    pub fn state_in_words(&self) -> &'static str {
+        match (self.failed, self.state) {
+            (true, _) => "failed",
+            (false, Some(state)) => state.name(),
+            (false, None) if self.step.is_some() => State::Completed.name(),
+            (false, None) => "not begun",
+        }
+    }
+}
+
+impl Group {
+    /// Its branches, each followed by the branches of the group that it plays.
+    #[must_use]
+    pub fn all_branches(&self) -> Vec<&GroupBranch> {
+        let mut all = Vec::new();
+        for branch in &self.branches {
+            all.push(branch);
+            all.extend(branch.group.iter().flat_map(|group| group.all_branches()));
+        }
+        all
+    }
+}
+
+/// The group that a thread plays, or the one that it played last; `None` if its workflow has no group, or no group has begun.
+///
+/// # Errors
+/// Errors of its nodes, and of the threads of the branches.
+pub fn newest(now: &ThreadNow<'_>, config: &Config) -> Result<Option<Group>> {
+    Ok(all(now, config, 1)?.pop())
+}
+
+/// The newest groups of a thread, at most `most`, oldest first. The last one may still be played.
+///
+/// # Errors
+/// Errors of its nodes, and of the threads of the branches.
+pub fn all(now: &ThreadNow<'_>, config: &Config, most: usize) -> Result<Vec<Group>> {
+    GroupReader { home: now.thread.home(), config }.groups(now, most, MAX_NESTING)
+}
+
+/// The group of one step; `None` if the step's role is no group.
+///
+/// # Errors
+/// Errors of the nodes, and of the threads of the branches.
+pub fn of_step(thread: &Thread<'_>, config: &Config, index: usize) -> Result<Option<Group>> {
+    let workflow = thread.workflow()?;
+    let (step, _) = nodes::step_node(thread.home().store(), thread.step_hash(index)?)?;
+    let Some(play) = workflow.roles.get(&step.role).and_then(|role| role.more.play.as_ref()) else { return Ok(None) };
+    let above = branches::path(thread.home(), &thread.id);
+    let reader = GroupReader { home: thread.home(), config };
+    reader.played(thread, index, (&step.role, play), above.as_deref(), MAX_NESTING).map(Some)
+}
+
+/// The work of a thread.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BranchWork {
+    /// Agent of its newest attempt or step.
+    pub agent: Option<AgentName>,
+    /// Attempts of this machine's record, oldest first.
+    pub attempts: Vec<WorkSpan>,
+    /// Milliseconds that its agents worked so far.
+    pub took_ms: u64,
+    /// Its spending, with its failed attempts.
+    pub spent: Spent,
+}
+
+/// The work of the thread of a branch.
+pub fn work(now: &ThreadNow<'_>, config: &Config) -> BranchWork {
+    let attempts = spans(&now.record, now.end.as_ref().map(|end| end.completed_at));
+    let spent = cost::of_thread(now, config, CostBy::Role).total;
+    let agent = match now.has_ended() {
+        true => agent_of(&now.thread),
+        false => None,
+    };
+    let agent = agent.or_else(|| now.newest().map(|attempt| attempt.opened.agent.names()));
+    BranchWork { agent, took_ms: worked(&attempts, &spent), attempts, spent }
+}
+
+/// Reads groups of one storage root.
+struct GroupReader<'h> {
+    home: &'h Home,
+    config: &'h Config,
+}
+
+impl GroupReader<'_> {
+    fn groups(&self, now: &ThreadNow<'_>, most: usize, levels: usize) -> Result<Vec<Group>> {
+        let (thread, workflow) = (&now.thread, now.thread.workflow()?);
+        let plays: Vec<(&String, &RoleGroup)> =
+            workflow.roles.iter().filter_map(|(name, role)| Some((name, role.more.play.as_ref()?))).collect();
+        if plays.is_empty() || levels == 0 {
+            return Ok(Vec::new());
+        }
+        let above = branches::path(self.home, &thread.id);
+        let above = above.as_deref();
+        let mut groups = Vec::new();
+        for (role, play) in &plays {
+            let id = child_threads::id_for(thread, role);
+            if child_threads::find(self.home, &id)?.is_some() {
+                groups.push(self.group((role, play), &Thread::any(self.home, &id)?, Some(id), above, levels)?);
+            }
+        }
+        let chain = thread.chain()?;
+        let mut played: Vec<(usize, &String, &RoleGroup)> = Vec::new();
+        for (role, play) in plays {
+            played.extend(chain.of(role).map(|index| (index, role, play)));
+        }
+        played.sort_unstable_by_key(|(index, ..)| std::cmp::Reverse(*index));
+        for (index, role, play) in played.into_iter().take(most.saturating_sub(groups.len())) {
+            groups.push(self.played(thread, index, (role, play), above, levels)?);
+        }
+        groups.reverse();
+        Ok(groups)
+    }
+
+    /// The group of step `index`.
+    fn played(
+        &self,
+        thread: &Thread<'_>,
+        index: usize,
+        (role, play): (&str, &RoleGroup),
+        above: Option<&str>,
+        levels: usize,
+    ) -> Result<Group> {
+        let hash = thread.step_hash(index)?;
+        let (step, _) = nodes::step_node(self.home.store(), hash)?;
+        let detail = nodes::get(self.home.store(), step.detail)?;
+        let place = |group: Group| Group { step: Some(hash), index: Some(index + 1), ..group };
+        if step.agent != GROUP_AGENT || NodeKind::of(detail.type_hash) != Some(NodeKind::StepNode) {
+            // The group had no branches, or a person made its step.
+            let left_out = left_out(play, &[]);
+            let (branches, role) = (Vec::new(), role.to_owned());
+            return Ok(place(Group { role, step: None, index: None, thread: None, branches, left_out }));
+        }
+        let id = child_threads::id_for(&thread.as_of(index)?, role);
+        let known = child_threads::find(self.home, &id)?.map(|_| id);
+        let group = match &known {
+            Some(id) => Thread::at(self.home, id.clone(), step.detail)?,
+            None => Thread::without_id(self.home, step.detail)?,
+        };
+        self.group((role, play), &group, known, above, levels).map(place)
+    }
+
+    /// A group by its own thread.
+    fn group(
+        &self,
+        (role, play): (&str, &RoleGroup),
+        group: &Thread<'_>,
+        thread: Option<ThreadId>,
+        above: Option<&str>,
+        levels: usize,
+    ) -> Result<Group> {
+        let planned = group.workflow()?.planned_branches();
+        let planned =
+            planned.ok_or_else(|| Error::data(format!("thread {} is not the thread of a group", group.id)))?;
+        let chain = group.chain()?;
+        let mut branches = Vec::with_capacity(planned.len());
+        for (position, plan) in planned.iter().enumerate() {
+            let branch = GroupBranch::planned(role, above, plan);
+            let branch = match thread {
+                Some(_) => self.by_thread(branch, group, position, levels)?,
+                None => branch,
+            };
+            let step =
+                chain.get(position).map(|record| nodes::step_node(self.home.store(), record.step)).transpose()?;
+            branches.push(match step {
+                Some((step, timestamp)) => self.ended(branch, step, timestamp)?,
+                None => branch,
+            });
+        }
+        let left_out = left_out(play, &planned);
+        Ok(Group { role: role.to_owned(), step: None, index: None, thread, branches, left_out })
+    }
+
+    /// Adds the data of a branch's thread.
+    fn by_thread(
+        &self,
+        branch: GroupBranch,
+        group: &Thread<'_>,
+        position: usize,
+        levels: usize,
+    ) -> Result<GroupBranch> {
+        // The copies of a group are played before it has steps, and its judge after them.
+        let heads = [0, position.min(group.chain()?.len())];
+        let ids = heads.into_iter().map(|steps| Ok(child_threads::id_for(&group.as_of(steps)?, &branch.name)));
+        let ids = ids.collect::<Result<Vec<_>>>()?;
+        let mut found = None;
+        for id in ids {
+            if found.is_none() && child_threads::find(self.home, &id)?.is_some() {
+                found = Some(id);
+            }
+        }
+        let Some(id) = found else { return Ok(branch) };
+        let now = ThreadNow::read(self.home, &id)?;
+        let status = show::status(&now)?;
+        let group = self.groups(&now, 1, levels - 1)?.pop().map(Box::new);
+        let BranchWork { agent, attempts, took_ms, spent } = work(&now, self.config);
+        Ok(GroupBranch {
+            state: Some(status.state),
+            step: now.thread.last.is_some().then_some(now.thread.head),
+            started_at: attempts.first().map(|span| span.from),
+            ended_at: status.changed_at.filter(|_| status.done),
+            why: status.why.filter(|_| status.state != State::Completed),
+            thread: Some(id),
+            agent,
+            took_ms,
+            attempts,
+            spent,
+            group,
+            ..branch
+        })
+    }
+
+    /// Adds the result of a branch from the group's step of it.
+    fn ended(&self, branch: GroupBranch, step: StepNode, timestamp: u64) -> Result<GroupBranch> {
+        let store = self.home.store();
+        let detail = nodes::get(store, step.detail)?;
+        if NodeKind::of(detail.type_hash) != Some(NodeKind::StepNode) {
+            let output = nodes::get(store, step.output)?.payload;
+            let output = BranchOutput { name: step.role, output, message: None };
+            let why = output.failure().map(str::to_owned).or(branch.why);
+            return Ok(GroupBranch { failed: true, why, ..branch });
+        }
+        if branch.thread.is_some() {
+            return Ok(branch);
+        }
+        let spent = cost::of_step(self.home, self.config, step.detail);
+        let own = Thread::without_id(self.home, step.detail)?;
+        let (agent, took_ms) = (agent_of(&own), spent.duration_ms);
+        Ok(GroupBranch { step: Some(step.detail), agent, ended_at: Some(timestamp), took_ms, spent, ..branch })
+    }
+}
+
+/// The roles of a group that were not played because of their conditions.
+fn left_out(play: &RoleGroup, planned: &[PlannedBranch]) -> Vec<String> {
+    let is_left_out = |role: &&String| play.repeated().is_none() && planned.iter().all(|branch| branch.name != **role);
+    play.roles.iter().map(|branch| &branch.role).filter(is_left_out).cloned().collect()
+}
+
+/// The agent of a thread's newest step.
+fn agent_of(thread: &Thread<'_>) -> Option<AgentName> {
+    let last = thread.chain().ok()?.len().checked_sub(1)?;
+    let step = thread.step(last, Parts::ALIAS).ok()?;
+    Some(AgentName { alias: step.alias, agent: step.agent })
+}
+
+/// The times of a record's attempts, oldest first. `ended_at` is the end of an attempt that has no end of its own.
+fn spans(record: &ThreadRecord, ended_at: Option<u64>) -> Vec<WorkSpan> {
+    let span = |attempt: Attempt| {
+        let to = attempt.closed.map(|closed| closed.closed_at);
+        let to = to.or(attempt.finished.map(|finished| finished.finished_at)).or(ended_at);
+        WorkSpan { from: attempt.opened.opened_at, to }
+    };
+    record.all().into_iter().map(span).collect()
+}
+
+/// Milliseconds of work: of the record's attempts, or else of the steps.
+fn worked(attempts: &[WorkSpan], spent: &Spent) -> u64 {
+    let now = ids::now_ms();
+    let length = |span: &WorkSpan| span.to.unwrap_or(now).saturating_sub(span.from);
+    if attempts.is_empty() { spent.duration_ms } else { attempts.iter().map(length).sum() }
+}

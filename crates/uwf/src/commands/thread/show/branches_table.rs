@@ -1,0 +1,57 @@
+//! The branches of a group as a table.
+
+use std::time::Duration;
+
+use uwf_core::agent_name::AgentName;
+use uwf_engine::views::groups::{Group, GroupBranch};
+
+use super::state;
+use crate::commands::thread::cost::cost_of;
+use crate::style;
+use crate::table::{self, Table};
+
+/// Columns of a name.
+const NAME: usize = 40;
+
+/// Columns of a reason.
+const WHY: usize = 100;
+
+/// The branches of a group, one in each row, also of groups within it.
+pub(super) fn branches_table(group: &Group) -> String {
+    let mut table = Table::new(&["branch", "role", "state", "agent", "time", "cost", "thread"]).ids(Some(6));
+    for branch in group.all_branches() {
+        let agent = branch.agent.as_ref().map(AgentName::short);
+        let has_worked = branch.agent.is_some() || branch.thread.is_some();
+        table.row(vec![
+            style::bold(&table::excerpt(&branch.branch, NAME)),
+            table::excerpt(&branch.role, NAME),
+            branch_state(branch),
+            agent.map_or_else(dash, |agent| table::excerpt(agent, NAME)),
+            if has_worked { table::duration(Duration::from_millis(branch.took_ms)) } else { dash() },
+            if has_worked { cost_of(&branch.spent) } else { dash() },
+            branch.thread.as_ref().map_or_else(dash, ToString::to_string),
+        ]);
+        if let Some(why) = &branch.why {
+            table.note(&table::excerpt(why, WHY));
+        }
+    }
+    let left_out = match group.left_out.as_slice() {
+        [] => String::new(),
+        roles => format!("{}\n", style::dim(&format!("left out by conditions: {}", roles.join(", ")))),
+    };
+    if group.branches.is_empty() { left_out } else { table.text() + &left_out }
+}
+
+/// The state of a branch in its colour.
+fn branch_state(branch: &GroupBranch) -> String {
+    let words = branch.state_in_words();
+    match branch.state {
+        _ if branch.failed => style::red(words),
+        Some(known) => state(known, false, None),
+        None => words.to_owned(),
+    }
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}
