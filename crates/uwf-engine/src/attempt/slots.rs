@@ -47,7 +47,7 @@ pub(crate) fn take(
     Ok(held)
 }
 
-/// The limits that hold for an agent. Every agent waits for its own limit first and for that of the machine last, so that no two agents
+/// The limits that hold for an agent. Every agent waits for its own limit first and for the machine's limit last, so that no two agents
 /// wait for each other.
 fn limits(home: &Home, plan: &Plan, opened: &Opened) -> Vec<SlotLimit> {
     let spec: &AgentSpec = &opened.agent;

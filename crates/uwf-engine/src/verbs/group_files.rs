@@ -39,7 +39,7 @@ pub struct GroupFiles<'h> {
     head: Hash,
     /// The role that is the group.
     role: String,
-    /// The thread that has the worktree: `thread`, or an ancestor of it.
+    /// The thread that has the worktree: `thread`, or an ancestor.
     owner: ThreadId,
     worktree: Worktree,
     /// The directory in the worktree where the thread works.

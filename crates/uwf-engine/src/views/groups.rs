@@ -151,7 +151,7 @@ impl Group {
     }
 }
 
-/// The group that a thread plays, or the one that it played last; `None` if its workflow has no group, or no group has begun.
+/// The group that a thread plays, or played last; `None` before a group has begun.
 ///
 /// # Errors
 /// Errors of its nodes, and of the threads of the branches.
@@ -167,7 +167,7 @@ pub fn all(now: &ThreadNow<'_>, config: &Config, most: usize) -> Result<Vec<Grou
     GroupReader { home: now.thread.home(), config }.groups(now, most, MAX_NESTING)
 }
 
-/// The group of one step; `None` if the step's role is no group.
+/// The group of one step; `None` unless the step's role is a group.
 ///
 /// # Errors
 /// Errors of the nodes, and of the threads of the branches.
@@ -339,7 +339,7 @@ impl GroupReader<'_> {
         })
     }
 
-    /// Adds the result of a branch from the group's step of it.
+    /// Adds the result of a branch from its step in the group.
     fn ended(&self, branch: GroupBranch, step: StepNode, timestamp: u64) -> Result<GroupBranch> {
         let store = self.home.store();
         let detail = nodes::get(store, step.detail)?;

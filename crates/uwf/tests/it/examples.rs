@@ -43,8 +43,10 @@ fn every_example_is_valid_to_the_letter() {
         files,
         [
             "analyze-topic.yaml",
+            "best-of-three.yaml",
             "check-release.yaml",
             "develop.yaml",
+            "fix-findings.yaml",
             "resolve-issue.yaml",
             "review-panel.yaml",
             "solve-issue.yaml",

@@ -41,6 +41,7 @@ mod earlier_names;
 mod ends_of_turns;
 mod env_file;
 mod errors;
+mod example_groups;
 mod examples;
 mod expect_head;
 mod extraction_ladder;
