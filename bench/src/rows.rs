@@ -4,6 +4,7 @@ mod bytes;
 mod calls;
 mod cpu;
 mod footprint;
+mod groups;
 mod index;
 mod packed;
 mod pages;
@@ -59,6 +60,8 @@ pub fn all(programs: &Programs, sizes: &Sizes, dir: &Path, tell: &mut dyn FnMut(
     groups.push(index::measure(&bench)?);
     tell("steppers at once");
     groups.push(parallel::measure(&bench)?);
+    tell("groups");
+    groups.push(self::groups::measure(&bench)?);
     tell("show and fork");
     groups.push(reading::measure(&bench, &place, &long)?);
     tell("pages");
