@@ -70,6 +70,24 @@ pub fn complete(schema: &Schema, given: &InputRequest) -> Result<Value, Vec<Inpu
     if problems.is_empty() { Ok(value) } else { Err(problems) }
 }
 
+/// Returns the required names without a value, for a person who can be asked for them; empty if the given values have other problems.
+#[must_use]
+pub fn missing_fields(schema: &Schema, given: &InputRequest) -> Vec<InputField> {
+    let problems = complete(schema, given).err().unwrap_or_default();
+    let Some(missing) = problems.iter().map(|problem| problem.missing.as_deref()).collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    fields(schema.value()).into_iter().filter(|field| missing.contains(&field.name.as_str())).collect()
+}
+
+/// Returns why an assignment `NAME=VALUE` is not valid, whatever other values are missing.
+#[must_use]
+pub fn fault_of_assignment(schema: &Schema, assignment: &str) -> Option<String> {
+    let given = InputRequest { values: None, set: vec![assignment.to_owned()] };
+    let problems = complete(schema, &given).err().unwrap_or_default();
+    problems.into_iter().find(|problem| problem.missing.is_none()).map(|problem| problem.message)
+}
+
 /// Required names of the whole input that have no value.
 fn missing(root: &Value, value: &Value) -> Vec<String> {
     let mut missing: Vec<String> = Vec::new();

@@ -27,6 +27,25 @@ pub struct InputField {
     pub description: Option<String>,
 }
 
+impl InputField {
+    /// Its type or values and its meaning in a few words; empty if the schema has neither.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let kind = self.values.as_ref().map_or_else(
+            || self.types.join(" or "),
+            |values| {
+                let values: Vec<String> = values
+                    .iter()
+                    .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                    .collect();
+                format!("one of {}", values.join(", "))
+            },
+        );
+        let description = self.description.as_deref().map(str::trim).unwrap_or_default();
+        [kind.as_str(), description].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
+    }
+}
+
 /// The names of an input in the order of its schema.
 #[must_use]
 pub fn fields(schema: &Value) -> Vec<InputField> {
@@ -48,16 +67,4 @@ pub fn fields(schema: &Value) -> Vec<InputField> {
 
 fn types<'s>(root: &'s Value, shape: &Shape<'s>) -> Vec<String> {
     shape.types(root).into_iter().flatten().map(str::to_owned).collect()
-}
-
-/// Type and description in a few words; empty if the schema has neither.
-pub(super) fn described<'s>(root: &'s Value, shape: &Shape<'s>) -> String {
-    let values = shape.allowed().map(|values| {
-        let values: Vec<String> =
-            values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect();
-        format!("one of {}", values.join(", "))
-    });
-    let kind = values.unwrap_or_else(|| types(root, shape).join(" or "));
-    let description = shape.text("description").map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
-    [Some(kind).filter(|kind| !kind.is_empty()), description].into_iter().flatten().collect::<Vec<_>>().join(": ")
 }

@@ -4,7 +4,7 @@ use json_cas::nearest::did_you_mean;
 use json_cas::pointer::join;
 use serde_json::Value;
 
-use super::listing::described;
+use super::listing::fields;
 use super::problem::InputProblem;
 use crate::schema_shape::{Shape, Unlisted, shape};
 
@@ -69,8 +69,8 @@ pub(super) fn remove(value: &mut Value, pointer: &str) {
 
 /// The problem of a required name without a value.
 pub(super) fn missing(root: &Value, name: &str) -> InputProblem {
-    let schemas = shape(root, &[root]).property(name).unwrap_or_default();
-    let described = described(root, &shape(root, &schemas));
+    let field = fields(root).into_iter().find(|field| field.name == name);
+    let described = field.map(|field| field.in_words()).unwrap_or_default();
     let message = match described.is_empty() {
         true => format!("`{name}` has no value"),
         false => format!("`{name}` has no value ({described})"),

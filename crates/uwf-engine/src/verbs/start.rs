@@ -7,12 +7,13 @@ pub mod readiness;
 pub(crate) mod thread_input;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use json_cas::{Draft, Hash, Swap};
+use json_cas::{Draft, Hash, Schema, Swap};
 use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::config::{Config, Workspace};
-use uwf_core::input::InputRequest;
+use uwf_core::input::{self, InputField, InputRequest};
 use uwf_core::node::{Content, Payload, StartNode};
 use uwf_core::prompt;
 use uwf_core::thread::ThreadId;
@@ -133,6 +134,29 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Started>
     let Created { thread, worktree, note } = create(home, head, settings, worktree.as_ref(), request.id.as_ref())?;
     notes.extend(note);
     Ok(Started { workflow: hash, thread, head, worktree, notes })
+}
+
+/// Required values of a workflow's input that a person can be asked for.
+#[derive(Debug)]
+pub struct OpenInput {
+    /// The schema of the input.
+    pub schema: Arc<Schema>,
+    /// The names without a value.
+    pub fields: Vec<InputField>,
+}
+
+/// Returns the required values that a thread of this workflow lacks; `None` if it lacks none, or if [`start`] rejects the given values.
+///
+/// # Errors
+/// `NotFound` for an unknown workflow; errors of the store.
+pub fn open_input(home: &Home, workflow: &str, given: &InputRequest, cwd: &Path) -> Result<Option<OpenInput>> {
+    // A workflow from a file has no name, so only this keeps its nodes.
+    let _hold = home.hold_nodes()?;
+    let Found { hash, .. } = find_workflow::workflow(home, workflow, cwd)?;
+    let Some(schema) = nodes::workflow(home.store(), hash)?.input else { return Ok(None) };
+    let schema = home.store().schema(schema)?;
+    let fields = input::missing_fields(&schema, given);
+    Ok(Some(OpenInput { schema, fields }).filter(|open| !open.fields.is_empty()))
 }
 
 /// The thread that an earlier identical request started.

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use schemars::{Schema, SchemaGenerator};
-use serde_json::json;
+use serde_json::{Value, json};
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::thread_ids;
 use uwf_engine::verbs::fork::Forked;
@@ -20,6 +20,7 @@ use uwf_engine::verbs::step::StepReport;
 use uwf_engine::views::show::{self, ThreadStatus};
 
 use super::answer;
+use super::start::{INPUT, INPUT_OF};
 use crate::app::App;
 use crate::changes::{self, Change, Done};
 use crate::command_line::json_name;
@@ -214,8 +215,9 @@ fn wait(fields: &Fields) -> Result<u64, Failure> {
 async fn change(app: &App, action: &Action, thread: &ThreadId, fields: &Fields) -> Result<Change, Failure> {
     let keys_of_output = |name: &str| action.name == "answer" && name.starts_with(answer::KEY);
     let options: Vec<(String, &str)> = action.options.iter().map(|option| (json_name(option), *option)).collect();
+    let is_input = |name: &str| action.name == "fork" && (name == INPUT || name.starts_with(INPUT_OF));
     let is_known = |name: &str| OWN.contains(&name) || options.iter().any(|(field, _)| field == name);
-    if let Some(unknown) = fields.names().find(|name| !is_known(name) && !keys_of_output(name)) {
+    if let Some(unknown) = fields.names().find(|name| !is_known(name) && !keys_of_output(name) && !is_input(name)) {
         let known: Vec<&str> = options.iter().map(|(field, _)| field.as_str()).chain(["expectedHead"]).collect();
         return Err(Failure::bad_request(format!("`{}` has no field `{unknown}`", action.name))
             .hint(format!("it takes {}", known.join(", "))));
@@ -240,7 +242,7 @@ async fn change(app: &App, action: &Action, thread: &ThreadId, fields: &Fields) 
         };
     }
     change = match action.name {
-        "fork" => with_prompt(change, fields),
+        "fork" => with_input(with_prompt(change, fields), fields)?,
         "answer" => answer::given(app, change, thread, fields).await?,
         _ => change,
     };
@@ -253,6 +255,25 @@ fn with_prompt(change: Change, fields: &Fields) -> Change {
         Some(prompt) => Change { input: prompt.to_owned(), ..change.option("--prompt", "-") },
         None => change,
     }
+}
+
+/// Adds the other values of the input: the members of `input`, and each `input.NAME`.
+fn with_input(mut change: Change, fields: &Fields) -> Result<Change, Failure> {
+    if let Some(text) = fields.text(INPUT).filter(|text| !text.trim().is_empty()) {
+        let Ok(Value::Object(values)) = serde_json::from_str(text) else {
+            return Err(Failure::bad_request("`input` is an object of names and values"));
+        };
+        for (name, value) in values {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            change = change.option("--set", format!("{name}={value}"));
+        }
+    }
+    for (name, value) in fields.all().filter(|(_, value)| !value.trim().is_empty()) {
+        if let Some(name) = name.strip_prefix(INPUT_OF) {
+            change = change.option("--set", format!("{name}={value}"));
+        }
+    }
+    Ok(change)
 }
 
 fn needs_head(action: &Action) -> Failure {

@@ -301,6 +301,8 @@ fn of_action(action: &Action, commands: &CommandLine, generator: &mut SchemaGene
         "fork" => {
             properties.insert("step".to_owned(), text("The step to fork at; then no head is expected."));
             properties.insert("prompt".to_owned(), commands.option_schema(action.command, "prompt"));
+            let input = "Other values of the workflow's input, for a fork at the start of a thread. `input.NAME` is one value, as `--set` reads it.";
+            properties.insert(start::INPUT.to_owned(), json!({ "type": "object", "description": input }));
             required.clear();
         }
         "answer" => {

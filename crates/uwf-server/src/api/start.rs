@@ -41,7 +41,7 @@ pub(super) const AGENT: &str = "agent";
 const OWN: [&str; 5] = ["workflow", "prompt", INPUT, "worktree", "run"];
 
 /// The field with the values of the input.
-const INPUT: &str = "input";
+pub(super) const INPUT: &str = "input";
 
 pub(super) fn routes() -> Router<App> {
     Router::new().route("/threads", post(start))

@@ -42,6 +42,41 @@ fn a_form_starts_a_thread_and_runs_it() {
     act("starts", |_| json!({ "workflow": "publish-post" }));
 }
 
+/// A workflow with an input of each kind of field, and one round.
+const ASKING: &str = "name: release-post
+description: x
+input:
+  type: object
+  properties:
+    version: { type: string, description: The version to release }
+    level: { enum: [low, high], default: low, description: How loud }
+    dry: { type: boolean, default: true, description: Change nothing }
+    copies: { type: integer, minimum: 1 }
+    tags: { type: array, items: { type: string } }
+  required: [version]
+roles:
+  writer: { goal: Write the post. }
+graph:
+  $START: [ { role: writer } ]
+  writer: [ { role: $END } ]
+";
+
+#[test]
+fn form_made_from_a_schema_sends_the_input() {
+    let showcase = Showcase::new();
+    showcase.home.put("release-post", ASKING);
+    let server = Server::start(&showcase.home, &[]);
+    browse(&showcase.home, &server, "actions.gives_inputs", json!({ "workflow": "release-post" }));
+    let rows = showcase.home.json(&["thread", "list", "--all"]);
+    let inputs = rows.as_array().unwrap().iter().filter_map(|row| {
+        let shown = showcase.home.json(&["thread", "show", &text(row, "thread")]);
+        shown.get("input").cloned()
+    });
+    let inputs: Vec<Value> = inputs.collect();
+    let sent = json!({ "version": "1.10", "copies": 3, "tags": ["a", "b"], "level": "high", "dry": false });
+    assert_eq!(inputs, vec![sent; 2], "one thread with scripts, and one without");
+}
+
 #[test]
 fn a_form_that_starts_no_thread_says_why() {
     act("starts_nothing", |_| json!({ "workflow": "publish-post" }));

@@ -64,6 +64,31 @@ def starts(browser):
             page.context.close()
 
 
+def gives_inputs(browser):
+    """The form has a field for each input. A value that does not fit is named, and the others stay as typed."""
+    for mode in FORMS:
+        page = browser.page(f"/workflows/{browser.told['workflow']}/start", mode)
+        page.get_by_label("Task", exact=True).fill("Release it.")
+        page.locator("[name='input.version']").fill("1.10")
+        page.locator("select[name='input.level']").select_option("high")
+        page.locator("input[type=checkbox][name='input.dry']").uncheck()
+        page.locator("[name='input.copies']").fill("0")
+        page.locator("[name='input.tags']").fill("- a\n- b\n")
+        page.get_by_role("button", name="Start", exact=True).click()
+        assert "copies" in page.get_by_role("alert").inner_text()
+        assert page.locator("[name='input.version']").input_value() == "1.10"
+        assert page.locator("select[name='input.level']").input_value() == "high"
+        assert not page.locator("input[type=checkbox][name='input.dry']").is_checked()
+        if mode == FORMS[0]:
+            browser.check(page, "start-inputs-light")
+        page.locator("[name='input.copies']").fill("3")
+        page.get_by_role("button", name="Start", exact=True).click()
+        page.wait_for_url("**/threads/*")
+        assert "1.10" in page.locator("#input").text_content()
+        page.context.close()
+    browser.problems = [it for it in browser.problems if "400" not in it and "422" not in it]
+
+
 def starts_nothing(browser):
     """What starts no thread leaves the form as it was filled in, and says why."""
     page = browser.page(f"/workflows/{browser.told['workflow']}/start")

@@ -118,3 +118,23 @@ fn files_are_compared_where_they_are_known() {
     let unknown = server.page(&format!("/compare/{one}..{other}"));
     assert_eq!(unknown.status, 200);
 }
+
+#[test]
+fn inputs_of_two_threads_are_compared() {
+    let home = reviewing_home();
+    let input = "input: { type: object, properties: { level: { enum: [low, high] } } }\nroles:\n";
+    home.put("review-text", &review::WORKFLOW.replacen("roles:\n", input, 1));
+    let start = |set: &str| text(&home.json(&["thread", "start", "review-text", "-p", "x", "--set", set]), "thread");
+    let [low, high] = ["level=low", "level=high"].map(start);
+    let server = Server::start(&home, &[]);
+    let page = server.page(&format!("/compare/{low}..{high}")).body;
+    let row = page.split("<th scope=\"row\">input</th>").nth(1).unwrap_or_else(|| panic!("no input in {page}"));
+    let row = row.split("</tr>").next().unwrap();
+    let cells: Vec<&str> = row.split("<td>").skip(1).collect();
+    assert!(matches!(cells[..], [one, other] if one.contains("low") && other.contains("high")), "{row}");
+    let plain = reviewing_home();
+    let [one, other] = ["x", "y"].map(|task| plain.start("review-text", task));
+    let server = Server::start(&plain, &[]);
+    let page = server.page(&format!("/compare/{one}..{other}")).body;
+    assert!(!page.contains("<th scope=\"row\">input</th>"), "a workflow without inputs has no such row: {page}");
+}

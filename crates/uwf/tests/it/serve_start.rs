@@ -296,6 +296,41 @@ fn api_takes_input_and_reports_problems() {
 }
 
 #[test]
+fn api_fork_changes_input() {
+    let home = home_with_inputs();
+    let thread = text(&home.json(&["thread", "start", "count-rounds", "-p", "x", "--set", "version=1"]), "thread");
+    let head = text(&home.json(&["thread", "show", &thread]), "head");
+    let server = Server::start(&home, &[]);
+    let fork = |fields: Value| {
+        let mut body = json!({ "expectedHead": head });
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        server.post(&format!("/api/threads/{thread}/fork"), &body)
+    };
+    let input_of = |forked: &Answer| {
+        assert!(matches!(forked.status, 200 | 201), "{forked:?}");
+        home.json(&["thread", "show", &text(&forked.json(), "thread")])["input"].take()
+    };
+    let kept = json!({ "version": "1", "dry": true, "level": "low" });
+    assert_eq!(input_of(&fork(json!({}))), kept);
+    let changed = json!({ "version": "1.10", "tags": ["a"], "n": 3, "dry": false, "level": "high" });
+    let values = json!({ "version": "1.10", "tags": ["a"], "n": 3 });
+    assert_eq!(input_of(&fork(json!({ "input": values, "input.dry": "false", "input.level": "high" }))), changed);
+    let other_task = fork(json!({ "prompt": "y", "input.version": "2" }));
+    assert_eq!(input_of(&other_task)["version"], "2");
+    for (fields, said) in [
+        (json!({ "input": { "vresion": "1" } }), "did you mean `version`?"),
+        (json!({ "input.n": "many" }), "`n`"),
+        (json!({ "input": "version" }), "`input` is an object"),
+    ] {
+        let refused = fork(fields);
+        assert_eq!(refused.status, 400, "{refused:?}");
+        assert!(text(&refused.json()["error"], "message").contains(said), "{said}: {refused:?}");
+    }
+    let paused = server.post(&format!("/api/threads/{thread}/pause"), &json!({ "expectedHead": head, "input.n": "1" }));
+    assert_eq!(paused.status, 400, "only a fork takes it: {paused:?}");
+}
+
+#[test]
 fn form_has_fields_for_inputs() {
     let home = home_with_inputs();
     let server = Server::start(&home, &[]);

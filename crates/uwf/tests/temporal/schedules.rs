@@ -1,6 +1,7 @@
 //! Threads that begin at set times.
 
 use serde_json::json;
+use uwf_testing::counting_workflow;
 use uwf_testing::processes::until;
 
 use crate::place::Place;
@@ -55,6 +56,35 @@ fn schedule_starts_threads_and_task_stays_in_store() {
     let gone = place.uwf(&["schedule", "rm", "weekly"]);
     assert_eq!(gone.code, Some(69), "{}", gone.stderr);
     until("it is not listed", || listed() == json!([]));
+}
+
+#[test]
+fn scheduled_threads_have_the_input() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let properties = "version: { type: string }, level: { enum: [low, high], default: low }";
+    let input = format!("input: {{ type: object, properties: {{ {properties} }}, required: [version] }}\nroles:\n");
+    place.home.put("count-rounds", &counting_workflow(1).replacen("roles:\n", &input, 1));
+    let create = ["schedule", "create", "weekly", "--workflow", "count-rounds", "--cron", "0 9 * * 1", "-p", "x"];
+    let missing = place.uwf(&create);
+    assert_eq!(missing.code, Some(64), "{}", missing.stderr);
+    assert!(missing.stderr.contains("`version` has no value"), "{}", missing.stderr);
+    assert_eq!(place.json(&["thread", "list", "--all"]), json!([]), "nothing is left of it");
+    let made = place.json(&[&create[..], &["--set", "version=1.10-woolly"]].concat());
+    let template = made["template"].as_str().unwrap();
+    let _worker = place.worker("one", 0, &[]);
+    assert!(server.ask(&["schedule", "trigger", "--schedule-id", "uwf-weekly"]).0);
+    let ended = || {
+        let all = place.json(&["thread", "list", "--all"]);
+        let row = all.as_array().unwrap().iter().find(|row| row["state"] == "completed")?;
+        Some(row["thread"].as_str().unwrap().to_owned())
+    };
+    until("a thread has ended", || ended().is_some());
+    let thread = ended().unwrap();
+    assert_ne!(thread, template);
+    let shown = place.json(&["thread", "show", &thread]);
+    assert_eq!(shown["input"], json!({ "version": "1.10-woolly", "level": "low" }));
+    assert!(!server.written().windows(6).any(|window| window == b"woolly"), "the input does not go through Temporal");
 }
 
 #[test]

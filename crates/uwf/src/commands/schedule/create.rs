@@ -6,6 +6,7 @@ use uwf_engine::verbs::{kill, pause};
 use uwf_engine::views::show;
 
 use super::CreateArgs;
+use crate::commands::thread::args::no_ask::NoAsk;
 use crate::commands::thread::start::{self, Follows};
 use crate::context::Context;
 use crate::printer::{CommandResult, Printed};
@@ -19,7 +20,7 @@ pub(crate) fn run(context: &Context, args: CreateArgs) -> CommandResult {
     warn_of_own_store(context);
     warn_of_unknown_address(context)?;
     let options = start::Options { prompt: Some(prompt), input, no_worktree: true, ..start::Options::default() };
-    let template = start::begin(context, &workflow, options, Follows::Nothing)?.thread;
+    let template = start::begin(context, &workflow, options, Follows::Nothing, NoAsk { no_ask: true })?.thread;
     let made = (|| {
         let reason = format!("schedule {name} starts threads from it");
         pause::pause(&context.home, &template, Some(&reason), None)?;

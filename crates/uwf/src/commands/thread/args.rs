@@ -5,7 +5,7 @@ pub(super) mod chosen_id;
 pub(super) mod expect_attempt;
 pub(super) mod expect_head;
 pub(super) mod limits;
-pub(super) mod no_ask;
+pub(crate) mod no_ask;
 pub(crate) mod on;
 pub(crate) mod thread_input;
 pub(super) mod thread_or_node;

@@ -107,7 +107,7 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             Some(_) => Follows::Nothing,
             None => Follows::Steps { until: args.until.clone(), steps: most },
         };
-        new_thread(context, &target, args.options, follows)?
+        new_thread(context, &target, args.options, follows, args.no_ask)?
     } else {
         let thread = known_thread(context, &target, args.options, expected)?;
         if args.on.on.is_none() {
@@ -226,8 +226,9 @@ fn new_thread(
     target: &str,
     options: start::Options,
     follows: Follows,
+    no_ask: NoAsk,
 ) -> Result<ThreadId, CommandError> {
-    let started = start::begin(context, target, options, follows)?;
+    let started = start::begin(context, target, options, follows, no_ask)?;
     context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
     if let Some(worktree) = &started.worktree {
         context.printer.talk(start::in_worktree(worktree).trim_end());

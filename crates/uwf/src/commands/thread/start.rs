@@ -1,5 +1,6 @@
 //! `uwf thread start`
 
+mod ask_input;
 mod posted;
 
 use clap_complete::engine::ArgValueCompleter;
@@ -17,6 +18,7 @@ use uwf_engine::verbs::start::readiness::Readiness;
 use crate::commands::thread::args::agents::AgentArgs;
 use crate::commands::thread::args::chosen_id::ChosenId;
 use crate::commands::thread::args::limits::LimitArgs;
+use crate::commands::thread::args::no_ask::NoAsk;
 use crate::commands::thread::args::thread_input::InputArgs;
 use crate::complete;
 use crate::context::Context;
@@ -36,6 +38,8 @@ pub(crate) struct Args {
     workflow: String,
     #[command(flatten)]
     options: Options,
+    #[command(flatten)]
+    no_ask: NoAsk,
     /// Create no thread if its first step cannot begin: for the HTTP API, which runs it at once.
     #[arg(long, hide = true)]
     runs: bool,
@@ -74,7 +78,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let follows = if args.runs { Follows::Steps { until: None, steps: None } } else { Follows::Nothing };
     let started = match args.posted {
         true => begin_task(context, &args.workflow, posted::read()?, args.options, follows)?,
-        false => begin(context, &args.workflow, args.options, follows)?,
+        false => begin(context, &args.workflow, args.options, follows, args.no_ask)?,
     };
     let thread = &started.thread;
     let bold = style::bold(thread.as_str());
@@ -124,12 +128,13 @@ struct ThreadTask {
     input: InputRequest,
 }
 
-/// Starts a thread with these options.
+/// Starts a thread with these options. Asks a person at the terminal for required values of the input that are missing.
 pub(crate) fn begin(
     context: &Context,
     workflow: &str,
     mut options: Options,
     follows: Follows,
+    no_ask: NoAsk,
 ) -> Result<start::Started, CommandError> {
     if options.prompt.as_deref() == Some("-") && options.input.is_stdin() {
         return Err(CommandError::usage("stdin can't be both the task and the input")
@@ -143,7 +148,10 @@ pub(crate) fn begin(
                 .hint("give the thread a task: `-p 'TEXT'`, or `-p -` to read it from stdin"));
         }
     };
-    let input = std::mem::take(&mut options.input).given()?;
+    let mut input = std::mem::take(&mut options.input).given()?;
+    if no_ask.asks() {
+        ask_input::complete(context, workflow, &mut input)?;
+    }
     begin_task(context, workflow, ThreadTask { prompt, input }, options, follows)
 }
 

@@ -116,3 +116,71 @@ fn no_ask_keeps_an_unfit_draft() {
     assert_eq!(seen.code, Some(41), "{}", seen.shown);
     assert!(!plain(&seen.shown).contains("edit it again?"), "{}", seen.shown);
 }
+
+/// A workflow with two required values, and one that has a default.
+fn with_inputs() -> TestHome {
+    let home = home();
+    home.put(
+        "release",
+        "name: release
+description: x
+input:
+  type: object
+  properties:
+    version: { type: string, description: the version to release }
+    level: { enum: [low, high] }
+    dry: { type: boolean, default: false }
+  required: [version, level]
+roles: { clerk: { goal: x } }
+graph:
+  $START: [ { role: clerk } ]
+  clerk: [ { role: $END } ]
+",
+    );
+    home.worker("output: text", "#!/bin/sh\ncat > /dev/null\necho done\n");
+    home
+}
+
+#[test]
+fn missing_inputs_are_asked_for_at_a_terminal() {
+    for command in [&["run", "release", "-p", "x"][..], &["thread", "start", "release", "-p", "x"]] {
+        let home = with_inputs();
+        let dialog = [
+            ("version (string: the version to release)", "1.10\r"),
+            ("level (one of low, high)", "medium\r"),
+            ("level (one of low, high)", "high\r"),
+        ];
+        let seen = session(&home, command, &dialog);
+        assert_eq!(seen.code, Some(0), "{}", seen.shown);
+        assert!(
+            plain(&seen.shown).contains("`level`: expected \"low\" or \"high\", found \"medium\""),
+            "{}",
+            seen.shown
+        );
+        let input = home.json(&["thread", "show", "@"])["input"].take();
+        assert_eq!(input, json!({ "version": "1.10", "level": "high", "dry": false }));
+    }
+    let home = with_inputs();
+    let seen = session(&home, &["run", "release", "-p", "x", "--set", "level=low"], &[("version (string", "\u{4}")]);
+    assert_eq!(seen.code, Some(130), "{}", seen.shown);
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
+}
+
+#[test]
+fn inputs_are_not_asked_for_without_leave() {
+    let home = with_inputs();
+    for (args, said) in [
+        (&["run", "release", "-p", "x", "--no-ask"][..], "add --set version=… --set level=…"),
+        (&["thread", "start", "release", "-p", "x", "--no-ask"], "add --set version=… --set level=…"),
+        // Other problems come first, with all names that lack a value.
+        (&["run", "release", "-p", "x", "--set", "lvel=low"], "`version` has no value"),
+    ] {
+        let seen = session(&home, args, &[]);
+        assert_eq!(seen.code, Some(64), "{}", seen.shown);
+        assert!(plain(&seen.shown).contains(said), "{}", seen.shown);
+    }
+    let piped = home.uwf(&["run", "release", "-p", "x"]);
+    assert_eq!(piped.code, Some(64), "{}", piped.transcript());
+    assert!(piped.stderr.contains("`version` has no value") && piped.stderr.contains("`level` has no value"));
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
+}
