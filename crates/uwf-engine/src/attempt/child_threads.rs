@@ -21,7 +21,7 @@ use crate::thread::load::Thread;
 
 /// How many ancestors of a thread are checked. Far more than any `maxDepth`, so that it only stops at a record that names itself as its
 /// parent.
-const MAX_ANCESTORS: usize = 64;
+pub(crate) const MAX_ANCESTORS: usize = 64;
 
 /// A child thread, active or ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{BranchFiles, BranchMerge, Role, RoleGroup, Workflow};
 
+use crate::attempt::child_threads;
 use crate::attempt::git::{Errand, Git, Kept};
 use crate::attempt::recorded::Opened;
 use crate::attempt::settings::Settings;
@@ -26,9 +27,6 @@ use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 
 use self::read_only::BranchWatch;
-
-/// Most ancestors of a thread that are asked for a worktree; see `child_threads`.
-const MOST_ANCESTORS: usize = 64;
 
 /// The files that the branches of one group begin with, and the worktree they are in.
 pub struct GroupFiles<'h> {
@@ -101,8 +99,9 @@ impl<'h> GroupFiles<'h> {
         self.git().kept(&self.name("group"))
     }
 
-    /// Checks and joins the files of branches that have ended, in this order: branches that only read must have changed nothing; the commits
-    /// of branches with a worktree are put on their git branches, and merged if the group says so. `group` is the thread of the group, `say` gets a line about each merge.
+    /// Checks or joins the files of branches that have ended: branches that only read must have changed nothing; the files of branches with
+    /// worktrees are put on their git branches, and merged if the group says so. `group` is the thread of the group, `say` gets a line about
+    /// each merge.
     ///
     /// # Errors
     /// `AgentFailed` if branches changed files that they should only read, `Waiting` if a merge needs a person; errors of git.
@@ -133,8 +132,10 @@ impl<'h> GroupFiles<'h> {
 
     /// Runs git for the files of a worktree.
     fn with_view<T>(&self, worktree: &Worktree, run: impl FnOnce(&Git<'_>) -> Result<T>) -> Result<T> {
-        // Two branches may look at the same time.
-        let scratch = tempfile::tempdir().at("create a directory in", std::env::temp_dir())?;
+        // Two branches may look at the same time. If uwf is killed, the sweep of the attempt's files removes the rest.
+        let dir = self.home.attempts_dir(&self.thread);
+        let name = format!("{}.group-", self.attempt);
+        let scratch = tempfile::Builder::new().prefix(&name).tempdir_in(&dir).at("create a directory in", &dir)?;
         let view = Git::view(&worktree.repository, &worktree.dir, &scratch.path().join("view"))?;
         run(&view)
     }
@@ -164,12 +165,9 @@ impl<'h> GroupFiles<'h> {
 
 /// A note about groups whose branches should only read, for a thread that gets no worktree although its directory is in a repository.
 pub(crate) fn unchecked(workflow: &Workflow, workspace: &Path) -> Option<String> {
-    let names: Vec<String> = workflow
-        .roles
-        .iter()
-        .filter(|(_, role)| role.more.play.is_some())
-        .map(|(name, _)| format!("`{name}`"))
-        .collect();
+    let only_read = |role: &Role| role.more.play.as_ref().is_some_and(|group| group.files == BranchFiles::Read);
+    let groups = workflow.roles.iter().filter(|(_, role)| only_read(role));
+    let names: Vec<String> = groups.map(|(name, _)| format!("`{name}`")).collect();
     let is_in_repository = || workspace.ancestors().any(|dir| dir.join(".git").exists());
     (!names.is_empty() && is_in_repository()).then(|| {
         let groups = if names.len() == 1 { "group" } else { "groups" };
@@ -204,7 +202,7 @@ pub(crate) fn refuse_without_worktree(workflow: &Workflow, thread: Option<&Threa
 fn worktree_of(home: &Home, thread: &ThreadId) -> Result<Option<(ThreadId, Worktree, PathBuf)>> {
     let Some(own) = Settings::load(home, thread)? else { return Ok(None) };
     let (mut id, mut settings) = (thread.clone(), own.clone());
-    for _ in 0..MOST_ANCESTORS {
+    for _ in 0..child_threads::MAX_ANCESTORS {
         if let Some(worktree) = settings.worktree.filter(|worktree| own.workspace.starts_with(&worktree.dir)) {
             return Ok(Some((id, worktree, own.workspace)));
         }

@@ -246,6 +246,19 @@ fn no_stash_and_no_octopus() {
 }
 
 #[test]
+fn old_git_is_named_and_costs_no_branch() {
+    let (home, repo) = fixes();
+    git_that_first(&home, "case \"$*\" in *merge-tree*) echo 'usage: git merge-tree' >&2; exit 129;; esac");
+    let ran = run(&home, &repo);
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
+    assert!(ran.stderr.contains("git 2.38"), "{}", ran.stderr);
+    real_git(&home);
+    let thread = thread_of(&ran);
+    assert_eq!(uwf_in(&home, &repo, &["thread", "retry", &thread]).code, Some(0));
+    assert_eq!(runs(&home), ["one", "planner", "three", "two"]);
+}
+
+#[test]
 fn unmerged_branches_are_named_in_the_next_prompt() {
     let (home, repo) = fixes();
     home.put("panel", &FIXES.replace(", merge: sequence", ""));

@@ -47,6 +47,9 @@ pub enum How {
 /// Exit code of `git merge-tree` when both sides changed the same lines.
 const HAS_CONFLICTS: i32 = 1;
 
+/// Exit code of git for an option that it does not know.
+const UNKNOWN_OPTION: i32 = 129;
+
 /// Result of a merge that was only probed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MergeProbe {
@@ -218,6 +221,8 @@ impl Git<'_> {
         match merged.status.code() {
             Some(0) => Ok(MergeProbe::Clean(tree)),
             Some(HAS_CONFLICTS) => Ok(MergeProbe::Conflicts(parts.collect())),
+            Some(UNKNOWN_OPTION) => Err(Error::config("git is too old to probe a merge: that needs git 2.38 or newer")
+                .hint("update git; nothing was merged, and no branch runs again")),
             _ => Err(failed("probe the merge", &merged)),
         }
     }
