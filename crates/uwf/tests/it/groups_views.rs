@@ -378,3 +378,43 @@ fn compare_page_pairs_branches_by_key() {
     assert!(page.contains("<dt>tests</dt>") && !page.contains("<dt>security</dt>"), "{page}");
     assert!(page.contains("1 field the same"), "{page}");
 }
+
+/// The spans of a thread by name, each with the name of its parent.
+fn parents(home: &TestHome, thread: &str) -> Vec<(String, String)> {
+    let request = home.json(&["otel", "export", "--print", thread]);
+    let spans = request["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone();
+    let name_of = |id: &Value| spans.iter().find(|span| span["spanId"] == *id).map(|span| text(span, "name"));
+    let mut named: Vec<(String, String)> =
+        spans.iter().map(|span| (text(span, "name"), name_of(&span["parentSpanId"]).unwrap_or_default())).collect();
+    named.sort();
+    named
+}
+
+#[test]
+fn each_branch_has_a_span_below_its_group() {
+    let home = panel();
+    answer(&home, "planner", "docs: true");
+    home.put("panel", &PANEL.replace("{ role: docs, condition: wants-docs }", "{ role: docs, mayFail: true }"));
+    home.file("docs.sh", "exit 3\n");
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert!(ran.stderr.contains("✗ reviews.docs by t, "), "{}", ran.stderr);
+    let expected = [
+        ("invoke_agent t", "invoke_workflow panel"),
+        ("invoke_agent t", "invoke_workflow panel"),
+        ("invoke_agent t", "invoke_workflow reviews.docs"),
+        ("invoke_agent t", "invoke_workflow reviews.security"),
+        ("invoke_agent t", "invoke_workflow reviews.tests"),
+        ("invoke_agent uwf-play", "invoke_workflow panel"),
+        ("invoke_workflow panel", ""),
+        ("invoke_workflow panel.reviews", "invoke_agent uwf-play"),
+        ("invoke_workflow reviews.docs", "invoke_workflow panel.reviews"),
+        ("invoke_workflow reviews.security", "invoke_workflow panel.reviews"),
+        ("invoke_workflow reviews.tests", "invoke_workflow panel.reviews"),
+    ];
+    let expected: Vec<(String, String)> = expected.map(|(name, parent)| (name.to_owned(), parent.to_owned())).into();
+    assert_eq!(parents(&home, &thread_of(&ran)), expected);
+    let shown = home.json(&["thread", "show", "@"]);
+    assert_eq!(branch(&shown, "docs")["failed"], true);
+    assert_eq!(branch(&shown, "docs")["why"], "agent `t` exited with 3");
+}
