@@ -18,7 +18,7 @@ mod text_role;
 mod transitions;
 mod validate;
 
-pub use graph::{Course, Drawing, GRAPH_CSS, GraphOnPage, Ledger, role_order};
+pub use graph::{Course, CourseBranch, Drawing, GRAPH_CSS, GraphOnPage, Ledger, role_order};
 pub(crate) use group::{BRANCH_KEYS, MAX_BRANCHES};
 pub(crate) use older_forms::{ROLE_KEYS, TABLE_KEYS};
 pub(crate) use parse::{CONDITION_KEYS, WORKFLOW_KEYS};

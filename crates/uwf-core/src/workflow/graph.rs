@@ -1,6 +1,7 @@
 //! Draws a workflow as Mermaid, as DOT, or as an SVG picture. Roles are in reading order, and one arrow stands for all transitions between
 //! the same two roles. The drawing can also show the course of a thread.
 
+mod branches;
 mod dot;
 mod lanes;
 mod layout;
@@ -16,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::model::{END, START, Transition, Workflow};
 use crate::text::{ellipsize, one_line};
 
+use branches::{DrawnBranch, drawn_branches, inner_roles};
 pub use page::{GRAPH_CSS, GraphOnPage, Ledger};
 
 /// Longest line of a condition's description on an arrow, in characters.
@@ -32,6 +34,17 @@ pub struct Course {
     /// The current position: a role, `$START` or `$END`.
     pub at: String,
     /// The state of the thread at that position, in a word.
+    pub state: String,
+    /// The branches of each group as the thread played it last, by the group's role.
+    pub branches: BTreeMap<String, Vec<CourseBranch>>,
+}
+
+/// A branch that a thread has played or plays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CourseBranch {
+    /// Its name in the group.
+    pub name: String,
+    /// Its state, in a word.
     pub state: String,
 }
 
@@ -56,6 +69,8 @@ struct DrawnNode {
     played: usize,
     /// The state of the thread, if the thread is at this node.
     state: Option<String>,
+    /// The branches, if it is a group.
+    branches: Vec<DrawnBranch>,
 }
 
 /// All transitions from one node to another.
@@ -147,7 +162,9 @@ impl Drawing {
     /// Draws the graph of a workflow, optionally with the course of a thread.
     #[must_use]
     pub fn of(workflow: &Workflow, course: Option<&Course>) -> Drawing {
-        let names: Vec<&str> = std::iter::once(START).chain(role_order(workflow)).chain([END]).collect();
+        let inner = inner_roles(workflow);
+        let roles = role_order(workflow).into_iter().filter(|role| !inner.contains(role));
+        let names: Vec<&str> = std::iter::once(START).chain(roles).chain([END]).collect();
         let index = |name: &str| names.iter().position(|known| *known == name);
         let played = |name: &str| course.map_or(0, |course| course.roles.iter().filter(|role| *role == name).count());
         let nodes = names.iter().map(|name| DrawnNode {
@@ -155,6 +172,7 @@ impl Drawing {
             description: workflow.roles.get(*name).map(|role| role.description.clone()).unwrap_or_default(),
             played: played(name),
             state: course.filter(|course| course.at == *name).map(|course| course.state.clone()),
+            branches: drawn_branches(workflow, name, course),
         });
         let mut edges: Vec<DrawnEdge> = Vec::new();
         for (from, name) in names.iter().enumerate() {
@@ -253,8 +271,13 @@ mod tests {
 
     /// A graph with these arrows. Nodes are numbered from the start, and the last node is the end.
     pub(super) fn drawing(nodes: usize, edges: &[(usize, usize)]) -> Drawing {
-        let node =
-            |name: usize| DrawnNode { name: name.to_string(), description: String::new(), played: 0, state: None };
+        let node = |name: usize| DrawnNode {
+            name: name.to_string(),
+            description: String::new(),
+            played: 0,
+            state: None,
+            branches: Vec::new(),
+        };
         let edge = |(from, to): &(usize, usize)| DrawnEdge { from: *from, to: *to, conditions: Vec::new(), taken: 0 };
         let edges = edges.iter().map(edge).collect();
         Drawing { name: String::new(), nodes: (0..nodes).map(node).collect(), edges, has_course: false }
@@ -370,7 +393,7 @@ mod tests {
 
     fn course() -> Course {
         let roles = ["coder", "reviewer", "coder", "reviewer", "stranger"].map(str::to_owned).to_vec();
-        Course { roles, at: "reviewer".to_owned(), state: "stuck".to_owned() }
+        Course { roles, at: "reviewer".to_owned(), state: "stuck".to_owned(), ..Course::default() }
     }
 
     #[test]

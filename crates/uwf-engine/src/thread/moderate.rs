@@ -10,7 +10,7 @@ use uwf_core::moderator::{
 };
 use uwf_core::node::NodeKind;
 use uwf_core::thread::{Step, ThreadId};
-use uwf_core::workflow::{END, START, Transition, Workflow};
+use uwf_core::workflow::{END, GroupBranch, START, Transition, Workflow};
 
 use crate::error::{Error, ErrorCause, Result};
 use crate::thread::branches;
@@ -132,9 +132,45 @@ pub(crate) fn glance_at_decision(thread: &Thread<'_>, workflow: &Workflow) -> Op
 /// `Data` if it cannot be evaluated.
 pub fn holds(thread: &Thread<'_>, workflow: &Workflow, condition: Option<&str>) -> Result<bool> {
     let Some(name) = condition else { return Ok(true) };
-    let only = Transition { role: END.to_owned(), condition: Some(name.to_owned()), outcome: None };
+    Ok(decide_alone(thread, workflow, name)?.taken().is_some())
+}
+
+/// The decision about a condition as if it were the only one.
+fn decide_alone(thread: &Thread<'_>, workflow: &Workflow, condition: &str) -> Result<Decision> {
+    let only = Transition { role: END.to_owned(), condition: Some(condition.to_owned()), outcome: None };
     let graph = [(thread.position().to_owned(), vec![only])].into();
-    Ok(next(thread, &Workflow { graph, ..workflow.clone() })?.taken().is_some())
+    next(thread, &Workflow { graph, ..workflow.clone() })
+}
+
+/// Explains which branches a group has on this thread, in the order of the workflow. Empty if the role is not a group, or if its
+/// branches have no conditions.
+pub(crate) fn explain_branches(thread: &Thread<'_>, workflow: &Workflow, group: &str) -> Vec<ConsideredTransition> {
+    let Some(play) = workflow.roles.get(group).and_then(|role| role.more.play.as_ref()) else { return Vec::new() };
+    if play.roles.iter().all(|branch| branch.condition.is_none()) {
+        return Vec::new();
+    }
+    let considered = |branch: &GroupBranch| {
+        let unknown = |why: String| ConsideredTransition {
+            role: branch.role.clone(),
+            condition: branch.condition.clone(),
+            description: None,
+            expression: None,
+            reads: Vec::new(),
+            value: None,
+            matched: branch.condition.is_none(),
+            why,
+        };
+        let Some(condition) = &branch.condition else { return unknown(why(Note::Unconditional, true)) };
+        match decide_alone(thread, workflow, condition) {
+            Ok(decision) => {
+                let explained = explain(thread, workflow, &decision).considered.pop();
+                let explained = explained.map(|line| ConsideredTransition { role: branch.role.clone(), ..line });
+                explained.unwrap_or_else(|| unknown("unknown".to_owned()))
+            }
+            Err(error) => unknown(error.message),
+        }
+    };
+    play.roles.iter().map(considered).collect()
 }
 
 /// Evaluates any expression on a thread, in the sandbox.

@@ -7,6 +7,7 @@ use uwf_core::config::Config;
 use uwf_core::node::{self, ExtractedBy, NodeKind, ReactTurn, StepNode, Tokens};
 use uwf_core::number;
 use uwf_core::spending::{Reading, Run, Spender};
+use uwf_core::workflow::GROUP_AGENT;
 
 use crate::error::{Error, Result};
 use crate::thread::nodes;
@@ -29,6 +30,8 @@ pub(crate) struct StepRuns {
     pub(crate) runs: Vec<KnownRun>,
     /// The last step of the child thread that played the role. The child's steps have the runs.
     pub(crate) child: Option<Hash>,
+    /// The role, if the step is of a group, or of a branch in the thread of its group.
+    pub(crate) group: Option<String>,
     /// Why some runs are unknown.
     pub(crate) unreadable: Option<Error>,
 }
@@ -53,7 +56,10 @@ impl<'h> RunReader<'h> {
         let (step, _) = nodes::step_node(self.store, step)?;
         let node = nodes::get(self.store, step.detail)?;
         match NodeKind::of(node.type_hash) {
-            Some(NodeKind::StepNode) => Ok(StepRuns { child: Some(step.detail), ..StepRuns::default() }),
+            Some(NodeKind::StepNode) => {
+                let group = (step.agent == GROUP_AGENT).then_some(step.role);
+                Ok(StepRuns { child: Some(step.detail), group, ..StepRuns::default() })
+            }
             Some(NodeKind::ReactSession) => self.session(&node, step.detail),
             _ => Ok(StepRuns { runs: vec![foreign(step, &node)], ..StepRuns::default() }),
         }
@@ -75,7 +81,7 @@ impl<'h> RunReader<'h> {
                 Err(error) => unreadable = Some(error),
             }
         }
-        Ok(StepRuns { runs, child: None, unreadable })
+        Ok(StepRuns { runs, unreadable, ..StepRuns::default() })
     }
 
     /// A failed attempt; `None` if it has not failed.

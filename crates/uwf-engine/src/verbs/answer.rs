@@ -185,7 +185,9 @@ fn several_wait(home: &Home, id: &ThreadId, children: &[ThreadId]) -> Error {
             None => format!("answer one: `uwf thread answer {child}`"),
         }
     };
-    Error::usage(format!("several child threads of thread {id} wait")).hints(children.iter().map(hint))
+    let mut hints: Vec<String> = children.iter().map(hint).collect();
+    hints.sort_unstable();
+    Error::usage(format!("several child threads of thread {id} wait")).hints(hints)
 }
 
 fn step_it(id: &ThreadId) -> String {

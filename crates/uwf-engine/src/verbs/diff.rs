@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use json_cas::Hash;
 use serde::Serialize;
 use serde_json::Value;
+use uwf_core::node::NodeKind;
 use uwf_core::thread::{Step, ThreadId};
+use uwf_core::workflow::GROUP_AGENT;
 
 pub use crate::attempt::git::{FileChange, Patch};
 use crate::attempt::git::{Git, Kept};
@@ -17,6 +19,7 @@ use crate::root::home::Home;
 use crate::root::ids;
 use crate::thread::chain::Chain;
 use crate::thread::load::Thread;
+use crate::thread::nodes;
 use crate::thread::steps::{self, Parts};
 use crate::verbs::rm::worktrees;
 
@@ -91,6 +94,9 @@ pub struct Output {
     pub step: Hash,
     /// Its role.
     pub role: String,
+    /// Name of the branch, if the step is of a group and only this branch is compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// The output.
     pub output: Value,
 }
@@ -127,7 +133,7 @@ pub struct ComparedFiles {
 }
 
 /// Compares two steps, or two threads. Without `b`, compares the newest step of `a` with the step before. For two threads, compares the
-/// outputs of the steps that they do not share, each with the output at the same position.
+/// outputs of the steps that they do not share, each with the output at the same position, and groups branch by branch.
 ///
 /// # Errors
 /// Errors of the nodes and of git; `NotFound` when only files are requested and they are unknown; `Usage` for the start of a thread alone.
@@ -145,7 +151,7 @@ pub fn compare(home: &Home, a: &Named, b: Option<&Named>, wanted: Wanted, cwd: &
     let outputs = match (wanted.outputs, is_whole) {
         (false, _) => None,
         (true, true) => Some(of_threads(&one, &other)?),
-        (true, false) => Some(differing(newest(&one)?, newest(&other)?).into_iter().collect()),
+        (true, false) => Some(differing(home, newest(&one)?, newest(&other)?)?),
     };
     let sides = [side(&a, &one), side(&b, &other)];
     let (files, no_files) = match wanted.files.then(|| compare_files(home, &sides, wanted.patch, cwd)) {
@@ -178,12 +184,12 @@ fn newest(thread: &Thread<'_>) -> Result<Option<Output>> {
     let Some(last) = &thread.last else { return Ok(None) };
     let node = (last.clone(), thread.head_timestamp_ms);
     let Step { hash, role, output, .. } = steps::of_node(thread.home().store(), 0, thread.head, node, Parts::NONE)?;
-    Ok(Some(Output { index: None, step: hash, role, output }))
+    Ok(Some(Output { index: None, step: hash, role, branch: None, output }))
 }
 
 fn output(thread: &Thread<'_>, index: usize) -> Result<Output> {
     let Step { index, hash, role, output, .. } = thread.step(index, Parts::NONE)?;
-    Ok(Output { index: Some(index), step: hash, role, output })
+    Ok(Output { index: Some(index), step: hash, role, branch: None, output })
 }
 
 /// The outputs of two threads from where they diverge.
@@ -197,12 +203,56 @@ fn of_threads(one: &Thread<'_>, other: &Thread<'_>) -> Result<Vec<ComparedOutput
         }
         let a = (index < steps.len()).then(|| output(one, index)).transpose()?;
         let b = (index < others.len()).then(|| output(other, index)).transpose()?;
-        found.extend(differing(a, b));
+        found.extend(differing(one.home(), a, b)?);
     }
     Ok(found)
 }
 
-fn differing(a: Option<Output>, b: Option<Output>) -> Option<ComparedOutputs> {
+/// Compares two outputs: for groups, branch by branch; otherwise as a whole.
+fn differing(home: &Home, a: Option<Output>, b: Option<Output>) -> Result<Vec<ComparedOutputs>> {
+    let [mut one, other] = [&a, &b].map(|output| output.as_ref().map(|output| of_branches(home, output)));
+    let (Some(one), Some(other)) = (one.take().transpose()?.flatten(), other.transpose()?.flatten()) else {
+        return Ok(difference(a, b).into_iter().collect());
+    };
+    let mut pairs = Vec::new();
+    let mut others = other;
+    for branch in one {
+        let same = others.iter().position(|output| output.branch == branch.branch);
+        let pair = same.map(|index| others.remove(index));
+        pairs.extend(difference(Some(branch), pair));
+    }
+    pairs.extend(others.into_iter().filter_map(|added| difference(None, Some(added))));
+    // The output of a group of copies is the best of them.
+    let is_alike = pairs.is_empty();
+    pairs.extend(difference(a, b).filter(|_| is_alike));
+    Ok(pairs)
+}
+
+/// The outputs of a group's branches; `None` if the role is not a group.
+fn of_branches(home: &Home, group: &Output) -> Result<Option<Vec<Output>>> {
+    let (step, _) = nodes::step_node(home.store(), group.step)?;
+    let detail = nodes::get(home.store(), step.detail)?;
+    if step.agent != GROUP_AGENT || NodeKind::of(detail.type_hash) != Some(NodeKind::StepNode) {
+        return Ok(None);
+    }
+    let mut outputs = Vec::new();
+    let mut at = Some(step.detail);
+    while let Some(hash) = at {
+        let (branch, _) = nodes::step_node(home.store(), hash)?;
+        outputs.push(Output {
+            index: group.index,
+            step: group.step,
+            role: group.role.clone(),
+            branch: Some(branch.role),
+            output: nodes::get(home.store(), branch.output)?.payload,
+        });
+        at = branch.prev;
+    }
+    outputs.reverse();
+    Ok(Some(outputs))
+}
+
+fn difference(a: Option<Output>, b: Option<Output>) -> Option<ComparedOutputs> {
     let mut changes = Vec::new();
     let value = |output: &Option<Output>| output.as_ref().map(|output| output.output.clone());
     add_changes("", value(&a), value(&b), &mut changes);

@@ -7,6 +7,7 @@ use crate::attempt::settings::Settings;
 use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
+use crate::thread::children;
 
 /// How many levels of child threads are searched. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
@@ -24,7 +25,7 @@ pub struct ActiveBranch {
 
 /// The path of a branch: `GROUP.BRANCH`, or `GROUP.BRANCH.BRANCH` for a branch of a group within a group. `None` if the thread is not a
 /// branch, or if its settings are unreadable.
-pub fn path(home: &Home, thread: &ThreadId) -> Option<String> {
+pub(crate) fn path(home: &Home, thread: &ThreadId) -> Option<String> {
     path_in(home, &Settings::load(home, thread).ok()??)
 }
 
@@ -45,6 +46,13 @@ pub(crate) fn path_in(home: &Home, settings: &Settings) -> Option<String> {
     names.push(first);
     names.reverse();
     Some(names.join("."))
+}
+
+/// The path of a group, by its thread: its role, or the path of the branch that plays it. `None` if none of its branches has begun.
+pub(crate) fn group_path(home: &Home, group: &ThreadId) -> Option<String> {
+    let settings = children::known(home, group).ok()?.first().and_then(|id| Settings::load(home, id).ok()?)?;
+    let path = path_in(home, &settings)?;
+    path.strip_suffix(&format!(".{}", settings.branch?.name)).map(str::to_owned)
 }
 
 /// The path of a branch of a group. `above` is the path of the branch that plays the group, if one does.

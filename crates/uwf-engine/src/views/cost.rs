@@ -5,6 +5,7 @@
 //! the total.
 
 mod csv;
+mod group_place;
 mod memory;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -19,6 +20,7 @@ use uwf_core::spending::{self, Run, Spent};
 use uwf_core::thread::ThreadId;
 use uwf_core::view;
 
+use self::group_place::GroupPlace;
 pub use self::memory::CostMemory;
 use self::memory::{Line, RecordSign};
 use crate::error::Result;
@@ -52,6 +54,8 @@ pub enum CostBy {
     Thread,
     /// A role.
     Role,
+    /// A branch of a group, by its path; outside of groups, a role.
+    Branch,
     /// An agent, by its name in the configuration.
     Agent,
     /// A model.
@@ -176,7 +180,7 @@ pub fn of_thread(now: &ThreadNow<'_>, config: &Config, by: CostBy) -> Costs {
 pub fn of_step(home: &Home, config: &Config, step: Hash) -> Spent {
     let mut memory = CostMemory::default();
     let mut ledger = Ledger::new(home, config, &CostRequest::default(), &mut memory);
-    let mut account = Account { row: (None, None), workflow: None, why: None };
+    let mut account = Account { row: (None, None), workflow: None, place: GroupPlace::default(), why: None };
     ledger.step(&mut account, step, 0);
     if account.why.is_some() {
         ledger.total.add_unknown();
@@ -287,6 +291,8 @@ struct Account {
     row: RowKey,
     /// The workflow of the current steps: the thread's, or a child thread's.
     workflow: Option<String>,
+    /// The branch or the group of the current steps.
+    place: GroupPlace,
     /// Why a part of the thread is unreadable.
     why: Option<String>,
 }
@@ -323,7 +329,7 @@ impl<'h> Ledger<'h> {
     /// Adds a thread with these steps. A completed thread has no failed attempts after its last step.
     fn line(&mut self, thread: &ThreadId, standing: &Standing, line: &Line) {
         let row = (Some(thread.to_string()), line.workflow.clone());
-        let mut account = Account { row, workflow: line.workflow.clone(), why: None };
+        let mut account = Account { row, workflow: line.workflow.clone(), place: GroupPlace::default(), why: None };
         for step in &line.steps {
             self.step(&mut account, *step, 0);
         }
@@ -362,11 +368,12 @@ impl<'h> Ledger<'h> {
             account.why = Some(error.to_string());
         }
         if let Some(child) = step.child.filter(|_| depth < nodes::MAX_NESTING) {
-            let own = account.workflow.clone();
+            let (own, place) = (account.workflow.clone(), account.place.clone());
+            account.place = place.below(step.group.as_deref());
             if let Err(error) = self.child(account, child, depth + 1) {
                 account.why = Some(error.to_string());
             }
-            account.workflow = own;
+            (account.workflow, account.place) = (own, place);
         }
     }
 
@@ -395,8 +402,9 @@ impl<'h> Ledger<'h> {
             Ok(children) => children,
             Err(error) => return account.why = Some(error.to_string()),
         };
-        let own = account.workflow.clone();
+        let (own, place) = (account.workflow.clone(), account.place.clone());
         for child in children.iter().filter(|_| depth < nodes::MAX_NESTING) {
+            account.place = if self.by == CostBy::Branch { place.of_child(home, &child.id) } else { place.clone() };
             match self.reader.line(child) {
                 Ok(line) => {
                     account.workflow.clone_from(&line.workflow);
@@ -409,7 +417,7 @@ impl<'h> Ledger<'h> {
             }
             self.children_without_step(account, &child.id, child.head, depth + 1);
         }
-        account.workflow = own;
+        (account.workflow, account.place) = (own, place);
     }
 
     /// Adds the failed attempts since the newest step, which belong to no step yet.
@@ -443,6 +451,7 @@ impl<'h> Ledger<'h> {
             CostBy::Thread => account.row.clone(),
             _ if !is_new => return,
             CostBy::Role => (Some(known.role.clone()), None),
+            CostBy::Branch => (Some(account.place.path.clone().unwrap_or_else(|| known.role.clone())), None),
             CostBy::Agent => (known.agent.clone(), None),
             CostBy::Model => {
                 if let Some(reading) = &known.run.reading {
@@ -463,7 +472,7 @@ impl<'h> Ledger<'h> {
         match self.by {
             CostBy::Thread => rows.reverse(),
             CostBy::Day => {}
-            CostBy::Role | CostBy::Agent | CostBy::Model | CostBy::Workflow => {
+            CostBy::Role | CostBy::Branch | CostBy::Agent | CostBy::Model | CostBy::Workflow => {
                 let tokens = |row: &CostRow| row.spent.tokens.total();
                 rows.sort_by_key(|row| std::cmp::Reverse(tokens(row)));
             }

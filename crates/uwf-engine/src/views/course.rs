@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use json_cas::Hash;
-use uwf_core::workflow::{Course, END, Workflow};
+use uwf_core::workflow::{Course, CourseBranch, END, Workflow};
 
 use crate::error::Result;
 use crate::thread::chain::role_key;
 use crate::thread::nodes;
 use crate::thread::state::State;
+use crate::views::groups::{BranchStatus, GroupStatus};
 use crate::views::show;
 use crate::views::thread_now::ThreadNow;
 
@@ -45,6 +46,22 @@ pub fn of(now: &ThreadNow<'_>) -> Result<ThreadCourse> {
         State::Completed => END.to_owned(),
         _ => standing.at_role.clone().unwrap_or_else(|| thread.position().to_owned()),
     };
-    let course = Course { roles, at, state: standing.state_in_words() };
+    let course = Course { roles, at, state: standing.state_in_words(), ..Course::default() };
     Ok(ThreadCourse { hash: thread.start.workflow, workflow, course, state: standing.state })
+}
+
+impl ThreadCourse {
+    /// The course with the branches of these groups, oldest first.
+    #[must_use]
+    pub fn with_branches(mut self, groups: &[GroupStatus]) -> ThreadCourse {
+        for group in groups {
+            let branch = |branch: &BranchStatus| CourseBranch {
+                name: branch.name.clone(),
+                state: branch.state_in_words().to_owned(),
+            };
+            let branches = group.branches.iter().map(branch).collect();
+            self.course.branches.insert(group.role.clone(), branches);
+        }
+        self
+    }
 }

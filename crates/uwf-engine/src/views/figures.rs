@@ -118,7 +118,7 @@ impl Tally<'_> {
     }
 
     fn step(&mut self, hash: Hash) -> Result<()> {
-        let StepRuns { runs, child, unreadable } = self.reader.of_step(hash)?;
+        let StepRuns { runs, child, unreadable, .. } = self.reader.of_step(hash)?;
         for run in &runs {
             self.add(&run.role, run);
             if !run.run.has_failed {

@@ -12,6 +12,7 @@ use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup};
 
 use crate::attempt::child_threads;
 use crate::attempt::recorded::{Attempt, ThreadRecord};
+use crate::attempt::settings::Settings;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::ids;
@@ -19,7 +20,7 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::State;
 use crate::thread::steps::Parts;
-use crate::views::branches::{self, path_below};
+use crate::views::branches::{path_below, path_in};
 use crate::views::cost::{self, CostBy};
 use crate::views::show;
 use crate::views::thread_now::ThreadNow;
@@ -30,7 +31,7 @@ const MAX_NESTING: usize = 16;
 /// A group that a thread plays or has played.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Group {
+pub struct GroupStatus {
     /// The role.
     pub role: String,
     /// Its step in the thread; absent while it is played.
@@ -43,7 +44,7 @@ pub struct Group {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<ThreadId>,
     /// The branches, in the order of the workflow or of the items.
-    pub branches: Vec<GroupBranch>,
+    pub branches: Vec<BranchStatus>,
     /// Roles whose conditions did not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
@@ -52,7 +53,7 @@ pub struct Group {
 /// A branch of a group.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct GroupBranch {
+pub struct BranchStatus {
     /// Its name in the group: its role, the key of its item, or its number from 1.
     pub name: String,
     /// Its path: `GROUP.BRANCH`, or `GROUP.BRANCH.BRANCH` within another group.
@@ -92,7 +93,7 @@ pub struct GroupBranch {
     pub why: Option<String>,
     /// The group that it plays.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<Box<Group>>,
+    pub group: Option<Box<GroupStatus>>,
 }
 
 /// The time of an attempt, in Unix milliseconds.
@@ -105,9 +106,9 @@ pub struct WorkSpan {
     pub to: Option<u64>,
 }
 
-impl GroupBranch {
-    fn planned(group: &str, above: Option<&str>, planned: &PlannedBranch) -> GroupBranch {
-        GroupBranch {
+impl BranchStatus {
+    fn planned(group: &str, above: Option<&str>, planned: &PlannedBranch) -> BranchStatus {
+        BranchStatus {
             name: planned.name.clone(),
             branch: path_below(above, group, &planned.name),
             role: planned.role.clone(),
@@ -138,10 +139,32 @@ impl GroupBranch {
     }
 }
 
-impl Group {
+impl GroupStatus {
+    /// The time from the start of its first attempt to the end of its last branch, or to now, in Unix milliseconds. `None` if no attempt
+    /// is known here.
+    #[must_use]
+    pub fn span(&self) -> Option<(u64, u64)> {
+        let now = ids::now_ms();
+        let from = self.branches.iter().filter_map(|branch| branch.started_at).min()?;
+        let to = self
+            .branches
+            .iter()
+            .filter(|branch| branch.started_at.is_some())
+            .map(|branch| branch.ended_at.unwrap_or(now));
+        Some((from, to.max().unwrap_or(now)))
+    }
+
+    /// The spending of its branches.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        let mut all = Spent::default();
+        self.branches.iter().for_each(|branch| all.merge(branch.spent.clone()));
+        all
+    }
+
     /// Its branches, each followed by the branches of the group that it plays.
     #[must_use]
-    pub fn all_branches(&self) -> Vec<&GroupBranch> {
+    pub fn all_branches(&self) -> Vec<&BranchStatus> {
         let mut all = Vec::new();
         for branch in &self.branches {
             all.push(branch);
@@ -155,7 +178,7 @@ impl Group {
 ///
 /// # Errors
 /// Errors of its nodes, and of the threads of the branches.
-pub fn newest(now: &ThreadNow<'_>, config: &Config) -> Result<Option<Group>> {
+pub fn newest(now: &ThreadNow<'_>, config: &Config) -> Result<Option<GroupStatus>> {
     Ok(all(now, config, 1)?.pop())
 }
 
@@ -163,21 +186,8 @@ pub fn newest(now: &ThreadNow<'_>, config: &Config) -> Result<Option<Group>> {
 ///
 /// # Errors
 /// Errors of its nodes, and of the threads of the branches.
-pub fn all(now: &ThreadNow<'_>, config: &Config, most: usize) -> Result<Vec<Group>> {
+pub fn all(now: &ThreadNow<'_>, config: &Config, most: usize) -> Result<Vec<GroupStatus>> {
     GroupReader { home: now.thread.home(), config }.groups(now, most, MAX_NESTING)
-}
-
-/// The group of one step; `None` unless the step's role is a group.
-///
-/// # Errors
-/// Errors of the nodes, and of the threads of the branches.
-pub fn of_step(thread: &Thread<'_>, config: &Config, index: usize) -> Result<Option<Group>> {
-    let workflow = thread.workflow()?;
-    let (step, _) = nodes::step_node(thread.home().store(), thread.step_hash(index)?)?;
-    let Some(play) = workflow.roles.get(&step.role).and_then(|role| role.more.play.as_ref()) else { return Ok(None) };
-    let above = branches::path(thread.home(), &thread.id);
-    let reader = GroupReader { home: thread.home(), config };
-    reader.played(thread, index, (&step.role, play), above.as_deref(), MAX_NESTING).map(Some)
 }
 
 /// The work of a thread.
@@ -212,14 +222,15 @@ struct GroupReader<'h> {
 }
 
 impl GroupReader<'_> {
-    fn groups(&self, now: &ThreadNow<'_>, most: usize, levels: usize) -> Result<Vec<Group>> {
+    fn groups(&self, now: &ThreadNow<'_>, most: usize, levels: usize) -> Result<Vec<GroupStatus>> {
         let (thread, workflow) = (&now.thread, now.thread.workflow()?);
         let plays: Vec<(&String, &RoleGroup)> =
             workflow.roles.iter().filter_map(|(name, role)| Some((name, role.more.play.as_ref()?))).collect();
         if plays.is_empty() || levels == 0 {
             return Ok(Vec::new());
         }
-        let above = branches::path(self.home, &thread.id);
+        let settings = Settings::in_record(self.home, &now.record).ok().flatten();
+        let above = settings.and_then(|settings| path_in(self.home, &settings));
         let above = above.as_deref();
         let mut groups = Vec::new();
         for (role, play) in &plays {
@@ -249,16 +260,16 @@ impl GroupReader<'_> {
         (role, play): (&str, &RoleGroup),
         above: Option<&str>,
         levels: usize,
-    ) -> Result<Group> {
+    ) -> Result<GroupStatus> {
         let hash = thread.step_hash(index)?;
         let (step, _) = nodes::step_node(self.home.store(), hash)?;
         let detail = nodes::get(self.home.store(), step.detail)?;
-        let place = |group: Group| Group { step: Some(hash), index: Some(index + 1), ..group };
+        let place = |group: GroupStatus| GroupStatus { step: Some(hash), index: Some(index + 1), ..group };
         if step.agent != GROUP_AGENT || NodeKind::of(detail.type_hash) != Some(NodeKind::StepNode) {
             // The group had no branches, or a person made its step.
             let left_out = left_out(play, &[]);
             let (branches, role) = (Vec::new(), role.to_owned());
-            return Ok(place(Group { role, step: None, index: None, thread: None, branches, left_out }));
+            return Ok(place(GroupStatus { role, step: None, index: None, thread: None, branches, left_out }));
         }
         let id = child_threads::id_for(&thread.as_of(index)?, role);
         let known = child_threads::find(self.home, &id)?.map(|_| id);
@@ -277,14 +288,14 @@ impl GroupReader<'_> {
         thread: Option<ThreadId>,
         above: Option<&str>,
         levels: usize,
-    ) -> Result<Group> {
+    ) -> Result<GroupStatus> {
         let planned = group.workflow()?.planned_branches();
         let planned =
             planned.ok_or_else(|| Error::data(format!("thread {} is not the thread of a group", group.id)))?;
         let chain = group.chain()?;
         let mut branches = Vec::with_capacity(planned.len());
         for (position, plan) in planned.iter().enumerate() {
-            let branch = GroupBranch::planned(role, above, plan);
+            let branch = BranchStatus::planned(role, above, plan);
             let branch = match thread {
                 Some(_) => self.by_thread(branch, group, position, levels)?,
                 None => branch,
@@ -297,17 +308,17 @@ impl GroupReader<'_> {
             });
         }
         let left_out = left_out(play, &planned);
-        Ok(Group { role: role.to_owned(), step: None, index: None, thread, branches, left_out })
+        Ok(GroupStatus { role: role.to_owned(), step: None, index: None, thread, branches, left_out })
     }
 
     /// Adds the data of a branch's thread.
     fn by_thread(
         &self,
-        branch: GroupBranch,
+        branch: BranchStatus,
         group: &Thread<'_>,
         position: usize,
         levels: usize,
-    ) -> Result<GroupBranch> {
+    ) -> Result<BranchStatus> {
         // The copies of a group are played before it has steps, and its judge after them.
         let heads = [0, position.min(group.chain()?.len())];
         let ids = heads.into_iter().map(|steps| Ok(child_threads::id_for(&group.as_of(steps)?, &branch.name)));
@@ -323,7 +334,7 @@ impl GroupReader<'_> {
         let status = show::status(&now)?;
         let group = self.groups(&now, 1, levels - 1)?.pop().map(Box::new);
         let BranchWork { agent, attempts, took_ms, spent } = work(&now, self.config);
-        Ok(GroupBranch {
+        Ok(BranchStatus {
             state: Some(status.state),
             step: now.thread.last.is_some().then_some(now.thread.head),
             started_at: attempts.first().map(|span| span.from),
@@ -340,14 +351,14 @@ impl GroupReader<'_> {
     }
 
     /// Adds the result of a branch from its step in the group.
-    fn ended(&self, branch: GroupBranch, step: StepNode, timestamp: u64) -> Result<GroupBranch> {
+    fn ended(&self, branch: BranchStatus, step: StepNode, timestamp: u64) -> Result<BranchStatus> {
         let store = self.home.store();
         let detail = nodes::get(store, step.detail)?;
         if NodeKind::of(detail.type_hash) != Some(NodeKind::StepNode) {
             let output = nodes::get(store, step.output)?.payload;
             let output = BranchOutput { name: step.role, output, message: None };
             let why = output.failure().map(str::to_owned).or(branch.why);
-            return Ok(GroupBranch { failed: true, why, ..branch });
+            return Ok(BranchStatus { failed: true, why, ..branch });
         }
         if branch.thread.is_some() {
             return Ok(branch);
@@ -355,7 +366,7 @@ impl GroupReader<'_> {
         let spent = cost::of_step(self.home, self.config, step.detail);
         let own = Thread::without_id(self.home, step.detail)?;
         let (agent, took_ms) = (agent_of(&own), spent.duration_ms);
-        Ok(GroupBranch { step: Some(step.detail), agent, ended_at: Some(timestamp), took_ms, spent, ..branch })
+        Ok(BranchStatus { step: Some(step.detail), agent, ended_at: Some(timestamp), took_ms, spent, ..branch })
     }
 }
 

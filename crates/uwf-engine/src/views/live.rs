@@ -10,17 +10,20 @@ use json_cas::{Hash, Store};
 use uwf_core::event::{self, Event, Stream, What};
 use uwf_core::node::{Content, ReactSession, ReactToolCall, ReactTurn};
 use uwf_core::thread::ThreadId;
+use uwf_core::workflow::GROUP_AGENT;
 
 use crate::attempt::child_threads;
 use crate::attempt::live_trace::follow::Follower;
 use crate::attempt::printed::new_text;
 use crate::attempt::recorded::{Attempt, Outcome, OutputFiles};
 use crate::attempt::redactor::Redactor;
+use crate::attempt::settings::Settings;
 use crate::attempt::turns::{ToolCall, Turn};
 use crate::error::{ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::marks::{self, Mark};
 use crate::root::{env_file, history, ids};
+use crate::thread::children;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::State;
@@ -244,7 +247,8 @@ impl WatchedThread {
     fn poll_at(&mut self, now: &ThreadNow<'_>, events: &mut Vec<Event>) -> Result<()> {
         let (home, thread, shown) = (now.thread.home(), &now.thread, show::status(now)?);
         if let Some(from) = self.from.take() {
-            self.branch = branches::path(home, &self.id);
+            let settings = Settings::in_record(home, &now.record).ok().flatten();
+            self.branch = settings.and_then(|settings| branches::path_in(home, &settings));
             let workflow = thread.workflow().map_or_else(|_| shown.workflow.to_string(), |workflow| workflow.name);
             let prompt = shown.task.clone();
             events.push(self.event(shown.started_at.unwrap_or(0), What::Thread { workflow, prompt }));
@@ -285,6 +289,8 @@ impl WatchedThread {
             let step = thread.whole_step(index)?;
             if step.is_child_thread {
                 self.finished_child(home, step.detail, events)?;
+            } else if step.agent == GROUP_AGENT {
+                self.failed_branch(home, &step.role, events)?;
             }
             let rest = self.attempt.take().filter(|attempt| !attempt.is_over && attempt.role == step.role);
             if let Some(attempt) = rest {
@@ -435,6 +441,17 @@ impl WatchedThread {
     fn finished_child(&mut self, home: &Home, last: Hash, events: &mut Vec<Event>) -> Result<()> {
         for id in child_threads::ended_at(home, &self.id, last)? {
             self.child(id).poll(home, events)?;
+        }
+        Ok(())
+    }
+
+    /// Polls the thread of a branch that failed, where the group continues without it.
+    fn failed_branch(&mut self, home: &Home, name: &str, events: &mut Vec<Event>) -> Result<()> {
+        for id in children::known(home, &self.id)? {
+            let place = Settings::load(home, &id).ok().flatten().and_then(|settings| settings.branch);
+            if place.is_some_and(|place| place.name == name) {
+                self.child(id).poll(home, events)?;
+            }
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ use crate::views::list::Row;
 /// Summary of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {
-    /// Its task.
+    /// Its task; for a branch with an item, the item.
     pub task: String,
     /// Number of its steps; `None` if there are too many to count.
     pub steps: Option<usize>,
@@ -51,9 +51,13 @@ impl<'h> Overviews<'h> {
         let steps = chain::count(self.home, &thread.id, thread.last.is_some().then_some(thread.head)).ok()?;
         let settings = thread.start.parent.and_then(|_| Settings::load(self.home, &thread.id).ok().flatten());
         let branch = settings.as_ref().and_then(|settings| branches::path_in(self.home, settings));
+        // The task of a branch begins like the tasks of its siblings; only its item differs.
+        let branch_item = settings.as_ref().and_then(|settings| settings.branch.as_ref()?.item.as_ref());
+        let branch_item = branch_item.map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned));
         let parent = settings.and_then(|settings| settings.parent);
         let role = self.role(row.state, &thread, steps);
-        Some(Overview { task: thread.start.prompt, steps, role, parent, branch })
+        let task = branch_item.unwrap_or(thread.start.prompt);
+        Some(Overview { task, steps, role, parent, branch })
     }
 
     fn role(&mut self, state: State, thread: &Thread<'_>, steps: Option<usize>) -> Option<String> {
@@ -68,7 +72,12 @@ impl<'h> Overviews<'h> {
                 let hash = thread.start.workflow;
                 let workflow =
                     self.workflows.entry(hash).or_insert_with(|| nodes::workflow(self.home.store(), hash).ok());
-                Some(match moderate::glance(thread, workflow.as_ref()?)? {
+                let workflow = workflow.as_ref()?;
+                // The branches of a group run at the same time, so none is next.
+                if workflow.planned_branches().is_some() {
+                    return None;
+                }
+                Some(match moderate::glance(thread, workflow)? {
                     Next::Role(role) => role,
                     Next::End(_) => END.to_owned(),
                 })

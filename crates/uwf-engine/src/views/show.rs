@@ -23,6 +23,7 @@ use crate::root::worktree::Worktree;
 use crate::thread::digest::Digest;
 use crate::thread::ending;
 use crate::thread::state::State;
+use crate::views::branches;
 use crate::views::thread_now::ThreadNow;
 
 /// State of a thread. The first four keys are the same as in a step's report.
@@ -98,6 +99,9 @@ pub struct ThreadStatus {
     /// Its parent thread, if this machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_thread: Option<ThreadId>,
+    /// Path of the branch that it is, `GROUP.BRANCH`; absent if it is not a branch of a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// Number of threads above this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
@@ -238,6 +242,7 @@ fn base(now: &ThreadNow<'_>) -> Result<ThreadStatus> {
         condition: None,
         parent: thread.start.parent,
         parent_thread: settings.as_ref().and_then(|settings| settings.parent.clone()),
+        branch: settings.as_ref().and_then(|settings| branches::path_in(home, settings)),
         depth: thread.start.depth,
         workflows: settings.as_ref().map(|settings| settings.workflows.clone()).unwrap_or_default(),
         worktree: settings.as_ref().and_then(|settings| settings.worktree.clone()),

@@ -16,7 +16,7 @@ use crate::root::home::Home;
 use crate::root::{history, thread_ids};
 use crate::thread::chain;
 use crate::thread::load::Thread;
-use crate::thread::moderate::{self, Explained};
+use crate::thread::moderate::{self, ConsideredTransition, Explained};
 use crate::thread::nodes;
 use crate::thread::state::State;
 use crate::thread::steps::Parts;
@@ -62,6 +62,9 @@ pub struct ReasonedStep {
     pub routing: Routing,
     /// Whether the moderator chooses this role. A step added by hand may have another role.
     pub as_chosen: bool,
+    /// If the role is a group with conditions: which roles it played, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub branches: Vec<ConsideredTransition>,
     /// How its output was obtained.
     pub output: Obtained,
 }
@@ -147,6 +150,9 @@ pub struct Ahead {
     pub why: Option<String>,
     /// The moderator's next choice; `$END` is the end. For a killed thread, the choice that would have followed.
     pub routing: Routing,
+    /// If the next role is a group with conditions: which roles it plays, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub branches: Vec<ConsideredTransition>,
     /// Failed attempts at the next step so far, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedAttempt>,
@@ -173,7 +179,9 @@ pub fn ahead(now: &ThreadNow<'_>) -> Result<Ahead> {
     let standing = show::status(now)?;
     let failures = if standing.done { Vec::new() } else { pages::failures(now) };
     let failed = failures.into_iter().map(failed_attempt).collect();
-    Ok(Ahead { state: standing.state, why: standing.why, routing: routing(&now.thread)?.0, failed })
+    let (routing, chosen) = routing(&now.thread)?;
+    let branches = branches(&now.thread, chosen.as_deref())?;
+    Ok(Ahead { state: standing.state, why: standing.why, routing, branches, failed })
 }
 
 /// Explains a step. A step belongs to all threads that were forked after it. Uses the newest of them that knows its own steps; with
@@ -235,6 +243,7 @@ fn reasoned(thread: &Thread<'_>, record: &ThreadRecord, index: usize) -> Result<
         hash,
         index: index + 1,
         as_chosen: chosen.is_none_or(|chosen| chosen == node.role),
+        branches: branches(&before, Some(&node.role))?,
         after: before.position().to_owned(),
         output: obtained(thread, record.of_step(hash), &node),
         role: node.role,
@@ -254,6 +263,12 @@ fn routing(thread: &Thread<'_>) -> Result<(Routing, Option<String>)> {
         }
         Err(error) => (Routing::Unexplained { error: error.to_string() }, None),
     })
+}
+
+/// The branches of a group that is next on a thread.
+fn branches(thread: &Thread<'_>, role: Option<&str>) -> Result<Vec<ConsideredTransition>> {
+    let workflow = thread.workflow()?;
+    Ok(role.map(|role| moderate::explain_branches(thread, &workflow, role)).unwrap_or_default())
 }
 
 fn failed_attempt(failure: uwf_core::view::Failure) -> FailedAttempt {

@@ -13,6 +13,7 @@ use uwf_engine::verbs::start::Started;
 use uwf_engine::verbs::step::StepReport;
 use uwf_engine::verbs::workflows::{NamedWorkflow, ShownWorkflow, Version};
 use uwf_engine::views::cost::Costs;
+use uwf_engine::views::groups::GroupStatus;
 use uwf_engine::views::list::Named;
 use uwf_engine::views::ps::RunningStep;
 use uwf_engine::views::show::ThreadStatus;
@@ -106,7 +107,12 @@ const ENDPOINTS: &[Endpoint] = &[
     report::<ThreadAnswer>(
         "/threads/{thread}",
         "uwf thread show",
-        "The state of a thread, and as `records` its start and steps.",
+        "The state of a thread, its newest group with the branches, and as `records` its start and steps.",
+    ),
+    report::<Vec<GroupStatus>>(
+        "/threads/{thread}/groups",
+        "",
+        "The newest 100 groups of a thread, oldest first, with the state, thread, agent, times, cost and reason of each branch.",
     ),
     report::<Vec<RunningStep>>("/running", "uwf thread ps", "The steps that are under way."),
     text(EVENTS, "/events", "", "Reports when the list of threads changes."),

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use uwf_engine::root::thread_ids;
+use uwf_engine::views::groups::{self, GroupStatus};
 use uwf_engine::views::ps;
 use uwf_engine::views::show::{self, ThreadStatus};
 use uwf_engine::views::steps::{self, Entry};
@@ -19,7 +20,11 @@ use crate::failure::Failure;
 use crate::filter;
 
 pub(super) fn routes() -> Router<App> {
-    Router::new().route("/threads", get(listed)).route("/running", get(running)).route("/threads/{thread}", get(status))
+    Router::new()
+        .route("/threads", get(listed))
+        .route("/running", get(running))
+        .route("/threads/{thread}", get(status))
+        .route("/threads/{thread}/groups", get(groups))
 }
 
 /// `GET /api/threads`: the report of `uwf thread list --all`. If there are more, the header `Link` has the next page.
@@ -47,12 +52,28 @@ async fn running(State(app): State<App>) -> Result<Json<Value>, Failure> {
 pub(crate) struct ThreadAnswer {
     #[serde(flatten)]
     status: ThreadStatus,
+    /// The group that it plays, or played last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<GroupStatus>,
     /// The start and the steps, as `uwf thread steps` reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     records: Option<Vec<Entry>>,
     /// Why there are no records.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+}
+
+/// Most groups in one answer, the newest.
+const GROUPS: usize = 100;
+
+/// `GET /api/threads/{thread}/groups`: the newest groups of a thread with their branches.
+async fn groups(State(app): State<App>, Path(thread): Path<String>) -> Result<Json<Vec<GroupStatus>>, Failure> {
+    app.read(move |home| {
+        let id = thread_ids::resolve(home, &thread)?;
+        let now = ThreadNow::read(home, &id)?;
+        Ok(Json(groups::all(&now, &home.config().unwrap_or_default(), GROUPS)?))
+    })
+    .await
 }
 
 /// `GET /api/threads/{thread}`: the report of `uwf thread show`, and as `records` the start and the steps of `uwf thread steps`.
@@ -66,7 +87,8 @@ pub(crate) async fn status(State(app): State<App>, Path(thread): Path<String>) -
             Ok(steps) => (Some(steps.steps), None),
             Err(error) => (None, Some(error.message)),
         };
-        Ok(Json(ThreadAnswer { status, records, problem }))
+        let group = groups::newest(&now, &home.config().unwrap_or_default()).unwrap_or_default();
+        Ok(Json(ThreadAnswer { status, group, records, problem }))
     })
     .await
 }

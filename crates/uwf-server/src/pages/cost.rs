@@ -33,10 +33,11 @@ const TASK: usize = 80;
 const TIMES: [(&str, &str); 5] =
     [("1d", "24 hours"), ("7d", "7 days"), ("30d", "30 days"), ("90d", "90 days"), ("", "ever")];
 
-const BY: [(CostBy, &str, &str); 6] = [
+const BY: [(CostBy, &str, &str); 7] = [
     (CostBy::Day, "day", "Day"),
     (CostBy::Workflow, "workflow", "Workflow"),
     (CostBy::Role, "role", "Role"),
+    (CostBy::Branch, "branch", "Branch"),
     (CostBy::Agent, "agent", "Agent"),
     (CostBy::Model, "model", "Model"),
     (CostBy::Thread, "thread", "Thread"),
@@ -212,7 +213,7 @@ fn name(by: CostBy, row: &CostRow, task: Option<&str>) -> Markup {
                 a data-open href={ "/threads/" (id) } { (task.unwrap_or(id)) }
                 " " span.quiet.small { (row.workflow.as_deref().unwrap_or_default()) " " (parts::short_id(id)) }
             },
-            (CostBy::Day | CostBy::Role | CostBy::Agent | CostBy::Model, Some(name)) => (name),
+            (CostBy::Day | CostBy::Role | CostBy::Branch | CostBy::Agent | CostBy::Model, Some(name)) => (name),
         }
     }
 }

@@ -120,5 +120,10 @@ pub(crate) fn grouped(number: usize) -> String {
 
 /// A number with its noun.
 pub(crate) fn many(count: usize, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+    many_of(count, one, &format!("{one}s"))
+}
+
+/// The same with an irregular plural.
+pub(crate) fn many_of(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }

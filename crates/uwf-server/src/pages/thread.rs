@@ -1,5 +1,6 @@
 //! `/threads/ID`: a thread with its graph and steps, the running attempt, the reason for its state, and the possible actions.
 
+mod branches;
 mod forks;
 mod now;
 mod read;
@@ -65,7 +66,8 @@ async fn page(
         (actions(&app, about, &shown))
         (needs(&app, about, &shown))
         (forks::forks(&shown))
-        @if let Some(now) = &shown.now { (now::now(now, status)) }
+        @if let Some(now) = &shown.now { (now::now(now, status, shown.running_group().is_some())) }
+        @if let Some(group) = shown.running_group() { (branches::running(group)) }
         div.split {
             (graph(&shown))
             (steps::steps(&shown))
@@ -98,7 +100,10 @@ fn head(shown: &Shown, title: &str) -> Markup {
                 code.id data-copy=(status.thread) title=(status.thread) { (status.thread) }
             }
             @if let Some(parent) = &status.parent_thread {
-                p { "It plays a role of " a href={"/threads/" (parent)} { (parts::short_id(parent.as_str())) } "." }
+                p {
+                    @if let Some(branch) = &status.branch { "It is the branch " b { (branch) } " of " } @else { "It plays a role of " }
+                    a href={"/threads/" (parent)} { (parts::short_id(parent.as_str())) } "."
+                }
             }
             @if text::one_line(&status.task).chars().count() > TITLE || status.task.trim().contains('\n') {
                 details #task { summary { "The whole task" } div.text { (markdown(&status.task, 2)) } }

@@ -267,6 +267,11 @@ fn bad_groups_are_refused() {
         assert_eq!(refused.code, Some(65), "{to}: {}", refused.transcript());
         assert!(refused.stdout.contains(why), "{to}: {}", refused.transcript());
     }
+    let reads = PANEL.replace("tests.approved\" }", "tests.approved and $last('reviews').docs != ''\" }");
+    let file = home.file("review-panel.yaml", &reads);
+    let warned = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
+    assert_eq!(warned.code, Some(0), "{}", warned.transcript());
+    assert!(warned.stdout.contains("reads `docs` of `reviews`, which may be left out"), "{}", warned.stdout);
     let file = home.file("review-panel.yaml", PANEL);
     let valid = home.uwf(&["workflow", "validate", "--strict", file.to_str().unwrap()]);
     assert_eq!(valid.code, Some(0), "{}", valid.transcript());

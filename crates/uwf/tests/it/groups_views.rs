@@ -5,8 +5,10 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use uwf_testing::server::Server;
 use uwf_testing::{FinishedRun, TestHome, text};
 
+use crate::fixtures::mcp_client::Client;
 use crate::home;
 
 /// A plan, then three reviewers at once, the last only if asked for.
@@ -157,6 +159,8 @@ fn ps_and_list_name_branches_by_path() {
     assert!(words.contains("reviews.tests"), "{words}");
     let words = home.uwf(&["thread", "list", "--format", "text"]).stdout;
     assert!(words.lines().any(|line| line.contains("  └ ") && line.contains("reviews.tests")), "{words}");
+    let group = words.lines().find(|line| line.contains("panel.reviews")).unwrap();
+    assert_eq!(group.split_whitespace().nth(4), Some("–"), "no branch is next: {words}");
     let shown = home.json(&["thread", "show", &thread]);
     assert_eq!(branch(&shown, "tests")["state"], "running");
     release(&home, step);
@@ -202,4 +206,215 @@ fn path_of_nested_branch_names_all_groups() {
     }
     let shown = home.json(&["thread", "show", &thread_of(&ran)]);
     assert_eq!(branch(&shown, "both")["group"]["branches"][1]["branch"], "reviews.both.tests");
+}
+
+#[test]
+fn why_explains_which_branches_are_left_out() {
+    let home = panel();
+    let thread = home.start("panel", "x");
+    home.json(&["thread", "step", &thread]);
+    let next = &home.json(&["thread", "why", &thread])["next"];
+    let docs = &next["branches"][2];
+    assert_eq!(
+        (&docs["role"], &docs["condition"], &docs["matched"]),
+        (&json!("docs"), &json!("wants-docs"), &json!(false))
+    );
+    assert_eq!(docs["value"], false);
+    assert_eq!(next["branches"][0]["matched"], true);
+    home.json(&["thread", "step", &thread]);
+    let words = home.uwf(&["thread", "why", &thread, "--format", "text"]).stdout;
+    for part in
+        ["✓ plays security: it has no condition", "· leaves out docs if wants-docs", "$last('planner').docs → false"]
+    {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+}
+
+/// An agent that reports its cost in dollars, which is the number in `price-ROLE`.
+const PRICED: &str = r#"#!/bin/sh
+cat > /dev/null
+case $UWF_ROLE in planner) key=docs ;; *) key=approved ;; esac
+printf '{"type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"---\\n%s: false\\n---\\n"}]}}\n' $key
+printf '{"type":"result","is_error":false,"result":"x","usage":{"input_tokens":20,"output_tokens":7},"total_cost_usd":%s}\n' $(cat price-$UWF_ROLE)
+"#;
+
+#[test]
+fn cost_has_a_row_for_each_branch() {
+    let home = panel();
+    home.script("priced", PRICED);
+    for (role, price) in [("planner", "1"), ("security", "2"), ("tests", "3"), ("judge", "5")] {
+        home.file(&format!("price-{role}"), price);
+    }
+    home.config(
+        "agents:\n  t: { command: priced, output: text, config: { trace: claude } }\ndefaultAgent: t\nkillGrace: 1\n",
+    );
+    home.put(
+        "panel",
+        &PANEL
+            .replace("  judge: {", "  again: { play: [ tests ] }\n  judge: {")
+            .replace("reviews: [ { role: judge", "reviews: [ { role: again } ]\n  again: [ { role: judge"),
+    );
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let costs = home.json(&["thread", "cost", &thread_of(&ran), "--by", "branch"]);
+    let mut rows: Vec<(String, f64)> = costs["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (text(row, "name"), row["cost"][0]["amount"].as_f64().unwrap_or(-1.0)))
+        .collect();
+    rows.sort_by(|a, b| a.0.cmp(&b.0));
+    let expected =
+        [("again.tests", 3.0), ("judge", 5.0), ("planner", 1.0), ("reviews.security", 2.0), ("reviews.tests", 3.0)];
+    assert_eq!(rows, expected.map(|(name, cost)| (name.to_owned(), cost)), "{costs}");
+    assert!(ran.stderr.contains("✓ reviews.security by t, ") && ran.stderr.contains(", $2.00"), "{}", ran.stderr);
+    let shown = home.json(&["thread", "show", "@"]);
+    assert_eq!(branch(&shown, "tests")["spent"]["cost"][0]["amount"], 3.0);
+}
+
+#[test]
+fn cost_of_unfinished_group_has_branches() {
+    let home = panel();
+    home.file("tests.sh", "exit 3\n");
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    let costs = home.json(&["thread", "cost", "@", "--by", "branch"]);
+    let row = |name: &str| costs["rows"].as_array().unwrap().iter().find(|row| row["name"] == name).cloned();
+    assert_eq!(row("reviews.tests").unwrap()["failedAttempts"], 1, "{costs}");
+    assert_eq!(row("reviews.security").unwrap()["steps"], 1, "{costs}");
+}
+
+#[test]
+fn diff_compares_groups_by_key() {
+    let home = panel();
+    let one = thread_of(&home.uwf(&["run", "panel", "-p", "x"]));
+    answer(&home, "planner", "docs: true");
+    answer(&home, "tests", "approved: false");
+    let other = thread_of(&home.uwf(&["run", "panel", "-p", "x"]));
+    let compared = home.json(&["thread", "diff", &one, &other, "--outputs", "--format", "json"]);
+    let of_group: Vec<&Value> =
+        compared["outputs"].as_array().unwrap().iter().filter(|pair| pair["b"]["role"] == "reviews").collect();
+    assert_eq!(of_group.len(), 2, "security is the same: {compared}");
+    assert_eq!(of_group[0]["b"]["branch"], "tests");
+    assert_eq!(of_group[0]["changes"], json!([{ "at": "/approved", "a": true, "b": false }]));
+    assert_eq!((&of_group[1]["a"], &of_group[1]["b"]["branch"]), (&Value::Null, &json!("docs")));
+    let words = home.uwf(&["thread", "diff", &one, &other, "--outputs", "--format", "text"]).stdout;
+    assert!(words.contains("2. reviews.tests ") && words.contains("+approved: false"), "{words}");
+    assert!(!words.contains("reviews.security"), "{words}");
+}
+
+#[test]
+fn graph_draws_what_a_group_plays() {
+    let home = panel();
+    let mermaid = home.uwf(&["workflow", "graph", "panel"]).stdout;
+    assert!(mermaid.contains("[[\"reviews<br/>∥ security<br/>∥ tests<br/>∥ docs if wants-docs\"]]"), "{mermaid}");
+    assert!(!mermaid.contains("[\"security\"]"), "a role that only a group plays has no node: {mermaid}");
+    let dot = home.uwf(&["workflow", "graph", "panel", "--format", "dot"]).stdout;
+    assert!(dot.contains("label=\"reviews\\n∥ security\\n∥ tests\\n∥ docs if wants-docs\", peripheries=2"), "{dot}");
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let svg = home.uwf(&["workflow", "graph", "--thread", &thread_of(&ran), "--format", "svg"]).stdout;
+    assert!(svg.contains("class=\"branch completed\"") && svg.contains(">tests · completed</text>"), "{svg}");
+    assert!(!svg.contains(">docs"), "it was left out: {svg}");
+}
+
+#[test]
+fn page_shows_running_branches_on_one_axis() {
+    let home = panel();
+    let server = Server::start(&home, &[]);
+    let (thread, step) = held_branch(&home, "tests");
+    let page = server.page(&format!("/threads/{thread}")).body;
+    let running = home.json(&["thread", "show", &thread]);
+    let id = text(branch(&running, "tests"), "thread");
+    assert!(page.contains(">Branches of reviews"), "{page}");
+    assert!(page.contains(&format!("<a href=\"/threads/{id}\">reviews.tests</a>")), "{page}");
+    assert!(page.contains("data-state=\"running\">running</span>"), "{page}");
+    assert!(page.contains("class=\"branch running\"") && page.contains(">tests · running</text>"), "{page}");
+    let inbox = server.page("/").body;
+    assert!(
+        inbox.contains("reviews") && !inbox.contains("Ready for the next step"),
+        "a group is not stepped alone: {inbox}"
+    );
+    let child = server.page(&format!("/threads/{id}")).body;
+    assert!(child.contains("It is the branch <b>reviews.tests</b>"), "{child}");
+    release(&home, step);
+
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(0));
+    let page = server.page(&format!("/threads/{thread}")).body;
+    assert!(!page.contains(">Branches of reviews"), "the group is a step now");
+    let bars = page.matches("<rect class=\"works\"").count();
+    assert_eq!(bars, 2, "a bar for each branch: {page}");
+    assert!(page.contains("Left out by conditions: docs"), "{page}");
+    assert!(page.contains("class=\"branch completed\"") && page.contains(&format!("href=\"/threads/{id}\"")), "{page}");
+}
+
+#[test]
+fn api_gives_the_branches_of_a_thread() {
+    let home = panel();
+    home.file("tests.sh", "exit 3\n");
+    let server = Server::start(&home, &[]);
+    let thread = thread_of(&home.uwf(&["run", "panel", "-p", "x"]));
+    let groups = server.get(&format!("/api/threads/{thread}/groups")).json();
+    let tests = &groups[0]["branches"][1];
+    assert_eq!(
+        (&tests["branch"], &tests["state"], &tests["alias"]),
+        (&json!("reviews.tests"), &json!("stuck"), &json!("t"))
+    );
+    assert_eq!(server.get(&format!("/api/threads/{thread}")).json()["group"]["role"], "reviews");
+    let by_tool = Client::start(&home, &["mcp"]).report("show", json!({ "thread": thread }));
+    assert_eq!(by_tool["group"]["branches"][1]["branch"], "reviews.tests");
+    let why = server.get(&format!("/api/threads/{thread}/why")).json();
+    assert_eq!(why["next"]["branches"][2]["matched"], false, "{why}");
+}
+
+#[test]
+fn compare_page_pairs_branches_by_key() {
+    let home = panel();
+    let one = thread_of(&home.uwf(&["run", "panel", "-p", "x"]));
+    answer(&home, "tests", "approved: false");
+    let other = thread_of(&home.uwf(&["run", "panel", "-p", "x"]));
+    let server = Server::start(&home, &[]);
+    let page = server.page(&format!("/compare/{one}..{other}")).body;
+    assert!(page.contains("<dt>tests</dt>") && !page.contains("<dt>security</dt>"), "{page}");
+    assert!(page.contains("1 field the same"), "{page}");
+}
+
+/// The spans of a thread by name, each with the name of its parent.
+fn parents(home: &TestHome, thread: &str) -> Vec<(String, String)> {
+    let request = home.json(&["otel", "export", "--print", thread]);
+    let spans = request["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone();
+    let name_of = |id: &Value| spans.iter().find(|span| span["spanId"] == *id).map(|span| text(span, "name"));
+    let mut named: Vec<(String, String)> =
+        spans.iter().map(|span| (text(span, "name"), name_of(&span["parentSpanId"]).unwrap_or_default())).collect();
+    named.sort();
+    named
+}
+
+#[test]
+fn each_branch_has_a_span_below_its_group() {
+    let home = panel();
+    answer(&home, "planner", "docs: true");
+    home.put("panel", &PANEL.replace("{ role: docs, condition: wants-docs }", "{ role: docs, mayFail: true }"));
+    home.file("docs.sh", "exit 3\n");
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert!(ran.stderr.contains("✗ reviews.docs by t, "), "{}", ran.stderr);
+    let expected = [
+        ("invoke_agent t", "invoke_workflow panel"),
+        ("invoke_agent t", "invoke_workflow panel"),
+        ("invoke_agent t", "invoke_workflow reviews.docs"),
+        ("invoke_agent t", "invoke_workflow reviews.security"),
+        ("invoke_agent t", "invoke_workflow reviews.tests"),
+        ("invoke_agent uwf-play", "invoke_workflow panel"),
+        ("invoke_workflow panel", ""),
+        ("invoke_workflow panel.reviews", "invoke_agent uwf-play"),
+        ("invoke_workflow reviews.docs", "invoke_workflow panel.reviews"),
+        ("invoke_workflow reviews.security", "invoke_workflow panel.reviews"),
+        ("invoke_workflow reviews.tests", "invoke_workflow panel.reviews"),
+    ];
+    let expected: Vec<(String, String)> = expected.map(|(name, parent)| (name.to_owned(), parent.to_owned())).into();
+    assert_eq!(parents(&home, &thread_of(&ran)), expected);
+    let shown = home.json(&["thread", "show", "@"]);
+    assert_eq!(branch(&shown, "docs")["failed"], true);
+    assert_eq!(branch(&shown, "docs")["why"], "agent `t` exited with 3");
 }

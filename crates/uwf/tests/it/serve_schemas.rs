@@ -162,6 +162,7 @@ fn reads(api: &mut DescribedOperation, home: &TestHome, thread: &str) {
     api.get("/threads/{thread}/steps/{step}", &[thread, &step]);
     api.get("/threads/{thread}/steps/{step}/why", &[thread, &step]);
     api.get("/threads/{thread}/why", &[thread]);
+    api.get("/threads/{thread}/groups", &[thread]);
     api.get("/threads/{thread}/cost", &[thread]);
     assert!(!api.get("/cost", &[])["rows"].as_array().unwrap().is_empty());
     home.put("count-rounds", &uwf_testing::counting_workflow(4));

@@ -20,6 +20,7 @@ impl Drawing {
             let mut label = vec![one_line(shown(&node.name))];
             label.extend((node.played > 0).then(|| format!("{}×", node.played)));
             label.extend(node.state.as_deref().map(one_line));
+            label.extend(node.branches.iter().map(|branch| format!("∥ {}", branch.text)));
             let mut about = vec![format!("label={}", quoted(&label))];
             let description = one_line(&node.description);
             if !description.is_empty() {
@@ -27,6 +28,9 @@ impl Drawing {
             }
             if matches!(node.name.as_str(), START | END) {
                 about.push("shape=oval".to_owned());
+            }
+            if !node.branches.is_empty() {
+                about.push("peripheries=2".to_owned());
             }
             if node.state.is_some() {
                 about.push(format!("color=\"{COURSE}\", penwidth=3"));

@@ -21,9 +21,11 @@ impl Drawing {
             let mut label = vec![escape(shown(&node.name))];
             label.extend((node.played > 0).then(|| format!("{}×", node.played)));
             label.extend(node.state.as_deref().map(escape));
+            label.extend(node.branches.iter().map(|branch| format!("∥ {}", escape(&branch.text))));
             let label = label.join("<br/>");
             match node.name.as_str() {
                 START | END => line(&mut out, &format!("{}([{label}])", id(index))),
+                _ if !node.branches.is_empty() => line(&mut out, &format!("{}[[\"{label}\"]]", id(index))),
                 _ => line(&mut out, &format!("{}[\"{label}\"]", id(index))),
             }
         }

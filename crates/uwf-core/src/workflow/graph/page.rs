@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 /// | `taken` | beside `edge`: the thread took this arrow |
 /// | `here` | beside `node`: the thread is here; its state is one more class, for example `stuck` |
 /// | `idle` | beside `node` and `edge`: the thread was not here |
+/// | `branch` | a branch in the box of a group, a link or a group; its state is one more class |
 /// | `box`, `name`, `small` | in a node: its shape, its name, the text below the name |
 /// | `arrow`, `head`, `title`, `small` | in an edge: line, head, conditions, descriptions; `otherwise` beside `title`: no condition |
 /// | `hit` | in an edge that is a link: a broad invisible line that is easy to point at |
@@ -37,6 +38,11 @@ pub const GRAPH_CSS: &str = "\
 .graph .taken .head, .graph .taken .title { fill: #0969da }
 .graph .here .box { fill: #ddf4ff; stroke: #0969da; stroke-width: 2.5 }
 .graph .here .small { fill: #0550ae; font-weight: 600 }
+.graph .branch .box { fill: #fff; stroke: #d1d9e0; stroke-width: 1 }
+.graph .branch .small { fill: #1f2328; font-weight: 400 }
+.graph .branch.running .box { fill: #ddf4ff; stroke: #0969da }
+.graph .branch.completed .box { stroke: #1a7f37 }
+.graph .branch.failed .box, .graph .branch.killed .box { fill: #ffebe9; stroke: #cf222e }
 .graph .stuck .box, .graph .corrupt .box { fill: #ffebe9; stroke: #cf222e }
 .graph .stuck .small, .graph .corrupt .small { fill: #a40e26 }
 .graph .waiting .box, .graph .limited .box { fill: #fff8c5; stroke: #9a6700 }
@@ -66,6 +72,11 @@ pub const GRAPH_CSS: &str = "\
   .graph .taken .head, .graph .taken .title { fill: #4493f8 }
   .graph .here .box { fill: #121d2f; stroke: #4493f8 }
   .graph .here .small { fill: #79c0ff }
+  .graph .branch .box { fill: #0d1117; stroke: #30363d }
+  .graph .branch .small { fill: #e6edf3 }
+  .graph .branch.running .box { fill: #121d2f; stroke: #4493f8 }
+  .graph .branch.completed .box { stroke: #3fb950 }
+  .graph .branch.failed .box, .graph .branch.killed .box { fill: #25171c; stroke: #f85149 }
   .graph .stuck .box, .graph .corrupt .box { fill: #25171c; stroke: #f85149 }
   .graph .stuck .small, .graph .corrupt .small { fill: #ff7b72 }
   .graph .waiting .box, .graph .limited .box { fill: #272115; stroke: #d29922 }
@@ -82,6 +93,8 @@ pub struct GraphOnPage<'p> {
     pub ids: &'p str,
     /// The link of a role, `$START` or `$END`, if it has one.
     pub node_href: &'p dyn Fn(&str) -> Option<String>,
+    /// The link of a branch, by its group and its name, if it has one.
+    pub branch_href: &'p dyn Fn(&str, &str) -> Option<String>,
     /// The link of an arrow, by the nodes at its ends.
     pub edge_href: &'p dyn Fn(&str, &str) -> Option<String>,
     /// A note about an arrow, by the nodes at its ends. It is added to the tooltip and to the accessible name.

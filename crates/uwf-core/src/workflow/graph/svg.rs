@@ -27,6 +27,13 @@ const LEAST_WIDTH: f64 = 104.0;
 /// How far the row of a role extends beyond the last column of a ledger.
 const ROW_END: f64 = 10.0;
 
+/// Height of a branch in the box of a group, and the space around it.
+const BRANCH: f64 = 20.0;
+const BRANCH_GAP: f64 = 4.0;
+
+/// Space left and right of a branch, and of its text.
+const BRANCH_SIDE: f64 = 10.0;
+
 /// Radius of the corners of boxes.
 const BOX_CORNER: f64 = 7.0;
 
@@ -115,8 +122,22 @@ fn is_terminal(node: &DrawnNode) -> bool {
 fn box_size(node: &DrawnNode, has_ledger: bool) -> Size {
     let small = below(node, has_ledger);
     let text = Font::Name.width(&name(node)).max(small.as_deref().map_or(0.0, |small| Font::Small.width(small)));
-    let height = Font::Name.line() + small.map_or(0.0, |_| Font::Small.line()) + 2.0 * PADDING.height;
-    Size { width: (text + 2.0 * PADDING.width).max(LEAST_WIDTH), height }
+    let branches = node.branches.iter().map(|branch| Font::Small.width(&branch.text) + 4.0 * BRANCH_SIDE);
+    let width = branches.fold(text + 2.0 * PADDING.width, f64::max).max(LEAST_WIDTH);
+    Size { width, height: head_height(small.is_some()) + branches_height(node) }
+}
+
+/// Height of the part of a box with the name.
+fn head_height(has_small: bool) -> f64 {
+    Font::Name.line() + if has_small { Font::Small.line() } else { 0.0 } + 2.0 * PADDING.height
+}
+
+/// Height of the part of a group's box with the branches.
+fn branches_height(node: &DrawnNode) -> f64 {
+    match node.branches.len() {
+        0 => 0.0,
+        count => (BRANCH + BRANCH_GAP) * count as f64 + BRANCH_GAP,
+    }
 }
 
 /// The texts of a row of a ledger. The row of `$START` has the headings.
@@ -192,13 +213,38 @@ impl Picture<'_> {
         self.line(&format!(
             "  <rect class=\"box\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{round}\"/>"
         ));
-        let (x, y) = rect.middle();
+        let x = rect.middle().0;
+        let y = rect.y + head_height(small.is_some()) / 2.0;
         let up = if small.is_some() { Font::Small.line() / 2.0 } else { 0.0 };
         self.text("name", Anchor::Middle, (x, y + 5.0 - up), &shown);
         if let Some(small) = small {
             self.text("small", Anchor::Middle, (x, y + BASELINE + Font::Name.line() / 2.0), &small);
         }
         self.line(close);
+        self.branches(index);
+    }
+
+    /// The branches in the box of a group.
+    fn branches(&mut self, index: usize) {
+        let node = &self.drawing.nodes[index];
+        let rect = self.layout.boxes[index];
+        let (x, width) = (rect.x + BRANCH_SIDE, rect.size.width - 2.0 * BRANCH_SIDE);
+        let mut y = rect.bottom() - branches_height(node);
+        for (position, branch) in node.branches.iter().enumerate() {
+            let state = branch.state.as_deref().filter(|state| state.bytes().all(|byte| byte.is_ascii_lowercase()));
+            let class = format!("branch {}", state.unwrap_or_default());
+            let href =
+                self.page.zip(branch.name.as_deref()).and_then(|(page, name)| (page.branch_href)(&node.name, name));
+            let said = format!("{}, branch of {}", branch.text, name(node));
+            let close = self.open(class.trim_end(), &format!("node-{index}-{position}"), href.as_deref(), &said);
+            let [left, top, wide, high, round] = [x, y, width, BRANCH, BOX_CORNER / 2.0].map(number);
+            self.line(&format!(
+                "  <rect class=\"box\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\" rx=\"{round}\"/>"
+            ));
+            self.text("small", Anchor::Middle, (rect.middle().0, y + BRANCH / 2.0 + BASELINE), &branch.text);
+            self.line(close);
+            y += BRANCH + BRANCH_GAP;
+        }
     }
 
     fn node_class(&self, node: &DrawnNode) -> String {

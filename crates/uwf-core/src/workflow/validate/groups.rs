@@ -1,5 +1,7 @@
 //! Checks groups: their roles, and keys that don't belong together.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::schema_paths::{Possibility, can_have, descend};
@@ -25,6 +27,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
             check.pick(problems);
             check.files(problems);
             check.items(problems);
+            check.readers(problems);
         }
     }
 }
@@ -178,6 +181,23 @@ impl GroupCheck<'_> {
                 let message = format!("`each` plays as many branches as `{path}` of `{role}` has items");
                 let hint = "limit them: `maxItems` in its schema".to_owned();
                 problems.warning("unlimited-branches", self.position("each"), message, Some(hint));
+            }
+        }
+    }
+
+    /// Warns of conditions that read a branch which may be left out.
+    fn readers(&self, problems: &mut Problems) {
+        for (name, condition) in &self.draft.conditions {
+            let Ok(compiled) = Condition::compile(&condition.expression) else { continue };
+            let reads = compiled.field_reads().iter().filter(|read| read.role.as_deref() == Some(self.name));
+            let branches: BTreeSet<&str> = reads.filter_map(|read| read.path.first()).map(String::as_str).collect();
+            let conditional = self.group.roles.iter().filter(|branch| branch.condition.is_some());
+            for branch in conditional.filter(|branch| branches.contains(branch.role.as_str())) {
+                let role = &branch.role;
+                let message = format!("the condition `{name}` reads `{role}` of `{}`, which may be left out", self.name);
+                let hint = format!("without that branch it reads nothing; `$exists(…{role})` tells the cases apart");
+                let at = self.positions.value(&join(&join("/conditions", name), "expression"));
+                problems.warning("conditional-branch", at, message, Some(hint));
             }
         }
     }

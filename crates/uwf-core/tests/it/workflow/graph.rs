@@ -44,7 +44,7 @@ fn with_graph(ways: &[Way<'_>]) -> Workflow {
 
 fn course(at: &str, state: &str) -> Course {
     let roles = ["developer", "reviewer", "developer", "reviewer"].map(str::to_owned).to_vec();
-    Course { roles, at: at.to_owned(), state: state.to_owned() }
+    Course { roles, at: at.to_owned(), state: state.to_owned(), ..Course::default() }
 }
 
 fn ledger() -> Ledger {
@@ -60,6 +60,7 @@ fn on_page(drawing: &Drawing, ledger: Option<&Ledger>) -> String {
     let node_href = |name: &str| (!name.starts_with('$')).then(|| format!("/roles?a=b&name={name}\"><script>"));
     let edge_href = |from: &str, to: &str| Some(format!("#{from}-{to}"));
     drawing.svg_for_page(&GraphOnPage {
+        branch_href: &|_, _| None,
         ids: "g1",
         node_href: &node_href,
         edge_href: &edge_href,

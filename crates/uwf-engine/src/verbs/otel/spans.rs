@@ -74,6 +74,8 @@ pub(super) fn of(home: &Home, config: &Config, thread: &ThreadId, content: bool,
         }
         let Some(traveller) = threads.get_mut(&event.thread) else { continue };
         match &event.what {
+            // Each branch has a span of its own thread.
+            What::Step(_) if traveller.is_group => {}
             What::Step(step) => writer.step(traveller, step)?,
             What::End { status, reason, outcome, .. } => {
                 writer.end(traveller, event.at, status, reason.as_deref(), outcome.as_deref());
@@ -106,6 +108,10 @@ struct Traveller<'h> {
     begun_at: u64,
     attempts: Vec<Attempt>,
     has_ended: bool,
+    /// Path of the branch that it is.
+    branch: Option<String>,
+    /// Whether it is the thread of a group.
+    is_group: bool,
     /// Include only attempts that failed since then, in Unix milliseconds; `None` for all.
     since: Option<u64>,
 }
@@ -115,11 +121,17 @@ impl<'h> Traveller<'h> {
         let id = &event.thread;
         let thread = Thread::any(home, id)?;
         let above = child_threads::parent_of(home, id).zip(thread.start.parent);
+        let is_group = thread.workflow().is_ok_and(|workflow| workflow.planned_branches().is_some());
         Ok(Traveller {
+            branch: event.branch.clone(),
+            is_group,
             workflow: workflow.to_owned(),
             prompt: prompt.to_owned(),
             span: span_id("thread", id, &[]),
-            parent: above.map(|(parent, head)| step_id(&parent, head)),
+            parent: above.map(|(parent, head)| match event.branch {
+                Some(_) => span_id("thread", &parent, &[]),
+                None => step_id(&parent, head),
+            }),
             begun_at: event.at,
             attempts: ThreadRecord::read(home, id)?.all(),
             has_ended: false,
@@ -205,6 +217,7 @@ impl Writer<'_> {
             .add("gen_ai.workflow.name", Some(traveller.workflow.as_str()))
             .add("gen_ai.conversation.id", Some(traveller.thread.id.as_str()))
             .add("uwf.workflow.hash", Some(traveller.thread.start.workflow.to_string()))
+            .add("uwf.branch", traveller.branch.as_deref())
             .add("uwf.thread.status", Some(status))
             .add("uwf.thread.reason", reason)
             .add("uwf.thread.outcome", outcome);
@@ -219,7 +232,7 @@ impl Writer<'_> {
             trace: self.trace,
             id: traveller.span,
             parent: traveller.parent,
-            name: format!("invoke_workflow {}", traveller.workflow),
+            name: format!("invoke_workflow {}", traveller.branch.as_ref().unwrap_or(&traveller.workflow)),
             kind: Kind::Internal,
             begun_at: begun_at.min(at),
             ended_at: at,

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use serde_json::{Map, Value};
 use uwf_core::config::Config;
 use uwf_core::thread::Step;
+use uwf_core::workflow::GROUP_AGENT;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::message;
 use uwf_engine::views::why::{self, Routing};
@@ -99,12 +100,23 @@ fn reason(run: &Run<'_>, step: &Step) -> Markup {
 
 /// Both outputs, field by field, with different words marked.
 fn outputs(a: Option<&Step>, b: Option<&Step>) -> [Markup; 2] {
-    match (a.map(|step| &step.output), b.map(|step| &step.output)) {
-        (Some(Value::Object(one)), Some(Value::Object(other))) => fields(one, other),
-        (Some(one), Some(other)) => words::sides(&text(one), &text(other)),
+    match (a.map(by_branch), b.map(by_branch)) {
+        (Some(Value::Object(one)), Some(Value::Object(other))) => fields(&one, &other),
+        (Some(one), Some(other)) => words::sides(&text(&one), &text(&other)),
         (one, other) => {
-            [one, other].map(|output| html! { @if let Some(output) = output { (values::output(output, None)) } })
+            [one, other].map(|output| html! { @if let Some(output) = output { (values::output(&output, None)) } })
         }
+    }
+}
+
+/// An output; a list of a group as a map by the names of its branches.
+fn by_branch(step: &Step) -> Value {
+    match &step.output {
+        Value::Array(items) if step.agent == GROUP_AGENT => {
+            let items = items.iter().enumerate().map(|(index, item)| ((index + 1).to_string(), item.clone()));
+            Value::Object(items.collect())
+        }
+        other => other.clone(),
     }
 }
 

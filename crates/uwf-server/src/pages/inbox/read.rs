@@ -1,10 +1,11 @@
 //! Reads everything for the first page at once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use uwf_core::config::Config;
 use uwf_core::spending::Spent;
 use uwf_core::thread::ThreadId;
+use uwf_engine::attempt::child_threads;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::step::newest_attempt;
@@ -83,7 +84,10 @@ impl Inbox {
         // List all threads once: four lists would read index, history and marks four times. A list of the newest threads would not do,
         // because a thread that ended lately may have begun long ago.
         let all = Query { limit: filter::MOST.to_string(), ..Query::default() }.find(home, memory)?;
-        let counts = all.listing.counts;
+        let mut counts = all.listing.counts;
+        let is_active = |row: &&Named| !matches!(row.row.state, State::Completed | State::Killed);
+        let active: HashSet<ThreadId> =
+            all.rows.iter().filter(is_active).map(|named| named.row.thread.clone()).collect();
         let (mut needs, mut running, mut ready, mut done) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for named in all.rows {
             match named.row.state {
@@ -96,6 +100,10 @@ impl Inbox {
                 State::Completed | State::Killed | State::Paused => {}
             }
         }
+        let before = ready.len();
+        // A child thread continues with its parent.
+        ready.retain(|named| !child_threads::parent_of(home, &named.row.thread).is_some_and(|it| active.contains(&it)));
+        counts.entry(State::Active).and_modify(|count| *count = count.saturating_sub(before - ready.len()));
         done.sort_by_key(|named| std::cmp::Reverse(named.row.changed_at));
         let done_count = done.len();
         for (rows, most) in [(&mut needs, SHOWN), (&mut running, SHOWN), (&mut ready, SHOWN / 2), (&mut done, SHOWN)] {

@@ -18,8 +18,8 @@ const PRINTED: usize = 16 << 10;
 /// Characters of a tool call's arguments on its line.
 const ARGUMENTS: usize = 140;
 
-/// The running attempt.
-pub(super) fn now(events: &[Event], status: &ThreadStatus) -> Markup {
+/// The running attempt. The branches of a group are shown elsewhere.
+pub(super) fn now(events: &[Event], status: &ThreadStatus, is_group: bool) -> Markup {
     let turns: Vec<&What> = turns(events, &status.thread);
     let [answer, talk] = [Stream::Stdout, Stream::Stderr].map(|stream| printed(events, &status.thread, stream));
     let role = status.at_role.as_deref().unwrap_or("the next role");
@@ -31,14 +31,14 @@ pub(super) fn now(events: &[Event], status: &ThreadStatus) -> Markup {
                 @if let Some(agent) = &status.agent { span.quiet { " by " (agent.short()) } }
                 @if let Some(since) = status.since { span.quiet data-since=(since) { " " (parts::duration(ids::now_ms().saturating_sub(since))) } }
             }
-            @if turns.is_empty() && answer.is_empty() && talk.is_empty() { p.quiet { "The agent has written nothing yet." } }
+            @if !is_group && turns.is_empty() && answer.is_empty() && talk.is_empty() { p.quiet { "The agent has written nothing yet." } }
             @if left_out > 0 { p.quiet { (parts::many(left_out, "earlier turn")) "." } }
             ol.turns start=(left_out + 1) {
                 @for what in turns.iter().skip(left_out) { (turn(what)) }
             }
             @if !answer.is_empty() { pre #printed tabindex="0" { (answer) } }
             @if !talk.is_empty() { details #talk { summary { "Output on stderr" } pre tabindex="0" { (talk) } } }
-            @for child in children(events, &status.thread) {
+            @for child in children(events, &status.thread).into_iter().filter(|_| !is_group) {
                 p { "Child thread " a href={"/threads/" (child)} { (parts::short_id(child)) } }
             }
         }

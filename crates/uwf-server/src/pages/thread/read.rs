@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
+use json_cas::Hash;
 use maud::{Markup, PreEscaped};
 use uwf_core::config::Config;
 use uwf_core::event::Event;
@@ -13,10 +14,11 @@ use uwf_core::workflow::{Drawing, END, GraphOnPage, Ledger};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{registry, thread_ids};
 use uwf_engine::thread::state::State;
-use uwf_engine::views::cost::{self, CostBy};
+use uwf_engine::views::cost::{self, CostBy, CostRow};
 use uwf_engine::views::course::{self, ThreadCourse};
 use uwf_engine::views::decisions::{self, LastDecision};
 use uwf_engine::views::forks::{self, Forks};
+use uwf_engine::views::groups::{self, GroupStatus};
 use uwf_engine::views::live::{From, Live};
 use uwf_engine::views::pages;
 use uwf_engine::views::show::{self, ThreadStatus};
@@ -36,6 +38,9 @@ pub(super) const SHOWN: usize = 100;
 /// Longest thread whose costs are added up for the page: each step costs reading two nodes.
 const COUNTED: usize = 1000;
 
+/// Newest groups whose branches are shown.
+const GROUPS: usize = 8;
+
 /// Contents of a thread's page.
 pub(super) struct Shown {
     pub(super) status: ThreadStatus,
@@ -48,6 +53,8 @@ pub(super) struct Shown {
     pub(super) spent: Option<Spent>,
     /// Events of the running attempt.
     pub(super) now: Option<Vec<Event>>,
+    /// The newest groups, oldest first; the last one may still be played.
+    pub(super) groups: Vec<GroupStatus>,
     /// The next role, with the reason.
     pub(super) next: Option<Ahead>,
     /// Attempts that failed since the last step.
@@ -61,6 +68,16 @@ pub(super) struct Shown {
 }
 
 impl Shown {
+    /// The group that is being played.
+    pub(super) fn running_group(&self) -> Option<&GroupStatus> {
+        self.groups.last().filter(|group| group.step.is_none())
+    }
+
+    /// The group of a step.
+    pub(super) fn group_of(&self, step: Hash) -> Option<&GroupStatus> {
+        self.groups.iter().find(|group| group.step == Some(step))
+    }
+
     /// Reads a thread; `from` is the first step to show, from 1.
     pub(super) fn read(home: &Home, memory: &Memory, typed: &str, from: Option<usize>) -> Result<Shown, Failure> {
         let id = thread_ids::resolve(home, typed)?;
@@ -71,8 +88,11 @@ impl Shown {
         let workflow_name = names.name(home, status.workflow).unwrap_or_else(|| status.workflow.to_string());
         let start = from.map_or_else(|| status.steps.saturating_sub(SHOWN), |from| from.saturating_sub(1));
         let range = start.min(status.steps)..(start + SHOWN).min(status.steps);
-        let roles = (status.steps <= COUNTED).then(|| by_role(&now, &config));
-        let steps = timeline::timeline(thread, &config, range.clone())?;
+        // If a branch is unreadable, its thread's own page says why.
+        let groups = groups::all(&now, &config, GROUPS).unwrap_or_default();
+        let roles = (status.steps <= COUNTED).then(|| by_role(&now, &config, &groups));
+        let mut steps = timeline::timeline(thread, &config, range.clone())?;
+        steps.iter_mut().for_each(|timed| add_branches(timed, &groups));
         let forks = forks::of(&now)?;
         let running = match status.state {
             State::Running => Some(running(&now)?),
@@ -83,9 +103,10 @@ impl Shown {
             next: if status.done { None } else { why::ahead(&now).ok() },
             failures: if status.done { Vec::new() } else { pages::failures(&now) },
             need: OpenRequest::read(&now, &config),
-            graph: graph(&now, &steps, roles.as_ref().map(|(roles, total)| (roles, total))),
+            graph: graph(&now, &steps, &groups, roles.as_ref().map(|(roles, total)| (roles, total))),
             spent_by_thread: by_thread(&now, &config, memory, &forks, roles.as_ref().map(|(_, total)| total)),
             forks,
+            groups,
             steps,
             spent: roles.map(|(_, total)| total),
             workflow_name,
@@ -96,11 +117,23 @@ impl Shown {
     }
 }
 
-/// Spending of each role, and of all roles together.
-fn by_role(now: &ThreadNow<'_>, config: &Config) -> (BTreeMap<String, Spent>, Spent) {
-    let costs = cost::of_thread(now, config, CostBy::Role);
-    let rows = costs.rows.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect();
-    (rows, costs.total)
+/// Adds the time and the spending of its branches to the step of a group.
+fn add_branches(timed: &mut TimedStep, groups: &[GroupStatus]) {
+    let Some(group) = groups.iter().find(|group| group.step == Some(timed.step.hash)) else { return };
+    timed.took_ms = group.span().map_or(0, |(from, to)| to.saturating_sub(from));
+    timed.spent = group.spent();
+}
+
+/// Spending of each role, and of all roles together. The branches of a group count for the group.
+fn by_role(now: &ThreadNow<'_>, config: &Config, groups: &[GroupStatus]) -> (BTreeMap<String, Spent>, Spent) {
+    let costs = cost::of_thread(now, config, CostBy::Branch);
+    let mut roles: BTreeMap<String, Spent> = BTreeMap::new();
+    for CostRow { name, spent, .. } in costs.rows {
+        let Some(name) = name else { continue };
+        let group = groups.iter().find(|group| name.starts_with(&format!("{}.", group.role)));
+        roles.entry(group.map_or(name, |group| group.role.clone())).or_default().merge(spent);
+    }
+    (roles, costs.total)
 }
 
 /// Spending of each fork, unless they are too long to add it up. `own` is the spending of the thread itself.
@@ -132,17 +165,30 @@ fn running(now: &ThreadNow<'_>) -> Result<Vec<Event>, Failure> {
 fn graph(
     now: &ThreadNow<'_>,
     steps: &[TimedStep],
+    groups: &[GroupStatus],
     roles: Option<(&BTreeMap<String, Spent>, &Spent)>,
 ) -> Option<Markup> {
-    let ThreadCourse { workflow, course, hash, .. } = course::of(now).ok()?;
+    let ThreadCourse { workflow, course, hash, .. } = course::of(now).ok()?.with_branches(groups);
     let ledger = roles.map(|(roles, total)| ledger(&course.roles, roles, total));
     let last = |role: &str| steps.iter().rev().find(|timed| timed.step.role == role);
     let node_href = |role: &str| Some(format!("#s-{}", last(role)?.step.hash));
+    let branch_href = |role: &str, name: &str| {
+        let group = groups.iter().rev().find(|group| group.role == role)?;
+        let branch = group.branches.iter().find(|branch| branch.name == name)?;
+        branch.thread.as_ref().map(|thread| format!("/threads/{thread}"))
+    };
     let edge_href = |_: &str, _: &str| Some(format!("/workflows/{hash}#conditions"));
     let decisions = decisions::last(&now.thread, &workflow);
     let edge_note = |from: &str, to: &str| note(decisions.get(from)?, to);
     let (ids, ledger) = ("graph", ledger.as_ref());
-    let page = GraphOnPage { ids, node_href: &node_href, edge_href: &edge_href, edge_note: &edge_note, ledger };
+    let page = GraphOnPage {
+        ids,
+        node_href: &node_href,
+        branch_href: &branch_href,
+        edge_href: &edge_href,
+        edge_note: &edge_note,
+        ledger,
+    };
     Some(PreEscaped(Drawing::of(&workflow, Some(&course)).svg_for_page(&page)))
 }
 

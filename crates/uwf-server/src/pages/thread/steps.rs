@@ -3,11 +3,13 @@
 use maud::{Markup, html};
 use serde_json::Value;
 use uwf_core::{text, view};
+use uwf_engine::views::groups::GroupStatus;
 use uwf_engine::views::timeline::TimedStep;
 use uwf_engine::views::why::{Ahead, Routing};
 
 use super::super::markdown::markdown;
 use super::super::parts;
+use super::branches::branches;
 use super::read::{SHOWN, Shown};
 
 /// Characters of an output on the step's line.
@@ -36,7 +38,7 @@ pub(super) fn steps(shown: &Shown) -> Markup {
             @if shown.steps.is_empty() { p.quiet { "No step yet." } }
             ol.steps start=(range.start + 1) {
                 @for (position, timed) in shown.steps.iter().enumerate() {
-                    (step(status.thread.as_str(), timed, &scale, position >= first_unfolded))
+                    (step(status.thread.as_str(), (timed, shown.group_of(timed.step.hash)), &scale, position >= first_unfolded))
                 }
             }
             @if range.end < status.steps {
@@ -46,7 +48,7 @@ pub(super) fn steps(shown: &Shown) -> Markup {
     }
 }
 
-fn step(thread: &str, timed: &TimedStep, scale: &Scale, unfolds: bool) -> Markup {
+fn step(thread: &str, (timed, group): (&TimedStep, Option<&GroupStatus>), scale: &Scale, unfolds: bool) -> Markup {
     let TimedStep { step, spent, took_ms } = timed;
     let path = format!("/threads/{thread}/steps/{}", step.hash);
     let line = html! {
@@ -54,7 +56,10 @@ fn step(thread: &str, timed: &TimedStep, scale: &Scale, unfolds: bool) -> Markup
         b.role { (step.role) }
         span.took title="How long its agent took" { (scale.bar(timed)) span { (parts::duration(*took_ms)) } }
         span.facts.quiet {
-            span { (view::agent_name(&step.agent, step.alias.as_deref())) }
+            @match group {
+                Some(group) => span { (parts::many_of(group.branches.len(), "branch", "branches")) },
+                None => span { (view::agent_name(&step.agent, step.alias.as_deref())) },
+            }
             @if let Some(tokens) = parts::tokens(&spent.tokens) { span { (tokens) " tokens" } }
             @if let Some(money) = parts::money(spent) { span { (money) } }
             @if spent.failed_attempts > 0 { span.warn { (parts::many(spent.failed_attempts, "failed attempt")) } }
@@ -66,7 +71,7 @@ fn step(thread: &str, timed: &TimedStep, scale: &Scale, unfolds: bool) -> Markup
             @if unfolds {
                 details #{"d-" (step.hash)} {
                     summary { (line) }
-                    (inside(timed, &path))
+                    (inside(timed, group, &path))
                 }
             } @else { div.summary { (line) } }
             a.open.small data-open href=(path) { "Open" span.hidden { " step " (step.index) } }
@@ -74,11 +79,12 @@ fn step(thread: &str, timed: &TimedStep, scale: &Scale, unfolds: bool) -> Markup
     }
 }
 
-/// Contents of an unfolded step: its output, and the agent's text.
-fn inside(timed: &TimedStep, path: &str) -> Markup {
+/// Contents of an unfolded step: the branches of a group, its output, and the agent's text.
+fn inside(timed: &TimedStep, group: Option<&GroupStatus>, path: &str) -> Markup {
     let step = &timed.step;
     html! {
         div.inside {
+            @if let Some(group) = group { (branches(group)) }
             @if let Some(why) = &step.unreadable.output { p.problem { "Its output is not readable: " (why) } }
             @else { (output(&step.output)) }
             @if let Some(message) = step.message.as_deref().filter(|message| !message.trim().is_empty()) {
@@ -140,6 +146,12 @@ fn ahead(next: &Ahead) -> Markup {
                     ul { @for transition in &explained.considered {
                         li { (transition.role) @if let Some(name) = &transition.condition { " if " (name) } ": " (transition.why) }
                     } }
+                    @if !next.branches.is_empty() {
+                        p { "Branches:" }
+                        ul { @for branch in &next.branches {
+                            li { (branch.role) @if let Some(name) = &branch.condition { " if " (name) } ": " (branch.why) }
+                        } }
+                    }
                 }
             }
         }

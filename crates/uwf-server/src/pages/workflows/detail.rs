@@ -206,6 +206,7 @@ fn picture(workflow: &Workflow, figures: &Figures) -> Markup {
     let page = GraphOnPage {
         ids: "graph",
         node_href: &node_href,
+        branch_href: &|_, branch| node_href(branch),
         edge_href: &edge_href,
         edge_note: &|_, _| None,
         ledger: ledger.as_ref(),

@@ -30,6 +30,7 @@ const NAME: usize = 40;
 Examples:
   uwf thread cost @
   uwf thread cost --since 7d --by model
+  uwf thread cost @ --by branch
   uwf thread cost --since 2026-11-01 --by day --format csv > november.csv
   uwf thread cost --format json | jq '.total.cost'
 
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     /// Only what was spent since: so long ago (7d, 12h), or from a day on (2026-11-01, UTC).
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Group rows by this.
+    /// Group rows by this; `branch` has a row for each branch of a group, and for each other role.
     #[arg(long, value_name = "WHAT", default_value = "thread")]
     by: CostGrouping,
     /// At most this many lines of threads as text. Default: 30.
@@ -62,6 +63,7 @@ pub(crate) struct Args {
 enum CostGrouping {
     Thread,
     Role,
+    Branch,
     Agent,
     Model,
     Workflow,
@@ -152,6 +154,7 @@ fn heading(by: CostBy) -> (&'static str, bool) {
     match by {
         CostBy::Thread => ("thread", true),
         CostBy::Role => ("role", false),
+        CostBy::Branch => ("branch", false),
         CostBy::Agent => ("agent", false),
         CostBy::Model => ("model", false),
         CostBy::Workflow => ("workflow", false),
@@ -218,6 +221,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let by = match args.by {
         CostGrouping::Thread => CostBy::Thread,
         CostGrouping::Role => CostBy::Role,
+        CostGrouping::Branch => CostBy::Branch,
         CostGrouping::Agent => CostBy::Agent,
         CostGrouping::Model => CostBy::Model,
         CostGrouping::Workflow => CostBy::Workflow,

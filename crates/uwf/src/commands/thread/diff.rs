@@ -26,7 +26,7 @@ const SAME_FILES: &str = "the files are the same";
 /// Arguments of `uwf thread diff`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread diff 7Q2M                          the newest step against the one before\n  uwf thread diff 7Q2M M4K8 --stat              two threads: outputs, and which files differ by how many lines\n  uwf thread diff 2XY1PEX26ZD0Y 7GR8D63H2JTSB   two steps of any threads\n  uwf thread diff 7Q2M M4K8 --files | git apply\n\nFor two threads, compares the outputs of the steps that they do not share, position by position. Files are compared for\nthreads with a git worktree (uwf thread start --worktree). Prints text unless --format says otherwise."
+    after_help = "Examples:\n  uwf thread diff 7Q2M                          the newest step against the one before\n  uwf thread diff 7Q2M M4K8 --stat              two threads: outputs, and which files differ by how many lines\n  uwf thread diff 2XY1PEX26ZD0Y 7GR8D63H2JTSB   two steps of any threads\n  uwf thread diff 7Q2M M4K8 --files | git apply\n\nFor two threads, compares the outputs of the steps that they do not share, position by position; outputs of groups,\nbranch by branch. Files are compared for threads with a git worktree (uwf thread start --worktree). Prints text unless\n--format says otherwise."
 )]
 pub(crate) struct Args {
     /// A thread (its id, a unique start or end of the id, @ for the newest), or a step (its hash, or a unique start of the hash).
@@ -98,8 +98,11 @@ fn output_text(ComparedOutputs { a, b, .. }: &ComparedOutputs) -> String {
     let yaml =
         |side: &Option<Output>| side.as_ref().map(|output| yaml_tree::write::block(&output.output)).unwrap_or_default();
     let name = |side: &Option<Output>| match side {
-        Some(Output { index: Some(index), step, role, .. }) => format!("{index}. {role} {step}"),
-        Some(Output { step, role, .. }) => format!("{role} {step}"),
+        Some(Output { index, step, role, branch, .. }) => {
+            let index = index.map(|index| format!("{index}. ")).unwrap_or_default();
+            let branch = branch.as_ref().map(|branch| format!(".{branch}")).unwrap_or_default();
+            format!("{index}{role}{branch} {step}")
+        }
         None => "no step".to_owned(),
     };
     let (one, other) = (yaml(a), yaml(b));

@@ -6,7 +6,7 @@ use serde::Serialize;
 use uwf_engine::attempt::agents::delegation::Decided;
 use uwf_engine::root::registry;
 use uwf_engine::thread::state::State;
-use uwf_engine::views::groups::{self, Group};
+use uwf_engine::views::groups::{self, GroupStatus};
 use uwf_engine::views::show::{self, ThreadStatus};
 use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::workflow_names::Names;
@@ -40,7 +40,7 @@ struct ShowReport {
     temporal_failure: Option<String>,
     /// The group that it plays, or played last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    group: Option<Group>,
+    group: Option<GroupStatus>,
 }
 
 impl Report for ShowReport {
@@ -69,6 +69,7 @@ impl Report for ShowReport {
             ("changed", shown.changed_at.map(table::time)),
             ("end", shown.end.map(|hash| hash.to_string())),
             ("parent", parent(shown)),
+            ("in group", shown.branch.clone()),
             ("branch", shown.worktree.as_ref().map(|worktree| worktree.branch.clone())),
             ("machine", shown.machine.clone()),
             ("works on", shown.works_on.as_ref().map(|on| format!("{}, in {}", on.machine, on.workspace.display()))),

@@ -13,7 +13,7 @@ use uwf_engine::views::why::{self, Ahead, FailedAttempt, Obtained, ReasonedStep,
 use super::args::thread_or_node::{self, ThreadOrNode};
 use super::args::which::NEWEST;
 use super::show;
-use super::why::explanation::explanation;
+use super::why::explanation::{branches, explanation};
 use crate::complete;
 use crate::context::Context;
 use crate::pager::Paging;
@@ -30,7 +30,7 @@ Examples:
 
 Shows the transitions of each decision in order, up to the chosen transition: name, description and expression of the
 condition, the values it read, and its result. uwf repeats each decision from the nodes of the thread, which never
-change. It runs no agent and writes nothing.")]
+change. For a group, it also shows which branches were left out. It runs no agent and writes nothing.")]
 pub(crate) struct Args {
     /// A thread (its id, a unique start or end of the id, @ for the newest), or a step (its hash, or a unique start of the hash).
     #[arg(value_name = "THREAD|STEP", required_unless_present = "last", conflicts_with = "last")]
@@ -71,6 +71,7 @@ fn step(step: &ReasonedStep) -> String {
         let note = format!("  the step is one of {}: it was added by hand, or by another program\n", step.role);
         text.push_str(&style::yellow(&note));
     }
+    text.push_str(&branches(&step.branches));
     text.push_str(&obtained(&step.output));
     text
 }
@@ -127,6 +128,7 @@ fn ahead(ahead: &Ahead) -> String {
         _ => "next",
     };
     text.push_str(&routing(what, &ahead.routing));
+    text.push_str(&branches(&ahead.branches));
     for attempt in &ahead.failed {
         text.push_str(&format!("  {}\n", failed(attempt)));
     }

@@ -4,17 +4,22 @@ use clap_complete::engine::ArgValueCompleter;
 use json_cas::Hash;
 use serde::Serialize;
 use serde_json::{Value, json};
+use uwf_core::config::Config;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{Drawing, Workflow};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::nodes;
 use uwf_engine::views::course::{self, ThreadCourse};
+use uwf_engine::views::groups;
 use uwf_engine::views::thread_now::ThreadNow;
 
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, Format, OwnFormat, Printed, Report, formats};
+
+/// Newest groups of a thread that are read for their branches: enough for a workflow with several groups.
+const GROUPS: usize = 8;
 
 /// Arguments of `uwf workflow graph`.
 #[derive(Debug, clap::Args)]
@@ -26,7 +31,7 @@ Examples:
   uwf workflow graph solve-issue --format json | jq .graph
 
 Always Mermaid, also in a pipe, unless --format says otherwise. Arrows are labelled with the names and meanings of
-conditions; in DOT and SVG, tooltips show the full text. The SVG is self-contained and fits light and dark pages.")]
+conditions, and the box of a group lists its branches; in DOT and SVG, tooltips show the full text. The SVG is self-contained and fits light and dark pages.")]
 pub(crate) struct Args {
     /// The workflow: a file, a name, or a hash. Default with --thread: the thread's workflow.
     #[arg(value_name = "NAME|HASH|FILE", required_unless_present = "thread")]
@@ -99,7 +104,9 @@ fn drawn(context: &Context, args: &Args) -> Result<Graph, CommandError> {
         return Ok(graph(hash, &workflow, drawing, None));
     };
     let id = context.thread(typed)?;
-    let ThreadCourse { hash, workflow, course, state } = course::of(&ThreadNow::read(&context.home, &id)?)?;
+    let now = ThreadNow::read(&context.home, &id)?;
+    let groups = groups::all(&now, &Config::default(), GROUPS)?;
+    let ThreadCourse { hash, workflow, course, state } = course::of(&now)?.with_branches(&groups);
     if let Some(named) = &args.workflow {
         check_same(context, named, &id, hash, &workflow)?;
     }

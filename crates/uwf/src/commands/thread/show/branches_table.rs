@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use uwf_core::agent_name::AgentName;
-use uwf_engine::views::groups::{Group, GroupBranch};
+use uwf_engine::views::groups::{BranchStatus, GroupStatus};
 
 use super::state;
 use crate::commands::thread::cost::cost_of;
@@ -17,7 +17,7 @@ const NAME: usize = 40;
 const WHY: usize = 100;
 
 /// The branches of a group, one in each row, also of groups within it.
-pub(super) fn branches_table(group: &Group) -> String {
+pub(super) fn branches_table(group: &GroupStatus) -> String {
     let mut table = Table::new(&["branch", "role", "state", "agent", "time", "cost", "thread"]).ids(Some(6));
     for branch in group.all_branches() {
         let agent = branch.agent.as_ref().map(AgentName::short);
@@ -43,7 +43,7 @@ pub(super) fn branches_table(group: &Group) -> String {
 }
 
 /// The state of a branch in its colour.
-fn branch_state(branch: &GroupBranch) -> String {
+fn branch_state(branch: &BranchStatus) -> String {
     let words = branch.state_in_words();
     match branch.state {
         _ if branch.failed => style::red(words),

@@ -18,11 +18,27 @@ pub(crate) fn explanation(what: &str, explained: &Explained) -> String {
     text
 }
 
+/// The branches of a group: which were played, and why the others were left out. Empty if none has a condition.
+pub(crate) fn branches(considered: &[ConsideredTransition]) -> String {
+    if considered.is_empty() {
+        return String::new();
+    }
+    let line = |branch: &ConsideredTransition| {
+        let word = if branch.matched { "plays" } else { "leaves out" };
+        considered_line(branch, word)
+    };
+    format!("branches\n{}", considered.iter().map(line).collect::<String>())
+}
+
 fn transition(line: &ConsideredTransition) -> String {
+    considered_line(line, "→")
+}
+
+fn considered_line(line: &ConsideredTransition, word: &str) -> String {
     let sign = if line.matched { style::green("✓") } else { style::dim("·") };
     let condition = line.condition.as_deref().map(|name| format!(" if {name}")).unwrap_or_default();
     let description = line.description.as_deref().map(|text| format!(" ({})", one_line(text))).unwrap_or_default();
-    let mut text = format!("  {sign} → {}{condition}{description}: {}\n", line.role, line.why);
+    let mut text = format!("  {sign} {word} {}{condition}{description}: {}\n", line.role, line.why);
     if let Some(expression) = &line.expression {
         text.push_str(&style::dim(&format!("      {expression} → {}\n", value(line.value.as_ref()))));
     }

@@ -1,0 +1,83 @@
+//! The branches in the box of a group.
+
+use std::collections::BTreeSet;
+
+use super::Course;
+use crate::text::{ellipsize, one_line};
+use crate::workflow::model::{START, Workflow};
+use crate::workflow::picker::Picker;
+use crate::workflow::role_group::{GroupBranch, RoleGroup};
+
+/// Most branches that are drawn of a group.
+const MOST: usize = 8;
+
+/// Longest text of a branch, in characters.
+const LONGEST: usize = 40;
+
+/// A line in the box of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct DrawnBranch {
+    /// Name of the branch; `None` for a line about several branches.
+    pub(super) name: Option<String>,
+    /// Its text, with its condition or state.
+    pub(super) text: String,
+    /// Its state, if a thread played it.
+    pub(super) state: Option<String>,
+}
+
+/// The lines in the box of a role; none if it is not a group.
+pub(super) fn drawn_branches(workflow: &Workflow, role: &str, course: Option<&Course>) -> Vec<DrawnBranch> {
+    let Some(group) = workflow.roles.get(role).and_then(|role| role.more.play.as_ref()) else { return Vec::new() };
+    let played = course.and_then(|course| course.branches.get(role));
+    let mut lines: Vec<DrawnBranch> = match (played, group.repeated()) {
+        (Some(played), _) => played
+            .iter()
+            .map(|branch| {
+                let text = format!("{} · {}", one_line(&branch.name), one_line(&branch.state));
+                DrawnBranch { name: Some(branch.name.clone()), text, state: Some(branch.state.clone()) }
+            })
+            .collect(),
+        (None, Some(branch)) => vec![about(repeated(group, branch))],
+        (None, None) => group.roles.iter().map(listed).collect(),
+    };
+    let more = lines.len().saturating_sub(MOST);
+    lines.truncate(MOST);
+    lines.extend((more > 0).then(|| about(format!("… {more} more"))));
+    if played.is_none() && group.copies.is_some() {
+        lines.push(about(match Picker::for_group(workflow, group) {
+            Picker::Role(role) => format!("picked by {role}"),
+            Picker::Expression(_) => "picked by an expression".to_owned(),
+            Picker::Person => "picked by a person".to_owned(),
+        }));
+    }
+    lines.into_iter().map(|line| DrawnBranch { text: ellipsize(&line.text, LONGEST).into_owned(), ..line }).collect()
+}
+
+/// The roles that only groups play: they are drawn in the boxes of their groups.
+pub(super) fn inner_roles(workflow: &Workflow) -> BTreeSet<&str> {
+    let in_graph: BTreeSet<&str> = std::iter::once(START)
+        .chain(workflow.graph.keys().map(String::as_str))
+        .chain(workflow.graph.values().flatten().map(|transition| transition.role.as_str()))
+        .collect();
+    let groups = workflow.roles.values().filter_map(|role| role.more.play.as_ref());
+    groups.flat_map(RoleGroup::played).filter(|role| !in_graph.contains(role)).collect()
+}
+
+fn listed(branch: &GroupBranch) -> DrawnBranch {
+    let condition = branch.condition.as_ref().map(|name| format!(" if {}", one_line(name))).unwrap_or_default();
+    let text = format!("{}{condition}", one_line(&branch.role));
+    DrawnBranch { name: Some(branch.role.clone()), text, state: None }
+}
+
+fn repeated(group: &RoleGroup, branch: &GroupBranch) -> String {
+    let role = one_line(&branch.role);
+    match (group.copies, &group.key) {
+        (Some(copies), _) => format!("{role} × {copies}"),
+        (None, Some(key)) => format!("{role} for each {}", one_line(key)),
+        (None, None) => format!("{role} for each item"),
+    }
+}
+
+fn about(text: String) -> DrawnBranch {
+    DrawnBranch { name: None, text, state: None }
+}

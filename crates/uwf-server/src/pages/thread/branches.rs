@@ -1,0 +1,108 @@
+//! The branches of a group on one time axis.
+
+use maud::{Markup, html};
+use uwf_core::agent_name::AgentName;
+use uwf_engine::root::ids;
+use uwf_engine::thread::state::State;
+use uwf_engine::views::groups::{BranchStatus, GroupStatus};
+
+use super::super::parts;
+
+/// Width of the time axis.
+const WIDTH: f64 = 100.0;
+
+/// Minimum width of a bar.
+const LEAST: f64 = 0.8;
+
+/// The group that the thread plays.
+pub(super) fn running(group: &GroupStatus) -> Markup {
+    html! {
+        section #group aria-labelledby="group-title" {
+            h2 #group-title { "Branches of " (group.role) span.quiet { " " (counts(group)) } }
+            (branches(group))
+        }
+    }
+}
+
+/// How many branches are in each state.
+fn counts(group: &GroupStatus) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for branch in &group.branches {
+        let word = branch.state_in_words();
+        match counts.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((word, 1)),
+        }
+    }
+    counts.iter().map(|(word, count)| format!("{count} {word}")).collect::<Vec<_>>().join(" · ")
+}
+
+/// The branches of a group, each with a bar on the common time axis.
+pub(super) fn branches(group: &GroupStatus) -> Markup {
+    let axis = group.span();
+    html! {
+        ol.branches {
+            @for branch in group.all_branches() { (line(branch, axis)) }
+        }
+        @if let Some((from, to)) = axis {
+            p.axis.small.quiet { span { (parts::time(from)) } span { (parts::duration(to.saturating_sub(from))) } }
+        }
+        @if !group.left_out.is_empty() { p.small.quiet { "Left out by conditions: " (group.left_out.join(", ")) } }
+    }
+}
+
+fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
+    let id = branch.thread.as_ref().map_or_else(|| branch.branch.clone(), ToString::to_string);
+    let has_worked = branch.agent.is_some();
+    html! {
+        li.branch #{"b-" (id)} {
+            span.name {
+                @match &branch.thread {
+                    Some(thread) => a href={"/threads/" (thread)} { (branch.branch) },
+                    None => (branch.branch),
+                }
+            }
+            (state(branch))
+            span.took title="When its agents worked, and when it waited" {
+                @if let Some(axis) = axis { (bar(branch, axis)) }
+                @if has_worked { span { (parts::duration(branch.took_ms)) } }
+            }
+            span.facts.quiet {
+                @if branch.role != branch.name { span { (branch.role) } }
+                @if let Some(agent) = &branch.agent { span { (AgentName::short(agent)) } }
+                @if let Some(tokens) = parts::tokens(&branch.spent.tokens) { span { (tokens) " tokens" } }
+                @if let Some(money) = parts::money(&branch.spent) { span { (money) } }
+                @if branch.spent.failed_attempts > 0 { span.warn { (parts::many(branch.spent.failed_attempts, "failed attempt")) } }
+            }
+            @if let Some(why) = &branch.why { p.why.small { (parts::message(why)) } }
+        }
+    }
+}
+
+fn state(branch: &BranchStatus) -> Markup {
+    match branch.state {
+        Some(state) if !branch.failed => parts::state(state, false, None),
+        _ => {
+            let colour = if branch.failed { State::Stuck.name() } else { "" };
+            html! { span.state data-state=(colour) { (branch.state_in_words()) } }
+        }
+    }
+}
+
+/// The time of a branch on the axis: a bar for each attempt, and a thin one while the branch waits.
+fn bar(branch: &BranchStatus, (from, to): (u64, u64)) -> Markup {
+    let length = to.saturating_sub(from).max(1) as f64;
+    let place = |ms: u64| (ms.saturating_sub(from) as f64 / length * WIDTH).clamp(0.0, WIDTH);
+    let rect = |class: &str, begin: u64, end: u64, (y, height): (u8, u8)| {
+        let width = (place(end) - place(begin)).max(LEAST);
+        let x = place(begin).min(WIDTH - width);
+        html! { rect class=(class) x=(format!("{x:.2}")) y=(y) width=(format!("{width:.2}")) height=(height) rx="1" {} }
+    };
+    let end = branch.ended_at.unwrap_or(to);
+    html! {
+        svg.bar-of-time viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
+            @if let Some(started) = branch.started_at { (rect("waits", started, end, (4, 2))) }
+            @for attempt in &branch.attempts { (rect("works", attempt.from, attempt.to.unwrap_or_else(ids::now_ms), (1, 8))) }
+        }
+    }
+}
