@@ -194,7 +194,8 @@ impl GroupCheck<'_> {
             let conditional = self.group.roles.iter().filter(|branch| branch.condition.is_some());
             for branch in conditional.filter(|branch| branches.contains(branch.role.as_str())) {
                 let role = &branch.role;
-                let message = format!("the condition `{name}` reads `{role}` of `{}`, which may be left out", self.name);
+                let message =
+                    format!("the condition `{name}` reads `{role}` of `{}`, which may be left out", self.name);
                 let hint = format!("without that branch it reads nothing; `$exists(…{role})` tells the cases apart");
                 let at = self.positions.value(&join(&join("/conditions", name), "expression"));
                 problems.warning("conditional-branch", at, message, Some(hint));
