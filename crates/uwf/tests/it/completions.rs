@@ -55,7 +55,7 @@ fn commands_and_options_are_completed() {
     assert_eq!(offered(&home, &["uwf", "schema", "w"]), ["workflow"]);
     assert_eq!(offered(&home, &["uwf", "skill", "install", "--for", "c"]), ["claude", "codex", "cursor"]);
     assert_eq!(offered(&home, &["uwf", "skill", "a"]), ["author"]);
-    let templates = ["review", "solve-issue", "develop", "research"];
+    let templates = ["review", "solve-issue", "develop", "research", "review-panel", "map", "best-of"];
     assert_eq!(offered(&home, &["uwf", "init", "workflow", "x", "--template", ""]), templates);
 }
 
