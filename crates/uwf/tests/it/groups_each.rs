@@ -152,6 +152,8 @@ fn group_continues_without_branch_that_may_fail() {
     );
     let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("✗")).collect();
+    assert_eq!(lines.len(), 1, "one line about the failure: {lines:?}");
     let thread = thread_of(&ran);
     let output = home.json(&["thread", "eval", &thread, "$last('fixes')"]);
     assert_eq!((&output["a"], &output["c"]), (&json!({"done": true}), &json!({"done": true})));

@@ -1,5 +1,7 @@
 //! The lines about branches that begin, end, fail or wait while a run plays their group.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use uwf_core::config::Config;
@@ -23,12 +25,14 @@ pub(super) struct BranchLines<'c> {
     config: Config,
     /// When the run began, in Unix milliseconds.
     since: u64,
+    /// Branches whose newest line says that they failed. If the group continues without one, its thread is killed.
+    failed: RefCell<BTreeSet<String>>,
 }
 
 impl<'c> BranchLines<'c> {
     pub(super) fn new(context: &'c Context) -> BranchLines<'c> {
         let config = context.home.config().unwrap_or_default();
-        BranchLines { context, config, since: ids::now_ms() }
+        BranchLines { context, config, since: ids::now_ms(), failed: RefCell::default() }
     }
 
     /// The line for an event; `None` if it says nothing about a branch, or if it happened before the run.
@@ -36,18 +40,22 @@ impl<'c> BranchLines<'c> {
         if event.at < self.since {
             return None;
         }
-        let branch = style::bold(&one_line(event.branch.as_deref()?));
+        let path = event.branch.as_deref()?;
+        let branch = style::bold(&one_line(path));
         match &event.what {
             What::Attempt { role, agent, .. } => {
-                let is_in_path = event.branch.as_deref()?.ends_with(role.as_str());
+                self.failed.borrow_mut().remove(path);
+                let is_in_path = path.ends_with(role.as_str());
                 let role = if is_in_path { String::new() } else { format!(" ({})", one_line(role)) };
                 Some(format!("  ▸ {branch}{role} by {agent}"))
             }
             What::End { status, .. } if status == State::Completed.name() => {
                 Some(format!("  {} {branch}{}", style::green("✓"), self.work(event)))
             }
+            What::End { .. } if self.failed.borrow().contains(path) => None,
             What::End { .. } => Some(format!("  {} {branch}{}: killed", style::red("✗"), self.work(event))),
             What::Failed { error, .. } => {
+                self.failed.borrow_mut().insert(path.to_owned());
                 Some(format!("  {} {branch}{}: {}", style::red("✗"), self.work(event), table::excerpt(error, WHY)))
             }
             What::State { state, why }
