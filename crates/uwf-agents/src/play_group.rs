@@ -161,6 +161,7 @@ impl GroupAttempt<'_, '_> {
         let linked = group.chain()?.len();
         if linked < plan.branches.len() {
             let ended = self.play_branches(&group, &plan)?;
+            self.refuse_without_copies(&ended)?;
             if let Some(files) = &self.files {
                 files.join(&group, &names_of_ended(&ended), &mut progress::line)?;
             }

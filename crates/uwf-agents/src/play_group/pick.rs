@@ -50,6 +50,24 @@ pub(super) fn with_person(home: &Home, workflow: Workflow, group: &RoleGroup) ->
 }
 
 impl GroupAttempt<'_, '_> {
+    /// Rejects a group whose copies have all failed. They were settled, so a retry would not play them again.
+    pub(super) fn refuse_without_copies(&self, ended: &[EndedBranch]) -> Result<()> {
+        let has_step = |branch: &EndedBranch| matches!(branch.result, BranchResult::Step(_));
+        if self.group.copies.is_none() || ended.iter().any(has_step) {
+            return Ok(());
+        }
+        let (parent, name) = (&self.context.thread().id, self.context.role_name());
+        let mut errors = BranchErrors::new(None);
+        for branch in ended {
+            if let BranchResult::Failed(why) = &branch.result {
+                errors.push(&branch.name, Error::agent_failed(why.clone()));
+            }
+        }
+        let Error { message, .. } = errors.into_error(parent);
+        Err(Error::agent_failed(format!("every copy of `{name}` failed\n{message}"))
+            .hint(format!("`uwf thread fork {parent}` begins a thread that plays the copies again")))
+    }
+
     /// Lets a role or a person pick a copy, after all copies are linked.
     pub(super) fn judge(&self, id: &ThreadId, plan: &GroupPlan, judge: &PlannedBranch) -> Result<()> {
         let home = self.context.thread().home();

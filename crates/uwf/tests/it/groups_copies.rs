@@ -175,3 +175,17 @@ fn keys_that_do_not_belong_together_are_refused() {
     let valid = home.uwf(&["workflow", "validate", "--strict", file.to_str().unwrap()]);
     assert_eq!(valid.code, Some(0), "{}", valid.transcript());
 }
+
+#[test]
+fn group_of_failed_copies_is_stuck() {
+    let home = drafts(&DRAFTS.replace("    copies: 3\n", "    copies: 3\n    mayFail: true\n"));
+    home.file("writer.sh", "exit 3\n");
+    let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    assert!(ran.stderr.contains("every copy of `drafts` failed"), "{}", ran.stderr);
+    let thread = thread_of(&ran);
+    home.file("writer.sh", "printf -- '---\\nwords: 1\\n---\\n'\n");
+    let fork = text(&home.json(&["thread", "fork", &thread]), "thread");
+    let ran = home.uwf(&["run", &fork]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+}
