@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::blocks::is_blank;
 use super::keys::Keys;
-use super::lines::{CodeFence, KeyLine, bullet, indent, is_rule};
+use super::lines::{CodeFence, KeyLine, bullet, indent, is_blank, is_rule};
 
 /// Returns the part of a range that can be a header. A heading, a rule or a code block ends it. After an empty line, only a new key of the
 /// schema or the continuation of an unfinished value belongs to it.

@@ -15,7 +15,7 @@ use super::block_ends::{balanced, cut};
 use super::containers::contained;
 use super::keys::Keys;
 use super::lead_in::{leads_elsewhere, takes_back};
-use super::lines::{CodeFence, KeyLine, bullet, indent, is_rule, opens};
+use super::lines::{CodeFence, KeyLine, bullet, indent, is_blank, is_rule, opens};
 use super::loose_json;
 use super::origins::{ChatSpeaker, origin, speaker};
 
@@ -512,10 +512,6 @@ impl Scan<'_, '_, '_> {
     fn start_of(&self, number: usize) -> usize {
         self.lines.get(number).map_or(self.text.len(), |line| line.at.start)
     }
-}
-
-pub(super) fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
 }
 
 fn closes(line: &str, open: &CodeFence<'_>) -> bool {
