@@ -217,7 +217,7 @@ const UNIMPORTANT: &[&str] =
     &["important", "urgent", "necessary", "only", "required", "mandatory", "needed", "just", "need"];
 
 /// Denials of what was: `I couldn't get around it` reports an attempt.
-const PAST_DENIALS: &[&str] = &["couldn't", "didn't", "wasn't", "weren't", "haven't", "hadn't"];
+const PAST_DENIALS: &[&str] = &["couldn't", "didn't", "wasn't", "weren't", "haven't", "hasn't", "hadn't"];
 
 /// The number of denials in a clause. Sentences about `it`, such as `it doesn't`, are remarks.
 fn denials(clause: &ProseClause) -> usize {
