@@ -5,6 +5,7 @@
 //! nothing up, and the schema has the last word.
 
 mod answer;
+mod block_ends;
 mod blocks;
 mod chosen;
 pub(crate) mod clean;

@@ -249,11 +249,11 @@ fn is_gerund(words: &[String]) -> bool {
 /// Whether the agent says what it found or would do, and nothing about others: `After running everything I get:`.
 fn is_finding(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let verb = words
-        .windows(2)
-        .position(|pair| matches!(pair[0], "i" | "we") && matches!(pair[1], "get" | "got" | "would" | "could"));
+    let is_verb = |word: &&str| matches!(*word, "get" | "got" | "would" | "could");
+    let subject = words.iter().position(|word| matches!(*word, "i" | "we"));
+    let verb = subject.and_then(|at| words[at..].iter().position(is_verb).map(|offset| at + offset));
     verb.is_some_and(|at| {
-        let others = || words[..at].iter().chain(&words[at + 2..]);
+        let others = || words[..at].iter().chain(&words[at + 1..]);
         others().all(|word| {
             !OF_ANOTHER.contains(word) && !OTHERS.contains(word) && !matches!(*word, "from" | "have" | "answer")
         })

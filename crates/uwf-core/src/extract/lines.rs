@@ -74,6 +74,11 @@ impl<'t> CodeFence<'t> {
     }
 }
 
+/// Whether a text has only blanks.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
 /// Names of elements, code blocks and files that contain an answer, without case and separators.
 const ANSWERS: [&str; 20] = [
     "answer",

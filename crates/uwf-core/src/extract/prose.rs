@@ -60,6 +60,11 @@ impl ProseSentence {
         self.clauses.iter().flat_map(|clause| clause.words.iter().map(String::as_str))
     }
 
+    /// The part behind an offset of its plain text.
+    pub(super) fn behind(&self, at: usize) -> ProseSentence {
+        ProseSentence::new(self.line, &self.plain[at..], &self.plain[at..])
+    }
+
     pub(super) fn has(&self, list: &[&str]) -> bool {
         self.words().any(|word| list.contains(&word))
     }

@@ -158,7 +158,7 @@ impl<'w> ClauseWords<'w> {
             true => {
                 is_passive && (self.ends(at + 1) || self.is_hindered(at)) && (self.is_about_work(at) || self.is_own(at))
             }
-            false if self.is_own(at) || at == 0 => self.has_object(at) || self.is_hindered(at),
+            false if self.is_own(at) || at == 0 || before == "please" => self.has_object(at) || self.is_hindered(at),
             false => false,
         }
     }

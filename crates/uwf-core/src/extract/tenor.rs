@@ -126,6 +126,9 @@ const DEMANDS: &[&str] = &[
     "надо",
 ];
 
+/// Words for a failure, by which a short text agrees with a refusal.
+const FAILURES: &[&str] = &["fail", "fails", "failed", "failing", "broken", "crashes", "leaks"];
+
 /// Denials and demands in languages without spaces between words.
 const UNSPACED_DENIALS: &[&str] = &["不", "未", "无法", "必须", "ません", "ない", "べき", "않", "없", "못"];
 
@@ -166,31 +169,38 @@ const CONTRASTS: &[&str] =
 pub(super) fn opposite(sentences: &[ProseSentence], is_accepted: bool) -> Option<&ProseSentence> {
     let length: usize = sentences.iter().map(|sentence| sentence.words().count()).sum();
     let denying = || sentences.iter().find(|sentence| denies(sentence));
-    let begins_with_command =
-        |sentence: &ProseSentence| sentence.words().next().is_some_and(|word| COMMANDS.contains(&word));
-    let commands = || sentences.iter().any(begins_with_command);
+    let objects = || {
+        let mut sentences = sentences.iter();
+        sentences.any(|sentence| {
+            sentence.words().next().is_some_and(|word| COMMANDS.contains(&word)) || sentence.has(FAILURES)
+        })
+    };
     let praising = || {
         let last = sentences.iter().rposition(|sentence| contrast(&sentence.plain).is_some()).unwrap_or(0);
         sentences[last..].iter().find(|sentence| praises(sentence))
     };
     match is_accepted {
         true if length <= MAX_REVIEW && praising().is_none() => denying(),
-        false if length <= MAX_PRAISE && denying().is_none() && !commands() => praising(),
+        false if length <= MAX_PRAISE && denying().is_none() && !objects() => praising(),
         _ => None,
     }
 }
 
 /// The offset of the last word of contrast in a text of lower case.
 fn contrast(text: &str) -> Option<usize> {
-    CONTRASTS.iter().filter_map(|word| text.rfind(&format!(" {word} "))).max()
+    let is_word = |at: usize, word: &str| !text[at + 1 + word.len()..].starts_with(char::is_alphanumeric);
+    let last = |word: &&str| text.rmatch_indices(&format!(" {word}")).map(|(at, _)| at).find(|at| is_word(*at, word));
+    CONTRASTS.iter().filter_map(last).max()
 }
 
-/// Whether a sentence denies or demands something.
+/// Whether a sentence denies or demands something. Words before a contrast are a concession: `I do not like it, but:`.
 fn denies(sentence: &ProseSentence) -> bool {
     let is_of_others = sentence.words().take(3).any(|word| OTHERS.contains(&word));
     if sentence.is_question || is_of_others || sentence.has(EARLIER) {
         return false;
     }
+    let behind = contrast(&sentence.plain).map(|at| sentence.behind(at));
+    let sentence = behind.as_ref().unwrap_or(sentence);
     let denials: usize = sentence.clauses.iter().map(denials).sum();
     let is_case = sentence.has(CONDITIONS);
     let is_demand = sentence.clauses.iter().any(|clause| {
@@ -206,6 +216,9 @@ fn denies(sentence: &ProseSentence) -> bool {
 const UNIMPORTANT: &[&str] =
     &["important", "urgent", "necessary", "only", "required", "mandatory", "needed", "just", "need"];
 
+/// Denials of what was: `I couldn't get around it` reports an attempt.
+const PAST_DENIALS: &[&str] = &["couldn't", "didn't", "wasn't", "weren't", "haven't", "hasn't", "hadn't"];
+
 /// The number of denials in a clause. Sentences about `it`, such as `it doesn't`, are remarks.
 fn denials(clause: &ProseClause) -> usize {
     let words = &clause.words;
@@ -215,7 +228,10 @@ fn denials(clause: &ProseClause) -> usize {
         let next = words.get(at + 1).map_or("", String::as_str);
         UNIMPORTANT.contains(&next) || words[at] == "wouldn't" && next == "have"
     };
-    let denials = words.iter().enumerate().filter(|(at, word)| is_denial(word) && !is_harmless(*at));
+    let denials = words
+        .iter()
+        .enumerate()
+        .filter(|(at, word)| is_denial(word) && !is_harmless(*at) && !PAST_DENIALS.contains(&word.as_str()));
     // `A workaround, not a fix` contrasts two words.
     let is_contrast = words.first().is_some_and(|word| word == "not")
         && words.get(1).is_some_and(|word| matches!(word.as_str(), "a" | "an" | "the" | "just"));
@@ -261,6 +277,7 @@ mod tests {
             ("I found no reason not to.", true),
             ("Why not? Hm.", true),
             ("It isn't pretty, but it's correct.", true),
+            ("I do not like it, but:", true),
             ("It leaks memory.", false),
             ("All good, but it leaks.", false),
         ] {

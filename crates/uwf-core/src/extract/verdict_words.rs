@@ -85,6 +85,8 @@ pub(super) const REVIEW: VerdictTopic = VerdictTopic {
     ],
     rejects: &["reject", "declin", "veto", "disapprov", "oppos", "object", "nack", "block", "turning this down"],
     rejecting: &[
+        "say no",
+        "saying no",
         "i'm against",
         "i am against",
         "we're against",
@@ -380,8 +382,8 @@ pub(super) const OBJECTS: &[&str] = &[
 
 /// First words of a demand: `Fix both points, and I'll approve`.
 pub(super) const COMMANDS: &[&str] = &[
-    "add", "fix", "remove", "rename", "replace", "change", "move", "split", "update", "drop", "revert", "rebase",
-    "handle", "address", "write", "please",
+    "use", "make", "add", "fix", "remove", "rename", "replace", "change", "move", "split", "update", "drop", "revert",
+    "rebase", "handle", "address", "write", "please",
 ];
 
 /// Words of a verdict that is given only in a case that has not happened.
