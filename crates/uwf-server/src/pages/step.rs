@@ -274,6 +274,7 @@ fn reasons(home: &Home, told: &StepView) -> Markup {
             @match (&told.reasons, told.reasoned()) {
                 (_, Some(step)) => {
                     (super::why::routing(&step.after, &step.routing, workflow.as_ref()))
+                    (super::why::branches(&step.branches))
                     @if !step.as_chosen {
                         p.problem { "The step is one of " (step.role) ": it was added by hand, or by another program." }
                     }

@@ -31,6 +31,16 @@ pub(crate) fn routing(after: &str, routing: &Routing, workflow: Option<&Workflow
     }
 }
 
+/// The branches of a group: which were played, and why the others were left out. Nothing if none has a condition.
+pub(crate) fn branches(considered: &[ConsideredTransition]) -> Markup {
+    html! {
+        @if !considered.is_empty() {
+            p.quiet { "Conditions chose among its branches:" }
+            ol.transitions { @for branch in considered { (considered_line(branch, ["played: ", "left out: "])) } }
+        }
+    }
+}
+
 /// Place in the graph where a decision was made.
 fn place(after: &str) -> String {
     if after == START { "At the start".to_owned() } else { format!("After {after}") }
@@ -42,12 +52,16 @@ pub(crate) fn target(role: &str) -> &str {
 }
 
 fn transition(line: &ConsideredTransition) -> Markup {
+    considered_line(line, ["taken: ", "not taken: "])
+}
+
+fn considered_line(line: &ConsideredTransition, [taken, passed]: [&str; 2]) -> Markup {
     let class = if line.matched { "taken" } else { "passed" };
     html! {
         li class=(class) {
             p.topic {
                 span.verdict aria-hidden="true" { @if line.matched { "✓" } @else { "✕" } }
-                @if line.matched { "taken: " } @else { "not taken: " }
+                @if line.matched { (taken) } @else { (passed) }
                 strong { (target(&line.role)) }
                 @if let Some(condition) = &line.condition { " if " code { (condition) } }
             }

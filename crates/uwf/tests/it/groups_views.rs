@@ -329,7 +329,7 @@ fn page_shows_running_branches_on_one_axis() {
     assert!(page.contains(">Branches of reviews"), "{page}");
     assert!(page.contains(&format!("<a href=\"/threads/{id}\">reviews.tests</a>")), "{page}");
     assert!(page.contains("data-state=\"running\">running</span>"), "{page}");
-    assert!(page.contains("class=\"branch running\"") && page.contains(">tests · running</text>"), "{page}");
+    assert!(page.contains("class=\"branch running here\"") && page.contains(">tests · running</text>"), "{page}");
     let inbox = server.page("/").body;
     assert!(
         inbox.contains("reviews") && !inbox.contains("Ready for the next step"),
@@ -345,6 +345,9 @@ fn page_shows_running_branches_on_one_axis() {
     let bars = page.matches("<rect class=\"works\"").count();
     assert_eq!(bars, 2, "a bar for each branch: {page}");
     assert!(page.contains("Left out by conditions: docs"), "{page}");
+    let group = text(&home.json(&["thread", "show", &thread])["group"], "step");
+    let of_step = server.page(&format!("/threads/{thread}/steps/{group}")).body;
+    assert!(of_step.contains("left out: <strong>docs</strong>"), "{of_step}");
     assert!(page.contains("class=\"branch completed\"") && page.contains(&format!("href=\"/threads/{id}\"")), "{page}");
 }
 
@@ -417,4 +420,31 @@ fn each_branch_has_a_span_below_its_group() {
     let shown = home.json(&["thread", "show", "@"]);
     assert_eq!(branch(&shown, "docs")["failed"], true);
     assert_eq!(branch(&shown, "docs")["why"], "agent `t` exited with 3");
+}
+
+mod with_tools {
+    use super::*;
+    use crate::fixtures::terminal::session;
+
+    #[test]
+    fn top_names_branches_by_path() {
+        let home = panel();
+        let (_, step) = held_branch(&home, "tests");
+        let seen = session(&home, &["top"], &[("reviews.tests", "q")]);
+        assert_eq!(seen.code, Some(0), "{}", seen.shown);
+        assert!(seen.shown.contains("panel.reviews"), "{}", seen.shown);
+        release(&home, step);
+    }
+
+    #[test]
+    fn run_shows_branch_lines_at_a_terminal() {
+        let home = panel();
+        home.file("tests.sh", "echo 'I look around.'\nsleep 1\nprintf -- '---\\napproved: true\\n---\\n'\n");
+        let seen = session(&home, &["run", "panel", "-p", "x"], &[]);
+        assert_eq!(seen.code, Some(0), "{}", seen.shown);
+        for part in ["▸ ", "reviews.tests", "✓"] {
+            assert!(seen.shown.contains(part), "{part}: {}", seen.shown);
+        }
+        assert!(seen.shown.contains("reviews.tests: I look around."), "the line names the branch: {}", seen.shown);
+    }
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// | `taken` | beside `edge`: the thread took this arrow |
 /// | `here` | beside `node`: the thread is here; its state is one more class, for example `stuck` |
 /// | `idle` | beside `node` and `edge`: the thread was not here |
-/// | `branch` | a branch in the box of a group, a link or a group; its state is one more class |
+/// | `branch` | a branch in the box of a group, a link or a group; beside it its state, and `here` while it runs |
 /// | `box`, `name`, `small` | in a node: its shape, its name, the text below the name |
 /// | `arrow`, `head`, `title`, `small` | in an edge: line, head, conditions, descriptions; `otherwise` beside `title`: no condition |
 /// | `hit` | in an edge that is a link: a broad invisible line that is easy to point at |
@@ -36,13 +36,10 @@ pub const GRAPH_CSS: &str = "\
 .graph .idle .head { fill: #c0c8d0 }
 .graph .taken .arrow { stroke: #0969da; stroke-width: 2 }
 .graph .taken .head, .graph .taken .title { fill: #0969da }
+.graph .branch .box { fill: #fff; stroke: #8c959f; stroke-width: 1 }
+.graph .completed .box { stroke: #2da44e }
 .graph .here .box { fill: #ddf4ff; stroke: #0969da; stroke-width: 2.5 }
 .graph .here .small { fill: #0550ae; font-weight: 600 }
-.graph .branch .box { fill: #fff; stroke: #d1d9e0; stroke-width: 1 }
-.graph .branch .small { fill: #1f2328; font-weight: 400 }
-.graph .branch.running .box { fill: #ddf4ff; stroke: #0969da }
-.graph .branch.completed .box { stroke: #1a7f37 }
-.graph .branch.failed .box, .graph .branch.killed .box { fill: #ffebe9; stroke: #cf222e }
 .graph .stuck .box, .graph .corrupt .box { fill: #ffebe9; stroke: #cf222e }
 .graph .stuck .small, .graph .corrupt .small { fill: #a40e26 }
 .graph .waiting .box, .graph .limited .box { fill: #fff8c5; stroke: #9a6700 }
@@ -70,13 +67,9 @@ pub const GRAPH_CSS: &str = "\
   .graph .idle .head { fill: #484f58 }
   .graph .taken .arrow { stroke: #4493f8 }
   .graph .taken .head, .graph .taken .title { fill: #4493f8 }
+  .graph .branch .box { fill: #0d1117; stroke: #6e7681 }
   .graph .here .box { fill: #121d2f; stroke: #4493f8 }
   .graph .here .small { fill: #79c0ff }
-  .graph .branch .box { fill: #0d1117; stroke: #30363d }
-  .graph .branch .small { fill: #e6edf3 }
-  .graph .branch.running .box { fill: #121d2f; stroke: #4493f8 }
-  .graph .branch.completed .box { stroke: #3fb950 }
-  .graph .branch.failed .box, .graph .branch.killed .box { fill: #25171c; stroke: #f85149 }
   .graph .stuck .box, .graph .corrupt .box { fill: #25171c; stroke: #f85149 }
   .graph .stuck .small, .graph .corrupt .small { fill: #ff7b72 }
   .graph .waiting .box, .graph .limited .box { fill: #272115; stroke: #d29922 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::branches::DrawnBranch;
 use super::lanes::Side;
 use super::layout::{Arrow, Layout, layout};
 use super::measure::{Font, Point, Rect, Size};
@@ -155,6 +156,16 @@ fn column_widths(ledger: &Ledger) -> Vec<f64> {
     (0..ledger.headings.len()).map(width).collect()
 }
 
+/// The classes of a branch: it looks like a node in the same state.
+fn branch_class(branch: &DrawnBranch) -> String {
+    match branch.state.as_deref() {
+        Some("running") => "branch running here".to_owned(),
+        Some(state @ ("failed" | "killed")) => format!("branch {state} stuck"),
+        Some(state) if state.bytes().all(|byte| byte.is_ascii_lowercase()) => format!("branch {state}"),
+        Some(_) | None => "branch".to_owned(),
+    }
+}
+
 impl Picture<'_> {
     fn written(mut self) -> String {
         let Size { width, height } = self.layout.size;
@@ -231,12 +242,10 @@ impl Picture<'_> {
         let (x, width) = (rect.x + BRANCH_SIDE, rect.size.width - 2.0 * BRANCH_SIDE);
         let mut y = rect.bottom() - branches_height(node);
         for (position, branch) in node.branches.iter().enumerate() {
-            let state = branch.state.as_deref().filter(|state| state.bytes().all(|byte| byte.is_ascii_lowercase()));
-            let class = format!("branch {}", state.unwrap_or_default());
             let href =
                 self.page.zip(branch.name.as_deref()).and_then(|(page, name)| (page.branch_href)(&node.name, name));
             let said = format!("{}, branch of {}", branch.text, name(node));
-            let close = self.open(class.trim_end(), &format!("node-{index}-{position}"), href.as_deref(), &said);
+            let close = self.open(&branch_class(branch), &format!("node-{index}-{position}"), href.as_deref(), &said);
             let [left, top, wide, high, round] = [x, y, width, BRANCH, BOX_CORNER / 2.0].map(number);
             self.line(&format!(
                 "  <rect class=\"box\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\" rx=\"{round}\"/>"

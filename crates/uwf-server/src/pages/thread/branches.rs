@@ -55,7 +55,7 @@ fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
     let id = branch.thread.as_ref().map_or_else(|| branch.branch.clone(), ToString::to_string);
     let has_worked = branch.agent.is_some();
     html! {
-        li.branch #{"b-" (id)} {
+        li #{"b-" (id)} {
             span.name {
                 @match &branch.thread {
                     Some(thread) => a href={"/threads/" (thread)} { (branch.branch) },
@@ -67,7 +67,7 @@ fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
                 @if let Some(axis) = axis { (bar(branch, axis)) }
                 @if has_worked { span { (parts::duration(branch.took_ms)) } }
             }
-            span.facts.quiet {
+            span.facts.quiet.small {
                 @if branch.role != branch.name { span { (branch.role) } }
                 @if let Some(agent) = &branch.agent { span { (AgentName::short(agent)) } }
                 @if let Some(tokens) = parts::tokens(&branch.spent.tokens) { span { (tokens) " tokens" } }

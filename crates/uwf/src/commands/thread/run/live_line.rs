@@ -21,12 +21,14 @@ pub(super) struct LiveLine<'c> {
     /// Role and agent of the attempt.
     player: Option<String>,
     said: String,
+    /// The branch that said it, if the role is a group.
+    branch: Option<String>,
     is_shown: bool,
 }
 
 impl<'c> LiveLine<'c> {
     pub(super) fn new(context: &'c Context) -> LiveLine<'c> {
-        LiveLine { context, begun: Instant::now(), player: None, said: String::new(), is_shown: false }
+        LiveLine { context, begun: Instant::now(), player: None, said: String::new(), branch: None, is_shown: false }
     }
 
     /// Starts a step.
@@ -41,12 +43,20 @@ impl<'c> LiveLine<'c> {
         let known = format!("{player}, {}: ", table::duration(self.begun.elapsed()));
         let columns = terminal::size(&std::io::stderr()).map_or(COLUMNS, |size| size.columns.saturating_sub(1));
         let last = self.said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let known = match &self.branch {
+            Some(branch) => format!("{known}{branch}: "),
+            None => known,
+        };
         self.context.printer.live(&live_line(&known, last, columns));
         self.is_shown = true;
     }
 
     /// Takes over the news of an event.
     pub(super) fn take(&mut self, event: &Event) {
+        if matches!(event.what, What::Turn { .. } | What::Output { .. }) && event.branch != self.branch {
+            self.branch.clone_from(&event.branch);
+            self.said.clear();
+        }
         match &event.what {
             What::Attempt { role, agent, .. } if event.depth == 0 => {
                 self.player = Some(format!("{role} by {agent}"));
