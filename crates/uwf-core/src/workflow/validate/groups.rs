@@ -196,7 +196,7 @@ impl GroupCheck<'_> {
                 let role = &branch.role;
                 let message =
                     format!("the condition `{name}` reads `{role}` of `{}`, which may be left out", self.name);
-                let hint = format!("without that branch it reads nothing; `$exists(…{role})` tells the cases apart");
+                let hint = format!("without that branch it reads nothing; test `$exists(…{role})` first");
                 let at = self.positions.value(&join(&join("/conditions", name), "expression"));
                 problems.warning("conditional-branch", at, message, Some(hint));
             }

@@ -221,7 +221,7 @@ impl Git<'_> {
         match merged.status.code() {
             Some(0) => Ok(MergeProbe::Clean(tree)),
             Some(HAS_CONFLICTS) => Ok(MergeProbe::Conflicts(parts.collect())),
-            Some(UNKNOWN_OPTION) => Err(Error::config("git is too old to probe a merge: that needs git 2.38 or newer")
+            Some(UNKNOWN_OPTION) => Err(Error::config("git is too old to probe a merge; install git 2.38 or newer")
                 .hint("update git; nothing was merged, and no branch runs again")),
             _ => Err(failed("probe the merge", &merged)),
         }
