@@ -270,7 +270,8 @@ impl WatchedThread {
         }
         // The thread of a group has no attempts: its parent's agent plays the branches.
         if now.attempt.is_none() {
-            self.running_children(home, events)?;
+            // A branch may have begun and ended since the last poll.
+            self.poll_children(home, children::known(home, &self.id)?, events)?;
         }
         self.new_steps(home, thread, events)?;
         if let Some(attempt) = after.filter(|attempt| attempt.opened.expected_head == shown.head) {
@@ -424,9 +425,13 @@ impl WatchedThread {
 
     /// Polls the child threads that play the role, including those that ended since the last poll.
     fn running_children(&mut self, home: &Home, events: &mut Vec<Event>) -> Result<()> {
-        let active = child_threads::active(home, &self.id)?;
+        self.poll_children(home, child_threads::active(home, &self.id)?, events)
+    }
+
+    /// Polls these children, and those that had not ended at the last poll.
+    fn poll_children(&mut self, home: &Home, children: Vec<ThreadId>, events: &mut Vec<Event>) -> Result<()> {
         let known = self.children.values().filter(|child| !child.has_ended()).map(|child| child.id.clone());
-        let ids: BTreeSet<ThreadId> = active.into_iter().chain(known).collect();
+        let ids: BTreeSet<ThreadId> = children.into_iter().chain(known).collect();
         for id in ids {
             match self.child(id.clone()).poll(home, events) {
                 // It was removed.
