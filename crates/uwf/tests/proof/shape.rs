@@ -128,7 +128,7 @@ impl Shape {
         }
         let (new, wanted) = (self.standings_since(before), after.standings_since(before));
         let mut left = wanted.clone();
-        let has_place = |now: &Standing| {
+        let has_place = |now: &&Standing| {
             let place = left.iter().position(|to| now.leads_to(to));
             place.map(|place| left.remove(place)).is_some()
         };
