@@ -76,6 +76,10 @@ fn a_quick_run_takes_every_figure() {
       output: step, 2 steppers [steps/s]
       output: text, one stepper [steps/s]
       output: text, 2 steppers [steps/s]
+    Roles at the same time
+      five agents of 2 s at once, over one [× ≤ 1.3]
+      a group of 8, over 8 steps [×]
+      a group of 64, and the step after it [ms]
     Show and fork
       uwf --version, which opens no store [ms]
       thread show, 30 steps, a store of 300 nodes [ms ≤ 5]

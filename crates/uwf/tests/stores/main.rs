@@ -12,6 +12,7 @@ mod copying;
 mod faults;
 mod foreign_paths;
 mod garbled;
+mod groups;
 mod keys;
 mod lists;
 mod machine;
