@@ -207,7 +207,13 @@ impl<'a> Climb<'a> {
                 break;
             }
             let read = self.read(&reply, rungs);
+            let contrary =
+                reply.value.as_ref().and_then(|value| extract::contradiction_of(&answer.raw, value, self.schema));
             answer.absorb_reading(reply);
+            if let Some(why) = contrary {
+                self.unread(&mut failure, why);
+                break;
+            }
             self.record("llm", &read);
             match found(read, ExtractedBy::Llm) {
                 Err(next) if round > 0 && next.errors == failure.errors => return Err(next),

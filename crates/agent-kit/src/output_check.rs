@@ -8,7 +8,41 @@ use uwf_engine::thread::closure::{self, Bounds};
 /// damaged. A store that can't be read at the moment says nothing about the value, so its errors are left to the write that follows.
 pub(crate) fn violations(schema: &Schema, store: &Store, value: &Value) -> Vec<Violation> {
     let found = schema.violations(value);
-    if found.is_empty() { broken_references(schema, store, value) } else { found }
+    if !found.is_empty() {
+        return found;
+    }
+    let mut found = broken_references(schema, store, value);
+    add_changed_numbers(value, "", &mut found);
+    found
+}
+
+/// Adds a violation for each whole number that the store can't keep exactly.
+fn add_changed_numbers(value: &Value, place: &str, found: &mut Vec<Violation>) {
+    match value {
+        Value::Number(number) if !is_kept(number) => found.push(Violation {
+            path: place.to_owned(),
+            keyword: "type".to_owned(),
+            message: format!("the whole number {number} can't be kept exactly; give a smaller one, or a text"),
+        }),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                add_changed_numbers(item, &pointer::join(place, &index.to_string()), found);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                add_changed_numbers(field, &pointer::join(place, key), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a whole number is the same as a double, which the store writes beyond 2^53.
+fn is_kept(number: &serde_json::Number) -> bool {
+    let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the loss is what is looked for")]
+    whole.is_none_or(|whole| whole as f64 as i128 == whole)
 }
 
 /// Returns a violation for each reference to a node that is not stored with everything below it.

@@ -38,7 +38,7 @@ use serde_json::{Map, Value};
 
 use crate::config::MAX_OUTPUT_CAP;
 
-pub use answer::{read, read_typed};
+pub use answer::{contradiction_of, read, read_typed};
 pub use question::question;
 
 /// The longest answer that is read, in bytes: as much as uwf can keep of an agent's output.

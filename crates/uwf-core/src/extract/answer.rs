@@ -47,6 +47,21 @@ pub fn read(raw: &str, form: AnswerForm, schema: &Schema, prompt: &dyn Fn() -> S
     Search { text: &said, form, target, prompt, read: 0, nearest: None, header: Map::new() }.run()
 }
 
+/// Why the text of an answer contradicts a value that a model read from it; `None` if it doesn't.
+#[must_use]
+pub fn contradiction_of(raw: &str, value: &Value, schema: &Schema) -> Option<String> {
+    let text = clean(raw);
+    let said = at_left_edge(without_thoughts(&text));
+    let target = Target::new(schema);
+    verdicts::contradiction(&said, value, &target.choices(value)).map(|contrary| {
+        format!(
+            "line {} of the text says `{}`, but the value is {value}",
+            contrary.line + 1,
+            ellipsize(&contrary.sentence, SHOWN)
+        )
+    })
+}
+
 /// Reads a value that a person typed. The text must be the value or start with it; it is never searched.
 pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
     let (text, target) = (at_left_edge(clean(text)), Target::new(schema));

@@ -43,9 +43,11 @@ pub(super) fn echoes(text: &str, prompt: &str) -> Vec<Range<usize>> {
 
 /// Whether a block lies in an echo that also contains other lines.
 pub(super) fn is_echoed(block: &Range<usize>, text: &str, echoes: &[Range<usize>]) -> bool {
-    let around = echoes.iter().find(|echo| echo.start <= block.start && block.end.min(text.len()) <= echo.end);
+    // An echo ends with a word, a block with its line.
+    let block_end = text[..block.end.min(text.len())].trim_end().len();
+    let around = echoes.iter().find(|echo| echo.start <= block.start && block_end <= echo.end);
     around.is_some_and(|echo| {
-        let beside = [&text[echo.start..block.start], &text[block.end.min(echo.end)..echo.end]];
+        let beside = [&text[echo.start..block.start], &text[block_end.max(block.start)..echo.end]];
         beside.iter().flat_map(|part| part.lines()).filter(|line| !line.trim().is_empty()).count() >= BESIDE
     })
 }

@@ -19,7 +19,7 @@ pub struct ActiveBranch {
     pub thread: ThreadId,
     /// Its place in its group.
     pub place: ThreadBranch,
-    /// Its path: see [`path`].
+    /// Its path: with the names of all groups above it.
     pub path: String,
 }
 

@@ -261,6 +261,12 @@ fn bad_groups_are_refused() {
             "`max` belongs only to a role with `play`",
         ),
         ("[ security, tests, { role: docs, condition: \"$last('planner').docs\" } ]", "[]", "`play` lists 0 roles"),
+        ("condition: \"$last('planner').docs\"", "condition: aproved", "condition `aproved` is not defined"),
+        (
+            "docs: { goal: You read the manual. }",
+            "docs: { play: [ { role: judge, condition: \"$last('planner').docs\" } ] }",
+            "a condition of `docs` reads steps, and the group `reviews` plays it in a thread without steps",
+        ),
     ] {
         let file = home.file("review-panel.yaml", &PANEL.replace(from, to));
         let refused = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
@@ -301,4 +307,14 @@ fn agent_for_a_group_is_refused() {
     let refused = home.uwf(&["run", "review-panel", "-p", "x", "--agent", "reviews=t"]);
     assert_eq!(refused.code, Some(64), "{}", refused.transcript());
     assert!(refused.stderr.contains("role `reviews` is played by the roles of its group"), "{}", refused.stderr);
+}
+
+#[test]
+fn agents_are_bound_to_roles_beside_and_within_group() {
+    let home = panel();
+    home.script("other", "#!/bin/sh\ncat > /dev/null\necho other-$UWF_ROLE >> runs\nsh ./$UWF_ROLE.sh\n");
+    home.config("agents:\n  t: { command: worker, output: text }\n  o: { command: other, output: text }\ndefaultAgent: t\nkillGrace: 1\n");
+    let ran = home.uwf(&["run", "review-panel", "-p", "x", "--agent", "tests=o", "--agent", "judge=o"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["docs", "other-judge", "other-tests", "planner", "security"]);
 }

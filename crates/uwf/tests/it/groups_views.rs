@@ -32,7 +32,7 @@ graph:
 ";
 
 /// An agent that runs `ROLE.sh`.
-const AGENT: &str = "#!/bin/sh\ncat > /dev/null\n. ./$UWF_ROLE.sh\n";
+const AGENT: &str = "#!/bin/sh\nPATH=$PATH:/usr/bin:/bin\ncat > /dev/null\n. ./$UWF_ROLE.sh\n";
 
 fn panel() -> TestHome {
     let home = home();

@@ -44,7 +44,5 @@ fn group_continues_on_another_machine() {
     let output = two.json(&["thread", "eval", &thread, "$count($last('counts'))"]);
     assert_eq!(output, json!(3));
     assert_eq!(one.json(&["thread", "show", &thread])["state"], json!("completed"));
-    for machine in [&one, &two] {
-        assert_eq!(machine.json(&["thread", "verify", &thread])["verdict"], json!("intact"));
-    }
+    assert_eq!(two.json(&["thread", "verify", &thread])["verdict"], json!("intact"));
 }

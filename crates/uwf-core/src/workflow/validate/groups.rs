@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::schema_paths::{Possibility, can_have, descend};
 use crate::document::{Positions, Problems, join};
-use crate::moderator::Condition;
+use crate::moderator::{Condition, Reads};
 use crate::workflow::group::{MAX_BRANCHES, PLAY};
 use crate::workflow::model::{Meta, RoleDraft, WorkflowDraft};
 use crate::workflow::picker::{PERSON_PICKS, Picker};
@@ -28,6 +28,8 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
             check.files(problems);
             check.items(problems);
             check.readers(problems);
+            check.conditions(problems);
+            check.within_groups(problems);
         }
     }
 }
@@ -133,7 +135,8 @@ impl GroupCheck<'_> {
     fn pick_expression(&self, pick: &str, problems: &mut Problems) {
         let known = self.draft.roles.keys().map(String::as_str);
         let hint = did_you_mean(pick, known);
-        if hint.is_some() && !pick.contains(['.', '[', '(']) {
+        let is_word = pick.chars().all(|symbol| symbol.is_alphanumeric() || ['-', '_'].contains(&symbol));
+        if is_word && pick.parse::<u64>().is_err() {
             self.error(
                 "pick",
                 format!("`pick` names the role `{pick}`, which does not exist"),
@@ -181,6 +184,43 @@ impl GroupCheck<'_> {
                 let message = format!("`each` plays as many branches as `{path}` of `{role}` has items");
                 let hint = "limit them: `maxItems` in its schema".to_owned();
                 problems.warning("unlimited-branches", self.position("each"), message, Some(hint));
+            }
+        }
+    }
+
+    /// The conditions of branches must exist.
+    fn conditions(&self, problems: &mut Problems) {
+        for (index, branch) in self.group.roles.iter().enumerate() {
+            let Some(name) = branch.condition.as_deref() else { continue };
+            if !self.draft.conditions.contains_key(name) {
+                let message = format!("condition `{}` is not defined", name.escape_debug());
+                let known = self.draft.conditions.keys().map(String::as_str);
+                let at = self.position(&format!("{PLAY}/{index}"));
+                problems.error("unknown-condition", at, message, did_you_mean(name, known));
+            }
+        }
+    }
+
+    /// A branch begins without steps. So expressions of a role that a group plays can read only the start.
+    fn within_groups(&self, problems: &mut Problems) {
+        for branch in &self.group.roles {
+            let Some(role) = self.draft.roles.get(&branch.role) else { continue };
+            let group = role.more.play.as_ref();
+            let each = group.and_then(|group| group.each.as_deref()).map(|each| ("each", each));
+            let conditions = group.into_iter().flat_map(|group| &group.roles).filter_map(|own| own.condition.as_ref());
+            let conditions = conditions.filter_map(|name| self.draft.conditions.get(name));
+            let conditions = conditions.map(|condition| ("a condition", condition.expression.as_str()));
+            let with = role.more.with.values().map(|value| ("with", value.as_str()));
+            let reads_steps = |expression: &str| {
+                Condition::compile(expression).is_ok_and(|compiled| *compiled.reads() != Reads::none())
+            };
+            if let Some((key, _)) = each.into_iter().chain(conditions).chain(with).find(|(_, own)| reads_steps(own)) {
+                let message = format!(
+                    "{key} of `{}` reads steps, and the group `{}` plays it in a thread without steps",
+                    branch.role, self.name
+                );
+                let hint = format!("let the graph name `{}`, or read only `start`", branch.role);
+                self.error(PLAY, message, Some(&hint), problems);
             }
         }
     }
