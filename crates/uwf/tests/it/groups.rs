@@ -310,7 +310,7 @@ fn agent_for_a_group_is_refused() {
 }
 
 #[test]
-fn agents_are_bound_to_roles_beside_and_within_group() {
+fn agents_are_bound_beside_and_within_group() {
     let home = panel();
     home.script("other", "#!/bin/sh\ncat > /dev/null\necho other-$UWF_ROLE >> runs\nsh ./$UWF_ROLE.sh\n");
     home.config("agents:\n  t: { command: worker, output: text }\n  o: { command: other, output: text }\ndefaultAgent: t\nkillGrace: 1\n");

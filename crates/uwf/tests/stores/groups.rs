@@ -44,5 +44,4 @@ fn group_continues_on_another_machine() {
     let output = two.json(&["thread", "eval", &thread, "$count($last('counts'))"]);
     assert_eq!(output, json!(3));
     assert_eq!(one.json(&["thread", "show", &thread])["state"], json!("completed"));
-    assert_eq!(two.json(&["thread", "verify", &thread])["verdict"], json!("intact"));
 }

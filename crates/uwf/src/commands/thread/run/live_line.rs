@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use uwf_core::event::{Event, What};
 use uwf_core::text::{end, one_line};
+use uwf_core::workflow::GROUP_AGENT;
 
 use crate::context::Context;
 use crate::{style, table, terminal};
@@ -23,12 +24,22 @@ pub(super) struct LiveLine<'c> {
     said: String,
     /// The branch that said it, if the role is a group.
     branch: Option<String>,
+    /// Whether the role is a group, whose own output only repeats what its branches say.
+    plays_group: bool,
     is_shown: bool,
 }
 
 impl<'c> LiveLine<'c> {
     pub(super) fn new(context: &'c Context) -> LiveLine<'c> {
-        LiveLine { context, begun: Instant::now(), player: None, said: String::new(), branch: None, is_shown: false }
+        LiveLine {
+            context,
+            begun: Instant::now(),
+            player: None,
+            said: String::new(),
+            branch: None,
+            plays_group: false,
+            is_shown: false,
+        }
     }
 
     /// Starts a step.
@@ -53,6 +64,9 @@ impl<'c> LiveLine<'c> {
 
     /// Takes over the news of an event.
     pub(super) fn take(&mut self, event: &Event) {
+        if self.plays_group && event.depth == 0 && matches!(event.what, What::Output { .. }) {
+            return;
+        }
         if matches!(event.what, What::Turn { .. } | What::Output { .. }) && event.branch != self.branch {
             self.branch.clone_from(&event.branch);
             self.said.clear();
@@ -60,6 +74,7 @@ impl<'c> LiveLine<'c> {
         match &event.what {
             What::Attempt { role, agent, .. } if event.depth == 0 => {
                 self.player = Some(format!("{role} by {agent}"));
+                self.plays_group = agent.to_string() == GROUP_AGENT;
                 self.said.clear();
             }
             What::Turn { text, tool_calls, .. } => {
