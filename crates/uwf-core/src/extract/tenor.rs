@@ -165,7 +165,7 @@ const PROBLEMS: &[&str] = &[
 const CONTRASTS: &[&str] =
     &["but", "however", "unfortunately", "though", "except", "aber", "mais", "pero", "però", "mas", "но"];
 
-/// Returns the sentence that gives a text the opposite tenor of the value; `None` if there is none.
+/// Returns the sentence that gives a text the opposite tenor of the value; `None` if the tenor agrees.
 pub(super) fn opposite(sentences: &[ProseSentence], is_accepted: bool) -> Option<&ProseSentence> {
     let length: usize = sentences.iter().map(|sentence| sentence.words().count()).sum();
     let denying = || sentences.iter().find(|sentence| denies(sentence));

@@ -39,7 +39,7 @@ pub(super) struct ContraryLine {
     pub(super) sentence: String,
 }
 
-/// Returns the sentence of the text that contradicts the value; `None` if there is none. Quotations, questions and code don't count.
+/// Returns the sentence of the text that contradicts the value; `None` if no sentence does. Quotations, questions and code don't count.
 pub(super) fn contradiction(text: &str, value: &Value, choices: &KeyChoices<'_>) -> Option<ContraryLine> {
     let sentences = sentences(text);
     let of_topic = || stance(value).and_then(|(topic, is_accepted)| contrary(&sentences, topic, is_accepted));

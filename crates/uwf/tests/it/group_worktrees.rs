@@ -152,7 +152,7 @@ fn changes_made_meanwhile_are_not_overwritten() {
     git(&home, &worktree, &["add", "-A"]);
     git(&home, &worktree, &["commit", "--quiet", "-m", "mine"]);
     follow_hint(&home, &ran, "-s ours");
-    // Somebody commits on the last branch, and somebody else moves it away.
+    // The last branch gets a commit, and another person moves it away.
     let third = git(&home, &repo, &["for-each-ref", "--format=%(refname:short)", "refs/heads/uwf/"]);
     let third = third.lines().find(|other| {
         !other.ends_with(&thread) && **other != branch && {

@@ -145,7 +145,7 @@ fn prepare_runs_before_the_first_agent_only() {
     let repo = home.work().join("repo");
     configure(
         &home,
-        "worktree: { prepare: ['test ! -e sub/step-1.txt && echo made >> made', 'pwd >> made; echo told; echo \"to stderr\" >&2'] }",
+        "worktree: { prepare: ['test ! -e sub/step-1.txt && echo made >> made', 'pwd >> made; echo printed; echo \"to stderr\" >&2'] }",
     );
     let (thread, worktree) = start_in_worktree(&home, &repo.join("sub"));
     let step = uwf_in(&home, &repo, &["thread", "step", &thread]);
@@ -155,7 +155,7 @@ fn prepare_runs_before_the_first_agent_only() {
     let setup = &step.json()["setup"];
     assert_eq!(setup["prepared"].as_array().map(Vec::len), Some(2));
     let output = fs::read_to_string(text(setup, "output")).unwrap();
-    assert!(output.contains("told\n") && output.contains("to stderr\n"), "{output}");
+    assert!(output.contains("printed\n") && output.contains("to stderr\n"), "{output}");
     home.json(&["thread", "step", &thread]);
     assert_eq!(fs::read_to_string(worktree.join("made")).unwrap(), made);
     let fork = text(&home.json(&["thread", "fork", &thread]), "thread");

@@ -132,7 +132,7 @@ impl Shape {
             let place = left.iter().position(|to| now.leads_to(to));
             place.map(|place| left.remove(place)).is_some()
         };
-        // Of several threads that begin, some may not have begun.
+        // Some of the threads may not have begun yet.
         if !new.iter().all(has_place) {
             return Err(format!("new threads are {new:?}, they shall come to {wanted:?}"));
         }
