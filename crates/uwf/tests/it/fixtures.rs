@@ -9,6 +9,7 @@ pub(crate) mod configuration;
 pub(crate) mod described;
 pub(crate) mod faults;
 pub(crate) mod group_in_repository;
+pub(crate) mod group_runs;
 pub(crate) mod mcp_client;
 pub(crate) mod mocked;
 pub(crate) mod notes;

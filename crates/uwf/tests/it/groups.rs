@@ -3,9 +3,11 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use uwf_testing::{FinishedRun, TestHome, text};
+use serde_json::json;
+use uwf_testing::TestHome;
 
+use crate::fixtures::group_in_repository::thread_of;
+use crate::fixtures::group_runs::runs;
 use crate::home;
 
 /// A plan, three reviewers at once (the last only if asked for), and a decision.
@@ -51,17 +53,6 @@ fn panel() -> TestHome {
 /// Lets a role answer with a header and a text.
 fn answer(home: &TestHome, role: &str, header: &str) {
     home.file(&format!("{role}.sh"), &format!("printf -- '---\\n{header}\\n---\\nI am {role}.\\n'\n"));
-}
-
-fn runs(home: &TestHome) -> Vec<String> {
-    let runs = fs::read_to_string(home.work().join("runs")).unwrap_or_default();
-    let mut runs: Vec<String> = runs.lines().map(str::to_owned).collect();
-    runs.sort();
-    runs
-}
-
-fn thread_of(ran: &FinishedRun) -> String {
-    text(&serde_json::from_str::<Value>(ran.stdout.lines().last().unwrap()).unwrap(), "thread")
 }
 
 #[test]

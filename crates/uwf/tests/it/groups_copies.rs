@@ -1,10 +1,10 @@
 //! Groups of copies: the same task several times, and the best result.
 
-use std::fs;
+use serde_json::json;
+use uwf_testing::{TestHome, text};
 
-use serde_json::{Value, json};
-use uwf_testing::{FinishedRun, TestHome, text};
-
+use crate::fixtures::group_in_repository::thread_of;
+use crate::fixtures::group_runs::{prompt, runs};
 use crate::home;
 
 /// Three drafts, and a judge that picks one.
@@ -39,21 +39,6 @@ fn drafts(file: &str) -> TestHome {
     home.file("judge.sh", "printf -- '---\\nwinner: 2\\nwhy: short\\n---\\nI prefer it.\\n'\n");
     home.file("last.sh", "echo Done.\n");
     home
-}
-
-fn runs(home: &TestHome) -> Vec<String> {
-    let runs = fs::read_to_string(home.work().join("runs")).unwrap_or_default();
-    let mut runs: Vec<String> = runs.lines().map(str::to_owned).collect();
-    runs.sort();
-    runs
-}
-
-fn thread_of(ran: &FinishedRun) -> String {
-    text(&serde_json::from_str::<Value>(ran.stdout.lines().last().unwrap()).unwrap(), "thread")
-}
-
-fn prompt(home: &TestHome, branch: &str) -> String {
-    fs::read_to_string(home.work().join(format!("prompt-{branch}"))).unwrap()
 }
 
 #[test]

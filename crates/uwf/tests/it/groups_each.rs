@@ -2,9 +2,11 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use uwf_testing::{FinishedRun, TestHome, text};
 
+use crate::fixtures::group_in_repository::thread_of;
+use crate::fixtures::group_runs::{prompt, runs};
 use crate::home;
 
 /// A planner that lists findings, a fixer for each, and a last role that sees the results.
@@ -42,21 +44,6 @@ fn map(file: &str) -> TestHome {
 
 fn findings(home: &TestHome, list: &str) {
     home.file("planner.sh", &format!("printf -- '---\\nfindings: {list}\\n---\\nI looked.\\n'\n"));
-}
-
-fn runs(home: &TestHome) -> Vec<String> {
-    let runs = fs::read_to_string(home.work().join("runs")).unwrap_or_default();
-    let mut runs: Vec<String> = runs.lines().map(str::to_owned).collect();
-    runs.sort();
-    runs
-}
-
-fn thread_of(ran: &FinishedRun) -> String {
-    text(&serde_json::from_str::<Value>(ran.stdout.lines().last().unwrap()).unwrap(), "thread")
-}
-
-fn prompt(home: &TestHome, branch: &str) -> String {
-    fs::read_to_string(home.work().join(format!("prompt-{branch}"))).unwrap()
 }
 
 #[test]
@@ -218,32 +205,17 @@ fn limit_of_the_parent_starts_no_more_branches() {
 
 #[test]
 fn limits_of_a_branch_stop_only_it() {
-    let home =
-        map(&MAP.replace("    play: fixer", "    play: { role: fixer, limits: { maxTime: 1s }, mayFail: false }"));
-    home.file("fixer.sh", "printf -- '---\\ndone: true\\n---\\n'\n");
+    let home = map(&MAP.replace("    play: fixer", "    play: { role: fixer, limits: { maxTime: 1s } }"));
+    home.file(
+        "fixer.sh",
+        "test $UWF_BRANCH != fixes.b || { sleep 1.2; exit 3; }\nprintf -- '---\\ndone: true\\n---\\n'\n",
+    );
     let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
-}
-
-#[test]
-fn one_at_a_time_gives_the_same_nodes() {
-    let outputs = [1, 8].map(|max| {
-        let home = map(&MAP.replace("    key: id\n", &format!("    key: id\n    max: {max}\n")));
-        home.file("fixer.sh", "case $UWF_BRANCH in fixes.a) sleep 0.3;; esac\nprintf -- '---\\ndone: true\\n---\\n'\n");
-        let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
-        let thread = thread_of(&ran);
-        (
-            home.json(&["thread", "eval", &thread, "$last('fixes')"]),
-            home.uwf(&["thread", "read", &thread, "--format", "text"])
-                .stdout
-                .lines()
-                .filter(|line| line.starts_with("## "))
-                .map(str::to_owned)
-                .collect::<Vec<_>>(),
-        )
-    });
-    assert_eq!(outputs[0], outputs[1]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    let again = home.uwf(&["thread", "retry", &thread_of(&ran)]);
+    assert_eq!(again.code, Some(30), "its branch may not begin another step: {}", again.transcript());
+    assert!(again.stderr.contains("branch `b`"), "{}", again.stderr);
+    assert_eq!(runs(&home), ["fixes.a", "fixes.b", "fixes.c", "planner"]);
 }
 
 /// The most lines of the file `at-work` that were there at once, each the begin or the end of an agent.
@@ -388,13 +360,13 @@ fn order_of_completion_changes_no_node() {
             let mut chain = Vec::new();
             loop {
                 let step = home.json(&["cas", "get", &at])["payload"].clone();
-                chain.push((text(&step, "role"), text(&step, "output"), text(&step, "start")));
+                chain.push((text(&step, "role"), text(&step, "output")));
                 match step["prev"].as_str() {
                     Some(prev) => prev.clone_into(&mut at),
                     None => break,
                 }
             }
-            let (names, outputs): (Vec<_>, Vec<_>) = chain.into_iter().map(|(name, output, _)| (name, output)).unzip();
+            let (names, outputs): (Vec<_>, Vec<_>) = chain.into_iter().unzip();
             (names, outputs, group["payload"]["output"].clone())
         });
         assert!(lines[0] == lines[1] && lines[1] == lines[2], "{lines:?}");

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use uwf_testing::server::Server;
-use uwf_testing::{FinishedRun, TestHome, text};
+use uwf_testing::{TestHome, text};
 
+use crate::fixtures::group_in_repository::thread_of;
 use crate::fixtures::mcp_client::Client;
 use crate::home;
 
@@ -51,10 +52,6 @@ fn panel() -> TestHome {
 
 fn answer(home: &TestHome, role: &str, header: &str) {
     home.file(&format!("{role}.sh"), &format!("printf -- '---\\n{header}\\n---\\nI am {role}.\\n'\n"));
-}
-
-fn thread_of(ran: &FinishedRun) -> String {
-    text(&serde_json::from_str::<Value>(ran.stdout.lines().last().unwrap()).unwrap(), "thread")
 }
 
 /// Lets a branch wait until the file `go` exists, and starts the step that plays it.
