@@ -228,7 +228,7 @@ pub(crate) fn failure_of(context: &Context, thread: &ThreadId) -> Result<Option<
 
 /// Warns that workers on other machines cannot read this machine's store. Workers on this machine can.
 pub(crate) fn warn_of_own_store(context: &Context) {
-    if context.home.shared().is_none() {
+    if !context.home.has_peers() {
         let root = context.home.root().display();
         context.printer.warn(&format!(
             "only this machine has the store {root}, so workers on other machines cannot take this; \

@@ -57,7 +57,7 @@ impl Broker {
     /// # Errors
     /// `Io` when it cannot be started, `Internal` when it ends before its socket is ready.
     pub(crate) fn start(home: &Home, opened: &Opened) -> Result<Option<Broker>> {
-        if home.shared().is_none_or(|shared| shared.url().is_none()) {
+        if home.store_url().is_none() {
             return Ok(None);
         }
         let thread = &opened.thread;

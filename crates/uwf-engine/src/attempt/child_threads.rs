@@ -76,7 +76,7 @@ pub fn active(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
 /// The active children that an ended thread may have on other machines of a shared store. Only its last head can have children there, one
 /// for each role.
 pub(crate) fn active_elsewhere(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
-    if home.shared().is_none() {
+    if !home.has_peers() {
         return Ok(Vec::new());
     }
     let Some(line) = history::of(home, parent)? else { return Ok(Vec::new()) };

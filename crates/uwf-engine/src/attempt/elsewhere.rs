@@ -41,9 +41,8 @@ pub(crate) enum Looked {
 /// # Errors
 /// `Busy` when another machine is running the step, errors of the store and the record, and the error of a stop signal.
 pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Signals) -> Result<Looked> {
-    let Some(notes) = home.notes() else { return Ok(Looked::Free(None)) };
     loop {
-        let Some(note) = notes.note(&claim::name(thread))? else { return Ok(Looked::Free(None)) };
+        let Some(note) = home.notes().note(&claim::name(thread))? else { return Ok(Looked::Free(None)) };
         let Some((attempt, claim)) = Claim::with_attempt(&note, thread) else {
             return Ok(Looked::Free(Some(note.version)));
         };
@@ -91,12 +90,11 @@ pub(crate) fn is_still_at(home: &Home, thread: &ThreadId, head: Hash) -> Result<
 /// # Errors
 /// `Busy` when it is, and errors of the store.
 pub(crate) fn refuse_copied(home: &Home, attempt: &Attempt) -> Result<()> {
-    let Some(notes) = home.notes() else { return Ok(()) };
     let opened = &attempt.opened;
     if attempt.closed.is_some() || opened.machine.is_some() || opened.boot_id == recorded::boot_id()? {
         return Ok(());
     }
-    let Some(note) = notes.note(&claim::name(&opened.thread))? else { return Ok(()) };
+    let Some(note) = home.notes().note(&claim::name(&opened.thread))? else { return Ok(()) };
     let there = Claim::with_attempt(&note, &opened.thread);
     let is_own = |now: &Attempt| now.opened.attempt == opened.attempt && now.closed.is_none();
     match there.filter(|(now, claim)| is_own(now) && note.age < claim.lease()) {
@@ -110,7 +108,7 @@ pub(crate) fn refuse_copied(home: &Home, attempt: &Attempt) -> Result<()> {
 /// # Errors
 /// Errors of the store.
 pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
-    if home.notes().is_none() {
+    if !home.has_peers() {
         return Ok(false);
     }
     let Some(head) = home.heads().read(thread.as_str())? else { return Ok(false) };
@@ -119,7 +117,7 @@ pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
 
 /// The id of the newest attempt at this head of a thread, on any machine.
 pub(crate) fn newest_id(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<String>> {
-    let note = home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(thread)))?;
+    let note = home.notes().note(&claim::name(thread))?;
     let there = note.and_then(|note| Claim::with_attempt(&note, thread));
     let newest = match there.filter(|(attempt, _)| attempt.opened.expected_head == head) {
         Some((attempt, _)) => Some(attempt),
@@ -142,10 +140,9 @@ fn brought_in(home: &Home, thread: &ThreadId, claim: &Claim, version: Version) -
 
 /// Closes the attempt of a machine that is gone, so that the machine notices if it comes back, and records it here.
 fn take_over(home: &Home, attempt: &Attempt, claim: &Claim, note: &Note) -> Result<bool> {
-    let Some(notes) = home.notes() else { return Ok(false) };
     let opened = &attempt.opened;
     let closed = claim.clone().taken_over(&opened.attempt, &gone(&claim.machine));
-    match notes.write_note(&claim::name(&opened.thread), Expected::At(&note.version), &closed.value())? {
+    match home.notes().write_note(&claim::name(&opened.thread), Expected::At(&note.version), &closed.value())? {
         NoteWritten::Done(_) => claim::bring_in(home, &opened.thread, claim),
         // It has just renewed its lease, or a third machine was quicker.
         NoteWritten::Moved(_) => Ok(false),
@@ -206,8 +203,7 @@ pub(crate) fn told_beyond(
     head: Hash,
     own: impl FnOnce() -> Result<Option<Attempt>>,
 ) -> Result<Option<ClaimReport>> {
-    let Some(notes) = home.notes() else { return Ok(None) };
-    let Some(note) = notes.note(&claim::name(thread))? else { return Ok(None) };
+    let Some(note) = home.notes().note(&claim::name(thread))? else { return Ok(None) };
     let there = Claim::with_attempt(&note, thread);
     let Some((attempt, claim)) = there.filter(|(attempt, _)| attempt.opened.expected_head == head) else {
         return Ok(None);
@@ -243,8 +239,7 @@ fn is_news(own: Option<&Attempt>, attempt: &str, was_replied_to: bool) -> bool {
 
 /// Records what ended on another machine. The caller holds the lock of the thread.
 pub(crate) fn catch_up(home: &Home, thread: &ThreadId, head: Hash) -> Result<()> {
-    let Some(notes) = home.notes() else { return Ok(()) };
-    let Some(claim) = notes.note(&claim::name(thread))?.as_ref().and_then(Claim::of) else { return Ok(()) };
+    let Some(claim) = home.notes().note(&claim::name(thread))?.as_ref().and_then(Claim::of) else { return Ok(()) };
     let is_over = |attempt: &Attempt| attempt.opened.expected_head == head && attempt.closed.is_some();
     if claim.attempt(thread).as_ref().is_some_and(is_over) {
         claim::bring_in(home, thread, &claim)?;

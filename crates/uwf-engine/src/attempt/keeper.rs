@@ -94,7 +94,7 @@ fn keeper_log(home: &Home, thread: &ThreadId) -> std::path::PathBuf {
 fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Child, PipeReader)> {
     // Don't create a directory for an inactive thread: another process may be removing it. If a directory exists and
     // the store is shared, leave the question to the keeper, because the store may be far away.
-    let is_left_to_keeper = home.shared().is_some() && home.thread_dir(thread).is_dir();
+    let is_left_to_keeper = home.has_peers() && home.thread_dir(thread).is_dir();
     if !is_left_to_keeper && home.heads().read(thread.as_str())?.is_none() {
         return Err(missing_thread::not_active(home, thread));
     }

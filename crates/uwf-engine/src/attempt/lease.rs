@@ -82,11 +82,10 @@ impl Lease {
 
     /// Renews a claim. `since` is the moment at which its write began, and not an earlier one.
     pub(crate) fn renewing(home: &Home, thread: &ThreadId, claim: Claim, version: Version, since: Moment) -> Lease {
-        let Some(notes) = home.notes() else { return Lease::of_one_machine() };
         let state = Mutex::new(State { renewed: since, is_gone: false, is_over: false });
         let renewed = Arc::new(RenewalState { lease: claim.lease(), state, wake: Condvar::new() });
         let renewal = Renewal {
-            notes: Arc::clone(notes),
+            notes: Arc::clone(home.notes()),
             thread: thread.clone(),
             before: claim.elapsed(),
             claim,

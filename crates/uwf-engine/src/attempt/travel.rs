@@ -111,7 +111,7 @@ pub(crate) fn settings_in(
     known: Option<&Settings>,
     cwd: &Path,
 ) -> Result<Option<Settings>> {
-    if home.shared().is_none() || home.config()?.worktree_remote.is_none() {
+    if !home.has_peers() || home.config()?.worktree_remote.is_none() {
         return Ok(None);
     }
     let shared = workplace::of(home, thread)?.and_then(|place| place.worktree);
@@ -288,7 +288,7 @@ pub(crate) fn bring_up_to_date(
 
 /// The workplace of the machine that has the thread's files at its head, if that is another machine.
 fn elsewhere(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree) -> Result<Option<Workplace>> {
-    if home.shared().is_none() || !is_there(&worktree.repository)? {
+    if !home.has_peers() || !is_there(&worktree.repository)? {
         return Ok(None);
     }
     let kept = Git::at(&worktree.repository).kept(&files_ref(thread, head))?;

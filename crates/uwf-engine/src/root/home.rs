@@ -1,6 +1,7 @@
 //! The storage root: nodes, heads and configuration, and, in `files`, all its paths.
 
 mod files;
+mod peers;
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -14,6 +15,8 @@ use uwf_core::document::Problem;
 use uwf_core::foreign;
 use uwf_core::thread::ThreadId;
 
+pub(crate) use self::peers::NamesPlace;
+use self::peers::NoNotes;
 use crate::error::{AtPath, Error, Result};
 use crate::root::broker_link::BrokerLink;
 use crate::root::config_text;
@@ -47,6 +50,7 @@ pub struct Home {
     journal: Arc<dyn Journal>,
     index: Option<FsHeads>,
     files: Option<FsObjects>,
+    notes: Arc<dyn Notes>,
     shared: Option<SharedStore>,
 }
 
@@ -74,15 +78,15 @@ impl Home {
     {
         let store = Store::new(objects).with_known(foreign::known_schema);
         let (journal, root, bin) = (heads.clone(), root.into(), bin.into());
-        Home { root, bin, store, heads, journal, index: None, files: None, shared: None }
+        Home { root, bin, store, heads, journal, index: None, files: None, notes: Arc::new(NoNotes), shared: None }
     }
 
     /// A storage root whose nodes, heads and workflow names are in a store that other machines also use.
     pub fn sharing(root: impl Into<PathBuf>, bin: impl Into<PathBuf>, shared: SharedStore) -> Home {
         let store = Store::new(Arc::clone(&shared.objects)).with_known(foreign::known_schema);
         let (heads, journal) = (Arc::clone(&shared.heads), Arc::clone(&shared.journal));
-        let (root, bin) = (root.into(), bin.into());
-        Home { root, bin, store, heads, journal, index: None, files: None, shared: Some(shared) }
+        let (notes, root, bin) = (Arc::clone(&shared.notes), root.into(), bin.into());
+        Home { root, bin, store, heads, journal, index: None, files: None, notes, shared: Some(shared) }
     }
 
     /// The same storage root again, without anything that was read.
@@ -139,11 +143,6 @@ impl Home {
         })
     }
 
-    /// The broker that holds the store for this process, if there is one.
-    pub(crate) fn broker(&self) -> Option<&Arc<BrokerLink>> {
-        self.shared.as_ref()?.broker()
-    }
-
     /// The directory itself.
     pub fn root(&self) -> &Path {
         &self.root
@@ -178,11 +177,6 @@ impl Home {
     /// The history: the lines of finished threads.
     pub fn journal(&self) -> &dyn Journal {
         &*self.journal
-    }
-
-    /// Notes between machines that share the store; `None` without a shared store.
-    pub(crate) fn notes(&self) -> Option<&Arc<dyn Notes>> {
-        Some(&self.shared.as_ref()?.notes)
     }
 
     /// Index and history as files, to rebuild a broken index.

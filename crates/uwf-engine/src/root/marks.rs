@@ -81,7 +81,7 @@ impl Reason {
 
 /// The store of a mark that is not a file on this machine.
 fn shared(home: &Home, mark: Mark) -> Option<&dyn Notes> {
-    home.notes().filter(|_| mark == Mark::Paused).map(|notes| &**notes)
+    (mark == Mark::Paused && home.has_peers()).then(|| &**home.notes())
 }
 
 /// Prefix of the names of notes that are marks.
@@ -258,7 +258,7 @@ pub(crate) fn at_head(home: &Home, thread: &ThreadId, marks: &BTreeSet<Mark>, he
     let is_outdated = |mark: Mark| {
         let is_of_attempt = !matches!(mark, Mark::Open | Mark::Paused);
         let of = || get(home, thread, mark).and_then(|reason| reason.head);
-        home.shared().is_some() && is_of_attempt && of().is_some_and(|of| of != head)
+        home.has_peers() && is_of_attempt && of().is_some_and(|of| of != head)
     };
     marks.iter().copied().filter(|mark| !is_outdated(*mark)).collect()
 }

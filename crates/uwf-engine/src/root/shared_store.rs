@@ -77,6 +77,28 @@ impl SharedStore {
         }
     }
 
+    /// A store that is already prepared for use, from its parts.
+    pub fn of_parts(
+        name: &str,
+        objects: Arc<dyn Objects>,
+        heads: Arc<dyn Heads>,
+        journal: Arc<dyn Journal>,
+        notes: Arc<dyn Notes>,
+    ) -> SharedStore {
+        let init = Arc::new(|| Ok(false));
+        SharedStore {
+            name: name.to_owned(),
+            objects,
+            heads,
+            journal,
+            notes,
+            init,
+            unusable: None,
+            url: None,
+            broker: None,
+        }
+    }
+
     fn over(unusable: Unusable) -> SharedStore {
         let unusable = Arc::new(unusable);
         let store = SharedStore::of_backend(unusable.name().to_owned(), &unusable, |unusable| Err(unusable.error()));
@@ -88,17 +110,8 @@ impl SharedStore {
         B: Objects + Heads + Journal + Notes + 'static,
     {
         let of_init = Arc::clone(backend);
-        SharedStore {
-            name,
-            objects: Arc::clone(backend) as Arc<dyn Objects>,
-            heads: Arc::clone(backend) as Arc<dyn Heads>,
-            journal: Arc::clone(backend) as Arc<dyn Journal>,
-            notes: Arc::clone(backend) as Arc<dyn Notes>,
-            init: Arc::new(move || init(&of_init)),
-            unusable: None,
-            url: None,
-            broker: None,
-        }
+        let store = SharedStore::of_parts(&name, backend.clone(), backend.clone(), backend.clone(), backend.clone());
+        SharedStore { init: Arc::new(move || init(&of_init)), ..store }
     }
 
     /// The URL that names it; `None` if it is not valid.

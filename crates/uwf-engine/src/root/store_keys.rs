@@ -21,7 +21,7 @@ fn is_kept(url: Option<&StoreUrl>, name: &str) -> bool {
 /// Names of the variables that are withheld from agents besides the configured secrets: those that are set, here or in
 /// `.env`.
 pub(crate) fn names(home: &Home, env_file: &[(String, String)]) -> Vec<String> {
-    let url = home.shared().and_then(|shared| shared.url());
+    let url = home.store_url();
     let known = text_variables().chain(env_file.iter().cloned()).map(|(name, _)| name);
     let mut names: Vec<String> = known.filter(|name| is_kept(url, name)).collect();
     names.sort_unstable();
@@ -38,7 +38,7 @@ pub(crate) struct Handover {
 impl Handover {
     /// Keys of the root's store and of Temporal.
     pub(crate) fn of(home: &Home) -> Handover {
-        let url = home.shared().and_then(|shared| shared.url());
+        let url = home.store_url();
         let keys: BTreeMap<String, String> = text_variables().filter(|(name, _)| is_kept(url, name)).collect();
         if url.is_none() && keys.is_empty() {
             return Handover { line: None };
@@ -51,7 +51,7 @@ impl Handover {
     /// Prepares a command of uwf: removes keys from its environment, to send them through its stdin. Call
     /// [`Handover::send`] after starting it.
     pub(crate) fn prepare(home: &Home, command: &mut Command) -> Handover {
-        let url = home.shared().and_then(|shared| shared.url());
+        let url = home.store_url();
         for (name, _) in text_variables().filter(|(name, _)| is_kept(url, name)) {
             command.env_remove(name);
         }

@@ -78,9 +78,8 @@ impl Workplace {
     /// # Errors
     /// Errors of the store.
     pub(crate) fn tell(&self, home: &Home, thread: &ThreadId) -> Result<()> {
-        let Some(notes) = home.notes() else { return Ok(()) };
         let value = serde_json::to_value(self).expect("its paths are in the thread's settings, which are also JSON");
-        match notes.write_note(&name(thread), Expected::Anything, &value)? {
+        match home.notes().write_note(&name(thread), Expected::Anything, &value)? {
             // The last of two simultaneous writes counts.
             NoteWritten::Done(_) | NoteWritten::Moved(_) => Ok(()),
         }
@@ -92,8 +91,7 @@ impl Workplace {
 /// # Errors
 /// Errors of the store; `Data` if the note describes a worktree that this uwf can't use.
 pub(crate) fn of(home: &Home, thread: &ThreadId) -> Result<Option<Workplace>> {
-    let Some(notes) = home.notes() else { return Ok(None) };
-    let Some(note) = notes.note(&name(thread))? else { return Ok(None) };
+    let Some(note) = home.notes().note(&name(thread))? else { return Ok(None) };
     let has_worktree = note.value.get("worktree").is_some_and(|worktree| !worktree.is_null());
     match serde_json::from_value(note.value) {
         Ok(place) => Ok(Some(place)),
@@ -115,7 +113,7 @@ fn strange_note(thread: &ThreadId, error: &serde_json::Error) -> Error {
 /// # Errors
 /// Errors of the store.
 pub(crate) fn of_others(home: &Home, known: &BTreeSet<String>) -> Result<Vec<(ThreadId, Value)>> {
-    let Some(notes) = home.notes() else { return Ok(Vec::new()) };
+    let notes = home.notes();
     let thread_of = |name: &str| name.strip_prefix(KIND)?.parse::<ThreadId>().ok();
     let is_other = |name: &String| thread_of(name).is_some_and(|thread| !known.contains(thread.as_str()));
     let names: Vec<String> = notes.notes(KIND)?.into_iter().map(|listed| listed.name).filter(is_other).collect();
@@ -128,10 +126,7 @@ pub(crate) fn of_others(home: &Home, known: &BTreeSet<String>) -> Result<Vec<(Th
 /// # Errors
 /// Errors of the store.
 pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
-    match home.notes() {
-        Some(notes) => Ok(notes.remove_note(&name(thread))?),
-        None => Ok(()),
-    }
+    Ok(home.notes().remove_note(&name(thread))?)
 }
 
 /// Prefix of such a note's name.

@@ -42,10 +42,6 @@ const CLOCKS_DIFFER: Duration = Duration::from_secs(2);
 /// How long to wait for another `gc`.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// Minimum grace in a shared store. References in other machines' records, such as a failed attempt or a question that waits for its reply,
-/// are not visible here.
-pub const SHARED_GRACE: Duration = Duration::from_hours(30 * 24);
-
 /// Options of `gc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GcRequest {
@@ -96,8 +92,7 @@ pub struct Collected {
 /// `Data` and `Io` when a root or a reachable node can't be read; nothing is removed then. `Busy` when another `gc` is running, or when
 /// others hold the nodes for too long.
 pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize)) -> Result<Collected> {
-    let least = if home.shared().is_some() { SHARED_GRACE } else { Duration::ZERO };
-    let request = GcRequest { grace: request.grace.max(least), ..request };
+    let request = GcRequest { grace: request.grace.max(home.least_grace()), ..request };
     let begun = SystemTime::now();
     let (mut done, going) = collect_nodes(home, request, begun, progress)?;
     // Run git without the lock: git may wait for a process that an agent left, and others must not wait for git.

@@ -128,7 +128,7 @@ fn is_none(count: &usize) -> bool {
 /// # Errors
 /// `Io` if files cannot be read or written, `Busy` if another process holds the index for too long, and errors of a shared store.
 pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
-    if home.shared().is_some() {
+    if !home.has_index() {
         return shared::recover(home, dry_run);
     }
     let index = home.index()?;
@@ -178,7 +178,7 @@ fn compared(home: &Home) -> Result<(Salvaged, Plan)> {
 /// Errors of index, history and records.
 pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
     let mut missing = home.recorded_threads()?;
-    if home.shared().is_some() && !missing.is_empty() {
+    if home.has_peers() && !missing.is_empty() {
         let noted = standing::noted(home)?;
         missing.retain(|id| noted.contains_key(id));
     }

@@ -66,7 +66,7 @@ impl SignsOfList {
         }
         let mut hasher = DefaultHasher::new();
         marks.hash(&mut hasher);
-        if home.shared().is_some() {
+        if !home.has_index() {
             // The heads cover more than running threads: the end of a thread removes its head, and the names of workflows are a head as
             // well.
             self.shared.now(|| of_shared_list(home)).hash(&mut hasher);
@@ -162,7 +162,7 @@ impl SignsOfThread {
     }
 
     fn add(&mut self, home: &Home, hasher: &mut DefaultHasher) {
-        if home.shared().is_some() {
+        if !home.has_index() {
             self.shared.now(|| of_shared_thread(home, &self.thread)).hash(hasher);
         }
         self.head(home).hash(hasher);
@@ -184,7 +184,7 @@ impl SignsOfThread {
     /// The head in the index. Every step of any thread writes the index, so it is read only after a write. It has no line for an ended
     /// thread.
     fn head(&mut self, home: &Home) -> Option<Hash> {
-        if home.shared().is_some() {
+        if !home.has_index() {
             return self.shared.last.and_then(|(_, (head, _))| head);
         }
         let index = file_sign::of(&home.index_file());

@@ -1,6 +1,6 @@
 //! `thread fork`: a new head on an old node.
 
-use json_cas::{Heads, Objects};
+use json_cas::Objects;
 use serde_json::json;
 use uwf_core::usage::ThreadLimits;
 use uwf_engine::attempt::settings::Settings;
@@ -34,7 +34,7 @@ fn fork_and_origin_are_independent() {
     let forked = fork(&machine, &id, None).unwrap().thread;
     machine.approved(&forked);
     assert_eq!(machine.steps(&id).len(), 2);
-    assert_eq!(machine.heads.list().unwrap().len(), 1, "the fork has ended");
+    assert_eq!(machine.active_heads().len(), 1, "the fork has ended");
     machine.answer(&id, json!({"text": "It still rains."})).unwrap();
 }
 

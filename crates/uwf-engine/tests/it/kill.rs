@@ -1,6 +1,6 @@
 //! `thread kill`: out of the index first, so that no later swap can succeed.
 
-use json_cas::{Heads, Journal, Objects};
+use json_cas::{Journal, Objects};
 use serde_json::json;
 use uwf_core::node::{EndStatus, ThreadEnd};
 use uwf_engine::error::ErrorKind;
@@ -16,7 +16,7 @@ fn killed_thread_moves_from_index_to_history() {
     let id = machine.start("essay");
     let head = machine.answer(&id, json!({"text": "It rains."})).unwrap().head;
     let end = kill::kill(&machine.home, &id, None).unwrap().unwrap();
-    assert_eq!(machine.heads.list().unwrap(), []);
+    assert_eq!(machine.active_heads(), []);
     let line = history::of(&machine.home, &id).unwrap().unwrap();
     assert_eq!((line.head, line.status, line.end), (head, EndStatus::Killed, Some(end)));
     let end: ThreadEnd = nodes::typed(machine.home.store(), end).unwrap();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use json_cas::{Draft, Hash, MemoryHeads, MemoryObjects};
+use json_cas::{Draft, Hash, Heads as _, MemoryHeads, MemoryNotes, MemoryObjects};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_core::config;
@@ -22,6 +22,7 @@ use uwf_engine::attempt::turns::{Batch, Turn};
 use uwf_engine::error::{Error, Result};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::ids;
+use uwf_engine::root::shared_store::SharedStore;
 use uwf_engine::thread::digest;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::{moderate, nodes};
@@ -116,27 +117,44 @@ pub(crate) struct Machine {
     pub(crate) home: Home,
     pub(crate) objects: Arc<MemoryObjects>,
     pub(crate) heads: Arc<MemoryHeads>,
+    notes: Arc<MemoryNotes>,
 }
+
+/// Whether machines use a store that other machines also use: these files are compiled for two test programs.
+pub(crate) const HAS_PEERS: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"shared");
 
 impl Machine {
     /// One with a store of its own, and everybody's work is done by people.
     pub(crate) fn new() -> Machine {
-        Machine::over(Arc::default(), Arc::default())
+        Machine::over(Arc::default(), Arc::default(), Arc::default())
     }
 
     /// Another one with the same nodes and heads.
     pub(crate) fn beside(&self) -> Machine {
-        Machine::over(Arc::clone(&self.objects), Arc::clone(&self.heads))
+        Machine::over(Arc::clone(&self.objects), Arc::clone(&self.heads), Arc::clone(&self.notes))
     }
 
-    fn over(objects: Arc<MemoryObjects>, heads: Arc<MemoryHeads>) -> Machine {
+    fn over(objects: Arc<MemoryObjects>, heads: Arc<MemoryHeads>, notes: Arc<MemoryNotes>) -> Machine {
         let dir = dir_in_memory();
         let root = dir.path().join("root");
         fs::create_dir_all(dir.path().join("work")).unwrap();
         fs::create_dir_all(&root).unwrap();
         fs::write(root.join("config.yaml"), CONFIG).unwrap();
-        let home = Home::over(root, "/there/is/no/uwf", objects.clone(), heads.clone());
-        Machine { dir, home, objects, heads }
+        let bin = "/there/is/no/uwf";
+        let home = if HAS_PEERS {
+            let store =
+                SharedStore::of_parts("in memory", objects.clone(), heads.clone(), heads.clone(), notes.clone());
+            Home::sharing(root, bin, store)
+        } else {
+            Home::over(root, bin, objects.clone(), heads.clone())
+        };
+        Machine { dir, home, objects, heads, notes }
+    }
+
+    /// Heads of threads, without the head of the names of workflows.
+    pub(crate) fn active_heads(&self) -> Vec<(String, Hash)> {
+        let heads = self.heads.list().unwrap();
+        heads.into_iter().filter(|(name, _)| name.parse::<ThreadId>().is_ok()).collect()
     }
 
     /// One that has the workflow `essay`.

@@ -1,6 +1,6 @@
 //! `thread rm`: a finished thread leaves the listings, its nodes stay.
 
-use json_cas::{Heads, Journal, Objects};
+use json_cas::{Journal, Objects};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::{history, ids};
 use uwf_engine::verbs::rm;
@@ -30,7 +30,7 @@ fn an_active_thread_is_not_removed() {
     let error = rm::remove(&machine.home, &id, false).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::Usage, format!("thread {id} is active").as_str()));
     assert_eq!(error.hints, [format!("`uwf thread kill {id}` ends it first")]);
-    assert_eq!(machine.heads.list().unwrap().len(), 1);
+    assert_eq!(machine.active_heads().len(), 1);
 }
 
 #[test]

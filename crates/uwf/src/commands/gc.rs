@@ -97,7 +97,7 @@ impl Report for GcReport {
 
 /// Removes unreferenced nodes.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    if context.home.shared().is_some() && args.grace < gc::SHARED_GRACE {
+    if args.grace < context.home.least_grace() {
         context.printer.talk("note: other machines use this store, so nodes younger than 30 days are kept");
     }
     let mut progress = Progress::new(context.printer, "nodes read");

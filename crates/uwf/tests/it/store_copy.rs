@@ -88,7 +88,7 @@ fn what_is_no_store_is_refused() {
     let (code, told) = refused(".", "/nowhere/at/all");
     assert!(code == Some(69) && told.contains("/nowhere/at/all is not a storage root"), "{told}");
     let (code, told) = refused(".", home.root().to_str().unwrap());
-    assert!(code == Some(64) && told.contains("is both where from and where to"), "{told}");
+    assert!(code == Some(64) && told.contains("both are the same store"), "{told}");
     let (code, told) = refused(".", "ftp://host/path");
     assert!(code == Some(64) && told.contains("a store is s3://"), "{told}");
     let (code, told) = refused(".", "postgres://ann:secret@host/uwf");

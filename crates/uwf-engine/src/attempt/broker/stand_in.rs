@@ -56,7 +56,7 @@ fn taken_up(home: &Home, opened: &Opened) -> Option<Lease> {
 /// A lease for this attempt's claim as the keeper last wrote it; `None` when the claim is no longer for this attempt.
 fn take_up(home: &Home, opened: &Opened) -> Result<Option<Lease>> {
     let thread = &opened.thread;
-    let Some(note) = home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(thread)))? else { return Ok(None) };
+    let Some(note) = home.notes().note(&claim::name(thread))? else { return Ok(None) };
     let is_own = |claim: &Claim| {
         let attempt = claim.attempt(thread);
         attempt.is_some_and(|attempt| attempt.opened.attempt == opened.attempt && attempt.closed.is_none())

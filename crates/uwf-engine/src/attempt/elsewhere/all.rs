@@ -28,17 +28,17 @@ const RECENT: Duration = Duration::from_mins(1);
 /// # Errors
 /// Errors of the store, the records and the configuration.
 pub(crate) fn all(home: &Home, heads: &[(String, Hash)]) -> Result<BTreeMap<String, Elsewhere>> {
-    let (Some(notes), Some(path)) = (home.notes(), home.claims_cache()) else { return Ok(BTreeMap::new()) };
+    let Some(path) = home.claims_cache() else { return Ok(BTreeMap::new()) };
     let recent = home.config()?.lease().max(RECENT);
     let heads: HashMap<&str, Hash> = heads.iter().map(|(name, head)| (name.as_str(), *head)).collect();
-    let mut listed = notes.notes(claim::KIND)?;
+    let mut listed = home.notes().notes(claim::KIND)?;
     listed.retain(|listed| listed.name.strip_prefix(claim::KIND).is_some_and(|thread| heads.contains_key(thread)));
     let mut memory = Memory::load(path);
     // The age of a claim shows whether its machine is running; the rest is in the claim.
     let may_be_at_work = |listed: &ListedNote, said: &ClaimVersion| said.over.is_none() && listed.age < recent;
     let unknown = listed.iter().filter(|listed| memory.of(listed).is_none_or(|said| may_be_at_work(listed, said)));
     let unknown: Vec<String> = unknown.map(|listed| listed.name.clone()).collect();
-    let read: HashMap<String, Note> = notes.read_notes(&unknown)?.into_iter().collect();
+    let read: HashMap<String, Note> = home.notes().read_notes(&unknown)?.into_iter().collect();
     let mut all = BTreeMap::new();
     for listed in &listed {
         let Some(thread) = claim::thread_of(&listed.name) else { continue };

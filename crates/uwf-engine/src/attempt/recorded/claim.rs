@@ -148,7 +148,7 @@ pub(crate) fn thread_of(name: &str) -> Option<ThreadId> {
 /// # Errors
 /// Errors of the store.
 pub(crate) fn all(home: &Home) -> Result<Vec<(ThreadId, Claim, Duration)>> {
-    let Some(notes) = home.notes() else { return Ok(Vec::new()) };
+    let notes = home.notes();
     let names: Vec<String> = notes.notes(KIND)?.into_iter().map(|listed| listed.name).collect();
     let claim = |(name, note): (String, Note)| Some((thread_of(&name)?, Claim::of(&note)?, note.age));
     Ok(notes.read_notes(&names)?.into_iter().filter_map(claim).collect())
@@ -171,12 +171,14 @@ pub(crate) enum Claimed {
 /// # Errors
 /// Errors of the store, and `Config` when the secrets can't be determined.
 pub(crate) fn claim(home: &Home, opened: &Opened, seen: Option<&Version>) -> Result<Claimed> {
-    let Some(notes) = home.notes() else { return Ok(Claimed::Alone) };
+    if !home.has_peers() {
+        return Ok(Claimed::Alone);
+    }
     let config = home.config()?;
     let lines = written(&[Line::Opened(Box::new(opened.clone()))], &Redactor::of(home)?);
     let claim = Claim { machine: machine::name(), lease: millis(config.lease()), elapsed: 0, lines };
     let expected = seen.map_or(Expected::Nothing, Expected::At);
-    Ok(match notes.write_note(&name(&opened.thread), expected, &claim.value())? {
+    Ok(match home.notes().write_note(&name(&opened.thread), expected, &claim.value())? {
         NoteWritten::Done(version) => Claimed::Ours(claim, version),
         // The reply was lost, and the write was repeated.
         NoteWritten::Moved(Some(note)) if note.value == claim.value() => Claimed::Ours(claim, note.version),
@@ -186,10 +188,9 @@ pub(crate) fn claim(home: &Home, opened: &Opened, seen: Option<&Version>) -> Res
 
 /// Gives up a claim whose attempt was not begun, so that other machines need not wait for its lease.
 pub(crate) fn give_up(home: &Home, opened: &Opened, claim: &Claim, version: &Version, why: &str) {
-    let Some(notes) = home.notes() else { return };
     let over = claim.clone().over(&opened.attempt, Outcome::Suspended, why);
     // If this fails, they wait.
-    let _ = notes.write_note(&name(&opened.thread), Expected::At(version), &over.value());
+    let _ = home.notes().write_note(&name(&opened.thread), Expected::At(version), &over.value());
 }
 
 /// Updates the claim from the record. The lines are already in the record, which is what counts here: if this fails,
@@ -197,9 +198,6 @@ pub(crate) fn give_up(home: &Home, opened: &Opened, claim: &Claim, version: &Ver
 pub(super) fn tell(home: &Home, thread: &ThreadId) {
     if let Some(broker) = home.broker() {
         return broker.tell();
-    }
-    if home.notes().is_none() {
-        return;
     }
     if let Err(error) = told(home, thread) {
         log!(
@@ -212,9 +210,12 @@ pub(super) fn tell(home: &Home, thread: &ThreadId) {
 }
 
 fn told(home: &Home, thread: &ThreadId) -> Result<()> {
-    let Some(notes) = home.notes() else { return Ok(()) };
-    let (name, redactor) = (name(thread), Redactor::of(home)?);
+    let (notes, name) = (home.notes(), name(thread));
     let mut note = notes.note(&name)?;
+    if note.is_none() {
+        return Ok(());
+    }
+    let redactor = Redactor::of(home)?;
     for _ in 0..TRIES {
         let Some(there) = note else { return Ok(()) };
         let Some(claim) = Claim::of(&there) else { return Ok(()) };
@@ -251,8 +252,7 @@ pub(crate) fn moved(thread: &ThreadId) -> Error {
 /// # Errors
 /// Errors of the store, `Busy` when the claim is for another attempt.
 pub(super) fn reply(home: &Home, thread: &ThreadId, replied: Replied) -> Result<Replied> {
-    let Some(notes) = home.notes() else { return Ok(replied) };
-    let name = name(thread);
+    let (notes, name) = (home.notes(), name(thread));
     let mut note = notes.note(&name)?;
     loop {
         // The claim is missing if the store was shared later, or if its note was damaged.
@@ -295,7 +295,7 @@ pub(crate) fn remove(home: &Home, thread: &ThreadId) {
 /// # Errors
 /// Errors of the store.
 pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
-    Ok(home.notes().map_or(Ok(()), |notes| notes.remove_note(&name(thread)))?)
+    Ok(home.notes().remove_note(&name(thread))?)
 }
 
 /// Adds lines of a claim that the record lacks: an attempt of another machine, or how one ended elsewhere. Returns

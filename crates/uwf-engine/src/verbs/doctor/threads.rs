@@ -103,7 +103,7 @@ pub(super) fn attempts(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
         let Ok(thread) = name.parse::<ThreadId>() else { continue };
         if home.heads().read(thread.as_str())?.is_none() {
             // The thread may belong to another store that this root used before and may use again.
-            if home.shared().is_some() && history::of(home, &thread)?.is_none() {
+            if home.has_peers() && history::of(home, &thread)?.is_none() {
                 continue;
             }
             stale.extend(set.into_iter().map(|mark| (thread.clone(), mark)));

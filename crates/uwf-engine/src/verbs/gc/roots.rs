@@ -141,7 +141,7 @@ impl Roots {
     /// thread that was still active.
     fn check_damaged(&self, home: &Home, problem: &str) -> Result<()> {
         let path = home.history_file();
-        if home.shared().is_some() {
+        if !home.has_index() {
             return Err(damaged_history(&path, problem));
         }
         let bytes = regular::read(&path, regular::MAX_LIST).at("read", &path)?;

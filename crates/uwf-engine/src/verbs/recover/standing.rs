@@ -40,10 +40,9 @@ pub(super) enum Standing {
 
 /// Threads with notes in the store, and the age of the newest note of each.
 pub(super) fn noted(home: &Home) -> Result<BTreeMap<ThreadId, Duration>> {
-    let Some(notes) = home.notes() else { return Ok(BTreeMap::new()) };
     let mut noted = BTreeMap::new();
     for kind in [workplace::KIND, claim::KIND] {
-        for listed in notes.notes(kind)? {
+        for listed in home.notes().notes(kind)? {
             if let Some(Ok(id)) = listed.name.strip_prefix(kind).map(str::parse::<ThreadId>) {
                 let age = noted.entry(id).or_insert(listed.age);
                 *age = listed.age.min(*age);
@@ -84,7 +83,7 @@ impl<'h> Standings<'h> {
                 "a process of this machine is running it: try again when that has ended".to_owned(),
             ));
         }
-        let note = self.home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(id)))?;
+        let note = self.home.notes().note(&claim::name(id))?;
         let Some(note) = note else { return self.not_stepped(id, *age) };
         let Some((attempt, claim)) = Claim::with_attempt(&note, id) else {
             return Ok(Standing::Unclear("the note of its newest attempt is not readable".to_owned()));
@@ -157,7 +156,7 @@ impl<'h> Standings<'h> {
             return Ok(None);
         }
         // Usually another machine has continued the thread.
-        let note = self.home.notes().map_or(Ok(None), |notes| notes.note(&claim::name(id)))?;
+        let note = self.home.notes().note(&claim::name(id))?;
         let newest = note.and_then(|note| Claim::with_attempt(&note, id));
         let is_outdated = newest.is_some_and(|(newest, _)| newest.opened.attempt > own.opened.attempt);
         Ok(Some(known.head).filter(|later| !is_outdated && self.evidence.leads_to(*later, head)))

@@ -32,7 +32,7 @@ impl Step<'_, '_> {
 
     /// Whether this machine has an answer for the position that a temporary failure kept from being stored.
     fn is_answered_here(&self, error: &Error) -> bool {
-        if self.home.notes().is_none() || !matches!(error.kind, ErrorKind::Busy | ErrorKind::Io) {
+        if !self.home.has_peers() || !matches!(error.kind, ErrorKind::Busy | ErrorKind::Io) {
             return false;
         }
         // If it cannot be read now, the next step reads it.

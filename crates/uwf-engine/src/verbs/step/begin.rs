@@ -161,7 +161,7 @@ impl Step<'_, '_> {
         let store = self.home.store();
         let checked = closure::check(store, &Bounds::below(attempt), |_| ()).and_then(|sound| {
             // This machine's cache may still have a node that another machine removed.
-            if self.home.shared().is_some() {
+            if self.home.caches_nodes() {
                 store.objects().sync(&sound.nodes)?;
             }
             Ok(())

@@ -58,7 +58,7 @@ impl<'s, 'a, 'h> Stored<'s, 'a, 'h> {
         let checked = check::step(step.thread, &opened.role, role, hash, opened.digest)?;
         let is_known = finished.is_some_and(|finished| finished.step == hash && finished.digest == checked.digest);
         // In a shared store, `gc` on another machine doesn't know the line, and nodes may have been read from a cache.
-        if !is_known || step.home.shared().is_some() {
+        if !is_known || step.home.caches_nodes() {
             step.home.store().objects().sync(&checked.nodes)?;
         }
         if !is_known {

@@ -74,10 +74,9 @@ impl Report for CopiedStore {
 /// Copies threads to another store.
 pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let (from, to) = (home(context, &args.from)?, home(context, &args.to)?);
-    let place =
-        |home: &Home| home.shared().map_or(home.root().display().to_string(), |shared| shared.name().to_owned());
-    if place(&from) == place(&to) {
-        return Err(CommandError::new(ErrorKind::Usage, format!("{} is both where from and where to", place(&from))));
+    if from.place() == to.place() {
+        let both = format!("both are the same store: {}", from.place());
+        return Err(CommandError::new(ErrorKind::Usage, both));
     }
     let threads = args.threads.iter().map(|typed| thread_ids::resolve(&from, typed)).collect::<Result<Vec<_>, _>>()?;
     let mut progress = Progress::new(context.printer, "threads copied");

@@ -58,7 +58,7 @@ fn known_agents(context: &Context, mut agents: Vec<String>) -> Result<Vec<String
 
 /// Reads from the shared store. A worker that can't use its store would take threads away from workers that can.
 fn check_store(context: &Context) -> Result<(), CommandError> {
-    if context.home.shared().is_some() {
+    if context.home.has_peers() {
         context.home.heads().list().map_err(Error::from)?;
     }
     Ok(())

@@ -98,7 +98,7 @@ fn warn_of_own_settings(context: &Context, thread: &ThreadId) -> Result<(), Comm
     let settings = Settings::load(&context.home, thread)?.unwrap_or_default();
     let own = [(settings.limits != ThreadLimits::default(), "limits"), (!settings.bound.is_empty(), "agents")];
     let own: Vec<&str> = own.into_iter().filter(|(is_own, _)| *is_own).map(|(_, what)| what).collect();
-    if !own.is_empty() && context.home.shared().is_some() {
+    if !own.is_empty() && context.home.has_peers() {
         context.printer.warn(&format!(
             "only this machine knows the {} that were chosen for the thread; workers on others go by its workflow and \
              their config.yaml",
