@@ -45,7 +45,7 @@ pub enum Error {
 
 impl Error {
     /// For `map_err` on anything that touches a path.
-    pub fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    pub fn with_path(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         move |source| Error::Io { action, path: path.to_owned(), source }
     }
 }

@@ -23,18 +23,18 @@ const SETTINGS: [&str; 8] = [
 const TEXT_BYTES: usize = 1024;
 
 /// A repository with one file.
-pub struct Repository {
+pub struct GitRepository {
     dir: PathBuf,
 }
 
-impl Repository {
+impl GitRepository {
     /// Makes one in a new directory.
     ///
     /// # Errors
     /// When git is not installed or the directory cannot be written.
-    pub fn init(dir: &Path) -> Result<Repository> {
-        fs::create_dir_all(dir).map_err(Error::at("create", dir))?;
-        let repository = Repository { dir: dir.to_owned() };
+    pub fn init(dir: &Path) -> Result<GitRepository> {
+        fs::create_dir_all(dir).map_err(Error::with_path("create", dir))?;
+        let repository = GitRepository { dir: dir.to_owned() };
         run(&mut repository.git(&["init", "--quiet"]))?;
         Ok(repository)
     }
@@ -45,7 +45,7 @@ impl Repository {
     /// When the file cannot be written.
     pub fn new_text(&self, round: usize) -> Result<Vec<Command>> {
         let file = self.dir.join("text.md");
-        fs::write(&file, format!("{round:x>TEXT_BYTES$}")).map_err(Error::at("write", &file))?;
+        fs::write(&file, format!("{round:x>TEXT_BYTES$}")).map_err(Error::with_path("write", &file))?;
         Ok(vec![self.git(&["add", "text.md"]), self.git(&["commit", "--quiet", "--message=A text."])])
     }
 

@@ -1,30 +1,30 @@
 //! The store of the history figures: one long thread, and others that continue from it at several lengths.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
 use crate::error::Result;
-use crate::place::{Place, Player};
-use crate::seed::{Line, Seed};
-use crate::sizes::Sizes;
+use crate::place::{BenchRoot, TrivialAgent};
+use crate::seed::{SeededRoot, SeededThread};
+use crate::sizes::BenchSizes;
 
 /// What is in the store.
-pub struct Long {
+pub struct LongStore {
     /// The long thread's nodes.
-    pub line: Line,
+    pub line: SeededThread,
     /// A thread that stays as it is, at the end of it.
     pub shown: ThreadId,
     /// A thread whose chain cache is deleted before each step.
     pub uncached: ThreadId,
     /// For each player threads at each length.
-    pub players: Vec<Played>,
+    pub players: Vec<LongThreads>,
 }
 
 /// Threads of one player.
-pub struct Played {
+pub struct LongThreads {
     /// Who plays.
-    pub player: Player,
-    /// At each length, in the order of [`Sizes::lengths`].
+    pub player: TrivialAgent,
+    /// At each length, in the order of [`BenchSizes::lengths`].
     pub at: Vec<AtLength>,
 }
 
@@ -41,40 +41,40 @@ pub struct AtLength {
 /// Threads for first visits beyond one per round: for counting calls, bytes and memory.
 const SPARE: usize = 8;
 
-impl Long {
+impl LongStore {
     /// Builds it.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn build(place: &Place, sizes: &Sizes) -> Result<Long> {
-        let mut seed = Seed::new(&place.home)?;
+    pub fn build(place: &BenchRoot, sizes: &BenchSizes) -> Result<LongStore> {
+        let mut seed = SeededRoot::new(&place.home)?;
         let line = seed.line(sizes.long())?;
         let end = line.steps[sizes.long() - 1];
-        let shown = seed.thread(end, &place.workspace, Player::Step)?;
-        let uncached = seed.thread(end, &place.workspace, Player::Step)?;
+        let shown = seed.thread(end, &place.workspace, TrivialAgent::Step)?;
+        let uncached = seed.thread(end, &place.workspace, TrivialAgent::Step)?;
         seed.warm(&shown)?;
         let mut players = Vec::new();
-        for player in Player::ALL {
+        for player in TrivialAgent::ALL {
             let at = sizes.lengths.iter().map(|length| at_length(&mut seed, place, &line, *length, player, sizes.runs));
-            players.push(Played { player, at: at.collect::<Result<_>>()? });
+            players.push(LongThreads { player, at: at.collect::<Result<_>>()? });
         }
         seed.fill(sizes.nodes)?;
         seed.finish()?;
-        Ok(Long { line, shown, uncached, players })
+        Ok(LongStore { line, shown, uncached, players })
     }
 
     /// The step in the middle of the long thread.
-    pub fn middle(&self) -> Hash {
+    pub fn middle(&self) -> NodeHash {
         self.line.steps[self.line.steps.len() / 2]
     }
 }
 
 fn at_length(
-    seed: &mut Seed<'_>,
-    place: &Place,
-    line: &Line,
+    seed: &mut SeededRoot<'_>,
+    place: &BenchRoot,
+    line: &SeededThread,
     length: usize,
-    player: Player,
+    player: TrivialAgent,
     runs: usize,
 ) -> Result<AtLength> {
     let head = line.steps[length - 1];

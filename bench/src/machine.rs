@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use uwf_core::view::time;
 use uwf_engine::root::ids::now_ms;
 
-use crate::sizes::Sizes;
+use crate::sizes::BenchSizes;
 
 /// The facts, for table and JSON.
-pub fn facts(dir: &Path, sizes: &Sizes, quick: bool) -> Value {
+pub fn facts(dir: &Path, sizes: &BenchSizes, quick: bool) -> Value {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     json!({
         "date": format!("{} UTC", time(now_ms())),

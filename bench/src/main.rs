@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use uwf_bench::programs::Programs;
-use uwf_bench::sizes::Sizes;
+use uwf_bench::programs::ProgramPaths;
+use uwf_bench::sizes::BenchSizes;
 use uwf_bench::{Error, Result, machine, report, rows};
 
 /// Measures uwf: whole processes, durable writes on, compared with a fixed floor and with git.
@@ -42,19 +42,19 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<()> {
-    let sizes = if args.quick { Sizes::quick() } else { Sizes::full(usize::from(args.runs)) };
-    let programs = Programs::find(args.uwf.as_deref())?;
+    let sizes = if args.quick { BenchSizes::quick() } else { BenchSizes::full(usize::from(args.runs)) };
+    let programs = ProgramPaths::find(args.uwf.as_deref())?;
     let parent = args.dir.clone().unwrap_or_else(|| programs.build_dir().to_owned());
     let dir = tempfile::TempDir::with_prefix_in("uwf-bench-", &parent)
-        .map_err(Error::at("create a directory in", &parent))?;
+        .map_err(Error::with_path("create a directory in", &parent))?;
     let machine = machine::facts(dir.path(), &sizes, args.quick);
     let rows = rows::all(&programs, &sizes, dir.path(), &mut |doing| {
         let _ = writeln!(std::io::stderr(), "{doing}…");
     })?;
     let table = report::table(&machine, &rows);
-    std::io::stdout().write_all(table.as_bytes()).map_err(Error::at("write to", Path::new("stdout")))?;
+    std::io::stdout().write_all(table.as_bytes()).map_err(Error::with_path("write to", Path::new("stdout")))?;
     match json_file(args) {
-        Some(file) => std::fs::write(&file, report::json(&machine, &rows)).map_err(Error::at("write", &file)),
+        Some(file) => std::fs::write(&file, report::json(&machine, &rows)).map_err(Error::with_path("write", &file)),
         None => Ok(()),
     }
 }

@@ -6,51 +6,51 @@ use std::time::Instant;
 use crate::error::{Error, Result};
 
 /// What is run once per round: most often one command.
-pub struct Case<'c> {
+pub struct BenchCase<'c> {
     prepare: Box<dyn FnMut(usize) -> Result<Vec<Command>> + 'c>,
 }
 
-impl<'c> Case<'c> {
+impl<'c> BenchCase<'c> {
     /// `prepare` makes ready for round `n` and gives its command. Round 0 is a warm-up and not counted; preparing is
     /// never timed.
-    pub fn new(mut prepare: impl FnMut(usize) -> Result<Command> + 'c) -> Case<'c> {
-        Case::several(move |round| Ok(vec![prepare(round)?]))
+    pub fn new(mut prepare: impl FnMut(usize) -> Result<Command> + 'c) -> BenchCase<'c> {
+        BenchCase::several(move |round| Ok(vec![prepare(round)?]))
     }
 
     /// The same with commands that are run one after the other and timed together.
-    pub fn several(prepare: impl FnMut(usize) -> Result<Vec<Command>> + 'c) -> Case<'c> {
-        Case { prepare: Box::new(prepare) }
+    pub fn several(prepare: impl FnMut(usize) -> Result<Vec<Command>> + 'c) -> BenchCase<'c> {
+        BenchCase { prepare: Box::new(prepare) }
     }
 
     /// The same command every time.
-    pub fn always(command: impl Fn() -> Command + 'c) -> Case<'c> {
-        Case::new(move |_| Ok(command()))
+    pub fn always(command: impl Fn() -> Command + 'c) -> BenchCase<'c> {
+        BenchCase::new(move |_| Ok(command()))
     }
 }
 
 /// A number for each counted round of one case, most often milliseconds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Times(pub Vec<f64>);
+pub struct RoundTimes(pub Vec<f64>);
 
-impl Times {
+impl RoundTimes {
     /// Half of the rounds are at most this.
     pub fn median(&self) -> f64 {
-        self.at(0.5)
+        self.quantile(0.5)
     }
 
     /// Half of the rounds lie between these.
     pub fn quartiles(&self) -> (f64, f64) {
-        (self.at(0.25), self.at(0.75))
+        (self.quantile(0.25), self.quantile(0.75))
     }
 
     /// This case divided by another one, round by round.
     #[must_use]
-    pub fn over(&self, base: &Times) -> Times {
-        Times(self.0.iter().zip(&base.0).map(|(time, base)| time / base).collect())
+    pub fn over(&self, base: &RoundTimes) -> RoundTimes {
+        RoundTimes(self.0.iter().zip(&base.0).map(|(time, base)| time / base).collect())
     }
 
     /// The value a share of the rounds is at most, interpolated; NaN without rounds.
-    fn at(&self, share: f64) -> f64 {
+    fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
         let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
@@ -66,8 +66,8 @@ impl Times {
 ///
 /// # Errors
 /// When a command fails: its time would mean nothing.
-pub fn interleave(runs: usize, mut cases: Vec<Case<'_>>) -> Result<Vec<Times>> {
-    let mut times = vec![Times(Vec::with_capacity(runs)); cases.len()];
+pub fn interleave(runs: usize, mut cases: Vec<BenchCase<'_>>) -> Result<Vec<RoundTimes>> {
+    let mut times = vec![RoundTimes(Vec::with_capacity(runs)); cases.len()];
     for round in 0..=runs {
         for (case, times) in cases.iter_mut().zip(&mut times) {
             let took = time(&mut (case.prepare)(round)?)?;
@@ -93,7 +93,7 @@ fn time(commands: &mut [Command]) -> Result<f64> {
 /// # Errors
 /// When it does not, with what it said.
 pub fn run(command: &mut Command) -> Result<Vec<u8>> {
-    let output = command.output().map_err(Error::at("start", command.get_program().as_ref()))?;
+    let output = command.output().map_err(Error::with_path("start", command.get_program().as_ref()))?;
     if output.status.success() {
         return Ok(output.stdout);
     }
@@ -106,18 +106,18 @@ pub fn run(command: &mut Command) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::Times;
+    use super::RoundTimes;
 
     #[test]
     fn medians_and_quartiles_are_interpolated() {
-        let times = Times(vec![4.0, 1.0, 3.0, 2.0]);
+        let times = RoundTimes(vec![4.0, 1.0, 3.0, 2.0]);
         assert_eq!((times.median(), times.quartiles()), (2.5, (1.75, 3.25)));
-        assert_eq!(Times(vec![7.0]).quartiles(), (7.0, 7.0));
+        assert_eq!(RoundTimes(vec![7.0]).quartiles(), (7.0, 7.0));
     }
 
     #[test]
     fn ratios_are_taken_round_by_round() {
-        let (slow, base) = (Times(vec![4.0, 90.0]), Times(vec![2.0, 30.0]));
-        assert_eq!(slow.over(&base), Times(vec![2.0, 3.0]));
+        let (slow, base) = (RoundTimes(vec![4.0, 90.0]), RoundTimes(vec![2.0, 30.0]));
+        assert_eq!(slow.over(&base), RoundTimes(vec![2.0, 3.0]));
     }
 }

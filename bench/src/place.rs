@@ -8,47 +8,47 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::{Home, ROOT_VARIABLES};
 
 use crate::error::{Error, Result};
-use crate::programs::{Programs, clean};
+use crate::programs::{ProgramPaths, clean};
 
 /// The trivial agents, by what they print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Player {
+pub enum TrivialAgent {
     /// `output: step`: a program made with agent-kit.
     Step,
     /// `output: text`: a command that knows nothing of the store.
     Text,
 }
 
-impl Player {
+impl TrivialAgent {
     /// Both.
-    pub const ALL: [Player; 2] = [Player::Step, Player::Text];
+    pub const ALL: [TrivialAgent; 2] = [TrivialAgent::Step, TrivialAgent::Text];
 
     /// Alias in the configuration.
     pub fn alias(self) -> &'static str {
         match self {
-            Player::Step => "stepper",
-            Player::Text => "texter",
+            TrivialAgent::Step => "stepper",
+            TrivialAgent::Text => "texter",
         }
     }
 
     /// What the configuration says it prints.
     pub fn output(self) -> &'static str {
         match self {
-            Player::Step => "step",
-            Player::Text => "text",
+            TrivialAgent::Step => "step",
+            TrivialAgent::Text => "text",
         }
     }
 
     /// Its program, and the arguments with which it needs no store.
     fn program(self) -> (&'static str, &'static str) {
         match self {
-            Player::Step => ("trivial-agent", "--bare"),
-            Player::Text => ("trivial-command", "writer"),
+            TrivialAgent::Step => ("trivial-agent", "--bare"),
+            TrivialAgent::Text => ("trivial-command", "writer"),
         }
     }
 
     /// The agent on its own.
-    pub fn alone(self, programs: &Programs) -> Command {
+    pub fn alone(self, programs: &ProgramPaths) -> Command {
         let (name, arg) = self.program();
         let mut command = Command::new(programs.own(name));
         clean(&mut command);
@@ -57,7 +57,7 @@ impl Player {
     }
 
     /// The floor running the agent on its own, and writing into `dir`.
-    pub fn floor(self, programs: &Programs, dir: &Path) -> Command {
+    pub fn floor(self, programs: &ProgramPaths, dir: &Path) -> Command {
         let (name, arg) = self.program();
         let mut command = Command::new(programs.own("floor"));
         clean(&mut command);
@@ -67,22 +67,22 @@ impl Player {
 }
 
 /// A storage root with the trivial agents configured, and a workspace beside it.
-pub struct Place {
+pub struct BenchRoot {
     /// The root, opened by the library.
     pub home: Home,
     /// Directory agents work in.
     pub workspace: PathBuf,
 }
 
-impl Place {
+impl BenchRoot {
     /// Makes a place in a new directory.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn new(dir: &Path, programs: &Programs) -> Result<Place> {
+    pub fn new(dir: &Path, programs: &ProgramPaths) -> Result<BenchRoot> {
         let (root, workspace) = (dir.join("root"), dir.join("work"));
         for new in [&root, &workspace] {
-            fs::create_dir_all(new).map_err(Error::at("create", new))?;
+            fs::create_dir_all(new).map_err(Error::with_path("create", new))?;
         }
         let quoted = |name: &str| serde_json::Value::from(programs.own(name).to_string_lossy()).to_string();
         let config = format!(
@@ -91,8 +91,8 @@ impl Place {
             quoted("trivial-command"),
         );
         let file = root.join("config.yaml");
-        fs::write(&file, config).map_err(Error::at("write", &file))?;
-        Ok(Place { home: Home::open(root, &programs.uwf), workspace })
+        fs::write(&file, config).map_err(Error::with_path("write", &file))?;
+        Ok(BenchRoot { home: Home::open(root, &programs.uwf), workspace })
     }
 
     /// `uwf` on this root.

@@ -10,25 +10,25 @@ const RELEASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/release.s
 
 /// Where the programs are.
 #[derive(Debug, Clone)]
-pub struct Programs {
+pub struct ProgramPaths {
     /// The command that is measured.
     pub uwf: PathBuf,
     /// Directory of the benchmark's own programs: floor and trivial agents.
     dir: PathBuf,
 }
 
-impl Programs {
+impl ProgramPaths {
     /// Builds all of them in this program's own profile, `uwf` as it is released when that is the one for releases; with
     /// a `uwf` given, takes that and what lies beside this program.
     ///
     /// # Errors
     /// When the build fails.
-    pub fn find(uwf: Option<&Path>) -> Result<Programs> {
-        let me = std::env::current_exe().map_err(Error::at("find", Path::new("this program")))?;
+    pub fn find(uwf: Option<&Path>) -> Result<ProgramPaths> {
+        let me = std::env::current_exe().map_err(Error::with_path("find", Path::new("this program")))?;
         let dir = me.parent().unwrap_or(Path::new("/")).to_owned();
-        let mut programs = Programs { uwf: dir.join("uwf"), dir };
+        let mut programs = ProgramPaths { uwf: dir.join("uwf"), dir };
         if let Some(uwf) = uwf {
-            programs.uwf = std::fs::canonicalize(uwf).map_err(Error::at("find", uwf))?;
+            programs.uwf = std::fs::canonicalize(uwf).map_err(Error::with_path("find", uwf))?;
         } else if cfg!(debug_assertions) {
             programs.build(&["-p", "uwf", "-p", "uwf-bench"])?;
         } else {
@@ -42,10 +42,10 @@ impl Programs {
     ///
     /// # Errors
     /// When the build fails.
-    pub fn with_stores() -> Result<Programs> {
-        let me = std::env::current_exe().map_err(Error::at("find", Path::new("this program")))?;
+    pub fn with_stores() -> Result<ProgramPaths> {
+        let me = std::env::current_exe().map_err(Error::with_path("find", Path::new("this program")))?;
         let dir = me.parent().unwrap_or(Path::new("/")).to_owned();
-        let programs = Programs { uwf: dir.join("uwf"), dir };
+        let programs = ProgramPaths { uwf: dir.join("uwf"), dir };
         let profile: &[&str] = if cfg!(debug_assertions) { &[] } else { &["--release"] };
         programs.build(&[profile, &["-p", "uwf", "-p", "uwf-bench", "--features", "uwf/s3,uwf/postgres"]].concat())?;
         Ok(programs)
@@ -65,7 +65,7 @@ impl Programs {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(&cargo);
         command.args(["build", "--quiet", "--bins", "--target-dir"]).arg(self.build_dir()).args(args);
-        let status = command.stdin(Stdio::null()).status().map_err(Error::at("start", cargo.as_ref()))?;
+        let status = command.stdin(Stdio::null()).status().map_err(Error::with_path("start", cargo.as_ref()))?;
         if status.success() { Ok(()) } else { Err(Error::Build) }
     }
 
@@ -81,7 +81,7 @@ impl Programs {
             .env("CARGO_TARGET_DIR", self.build_dir())
             .stdin(Stdio::null())
             .stderr(Stdio::inherit());
-        let output = command.output().map_err(Error::at("start", RELEASE.as_ref()))?;
+        let output = command.output().map_err(Error::with_path("start", RELEASE.as_ref()))?;
         if !output.status.success() {
             return Err(Error::Build);
         }

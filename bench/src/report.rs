@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::row::{Group, Row};
+use crate::row::{FigureGroup, FigureRow};
 
 /// A table for people. Where a target is missed, by how much.
-pub fn table(machine: &Value, groups: &[Group]) -> String {
+pub fn table(machine: &Value, groups: &[FigureGroup]) -> String {
     let mut text = String::new();
     // Writing to a String never fails.
     let _ = writeln!(text, "{}", facts(machine));
@@ -25,7 +25,7 @@ pub fn table(machine: &Value, groups: &[Group]) -> String {
 }
 
 /// The same for programs.
-pub fn json(machine: &Value, groups: &[Group]) -> String {
+pub fn json(machine: &Value, groups: &[FigureGroup]) -> String {
     let groups: Vec<Value> =
         groups.iter().map(|group| json!({ "title": group.title, "rows": rows(&group.rows) })).collect();
     let mut text = serde_json::to_string_pretty(&json!({ "machine": machine, "groups": groups }))
@@ -34,7 +34,7 @@ pub fn json(machine: &Value, groups: &[Group]) -> String {
     text
 }
 
-fn rows(rows: &[Row]) -> Vec<Value> {
+fn rows(rows: &[FigureRow]) -> Vec<Value> {
     rows.iter()
         .map(|row| {
             let medians: serde_json::Map<String, Value> =
@@ -70,18 +70,18 @@ fn facts(machine: &Value) -> String {
     )
 }
 
-fn value(row: &Row) -> String {
+fn value(row: &FigureRow) -> String {
     match &row.value {
         Ok(value) => format!("{value:.*} {:<7}", row.unit.digits(), row.unit.text()),
         Err(_) => "not measured".to_owned(),
     }
 }
 
-fn target(row: &Row) -> String {
+fn target(row: &FigureRow) -> String {
     row.target.map_or_else(String::new, |target| format!("≤ {target}"))
 }
 
-fn verdict(row: &Row) -> String {
+fn verdict(row: &FigureRow) -> String {
     match (row.met(), &row.value, row.target) {
         (Some(true), _, _) => "met".to_owned(),
         (Some(false), Ok(value), Some(target)) if target > 0.0 => {
@@ -92,7 +92,7 @@ fn verdict(row: &Row) -> String {
     }
 }
 
-fn behind(row: &Row) -> String {
+fn behind(row: &FigureRow) -> String {
     let medians: Vec<String> = row.medians_ms.iter().map(|(name, median)| format!("{name} {median:.2} ms")).collect();
     let why = row.value.as_ref().err().cloned().unwrap_or_default();
     [medians.join(", "), row.note.clone(), why]
@@ -110,16 +110,16 @@ fn round(value: f64, digits: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Unit;
+    use crate::row::FigureUnit;
 
     #[test]
     fn missed_target_shows_excess_and_skipped_figure_reason() {
-        let groups = [Group {
+        let groups = [FigureGroup {
             title: "Group".to_owned(),
             rows: vec![
-                Row::new("fine", Unit::Floor, 1.5).at_most(2.0),
-                Row::new("too slow", Unit::Millis, 75.0).at_most(50.0),
-                Row::maybe("unknown", Unit::Calls, Err("strace is not installed".to_owned())).at_most(10.0),
+                FigureRow::new("fine", FigureUnit::Floor, 1.5).at_most(2.0),
+                FigureRow::new("too slow", FigureUnit::Millis, 75.0).at_most(50.0),
+                FigureRow::maybe("unknown", FigureUnit::Calls, Err("strace is not installed".to_owned())).at_most(10.0),
             ],
         }];
         let machine = json!({ "date": "today", "cores": 2 });

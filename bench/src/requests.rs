@@ -9,11 +9,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use uwf_testing::bucket::{Asked, BucketServer};
+use uwf_testing::bucket::{BucketServer, BucketTraffic};
 
 use crate::error::{Error, Result};
-use crate::place::Place;
-use crate::programs::Programs;
+use crate::place::BenchRoot;
+use crate::programs::ProgramPaths;
 
 /// The store in the bucket.
 const STORE: &str = "team";
@@ -26,7 +26,7 @@ const COLLECTED_UP_TO: usize = 10_000;
 
 /// The commands that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum CountedCommand {
     /// `thread start`.
     Start,
     /// `thread step` by an agent of `output: text`, the third of its thread.
@@ -47,37 +47,37 @@ pub enum Operation {
     Gc,
 }
 
-impl Operation {
+impl CountedCommand {
     /// For people.
     pub fn name(self) -> &'static str {
         match self {
-            Operation::Start => "`thread start`",
-            Operation::Step => "`thread step`, text agent",
-            Operation::End => "`thread kill`",
-            Operation::Show => "`thread show`",
-            Operation::FirstList => "`thread list`, first on a machine",
-            Operation::List => "`thread list`, again",
-            Operation::ListAll => "`thread list --all`, again",
-            Operation::FirstGc => "`gc`, first on a machine",
-            Operation::Gc => "`gc`, again",
+            CountedCommand::Start => "`thread start`",
+            CountedCommand::Step => "`thread step`, text agent",
+            CountedCommand::End => "`thread kill`",
+            CountedCommand::Show => "`thread show`",
+            CountedCommand::FirstList => "`thread list`, first on a machine",
+            CountedCommand::List => "`thread list`, again",
+            CountedCommand::ListAll => "`thread list --all`, again",
+            CountedCommand::FirstGc => "`gc`, first on a machine",
+            CountedCommand::Gc => "`gc`, again",
         }
     }
 }
 
 /// What one command asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Row {
+pub struct CommandRequests {
     /// The command.
-    pub operation: Operation,
+    pub operation: CountedCommand,
     /// Its requests.
-    pub asked: Asked,
+    pub asked: BucketTraffic,
     /// How long it took here, where a request takes almost no time.
     pub took: Duration,
 }
 
 /// A store of so many threads, and what commands asked of it.
 #[derive(Debug, Clone)]
-pub struct Measured {
+pub struct StoreMeasurement {
     /// Threads, active and ended.
     pub threads: usize,
     /// Nodes there were before anything was counted.
@@ -85,37 +85,37 @@ pub struct Measured {
     /// How long it took to make them.
     pub made_in: Duration,
     /// A row for each command.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CommandRequests>,
 }
 
 /// Makes a store of so many threads and counts what commands ask of it.
 ///
 /// # Errors
 /// When a command fails.
-pub fn measure(programs: &Programs, dir: &Path, threads: usize) -> Result<Measured> {
+pub fn measure(programs: &ProgramPaths, dir: &Path, threads: usize) -> Result<StoreMeasurement> {
     let server = BucketServer::start();
     let begun = Instant::now();
     population::make(&server, STORE, &dir.join("seed"), threads)?;
     let made_in = begun.elapsed();
     let nodes = server.kept(STORE, "nodes").objects;
-    let machine = Machine { server: &server, place: Place::new(&dir.join("machine"), programs)? };
+    let machine = Machine { server: &server, place: BenchRoot::new(&dir.join("machine"), programs)? };
     let thread = machine.settled()?;
     let mut rows = vec![
-        machine.row(Operation::Start, &["thread", "start", "play-roles", "-p", "One more task"])?,
-        machine.row(Operation::Step, &step(&thread))?,
-        machine.row(Operation::Show, &["thread", "show", &thread])?,
-        machine.row(Operation::FirstList, &["thread", "list"])?,
-        machine.row(Operation::List, &["thread", "list"])?,
+        machine.row(CountedCommand::Start, &["thread", "start", "play-roles", "-p", "One more task"])?,
+        machine.row(CountedCommand::Step, &step(&thread))?,
+        machine.row(CountedCommand::Show, &["thread", "show", &thread])?,
+        machine.row(CountedCommand::FirstList, &["thread", "list"])?,
+        machine.row(CountedCommand::List, &["thread", "list"])?,
     ];
     machine.uwf(&["thread", "list", "--all"])?;
-    rows.push(machine.row(Operation::ListAll, &["thread", "list", "--all"])?);
-    rows.push(machine.row(Operation::End, &["thread", "kill", &thread])?);
+    rows.push(machine.row(CountedCommand::ListAll, &["thread", "list", "--all"])?);
+    rows.push(machine.row(CountedCommand::End, &["thread", "kill", &thread])?);
     if threads <= COLLECTED_UP_TO {
-        let collector = Machine { server: &server, place: Place::new(&dir.join("collector"), programs)? };
-        rows.push(collector.row(Operation::FirstGc, &["gc"])?);
-        rows.push(collector.row(Operation::Gc, &["gc"])?);
+        let collector = Machine { server: &server, place: BenchRoot::new(&dir.join("collector"), programs)? };
+        rows.push(collector.row(CountedCommand::FirstGc, &["gc"])?);
+        rows.push(collector.row(CountedCommand::Gc, &["gc"])?);
     }
-    Ok(Measured { threads, nodes, made_in, rows })
+    Ok(StoreMeasurement { threads, nodes, made_in, rows })
 }
 
 fn step(thread: &str) -> [&str; 5] {
@@ -125,14 +125,16 @@ fn step(thread: &str) -> [&str; 5] {
 /// A machine that uses the store.
 struct Machine<'s> {
     server: &'s BucketServer,
-    place: Place,
+    place: BenchRoot,
 }
 
 impl Machine<'_> {
     fn uwf(&self, args: &[&str]) -> Result<Value> {
         let mut command = self.place.uwf(args);
-        let output =
-            command.envs(self.server.variables(STORE)).output().map_err(Error::at("start", self.place.home.bin()))?;
+        let output = command
+            .envs(self.server.variables(STORE))
+            .output()
+            .map_err(Error::with_path("start", self.place.home.bin()))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             return Err(Error::Seed(format!("uwf {}: {said}", args.join(" "))));
@@ -151,10 +153,10 @@ impl Machine<'_> {
         Ok(thread)
     }
 
-    fn row(&self, operation: Operation, args: &[&str]) -> Result<Row> {
+    fn row(&self, operation: CountedCommand, args: &[&str]) -> Result<CommandRequests> {
         self.server.take();
         let begun = Instant::now();
         self.uwf(args)?;
-        Ok(Row { operation, asked: self.server.take_all(), took: begun.elapsed() })
+        Ok(CommandRequests { operation, asked: self.server.take_all(), took: begun.elapsed() })
     }
 }

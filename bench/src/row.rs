@@ -1,14 +1,14 @@
 //! One figure: what was measured, what came out, what it should be.
 
-use crate::measure::Times;
+use crate::measure::RoundTimes;
 
 /// A group of figures under one heading.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Group {
+pub struct FigureGroup {
     /// Heading.
     pub title: String,
     /// Figures.
-    pub rows: Vec<Row>,
+    pub rows: Vec<FigureRow>,
 }
 
 /// A number, or why it could not be taken.
@@ -16,7 +16,7 @@ pub type Figure = Result<f64, String>;
 
 /// What a figure counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum FigureUnit {
     /// Times as long as the floor in the same round.
     Floor,
     /// Times as long as another case in the same round.
@@ -33,39 +33,39 @@ pub enum Unit {
     PerSecond,
 }
 
-impl Unit {
+impl FigureUnit {
     /// How it is written behind a number.
     pub fn text(self) -> &'static str {
         match self {
-            Unit::Floor => "× floor",
-            Unit::Times => "×",
-            Unit::Millis => "ms",
-            Unit::Bytes => "B",
-            Unit::Megabytes => "MB",
-            Unit::Calls => "calls",
-            Unit::PerSecond => "steps/s",
+            FigureUnit::Floor => "× floor",
+            FigureUnit::Times => "×",
+            FigureUnit::Millis => "ms",
+            FigureUnit::Bytes => "B",
+            FigureUnit::Megabytes => "MB",
+            FigureUnit::Calls => "calls",
+            FigureUnit::PerSecond => "steps/s",
         }
     }
 
     /// Digits behind the point that mean something.
     pub fn digits(self) -> usize {
         match self {
-            Unit::Floor | Unit::Times | Unit::Millis => 2,
-            Unit::Megabytes | Unit::PerSecond => 1,
-            Unit::Bytes | Unit::Calls => 0,
+            FigureUnit::Floor | FigureUnit::Times | FigureUnit::Millis => 2,
+            FigureUnit::Megabytes | FigureUnit::PerSecond => 1,
+            FigureUnit::Bytes | FigureUnit::Calls => 0,
         }
     }
 }
 
 /// One figure.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct FigureRow {
     /// What was measured.
     pub what: String,
     /// The figure, or why there is none.
     pub value: Figure,
     /// What it counts.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// It should be at most this; `None` when it is only reported.
     pub target: Option<f64>,
     /// Half of the rounds lie between these two.
@@ -76,15 +76,15 @@ pub struct Row {
     pub note: String,
 }
 
-impl Row {
+impl FigureRow {
     /// A figure that was taken.
-    pub fn new(what: impl Into<String>, unit: Unit, value: f64) -> Row {
-        Row::maybe(what, unit, Ok(value))
+    pub fn new(what: impl Into<String>, unit: FigureUnit, value: f64) -> FigureRow {
+        FigureRow::maybe(what, unit, Ok(value))
     }
 
     /// A figure that may not have been taken.
-    pub fn maybe(what: impl Into<String>, unit: Unit, value: Figure) -> Row {
-        Row {
+    pub fn maybe(what: impl Into<String>, unit: FigureUnit, value: Figure) -> FigureRow {
+        FigureRow {
             what: what.into(),
             value,
             unit,
@@ -98,13 +98,13 @@ impl Row {
     /// How many times as long a case took as another of the same rounds.
     pub fn ratio(
         what: impl Into<String>,
-        unit: Unit,
-        (name, times): (&'static str, &Times),
-        (base_name, base): (&'static str, &Times),
-    ) -> Row {
+        unit: FigureUnit,
+        (name, times): (&'static str, &RoundTimes),
+        (base_name, base): (&'static str, &RoundTimes),
+    ) -> FigureRow {
         let ratios = times.over(base);
-        let row = Row::new(what, unit, ratios.median());
-        Row {
+        let row = FigureRow::new(what, unit, ratios.median());
+        FigureRow {
             quartiles: Some(ratios.quartiles()),
             medians_ms: vec![(name, times.median()), (base_name, base.median())],
             ..row
@@ -112,20 +112,20 @@ impl Row {
     }
 
     /// How long a case took.
-    pub fn millis(what: impl Into<String>, times: &Times) -> Row {
-        Row { quartiles: Some(times.quartiles()), ..Row::new(what, Unit::Millis, times.median()) }
+    pub fn millis(what: impl Into<String>, times: &RoundTimes) -> FigureRow {
+        FigureRow { quartiles: Some(times.quartiles()), ..FigureRow::new(what, FigureUnit::Millis, times.median()) }
     }
 
     /// With the most it should be.
     #[must_use]
-    pub fn at_most(self, target: f64) -> Row {
-        Row { target: Some(target), ..self }
+    pub fn at_most(self, target: f64) -> FigureRow {
+        FigureRow { target: Some(target), ..self }
     }
 
     /// With a note.
     #[must_use]
-    pub fn note(self, note: impl Into<String>) -> Row {
-        Row { note: note.into(), ..self }
+    pub fn note(self, note: impl Into<String>) -> FigureRow {
+        FigureRow { note: note.into(), ..self }
     }
 
     /// Whether the target is met; `None` without a target or a figure.

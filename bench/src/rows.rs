@@ -16,29 +16,29 @@ mod step;
 use std::path::Path;
 
 use crate::error::Result;
-use crate::long::Long;
-use crate::place::Place;
-use crate::programs::Programs;
-use crate::row::Group;
-use crate::sizes::Sizes;
+use crate::long::LongStore;
+use crate::place::BenchRoot;
+use crate::programs::ProgramPaths;
+use crate::row::FigureGroup;
+use crate::sizes::BenchSizes;
 
 /// What every group of figures works with.
-pub struct Bench<'b> {
+pub struct BenchSetup<'b> {
     /// Programs that are measured.
-    pub programs: &'b Programs,
+    pub programs: &'b ProgramPaths,
     /// How large everything is.
-    pub sizes: &'b Sizes,
+    pub sizes: &'b BenchSizes,
     /// Where new stores go.
     pub dir: &'b Path,
 }
 
-impl Bench<'_> {
+impl BenchSetup<'_> {
     /// A new, empty storage root.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn place(&self, name: &str) -> Result<Place> {
-        Place::new(&self.dir.join(name), self.programs)
+    pub fn place(&self, name: &str) -> Result<BenchRoot> {
+        BenchRoot::new(&self.dir.join(name), self.programs)
     }
 }
 
@@ -46,11 +46,16 @@ impl Bench<'_> {
 ///
 /// # Errors
 /// When a measured command fails or a store cannot be prepared.
-pub fn all(programs: &Programs, sizes: &Sizes, dir: &Path, tell: &mut dyn FnMut(&str)) -> Result<Vec<Group>> {
-    let bench = Bench { programs, sizes, dir };
+pub fn all(
+    programs: &ProgramPaths,
+    sizes: &BenchSizes,
+    dir: &Path,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Vec<FigureGroup>> {
+    let bench = BenchSetup { programs, sizes, dir };
     tell("building a store with the long thread");
     let place = bench.place("long")?;
-    let long = Long::build(&place, sizes)?;
+    let long = LongStore::build(&place, sizes)?;
     let mut groups = Vec::new();
     tell("steps and history");
     groups.extend(step::measure(&bench, &place, &long)?);

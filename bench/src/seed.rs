@@ -6,22 +6,25 @@ use std::path::Path;
 use std::sync::Arc;
 
 use durable_files::FileError;
-use json_cas::{Draft, FsObjects, Hash, HashPrefix, Hold, Objects, Put, Store, StoreError, Stored, Sweep, xxh64};
+use json_cas::{
+    FsObjects, HashPrefix, HoldGuard, NodeDraft, NodeHash, ObjectBackend, ObjectMetadata, ObjectPutOutcome, Store,
+    StoreError, SweepGuard, xxh64,
+};
 use serde_json::json;
-use uwf_core::node::{Agent, Content, ExtractedBy, Payload, ReactSession, StartNode, StepNode};
+use uwf_core::node::{AgentNode, ContentNode, ExtractedBy, ReactSession, StartNode, StepNode, TypedPayload};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
-use uwf_engine::attempt::bindings::{Bindings, Named};
-use uwf_engine::attempt::settings::Settings;
+use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{ids, registry};
-use uwf_engine::thread::digest::Digest;
+use uwf_engine::thread::digest::ThreadDigest;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::{put, start};
 
 use crate::error::{Error, Result};
-use crate::place::Player;
+use crate::place::TrivialAgent;
 
 /// Two roles that take turns, and one that is played when the last output asks for it. Every route reads the last
 /// step.
@@ -35,18 +38,18 @@ const BATCH: usize = 1_000;
 pub const PAYLOAD: usize = 970;
 
 /// Objects in the files of a store, written without a sync.
-struct Unsynced(FsObjects);
+struct UnsyncedObjects(FsObjects);
 
-impl Objects for Unsynced {
-    fn get(&self, hash: Hash) -> std::result::Result<Option<Vec<u8>>, StoreError> {
+impl ObjectBackend for UnsyncedObjects {
+    fn get(&self, hash: NodeHash) -> std::result::Result<Option<Vec<u8>>, StoreError> {
         self.0.get(hash)
     }
 
-    fn contains(&self, hash: Hash) -> std::result::Result<bool, StoreError> {
+    fn contains(&self, hash: NodeHash) -> std::result::Result<bool, StoreError> {
         self.0.contains(hash)
     }
 
-    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> std::result::Result<Vec<Put>, StoreError> {
+    fn put_all(&self, objects: &[(NodeHash, Vec<u8>)]) -> std::result::Result<Vec<ObjectPutOutcome>, StoreError> {
         let dir = self.0.dir();
         fs::create_dir_all(dir).map_err(|source| FileError { action: "create", path: dir.to_owned(), source })?;
         objects
@@ -55,92 +58,101 @@ impl Objects for Unsynced {
                 let path = self.0.path(*hash);
                 let written = fs::write(&path, bytes);
                 written.map_err(|source| FileError { action: "write", path, source })?;
-                Ok(Put::Published)
+                Ok(ObjectPutOutcome::Published)
             })
             .collect()
     }
 
-    fn replace(&self, hash: Hash, bytes: &[u8]) -> std::result::Result<(), StoreError> {
+    fn replace(&self, hash: NodeHash, bytes: &[u8]) -> std::result::Result<(), StoreError> {
         self.0.replace(hash, bytes)
     }
 
-    fn sync(&self, hashes: &[Hash]) -> std::result::Result<(), StoreError> {
+    fn sync(&self, hashes: &[NodeHash]) -> std::result::Result<(), StoreError> {
         self.0.sync(hashes)
     }
 
-    fn list(&self, prefix: Option<&HashPrefix>) -> std::result::Result<Vec<Hash>, StoreError> {
+    fn list(&self, prefix: Option<&HashPrefix>) -> std::result::Result<Vec<NodeHash>, StoreError> {
         self.0.list(prefix)
     }
 
-    fn stored(&self, hash: Hash) -> std::result::Result<Option<Stored>, StoreError> {
+    fn stored(&self, hash: NodeHash) -> std::result::Result<Option<ObjectMetadata>, StoreError> {
         self.0.stored(hash)
     }
 
-    fn refresh(&self, hash: Hash) -> std::result::Result<bool, StoreError> {
+    fn refresh(&self, hash: NodeHash) -> std::result::Result<bool, StoreError> {
         self.0.refresh(hash)
     }
 
-    fn hold(&self) -> std::result::Result<Hold, StoreError> {
+    fn hold(&self) -> std::result::Result<HoldGuard, StoreError> {
         self.0.hold()
     }
 
-    fn sweep(&self) -> std::result::Result<Sweep, StoreError> {
+    fn sweep(&self) -> std::result::Result<SweepGuard, StoreError> {
         self.0.sweep()
     }
 
-    fn remove_all(&self, sweep: &Sweep, layers: &[&[Hash]]) -> std::result::Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, sweep: &SweepGuard, layers: &[&[NodeHash]]) -> std::result::Result<Vec<bool>, StoreError> {
         self.0.remove_all(sweep, layers)
     }
 }
 
 /// A storage root that is being filled.
-pub struct Seed<'h> {
+pub struct SeededRoot<'h> {
     home: &'h Home,
     store: Store,
-    workflow: Hash,
+    workflow: NodeHash,
     roles: Workflow,
-    heads: Vec<(ThreadId, Hash)>,
-    drafts: Vec<Draft>,
+    heads: Vec<(ThreadId, NodeHash)>,
+    drafts: Vec<NodeDraft>,
     nodes: usize,
     serial: u64,
 }
 
 /// The steps of a thread, oldest first, and its start.
-pub struct Line {
+pub struct SeededThread {
     /// The `StartNode`.
-    pub start: Hash,
+    pub start: NodeHash,
     /// The step nodes.
-    pub steps: Vec<Hash>,
+    pub steps: Vec<NodeHash>,
 }
 
-impl<'h> Seed<'h> {
+impl<'h> SeededRoot<'h> {
     /// Begins with the workflow and nothing else.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn new(home: &'h Home) -> Result<Seed<'h>> {
-        Seed::over(home, Store::new(Arc::new(Unsynced(FsObjects::new(home.objects_dir())))))
+    pub fn new(home: &'h Home) -> Result<SeededRoot<'h>> {
+        SeededRoot::over(home, Store::new(Arc::new(UnsyncedObjects(FsObjects::new(home.objects_dir())))))
     }
 
     /// The same with nodes that are put through a store of its own.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn over(home: &'h Home, store: Store) -> Result<Seed<'h>> {
+    pub fn over(home: &'h Home, store: Store) -> Result<SeededRoot<'h>> {
         let roles = workflow(home)?;
         let hash = roles.draft().hash();
         registry::update(home, |registry| {
             registry::name(registry, &roles.name, hash, ids::now_ms());
             Ok::<(), Error>(())
         })?;
-        Ok(Seed { home, store, workflow: hash, roles, heads: Vec::new(), drafts: Vec::new(), nodes: 0, serial: 0 })
+        Ok(SeededRoot {
+            home,
+            store,
+            workflow: hash,
+            roles,
+            heads: Vec::new(),
+            drafts: Vec::new(),
+            nodes: 0,
+            serial: 0,
+        })
     }
 
     /// A `StartNode` of its own.
     ///
     /// # Errors
     /// When the nodes cannot be written.
-    pub fn start(&mut self) -> Result<Hash> {
+    pub fn start(&mut self) -> Result<NodeHash> {
         let start = self.next_start();
         start::drafts(&start).into_iter().try_for_each(|draft| self.add(draft).map(drop))?;
         Ok(start.draft().hash())
@@ -150,7 +162,7 @@ impl<'h> Seed<'h> {
     ///
     /// # Errors
     /// When the node cannot be written.
-    pub fn bare_start(&mut self) -> Result<Hash> {
+    pub fn bare_start(&mut self) -> Result<NodeHash> {
         let start = self.next_start();
         self.add(start.draft())
     }
@@ -165,27 +177,27 @@ impl<'h> Seed<'h> {
     ///
     /// # Errors
     /// When the nodes cannot be written.
-    pub fn line(&mut self, length: usize) -> Result<Line> {
+    pub fn line(&mut self, length: usize) -> Result<SeededThread> {
         let start = self.start()?;
-        let mut steps: Vec<Hash> = Vec::with_capacity(length);
+        let mut steps: Vec<NodeHash> = Vec::with_capacity(length);
         for index in 0..length {
             let (role, next) = if index % 2 == 0 { ("writer", "reviewer") } else { ("reviewer", "writer") };
             let step = self.step(start, steps.last().copied(), role, next)?;
             steps.push(step);
         }
-        Ok(Line { start, steps })
+        Ok(SeededThread { start, steps })
     }
 
     /// One step as an agent of `output: text` leaves it, but for the prompt.
     ///
     /// # Errors
     /// When the nodes cannot be written.
-    pub fn step(&mut self, start: Hash, prev: Option<Hash>, role: &str, next: &str) -> Result<Hash> {
+    pub fn step(&mut self, start: NodeHash, prev: Option<NodeHash>, role: &str, next: &str) -> Result<NodeHash> {
         self.serial += 1;
         let n = self.serial;
-        let raw = Content { text: format!("---\nnext: {next}\nn: {n}\n---\n\n{}\n", noise(n)) };
+        let raw = ContentNode { text: format!("---\nnext: {next}\nn: {n}\n---\n\n{}\n", noise(n)) };
         let raw = self.add(raw.draft())?;
-        let agent = Agent {
+        let agent = AgentNode {
             name: "texter".to_owned(),
             command: "trivial-command".to_owned(),
             args: Vec::new(),
@@ -196,7 +208,7 @@ impl<'h> Seed<'h> {
         let agent = self.add(agent.draft())?;
         let meta = self.roles.roles[role].meta;
         let output =
-            Draft::new(meta, json!({ "next": next, "n": n })).map_err(|error| Error::Seed(error.to_string()))?;
+            NodeDraft::new(meta, json!({ "next": next, "n": n })).map_err(|error| Error::Seed(error.to_string()))?;
         let output = self.add(output)?;
         let session = ReactSession {
             agent,
@@ -224,7 +236,7 @@ impl<'h> Seed<'h> {
     pub fn fill(&mut self, nodes: usize) -> Result<()> {
         while self.nodes < nodes {
             self.serial += 1;
-            self.add(Content { text: format!("filling number {}", self.serial) }.draft())?;
+            self.add(ContentNode { text: format!("filling number {}", self.serial) }.draft())?;
         }
         Ok(())
     }
@@ -233,17 +245,23 @@ impl<'h> Seed<'h> {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn thread(&mut self, head: Hash, workspace: &Path, player: Player) -> Result<ThreadId> {
+    pub fn thread(&mut self, head: NodeHash, workspace: &Path, player: TrivialAgent) -> Result<ThreadId> {
         let id = ids::new_thread_id();
-        let bound = Bindings { every_role: Some(Named::plain(player.alias())), ..Bindings::default() };
+        let bound =
+            AgentBindings { every_role: Some(AgentReference::plain(player.alias())), ..AgentBindings::default() };
         // A thread whose steps uwf made has a digest of them in its record; without one the first step would read them all.
         // No step looks at its value.
-        let digest = Some(Digest::try_from("0".repeat(64))?);
-        let settings =
-            Settings { workspace: workspace.to_owned(), bound, begun_at: Some(head), digest, ..Settings::default() };
+        let digest = Some(ThreadDigest::try_from("0".repeat(64))?);
+        let settings = ThreadSettings {
+            workspace: workspace.to_owned(),
+            bound,
+            begun_at: Some(head),
+            digest,
+            ..ThreadSettings::default()
+        };
         self.home.make_thread_dir(&id)?;
         let record = self.home.record_file(&id);
-        fs::write(&record, settings.text()?).map_err(Error::at("write", &record))?;
+        fs::write(&record, settings.text()?).map_err(Error::with_path("write", &record))?;
         self.heads.push((id.clone(), head));
         Ok(id)
     }
@@ -256,7 +274,7 @@ impl<'h> Seed<'h> {
         self.flush()?;
         let head = self.heads.iter().find(|(known, _)| known == id).map(|(_, head)| *head);
         let head = head.ok_or_else(|| Error::Seed(format!("thread {id} was not seeded")))?;
-        Thread::at(self.home, id.clone(), head)?.chain()?;
+        Thread::load_at(self.home, id.clone(), head)?.chain()?;
         Ok(())
     }
 
@@ -266,7 +284,7 @@ impl<'h> Seed<'h> {
     /// When a file cannot be written.
     pub fn warm_like(&self, id: &ThreadId, other: &ThreadId) -> Result<()> {
         let (from, to) = (self.home.chain_file(other), self.home.chain_file(id));
-        fs::copy(&from, &to).map_err(Error::at("copy", &from))?;
+        fs::copy(&from, &to).map_err(Error::with_path("copy", &from))?;
         Ok(())
     }
 
@@ -285,12 +303,12 @@ impl<'h> Seed<'h> {
         // A store without a thread has no index.
         if !index.is_empty() {
             let file = self.home.root().join("threads.yaml");
-            fs::write(&file, index).map_err(Error::at("write", &file))?;
+            fs::write(&file, index).map_err(Error::with_path("write", &file))?;
         }
         sync_disk(self.home.root())
     }
 
-    fn add(&mut self, draft: Draft) -> Result<Hash> {
+    fn add(&mut self, draft: NodeDraft) -> Result<NodeHash> {
         let hash = draft.hash();
         self.drafts.push(draft);
         self.nodes += 1;
@@ -333,6 +351,6 @@ fn workflow(home: &Home) -> Result<Workflow> {
 /// # Errors
 /// When the system refuses.
 pub fn sync_disk(dir: &Path) -> Result<()> {
-    let handle = fs::File::open(dir).map_err(Error::at("open", dir))?;
-    rustix::fs::syncfs(&handle).map_err(|errno| Error::at("sync", dir)(errno.into()))
+    let handle = fs::File::open(dir).map_err(Error::with_path("open", dir))?;
+    rustix::fs::syncfs(&handle).map_err(|errno| Error::with_path("sync", dir)(errno.into()))
 }

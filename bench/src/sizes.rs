@@ -2,7 +2,7 @@
 
 /// Sizes of one run of the benchmark.
 #[derive(Debug, Clone, Copy)]
-pub struct Sizes {
+pub struct BenchSizes {
     /// Timed runs of each case.
     pub runs: usize,
     /// Steps of a short, a middling and a long thread.
@@ -19,16 +19,16 @@ pub struct Sizes {
     pub turns: usize,
 }
 
-impl Sizes {
+impl BenchSizes {
     /// The sizes the targets speak of.
-    pub fn full(runs: usize) -> Sizes {
+    pub fn full(runs: usize) -> BenchSizes {
         let lengths = [10, 1_000, 10_000];
-        Sizes { runs, lengths, nodes: 100_000, active: 10_000, steppers: 8, steps_each: 10, turns: 400 }
+        BenchSizes { runs, lengths, nodes: 100_000, active: 10_000, steppers: 8, steps_each: 10, turns: 400 }
     }
 
     /// Just enough to see that everything runs; the figures mean nothing.
-    pub fn quick() -> Sizes {
-        Sizes { runs: 1, lengths: [3, 10, 30], nodes: 300, active: 250, steppers: 2, steps_each: 1, turns: 20 }
+    pub fn quick() -> BenchSizes {
+        BenchSizes { runs: 1, lengths: [3, 10, 30], nodes: 300, active: 250, steppers: 2, steps_each: 1, turns: 20 }
     }
 
     /// Steps of the long thread.

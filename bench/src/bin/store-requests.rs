@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use uwf_bench::programs::Programs;
+use uwf_bench::programs::ProgramPaths;
 use uwf_bench::requests::{self, table};
 use uwf_bench::{Error, Result};
 
@@ -33,14 +33,14 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<()> {
-    let programs = args.uwf.as_deref().map_or_else(Programs::with_stores, |uwf| Programs::find(Some(uwf)))?;
+    let programs = args.uwf.as_deref().map_or_else(ProgramPaths::with_stores, |uwf| ProgramPaths::find(Some(uwf)))?;
     let mut all = Vec::new();
     for threads in &args.threads {
         let _ = writeln!(std::io::stderr(), "{threads} threads…");
         let dir = tempfile::TempDir::with_prefix("uwf-requests-")
-            .map_err(Error::at("create a directory in", &std::env::temp_dir()))?;
+            .map_err(Error::with_path("create a directory in", &std::env::temp_dir()))?;
         all.push(requests::measure(&programs, dir.path(), *threads)?);
     }
     let text = format!("Counted:\n\n{}\nComputed:\n\n{}", table::counted(&all), table::computed(&all));
-    std::io::stdout().write_all(text.as_bytes()).map_err(Error::at("write to", Path::new("stdout")))
+    std::io::stdout().write_all(text.as_bytes()).map_err(Error::with_path("write to", Path::new("stdout")))
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agent_kit::{Answer, create_agent};
+use agent_kit::{AgentAnswer, create_agent};
 use serde_json::json;
 
 /// With what an answer has besides, it is 1 KB long.
@@ -20,6 +20,6 @@ fn main() -> ExitCode {
         let micros = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
         let next = if context.role_name() == "writer" { "reviewer" } else { "writer" };
         let n = u64::try_from(micros).unwrap_or_default();
-        Ok(Answer::value(json!({ "next": next, "n": n, "text": "x".repeat(TEXT_BYTES) })))
+        Ok(AgentAnswer::value(json!({ "next": next, "n": n, "text": "x".repeat(TEXT_BYTES) })))
     })
 }

@@ -4,17 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use json_cas::{Hash, Heads, HeadsError, Store, Swap};
+use json_cas::{HeadBackend, HeadsError, NodeHash, Store, SwapOutcome};
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
-use uwf_engine::root::history::Finished;
+use uwf_engine::root::history::HistoryLine;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::ids;
 use uwf_store_s3::S3Store;
 use uwf_testing::bucket::BucketServer;
 
 use crate::error::{Error, Result};
-use crate::seed::Seed;
+use crate::seed::SeededRoot;
 
 /// One thread in so many is active, all others have ended.
 pub const ONE_ACTIVE_IN: usize = 10;
@@ -23,10 +23,10 @@ pub const ONE_ACTIVE_IN: usize = 10;
 const AT_ONCE: usize = 16;
 
 /// A thread of one step.
-struct Made {
+struct OneStepThread {
     id: ThreadId,
-    start: Hash,
-    step: Hash,
+    start: NodeHash,
+    step: NodeHash,
     has_ended: bool,
 }
 
@@ -40,18 +40,18 @@ pub fn make(server: &BucketServer, store: &str, root: &Path, threads: usize) -> 
     bucket.init().map_err(|error| failed(&error))?;
     let bucket = Arc::new(bucket);
     let home = Home::over(root, "uwf", Arc::clone(&bucket) as Arc<_>, Arc::clone(&bucket));
-    let mut seed = Seed::over(&home, Store::new(Arc::clone(&bucket) as Arc<_>))?;
+    let mut seed = SeededRoot::over(&home, Store::new(Arc::clone(&bucket) as Arc<_>))?;
     let mut made = Vec::with_capacity(threads);
     for number in 0..threads {
         let start = seed.bare_start()?;
         let step = seed.step(start, None, "writer", "reviewer")?;
-        made.push(Made { id: ids::new_thread_id(), start, step, has_ended: number % ONE_ACTIVE_IN != 0 });
+        made.push(OneStepThread { id: ids::new_thread_id(), start, step, has_ended: number % ONE_ACTIVE_IN != 0 });
     }
     seed.flush()?;
     let share = made.len().div_ceil(AT_ONCE).max(1);
     thread::scope(|scope| {
         let bucket = &bucket;
-        let write = |some: &[Made]| some.iter().try_for_each(|one| write(bucket, one));
+        let write = |some: &[OneStepThread]| some.iter().try_for_each(|one| write(bucket, one));
         let workers: Vec<_> = made.chunks(share).map(|some| scope.spawn(move || write(some))).collect();
         workers.into_iter().try_for_each(|worker| match worker.join() {
             Ok(written) => written.map_err(|error| failed(&error)),
@@ -61,9 +61,9 @@ pub fn make(server: &BucketServer, store: &str, root: &Path, threads: usize) -> 
 }
 
 /// Begins the thread, moves its head to the step, and ends it if it has ended.
-fn write(bucket: &S3Store, made: &Made) -> std::result::Result<(), HeadsError> {
+fn write(bucket: &S3Store, made: &OneStepThread) -> std::result::Result<(), HeadsError> {
     let name = made.id.as_str();
-    let is_done = |swap: Swap| assert_eq!(swap, Swap::Done, "nobody else knows {name}");
+    let is_done = |swap: SwapOutcome| assert_eq!(swap, SwapOutcome::Done, "nobody else knows {name}");
     is_done(bucket.create(name, made.start)?);
     let head = bucket.read(name)?.ok_or_else(|| HeadsError::Removed { name: name.to_owned() })?;
     is_done(bucket.swap(name, &head.version, made.step)?);
@@ -71,7 +71,7 @@ fn write(bucket: &S3Store, made: &Made) -> std::result::Result<(), HeadsError> {
         return Ok(());
     }
     let head = bucket.read(name)?.ok_or_else(|| HeadsError::Removed { name: name.to_owned() })?;
-    let finished = Finished {
+    let finished = HistoryLine {
         thread: made.id.clone(),
         workflow: None,
         head: made.step,

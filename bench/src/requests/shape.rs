@@ -1,6 +1,6 @@
 //! How requests grow: a part that is there always and a part for each of something, found in two stores of different size.
 
-use uwf_testing::bucket::Asked;
+use uwf_testing::bucket::BucketTraffic;
 
 /// USD for a million PUT or LIST, and for a million GET or HEAD, by the public list of Amazon S3 Standard in us-east-1. A deletion
 /// costs nothing.
@@ -8,7 +8,7 @@ pub const PRICES: (f64, f64) = (5.0, 0.4);
 
 /// A number for each kind of request.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Numbers {
+pub struct RequestCounts {
     /// GET and HEAD.
     pub reads: f64,
     /// PUT.
@@ -17,11 +17,11 @@ pub struct Numbers {
     pub lists: f64,
 }
 
-impl Numbers {
+impl RequestCounts {
     /// Of what was counted.
-    pub fn of(asked: &Asked) -> Numbers {
+    pub fn from_traffic(asked: &BucketTraffic) -> RequestCounts {
         let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-        Numbers { reads: number(asked.get + asked.head), writes: number(asked.put), lists: number(asked.list) }
+        RequestCounts { reads: number(asked.get + asked.head), writes: number(asked.put), lists: number(asked.list) }
     }
 
     /// At list prices.
@@ -30,8 +30,8 @@ impl Numbers {
         ((self.writes + self.lists) * dear + self.reads * cheap) / 1e6
     }
 
-    fn each(self, other: Numbers, of: impl Fn(f64, f64) -> f64) -> Numbers {
-        Numbers {
+    fn each(self, other: RequestCounts, of: impl Fn(f64, f64) -> f64) -> RequestCounts {
+        RequestCounts {
             reads: of(self.reads, other.reads),
             writes: of(self.writes, other.writes),
             lists: of(self.lists, other.lists),
@@ -41,22 +41,22 @@ impl Numbers {
 
 /// A straight line.
 #[derive(Debug, Clone, Copy)]
-pub struct Line {
+pub struct StraightLine {
     /// Whatever the size.
-    pub always: Numbers,
+    pub always: RequestCounts,
     /// For each one more.
-    pub each: Numbers,
+    pub each: RequestCounts,
 }
 
-impl Line {
+impl StraightLine {
     /// Through two points.
-    pub fn through((less, few): (f64, Numbers), (more, many): (f64, Numbers)) -> Line {
+    pub fn through((less, few): (f64, RequestCounts), (more, many): (f64, RequestCounts)) -> StraightLine {
         let each = many.each(few, |many, few| (many - few) / (more - less));
-        Line { always: few.each(each, |few, each| (few - each * less).max(0.0)), each }
+        StraightLine { always: few.each(each, |few, each| (few - each * less).max(0.0)), each }
     }
 
     /// Its value for so many.
-    pub fn at(&self, size: f64) -> Numbers {
+    pub fn value_at(&self, size: f64) -> RequestCounts {
         self.always.each(self.each, |always, each| always + each * size)
     }
 }
@@ -67,9 +67,9 @@ mod tests {
 
     #[test]
     fn a_line_goes_on_as_it_began() {
-        let few = Numbers { reads: 12.0, writes: 9.0, lists: 1.0 };
-        let many = Numbers { reads: 102.0, writes: 9.0, lists: 1.0 };
-        let at = Line::through((10.0, few), (100.0, many)).at(1_000.0);
+        let few = RequestCounts { reads: 12.0, writes: 9.0, lists: 1.0 };
+        let many = RequestCounts { reads: 102.0, writes: 9.0, lists: 1.0 };
+        let at = StraightLine::through((10.0, few), (100.0, many)).value_at(1_000.0);
         assert_eq!((at.reads, at.writes, at.lists), (1_002.0, 9.0, 1.0));
         assert!((at.usd() - (10.0 * 5.0 + 1_002.0 * 0.4) / 1e6).abs() < 1e-12);
     }

@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 
-use super::shape::{Line, Numbers};
-use super::{Measured, Operation, Row};
+use super::shape::{RequestCounts, StraightLine};
+use super::{CommandRequests, CountedCommand, StoreMeasurement};
 
 /// Numbers of threads that are computed.
 const SIZES: [f64; 6] = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
 
 /// What was counted.
-pub fn counted(all: &[Measured]) -> String {
+pub fn counted(all: &[StoreMeasurement]) -> String {
     let mut text = "| command | threads | GET + HEAD | PUT | LIST | bytes | USD for 1,000 | here |\n\
                     |---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for measured in all {
-        for Row { operation, asked, took } in &measured.rows {
-            let usd = Numbers::of(asked).usd() * 1_000.0;
+        for CommandRequests { operation, asked, took } in &measured.rows {
+            let usd = RequestCounts::from_traffic(asked).usd() * 1_000.0;
             let (reads, bytes) = (grouped(asked.get + asked.head), grouped(asked.sent + asked.received));
             // Writing to a String never fails.
             let _ = writeln!(
@@ -41,13 +41,13 @@ pub fn counted(all: &[Measured]) -> String {
 }
 
 /// A linear estimate from the two largest stores in which a command was counted.
-pub fn computed(all: &[Measured]) -> String {
+pub fn computed(all: &[StoreMeasurement]) -> String {
     let mut text = "| command |".to_owned();
     for size in SIZES {
         let _ = write!(text, " 10^{} |", size.log10().round());
     }
     text.push_str("\n|---|---|---|---|---|---|---|\n");
-    let mut operations: Vec<Operation> = Vec::new();
+    let mut operations: Vec<CountedCommand> = Vec::new();
     all.iter().flat_map(|measured| &measured.rows).for_each(|row| {
         if !operations.contains(&row.operation) {
             operations.push(row.operation);
@@ -57,7 +57,7 @@ pub fn computed(all: &[Measured]) -> String {
         let Some(line) = line(all, operation) else { continue };
         let _ = write!(text, "| {} |", operation.name());
         for size in SIZES {
-            let at = line.at(size);
+            let at = line.value_at(size);
             let _ = write!(text, " {}, {} |", short(at.reads + at.writes + at.lists), usd(at.usd()));
         }
         text.push('\n');
@@ -65,15 +65,15 @@ pub fn computed(all: &[Measured]) -> String {
     text
 }
 
-fn line(all: &[Measured], operation: Operation) -> Option<Line> {
+fn line(all: &[StoreMeasurement], operation: CountedCommand) -> Option<StraightLine> {
     let points = all.iter().filter_map(|measured| {
         let row = measured.rows.iter().find(|row| row.operation == operation)?;
-        Some((f64::from(u32::try_from(measured.threads).ok()?), Numbers::of(&row.asked)))
+        Some((f64::from(u32::try_from(measured.threads).ok()?), RequestCounts::from_traffic(&row.asked)))
     });
     let mut points: Vec<_> = points.collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let more = points.pop()?;
-    Some(Line::through(points.pop()?, more))
+    Some(StraightLine::through(points.pop()?, more))
 }
 
 fn grouped(number: u64) -> String {

@@ -3,13 +3,13 @@
 use std::fs;
 use std::process::Command;
 
-use super::Bench;
+use super::BenchSetup;
 use crate::error::{Error, Result};
-use crate::long::Long;
+use crate::long::LongStore;
 use crate::measure::run;
-use crate::place::{Place, Player};
-use crate::row::{Figure, Group, Row, Unit};
-use crate::seed::Seed;
+use crate::place::{BenchRoot, TrivialAgent};
+use crate::row::{Figure, FigureGroup, FigureRow, FigureUnit};
+use crate::seed::SeededRoot;
 
 /// The most calls a step should make.
 const TARGET: f64 = 10.0;
@@ -17,12 +17,12 @@ const TARGET: f64 = 10.0;
 /// Calls that wait for the disk.
 const CALLS: [&str; 6] = ["fsync", "fdatasync", "sync_file_range", "syncfs", "msync", "sync"];
 
-pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<Group> {
+pub(super) fn measure(bench: &BenchSetup<'_>, place: &BenchRoot, long: &LongStore) -> Result<FigureGroup> {
     let mut rows = Vec::new();
     for played in &long.players {
         let output = played.player.output();
         let fresh = bench.place(&format!("calls-{output}"))?;
-        let mut seed = Seed::new(&fresh.home)?;
+        let mut seed = SeededRoot::new(&fresh.home)?;
         let start = seed.start()?;
         let id = seed.thread(start, &fresh.workspace, played.player)?;
         seed.finish()?;
@@ -38,23 +38,23 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
         );
     }
     let start = bench.place("calls-start")?;
-    Seed::new(&start.home)?.finish()?;
+    SeededRoot::new(&start.home)?.finish()?;
     run(&mut start.uwf(&["thread", "start", "play-roles", "-p", "Warm up."]))?;
     let command = start.uwf(&["thread", "start", "play-roles", "-p", "Count."]);
     rows.push(row(bench, "thread start".to_owned(), command)?);
     let fork = place.uwf(&["thread", "fork", &long.middle().to_string()]);
     rows.push(row(bench, "thread fork".to_owned(), fork)?);
     let floor_dir = bench.dir.join("floor");
-    rows.push(row(bench, "the floor".to_owned(), Player::Step.floor(bench.programs, &floor_dir))?);
-    Ok(Group { title: "Calls that wait for the disk, by strace".to_owned(), rows })
+    rows.push(row(bench, "the floor".to_owned(), TrivialAgent::Step.floor(bench.programs, &floor_dir))?);
+    Ok(FigureGroup { title: "Calls that wait for the disk, by strace".to_owned(), rows })
 }
 
-fn row(bench: &Bench<'_>, what: String, command: Command) -> Result<Row> {
-    Ok(Row::maybe(what, Unit::Calls, count(bench, &command)?))
+fn row(bench: &BenchSetup<'_>, what: String, command: Command) -> Result<FigureRow> {
+    Ok(FigureRow::maybe(what, FigureUnit::Calls, count(bench, &command)?))
 }
 
 /// Runs a command under strace; `Err` inside when strace cannot be used here.
-fn count(bench: &Bench<'_>, command: &Command) -> Result<Figure> {
+fn count(bench: &BenchSetup<'_>, command: &Command) -> Result<Figure> {
     let log = bench.dir.join("strace.log");
     let mut strace = Command::new("strace");
     strace.args(["-f", "-qq", "-e", &format!("trace={}", CALLS.join(",")), "-o"]).arg(&log);
@@ -75,7 +75,7 @@ fn count(bench: &Bench<'_>, command: &Command) -> Result<Figure> {
         }
         Err(error) => return Ok(Err(format!("strace cannot be started: {error}"))),
     }
-    let text = fs::read_to_string(&log).map_err(Error::at("read", &log))?;
+    let text = fs::read_to_string(&log).map_err(Error::with_path("read", &log))?;
     Ok(Ok(text.lines().filter(|line| is_call(line)).count() as f64))
 }
 

@@ -4,19 +4,19 @@ use std::fs;
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 
-use super::Bench;
+use super::BenchSetup;
 use crate::error::{Error, Result};
-use crate::long::Long;
-use crate::place::Place;
-use crate::row::{Figure, Group, Row, Unit};
+use crate::long::LongStore;
+use crate::place::BenchRoot;
+use crate::row::{Figure, FigureGroup, FigureRow, FigureUnit};
 
 /// A program that tells the most memory a process and those it waited for had, in units of 1,024 bytes.
 const TIME: &str = "/usr/bin/time";
 
-pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<Group> {
+pub(super) fn measure(bench: &BenchSetup<'_>, place: &BenchRoot, long: &LongStore) -> Result<FigureGroup> {
     let uwf = &bench.programs.uwf;
-    let size = fs::metadata(uwf).map_err(Error::at("look at", uwf))?.len();
-    let mut rows = vec![Row::new("the program uwf", Unit::Megabytes, size as f64 / 1e6)];
+    let size = fs::metadata(uwf).map_err(Error::with_path("look at", uwf))?.len();
+    let mut rows = vec![FigureRow::new("the program uwf", FigureUnit::Megabytes, size as f64 / 1e6)];
     if cfg!(debug_assertions) {
         rows[0].note = "a debug build".to_owned();
     }
@@ -29,14 +29,14 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
         ];
         for (what, thread) in cases {
             let peak = largest(bench, &place.step(thread))?;
-            rows.push(Row::maybe(what, Unit::Megabytes, peak.map(|bytes| bytes / 1e6)));
+            rows.push(FigureRow::maybe(what, FigureUnit::Megabytes, peak.map(|bytes| bytes / 1e6)));
         }
     }
-    Ok(Group { title: "Footprint".to_owned(), rows })
+    Ok(FigureGroup { title: "Footprint".to_owned(), rows })
 }
 
 /// Peak memory of the largest process of a command, bytes; `Err` inside when it cannot be told here.
-fn largest(bench: &Bench<'_>, command: &Command) -> Result<Figure> {
+fn largest(bench: &BenchSetup<'_>, command: &Command) -> Result<Figure> {
     let told = bench.dir.join("time.log");
     let mut time = Command::new(TIME);
     time.args(["-f", "%M", "-o"]).arg(&told).arg(command.get_program()).args(command.get_args());
@@ -55,6 +55,6 @@ fn largest(bench: &Bench<'_>, command: &Command) -> Result<Figure> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Err(format!("{TIME} is not installed"))),
         Err(error) => return Ok(Err(format!("{TIME} cannot be started: {error}"))),
     }
-    let text = fs::read_to_string(&told).map_err(Error::at("read", &told))?;
+    let text = fs::read_to_string(&told).map_err(Error::with_path("read", &told))?;
     Ok(text.trim().parse::<f64>().map(|kib| kib * 1024.0).map_err(|_| format!("{TIME} told {:?}", text.trim())))
 }

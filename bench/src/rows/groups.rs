@@ -4,11 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::Bench;
+use super::BenchSetup;
 use crate::error::{Error, Result};
-use crate::measure::{Case, interleave};
-use crate::place::Place;
-use crate::row::{Group, Row, Unit};
+use crate::measure::{BenchCase, interleave};
+use crate::place::BenchRoot;
+use crate::row::{FigureGroup, FigureRow, FigureUnit};
 
 /// Seconds that a slow agent takes.
 const SLOW: u32 = 2;
@@ -19,7 +19,7 @@ const FIVE_OVER_ONE: f64 = 1.3;
 /// Rounds of the slow agents; each takes seconds.
 const SLOW_ROUNDS: usize = 3;
 
-pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
+pub(super) fn measure(bench: &BenchSetup<'_>) -> Result<FigureGroup> {
     let place = bench.place("groups")?;
     let slow = format!("sh -c 'sleep {SLOW}; echo done'");
     let quick = "sh -c 'echo done'".to_owned();
@@ -28,34 +28,35 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
     let rounds = bench.sizes.runs.min(SLOW_ROUNDS);
     let times = interleave(
         rounds,
-        vec![Case::always(|| run(&place, &five, &slow)), Case::always(|| run(&place, &one, &slow))],
+        vec![BenchCase::always(|| run(&place, &five, &slow)), BenchCase::always(|| run(&place, &one, &slow))],
     )?;
     let what = format!("five agents of {SLOW} s at once, over one");
-    let at_once = Row::ratio(what, Unit::Times, ("five", &times[0]), ("one", &times[1])).at_most(FIVE_OVER_ONE);
+    let at_once =
+        FigureRow::ratio(what, FigureUnit::Times, ("five", &times[0]), ("one", &times[1])).at_most(FIVE_OVER_ONE);
     let times = interleave(
         bench.sizes.runs.min(10),
         vec![
-            Case::always(|| run(&place, &eight, &quick)),
-            Case::always(|| run(&place, &chain, &quick)),
-            Case::always(|| run(&place, &many, &quick)),
+            BenchCase::always(|| run(&place, &eight, &quick)),
+            BenchCase::always(|| run(&place, &chain, &quick)),
+            BenchCase::always(|| run(&place, &many, &quick)),
         ],
     )?;
     let rows = vec![
         at_once,
-        Row::ratio("a group of 8, over 8 steps", Unit::Times, ("group", &times[0]), ("steps", &times[1])),
-        Row::millis("a group of 64, and the step after it", &times[2]),
+        FigureRow::ratio("a group of 8, over 8 steps", FigureUnit::Times, ("group", &times[0]), ("steps", &times[1])),
+        FigureRow::millis("a group of 64, and the step after it", &times[2]),
     ];
-    Ok(Group { title: "Roles at the same time".to_owned(), rows })
+    Ok(FigureGroup { title: "Roles at the same time".to_owned(), rows })
 }
 
-fn run(place: &Place, workflow: &PathBuf, agent: &str) -> Command {
+fn run(place: &BenchRoot, workflow: &PathBuf, agent: &str) -> Command {
     let mut command = place.uwf(&["run"]);
     command.arg(workflow).args(["-p", "go", "--no-ask", "--agent", agent]);
     command
 }
 
 /// A workflow with a group of so many branches, and a step after it.
-fn group(place: &Place, count: usize) -> Result<PathBuf> {
+fn group(place: &BenchRoot, count: usize) -> Result<PathBuf> {
     write(
         place,
         &format!("group-{count}"),
@@ -67,7 +68,7 @@ fn group(place: &Place, count: usize) -> Result<PathBuf> {
 }
 
 /// A workflow with so many steps, and one after them.
-fn chain(place: &Place, count: usize) -> Result<PathBuf> {
+fn chain(place: &BenchRoot, count: usize) -> Result<PathBuf> {
     let roles: String = (0..=count).map(|at| format!("  r{at}: {{ goal: Work. }}\n")).collect();
     let graph: String = (0..count).map(|at| format!("  r{at}: [ {{ role: r{} }} ]\n", at + 1)).collect();
     write(
@@ -77,9 +78,9 @@ fn chain(place: &Place, count: usize) -> Result<PathBuf> {
     )
 }
 
-fn write(place: &Place, name: &str, body: &str) -> Result<PathBuf> {
+fn write(place: &BenchRoot, name: &str, body: &str) -> Result<PathBuf> {
     let file = place.workspace.join(format!("{name}.yaml"));
     let text = format!("name: {name}\ndescription: measured\nroles:\n{body}");
-    fs::write(&file, text).map_err(Error::at("write", &file))?;
+    fs::write(&file, text).map_err(Error::with_path("write", &file))?;
     Ok(file)
 }

@@ -7,12 +7,12 @@ use std::process::Command;
 
 use uwf_core::thread::ThreadId;
 
-use super::Bench;
+use super::BenchSetup;
 use crate::error::{Error, Result};
-use crate::measure::{Case, Times, interleave, run};
-use crate::place::{Place, Player};
-use crate::row::{Group, Row, Unit};
-use crate::seed::{PAYLOAD, Seed};
+use crate::measure::{BenchCase, RoundTimes, interleave, run};
+use crate::place::{BenchRoot, TrivialAgent};
+use crate::row::{FigureGroup, FigureRow, FigureUnit};
+use crate::seed::{PAYLOAD, SeededRoot};
 
 /// Room a step should take on the disk besides 1.3 times what its agent said, bytes.
 const BESIDE: f64 = 400.0;
@@ -21,28 +21,28 @@ const BESIDE: f64 = 400.0;
 const DISK_BLOCK: u64 = 512;
 
 /// A store with a thread that was ended.
-struct Ended {
-    place: Place,
+struct EndedStore {
+    place: BenchRoot,
     thread: ThreadId,
     /// Its last step.
     head: String,
 }
 
-impl Ended {
-    fn build(bench: &Bench<'_>, name: &str) -> Result<Ended> {
+impl EndedStore {
+    fn build(bench: &BenchSetup<'_>, name: &str) -> Result<EndedStore> {
         let place = bench.place(name)?;
-        let mut seed = Seed::new(&place.home)?;
+        let mut seed = SeededRoot::new(&place.home)?;
         let line = seed.line(bench.sizes.long())?;
         let end = line.steps[bench.sizes.long() - 1];
-        let thread = seed.thread(end, &place.workspace, Player::Step)?;
+        let thread = seed.thread(end, &place.workspace, TrivialAgent::Step)?;
         seed.warm(&thread)?;
         seed.finish()?;
         run(&mut place.uwf(&["thread", "kill", thread.as_str()]))?;
-        Ok(Ended { place, thread, head: end.to_string() })
+        Ok(EndedStore { place, thread, head: end.to_string() })
     }
 
     /// Room its nodes take on the disk, for each step.
-    fn room(&self, bench: &Bench<'_>) -> Result<f64> {
+    fn room(&self, bench: &BenchSetup<'_>) -> Result<f64> {
         Ok(room_of(&self.place.home.objects_dir())? as f64 / bench.sizes.long() as f64)
     }
 
@@ -53,7 +53,7 @@ impl Ended {
     /// A step of a fork of the thread.
     fn forked(&self) -> Result<Command> {
         let output = self.uwf(&["thread", "fork"], &["--format", "json"]).output();
-        let output = output.map_err(Error::at("run", self.place.home.bin()))?;
+        let output = output.map_err(Error::with_path("run", self.place.home.bin()))?;
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         let thread = report["thread"].as_str().and_then(|thread| thread.parse().ok());
         let thread =
@@ -62,50 +62,50 @@ impl Ended {
     }
 }
 
-pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
-    let (loose, packed) = (Ended::build(bench, "in-files")?, Ended::build(bench, "in-a-pack")?);
+pub(super) fn measure(bench: &BenchSetup<'_>) -> Result<FigureGroup> {
+    let (loose, packed) = (EndedStore::build(bench, "in-files")?, EndedStore::build(bench, "in-a-pack")?);
     let in_files = loose.room(bench)?;
     run(&mut packed.place.uwf(&["pack"]))?;
     let in_a_pack = packed.room(bench)?;
     let times = interleave(
         bench.sizes.runs,
         vec![
-            Case::always(|| loose.place.uwf(&["cas", "verify", &loose.head])),
-            Case::always(|| packed.place.uwf(&["cas", "verify", &packed.head])),
-            Case::always(|| loose.uwf(&["thread", "read", "--start", "--quota", "1000000000"], &[])),
-            Case::always(|| packed.uwf(&["thread", "read", "--start", "--quota", "1000000000"], &[])),
-            Case::always(|| loose.uwf(&["thread", "show"], &[])),
-            Case::always(|| packed.uwf(&["thread", "show"], &[])),
-            Case::new(|_| loose.forked()),
-            Case::new(|_| packed.forked()),
-            Case::always(|| packed.place.uwf(&["pack"])),
+            BenchCase::always(|| loose.place.uwf(&["cas", "verify", &loose.head])),
+            BenchCase::always(|| packed.place.uwf(&["cas", "verify", &packed.head])),
+            BenchCase::always(|| loose.uwf(&["thread", "read", "--start", "--quota", "1000000000"], &[])),
+            BenchCase::always(|| packed.uwf(&["thread", "read", "--start", "--quota", "1000000000"], &[])),
+            BenchCase::always(|| loose.uwf(&["thread", "show"], &[])),
+            BenchCase::always(|| packed.uwf(&["thread", "show"], &[])),
+            BenchCase::new(|_| loose.forked()),
+            BenchCase::new(|_| packed.forked()),
+            BenchCase::always(|| packed.place.uwf(&["pack"])),
         ],
     )?;
     let length = bench.sizes.long();
     let room = 1.3 * PAYLOAD as f64 + BESIDE;
     let rows = vec![
-        Row::new("nodes of a step on the disk, in files", Unit::Bytes, in_files)
+        FigureRow::new("nodes of a step on the disk, in files", FigureUnit::Bytes, in_files)
             .note(format!("its agent said {PAYLOAD} B")),
-        Row::new("nodes of a step on the disk, in a pack", Unit::Bytes, in_a_pack).at_most(room.round()),
+        FigureRow::new("nodes of a step on the disk, in a pack", FigureUnit::Bytes, in_a_pack).at_most(room.round()),
         ratio(format!("cas verify of all nodes of {length} steps"), &times[0], &times[1]).at_most(1.0),
         ratio(format!("thread read, all of {length} steps"), &times[2], &times[3]).at_most(1.0),
         ratio(format!("thread show, {length} steps"), &times[4], &times[5]),
         ratio(format!("thread step of a fork, {length} steps"), &times[6], &times[7]),
-        Row::millis("pack, nothing new", &times[8]),
+        FigureRow::millis("pack, nothing new", &times[8]),
     ];
-    Ok(Group { title: "A thread that has ended, in a pack over in files".to_owned(), rows })
+    Ok(FigureGroup { title: "A thread that has ended, in a pack over in files".to_owned(), rows })
 }
 
-fn ratio(what: String, loose: &Times, packed: &Times) -> Row {
-    Row::ratio(what, Unit::Times, ("in a pack", packed), ("in files", loose))
+fn ratio(what: String, loose: &RoundTimes, packed: &RoundTimes) -> FigureRow {
+    FigureRow::ratio(what, FigureUnit::Times, ("in a pack", packed), ("in files", loose))
 }
 
 /// Room that everything below a directory takes on the disk.
 fn room_of(dir: &Path) -> Result<u64> {
     let mut bytes = 0;
-    for entry in fs::read_dir(dir).map_err(Error::at("list", dir))? {
-        let path = entry.map_err(Error::at("list", dir))?.path();
-        let meta = fs::symlink_metadata(&path).map_err(Error::at("look at", &path))?;
+    for entry in fs::read_dir(dir).map_err(Error::with_path("list", dir))? {
+        let path = entry.map_err(Error::with_path("list", dir))?.path();
+        let meta = fs::symlink_metadata(&path).map_err(Error::with_path("look at", &path))?;
         bytes += if meta.is_dir() { room_of(&path)? } else { meta.blocks() * DISK_BLOCK };
     }
     Ok(bytes)

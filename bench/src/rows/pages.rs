@@ -6,12 +6,12 @@ use std::process::{Child, Stdio};
 use std::time::Instant;
 
 use super::cpu::TICK_MS;
-use super::{Bench, index};
+use super::{BenchSetup, index};
 use crate::error::{Error, Result};
-use crate::long::Long;
-use crate::measure::Times;
-use crate::place::Place;
-use crate::row::{Group, Row};
+use crate::long::LongStore;
+use crate::measure::RoundTimes;
+use crate::place::BenchRoot;
+use crate::row::{FigureGroup, FigureRow};
 
 /// The most the server should take for a page, milliseconds.
 const PAGE_MS: f64 = 50.0;
@@ -19,7 +19,7 @@ const PAGE_MS: f64 = 50.0;
 /// What it takes to be let in.
 const SECRET: &str = "secret-of-the-benchmark";
 
-pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<Group> {
+pub(super) fn measure(bench: &BenchSetup<'_>, place: &BenchRoot, long: &LongStore) -> Result<FigureGroup> {
     let many = index::stepped(bench, "pages", bench.sizes.active)?;
     let (count, steps, runs) = (bench.sizes.active, bench.sizes.long(), bench.sizes.runs);
     let server = PageServer::start(&many)?;
@@ -34,10 +34,10 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
     let mut rows = Vec::new();
     for (name, path) in with_many {
         let times = server.times(path, runs)?;
-        rows.push(Row::millis(format!("{name}, {count} threads"), &times).at_most(PAGE_MS));
+        rows.push(FigureRow::millis(format!("{name}, {count} threads"), &times).at_most(PAGE_MS));
     }
     let times = server.times("/doctor", runs)?;
-    rows.push(Row::millis(format!("the doctor, {count} threads"), &times).note("looks at every file"));
+    rows.push(FigureRow::millis(format!("the doctor, {count} threads"), &times).note("looks at every file"));
     let server = PageServer::start(place)?;
     let (thread, step) = (&long.shown, long.middle());
     let of_long = [
@@ -48,9 +48,9 @@ pub(super) fn measure(bench: &Bench<'_>, place: &Place, long: &Long) -> Result<G
     ];
     for (name, path) in of_long {
         let times = server.times(&path, runs)?;
-        rows.push(Row::millis(format!("{name} of {steps} steps"), &times).at_most(PAGE_MS));
+        rows.push(FigureRow::millis(format!("{name} of {steps} steps"), &times).at_most(PAGE_MS));
     }
-    Ok(Group { title: "Pages".to_owned(), rows })
+    Ok(FigureGroup { title: "Pages".to_owned(), rows })
 }
 
 /// A server that is ended with the value.
@@ -61,10 +61,10 @@ pub(super) struct PageServer {
 
 impl PageServer {
     /// A server over a storage root.
-    pub(super) fn start(place: &Place) -> Result<PageServer> {
+    pub(super) fn start(place: &BenchRoot) -> Result<PageServer> {
         let mut command = place.uwf(&["serve", "--address", "127.0.0.1:0"]);
         command.env("WORKFLOW_DASHBOARD_SECRET", SECRET).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut process = command.spawn().map_err(Error::at("start", "uwf serve".as_ref()))?;
+        let mut process = command.spawn().map_err(Error::with_path("start", "uwf serve".as_ref()))?;
         let stderr = process.stderr.take().into_iter();
         let line = stderr.flat_map(|stderr| BufReader::new(stderr).lines().map_while(std::result::Result::ok));
         let address = line.filter_map(|line| Some(line.split_once("http://")?.1.split(';').next()?.to_owned())).next();
@@ -73,11 +73,11 @@ impl PageServer {
     }
 
     /// Milliseconds from asking for a page to its last byte, for each of these runs; one before them is not counted.
-    pub(super) fn times(&self, path: &str, runs: usize) -> Result<Times> {
-        let mut times = Times(Vec::with_capacity(runs));
+    pub(super) fn times(&self, path: &str, runs: usize) -> Result<RoundTimes> {
+        let mut times = RoundTimes(Vec::with_capacity(runs));
         for run in 0..=runs {
             let begun = Instant::now();
-            let answer = self.get(path).map_err(Error::at("ask", path.as_ref()))?;
+            let answer = self.get(path).map_err(Error::with_path("ask", path.as_ref()))?;
             let took = begun.elapsed().as_secs_f64() * 1e3;
             if !answer.starts_with("HTTP/1.1 200") {
                 return Err(self.failed(&format!("{path}: {}", answer.lines().next().unwrap_or_default())));
@@ -106,7 +106,7 @@ impl PageServer {
 
     fn about(&self, what: &str) -> Result<String> {
         let path = format!("/proc/{}/{what}", self.process.id());
-        std::fs::read_to_string(&path).map_err(Error::at("read", path.as_ref()))
+        std::fs::read_to_string(&path).map_err(Error::with_path("read", path.as_ref()))
     }
 
     fn get(&self, path: &str) -> std::io::Result<String> {

@@ -4,19 +4,19 @@ use std::time::Instant;
 
 use uwf_core::thread::ThreadId;
 
-use super::Bench;
+use super::BenchSetup;
 use crate::error::Result;
 use crate::measure::run;
-use crate::place::{Place, Player};
-use crate::row::{Group, Row, Unit};
-use crate::seed::Seed;
+use crate::place::{BenchRoot, TrivialAgent};
+use crate::row::{FigureGroup, FigureRow, FigureUnit};
+use crate::seed::SeededRoot;
 
-pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
+pub(super) fn measure(bench: &BenchSetup<'_>) -> Result<FigureGroup> {
     let steppers = bench.sizes.steppers;
     let mut rows = Vec::new();
-    for player in Player::ALL {
+    for player in TrivialAgent::ALL {
         let place = bench.place(&format!("parallel-{}", player.output()))?;
-        let mut seed = Seed::new(&place.home)?;
+        let mut seed = SeededRoot::new(&place.home)?;
         let mut threads = Vec::new();
         for _ in 0..steppers {
             let start = seed.start()?;
@@ -27,15 +27,18 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Group> {
         let alone = rate(&place, &threads[..1], each)?;
         let together = rate(&place, &threads, each)?;
         let output = player.output();
-        rows.push(Row::new(format!("output: {output}, one stepper"), Unit::PerSecond, alone));
+        rows.push(FigureRow::new(format!("output: {output}, one stepper"), FigureUnit::PerSecond, alone));
         let note = format!("{:.2} × one stepper", together / alone);
-        rows.push(Row::new(format!("output: {output}, {steppers} steppers"), Unit::PerSecond, together).note(note));
+        rows.push(
+            FigureRow::new(format!("output: {output}, {steppers} steppers"), FigureUnit::PerSecond, together)
+                .note(note),
+        );
     }
-    Ok(Group { title: "Steppers at once, one store".to_owned(), rows })
+    Ok(FigureGroup { title: "Steppers at once, one store".to_owned(), rows })
 }
 
 /// Steps per second of one stepper per thread, each making the same number of steps after one to warm up.
-fn rate(place: &Place, threads: &[ThreadId], each: usize) -> Result<f64> {
+fn rate(place: &BenchRoot, threads: &[ThreadId], each: usize) -> Result<f64> {
     for thread in threads {
         run(&mut place.step(thread))?;
     }

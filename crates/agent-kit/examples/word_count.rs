@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use agent_kit::{AgentContext, AgentDescription, Answer, Result, create_described_agent};
+use agent_kit::{AgentAnswer, AgentContext, AgentDescription, Result, create_described_agent};
 use serde_json::json;
 
 /// Bytes of earlier texts this agent cares to read.
@@ -16,11 +16,11 @@ fn main() -> ExitCode {
     create_described_agent(description, work)
 }
 
-fn work(context: &AgentContext<'_>) -> Result<Answer> {
+fn work(context: &AgentContext<'_>) -> Result<AgentAnswer> {
     let last = context.newest_steps(1, ENOUGH)?.pop();
     let text = last.and_then(|step| step.message).unwrap_or_default();
     let (task, previous) = (words(context.task()), words(&text));
-    Ok(Answer::value(json!({ "task": task, "previous": previous })))
+    Ok(AgentAnswer::value(json!({ "task": task, "previous": previous })))
 }
 
 fn words(text: &str) -> usize {

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use uwf_core::config::{AgentDescription, DESCRIBE_ARGUMENT};
-use uwf_core::prompt::Prompt;
+use uwf_core::prompt::AgentPrompt;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::{Error, Result};
 use uwf_engine::root::home::Home;
 
-use crate::answer::Answer;
+use crate::answer::AgentAnswer;
 use crate::context::AgentContext;
 use crate::play::{Agent, play};
 
@@ -30,7 +30,7 @@ use crate::play::{Agent, play};
 ///     })
 /// }
 /// ```
-pub fn create_agent(work: impl FnOnce(&AgentContext<'_>) -> Result<Answer>) -> ExitCode {
+pub fn create_agent(work: impl FnOnce(&AgentContext<'_>) -> Result<AgentAnswer>) -> ExitCode {
     create_described_agent(AgentDescription::default(), work)
 }
 
@@ -38,7 +38,7 @@ pub fn create_agent(work: impl FnOnce(&AgentContext<'_>) -> Result<Answer>) -> E
 /// `--uwf-describe`: it prints the description as JSON and exits. The default name is the name of the program's file.
 pub fn create_described_agent(
     description: AgentDescription,
-    work: impl FnOnce(&AgentContext<'_>) -> Result<Answer>,
+    work: impl FnOnce(&AgentContext<'_>) -> Result<AgentAnswer>,
 ) -> ExitCode {
     if std::env::args().skip(1).any(|arg| arg == DESCRIBE_ARGUMENT) {
         let file = std::env::args().next().and_then(|path| Some(Path::new(&path).file_name()?.to_str()?.to_owned()));
@@ -48,9 +48,9 @@ pub fn create_described_agent(
         return ExitCode::SUCCESS;
     }
     let done = Home::of_agent(None, None).and_then(|home| {
-        let Arguments { thread, role, .. } = arguments(std::env::args().skip(1))?;
+        let AgentProgramArguments { thread, role, .. } = arguments(std::env::args().skip(1))?;
         let thread: ThreadId = thread.parse().map_err(|error| Error::usage(format!("{error}")))?;
-        play(&home, &thread, &role, &mut Work(Some(work)), None)
+        play(&home, &thread, &role, &mut FunctionAgent(Some(work)), None)
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -64,14 +64,14 @@ pub fn create_described_agent(
 }
 
 /// An agent that is one function.
-struct Work<F>(Option<F>);
+struct FunctionAgent<F>(Option<F>);
 
-impl<F: FnOnce(&AgentContext<'_>) -> Result<Answer>> Agent for Work<F> {
+impl<F: FnOnce(&AgentContext<'_>) -> Result<AgentAnswer>> Agent for FunctionAgent<F> {
     fn is_prompted(&self) -> bool {
         false
     }
 
-    fn answer(&mut self, context: &AgentContext<'_>, _prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, _prompt: &AgentPrompt) -> Result<AgentAnswer> {
         match self.0.take() {
             Some(work) => work(context),
             None => Err(Error::internal("a function answers once")),
@@ -81,7 +81,7 @@ impl<F: FnOnce(&AgentContext<'_>) -> Result<Answer>> Agent for Work<F> {
 
 /// Arguments of an agent's program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arguments {
+pub struct AgentProgramArguments {
     /// The thread, as typed.
     pub thread: String,
     /// The role.
@@ -95,7 +95,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// `Usage` if thread or role is missing.
-pub fn arguments(args: impl Iterator<Item = String>) -> Result<Arguments> {
+pub fn arguments(args: impl Iterator<Item = String>) -> Result<AgentProgramArguments> {
     let (mut thread, mut role, mut own) = (None, None, Vec::new());
     let mut args = args;
     while let Some(arg) = args.next() {
@@ -118,7 +118,7 @@ pub fn arguments(args: impl Iterator<Item = String>) -> Result<Arguments> {
     let role = role.or_else(|| own.pop());
     let thread = thread.or_else(|| own.pop());
     match (thread, role) {
-        (Some(thread), Some(role)) => Ok(Arguments { thread, role, own }),
+        (Some(thread), Some(role)) => Ok(AgentProgramArguments { thread, role, own }),
         (Some(_), None) => Err(misused("the role is missing")),
         (None, Some(_)) => Err(misused("the thread is missing, or the role")),
         (None, None) => Err(misused("thread and role are missing")),

@@ -1,20 +1,20 @@
 //! An agent's answer.
 
 use serde_json::Value;
-use uwf_core::node::Tokens;
-use uwf_engine::attempt::live_trace::Trace;
+use uwf_core::node::TokenCounts;
+use uwf_engine::attempt::live_trace::LiveTrace;
 
-pub use uwf_engine::attempt::turns::{ToolCall, Turn};
+pub use uwf_engine::attempt::turns::{AgentToolCall, AgentTurn};
 
 /// An agent's answer, and data about how it was obtained. Unknown data is `None`, never a guess.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Answer {
+pub struct AgentAnswer {
     /// The agent's own text, unchanged.
     pub raw: String,
     /// The value, if the agent gave one directly instead of in a text.
     pub value: Option<Value>,
     /// Its turns, oldest first; empty if the whole run was one exchange.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<AgentTurn>,
     /// Wall time, milliseconds.
     pub duration_ms: u64,
     /// Origin of the trace: `stdout`, `wire`, `session-file`, `acp`…
@@ -24,25 +24,30 @@ pub struct Answer {
     /// Whether the session was continued from an earlier visit of the role.
     pub is_resumed: bool,
     /// Token counts of the whole run.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenCounts>,
 }
 
-impl Answer {
+impl AgentAnswer {
     /// An answer as text: Markdown with frontmatter.
-    pub fn text(raw: impl Into<String>) -> Answer {
-        Answer { raw: raw.into(), source: "stdout".to_owned(), ..Answer::default() }
+    pub fn text(raw: impl Into<String>) -> AgentAnswer {
+        AgentAnswer { raw: raw.into(), source: "stdout".to_owned(), ..AgentAnswer::default() }
     }
 
     /// This answer, with the turns and costs of an abandoned session added to the run.
     #[must_use]
-    pub fn after(self, given_up: Trace) -> Answer {
+    pub fn after(self, given_up: LiveTrace) -> AgentAnswer {
         let total = self.tokens.map(|tokens| (tokens, self.turns.len()));
-        let Trace { turns, total, .. } = Trace { turns: self.turns, session: None, total }.after(given_up);
-        Answer { turns, tokens: total.map(|(tokens, _)| tokens), ..self }
+        let LiveTrace { turns, total, .. } = LiveTrace { turns: self.turns, session: None, total }.after(given_up);
+        AgentAnswer { turns, tokens: total.map(|(tokens, _)| tokens), ..self }
     }
 
     /// An answer that is the role's output.
-    pub fn value(value: Value) -> Answer {
-        Answer { raw: format!("{value:#}"), value: Some(value), source: "submit".to_owned(), ..Answer::default() }
+    pub fn value(value: Value) -> AgentAnswer {
+        AgentAnswer {
+            raw: format!("{value:#}"),
+            value: Some(value),
+            source: "submit".to_owned(),
+            ..AgentAnswer::default()
+        }
     }
 }

@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use json_cas::{Hash, Schema, Violation};
+use json_cas::{CompiledSchema, NodeHash, SchemaViolation};
 use serde_json::Value;
 use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
-use uwf_core::node::{self, Content, Payload, ReactSession, StepNode};
-use uwf_core::prompt::{AnswerForm, Prompt, PromptInput, Reply, branch_brief, brief, build};
+use uwf_core::node::{self, ContentNode, ReactSession, StepNode, TypedPayload};
+use uwf_core::prompt::{AgentPrompt, AnswerForm, PromptInput, QuestionReply, branch_brief, brief, build};
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::Role;
 use uwf_engine::attempt::processes;
-use uwf_engine::attempt::recorded::{self, Attempt, Exchange, Opened, OutputFiles, ThreadRecord};
-use uwf_engine::attempt::redactor::{Redactor, own_environment};
+use uwf_engine::attempt::recorded::{
+    self, AttemptOutputFiles, PlannedAttempt, QuestionExchange, RecordedAttempt, ThreadRecord,
+};
+use uwf_engine::attempt::redactor::{SecretRedactor, own_environment};
 use uwf_engine::error::{Error, Result};
 use uwf_engine::root::env_file;
 use uwf_engine::root::home::Home;
@@ -47,9 +49,9 @@ pub struct AgentContext<'h> {
     role: Role,
     /// Positions from 0 of the steps that the role sees, oldest first; `None` if it sees all.
     seen: Option<Vec<usize>>,
-    schema: Arc<Schema>,
+    schema: Arc<CompiledSchema>,
     input: Option<Value>,
-    attempt: Option<Attempt>,
+    attempt: Option<RecordedAttempt>,
     /// Environment of the attempt's keeper. It has secrets that this agent was not given but may still find, so they are redacted.
     of_keeper: Vec<(String, String)>,
 }
@@ -72,17 +74,17 @@ impl<'h> AgentContext<'h> {
     pub fn within(home: &'h Home, thread: &ThreadId, role: &str, running: Option<&str>) -> Result<AgentContext<'h>> {
         let attempt = recorded::of_process(home, thread, role, running)?;
         let thread = match &attempt {
-            Some(attempt) => Thread::at(home, thread.clone(), attempt.opened.expected_head)?,
+            Some(attempt) => Thread::load_at(home, thread.clone(), attempt.opened.expected_head)?,
             None => Thread::active(home, thread)?.0,
         };
-        AgentContext::of(thread, role, attempt)
+        AgentContext::for_role(thread, role, attempt)
     }
 
     /// Returns the context of a role in a loaded thread.
     ///
     /// # Errors
     /// `Usage` if its workflow does not have the role, or errors of its nodes.
-    pub fn of(thread: Thread<'h>, role_name: &str, attempt: Option<Attempt>) -> Result<AgentContext<'h>> {
+    pub fn for_role(thread: Thread<'h>, role_name: &str, attempt: Option<RecordedAttempt>) -> Result<AgentContext<'h>> {
         let workflow = thread.workflow()?;
         let Some(role) = workflow.roles.get(role_name).cloned() else {
             let known: Vec<&str> = workflow.roles.keys().map(String::as_str).collect();
@@ -121,12 +123,12 @@ impl<'h> AgentContext<'h> {
     }
 
     /// Schema of the role's output.
-    pub fn schema(&self) -> &Schema {
+    pub fn schema(&self) -> &CompiledSchema {
         &self.schema
     }
 
     /// Returns all reasons why a value can't be the role's output: violations of the schema, and references to nodes that are not stored.
-    pub fn violations(&self, value: &Value) -> Vec<Violation> {
+    pub fn violations(&self, value: &Value) -> Vec<SchemaViolation> {
         output_check::violations(&self.schema, self.thread.home().store(), value)
     }
 
@@ -146,7 +148,7 @@ impl<'h> AgentContext<'h> {
     }
 
     /// The current attempt.
-    pub fn attempt(&self) -> Option<&Attempt> {
+    pub fn attempt(&self) -> Option<&RecordedAttempt> {
         self.attempt.as_ref()
     }
 
@@ -154,7 +156,7 @@ impl<'h> AgentContext<'h> {
     ///
     /// # Errors
     /// `Usage` outside an attempt, because no agent and workspace were chosen.
-    pub fn opened(&self) -> Result<&Opened> {
+    pub fn opened(&self) -> Result<&PlannedAttempt> {
         self.attempt.as_ref().map(|attempt| &attempt.opened).ok_or_else(|| {
             Error::usage("this agent needs the settings of a step, but uwf did not start it")
                 .hint("`uwf thread step THREAD` runs a step, `uwf agent run NAME THREAD ROLE` a built-in agent by hand")
@@ -165,14 +167,14 @@ impl<'h> AgentContext<'h> {
     ///
     /// # Errors
     /// As [`AgentContext::opened`].
-    pub fn output_files(&self) -> Result<OutputFiles> {
+    pub fn output_files(&self) -> Result<AttemptOutputFiles> {
         let opened = self.opened()?;
-        Ok(OutputFiles::of(self.thread.home(), &opened.thread, &opened.attempt))
+        Ok(AttemptOutputFiles::paths_of_attempt(self.thread.home(), &opened.thread, &opened.attempt))
     }
 
     /// The form of answer that the `output` of the attempt's agent requests: one JSON object, or otherwise a text with a header.
     pub fn asked_form(&self) -> AnswerForm {
-        let is_json = |attempt: &Attempt| attempt.opened.agent.output_mode() == OutputMode::Json;
+        let is_json = |attempt: &RecordedAttempt| attempt.opened.agent.output_mode() == OutputMode::Json;
         if self.attempt.as_ref().is_some_and(is_json) { AnswerForm::Json } else { AnswerForm::Frontmatter }
     }
 
@@ -190,14 +192,14 @@ impl<'h> AgentContext<'h> {
     ///
     /// # Errors
     /// A node can't be read; few more nodes are read than fit.
-    pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
+    pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<AgentPrompt> {
         let prompt =
             self.with_input(form, budget, false, |input| build(input, |position| self.prior_step(position)))?;
         self.with_git_branches(prompt)
     }
 
     /// Adds the git branches of the group that was just played, if the role sees its step.
-    fn with_git_branches(&self, prompt: Prompt) -> Result<Prompt> {
+    fn with_git_branches(&self, prompt: AgentPrompt) -> Result<AgentPrompt> {
         let newest = self.thread.chain()?.len().checked_sub(1);
         if newest.is_none_or(|newest| self.seen.as_ref().is_some_and(|seen| !seen.contains(&newest))) {
             return Ok(prompt);
@@ -212,7 +214,7 @@ impl<'h> AgentContext<'h> {
     ///
     /// # Errors
     /// As [`AgentContext::prompt`].
-    pub fn news(&self, form: AnswerForm, budget: usize) -> Result<Prompt> {
+    pub fn news(&self, form: AnswerForm, budget: usize) -> Result<AgentPrompt> {
         let prompt = self.with_input(form, budget, true, |input| build(input, |position| self.prior_step(position)))?;
         self.with_git_branches(prompt)
     }
@@ -230,7 +232,7 @@ impl<'h> AgentContext<'h> {
             return Ok(None);
         }
         let node = home.store().get(detail)?;
-        if node::NodeKind::of(node.type_hash) != Some(node::NodeKind::ReactSession) {
+        if node::NodeKind::from_type_hash(node.type_hash) != Some(node::NodeKind::ReactSession) {
             return Ok(None);
         }
         let session: ReactSession = nodes::payload(detail, &node)?;
@@ -239,9 +241,9 @@ impl<'h> AgentContext<'h> {
     }
 
     /// Whether a stored agent is this attempt's agent, in any version.
-    pub(crate) fn is_own_agent(&self, opened: &Opened, stored: Hash) -> Result<bool> {
-        let stored: node::Agent = nodes::typed(self.thread.home().store(), stored)?;
-        let unversioned = |agent: node::Agent| node::Agent { version: None, ..agent };
+    pub(crate) fn is_own_agent(&self, opened: &PlannedAttempt, stored: NodeHash) -> Result<bool> {
+        let stored: node::AgentNode = nodes::typed(self.thread.home().store(), stored)?;
+        let unversioned = |agent: node::AgentNode| node::AgentNode { version: None, ..agent };
         // Redact it like the stored one: an agent's arguments may contain a secret.
         let own = self.redactor()?.draft(unversioned(opened.agent.payload()).draft());
         Ok(own.hash() == unversioned(stored).draft().hash())
@@ -296,16 +298,17 @@ impl<'h> AgentContext<'h> {
     }
 
     /// The agent's questions to a person at this step, with the replies, oldest first.
-    fn replies(&self) -> Result<Vec<Reply>> {
+    fn replies(&self) -> Result<Vec<QuestionReply>> {
         let store = self.thread.home().store();
-        let text = |hash| -> Result<String> { Ok(nodes::typed::<Content>(store, hash)?.text) };
-        let reply =
-            |exchange: &Exchange| Ok(Reply { question: text(exchange.question)?, reply: text(exchange.reply)? });
+        let text = |hash| -> Result<String> { Ok(nodes::typed::<ContentNode>(store, hash)?.text) };
+        let reply = |exchange: &QuestionExchange| {
+            Ok(QuestionReply { question: text(exchange.question)?, reply: text(exchange.reply)? })
+        };
         self.exchanges().iter().map(reply).collect()
     }
 
     /// The nodes of those questions and replies.
-    pub(crate) fn exchanges(&self) -> &[Exchange] {
+    pub(crate) fn exchanges(&self) -> &[QuestionExchange] {
         self.attempt.as_ref().map_or(&[], |attempt| &attempt.opened.replies)
     }
 
@@ -374,7 +377,7 @@ impl<'h> AgentContext<'h> {
     ///
     /// # Errors
     /// `Config` if `.env` can't be read.
-    pub fn redactor(&self) -> Result<Redactor> {
+    pub fn redactor(&self) -> Result<SecretRedactor> {
         let home = self.thread.home();
         let env_file = env_file::read(&home.env_file())?;
         let names = match &self.attempt {
@@ -382,11 +385,11 @@ impl<'h> AgentContext<'h> {
             None => home.config()?.secret_names().into_iter().collect(),
         };
         let environment = [own_environment(), self.of_keeper.clone()].concat();
-        Ok(Redactor::knowing(names, &env_file, &environment).asking_broker_of(home))
+        Ok(SecretRedactor::knowing(names, &env_file, &environment).asking_broker_of(home))
     }
 
     /// Returns the `StepNode` that links an output to this position of the thread.
-    pub fn step_node(&self, output: Hash, detail: Hash, agent: &str) -> StepNode {
+    pub fn step_node(&self, output: NodeHash, detail: NodeHash, agent: &str) -> StepNode {
         StepNode {
             start: self.thread.start_hash,
             prev: self.thread.last.is_some().then_some(self.thread.head),

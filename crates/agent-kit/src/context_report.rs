@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uwf_core::thread::{Step, ThreadId};
-use uwf_engine::attempt::settings::Settings;
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::error::Result;
 
 use crate::context::AgentContext;
@@ -20,13 +20,13 @@ pub struct ContextReport {
     /// The role to play.
     pub role: String,
     /// Workflow the thread runs.
-    pub workflow: Hash,
+    pub workflow: NodeHash,
     /// Its name.
     pub workflow_name: String,
     /// Id of the attempt; `None` outside an attempt.
     pub attempt: Option<String>,
     /// Agent that plays the role; `None` outside an attempt.
-    pub agent: Option<Player>,
+    pub agent: Option<ContextReportAgent>,
     /// The thread's task.
     pub task: String,
     /// The thread's input, if its workflow has one.
@@ -57,7 +57,7 @@ pub struct ContextReport {
 
 /// The agent that plays the role.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Player {
+pub struct ContextReportAgent {
     /// Alias, or the command line.
     pub name: String,
     /// Model to use.
@@ -71,7 +71,7 @@ impl ContextReport {
     ///
     /// # Errors
     /// The nodes or the thread's settings can't be read.
-    pub fn of(context: &AgentContext<'_>, most: usize, bytes: usize) -> Result<ContextReport> {
+    pub fn without_prompt(context: &AgentContext<'_>, most: usize, bytes: usize) -> Result<ContextReport> {
         let steps = context.newest_steps(most, bytes)?;
         let opened = context.attempt().map(|attempt| &attempt.opened);
         let role = context.role();
@@ -83,7 +83,7 @@ impl ContextReport {
             attempt: opened.map(|opened| opened.attempt.clone()),
             agent: opened.map(|opened| {
                 let spec = &opened.agent;
-                Player { name: spec.name.clone(), model: spec.model.clone(), config: spec.config.clone() }
+                ContextReportAgent { name: spec.name.clone(), model: spec.model.clone(), config: spec.config.clone() }
             }),
             task: context.task().to_owned(),
             input: context.input().cloned(),
@@ -106,5 +106,5 @@ fn workspace(context: &AgentContext<'_>) -> Result<Option<PathBuf>> {
         return Ok(Some(dir));
     }
     let thread = context.thread();
-    Ok(Settings::load(thread.home(), &thread.id)?.map(|settings| settings.workspace))
+    Ok(ThreadSettings::load(thread.home(), &thread.id)?.map(|settings| settings.workspace))
 }

@@ -5,7 +5,7 @@
 
 use uwf_engine::error::{Error, ErrorKind};
 
-use crate::answer::Answer;
+use crate::answer::AgentAnswer;
 
 /// How the notices of Claude Code, codex, gemini and opencode begin.
 const OPENINGS: [&str; 20] = [
@@ -65,12 +65,12 @@ const MOST_LINES: usize = 12;
 const MOST_WORDS_BEFORE: usize = 6;
 
 /// Returns the failure that an answer without a value consists of.
-pub(crate) fn of(answer: &Answer) -> Option<&str> {
+pub(crate) fn find_failure(answer: &AgentAnswer) -> Option<&str> {
     if answer.value.is_some() { None } else { notice(&answer.raw) }
 }
 
 /// Returns the first line of the failure that an answer without any valid output begins with.
-pub(crate) fn of_unread(answer: &Answer) -> Option<&str> {
+pub(crate) fn of_unread(answer: &AgentAnswer) -> Option<&str> {
     let text = answer.raw.trim();
     let is_short = answer.value.is_none() && text.lines().count() <= MOST_LINES;
     notice(text.lines().next().filter(|_| is_short)?)
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn notice_may_have_several_lines() {
-        let of_unread = |text: &str| of_unread(&Answer::text(text.to_owned())).map(str::to_owned);
+        let of_unread = |text: &str| of_unread(&AgentAnswer::text(text.to_owned())).map(str::to_owned);
         let api = "API Error: 500 {\n  \"type\": \"error\"\n}\n";
         assert_eq!(of_unread(api).as_deref(), Some("API Error: 500 {"));
         let credit = "Credit balance is too low\n\nAdd funds: https://x.invalid\n";

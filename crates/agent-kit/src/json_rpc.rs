@@ -17,7 +17,7 @@ pub(crate) const INVALID_PARAMS: i64 = -32602;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
+pub enum JsonRpcMessage {
     /// Expects a reply.
     Request {
         /// Id to repeat in the reply.
@@ -43,24 +43,24 @@ pub enum Message {
     },
 }
 
-impl Message {
+impl JsonRpcMessage {
     /// Parses a value as a message.
     ///
     /// # Errors
     /// The value's `id` if it is not a message; null if it has none.
-    pub fn of(mut value: Value) -> Result<Message, Value> {
+    pub fn from_value(mut value: Value) -> Result<JsonRpcMessage, Value> {
         let Some(fields) = value.as_object_mut() else { return Err(Value::Null) };
         let id = fields.remove("id");
         let params = fields.remove("params").unwrap_or(Value::Null);
         match (fields.remove("method"), id) {
-            (Some(Value::String(method)), Some(id)) => Ok(Message::Request { id, method, params }),
-            (Some(Value::String(method)), None) => Ok(Message::Notification { method, params }),
+            (Some(Value::String(method)), Some(id)) => Ok(JsonRpcMessage::Request { id, method, params }),
+            (Some(Value::String(method)), None) => Ok(JsonRpcMessage::Notification { method, params }),
             (_, id) => {
                 let id = id.unwrap_or_default();
                 let error = fields.remove("error").filter(|error| !error.is_null());
                 match (error, fields.remove("result")) {
-                    (Some(error), _) => Ok(Message::Reply { id, result: Err(error) }),
-                    (None, Some(result)) => Ok(Message::Reply { id, result: Ok(result) }),
+                    (Some(error), _) => Ok(JsonRpcMessage::Reply { id, result: Err(error) }),
+                    (None, Some(result)) => Ok(JsonRpcMessage::Reply { id, result: Ok(result) }),
                     (None, None) => Err(id),
                 }
             }

@@ -10,59 +10,59 @@
 //!
 //! A rung that fails twice with the same errors is not tried again, because the same feedback a third time would not help.
 
-use json_cas::{Schema, Store, Violation};
+use json_cas::{CompiledSchema, SchemaViolation, Store};
 use serde_json::{Map, Value};
 use uwf_core::config::ExtractRungs;
-use uwf_core::extract::{self, Extraction, Failure};
-use uwf_core::node::{ExtractedBy, Rung as RungRecord};
+use uwf_core::extract::{self, Extraction, ExtractionFailure};
+use uwf_core::node::{ExtractedBy, RungResult as RungRecord};
 use uwf_core::prompt::AnswerForm;
 use uwf_core::workflow::is_text;
 use uwf_engine::error::Result;
 
-use crate::answer::Answer;
+use crate::answer::AgentAnswer;
 use crate::context::AgentContext;
 use crate::failure_notice;
 use crate::output_check;
 
 /// The rungs of the ladder. Lower rungs are tried only if those above them have failed.
 #[derive(Default)]
-pub struct Ladder<'f, 'e> {
+pub struct ExtractionLadder<'f, 'e> {
     /// Which rungs are tried, and how often.
     pub rungs: ExtractRungs,
     /// Sends feedback to the session of the answer and returns its reply; `Ok(None)` if there is no session to continue.
     pub feedback: Option<&'f mut Feedback<'f>>,
     /// The model that extracts a value if all other rungs fail.
-    pub extractor: Option<&'e mut (dyn Extractor + 'e)>,
+    pub extractor: Option<&'e mut (dyn ValueExtractor + 'e)>,
 }
 
-/// See [`Ladder::feedback`].
-pub type Feedback<'a> = dyn FnMut(&str) -> Result<Option<Answer>> + 'a;
+/// See [`ExtractionLadder::feedback`].
+pub type Feedback<'a> = dyn FnMut(&str) -> Result<Option<AgentAnswer>> + 'a;
 
 /// A model that extracts a value from a text.
-pub trait Extractor {
+pub trait ValueExtractor {
     /// Extracts the value. Returns the value as the answer's `value`, with the turns and tokens of the call. An answer without a `value`
     /// has the reason as its `raw` text. `Ok(None)` means that no model is configured.
     ///
     /// # Errors
     /// `NotExtractable` if the text does not contain the value, other errors if the model can't be called. None of them ends the thread;
     /// they are recorded with the rung.
-    fn extract(&mut self, unread: &Unread<'_>) -> Result<Option<Answer>>;
+    fn extract(&mut self, unread: &UnreadableAnswer<'_>) -> Result<Option<AgentAnswer>>;
 }
 
 /// An answer from which no value could be read.
 #[derive(Debug, Clone, Copy)]
-pub struct Unread<'a> {
+pub struct UnreadableAnswer<'a> {
     /// The agent's text.
     pub raw: &'a str,
     /// Schema of the value.
-    pub schema: &'a Schema,
+    pub schema: &'a CompiledSchema,
     /// Errors of the previous rung.
     pub errors: &'a [String],
 }
 
 /// A valid value and its origin.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Extracted {
+pub(crate) struct LadderResult {
     /// The role's output.
     pub(crate) value: Value,
     /// Always-allowed keys that the schema does not have.
@@ -74,11 +74,11 @@ pub(crate) struct Extracted {
 }
 
 /// A value with the rung that found it, or the errors of the last rung.
-pub(crate) type Tried = std::result::Result<(extract::Found, ExtractedBy), Failure>;
+pub(crate) type Tried = std::result::Result<(extract::ExtractedAnswer, ExtractedBy), ExtractionFailure>;
 
 /// One answer's way down the ladder.
-pub struct Climb<'a> {
-    schema: &'a Schema,
+pub struct LadderClimb<'a> {
+    schema: &'a CompiledSchema,
     form: AnswerForm,
     /// The agent's prompt. Text that only repeats the prompt is not an answer.
     prompt: &'a dyn Fn() -> String,
@@ -90,27 +90,27 @@ pub struct Climb<'a> {
     pub(crate) read_turns: usize,
 }
 
-impl<'a> Climb<'a> {
+impl<'a> LadderClimb<'a> {
     /// A climb for a text without a thread.
-    pub fn new(form: AnswerForm, schema: &'a Schema) -> Climb<'a> {
-        Climb { schema, form, prompt: &String::new, store: None, rungs: Vec::new(), read_turns: 0 }
+    pub fn new(form: AnswerForm, schema: &'a CompiledSchema) -> LadderClimb<'a> {
+        LadderClimb { schema, form, prompt: &String::new, store: None, rungs: Vec::new(), read_turns: 0 }
     }
 
     /// A climb for an answer of the context's role.
-    pub fn of(context: &'a AgentContext<'_>, form: AnswerForm) -> Climb<'a> {
-        Climb { store: Some(context.thread().home().store()), ..Climb::new(form, context.schema()) }
+    pub fn for_context(context: &'a AgentContext<'_>, form: AnswerForm) -> LadderClimb<'a> {
+        LadderClimb { store: Some(context.thread().home().store()), ..LadderClimb::new(form, context.schema()) }
     }
 
     /// Sets the prompt, which is built only if it is needed for comparison.
-    pub(crate) fn to(self, prompt: &'a dyn Fn() -> String) -> Climb<'a> {
-        Climb { prompt, ..self }
+    pub(crate) fn to(self, prompt: &'a dyn Fn() -> String) -> LadderClimb<'a> {
+        LadderClimb { prompt, ..self }
     }
 
     /// Tries the first rung: the submitted value, or the text in its form.
     ///
     /// # Errors
     /// The errors in the answer.
-    pub fn first(&mut self, answer: &Answer, rungs: &ExtractRungs) -> Tried {
+    pub fn first(&mut self, answer: &AgentAnswer, rungs: &ExtractRungs) -> Tried {
         let (name, by) = match (&answer.value, self.form) {
             (Some(_), _) => ("submit", ExtractedBy::Submit),
             (None, AnswerForm::Json) => ("json", ExtractedBy::Submit),
@@ -126,7 +126,12 @@ impl<'a> Climb<'a> {
     ///
     /// # Errors
     /// The errors of the last rung.
-    pub fn lower(&mut self, answer: &mut Answer, failure: Failure, ladder: Ladder<'_, '_>) -> Tried {
+    pub fn lower(
+        &mut self,
+        answer: &mut AgentAnswer,
+        failure: ExtractionFailure,
+        ladder: ExtractionLadder<'_, '_>,
+    ) -> Tried {
         let header = failure.header.clone();
         let failure = match ladder.feedback {
             Some(ask) => match self.feedback(answer, failure, &ladder.rungs, ask) {
@@ -148,8 +153,8 @@ impl<'a> Climb<'a> {
 
     fn feedback(
         &mut self,
-        answer: &mut Answer,
-        mut failure: Failure,
+        answer: &mut AgentAnswer,
+        mut failure: ExtractionFailure,
         rungs: &ExtractRungs,
         ask: &mut Feedback<'_>,
     ) -> Tried {
@@ -166,7 +171,7 @@ impl<'a> Climb<'a> {
                     break;
                 }
             };
-            if let Some(notice) = failure_notice::of(&reply) {
+            if let Some(notice) = failure_notice::find_failure(&reply) {
                 self.rungs.push(record("feedback", vec![notice.to_owned()], Vec::new()));
                 answer.absorb(reply);
                 break;
@@ -185,13 +190,13 @@ impl<'a> Climb<'a> {
 
     fn llm(
         &mut self,
-        answer: &mut Answer,
-        mut failure: Failure,
+        answer: &mut AgentAnswer,
+        mut failure: ExtractionFailure,
         rungs: &ExtractRungs,
-        extractor: &mut dyn Extractor,
+        extractor: &mut dyn ValueExtractor,
     ) -> Tried {
         for round in 0..rungs.llm {
-            let unread = Unread { raw: &answer.raw, schema: self.schema, errors: &failure.errors };
+            let unread = UnreadableAnswer { raw: &answer.raw, schema: self.schema, errors: &failure.errors };
             let reply = match extractor.extract(&unread) {
                 Ok(None) => break,
                 Ok(Some(reply)) => reply,
@@ -225,14 +230,14 @@ impl<'a> Climb<'a> {
     }
 
     /// Records that the extraction model gave no value.
-    fn unread(&mut self, failure: &mut Failure, why: String) {
+    fn unread(&mut self, failure: &mut ExtractionFailure, why: String) {
         failure.errors.push(format!("the extraction model: {why}"));
         self.rungs.push(record("llm", vec![why], Vec::new()));
     }
 
     /// Reads a value that can be stored. A reference to a missing node is an error here, so that the agent can correct it: the store would
     /// reject it.
-    fn read(&self, answer: &Answer, rungs: &ExtractRungs) -> Extraction {
+    fn read(&self, answer: &AgentAnswer, rungs: &ExtractRungs) -> Extraction {
         let read = self.read_value(answer, rungs);
         let (Extraction::Found(found), Some(store)) = (&read, self.store) else { return read };
         let broken = output_check::broken_references(self.schema, store, &found.value);
@@ -240,19 +245,19 @@ impl<'a> Climb<'a> {
     }
 
     /// Whether an answer lacks only nodes that its output references. No other way of reading it finds them.
-    pub(crate) fn lacks_nodes(&self, answer: &Answer, rungs: &ExtractRungs) -> bool {
+    pub(crate) fn lacks_nodes(&self, answer: &AgentAnswer, rungs: &ExtractRungs) -> bool {
         let (Extraction::Found(found), Some(store)) = (self.read_value(answer, rungs), self.store) else {
             return false;
         };
         !output_check::broken_references(self.schema, store, &found.value).is_empty()
     }
 
-    fn read_value(&self, answer: &Answer, rungs: &ExtractRungs) -> Extraction {
+    fn read_value(&self, answer: &AgentAnswer, rungs: &ExtractRungs) -> Extraction {
         match (&answer.value, self.form) {
             (Some(value), _) => submitted(value, self.schema),
             (None, _) if !self.reads_text(rungs) => {
                 let error = "no value was submitted, and reading frontmatter is switched off".to_owned();
-                Extraction::Failed(Failure { errors: vec![error], ..Failure::default() })
+                Extraction::Failed(ExtractionFailure { errors: vec![error], ..ExtractionFailure::default() })
             }
             (None, form) => extract::read(&answer.raw, form, self.schema, self.prompt),
         }
@@ -284,16 +289,16 @@ fn found(read: Extraction, by: ExtractedBy) -> Tried {
 }
 
 /// A submitted value is accepted unchanged or not at all.
-fn submitted(value: &Value, schema: &Schema) -> Extraction {
+fn submitted(value: &Value, schema: &CompiledSchema) -> Extraction {
     let violations = schema.violations(value);
     if violations.is_empty() { Extraction::Found(value.clone().into()) } else { unfit(&violations) }
 }
 
-fn unfit(violations: &[Violation]) -> Extraction {
-    Extraction::Failed(Failure {
+fn unfit(violations: &[SchemaViolation]) -> Extraction {
+    Extraction::Failed(ExtractionFailure {
         errors: violations.iter().map(ToString::to_string).collect(),
         candidates: 1,
-        ..Failure::default()
+        ..ExtractionFailure::default()
     })
 }
 
@@ -301,9 +306,9 @@ fn record(rung: &str, errors: Vec<String>, fixes: Vec<String>) -> RungRecord {
     RungRecord { rung: rung.to_owned(), errors, fixes }
 }
 
-impl Answer {
+impl AgentAnswer {
     /// Adds the turns and costs of a reply. The answer keeps the agent's first text, because it describes the work.
-    fn absorb(&mut self, reply: Answer) {
+    fn absorb(&mut self, reply: AgentAnswer) {
         let before = self.tokens.take();
         // If one of the costs is unknown, the sum is unknown.
         let both = before.zip(reply.tokens.as_ref()).map(|(before, more)| before.plus(more));
@@ -313,13 +318,13 @@ impl Answer {
 
     /// Adds the turns and costs of the extraction model. The agent's own usage stays known even if the model's tokens or cost are unknown,
     /// because limits must count it.
-    fn absorb_reading(&mut self, reply: Answer) {
+    fn absorb_reading(&mut self, reply: AgentAnswer) {
         let read = reply.tokens.clone().unwrap_or_default();
         self.tokens = self.tokens.take().map(|own| own.plus_known(&read));
         self.extend(reply);
     }
 
-    fn extend(&mut self, reply: Answer) {
+    fn extend(&mut self, reply: AgentAnswer) {
         self.turns.extend(reply.turns);
         self.duration_ms = self.duration_ms.saturating_add(reply.duration_ms);
     }

@@ -68,10 +68,10 @@ pub mod submit;
 pub mod submitted_value;
 
 pub use agent::{create_agent, create_described_agent};
-pub use answer::{Answer, Turn};
+pub use answer::{AgentAnswer, AgentTurn};
 pub use context::AgentContext;
 pub use play::{Agent, play};
-pub use recorder::Recorder;
+pub use recorder::TurnRecorder;
 pub use uwf_core::config::{AgentDescription, DESCRIBE_ARGUMENT};
 pub use uwf_core::thread::Step;
 pub use uwf_engine::error::{Error, ErrorKind, Result};

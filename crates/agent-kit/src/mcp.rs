@@ -13,7 +13,7 @@ pub mod protocol;
 pub mod stdio;
 pub mod tools;
 
-pub use launch::{Launch, launch};
+pub use launch::{McpServerLaunch, launch};
 pub use stdio::{serve, serve_tools};
 
 /// Name of the server in an agent's configuration. Agents make it part of the tools' names.

@@ -1,12 +1,12 @@
 //! Checks a value before it becomes a role's output.
 
-use json_cas::{Hash, Schema, Store, Violation, pointer};
+use json_cas::{CompiledSchema, NodeHash, SchemaViolation, Store, pointer};
 use serde_json::Value;
-use uwf_engine::thread::closure::{self, Bounds};
+use uwf_engine::thread::closure::{self, ClosureBounds};
 
 /// Returns all reasons why a value can't be stored as an output: violations of the schema, and references to nodes that are missing or
 /// damaged. A store that can't be read at the moment says nothing about the value, so its errors are left to the write that follows.
-pub(crate) fn violations(schema: &Schema, store: &Store, value: &Value) -> Vec<Violation> {
+pub(crate) fn violations(schema: &CompiledSchema, store: &Store, value: &Value) -> Vec<SchemaViolation> {
     let found = schema.violations(value);
     if !found.is_empty() {
         return found;
@@ -17,9 +17,9 @@ pub(crate) fn violations(schema: &Schema, store: &Store, value: &Value) -> Vec<V
 }
 
 /// Adds a violation for each whole number that the store can't keep exactly.
-fn add_changed_numbers(value: &Value, place: &str, found: &mut Vec<Violation>) {
+fn add_changed_numbers(value: &Value, place: &str, found: &mut Vec<SchemaViolation>) {
     match value {
-        Value::Number(number) if !is_kept(number) => found.push(Violation {
+        Value::Number(number) if !is_kept(number) => found.push(SchemaViolation {
             path: place.to_owned(),
             keyword: "type".to_owned(),
             message: format!("the whole number {number} can't be kept exactly; give a smaller one, or a text"),
@@ -46,9 +46,9 @@ fn is_kept(number: &serde_json::Number) -> bool {
 }
 
 /// Returns a violation for each reference to a node that is not stored with everything below it.
-pub(crate) fn broken_references(schema: &Schema, store: &Store, value: &Value) -> Vec<Violation> {
-    let broken = |hash: Hash| {
-        let unsound = closure::check(store, &Bounds::below(hash), |_| ()).err()?;
+pub(crate) fn broken_references(schema: &CompiledSchema, store: &Store, value: &Value) -> Vec<SchemaViolation> {
+    let broken = |hash: NodeHash| {
+        let unsound = closure::check(store, &ClosureBounds::below(hash), |_| ()).err()?;
         let message = match store.try_get(hash) {
             Ok(None) => {
                 format!("no node {hash} is stored: store its content first (`uwf cas put-text`), or leave it out")
@@ -56,13 +56,13 @@ pub(crate) fn broken_references(schema: &Schema, store: &Store, value: &Value) -
             _ => unsound.why().ok()?,
         };
         let path = place_of(hash, value, "").unwrap_or_default();
-        Some(Violation { path, keyword: "format".to_owned(), message })
+        Some(SchemaViolation { path, keyword: "format".to_owned(), message })
     };
     schema.refs(value).into_iter().filter_map(broken).collect()
 }
 
 /// JSON pointer to the first string that is this hash; `place` is the pointer to the value.
-fn place_of(hash: Hash, value: &Value, place: &str) -> Option<String> {
+fn place_of(hash: NodeHash, value: &Value, place: &str) -> Option<String> {
     let below = |key: &str, child: &Value| place_of(hash, child, &pointer::join(place, key));
     match value {
         Value::String(text) => (text.parse().ok() == Some(hash)).then(|| place.to_owned()),

@@ -2,18 +2,18 @@
 
 use std::io::Write;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::config::ExtractRungs;
-use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_core::prompt::{AgentPrompt, AnswerForm};
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::recorded::{self, GaveUp};
 use uwf_engine::error::{Error, Result};
 use uwf_engine::root::home::Home;
 
-use crate::answer::Answer;
+use crate::answer::AgentAnswer;
 use crate::context::AgentContext;
-use crate::ladder::{Extractor, Ladder};
-use crate::question::{Asked, Asks};
+use crate::ladder::{ExtractionLadder, ValueExtractor};
+use crate::question::{QuestionError, SessionReply};
 use crate::{question, submit, submitted_value};
 
 /// Plays a role: answers a prompt and, if it has sessions, continues in the same session.
@@ -40,7 +40,7 @@ pub trait Agent {
     ///
     /// # Errors
     /// `Config` if the settings can't be used, and any other error that makes an answer impossible.
-    fn prompt(&mut self, _context: &AgentContext<'_>, prompt: Prompt) -> Result<Prompt> {
+    fn prompt(&mut self, _context: &AgentContext<'_>, prompt: AgentPrompt) -> Result<AgentPrompt> {
         Ok(prompt)
     }
 
@@ -56,7 +56,7 @@ pub trait Agent {
     ///
     /// # Errors
     /// `AgentFailed` without an answer, `Config` if the agent can't be started.
-    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer>;
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &AgentPrompt) -> Result<AgentAnswer>;
 
     /// Whether the agent continues its session of an earlier visit of the role, if that still exists: `config.resume`.
     ///
@@ -71,7 +71,12 @@ pub trait Agent {
     ///
     /// # Errors
     /// As for [`Agent::answer`].
-    fn resume(&mut self, _context: &AgentContext<'_>, _session: &str, _prompt: &Prompt) -> Result<Option<Answer>> {
+    fn resume(
+        &mut self,
+        _context: &AgentContext<'_>,
+        _session: &str,
+        _prompt: &AgentPrompt,
+    ) -> Result<Option<AgentAnswer>> {
         Ok(None)
     }
 
@@ -79,7 +84,7 @@ pub trait Agent {
     ///
     /// # Errors
     /// As for [`Agent::answer`]. The first answer is kept.
-    fn follow_up(&mut self, _context: &AgentContext<'_>, _text: &str) -> Result<Option<Answer>> {
+    fn follow_up(&mut self, _context: &AgentContext<'_>, _text: &str) -> Result<Option<AgentAnswer>> {
         Ok(None)
     }
 
@@ -98,7 +103,7 @@ pub fn play<'e>(
     thread: &ThreadId,
     role: &str,
     agent: &mut dyn Agent,
-    extractor: Option<&'e mut (dyn Extractor + 'e)>,
+    extractor: Option<&'e mut (dyn ValueExtractor + 'e)>,
 ) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
     let step = step(&context, agent, extractor).inspect_err(|error| give_up(&context, error, agent.exit_code()))?;
@@ -114,7 +119,9 @@ pub fn give_up(context: &AgentContext<'_>, error: &Error, exit_code: Option<i32>
         let thread = context.thread();
         // The error quotes the agent's last words, which may contain a key.
         let (error, question) = match context.redactor() {
-            Ok(redactor) => (redactor.error(error), Asks::of(error).map(|asks| redactor.text(&asks.question))),
+            Ok(redactor) => {
+                (redactor.error(error), QuestionError::find_in_error(error).map(|asks| redactor.text(&asks.question)))
+            }
             Err(unreadable) => (Error::new(error.kind, unreadable.message), None),
         };
         let attempt = attempt.opened.attempt.clone();
@@ -126,8 +133,8 @@ pub fn give_up(context: &AgentContext<'_>, error: &Error, exit_code: Option<i32>
 fn step<'e>(
     context: &AgentContext<'_>,
     agent: &mut dyn Agent,
-    extractor: Option<&'e mut (dyn Extractor + 'e)>,
-) -> Result<Hash> {
+    extractor: Option<&'e mut (dyn ValueExtractor + 'e)>,
+) -> Result<NodeHash> {
     let mut answer = answer(context, agent)?;
     let form = agent.form(context);
     if answer.value.is_none() {
@@ -141,18 +148,18 @@ fn step<'e>(
         }
         Ok(Some(reply))
     };
-    submit::submit(context, answer, form, Ladder { rungs, feedback: Some(&mut feedback), extractor })
+    submit::submit(context, answer, form, ExtractionLadder { rungs, feedback: Some(&mut feedback), extractor })
 }
 
 /// Asks the agent: in its session of the role's last visit if it can continue that, otherwise with the whole prompt.
-fn answer(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Answer> {
+fn answer(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<AgentAnswer> {
     if !agent.is_prompted() || is_role_command(context) {
-        return agent.answer(context, &Prompt { parts: Vec::new() });
+        return agent.answer(context, &AgentPrompt { parts: Vec::new() });
     }
-    let SentPrompt { prompt, session } = prompt(context, agent)?;
+    let StepPrompt { prompt, session } = prompt(context, agent)?;
     let Some(session) = session else { return agent.answer(context, &prompt) };
     if let Some(answer) = agent.resume(context, &session, &prompt)? {
-        return Ok(Answer { is_resumed: true, ..answer });
+        return Ok(AgentAnswer { is_resumed: true, ..answer });
     }
     let prompt = whole(context, agent)?;
     agent.answer(context, &prompt)
@@ -165,9 +172,9 @@ fn is_role_command(context: &AgentContext<'_>) -> bool {
 
 /// The prompt of a step, and the session for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SentPrompt {
+pub struct StepPrompt {
     /// The prompt.
-    pub prompt: Prompt,
+    pub prompt: AgentPrompt,
     /// The session to continue, if it still exists; then the prompt has only what is new.
     pub session: Option<String>,
 }
@@ -176,26 +183,26 @@ pub struct SentPrompt {
 ///
 /// # Errors
 /// The context or the agent's settings can't be read.
-pub fn prompt(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<SentPrompt> {
+pub fn prompt(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<StepPrompt> {
     agent.prepare(context)?;
     if agent.resumes(context)? {
-        if let Some(Asked { session, reply }) = question::session(context)? {
-            return Ok(SentPrompt { prompt: agent.prompt(context, reply)?, session: Some(session) });
+        if let Some(SessionReply { session, reply }) = question::session(context)? {
+            return Ok(StepPrompt { prompt: agent.prompt(context, reply)?, session: Some(session) });
         }
         // A session in which the agent asked something at this step is not one of an earlier visit.
         if let Some(session) = context.earlier_session()?.filter(|_| !question::has_asked(context)) {
-            return Ok(SentPrompt { prompt: news(context, agent)?, session: Some(session) });
+            return Ok(StepPrompt { prompt: news(context, agent)?, session: Some(session) });
         }
     }
-    Ok(SentPrompt { prompt: whole(context, agent)?, session: None })
+    Ok(StepPrompt { prompt: whole(context, agent)?, session: None })
 }
 
-fn whole(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Prompt> {
+fn whole(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<AgentPrompt> {
     let prompt = context.prompt(agent.form(context), context.prompt_budget())?;
     agent.prompt(context, prompt)
 }
 
-fn news(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<Prompt> {
+fn news(context: &AgentContext<'_>, agent: &mut dyn Agent) -> Result<AgentPrompt> {
     let prompt = context.news(agent.form(context), context.prompt_budget())?;
     agent.prompt(context, prompt)
 }

@@ -1,16 +1,16 @@
 //! Agents' questions to people. An answer with `status: needs_input` is a question: the attempt ends with it, and the thread waits. The
 //! person's reply goes to the next attempt of the same agent.
 
-use uwf_core::extract::{self, Failure, Found};
-use uwf_core::node::{Content, TracedAttempt};
-use uwf_core::prompt::{self, AnswerForm, Prompt};
+use uwf_core::extract::{self, ExtractedAnswer, ExtractionFailure};
+use uwf_core::node::{ContentNode, TracedAttempt};
+use uwf_core::prompt::{self, AgentPrompt, AnswerForm};
 use uwf_core::text::ellipsize;
 use uwf_core::workflow::is_text;
 use uwf_engine::attempt::agents::HUMAN;
 use uwf_engine::error::{Error, Result};
 use uwf_engine::thread::nodes;
 
-use crate::answer::Answer;
+use crate::answer::AgentAnswer;
 use crate::context::{AgentContext, is_session_id};
 
 /// Longest question, in characters, that is stored apart from its answer.
@@ -22,13 +22,13 @@ const MAX_LINE: usize = 100;
 /// Source of an error: the agent asks a person something.
 #[derive(Debug, thiserror::Error)]
 #[error("the agent asks a person")]
-pub(crate) struct Asks {
+pub(crate) struct QuestionError {
     pub(crate) question: String,
 }
 
-impl Asks {
+impl QuestionError {
     /// The question, if the agent has no result because it asks one.
-    pub(crate) fn of(error: &Error) -> Option<&Asks> {
+    pub(crate) fn find_in_error(error: &Error) -> Option<&QuestionError> {
         error.source.as_ref()?.downcast_ref()
     }
 }
@@ -36,10 +36,10 @@ impl Asks {
 /// Returns the error that makes the thread wait for a reply, if the answer is a question. `read` is the result of the first rung.
 pub(crate) fn asked(
     context: &AgentContext<'_>,
-    answer: &Answer,
+    answer: &AgentAnswer,
     form: AnswerForm,
     prompt: &dyn Fn() -> String,
-    read: Result<&Found, &Failure>,
+    read: Result<&ExtractedAnswer, &ExtractionFailure>,
 ) -> Option<Error> {
     let attempt = context.attempt()?;
     let agent = &attempt.opened.agent;
@@ -57,7 +57,7 @@ pub(crate) fn asked(
     let message = format!(
         "role `{role}` asks: {line}\n\n{whole}Reply to it:\n  uwf thread answer {id} -m 'TEXT'\nSee what was done before:\n  uwf thread read {id}",
     );
-    Some(Error { source: Some(Box::new(Asks { question })), ..Error::waiting(message) })
+    Some(Error { source: Some(Box::new(QuestionError { question })), ..Error::waiting(message) })
 }
 
 /// Whether the agent has asked anything at this step.
@@ -66,13 +66,13 @@ pub(crate) fn has_asked(context: &AgentContext<'_>) -> bool {
 }
 
 /// The session in which an agent asked a question, and the reply to send to it.
-pub(crate) struct Asked {
+pub(crate) struct SessionReply {
     pub(crate) session: String,
-    pub(crate) reply: Prompt,
+    pub(crate) reply: AgentPrompt,
 }
 
 /// Returns the session of the last question, if the same agent with the same settings asked it and no attempt has failed since.
-pub(crate) fn session(context: &AgentContext<'_>) -> Result<Option<Asked>> {
+pub(crate) fn session(context: &AgentContext<'_>) -> Result<Option<SessionReply>> {
     let (Some(attempt), Some(last)) = (context.attempt(), context.exchanges().last()) else { return Ok(None) };
     if attempt.opened.earlier.last() != Some(&last.attempt) {
         return Ok(None);
@@ -84,6 +84,6 @@ pub(crate) fn session(context: &AgentContext<'_>) -> Result<Option<Asked>> {
     };
     let is_own = context.is_own_agent(&attempt.opened, asked.agent)?;
     let Some(session) = session_id.filter(|id| is_own && is_session_id(id)) else { return Ok(None) };
-    let reply = nodes::typed::<Content>(store, last.reply)?.text;
-    Ok(Some(Asked { session, reply: prompt::reply(&reply) }))
+    let reply = nodes::typed::<ContentNode>(store, last.reply)?.text;
+    Ok(Some(SessionReply { session, reply: prompt::reply(&reply) }))
 }

@@ -3,30 +3,30 @@
 
 use std::io::Write;
 
-use uwf_core::node::Tokens;
-use uwf_engine::attempt::live_trace::{self, Trace, TracedSession, Writer};
-use uwf_engine::attempt::redactor::Redactor;
+use uwf_core::node::TokenCounts;
+use uwf_engine::attempt::live_trace::{self, LiveTrace, LiveTraceWriter, TracedSession};
+use uwf_engine::attempt::redactor::SecretRedactor;
 use uwf_engine::error::Result;
 
-use crate::answer::{Answer, ToolCall, Turn};
+use crate::answer::{AgentAnswer, AgentToolCall, AgentTurn};
 use crate::context::AgentContext;
 
 /// Records turns as they happen. A trace that can't be written must not cost the work: one line on stderr reports the problem, and
 /// recording stops.
-pub struct Recorder {
-    writer: Option<Writer>,
-    redactor: Redactor,
+pub struct TurnRecorder {
+    writer: Option<LiveTraceWriter>,
+    redactor: SecretRedactor,
 }
 
-impl Recorder {
+impl TurnRecorder {
     /// Begins the trace of this attempt; `source` is its origin, as in an answer. Outside an attempt, nothing is recorded.
     ///
     /// # Errors
     /// `Config` if `.env` can't be read.
-    pub fn begin(context: &AgentContext<'_>, source: &str) -> Result<Recorder> {
-        let mut recorder = Recorder { writer: None, redactor: context.redactor()? };
+    pub fn begin(context: &AgentContext<'_>, source: &str) -> Result<TurnRecorder> {
+        let mut recorder = TurnRecorder { writer: None, redactor: context.redactor()? };
         if context.attempt().is_some() {
-            let begun = Writer::begin(&context.output_files()?).map(|writer| recorder.writer = Some(writer));
+            let begun = LiveTraceWriter::begin(&context.output_files()?).map(|writer| recorder.writer = Some(writer));
             recorder.check(begun);
             recorder.session(source, None);
         }
@@ -36,11 +36,12 @@ impl Recorder {
     /// Records a session that the agent abandons for a new one. It cost money, whatever the new session achieves.
     ///
     /// # Errors
-    /// As [`Recorder::begin`].
-    pub fn give_up(context: &AgentContext<'_>, session: &Trace) -> Result<()> {
-        let mut recorder = Recorder { writer: None, redactor: context.redactor()? };
+    /// As [`TurnRecorder::begin`].
+    pub fn give_up(context: &AgentContext<'_>, session: &LiveTrace) -> Result<()> {
+        let mut recorder = TurnRecorder { writer: None, redactor: context.redactor()? };
         if context.attempt().is_some() {
-            let begun = Writer::begin_given_up(&context.output_files()?).map(|writer| recorder.writer = Some(writer));
+            let begun =
+                LiveTraceWriter::begin_given_up(&context.output_files()?).map(|writer| recorder.writer = Some(writer));
             recorder.check(begun);
             session.turns.iter().for_each(|turn| recorder.turn(turn));
             recorder.total(session.tokens().as_ref());
@@ -51,12 +52,12 @@ impl Recorder {
     /// Records the turns of an answer, unless the agent recorded them while it worked; then returns `None`.
     ///
     /// # Errors
-    /// As [`Recorder::begin`].
-    pub(crate) fn unless_recorded(context: &AgentContext<'_>, answer: &Answer) -> Result<Option<Recorder>> {
+    /// As [`TurnRecorder::begin`].
+    pub(crate) fn unless_recorded(context: &AgentContext<'_>, answer: &AgentAnswer) -> Result<Option<TurnRecorder>> {
         if context.attempt().is_some() && !live_trace::read(&context.output_files()?).turns.is_empty() {
             return Ok(None);
         }
-        let mut recorder = Recorder::begin(context, &answer.source)?;
+        let mut recorder = TurnRecorder::begin(context, &answer.source)?;
         recorder.session(&answer.source, answer.session_id.as_deref());
         answer.turns.iter().for_each(|turn| recorder.turn(turn));
         recorder.total(answer.tokens.as_ref());
@@ -69,11 +70,12 @@ impl Recorder {
     /// Continues the trace that the agent of this attempt recorded while it worked.
     ///
     /// # Errors
-    /// As [`Recorder::begin`].
-    pub(crate) fn resume(context: &AgentContext<'_>) -> Result<Recorder> {
-        let mut recorder = Recorder { writer: None, redactor: context.redactor()? };
+    /// As [`TurnRecorder::begin`].
+    pub(crate) fn resume(context: &AgentContext<'_>) -> Result<TurnRecorder> {
+        let mut recorder = TurnRecorder { writer: None, redactor: context.redactor()? };
         if context.attempt().is_some() {
-            let resumed = Writer::resume(&context.output_files()?).map(|writer| recorder.writer = Some(writer));
+            let resumed =
+                LiveTraceWriter::resume(&context.output_files()?).map(|writer| recorder.writer = Some(writer));
             recorder.check(resumed);
         }
         Ok(recorder)
@@ -84,7 +86,7 @@ impl Recorder {
         self.resumed_session(source, id, 0);
     }
 
-    /// Like [`Recorder::session`], for a session that had turns before this visit of the role.
+    /// Like [`TurnRecorder::session`], for a session that had turns before this visit of the role.
     pub fn resumed_session(&mut self, source: &str, id: Option<&str>, turns_before: usize) {
         let session = TracedSession { source: source.to_owned(), id: id.map(str::to_owned), turns_before };
         let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.session(session));
@@ -92,34 +94,34 @@ impl Recorder {
     }
 
     /// Sets tokens and cost of all turns so far, if the agent reports them.
-    pub fn total(&mut self, tokens: Option<&Tokens>) {
+    pub fn total(&mut self, tokens: Option<&TokenCounts>) {
         let done = tokens.zip(self.writer.as_mut()).map_or(Ok(()), |(tokens, writer)| writer.total(tokens));
         self.check(done);
     }
 
     /// Records a complete turn.
-    pub fn turn(&mut self, turn: &Turn) {
+    pub fn turn(&mut self, turn: &AgentTurn) {
         let turn = self.redacted(turn);
         let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.turn(&turn));
         self.check(done);
     }
 
     /// Records the current state of an incomplete turn, and replaces its earlier state.
-    pub fn under_way(&mut self, turn: &Turn) {
+    pub fn under_way(&mut self, turn: &AgentTurn) {
         let turn = self.redacted(turn);
         let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.under_way(&turn));
         self.check(done);
     }
 
-    fn redacted(&self, turn: &Turn) -> Turn {
+    fn redacted(&self, turn: &AgentTurn) -> AgentTurn {
         let text = |text: &String| self.redactor.text(text);
-        let calls = turn.tool_calls.iter().map(|call| ToolCall {
+        let calls = turn.tool_calls.iter().map(|call| AgentToolCall {
             name: call.name.clone(),
             arguments: text(&call.arguments),
             result: text(&call.result),
             duration_ms: call.duration_ms,
         });
-        Turn {
+        AgentTurn {
             input: turn.input.iter().map(|text| self.redactor.text(text).into()).collect(),
             output: text(&turn.output),
             tool_calls: calls.collect(),

@@ -2,7 +2,7 @@
 
 use uwf_core::thread::Step;
 use uwf_engine::error::Result;
-use uwf_engine::thread::steps::Parts;
+use uwf_engine::thread::steps::StepParts;
 
 use crate::context::AgentContext;
 
@@ -33,7 +33,7 @@ impl AgentContext<'_> {
     /// # Errors
     /// `Usage` if the thread has no such step, or a node can't be read.
     pub fn step(&self, index: usize) -> Result<Step> {
-        let step = self.thread().step(self.position(index)?, Parts::MESSAGE)?;
+        let step = self.thread().step(self.position(index)?, StepParts::MESSAGE)?;
         Ok(Step { index, ..step })
     }
 }

@@ -2,28 +2,28 @@
 //! can't lose the step.
 
 use durable_files::regular;
-use json_cas::{Draft, Hash};
+use json_cas::{NodeDraft, NodeHash};
 use serde_json::Value;
 use uwf_core::agent_name::AgentName;
 use uwf_core::config::ExtractRungs;
-use uwf_core::extract::Failure;
-use uwf_core::node::{self, ExtractedBy, Payload, ReactSession, ResumedSession, Tokens};
+use uwf_core::extract::ExtractionFailure;
+use uwf_core::node::{self, ExtractedBy, ReactSession, ResumedSession, TokenCounts, TypedPayload};
 use uwf_core::prompt::AnswerForm;
 use uwf_core::text::one_line;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::HUMAN;
-use uwf_engine::attempt::recorded::{self, Attempt, OutputFiles};
-use uwf_engine::attempt::redactor::Redactor;
-use uwf_engine::attempt::turns::Batch;
+use uwf_engine::attempt::recorded::{self, AttemptOutputFiles, RecordedAttempt};
+use uwf_engine::attempt::redactor::SecretRedactor;
+use uwf_engine::attempt::turns::NodeBatch;
 use uwf_engine::error::{AtPath, Error, ErrorKind, Result};
 use uwf_engine::thread::digest;
 
-use crate::answer::Answer;
+use crate::answer::AgentAnswer;
 use crate::context::AgentContext;
 use crate::failure_notice;
-use crate::ladder::{Climb, Extracted, Ladder};
+use crate::ladder::{ExtractionLadder, LadderClimb, LadderResult};
 use crate::question;
-use crate::recorder::Recorder;
+use crate::recorder::TurnRecorder;
 use crate::submitted_value;
 
 /// Bytes kept of a successful agent's stderr: its beginning and its end. Some programs repeat there everything they do, and the turns
@@ -37,7 +37,12 @@ pub(crate) const UNNAMED_AGENT: &str = "external";
 ///
 /// # Errors
 /// `NotExtractable` with all problems of the answer, or errors of the store.
-pub fn submit(context: &AgentContext<'_>, answer: Answer, form: AnswerForm, ladder: Ladder<'_, '_>) -> Result<Hash> {
+pub fn submit(
+    context: &AgentContext<'_>,
+    answer: AgentAnswer,
+    form: AnswerForm,
+    ladder: ExtractionLadder<'_, '_>,
+) -> Result<NodeHash> {
     let redactor = context.redactor()?;
     let mut answer = answer;
     let extracted = extract(context, &mut answer, form, ladder, &redactor)?;
@@ -81,8 +86,13 @@ fn released(context: &AgentContext<'_>) -> Result<bool> {
 ///
 /// # Errors
 /// `NotExtractable` with all problems of the answer.
-pub fn output_of(context: &AgentContext<'_>, answer: &Answer, form: AnswerForm, rungs: &ExtractRungs) -> Result<Hash> {
-    let mut climb = Climb::of(context, form);
+pub fn output_of(
+    context: &AgentContext<'_>,
+    answer: &AgentAnswer,
+    form: AnswerForm,
+    rungs: &ExtractRungs,
+) -> Result<NodeHash> {
+    let mut climb = LadderClimb::for_context(context, form);
     let (found, _) =
         climb.first(answer, rungs).map_err(|failure| not_extractable(context, &climb.rungs, &failure, &answer.raw))?;
     output_draft(context, &found.value, &context.redactor()?).map(|draft| draft.hash())
@@ -91,7 +101,7 @@ pub fn output_of(context: &AgentContext<'_>, answer: &Answer, form: AnswerForm, 
 /// Saves an answer that could not be stored, for the next step. Returns whether it was saved completely: the disk may be full.
 fn keep_answered(context: &AgentContext<'_>, raw: &str, value: Option<&Value>) -> bool {
     // A person still has the answer, and is asked for it again.
-    let is_agents = |attempt: &&Attempt| !attempt.opened.agent.is_built_in(HUMAN);
+    let is_agents = |attempt: &&RecordedAttempt| !attempt.opened.agent.is_built_in(HUMAN);
     let Some(attempt) = context.attempt().filter(is_agents) else { return true };
     let thread = context.thread();
     // A value from the tool is already saved.
@@ -110,35 +120,35 @@ fn keep_answered(context: &AgentContext<'_>, raw: &str, value: Option<&Value>) -
 /// As [`submit`].
 pub fn submit_child(
     context: &AgentContext<'_>,
-    answer: Answer,
+    answer: AgentAnswer,
     form: AnswerForm,
-    ladder: Ladder<'_, '_>,
-    detail: Hash,
-) -> Result<Hash> {
+    ladder: ExtractionLadder<'_, '_>,
+    detail: NodeHash,
+) -> Result<NodeHash> {
     let redactor = context.redactor()?;
     let mut answer = answer;
     let extracted = extract(context, &mut answer, form, ladder, &redactor)?;
-    let mut batch = Batch::default();
+    let mut batch = NodeBatch::default();
     let output = self::output(&mut batch, context, &extracted, &redactor)?;
     finish(context, batch, output, detail, &redactor)
 }
 
 fn extract(
     context: &AgentContext<'_>,
-    answer: &mut Answer,
+    answer: &mut AgentAnswer,
     form: AnswerForm,
-    ladder: Ladder<'_, '_>,
-    redactor: &Redactor,
-) -> Result<Extracted> {
-    if let Some(notice) = failure_notice::of(answer) {
+    ladder: ExtractionLadder<'_, '_>,
+    redactor: &SecretRedactor,
+) -> Result<LadderResult> {
+    if let Some(notice) = failure_notice::find_failure(answer) {
         return Err(failed(context, answer, notice, redactor)?);
     }
     let prompt = || context.prompt(form, context.prompt_budget()).map(|prompt| prompt.text()).unwrap_or_default();
-    let mut climb = Climb::of(context, form).to(&prompt);
+    let mut climb = LadderClimb::for_context(context, form).to(&prompt);
     let read = climb.first(answer, &ladder.rungs);
     if let Some(asks) = question::asked(context, answer, form, &prompt, read.as_ref().map(|(found, _)| found)) {
         keep_in_room(context, &redactor.text(&answer.raw))?;
-        Recorder::unless_recorded(context, answer)?;
+        TurnRecorder::unless_recorded(context, answer)?;
         return Err(asks);
     }
     if let Some(notice) = failure_notice::of_unread(answer).filter(|_| read.is_err()) {
@@ -147,7 +157,7 @@ fn extract(
     let (found, by) = read.or_else(|failure| {
         // Save the answer before the next call: if this process dies meanwhile, the answer is not lost.
         keep_in_room(context, &redactor.text(&answer.raw))?;
-        let recorder = Recorder::unless_recorded(context, answer)?;
+        let recorder = TurnRecorder::unless_recorded(context, answer)?;
         let known = answer.turns.len();
         let has_cost = answer.tokens.as_ref().is_some_and(|tokens| tokens.cost.is_some());
         let rungs = ladder.rungs;
@@ -155,7 +165,7 @@ fn extract(
             let recorded = match recorder {
                 Some(recorder) => Ok((recorder, known)),
                 // An agent that records its own turns lacks only those of the extraction model.
-                None => Recorder::resume(context).map(|recorder| (recorder, answer.turns.len() - climb.read_turns)),
+                None => TurnRecorder::resume(context).map(|recorder| (recorder, answer.turns.len() - climb.read_turns)),
             };
             if let Ok((mut recorder, known)) = recorded {
                 answer.turns[known..].iter().for_each(|turn| recorder.turn(turn));
@@ -169,13 +179,13 @@ fn extract(
             }
         })
     })?;
-    Ok(Extracted { value: found.value, extras: found.extras, by, rungs: climb.rungs })
+    Ok(LadderResult { value: found.value, extras: found.extras, by, rungs: climb.rungs })
 }
 
 /// Saves an answer that consists of a failure, and returns the failure.
-fn failed(context: &AgentContext<'_>, answer: &Answer, notice: &str, redactor: &Redactor) -> Result<Error> {
+fn failed(context: &AgentContext<'_>, answer: &AgentAnswer, notice: &str, redactor: &SecretRedactor) -> Result<Error> {
     keep_in_room(context, &redactor.text(&answer.raw))?;
-    Recorder::unless_recorded(context, answer)?;
+    TurnRecorder::unless_recorded(context, answer)?;
     Ok(failure_notice::failed(&agent(context).name, notice))
 }
 
@@ -189,11 +199,16 @@ pub fn keep(context: &AgentContext<'_>, raw: &str) -> Result<()> {
         return Ok(());
     };
     let thread = context.thread();
-    let file = OutputFiles::of(thread.home(), &thread.id, &attempt.opened.attempt).raw;
-    regular::write(&file, raw.as_bytes()).at("write", &file)
+    let file = AttemptOutputFiles::paths_of_attempt(thread.home(), &thread.id, &attempt.opened.attempt).raw;
+    regular::write(&file, raw.as_bytes()).path_context("write", &file)
 }
 
-fn not_extractable(context: &AgentContext<'_>, rungs: &[node::Rung], failure: &Failure, raw: &str) -> Error {
+fn not_extractable(
+    context: &AgentContext<'_>,
+    rungs: &[node::RungResult],
+    failure: &ExtractionFailure,
+    raw: &str,
+) -> Error {
     let role = context.role_name();
     let why = match rungs {
         [] | [_] => failure.errors.join("; "),
@@ -213,8 +228,8 @@ fn sentence(raw: &str) -> Option<String> {
 }
 
 /// The errors of each rung. An answer that never becomes a step has no other record of them.
-fn each(rungs: &[node::Rung]) -> String {
-    let mut before: Option<&node::Rung> = None;
+fn each(rungs: &[node::RungResult]) -> String {
+    let mut before: Option<&node::RungResult> = None;
     let reasons = rungs.iter().map(|rung| {
         let is_same = before.replace(rung).is_some_and(|before| before.errors == rung.errors);
         let errors = if is_same { "the same".to_owned() } else { rung.errors.join("; ") };
@@ -223,8 +238,13 @@ fn each(rungs: &[node::Rung]) -> String {
     reasons.collect::<Vec<_>>().join("; ")
 }
 
-fn store(context: &AgentContext<'_>, answer: &Answer, extracted: Extracted, redactor: &Redactor) -> Result<Hash> {
-    let mut batch = Batch::default();
+fn store(
+    context: &AgentContext<'_>,
+    answer: &AgentAnswer,
+    extracted: LadderResult,
+    redactor: &SecretRedactor,
+) -> Result<NodeHash> {
+    let mut batch = NodeBatch::default();
     let raw = batch.content(redactor.text(&answer.raw));
     let agent_hash = batch.add(redactor.draft(agent(context).draft()));
     let output = self::output(&mut batch, context, &extracted, redactor)?;
@@ -238,7 +258,7 @@ fn store(context: &AgentContext<'_>, answer: &Answer, extracted: Extracted, reda
         turns,
         raw,
         attempts,
-        total_tokens: answer.tokens.as_ref().and_then(Tokens::total),
+        total_tokens: answer.tokens.as_ref().and_then(TokenCounts::total),
         tokens: answer.tokens.clone(),
         duration_ms: answer.duration_ms,
         source: answer.source.clone(),
@@ -255,13 +275,13 @@ fn store(context: &AgentContext<'_>, answer: &Answer, extracted: Extracted, reda
 /// The stderr of a successful attempt, as an attempt node without an error; `None` if it is empty.
 fn said(
     context: &AgentContext<'_>,
-    batch: &mut Batch,
-    attempt: &Attempt,
-    (agent, raw): (Hash, Hash),
-    redactor: &Redactor,
-) -> Option<Hash> {
+    batch: &mut NodeBatch,
+    attempt: &RecordedAttempt,
+    (agent, raw): (NodeHash, NodeHash),
+    redactor: &SecretRedactor,
+) -> Option<NodeHash> {
     let opened = &attempt.opened;
-    let files = OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt);
+    let files = AttemptOutputFiles::paths_of_attempt(context.thread().home(), &opened.thread, &opened.attempt);
     // Don't lose the answer because stderr can't be read.
     let said = agent_process::read_capped(&files.err, opened.output_cap.min(STDERR_CAP)).unwrap_or_default();
     if said.trim().is_empty() {
@@ -270,17 +290,17 @@ fn said(
     let exit_code = (opened.is_wrapped() && opened.agent.exit_codes.is_empty()).then_some(0);
     let stderr = batch.content(redactor.text(&said));
     let role = context.role_name().to_owned();
-    Some(batch.add(node::Attempt { role, agent, raw, stderr, exit_code, error: None }.draft()))
+    Some(batch.add(node::AttemptNode { role, agent, raw, stderr, exit_code, error: None }.draft()))
 }
 
 /// Stores the batch with the `StepNode` that links it to the thread, and records the result.
 fn finish(
     context: &AgentContext<'_>,
-    mut batch: Batch,
-    output: Hash,
-    detail: Hash,
-    redactor: &Redactor,
-) -> Result<Hash> {
+    mut batch: NodeBatch,
+    output: NodeHash,
+    detail: NodeHash,
+    redactor: &SecretRedactor,
+) -> Result<NodeHash> {
     let names = AgentName::from(&agent(context));
     let node = context.step_node(output, detail, &redactor.text(&names.agent));
     let step = batch.add(node.draft());
@@ -296,12 +316,12 @@ fn finish(
     Ok(step)
 }
 
-fn agent(context: &AgentContext<'_>) -> node::Agent {
+fn agent(context: &AgentContext<'_>) -> node::AgentNode {
     context.attempt().map_or_else(unnamed, |attempt| attempt.opened.agent.payload())
 }
 
-fn unnamed() -> node::Agent {
-    node::Agent {
+fn unnamed() -> node::AgentNode {
+    node::AgentNode {
         name: UNNAMED_AGENT.to_owned(),
         command: String::new(),
         args: Vec::new(),
@@ -312,11 +332,16 @@ fn unnamed() -> node::Agent {
 }
 
 /// Adds the role's output to the batch.
-fn output(batch: &mut Batch, context: &AgentContext<'_>, extracted: &Extracted, redactor: &Redactor) -> Result<Hash> {
+fn output(
+    batch: &mut NodeBatch,
+    context: &AgentContext<'_>,
+    extracted: &LadderResult,
+    redactor: &SecretRedactor,
+) -> Result<NodeHash> {
     output_draft(context, &extracted.value, redactor).map(|draft| batch.add(draft))
 }
 
-fn output_draft(context: &AgentContext<'_>, value: &Value, redactor: &Redactor) -> Result<Draft> {
-    Draft::new(context.role().meta, redactor.value(value))
+fn output_draft(context: &AgentContext<'_>, value: &Value, redactor: &SecretRedactor) -> Result<NodeDraft> {
+    NodeDraft::new(context.role().meta, redactor.value(value))
         .map_err(|error| Error::not_extractable(format!("the output cannot be stored: {error}")))
 }

@@ -3,7 +3,7 @@
 
 use durable_files::regular;
 use serde_json::Value;
-use uwf_engine::attempt::recorded::OutputFiles;
+use uwf_engine::attempt::recorded::AttemptOutputFiles;
 use uwf_engine::error::{AtPath, Error, Result};
 
 use crate::context::AgentContext;
@@ -37,13 +37,13 @@ pub fn take(context: &AgentContext<'_>) -> Result<Option<Value>> {
     let path = &files.submitted;
     let text = match regular::read_to_string(path, regular::MAX_OBJECT) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        other => other.at("read", path)?,
+        other => other.path_context("read", path)?,
     };
     // The file is written completely or not at all, so other content was not submitted with the tool.
     Ok(json_cas::json::parse(&text).ok())
 }
 
-fn files(context: &AgentContext<'_>) -> Option<OutputFiles> {
+fn files(context: &AgentContext<'_>) -> Option<AttemptOutputFiles> {
     let opened = &context.attempt()?.opened;
-    Some(OutputFiles::of(context.thread().home(), &opened.thread, &opened.attempt))
+    Some(AttemptOutputFiles::paths_of_attempt(context.thread().home(), &opened.thread, &opened.attempt))
 }

@@ -23,21 +23,21 @@ pub fn append(path: &Path, line: &str) -> Result<(), FileError> {
         Ok(file) => (file, false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(dir_of(path))?;
-            (open(true).map_err(FileError::at("create", path))?, true)
+            (open(true).map_err(FileError::failed_to("create", path))?, true)
         }
-        Err(error) => return Err(FileError::at("open", path)(error)),
+        Err(error) => return Err(FileError::failed_to("open", path)(error)),
     };
     let mut bytes = Vec::with_capacity(line.len() + 2);
-    if !created && is_torn(&mut file).map_err(FileError::at("read", path))? {
+    if !created && is_torn(&mut file).map_err(FileError::failed_to("read", path))? {
         bytes.push(b'\n');
     }
     bytes.extend_from_slice(line.as_bytes());
     bytes.push(b'\n');
-    let before = file.metadata().map_err(FileError::at("look at", path))?.len();
+    let before = file.metadata().map_err(FileError::failed_to("look at", path))?.len();
     let appended = file
         .write_all(&bytes)
-        .map_err(FileError::at("append to", path))
-        .and_then(|()| file.sync_all().map_err(FileError::at("sync", path)))
+        .map_err(FileError::failed_to("append to", path))
+        .and_then(|()| file.sync_all().map_err(FileError::failed_to("sync", path)))
         .and_then(|()| if created { sync_dir(dir_of(path)) } else { Ok(()) });
     if appended.is_err() {
         // Readers would take the unsynced line for durable. If truncating fails as well, they find part of a line.

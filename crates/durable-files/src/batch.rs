@@ -41,7 +41,7 @@ fn publish_some(dir: &Path, files: &[(PathBuf, &[u8])], published: &mut Vec<bool
         match temp.persist_noclobber(&path) {
             Ok(_) => published.push(true),
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => published.push(false),
-            Err(error) => return Err(FileError::at("publish", &path)(plain(error.error))),
+            Err(error) => return Err(FileError::failed_to("publish", &path)(plain(error.error))),
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use crate::regular;
 /// Creates a directory and its parents, durably.
 pub(crate) fn create_dir(dir: &Path) -> Result<(), FileError> {
     let made: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
-    std::fs::create_dir_all(dir).map_err(FileError::at("create the directory", dir))?;
+    std::fs::create_dir_all(dir).map_err(FileError::failed_to("create the directory", dir))?;
     for new in made {
         sync_dir(dir_of(new))?;
     }
@@ -37,5 +37,5 @@ pub fn sync_dir(dir: &Path) -> Result<(), FileError> {
 /// [`FileError`]; a power cut may then lose what was written since the last sync. Don't just sync again, because a second sync may succeed
 /// although the data was lost: write the file again.
 pub fn sync_file(path: &Path) -> Result<(), FileError> {
-    regular::open_to_sync(path).and_then(|file| file.sync_all()).map_err(FileError::at("sync", path))
+    regular::open_to_sync(path).and_then(|file| file.sync_all()).map_err(FileError::failed_to("sync", path))
 }

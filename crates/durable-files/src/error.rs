@@ -17,7 +17,7 @@ pub struct FileError {
 
 impl FileError {
     /// For `map_err`: `action`, a verb, completes "cannot … PATH".
-    pub fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
+    pub fn failed_to(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
         move |source| FileError { action, path: path.to_owned(), source }
     }
 

@@ -17,11 +17,11 @@ pub fn leftovers(dir: &Path, age: Duration) -> Result<Vec<PathBuf>, FileError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(FileError::at("list", dir)(error)),
+        Err(error) => return Err(FileError::failed_to("list", dir)(error)),
     };
     let mut found = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(FileError::at("list", dir))?;
+        let entry = entry.map_err(FileError::failed_to("list", dir))?;
         if !entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX) {
             continue;
         }
@@ -30,7 +30,7 @@ pub fn leftovers(dir: &Path, age: Duration) -> Result<Vec<PathBuf>, FileError> {
             Ok(modified) if is_old(modified) => found.push(entry.path()),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(FileError::at("look at", &entry.path())(error)),
+            Err(error) => return Err(FileError::failed_to("look at", &entry.path())(error)),
         }
     }
     Ok(found)
@@ -46,7 +46,7 @@ pub fn remove_leftovers(dir: &Path, age: Duration) -> Result<usize, FileError> {
         match fs::remove_file(&path) {
             Ok(()) => removed += 1,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(FileError::at("remove", &path)(error)),
+            Err(error) => return Err(FileError::failed_to("remove", &path)(error)),
         }
     }
     Ok(removed)

@@ -22,7 +22,7 @@ const MAX_OWNER: u64 = 4096;
 
 /// Who else may hold a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum LockMode {
     /// Other shared holders.
     Shared,
     /// No other process.
@@ -61,7 +61,7 @@ impl FileLock {
     ///
     /// # Errors
     /// Like [`FileLock::acquire`].
-    pub fn acquire_dir(dir: &Path, access: Access, wait: Duration) -> Result<Option<FileLock>, FileError> {
+    pub fn acquire_dir(dir: &Path, access: LockMode, wait: Duration) -> Result<Option<FileLock>, FileError> {
         let start = Instant::now();
         loop {
             if let Some(lock) = FileLock::lock_for(open_dir(dir)?, dir, access)? {
@@ -76,21 +76,21 @@ impl FileLock {
 
     /// One attempt to lock a file that was opened at `path`.
     fn lock(file: File, path: &Path) -> Result<Option<FileLock>, FileError> {
-        FileLock::lock_for(file, path, Access::Exclusive)
+        FileLock::lock_for(file, path, LockMode::Exclusive)
     }
 
-    fn lock_for(file: File, path: &Path, access: Access) -> Result<Option<FileLock>, FileError> {
+    fn lock_for(file: File, path: &Path, access: LockMode) -> Result<Option<FileLock>, FileError> {
         let tried = match access {
-            Access::Shared => file.try_lock_shared(),
-            Access::Exclusive => file.try_lock(),
+            LockMode::Shared => file.try_lock_shared(),
+            LockMode::Exclusive => file.try_lock(),
         };
         match tried {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(FileError::at("lock", path)(error)),
+            Err(TryLockError::Error(error)) => return Err(FileError::failed_to("lock", path)(error)),
         }
         // Another process may have removed or replaced the file between opening and locking.
-        if is_at(&file, path).map_err(FileError::at("look at", path))? {
+        if is_at(&file, path).map_err(FileError::failed_to("look at", path))? {
             Ok(Some(FileLock { file, path: path.to_owned() }))
         } else {
             Ok(None)
@@ -106,7 +106,9 @@ impl FileLock {
         let line = format!("{:<OWNER_WIDTH$}\n", owner.replace('\n', " "));
         let is_longer = self.file.metadata().is_ok_and(|meta| meta.len() > line.len() as u64);
         let emptied = if is_longer { self.file.set_len(0) } else { Ok(()) };
-        emptied.and_then(|()| self.file.write_all_at(line.as_bytes(), 0)).map_err(FileError::at("write", &self.path))
+        emptied
+            .and_then(|()| self.file.write_all_at(line.as_bytes(), 0))
+            .map_err(FileError::failed_to("write", &self.path))
     }
 
     /// Whether nothing was ever written into the lock file.
@@ -123,7 +125,7 @@ impl FileLock {
             return Ok(None);
         };
         let mut bytes = Vec::new();
-        file.take(MAX_OWNER).read_to_end(&mut bytes).map_err(FileError::at("read", path))?;
+        file.take(MAX_OWNER).read_to_end(&mut bytes).map_err(FileError::failed_to("read", path))?;
         let text = String::from_utf8_lossy(&bytes);
         Ok(text.lines().next().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned))
     }
@@ -139,11 +141,11 @@ impl FileLock {
         // A shared lock, so that two probes don't block each other.
         match file.try_lock_shared() {
             Ok(()) => {
-                file.unlock().map_err(FileError::at("unlock", path))?;
+                file.unlock().map_err(FileError::failed_to("unlock", path))?;
                 Ok(false)
             }
             Err(TryLockError::WouldBlock) => Ok(true),
-            Err(TryLockError::Error(error)) => Err(FileError::at("lock", path)(error)),
+            Err(TryLockError::Error(error)) => Err(FileError::failed_to("lock", path)(error)),
         }
     }
 
@@ -166,9 +168,9 @@ fn open(path: &Path) -> Result<File, FileError> {
     match open() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(dir_of(path))?;
-            open().map_err(FileError::at("create", path))
+            open().map_err(FileError::failed_to("create", path))
         }
-        other => other.map_err(FileError::at("open", path)),
+        other => other.map_err(FileError::failed_to("open", path)),
     }
 }
 
@@ -176,9 +178,9 @@ fn open_dir(dir: &Path) -> Result<File, FileError> {
     match regular::open_to_sync(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(dir)?;
-            regular::open_to_sync(dir).map_err(FileError::at("open", dir))
+            regular::open_to_sync(dir).map_err(FileError::failed_to("open", dir))
         }
-        other => other.map_err(FileError::at("open", dir)),
+        other => other.map_err(FileError::failed_to("open", dir)),
     }
 }
 

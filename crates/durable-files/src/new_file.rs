@@ -11,18 +11,18 @@ use crate::temp::{NEW_FILE_MODE, plain, sync_temp, written_temp};
 
 /// A file that is invisible until it is published. Dropping it earlier leaves nothing behind.
 #[derive(Debug)]
-pub struct NewFile {
+pub struct UnpublishedFile {
     temp: NamedTempFile,
     dir: PathBuf,
 }
 
-impl NewFile {
+impl UnpublishedFile {
     /// An empty file that will be published in `dir`, which is created if it is missing.
     ///
     /// # Errors
     /// [`FileError`] if no file can be created there.
-    pub fn create_in(dir: &Path) -> Result<NewFile, FileError> {
-        Ok(NewFile { temp: written_temp(dir, &[], NEW_FILE_MODE)?, dir: dir.to_owned() })
+    pub fn create_in(dir: &Path) -> Result<UnpublishedFile, FileError> {
+        Ok(UnpublishedFile { temp: written_temp(dir, &[], NEW_FILE_MODE)?, dir: dir.to_owned() })
     }
 
     /// Gives the file its name, atomically and durably. An existing file of that name is replaced.
@@ -32,13 +32,13 @@ impl NewFile {
     pub fn publish(self, name: &str) -> Result<PathBuf, FileError> {
         sync_temp(&self.temp)?;
         let path = self.dir.join(name);
-        self.temp.persist(&path).map_err(|error| FileError::at("publish", &path)(plain(error.error)))?;
+        self.temp.persist(&path).map_err(|error| FileError::failed_to("publish", &path)(plain(error.error)))?;
         sync_dir(&self.dir)?;
         Ok(path)
     }
 }
 
-impl Write for NewFile {
+impl Write for UnpublishedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.temp.as_file_mut().write(bytes)
     }

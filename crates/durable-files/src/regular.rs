@@ -25,7 +25,7 @@ pub const MAX_OBJECT: u64 = 512 << 20;
 
 /// Why a file was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum RegularFileError {
     /// It is not a regular file.
     #[error("it is {0}, not a regular file")]
     NotRegular(&'static str),
@@ -37,18 +37,18 @@ pub enum Refused {
     },
 }
 
-impl Refused {
+impl RegularFileError {
     /// The reason in an error from this module; `None` for any other error.
-    pub fn of(error: &io::Error) -> Option<Refused> {
-        error.get_ref()?.downcast_ref::<Refused>().copied()
+    pub fn from_io_error(error: &io::Error) -> Option<RegularFileError> {
+        error.get_ref()?.downcast_ref::<RegularFileError>().copied()
     }
 }
 
-impl From<Refused> for io::Error {
-    fn from(refused: Refused) -> io::Error {
+impl From<RegularFileError> for io::Error {
+    fn from(refused: RegularFileError) -> io::Error {
         let kind = match refused {
-            Refused::NotRegular(_) => ErrorKind::InvalidInput,
-            Refused::TooLarge { .. } => ErrorKind::FileTooLarge,
+            RegularFileError::NotRegular(_) => ErrorKind::InvalidInput,
+            RegularFileError::TooLarge { .. } => ErrorKind::FileTooLarge,
         };
         io::Error::new(kind, refused)
     }
@@ -57,7 +57,7 @@ impl From<Refused> for io::Error {
 /// Opens a file for reading, without waiting.
 ///
 /// # Errors
-/// [`Refused::NotRegular`] if the path is not a regular file; errors of opening it.
+/// [`RegularFileError::NotRegular`] if the path is not a regular file; errors of opening it.
 pub fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
@@ -70,14 +70,14 @@ pub fn open_if_there(path: &Path) -> Result<Option<File>, FileError> {
     match open(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(FileError::at("open", path)(error)),
+        Err(error) => Err(FileError::failed_to("open", path)(error)),
     }
 }
 
 /// Opens a file with `options`, without waiting. If that creates the path, it is a regular file.
 ///
 /// # Errors
-/// [`Refused::NotRegular`]; errors of opening the file.
+/// [`RegularFileError::NotRegular`]; errors of opening the file.
 pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let file = without_waiting(options, path)?;
     // The file may have been created by now. A failed check must not be reported as if nothing had been done.
@@ -93,7 +93,7 @@ pub(crate) fn open_to_sync(path: &Path) -> io::Result<File> {
 /// Reads a whole file.
 ///
 /// # Errors
-/// [`Refused`] if it is not a regular file or has more than `limit` bytes; errors of reading it. [`Refused::of`] recognises the first
+/// [`RegularFileError`] if it is not a regular file or has more than `limit` bytes; errors of reading it. [`RegularFileError::of`] recognises the first
 /// kind.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = without_waiting(OpenOptions::new().read(true), path)?;
@@ -113,7 +113,7 @@ pub fn read_to_string(path: &Path, limit: u64) -> io::Result<String> {
 /// Reads a whole file that a person named. It may be a pipe, so this may wait.
 ///
 /// # Errors
-/// [`Refused::TooLarge`]; errors of reading the file.
+/// [`RegularFileError::TooLarge`]; errors of reading the file.
 pub fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_open(&File::open(path)?, 0, limit)
 }
@@ -121,7 +121,7 @@ pub fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// Writes new content into a file, which is created if it is missing. Neither durable nor atomic.
 ///
 /// # Errors
-/// [`Refused::NotRegular`]; errors of writing the file.
+/// [`RegularFileError::NotRegular`]; errors of writing the file.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     open_with(OpenOptions::new().write(true).create(true).truncate(true), path)?.write_all(bytes)
 }
@@ -129,7 +129,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Reads the rest of an open file. `size` is its reported size, which may be wrong: files in /proc report 0.
 fn read_open(file: &File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     if size > limit {
-        return Err(Refused::TooLarge { limit }.into());
+        return Err(RegularFileError::TooLarge { limit }.into());
     }
     // One extra byte, so that the read reaches the end without growing the buffer.
     let room = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
@@ -137,7 +137,7 @@ fn read_open(file: &File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     bytes.try_reserve_exact(room)?;
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        return Err(Refused::TooLarge { limit }.into());
+        return Err(RegularFileError::TooLarge { limit }.into());
     }
     Ok(bytes)
 }
@@ -167,7 +167,7 @@ fn check(kind: FileType) -> io::Result<()> {
     } else {
         "a device"
     };
-    Err(Refused::NotRegular(what).into())
+    Err(RegularFileError::NotRegular(what).into())
 }
 
 #[cfg(test)]
@@ -188,9 +188,16 @@ mod tests {
         for (path, what) in cases {
             for options in [OpenOptions::new().read(true), OpenOptions::new().append(true).create(true)] {
                 let error = open_with(options, path).unwrap_err();
-                assert_eq!(Refused::of(&error), Some(Refused::NotRegular(what)), "{error}");
+                assert_eq!(
+                    RegularFileError::from_io_error(&error),
+                    Some(RegularFileError::NotRegular(what)),
+                    "{error}"
+                );
             }
-            assert_eq!(Refused::of(&read(path, 10).unwrap_err()), Some(Refused::NotRegular(what)));
+            assert_eq!(
+                RegularFileError::from_io_error(&read(path, 10).unwrap_err()),
+                Some(RegularFileError::NotRegular(what))
+            );
         }
         assert_eq!(read(dir.path(), 10).unwrap_err().kind(), ErrorKind::IsADirectory);
         assert!(open_to_sync(dir.path()).is_ok());
@@ -203,9 +210,15 @@ mod tests {
         let path = dir.path().join("file");
         std::fs::write(&path, "12345").unwrap();
         assert_eq!(read(&path, 5).unwrap(), b"12345");
-        assert_eq!(Refused::of(&read(&path, 4).unwrap_err()), Some(Refused::TooLarge { limit: 4 }));
+        assert_eq!(
+            RegularFileError::from_io_error(&read(&path, 4).unwrap_err()),
+            Some(RegularFileError::TooLarge { limit: 4 })
+        );
         File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
-        assert_eq!(Refused::of(&read(&path, MAX_LIST).unwrap_err()), Some(Refused::TooLarge { limit: MAX_LIST }));
+        assert_eq!(
+            RegularFileError::from_io_error(&read(&path, MAX_LIST).unwrap_err()),
+            Some(RegularFileError::TooLarge { limit: MAX_LIST })
+        );
         // Its reported size is 0.
         assert!(!read(Path::new("/proc/self/status"), 1 << 20).unwrap().is_empty());
         assert!(read(Path::new("/proc/self/status"), 10).is_err());

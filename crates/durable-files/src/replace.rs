@@ -50,13 +50,13 @@ fn existing(path: &Path) -> Result<(PathBuf, Option<u32>), FileError> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((path.to_owned(), None)),
-        Err(error) => return Err(FileError::at("look at", path)(error)),
+        Err(error) => return Err(FileError::failed_to("look at", path)(error)),
     };
     if !metadata.is_symlink() {
         return Ok((path.to_owned(), Some(metadata.permissions().mode() & MODE_BITS)));
     }
-    let target = fs::canonicalize(path).map_err(FileError::at("follow the link", path))?;
-    let metadata = fs::metadata(&target).map_err(FileError::at("look at", &target))?;
+    let target = fs::canonicalize(path).map_err(FileError::failed_to("follow the link", path))?;
+    let metadata = fs::metadata(&target).map_err(FileError::failed_to("look at", &target))?;
     Ok((target, Some(metadata.permissions().mode() & MODE_BITS)))
 }
 
@@ -67,8 +67,10 @@ fn put(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), FileError> {
     if let Some(mode) = mode {
         // The umask may have removed permissions that the file had.
         let permissions = fs::Permissions::from_mode(mode);
-        temp.as_file().set_permissions(permissions).map_err(FileError::at("set the permissions of", temp.path()))?;
+        temp.as_file()
+            .set_permissions(permissions)
+            .map_err(FileError::failed_to("set the permissions of", temp.path()))?;
     }
     sync_temp(&temp)?;
-    temp.persist(path).map(drop).map_err(|error| FileError::at("replace", path)(plain(error.error)))
+    temp.persist(path).map(drop).map_err(|error| FileError::failed_to("replace", path)(plain(error.error)))
 }

@@ -25,7 +25,7 @@ pub(crate) fn written_temp(dir: &Path, bytes: &[u8], mode: u32) -> Result<NamedT
             .permissions(Permissions::from_mode(mode))
             .tempfile_in(dir)
             // tempfile adds the path to the message, which would then contain it twice.
-            .map_err(|source| FileError::at("create a file in", dir)(plain(source)))
+            .map_err(|source| FileError::failed_to("create a file in", dir)(plain(source)))
     };
     let mut temp = match create() {
         Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
@@ -34,13 +34,13 @@ pub(crate) fn written_temp(dir: &Path, bytes: &[u8], mode: u32) -> Result<NamedT
         }
         other => other?,
     };
-    temp.as_file_mut().write_all(bytes).map_err(FileError::at("write", temp.path()))?;
+    temp.as_file_mut().write_all(bytes).map_err(FileError::failed_to("write", temp.path()))?;
     Ok(temp)
 }
 
 /// Makes the content of a temporary file durable.
 pub(crate) fn sync_temp(temp: &NamedTempFile) -> Result<(), FileError> {
-    temp.as_file().sync_all().map_err(FileError::at("sync", temp.path()))
+    temp.as_file().sync_all().map_err(FileError::failed_to("sync", temp.path()))
 }
 
 /// The error of the operating system, without the path that tempfile added to its text.

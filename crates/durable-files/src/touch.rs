@@ -19,6 +19,6 @@ pub fn touch(path: &Path) -> Result<bool, FileError> {
     match utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(FileError::at("touch", path)(error)),
+        Err(error) => Err(FileError::failed_to("touch", path)(error)),
     }
 }

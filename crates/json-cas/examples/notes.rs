@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use json_cas::{Draft, Hash, Store, WalkOptions};
+use json_cas::{NodeDraft, NodeHash, Store, WalkOptions};
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Stores each note with a reference to the one before; the newest is returned.
-fn store_notes(store: &Store, texts: &[String]) -> Result<Option<Hash>, Box<dyn Error>> {
+fn store_notes(store: &Store, texts: &[String]) -> Result<Option<NodeHash>, Box<dyn Error>> {
     let note = store.put_schema(json!({
         "title": "note",
         "type": "object",
@@ -40,13 +40,13 @@ fn store_notes(store: &Store, texts: &[String]) -> Result<Option<Hash>, Box<dyn 
     }))?;
     let mut before = None;
     for text in texts {
-        before = Some(store.put(&Draft::new(note, json!({ "text": text, "before": before }))?)?);
+        before = Some(store.put(&NodeDraft::new(note, json!({ "text": text, "before": before }))?)?);
     }
     Ok(before)
 }
 
 /// Prints a note and all before it.
-fn print_from(store: &Store, newest: Hash) -> Result<(), Box<dyn Error>> {
+fn print_from(store: &Store, newest: NodeHash) -> Result<(), Box<dyn Error>> {
     for node in store.walk(&[newest], WalkOptions::default()) {
         let (hash, node) = node?;
         println!("{hash}  {}", node.payload["text"]);

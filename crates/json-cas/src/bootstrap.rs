@@ -2,21 +2,21 @@
 
 use serde_json::Value;
 
-use crate::hash::Hash;
+use crate::hash::NodeHash;
 use crate::json;
-use crate::node::Draft;
+use crate::node::NodeDraft;
 
 /// The payload. Each byte is part of the format: a change would change every hash.
 const TEXT: &str = include_str!("../schemas/meta.json");
 
 /// Hash of the meta-schema node, and so the type of every schema node that this crate writes. Other writers of the format have their own
 /// meta-schemas: a node is a schema if its type is its own type.
-pub const HASH: Hash = Hash::literal("111ZGV99GA4Z7");
+pub const HASH: NodeHash = NodeHash::literal("111ZGV99GA4Z7");
 
 /// The meta-schema node.
-pub fn draft() -> Draft {
+pub fn draft() -> NodeDraft {
     let payload: Value = json::parse(TEXT).expect("the pinned text is JSON");
-    Draft::self_typed(payload).expect("the pinned text is shallow")
+    NodeDraft::self_typed(payload).expect("the pinned text is shallow")
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use durable_files::FileError;
 
 use crate::cbor::CborError;
-use crate::hash::{Hash, HashError};
+use crate::hash::{HashError, NodeHash};
 use crate::remote::RemoteError;
-use crate::schema::{SchemaError, SchemaProblem, Violation};
+use crate::schema::{SchemaError, SchemaProblem, SchemaViolation};
 
 /// Why a node could not be read, written or found.
 #[derive(Debug, thiserror::Error)]
@@ -17,21 +17,21 @@ pub enum StoreError {
     #[error("node {hash} does not exist")]
     NotFound {
         /// The hash.
-        hash: Hash,
+        hash: NodeHash,
     },
     /// A node references a missing node.
     #[error("node {parent} refers to {hash}, which does not exist")]
     Dangling {
         /// The missing node.
-        hash: Hash,
+        hash: NodeHash,
         /// The node that references it.
-        parent: Hash,
+        parent: NodeHash,
     },
     /// Something is stored under this hash, but it is not the node. Putting the same content again repairs it.
     #[error("node {hash} is corrupt: {reason}")]
     Corrupt {
         /// The hash.
-        hash: Hash,
+        hash: NodeHash,
         /// The problem with the bytes.
         reason: String,
     },
@@ -40,29 +40,29 @@ pub enum StoreError {
     #[error("hash collision: another node is already stored as {hash}")]
     Collision {
         /// The hash of both nodes.
-        hash: Hash,
+        hash: NodeHash,
     },
     /// A payload does not fit its type.
     #[error("the payload is not a valid {title}: {}", joined(violations, "; "))]
     Invalid {
         /// The type.
-        type_hash: Hash,
+        type_hash: NodeHash,
         /// The type's title, or its hash.
         title: String,
         /// The violations, at least one.
-        violations: Vec<Violation>,
+        violations: Vec<SchemaViolation>,
     },
     /// The type of a node is not stored: put the schema first.
     #[error("type {type_hash} is not in the store")]
     UnknownType {
         /// The hash of the type.
-        type_hash: Hash,
+        type_hash: NodeHash,
     },
     /// The type of a node is a node, but not a schema.
     #[error("node {type_hash} is not a schema and cannot be a type")]
     NotASchema {
         /// The hash of the type.
-        type_hash: Hash,
+        type_hash: NodeHash,
     },
     /// A schema is unusable.
     #[error("bad schema: {}", joined(problems, "; "))]
@@ -85,7 +85,7 @@ pub enum StoreError {
         /// The prefix, in upper case.
         prefix: String,
         /// The first matches, at most five.
-        matches: Vec<Hash>,
+        matches: Vec<NodeHash>,
         /// Whether there are more matches.
         more: bool,
     },
@@ -126,7 +126,7 @@ pub enum StoreError {
     #[error("the store sent node {hash} garbled {asked} times in a row")]
     Garbled {
         /// The hash.
-        hash: Hash,
+        hash: NodeHash,
         /// The number of requests.
         asked: usize,
     },

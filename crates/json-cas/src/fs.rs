@@ -10,5 +10,5 @@ mod yaml;
 
 pub use heads::{FsHeads, HeadsFiles};
 pub use objects::FsObjects;
-pub use packing::{ForgottenPack, PackRequest, Packed, Unpacked};
-pub use rebuild::{Held, Salvaged};
+pub use packing::{ForgottenPack, PackRequest, PackRunOutcome, UnpackRunOutcome};
+pub use rebuild::{FsHeadsLock, SalvagedIndex};

@@ -22,7 +22,7 @@ const SEED: u64 = 0;
 /// Hashes are ordered by value, which is also the order of their texts. Parsing accepts upper and lower case and nothing else: it rejects
 /// Crockford's look-alikes (`O` for `0`), so that one node has one name.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash)]
-pub struct Hash(u64);
+pub struct NodeHash(u64);
 
 /// A text that is not a hash.
 #[derive(Debug, Clone, Eq, PartialEq, thiserror::Error)]
@@ -40,13 +40,13 @@ impl HashError {
     }
 }
 
-impl Hash {
+impl NodeHash {
     /// Number of symbols in the text form.
     pub const LEN: usize = 13;
 
     /// The hash with this value.
-    pub const fn from_u64(value: u64) -> Hash {
-        Hash(value)
+    pub const fn from_u64(value: u64) -> NodeHash {
+        NodeHash(value)
     }
 
     /// The 64 bits of the hash.
@@ -56,37 +56,37 @@ impl Hash {
 
     /// Whether `text` parses as a hash.
     pub fn is_hash(text: &str) -> bool {
-        Hash::parse(text.as_bytes()).is_ok()
+        NodeHash::parse(text.as_bytes()).is_ok()
     }
 
     /// A hash literal in source code; a bad literal in a `const` fails the build.
     ///
     /// # Panics
     /// If `text` is not a hash, so use it only in `const` items.
-    pub const fn literal(text: &str) -> Hash {
-        match Hash::parse(text.as_bytes()) {
+    pub const fn literal(text: &str) -> NodeHash {
+        match NodeHash::parse(text.as_bytes()) {
             Ok(hash) => hash,
             Err(_) => panic!("not a hash literal"),
         }
     }
 
     /// The 13 symbols as ASCII bytes. A typed node's hash is computed over the bytes of its type's hash.
-    pub fn to_ascii(self) -> [u8; Hash::LEN] {
-        let mut text = [0; Hash::LEN];
+    pub fn to_ascii(self) -> [u8; NodeHash::LEN] {
+        let mut text = [0; NodeHash::LEN];
         for (position, symbol) in text.iter_mut().enumerate() {
-            let shift = SYMBOL_BITS * (Hash::LEN - 1 - position) as u32;
+            let shift = SYMBOL_BITS * (NodeHash::LEN - 1 - position) as u32;
             *symbol = SYMBOLS[(self.0 >> shift) as usize & 31];
         }
         text
     }
 
-    const fn parse(text: &[u8]) -> Result<Hash, &'static str> {
-        if text.len() != Hash::LEN {
+    const fn parse(text: &[u8]) -> Result<NodeHash, &'static str> {
+        if text.len() != NodeHash::LEN {
             return Err("a hash has 13 symbols");
         }
         let mut value: u64 = 0;
         let mut position = 0;
-        while position < Hash::LEN {
+        while position < NodeHash::LEN {
             let symbol = VALUES[text[position] as usize];
             if symbol == NO_SYMBOL {
                 return Err("a hash has only the symbols 0-9 A-Z without I, L, O, U");
@@ -97,7 +97,7 @@ impl Hash {
             value = (value << SYMBOL_BITS) | symbol as u64;
             position += 1;
         }
-        Ok(Hash(value))
+        Ok(NodeHash(value))
     }
 }
 
@@ -119,35 +119,35 @@ const VALUES: [u8; 256] = {
     values
 };
 
-impl fmt::Display for Hash {
+impl fmt::Display for NodeHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ascii = self.to_ascii();
         f.pad(std::str::from_utf8(&ascii).map_err(|_| fmt::Error)?)
     }
 }
 
-impl fmt::Debug for Hash {
+impl fmt::Debug for NodeHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl FromStr for Hash {
+impl FromStr for NodeHash {
     type Err = HashError;
 
-    fn from_str(text: &str) -> Result<Hash, HashError> {
-        Hash::parse(text.as_bytes()).map_err(|reason| HashError::new(text, reason))
+    fn from_str(text: &str) -> Result<NodeHash, HashError> {
+        NodeHash::parse(text.as_bytes()).map_err(|reason| HashError::new(text, reason))
     }
 }
 
-impl Serialize for Hash {
+impl Serialize for NodeHash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
 #[cfg(feature = "schemars")]
-impl schemars::JsonSchema for Hash {
+impl schemars::JsonSchema for NodeHash {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Hash".into()
     }
@@ -157,8 +157,8 @@ impl schemars::JsonSchema for Hash {
     }
 }
 
-impl<'de> Deserialize<'de> for Hash {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
+impl<'de> Deserialize<'de> for NodeHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<NodeHash, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
@@ -166,17 +166,17 @@ impl<'de> Deserialize<'de> for Hash {
 /// The hash of a payload under a type: XXH64 over `type_bytes ++ cbor`.
 ///
 /// This is the raw function of the format's test vectors, which allow any bytes as a type. In a store, the type is always
-/// [`Hash::to_ascii`] of the type's hash.
-pub fn hash_bytes(type_bytes: &[u8], cbor: &[u8]) -> Hash {
+/// [`NodeHash::to_ascii`] of the type's hash.
+pub fn hash_bytes(type_bytes: &[u8], cbor: &[u8]) -> NodeHash {
     let mut hasher = XxHash64::with_seed(SEED);
     hasher.write(type_bytes);
     hasher.write(cbor);
-    Hash(hasher.finish())
+    NodeHash(hasher.finish())
 }
 
 /// XXH64 of `bytes` alone: the hash of a self-typed node's payload.
-pub fn xxh64(bytes: &[u8]) -> Hash {
-    Hash(XxHash64::oneshot(SEED, bytes))
+pub fn xxh64(bytes: &[u8]) -> NodeHash {
+    NodeHash(XxHash64::oneshot(SEED, bytes))
 }
 
 /// The beginning of a hash, as people type it.
@@ -191,13 +191,13 @@ impl HashPrefix {
     pub(crate) const MIN_LEN: usize = 4;
 
     /// Whether `hash` begins with this prefix.
-    pub fn matches(&self, hash: Hash) -> bool {
+    pub fn matches(&self, hash: NodeHash) -> bool {
         (self.low..=self.high).contains(&hash.0)
     }
 
     /// All hashes that begin with this prefix.
-    pub fn range(&self) -> RangeInclusive<Hash> {
-        Hash(self.low)..=Hash(self.high)
+    pub fn range(&self) -> RangeInclusive<NodeHash> {
+        NodeHash(self.low)..=NodeHash(self.high)
     }
 }
 
@@ -208,13 +208,13 @@ impl FromStr for HashPrefix {
         if text.len() < HashPrefix::MIN_LEN {
             return Err(HashError::new(text, "give at least 4 symbols"));
         }
-        if text.len() > Hash::LEN {
+        if text.len() > NodeHash::LEN {
             return Err(HashError::new(text, "a hash has 13 symbols"));
         }
         let padded = |fill: u8| {
-            let mut symbols = [fill; Hash::LEN];
+            let mut symbols = [fill; NodeHash::LEN];
             symbols[..text.len()].copy_from_slice(text.as_bytes());
-            Hash::parse(&symbols).map_err(|reason| HashError::new(text, reason))
+            NodeHash::parse(&symbols).map_err(|reason| HashError::new(text, reason))
         };
         Ok(HashPrefix { low: padded(b'0')?.0, high: padded(b'Z')?.0 })
     }
@@ -226,10 +226,10 @@ mod tests {
 
     #[test]
     fn text_round_trips_at_both_ends() {
-        assert_eq!(Hash::from_u64(0).to_string(), "0000000000000");
-        assert_eq!(Hash::from_u64(u64::MAX).to_string(), "FZZZZZZZZZZZZ");
-        assert_eq!("fzzzzzzzzzzzz".parse::<Hash>().unwrap(), Hash::from_u64(u64::MAX));
-        let pinned = const { Hash::literal("0000000000010") };
+        assert_eq!(NodeHash::from_u64(0).to_string(), "0000000000000");
+        assert_eq!(NodeHash::from_u64(u64::MAX).to_string(), "FZZZZZZZZZZZZ");
+        assert_eq!("fzzzzzzzzzzzz".parse::<NodeHash>().unwrap(), NodeHash::from_u64(u64::MAX));
+        let pinned = const { NodeHash::literal("0000000000010") };
         assert_eq!(pinned.as_u64(), 32);
         assert_eq!(format!("{pinned:?}|{pinned:>15}"), "0000000000010|  0000000000010");
     }
@@ -242,22 +242,22 @@ mod tests {
 
     #[test]
     fn bad_texts_say_why() {
-        let message = |text: &str| text.parse::<Hash>().unwrap_err().to_string();
+        let message = |text: &str| text.parse::<NodeHash>().unwrap_err().to_string();
         assert_eq!(message("ABC"), "`ABC` is not a hash: a hash has 13 symbols");
         assert_eq!(
             message("0000000000O00"),
             "`0000000000O00` is not a hash: a hash has only the symbols 0-9 A-Z without I, L, O, U"
         );
         assert_eq!(message("G000000000000"), "`G000000000000` is not a hash: the first symbol of a hash is 0-9 or A-F");
-        assert!(!Hash::is_hash("é00000000000"));
+        assert!(!NodeHash::is_hash("é00000000000"));
     }
 
     #[test]
     fn prefixes_cover_their_range() {
         let prefix: HashPrefix = "0zk4".parse().unwrap();
-        assert!(prefix.matches(Hash::literal("0ZK4000000000")));
-        assert!(prefix.matches(Hash::literal("0ZK4ZZZZZZZZZ")));
-        assert!(!prefix.matches(Hash::literal("0ZK5000000000")));
+        assert!(prefix.matches(NodeHash::literal("0ZK4000000000")));
+        assert!(prefix.matches(NodeHash::literal("0ZK4ZZZZZZZZZ")));
+        assert!(!prefix.matches(NodeHash::literal("0ZK5000000000")));
         assert_eq!(
             "0ZK".parse::<HashPrefix>().unwrap_err().to_string(),
             "`0ZK` is not a hash: give at least 4 symbols"
@@ -267,9 +267,9 @@ mod tests {
 
     #[test]
     fn serde_uses_the_text() {
-        let hash = Hash::literal("0ZK4000000000");
+        let hash = NodeHash::literal("0ZK4000000000");
         let text = serde_json::to_string(&hash).unwrap();
         assert_eq!(text, "\"0ZK4000000000\"");
-        assert_eq!(serde_json::from_str::<Hash>(&text).unwrap(), hash);
+        assert_eq!(serde_json::from_str::<NodeHash>(&text).unwrap(), hash);
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::hash::Hash;
+use crate::hash::NodeHash;
 use crate::remote::RemoteError;
 
 /// Longest name, in bytes.
@@ -15,12 +15,12 @@ pub const MAX_NAME_LEN: usize = 128;
 
 /// The state of a name when it was read. Opaque: only the backend that issued it can interpret it.
 #[derive(Debug, Clone, Eq, PartialEq, Hash)]
-pub struct Version(String);
+pub struct NameVersion(String);
 
-impl Version {
+impl NameVersion {
     /// For backends: a version from a token that identifies one state of a name.
-    pub fn new(token: impl Into<String>) -> Version {
-        Version(token.into())
+    pub fn new(token: impl Into<String>) -> NameVersion {
+        NameVersion(token.into())
     }
 
     /// For backends: the token of the version.
@@ -33,27 +33,27 @@ impl Version {
 #[derive(Debug, Clone, Eq, PartialEq)]
 pub struct Head {
     /// The node.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// The version to swap against.
-    pub version: Version,
+    pub version: NameVersion,
 }
 
 /// Why it is unknown where a name points.
 #[derive(Debug, Clone, Eq, PartialEq)]
-pub struct Damaged {
+pub struct NameDamage {
     /// The problem and its place.
     pub reason: String,
-    /// The version to [`Heads::mend`] against; `None` if it is also unknown whether the name was removed.
-    pub version: Option<Version>,
+    /// The version to [`HeadBackend::mend`] against; `None` if it is also unknown whether the name was removed.
+    pub version: Option<NameVersion>,
 }
 
 /// The node that a name points at, or why that is unknown.
-pub type Pointing = Result<Hash, Damaged>;
+pub type Pointing = Result<NodeHash, NameDamage>;
 
 /// The outcome of a swap.
 #[derive(Debug, Clone, Eq, PartialEq)]
 #[must_use]
-pub enum Swap {
+pub enum SwapOutcome {
     /// The swap was made, durably.
     Done,
     /// The name is no longer where it was expected. Contains its current head, or `None` if it does not exist. Nothing was changed.
@@ -78,7 +78,7 @@ pub enum Swap {
 /// assert!(matches!(heads.swap("main", &seen.version, one)?, Swap::Moved(Some(now)) if now.hash == two));
 /// # Ok::<(), json_cas::HeadsError>(())
 /// ```
-pub trait Heads: Send + Sync {
+pub trait HeadBackend: Send + Sync {
     /// The head of a name; `None` if the name does not exist or was removed.
     ///
     /// # Errors
@@ -90,12 +90,12 @@ pub trait Heads: Send + Sync {
     ///
     /// # Errors
     /// [`HeadsError::Unreadable`] and [`HeadsError::Io`]; an incomplete list is never returned.
-    fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError>;
+    fn list(&self) -> Result<Vec<(String, NodeHash)>, HeadsError>;
 
-    /// All names for repair, including names for which it is unknown where they point. Takes longer than [`Heads::list`] if there are any.
+    /// All names for repair, including names for which it is unknown where they point. Takes longer than [`HeadBackend::list`] if there are any.
     ///
     /// # Errors
-    /// Like [`Heads::list`], except for problems with a single name.
+    /// Like [`HeadBackend::list`], except for problems with a single name.
     fn survey(&self) -> Result<Vec<(String, Pointing)>, HeadsError> {
         Ok(self.list()?.into_iter().map(|(name, hash)| (name, Ok(hash))).collect())
     }
@@ -103,30 +103,30 @@ pub trait Heads: Send + Sync {
     /// Points a damaged name at `new` if it is still as a survey found it.
     ///
     /// # Errors
-    /// Like [`Heads::swap`].
-    fn mend(&self, name: &str, damaged: &Version, new: Hash) -> Result<Swap, HeadsError> {
+    /// Like [`HeadBackend::swap`].
+    fn mend(&self, name: &str, damaged: &NameVersion, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         self.swap(name, damaged, new)
     }
 
-    /// Creates a name that points at `new`; [`Swap::Moved`] if it already exists.
+    /// Creates a name that points at `new`; [`SwapOutcome::Moved`] if it already exists.
     ///
     /// # Errors
     /// [`HeadsError::Removed`] if the journal has a record of the name: choose another name. [`HeadsError::Busy`]: try again. Otherwise
-    /// like [`Heads::read`].
-    fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError>;
+    /// like [`HeadBackend::read`].
+    fn create(&self, name: &str, new: NodeHash) -> Result<SwapOutcome, HeadsError>;
 
     /// Points `name` at `new` if it is still at `expected`.
     ///
     /// # Errors
-    /// [`HeadsError::Busy`]: try again. After [`HeadsError::Io`] the name may have moved: read it. Otherwise like [`Heads::read`].
-    fn swap(&self, name: &str, expected: &Version, new: Hash) -> Result<Swap, HeadsError>;
+    /// [`HeadsError::Busy`]: try again. After [`HeadsError::Io`] the name may have moved: read it. Otherwise like [`HeadBackend::read`].
+    fn swap(&self, name: &str, expected: &NameVersion, new: NodeHash) -> Result<SwapOutcome, HeadsError>;
 
     /// Removes a name that is still at `expected` and leaves `record` in the journal: both happen, or neither. The name can't be created
     /// again while the journal has the record.
     ///
     /// # Errors
-    /// [`HeadsError::BadRecord`] if the backend can't store such a record. Otherwise like [`Heads::swap`].
-    fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError>;
+    /// [`HeadsError::BadRecord`] if the backend can't store such a record. Otherwise like [`HeadBackend::swap`].
+    fn remove(&self, name: &str, expected: &NameVersion, record: &Value) -> Result<SwapOutcome, HeadsError>;
 }
 
 /// Why a name could not be read or moved.

@@ -34,7 +34,8 @@ pub fn parse(text: &str) -> Result<Value, JsonError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut path = Vec::new();
     let mut reader = serde_json::Deserializer::from_str(text);
-    let read = Seed { path: &mut path }.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+    let read =
+        JsonValueSeed { path: &mut path }.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     read.map_err(|error| JsonError {
         path: path.concat(),
         line: error.line(),
@@ -51,11 +52,11 @@ pub(crate) fn reason(error: &serde_json::Error) -> String {
 }
 
 /// Reads one value. `path` has one `/segment` per enclosing container. It is left unchanged on an error, so that it names the place.
-struct Seed<'p> {
+struct JsonValueSeed<'p> {
     path: &'p mut Vec<String>,
 }
 
-impl<'de> DeserializeSeed<'de> for Seed<'_> {
+impl<'de> DeserializeSeed<'de> for JsonValueSeed<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -63,7 +64,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Seed<'_> {
+impl<'de> Visitor<'de> for JsonValueSeed<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,7 +103,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         let mut items = Vec::new();
         loop {
             self.path.push(format!("/{}", items.len()));
-            let Some(item) = access.next_element_seed(Seed { path: self.path })? else {
+            let Some(item) = access.next_element_seed(JsonValueSeed { path: self.path })? else {
                 self.path.pop();
                 return Ok(Value::Array(items));
             };
@@ -118,7 +119,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
             if map.contains_key(&key) {
                 return Err(A::Error::custom("the key occurs twice"));
             }
-            let value = access.next_value_seed(Seed { path: self.path })?;
+            let value = access.next_value_seed(JsonValueSeed { path: self.path })?;
             self.path.pop();
             map.insert(key, value);
         }

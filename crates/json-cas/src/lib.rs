@@ -1,8 +1,8 @@
 //! This is a separate crate because it is useful without `uwf`: a content-addressed store of JSON nodes typed by JSON Schema.
 //!
 //! A node is `{type, payload, timestamp}`; its name is the hash of type and payload. Types are themselves nodes, JSON Schemas, and a
-//! string with `format: "cas_ref"` references another node. [`Store`] is the typed access. Below it is [`Objects`], immutable bytes by
-//! hash. Beside it are [`Heads`], mutable names, with their [`Journal`]. Machines that share a store also have [`Notes`] there. No code
+//! string with `format: "cas_ref"` references another node. [`Store`] is the typed access. Below it is [`ObjectBackend`], immutable bytes by
+//! hash. Beside it are [`HeadBackend`], mutable names, with their [`RemovalJournal`]. Machines that share a store also have [`NoteBackend`] there. No code
 //! above these traits assumes a local disk.
 //!
 #![doc = include_str!("../README.md")]
@@ -31,17 +31,25 @@ pub mod text;
 
 pub use cached::CachedObjects;
 pub use error::StoreError;
-pub use fs::{ForgottenPack, FsHeads, FsObjects, HeadsFiles, Held, PackRequest, Packed, Salvaged, Unpacked};
-pub use hash::{Hash, HashError, HashPrefix, hash_bytes, xxh64};
-pub use heads::{Damaged, Head, Heads, HeadsError, MAX_NAME_LEN, Pointing, Swap, Version, check_name};
-pub use journal::{Journal, Records};
+pub use fs::{
+    ForgottenPack, FsHeads, FsHeadsLock, FsObjects, HeadsFiles, PackRequest, PackRunOutcome, SalvagedIndex,
+    UnpackRunOutcome,
+};
+pub use hash::{HashError, HashPrefix, NodeHash, hash_bytes, xxh64};
+pub use heads::{
+    Head, HeadBackend, HeadsError, MAX_NAME_LEN, NameDamage, NameVersion, Pointing, SwapOutcome, check_name,
+};
+pub use journal::{JournalRecords, RemovalJournal};
 pub use memory::{MemoryHeads, MemoryNotes, MemoryObjects};
-pub use node::{Draft, Node};
-pub use notes::{Expected, ListedNote, Note, NoteWritten, Notes};
-pub use objects::{Hold, Objects, Put, READ_AT_ONCE, Reclaim, Stored, Stray, Sweep};
+pub use node::{Node, NodeDraft};
+pub use notes::{ListedNote, NoteBackend, NoteWriteCondition, NoteWritten, StoredNote};
+pub use objects::{
+    HoldGuard, ObjectBackend, ObjectMetadata, ObjectPutOutcome, READ_AT_ONCE, ReclaimScope, StrayEntry, SweepGuard,
+};
 pub use pack::DamagedPack;
 pub use remote::{RemoteError, RemoteFault};
-pub use schema::{Schema, Violation};
+pub use schema::{CompiledSchema, SchemaViolation};
 pub use store::{
-    Copied, Layers, Missing, Problem, ProblemKind, Reached, Stopped, Store, VerifyReport, Walk, WalkOptions,
+    MissingNodePolicy, NodeCopyStats, NodeLayers, NodeWalk, ProblemKind, ReachFailure, ReachableNodes, Store,
+    StoreProblem, VerifyReport, WalkOptions,
 };

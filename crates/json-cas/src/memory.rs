@@ -9,11 +9,11 @@ use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 
 use crate::error::StoreError;
-use crate::hash::{Hash, HashPrefix};
-use crate::heads::{Head, Heads, HeadsError, Swap, Version, check_name};
-use crate::journal::{Journal, Records};
-use crate::notes::{Expected, ListedNote, Note, NoteWritten, Notes};
-use crate::objects::{Hold, Objects, Put, Stored, Sweep};
+use crate::hash::{HashPrefix, NodeHash};
+use crate::heads::{Head, HeadBackend, HeadsError, NameVersion, SwapOutcome, check_name};
+use crate::journal::{JournalRecords, RemovalJournal};
+use crate::notes::{ListedNote, NoteBackend, NoteWriteCondition, NoteWritten, StoredNote};
+use crate::objects::{HoldGuard, ObjectBackend, ObjectMetadata, ObjectPutOutcome, SweepGuard};
 
 /// How long holders and sweepers wait for each other.
 const GATE_WAIT: Duration = Duration::from_secs(30);
@@ -35,8 +35,8 @@ const GATE_WAIT: Duration = Duration::from_secs(30);
 /// ```
 #[derive(Debug, Default)]
 pub struct MemoryObjects {
-    objects: Mutex<BTreeMap<Hash, MemoryObject>>,
-    gate: Arc<Gate>,
+    objects: Mutex<BTreeMap<NodeHash, MemoryObject>>,
+    gate: Arc<MemoryGate>,
 }
 
 /// An object, and when it was last put.
@@ -54,26 +54,26 @@ impl MemoryObject {
 
 /// Admits either any number of holders or one sweeper.
 #[derive(Debug, Default)]
-struct Gate {
-    inside: Mutex<Inside>,
+struct MemoryGate {
+    inside: Mutex<MemoryGateState>,
     left: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Inside {
+struct MemoryGateState {
     holding: usize,
     is_swept: bool,
 }
 
 /// An admitted holder or sweeper, until it is dropped.
-struct Pass {
-    gate: Arc<Gate>,
+struct MemoryGatePass {
+    gate: Arc<MemoryGate>,
     sweeps: bool,
 }
 
-impl Gate {
-    fn enter(self: &Arc<Gate>, sweeps: bool) -> Result<Pass, StoreError> {
-        let is_full = |inside: &mut Inside| inside.is_swept || (sweeps && inside.holding > 0);
+impl MemoryGate {
+    fn enter(self: &Arc<MemoryGate>, sweeps: bool) -> Result<MemoryGatePass, StoreError> {
+        let is_full = |inside: &mut MemoryGateState| inside.is_swept || (sweeps && inside.holding > 0);
         let mut inside = self.inside.lock();
         self.left.wait_while_for(&mut inside, is_full, GATE_WAIT);
         if is_full(&mut inside) {
@@ -85,11 +85,11 @@ impl Gate {
         } else {
             inside.holding += 1;
         }
-        Ok(Pass { gate: self.clone(), sweeps })
+        Ok(MemoryGatePass { gate: self.clone(), sweeps })
     }
 }
 
-impl Drop for Pass {
+impl Drop for MemoryGatePass {
     fn drop(&mut self) {
         let mut inside = self.gate.inside.lock();
         if self.sweeps {
@@ -108,36 +108,36 @@ impl MemoryObjects {
     }
 }
 
-impl Objects for MemoryObjects {
-    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+impl ObjectBackend for MemoryObjects {
+    fn get(&self, hash: NodeHash) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.objects.lock().get(&hash).map(|kept| kept.bytes.clone()))
     }
 
-    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn contains(&self, hash: NodeHash) -> Result<bool, StoreError> {
         Ok(self.objects.lock().contains_key(&hash))
     }
 
-    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+    fn put_all(&self, objects: &[(NodeHash, Vec<u8>)]) -> Result<Vec<ObjectPutOutcome>, StoreError> {
         let mut stored = self.objects.lock();
         Ok(objects
             .iter()
             .map(|(hash, bytes)| {
                 if stored.contains_key(hash) {
-                    Put::Present
+                    ObjectPutOutcome::Present
                 } else {
                     stored.insert(*hash, MemoryObject::now(bytes));
-                    Put::Published
+                    ObjectPutOutcome::Published
                 }
             })
             .collect())
     }
 
-    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+    fn replace(&self, hash: NodeHash, bytes: &[u8]) -> Result<(), StoreError> {
         self.objects.lock().insert(hash, MemoryObject::now(bytes));
         Ok(())
     }
 
-    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
+    fn sync(&self, hashes: &[NodeHash]) -> Result<(), StoreError> {
         let stored = self.objects.lock();
         match hashes.iter().find(|hash| !stored.contains_key(hash)) {
             Some(hash) => Err(StoreError::NotFound { hash: *hash }),
@@ -145,7 +145,7 @@ impl Objects for MemoryObjects {
         }
     }
 
-    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<NodeHash>, StoreError> {
         let stored = self.objects.lock();
         Ok(match prefix {
             Some(prefix) => stored.range(prefix.range()).map(|(hash, _)| *hash).collect(),
@@ -153,26 +153,26 @@ impl Objects for MemoryObjects {
         })
     }
 
-    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+    fn stored(&self, hash: NodeHash) -> Result<Option<ObjectMetadata>, StoreError> {
         let stored = self.objects.lock();
-        Ok(stored.get(&hash).map(|kept| Stored { bytes: kept.bytes.len() as u64, put_at: kept.put_at }))
+        Ok(stored.get(&hash).map(|kept| ObjectMetadata { bytes: kept.bytes.len() as u64, put_at: kept.put_at }))
     }
 
-    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn refresh(&self, hash: NodeHash) -> Result<bool, StoreError> {
         let mut stored = self.objects.lock();
         let kept = stored.get_mut(&hash);
         Ok(kept.map(|kept| kept.put_at = SystemTime::now()).is_some())
     }
 
-    fn hold(&self) -> Result<Hold, StoreError> {
-        Ok(Hold::new(self.gate.enter(false)?))
+    fn hold(&self) -> Result<HoldGuard, StoreError> {
+        Ok(HoldGuard::new(self.gate.enter(false)?))
     }
 
-    fn sweep(&self) -> Result<Sweep, StoreError> {
-        Ok(Sweep::new(self.gate.enter(true)?))
+    fn sweep(&self) -> Result<SweepGuard, StoreError> {
+        Ok(SweepGuard::new(self.gate.enter(true)?))
     }
 
-    fn remove_all(&self, _sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, _sweep: &SweepGuard, layers: &[&[NodeHash]]) -> Result<Vec<bool>, StoreError> {
         let mut stored = self.objects.lock();
         Ok(layers.iter().copied().flatten().map(|hash| stored.remove(hash).is_some()).collect())
     }
@@ -194,13 +194,13 @@ impl Objects for MemoryObjects {
 /// ```
 #[derive(Debug, Default)]
 pub struct MemoryHeads {
-    state: Mutex<State>,
+    state: Mutex<MemoryHeadsState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MemoryHeadsState {
     /// Maps each name to its hash and the number of the swap that set it.
-    names: BTreeMap<String, (Hash, u64)>,
+    names: BTreeMap<String, (NodeHash, u64)>,
     /// Removed names with their records, oldest first.
     journal: Vec<(String, Value)>,
     swaps: u64,
@@ -213,9 +213,9 @@ impl MemoryHeads {
     }
 }
 
-impl State {
+impl MemoryHeadsState {
     fn head(&self, name: &str) -> Option<Head> {
-        self.names.get(name).map(|(hash, swap)| Head { hash: *hash, version: Version::new(swap.to_string()) })
+        self.names.get(name).map(|(hash, swap)| Head { hash: *hash, version: NameVersion::new(swap.to_string()) })
     }
 
     fn newest(&self, name: &str) -> Option<&Value> {
@@ -223,29 +223,29 @@ impl State {
     }
 
     /// Points a name at `new` if it is where it is expected.
-    fn set(&mut self, name: &str, expected: Option<&Version>, new: Hash) -> Swap {
+    fn set(&mut self, name: &str, expected: Option<&NameVersion>, new: NodeHash) -> SwapOutcome {
         let current = self.head(name);
         if current.as_ref().map(|head| &head.version) != expected {
-            return Swap::Moved(current);
+            return SwapOutcome::Moved(current);
         }
         self.swaps += 1;
         self.names.insert(name.to_owned(), (new, self.swaps));
-        Swap::Done
+        SwapOutcome::Done
     }
 }
 
-impl Heads for MemoryHeads {
+impl HeadBackend for MemoryHeads {
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
         check_name(name)?;
         Ok(self.state.lock().head(name))
     }
 
-    fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
+    fn list(&self) -> Result<Vec<(String, NodeHash)>, HeadsError> {
         let state = self.state.lock();
         Ok(state.names.iter().map(|(name, (hash, _))| (name.clone(), *hash)).collect())
     }
 
-    fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError> {
+    fn create(&self, name: &str, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         check_name(name)?;
         let mut state = self.state.lock();
         if state.newest(name).is_some() {
@@ -254,28 +254,28 @@ impl Heads for MemoryHeads {
         Ok(state.set(name, None, new))
     }
 
-    fn swap(&self, name: &str, expected: &Version, new: Hash) -> Result<Swap, HeadsError> {
+    fn swap(&self, name: &str, expected: &NameVersion, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         check_name(name)?;
         Ok(self.state.lock().set(name, Some(expected), new))
     }
 
-    fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
+    fn remove(&self, name: &str, expected: &NameVersion, record: &Value) -> Result<SwapOutcome, HeadsError> {
         check_name(name)?;
         let mut state = self.state.lock();
         let current = state.head(name);
         if current.as_ref().map(|head| &head.version) != Some(expected) {
-            return Ok(Swap::Moved(current));
+            return Ok(SwapOutcome::Moved(current));
         }
         state.journal.push((name.to_owned(), record.clone()));
         state.names.remove(name);
-        Ok(Swap::Done)
+        Ok(SwapOutcome::Done)
     }
 }
 
-impl Journal for MemoryHeads {
-    fn records(&self) -> Result<Records, HeadsError> {
+impl RemovalJournal for MemoryHeads {
+    fn records(&self) -> Result<JournalRecords, HeadsError> {
         let readable = self.state.lock().journal.iter().map(|(_, record)| record.clone()).collect();
-        Ok(Records { readable, problems: Vec::new() })
+        Ok(JournalRecords { readable, problems: Vec::new() })
     }
 
     fn newest(&self, name: &str) -> Result<Option<Value>, HeadsError> {
@@ -320,13 +320,17 @@ impl MemoryNotes {
 }
 
 impl WrittenNote {
-    fn read(&self) -> Note {
-        Note { value: self.value.clone(), version: Version::new(self.write.to_string()), age: self.at.elapsed() }
+    fn read(&self) -> StoredNote {
+        StoredNote {
+            value: self.value.clone(),
+            version: NameVersion::new(self.write.to_string()),
+            age: self.at.elapsed(),
+        }
     }
 }
 
-impl Notes for MemoryNotes {
-    fn note(&self, name: &str) -> Result<Option<Note>, HeadsError> {
+impl NoteBackend for MemoryNotes {
+    fn note(&self, name: &str) -> Result<Option<StoredNote>, HeadsError> {
         check_name(name)?;
         Ok(self.notes.lock().by_name.get(name).map(WrittenNote::read))
     }
@@ -338,20 +342,25 @@ impl Notes for MemoryNotes {
         let notes = self.notes.lock();
         let listed = notes.by_name.iter().filter(|(name, _)| name.starts_with(begin));
         let listed = listed.map(|(name, note)| {
-            let Note { age, version, .. } = note.read();
+            let StoredNote { age, version, .. } = note.read();
             ListedNote { name: name.clone(), age, version }
         });
         Ok(listed.collect())
     }
 
-    fn write_note(&self, name: &str, expected: Expected<'_>, value: &Value) -> Result<NoteWritten, HeadsError> {
+    fn write_note(
+        &self,
+        name: &str,
+        expected: NoteWriteCondition<'_>,
+        value: &Value,
+    ) -> Result<NoteWritten, HeadsError> {
         check_name(name)?;
         let mut notes = self.notes.lock();
         let now = notes.by_name.get(name).map(WrittenNote::read);
         let is_expected = match expected {
-            Expected::Anything => true,
-            Expected::Nothing => now.is_none(),
-            Expected::At(version) => now.as_ref().is_some_and(|now| now.version == *version),
+            NoteWriteCondition::Anything => true,
+            NoteWriteCondition::Nothing => now.is_none(),
+            NoteWriteCondition::At(version) => now.as_ref().is_some_and(|now| now.version == *version),
         };
         if !is_expected {
             return Ok(NoteWritten::Moved(now));

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use crate::cbor::{self, CborError};
-use crate::hash::{Hash, hash_bytes, xxh64};
+use crate::hash::{NodeHash, hash_bytes, xxh64};
 
 /// A stored node. Its hash covers type and payload, but not the timestamp.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// Hash of the JSON Schema node that describes the payload. The type determines a node's kind.
-    pub type_hash: Hash,
+    pub type_hash: NodeHash,
     /// The content.
     pub payload: Value,
     /// When the node was first put, in Unix milliseconds.
@@ -18,11 +18,11 @@ pub struct Node {
 
 impl Node {
     /// The bytes stored for a node: the CBOR map `{type, payload, timestamp}`, with keys in deterministic order.
-    pub(crate) fn encode(type_hash: Hash, payload_cbor: &[u8], timestamp: u64) -> Vec<u8> {
+    pub(crate) fn encode(type_hash: NodeHash, payload_cbor: &[u8], timestamp: u64) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(payload_cbor.len() + 48);
         bytes.push(0xa3);
         cbor::write_text(&mut bytes, "type");
-        bytes.push(0x60 | Hash::LEN as u8);
+        bytes.push(0x60 | NodeHash::LEN as u8);
         bytes.extend_from_slice(&type_hash.to_ascii());
         cbor::write_text(&mut bytes, "payload");
         bytes.extend_from_slice(payload_cbor);
@@ -32,20 +32,20 @@ impl Node {
     }
 
     /// Whether bytes are the node of a hash. For [`crate::FsObjects::pack`].
-    pub fn is_stored_as(hash: Hash, bytes: &[u8]) -> bool {
+    pub fn is_stored_as(hash: NodeHash, bytes: &[u8]) -> bool {
         Node::decode(hash, bytes).is_ok()
     }
 
     /// Whether bytes are the node of a hash. For caches, which check all that they read. Bytes that this program wrote are hashed as they
     /// are, which is much faster than decoding; other bytes are decoded.
-    pub fn has_hash(hash: Hash, bytes: &[u8]) -> bool {
+    pub fn has_hash(hash: NodeHash, bytes: &[u8]) -> bool {
         Node::parts(bytes).is_some_and(|(type_hash, payload_cbor)| Node::hash_of(type_hash, payload_cbor) == hash)
             || Node::is_stored_as(hash, bytes)
     }
 
     /// The type and the payload's canonical CBOR, if the bytes have the form that [`Node::encode`] writes today.
-    fn parts(bytes: &[u8]) -> Option<(Hash, &[u8])> {
-        let (type_text, rest) = bytes.strip_prefix(b"\xa3\x64type\x6d")?.split_at_checked(Hash::LEN)?;
+    fn parts(bytes: &[u8]) -> Option<(NodeHash, &[u8])> {
+        let (type_text, rest) = bytes.strip_prefix(b"\xa3\x64type\x6d")?.split_at_checked(NodeHash::LEN)?;
         let rest = rest.strip_prefix(b"\x67payload")?;
         let (rest, timestamp) = rest.split_at_checked(rest.len().checked_sub(1 + size_of::<u64>())?)?;
         let payload_cbor = rest.strip_suffix(b"\x69timestamp").filter(|_| timestamp[0] == 0x1b)?;
@@ -53,26 +53,27 @@ impl Node {
     }
 
     /// Decodes bytes as the node with this hash; `None` if they are not that node.
-    pub fn stored_as(hash: Hash, bytes: &[u8]) -> Option<Node> {
+    pub fn stored_as(hash: NodeHash, bytes: &[u8]) -> Option<Node> {
         Node::decode(hash, bytes).ok().map(|(node, _)| node)
     }
 
     /// The previous node in the chain of this one: `prev` of its payload. For backends that follow chains themselves. `None` if the bytes
     /// are not a node, or the first node of a chain.
-    pub fn predecessor(bytes: &[u8]) -> Option<Hash> {
+    pub fn predecessor(bytes: &[u8]) -> Option<NodeHash> {
         Node::read(bytes).ok()?.payload.get("prev")?.as_str()?.parse().ok()
     }
 
     /// Decodes the node with this hash and returns it with its payload's canonical CBOR. The error says why the bytes are not that node.
-    pub(crate) fn decode(hash: Hash, bytes: &[u8]) -> Result<(Node, Vec<u8>), Unfit> {
-        let node = Node::read(bytes).map_err(Unfit::Unreadable)?;
-        let payload_cbor = cbor::encode(&node.payload).map_err(|error| Unfit::Unreadable(error.to_string()))?;
+    pub(crate) fn decode(hash: NodeHash, bytes: &[u8]) -> Result<(Node, Vec<u8>), NodeBytesError> {
+        let node = Node::read(bytes).map_err(NodeBytesError::Unreadable)?;
+        let payload_cbor =
+            cbor::encode(&node.payload).map_err(|error| NodeBytesError::Unreadable(error.to_string()))?;
         let actual = Node::hash_of(node.type_hash, &payload_cbor);
-        if actual == hash { Ok((node, payload_cbor)) } else { Err(Unfit::OtherHash(actual)) }
+        if actual == hash { Ok((node, payload_cbor)) } else { Err(NodeBytesError::OtherHash(actual)) }
     }
 
     /// The hash of a node. A node whose type is the hash of its own payload is self-typed; for all others, the type is hashed first.
-    fn hash_of(type_hash: Hash, payload_cbor: &[u8]) -> Hash {
+    fn hash_of(type_hash: NodeHash, payload_cbor: &[u8]) -> NodeHash {
         let alone = xxh64(payload_cbor);
         if alone == type_hash { alone } else { hash_bytes(&type_hash.to_ascii(), payload_cbor) }
     }
@@ -105,59 +106,59 @@ impl Node {
 
 /// Why bytes are not the expected node.
 #[derive(Debug)]
-pub(crate) enum Unfit {
+pub(crate) enum NodeBytesError {
     /// The bytes are not a node.
     Unreadable(String),
     /// The bytes are a node with this other hash.
-    OtherHash(Hash),
+    OtherHash(NodeHash),
 }
 
-impl std::fmt::Display for Unfit {
+impl std::fmt::Display for NodeBytesError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Unfit::Unreadable(reason) => f.write_str(reason),
-            Unfit::OtherHash(actual) => write!(f, "the content has hash {actual}"),
+            NodeBytesError::Unreadable(reason) => f.write_str(reason),
+            NodeBytesError::OtherHash(actual) => write!(f, "the content has hash {actual}"),
         }
     }
 }
 
 /// A node that is ready to be put: payload, its canonical CBOR and its hash.
 #[derive(Debug, Clone)]
-pub struct Draft {
-    hash: Hash,
-    type_hash: Hash,
+pub struct NodeDraft {
+    hash: NodeHash,
+    type_hash: NodeHash,
     payload: Value,
     cbor: Vec<u8>,
     trusted: bool,
 }
 
-impl Draft {
+impl NodeDraft {
     /// A node of the given type.
     ///
     /// # Errors
     /// [`CborError`] if the payload is nested too deeply.
-    pub fn new(type_hash: Hash, payload: Value) -> Result<Draft, CborError> {
+    pub fn new(type_hash: NodeHash, payload: Value) -> Result<NodeDraft, CborError> {
         let cbor = cbor::encode(&payload)?;
-        Ok(Draft { hash: hash_bytes(&type_hash.to_ascii(), &cbor), type_hash, payload, cbor, trusted: false })
+        Ok(NodeDraft { hash: hash_bytes(&type_hash.to_ascii(), &cbor), type_hash, payload, cbor, trusted: false })
     }
 
     /// A node that is its own type, like a meta-schema: its hash covers only the payload.
     ///
     /// # Errors
     /// [`CborError`] if the payload is nested too deeply.
-    pub fn self_typed(payload: Value) -> Result<Draft, CborError> {
+    pub fn self_typed(payload: Value) -> Result<NodeDraft, CborError> {
         let cbor = cbor::encode(&payload)?;
         let hash = xxh64(&cbor);
-        Ok(Draft { hash, type_hash: hash, payload, cbor, trusted: false })
+        Ok(NodeDraft { hash, type_hash: hash, payload, cbor, trusted: false })
     }
 
     /// The hash of the node.
-    pub fn hash(&self) -> Hash {
+    pub fn hash(&self) -> NodeHash {
         self.hash
     }
 
     /// Hash of the node's type.
-    pub fn type_hash(&self) -> Hash {
+    pub fn type_hash(&self) -> NodeHash {
         self.type_hash
     }
 
@@ -174,8 +175,8 @@ impl Draft {
     /// Marks the payload as valid by construction, because it was serialized from a Rust type that mirrors the schema. Puts then skip the
     /// schema. Debug builds still check it.
     #[must_use]
-    pub fn trusted(self) -> Draft {
-        Draft { trusted: true, ..self }
+    pub fn trusted(self) -> NodeDraft {
+        NodeDraft { trusted: true, ..self }
     }
 
     pub(crate) fn is_trusted(&self) -> bool {
@@ -190,8 +191,8 @@ mod tests {
 
     #[test]
     fn hash_check_without_decoding_agrees_with_decoding() {
-        let own = Draft::self_typed(json!({"type": "object"})).unwrap();
-        let drafts = [Draft::new(own.hash(), json!({"text": "a text", "n": [1, 2.5, null]})).unwrap(), own];
+        let own = NodeDraft::self_typed(json!({"type": "object"})).unwrap();
+        let drafts = [NodeDraft::new(own.hash(), json!({"text": "a text", "n": [1, 2.5, null]})).unwrap(), own];
         for (draft, timestamp) in drafts.iter().flat_map(|draft| [0, 200, 70_000, 1 << 40].map(|time| (draft, time))) {
             let bytes = Node::encode(draft.type_hash(), draft.cbor(), timestamp);
             assert!(Node::has_hash(draft.hash(), &bytes), "{timestamp}");

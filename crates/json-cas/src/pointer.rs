@@ -2,19 +2,19 @@
 
 /// The path from the root to a value, kept on the stack, so that it is free until it is written out.
 #[derive(Copy, Clone)]
-pub(crate) enum Trail<'a> {
+pub(crate) enum ValueTrail<'a> {
     Root,
-    Key(&'a Trail<'a>, &'a str),
-    Index(&'a Trail<'a>, usize),
+    Key(&'a ValueTrail<'a>, &'a str),
+    Index(&'a ValueTrail<'a>, usize),
 }
 
-impl Trail<'_> {
+impl ValueTrail<'_> {
     /// The JSON pointer: "" for the root, otherwise `/key/0/…`.
     pub(crate) fn pointer(&self) -> String {
         match self {
-            Trail::Root => String::new(),
-            Trail::Key(parent, key) => join(&parent.pointer(), key),
-            Trail::Index(parent, index) => format!("{}/{index}", parent.pointer()),
+            ValueTrail::Root => String::new(),
+            ValueTrail::Key(parent, key) => join(&parent.pointer(), key),
+            ValueTrail::Index(parent, index) => format!("{}/{index}", parent.pointer()),
         }
     }
 }

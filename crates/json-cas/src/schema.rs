@@ -21,9 +21,9 @@ mod violations;
 mod warnings;
 
 pub use check::{MAX_SCHEMA_DEPTH, check, is_remote_ref};
-pub use problem::{SchemaProblem, Severity};
-pub(crate) use refs::References;
-pub use violation::{MAX_VIOLATIONS, Violation};
+pub use problem::{SchemaProblem, SchemaSeverity};
+pub(crate) use refs::ReferenceFinder;
+pub use violation::{MAX_VIOLATIONS, SchemaViolation};
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ use std::sync::Arc;
 use jsonschema::{PatternOptions, ValidationOptions, Validator};
 use serde_json::Value;
 
-use self::document::Document;
-use self::evaluate::{Evaluator, Verdict};
-use crate::hash::Hash;
+use self::document::SchemaDocument;
+use self::evaluate::{SchemaEvaluator, SchemaVerdict};
+use crate::hash::NodeHash;
 
 /// The format that makes a string a reference to a node.
 const CAS_REF: &str = "cas_ref";
@@ -43,13 +43,13 @@ const CAS_REF: &str = "cas_ref";
 const MAX_PATTERN_SIZE: usize = 1 << 20;
 
 /// A compiled schema.
-pub struct Schema {
-    references: Arc<References>,
-    judge: Judge,
+pub struct CompiledSchema {
+    references: Arc<ReferenceFinder>,
+    judge: PayloadValidator,
 }
 
 /// Decides whether a payload fits.
-enum Judge {
+enum PayloadValidator {
     /// The validator, if its time is bounded by the sizes of schema and payload.
     Validator(Validator),
     /// The walk that examines no pair twice and gives up at [`evaluate::MAX_CHECKS`]. For schemas on which the validator may need
@@ -65,33 +65,33 @@ pub struct SchemaError {
     pub problems: Vec<SchemaProblem>,
 }
 
-impl fmt::Debug for Schema {
+impl fmt::Debug for CompiledSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Schema").field(self.value()).finish()
     }
 }
 
-impl Schema {
+impl CompiledSchema {
     /// Checks and compiles a schema. Formats are asserted, including `cas_ref`. References to anything outside the schema are rejected.
     ///
     /// # Errors
     /// [`SchemaError`] with every error that [`check`] finds.
-    pub fn compile(schema: &Value) -> Result<Schema, SchemaError> {
+    pub fn compile(schema: &Value) -> Result<CompiledSchema, SchemaError> {
         refuse_bad(schema)?;
-        Schema::compile_stored(Arc::new(References::new(schema.clone())))
+        CompiledSchema::compile_stored(Arc::new(ReferenceFinder::new(schema.clone())))
     }
 
     /// Compiles a schema that was checked when it was put.
-    pub(crate) fn compile_stored(references: Arc<References>) -> Result<Schema, SchemaError> {
+    pub(crate) fn compile_stored(references: Arc<ReferenceFinder>) -> Result<CompiledSchema, SchemaError> {
         let value = references.value();
         if let Some(problem) = expansion::unjudgeable(value) {
             return Err(SchemaError { problems: vec![problem] });
         }
         if expansion::is_unbounded(value) {
-            return Ok(Schema { references, judge: Judge::Bounded });
+            return Ok(CompiledSchema { references, judge: PayloadValidator::Bounded });
         }
         match validator_options().build(value) {
-            Ok(validator) => Ok(Schema { references, judge: Judge::Validator(validator) }),
+            Ok(validator) => Ok(CompiledSchema { references, judge: PayloadValidator::Validator(validator) }),
             Err(error) => Err(SchemaError {
                 problems: vec![SchemaProblem::error(error.instance_path().to_string(), error.to_string())],
             }),
@@ -104,7 +104,7 @@ impl Schema {
         self.references.value()
     }
 
-    pub(crate) fn references(&self) -> &Arc<References> {
+    pub(crate) fn references(&self) -> &Arc<ReferenceFinder> {
         &self.references
     }
 
@@ -115,36 +115,36 @@ impl Schema {
 
     /// Whether a payload fits. `false` as well if the schema allows for more than a million comparisons and the payload needs them.
     pub fn is_valid(&self, payload: &Value) -> bool {
-        self.verdict(payload) == Verdict::Fits
+        self.verdict(payload) == SchemaVerdict::Fits
     }
 
-    fn verdict(&self, payload: &Value) -> Verdict {
+    fn verdict(&self, payload: &Value) -> SchemaVerdict {
         match &self.judge {
-            Judge::Validator(validator) if validator.is_valid(payload) => Verdict::Fits,
-            Judge::Validator(_) => Verdict::Faulty,
-            Judge::Bounded => Evaluator::decide(&Document::new(self.value()), payload),
+            PayloadValidator::Validator(validator) if validator.is_valid(payload) => SchemaVerdict::Fits,
+            PayloadValidator::Validator(_) => SchemaVerdict::Faulty,
+            PayloadValidator::Bounded => SchemaEvaluator::decide(&SchemaDocument::new(self.value()), payload),
         }
     }
 
     /// Every way in which a payload does not fit, in words that a person or a model can act on. Empty if it fits.
-    pub fn violations(&self, payload: &Value) -> Vec<Violation> {
+    pub fn violations(&self, payload: &Value) -> Vec<SchemaViolation> {
         match self.verdict(payload) {
-            Verdict::Fits => Vec::new(),
-            Verdict::Faulty => violations::of(self.value(), payload),
-            Verdict::Unknown => vec![violations::too_much()],
+            SchemaVerdict::Fits => Vec::new(),
+            SchemaVerdict::Faulty => violations::find_violations(self.value(), payload),
+            SchemaVerdict::Unknown => vec![violations::too_much()],
         }
     }
 
     /// The references in a payload: see [`crate::Store::refs`].
-    pub fn refs(&self, payload: &Value) -> Vec<Hash> {
-        self.references.of(payload)
+    pub fn refs(&self, payload: &Value) -> Vec<NodeHash> {
+        self.references.find_in(payload)
     }
 }
 
 /// Rejects a schema with errors.
 pub(crate) fn refuse_bad(schema: &Value) -> Result<(), SchemaError> {
     let mut problems = check(schema);
-    problems.retain(|problem| problem.severity == Severity::Error);
+    problems.retain(|problem| problem.severity == SchemaSeverity::Error);
     if problems.is_empty() { Ok(()) } else { Err(SchemaError { problems }) }
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn refuse_bad(schema: &Value) -> Result<(), SchemaError> {
 /// patterns in linear time, no network access.
 fn validator_options<'i>() -> ValidationOptions<'i> {
     jsonschema::options()
-        .with_format(CAS_REF, Hash::is_hash)
+        .with_format(CAS_REF, NodeHash::is_hash)
         .should_validate_formats(true)
         .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_SIZE))
         .offline()

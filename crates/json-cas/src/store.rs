@@ -9,11 +9,11 @@ mod reach;
 mod verify;
 mod walk;
 
-pub use copy::Copied;
-pub use layers::Layers;
-pub use reach::{Missing, Reached, Stopped};
-pub use verify::{Problem, ProblemKind, VerifyReport};
-pub use walk::{Walk, WalkOptions};
+pub use copy::NodeCopyStats;
+pub use layers::NodeLayers;
+pub use reach::{MissingNodePolicy, ReachFailure, ReachableNodes};
+pub use verify::{ProblemKind, StoreProblem, VerifyReport};
+pub use walk::{NodeWalk, WalkOptions};
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -23,12 +23,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 
 use crate::fs::FsObjects;
-use crate::hash::Hash;
+use crate::hash::NodeHash;
 use crate::memory::MemoryObjects;
-use crate::objects::Objects;
-use crate::schema::{References, Schema};
+use crate::objects::ObjectBackend;
+use crate::schema::{CompiledSchema, ReferenceFinder};
 
-/// Nodes over any [`Objects`]. Cloning is cheap and shares objects and compiled schemas.
+/// Nodes over any [`ObjectBackend`]. Cloning is cheap and shares objects and compiled schemas.
 ///
 /// ```
 /// use json_cas::{Draft, Store, StoreError};
@@ -48,19 +48,19 @@ use crate::schema::{References, Schema};
 /// ```
 #[derive(Clone)]
 pub struct Store {
-    objects: Arc<dyn Objects>,
-    types: Arc<Mutex<HashMap<Hash, Type>>>,
+    objects: Arc<dyn ObjectBackend>,
+    types: Arc<Mutex<HashMap<NodeHash, CachedType>>>,
     clock: fn() -> u64,
-    known: fn(Hash) -> Option<serde_json::Value>,
+    known: fn(NodeHash) -> Option<serde_json::Value>,
 }
 
 /// A cached type.
 #[derive(Clone)]
-enum Type {
+enum CachedType {
     /// Read, for its references.
-    Read(Arc<References>),
+    Read(Arc<ReferenceFinder>),
     /// Read and compiled.
-    Compiled(Arc<Schema>),
+    Compiled(Arc<CompiledSchema>),
 }
 
 impl std::fmt::Debug for Store {
@@ -71,7 +71,7 @@ impl std::fmt::Debug for Store {
 
 impl Store {
     /// The nodes in `objects`. Does no I/O.
-    pub fn new(objects: Arc<dyn Objects>) -> Store {
+    pub fn new(objects: Arc<dyn ObjectBackend>) -> Store {
         Store { objects, types: Arc::default(), clock: unix_millis, known: |_| None }
     }
 
@@ -94,12 +94,12 @@ impl Store {
     /// The same store with schemas that stand in for missing types. For types of other programs, so that their nodes can be followed and
     /// checked even if the schema was never stored.
     #[must_use]
-    pub fn with_known(self, known: fn(Hash) -> Option<serde_json::Value>) -> Store {
+    pub fn with_known(self, known: fn(NodeHash) -> Option<serde_json::Value>) -> Store {
         Store { known, ..self }
     }
 
     /// The backend.
-    pub fn objects(&self) -> &dyn Objects {
+    pub fn objects(&self) -> &dyn ObjectBackend {
         &*self.objects
     }
 }

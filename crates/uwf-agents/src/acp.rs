@@ -16,12 +16,12 @@ pub mod settings;
 pub mod transcript;
 pub mod usage;
 
-use agent_kit::answer::Answer;
+use agent_kit::answer::AgentAnswer;
 use agent_kit::{Agent, AgentContext, Error, Result, mcp};
-use uwf_core::prompt::{Part, PartKind, Prompt};
+use uwf_core::prompt::{AgentPrompt, PartKind, PromptPart};
 
-use session::{AcpSession, Prompted};
-use settings::Settings;
+use session::{AcpPromptResult, AcpSession};
+use settings::AcpSettings;
 
 /// Source of traces of these agents.
 const SOURCE: &str = "acp";
@@ -29,7 +29,7 @@ const SOURCE: &str = "acp";
 /// The agent of one attempt. It keeps its process until it is dropped, so that the session can be prompted again.
 #[derive(Default)]
 pub struct AcpAgent {
-    settings: Option<Settings>,
+    settings: Option<AcpSettings>,
     session: Option<AcpSession>,
 }
 
@@ -40,40 +40,40 @@ impl AcpAgent {
     }
 
     /// The agent with the settings of a caller that also has other ways to run it. It counts as prepared.
-    pub fn with(settings: Settings) -> AcpAgent {
+    pub fn with(settings: AcpSettings) -> AcpAgent {
         AcpAgent { settings: Some(settings), session: None }
     }
 
     /// The settings, with the model under the agent's own name for it.
-    fn settings_in(&self, context: &AgentContext<'_>) -> Result<Settings> {
+    fn settings_in(&self, context: &AgentContext<'_>) -> Result<AcpSettings> {
         let settings = self.settings()?.clone();
-        Ok(Settings { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings })
+        Ok(AcpSettings { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings })
     }
 
-    fn settings(&self) -> Result<&Settings> {
+    fn settings(&self) -> Result<&AcpSettings> {
         self.settings.as_ref().ok_or_else(|| Error::internal("the agent was not prepared"))
     }
 }
 
 /// Adds a note about the tool `submit` to the prompt if the agent is given the server that has it.
-pub(crate) fn with_instruction(context: &AgentContext<'_>, mut prompt: Prompt, mcp: bool) -> Prompt {
+pub(crate) fn with_instruction(context: &AgentContext<'_>, mut prompt: AgentPrompt, mcp: bool) -> AgentPrompt {
     if mcp && context.offers_submit() {
-        prompt.parts.push(Part { kind: PartKind::Instruction, text: mcp::INSTRUCTION.to_owned() });
+        prompt.parts.push(PromptPart { kind: PartKind::Instruction, text: mcp::INSTRUCTION.to_owned() });
     }
     prompt
 }
 
 impl Agent for AcpAgent {
     fn prepare(&mut self, context: &AgentContext<'_>) -> Result<()> {
-        self.settings = Some(Settings::of(&context.opened()?.agent)?);
+        self.settings = Some(AcpSettings::from_spec(&context.opened()?.agent)?);
         Ok(())
     }
 
-    fn prompt(&mut self, context: &AgentContext<'_>, prompt: Prompt) -> Result<Prompt> {
+    fn prompt(&mut self, context: &AgentContext<'_>, prompt: AgentPrompt) -> Result<AgentPrompt> {
         Ok(with_instruction(context, prompt, self.settings()?.mcp))
     }
 
-    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &AgentPrompt) -> Result<AgentAnswer> {
         let session = match self.session.take() {
             // Opened when an earlier session no longer existed.
             Some(open) => open,
@@ -88,7 +88,12 @@ impl Agent for AcpAgent {
         Ok(self.settings()?.resume)
     }
 
-    fn resume(&mut self, context: &AgentContext<'_>, earlier: &str, prompt: &Prompt) -> Result<Option<Answer>> {
+    fn resume(
+        &mut self,
+        context: &AgentContext<'_>,
+        earlier: &str,
+        prompt: &AgentPrompt,
+    ) -> Result<Option<AgentAnswer>> {
         let session = AcpSession::open(context, context.opened()?, self.settings_in(context)?, Some(earlier))?;
         let session = self.session.insert(session);
         if session.id().as_deref() != Some(earlier) {
@@ -98,21 +103,21 @@ impl Agent for AcpAgent {
         Ok(Some(answer(session, prompted)))
     }
 
-    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<Answer>> {
+    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<AgentAnswer>> {
         let Some(session) = &mut self.session else { return Ok(None) };
         let prompted = session.prompt(context, vec![text.to_owned()], false)?;
         Ok(Some(answer(session, prompted)))
     }
 }
 
-fn answer(session: &AcpSession, prompted: Prompted) -> Answer {
-    let Prompted { answer, turn } = prompted;
-    Answer {
+fn answer(session: &AcpSession, prompted: AcpPromptResult) -> AgentAnswer {
+    let AcpPromptResult { answer, turn } = prompted;
+    AgentAnswer {
         duration_ms: turn.latency_ms,
         source: SOURCE.to_owned(),
         session_id: session.id(),
         tokens: turn.tokens.clone(),
         turns: vec![turn],
-        ..Answer::text(answer)
+        ..AgentAnswer::text(answer)
     }
 }

@@ -10,17 +10,17 @@ use agent_kit::{AgentContext, Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::advisors::{SUMMARY, SUPERVISOR, Summary, Verdict};
+use uwf_engine::attempt::advisors::{SUMMARY, SUPERVISOR, SummaryOutput, SupervisorOutput};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
-use uwf_llm::{ChatMessage, ChatRequest, Client, Shape, Timeouts, structured};
+use uwf_llm::{ChatMessage, ChatRequest, LlmClient, LlmTimeouts, ValueSpec, structured};
 
 use crate::model;
 use uwf_core::text::without_middle;
 
 /// Time limits. The engine ends an advisor after a minute; the advisor should report its own failure before that.
-const TIMEOUTS: Timeouts =
-    Timeouts { connect: Duration::from_secs(10), idle: Duration::from_secs(45), total: Duration::from_secs(55) };
+const TIMEOUTS: LlmTimeouts =
+    LlmTimeouts { connect: Duration::from_secs(10), idle: Duration::from_secs(45), total: Duration::from_secs(55) };
 
 /// Bytes kept of a supervisor's reason, which is shown on one line of a list.
 const MAX_REASON: usize = 500;
@@ -55,14 +55,15 @@ pub(crate) fn supervise(home: &Home, thread: &ThreadId, role: &str) -> Result<()
         "required": ["verdict", "reason"],
         "additionalProperties": false,
     });
-    let shape = Shape { name: "verdict", description: "Whether the workflow continues.", schema: &schema, mode: None };
+    let shape =
+        ValueSpec { name: "verdict", description: "Whether the workflow continues.", schema: &schema, mode: None };
     let request = request(SUPERVISOR_INSTRUCTION, &overview::newest(&context)?);
     let found = structured(&client, &model::modes(home), &request, &shape, &mut |_| {})
         .map_err(|none| model::failed(&none.error))?;
-    let verdict = Verdict::deserialize(found.value)
+    let verdict = SupervisorOutput::deserialize(found.value)
         .map_err(|error| Error::agent_failed(format!("the verdict cannot be read: {error}")))?;
     let reason = context.redactor()?.text(&without_middle(verdict.reason.trim(), MAX_REASON));
-    print(&Verdict { reason, ..verdict })
+    print(&SupervisorOutput { reason, ..verdict })
 }
 
 /// Prints a summary of a thread's result.
@@ -76,10 +77,10 @@ pub(crate) fn summarise(home: &Home, thread: &ThreadId, role: &str) -> Result<()
     let reply = client.chat(&request(SUMMARY_INSTRUCTION, &overview::newest(&context)?));
     let reply = reply.and_then(|reply| model::whole(&client, &reply).map(|()| reply));
     let text = reply.map_err(|error| model::failed(&error))?.text;
-    print(&Summary { summary: context.redactor()?.text(&without_middle(text.trim(), MAX_SUMMARY)) })
+    print(&SummaryOutput { summary: context.redactor()?.text(&without_middle(text.trim(), MAX_SUMMARY)) })
 }
 
-fn client(home: &Home, alias: Option<&str>) -> Result<Client> {
+fn client(home: &Home, alias: Option<&str>) -> Result<LlmClient> {
     let endpoint = model::endpoint(home, &project::config_here(home)?, alias)?;
     model::client(endpoint, TIMEOUTS)
 }

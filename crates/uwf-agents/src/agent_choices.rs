@@ -18,7 +18,7 @@ pub struct AgentChoice {
 }
 
 /// A way to run a known agent.
-struct KnownAgent {
+struct KnownAgentEntry {
     alias: &'static str,
     title: &'static str,
     /// Program that must be on `PATH`, unless the agent is entirely built in.
@@ -31,7 +31,7 @@ struct KnownAgent {
     preset: Option<&'static str>,
 }
 
-const KNOWN: [KnownAgent; 10] = [
+const KNOWN: [KnownAgentEntry; 10] = [
     driven("hermes", "Hermes", "hermes", "hermes", None),
     driven("cursor", "Cursor", "cursor-agent", "cursor", None),
     plain("codex", "Codex", &["exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write", "-"]),
@@ -49,8 +49,8 @@ const KNOWN: [KnownAgent; 10] = [
 ];
 
 /// A program that prints its events. The format of its trace is named after it.
-const fn plain(program: &'static str, title: &'static str, args: &'static [&'static str]) -> KnownAgent {
-    KnownAgent { alias: program, title, program: Some(program), built_in: None, args, preset: None }
+const fn plain(program: &'static str, title: &'static str, args: &'static [&'static str]) -> KnownAgentEntry {
+    KnownAgentEntry { alias: program, title, program: Some(program), built_in: None, args, preset: None }
 }
 
 const fn driven(
@@ -59,12 +59,12 @@ const fn driven(
     program: &'static str,
     built_in: &'static str,
     preset: Option<&'static str>,
-) -> KnownAgent {
-    KnownAgent { alias, title, program: Some(program), built_in: Some(built_in), args: &[], preset }
+) -> KnownAgentEntry {
+    KnownAgentEntry { alias, title, program: Some(program), built_in: Some(built_in), args: &[], preset }
 }
 
-const fn own(name: &'static str, title: &'static str) -> KnownAgent {
-    KnownAgent { alias: name, title, program: None, built_in: Some(name), args: &[], preset: None }
+const fn own(name: &'static str, title: &'static str) -> KnownAgentEntry {
+    KnownAgentEntry { alias: name, title, program: None, built_in: Some(name), args: &[], preset: None }
 }
 
 /// The agents available here: first programs found on `PATH`, then built-in agents.
@@ -101,7 +101,7 @@ fn own_choice(name: &str, title: String) -> AgentChoice {
     AgentChoice { alias: name.to_owned(), title, entry, needs_model: matches!(name, "react" | "llm") }
 }
 
-impl KnownAgent {
+impl KnownAgentEntry {
     fn works(&self) -> bool {
         let is_there = self.program.is_none_or(|program| program::find(program).is_some());
         is_there && self.built_in.is_none_or(|name| crate::NAMES.contains(&name))
@@ -141,10 +141,10 @@ mod tests {
         for known in &KNOWN {
             let choice = known.choice();
             let file = json!({"agents": {&choice.alias: choice.entry}}).to_string();
-            let (config, problems) = uwf_core::config::Config::parse(&file, "config.json");
+            let (config, problems) = uwf_core::config::UwfConfig::parse(&file, "config.json");
             assert_eq!(problems, [], "{file}");
             let built_in = crate::describe::describe(known.built_in.unwrap_or("command")).unwrap();
-            let schema = json_cas::Schema::compile(&built_in.config_schema).unwrap();
+            let schema = json_cas::CompiledSchema::compile(&built_in.config_schema).unwrap();
             assert_eq!(schema.violations(&config.agents[&choice.alias].config), [], "{file}");
         }
     }

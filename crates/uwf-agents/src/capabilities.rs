@@ -5,17 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use uwf_core::config::{AgentDescription, Config};
-use uwf_core::document::{Document, Problem};
+use uwf_core::config::{AgentDescription, UwfConfig};
+use uwf_core::document::{FileProblem, SourceDocument};
 use uwf_engine::attempt::self_description;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry;
 use uwf_engine::thread::nodes;
-use uwf_engine::verbs::doctor::Finding;
+use uwf_engine::verbs::doctor::DoctorFinding;
 
 /// A role that needs something its agent does not describe.
 #[derive(Debug, PartialEq, Eq)]
-struct Mismatch<'a> {
+struct CapabilityMismatch<'a> {
     role: &'a str,
     /// Position among the role's capabilities.
     index: usize,
@@ -26,14 +26,14 @@ struct Mismatch<'a> {
     named: &'a [String],
 }
 
-impl Mismatch<'_> {
+impl CapabilityMismatch<'_> {
     fn message(&self) -> String {
-        let Mismatch { role, capability, agent, .. } = self;
+        let CapabilityMismatch { role, capability, agent, .. } = self;
         format!("role `{role}` needs the capability `{capability}`, which its agent `{agent}` does not list")
     }
 
     fn hint(&self, workflow: &str) -> String {
-        let Mismatch { role, agent, named, .. } = self;
+        let CapabilityMismatch { role, agent, named, .. } = self;
         format!(
             "`{agent}` lists {}; choose another agent for the role: uwf config set agentOverrides.{workflow}.{role} \
              AGENT",
@@ -43,25 +43,25 @@ impl Mismatch<'_> {
 }
 
 /// Capabilities of the configured agents, by alias.
-pub struct Capabilities(BTreeMap<String, Vec<String>>);
+pub struct AgentCapabilities(BTreeMap<String, Vec<String>>);
 
-impl Capabilities {
+impl AgentCapabilities {
     /// The capabilities in all available descriptions. Runs only programs that may be asked for one.
-    pub fn of(config: &Config) -> Capabilities {
+    pub fn collect(config: &UwfConfig) -> AgentCapabilities {
         let described = self_description::of_all(config, &config.secret_names());
         // The check of the configuration reports why an agent does not answer.
         let named = |(alias, described): (String, Result<AgentDescription, String>)| {
             Some((alias, described.ok()?.capabilities)).filter(|(_, named)| !named.is_empty())
         };
-        Capabilities(described.into_iter().filter_map(named).collect())
+        AgentCapabilities(described.into_iter().filter_map(named).collect())
     }
 
     fn mismatches<'a>(
         &'a self,
-        config: &'a Config,
+        config: &'a UwfConfig,
         workflow: &str,
         roles: impl Iterator<Item = (&'a str, Vec<&'a str>)>,
-    ) -> Vec<Mismatch<'a>> {
+    ) -> Vec<CapabilityMismatch<'a>> {
         let mut found = Vec::new();
         for (role, capabilities) in roles {
             let Some((agent, named)) =
@@ -71,7 +71,13 @@ impl Capabilities {
             };
             let can: BTreeSet<String> = named.iter().map(|word| plain(word)).collect();
             let missing = capabilities.into_iter().enumerate().filter(|(_, word)| !can.contains(&plain(word)));
-            found.extend(missing.map(|(index, capability)| Mismatch { role, index, capability, agent, named }));
+            found.extend(missing.map(|(index, capability)| CapabilityMismatch {
+                role,
+                index,
+                capability,
+                agent,
+                named,
+            }));
         }
         found
     }
@@ -83,8 +89,8 @@ fn plain(word: &str) -> String {
 }
 
 /// Warnings for a workflow whose roles need more than their configured agents describe.
-pub fn problems(config: &Config, text: &str, origin: &str) -> Vec<Problem> {
-    let Ok(document) = Document::parse(text, origin) else { return Vec::new() };
+pub fn problems(config: &UwfConfig, text: &str, origin: &str) -> Vec<FileProblem> {
+    let Ok(document) = SourceDocument::parse(text, origin) else { return Vec::new() };
     let Some(roles) = document.value.get("roles").and_then(|roles| roles.as_object()) else { return Vec::new() };
     let asked: Vec<_> = roles
         .iter()
@@ -97,9 +103,9 @@ pub fn problems(config: &Config, text: &str, origin: &str) -> Vec<Problem> {
         return Vec::new();
     }
     let workflow = document.value.get("name").and_then(|name| name.as_str()).unwrap_or_default();
-    let capabilities = Capabilities::of(config);
-    let problem = |mismatch: Mismatch<'_>| {
-        let at = Document::below(&Document::below("/roles", mismatch.role), "capabilities");
+    let capabilities = AgentCapabilities::collect(config);
+    let problem = |mismatch: CapabilityMismatch<'_>| {
+        let at = SourceDocument::below(&SourceDocument::below("/roles", mismatch.role), "capabilities");
         let at = format!("{at}/{}", mismatch.index);
         document.warning(&at, "capability", mismatch.message(), Some(mismatch.hint(workflow)))
     };
@@ -107,8 +113,8 @@ pub fn problems(config: &Config, text: &str, origin: &str) -> Vec<Problem> {
 }
 
 /// The same for every named workflow: one check `capabilities:WORKFLOW` for each mismatch.
-pub fn findings(home: &Home, config: &Config) -> Vec<Finding> {
-    let capabilities = Capabilities::of(config);
+pub fn findings(home: &Home, config: &UwfConfig) -> Vec<DoctorFinding> {
+    let capabilities = AgentCapabilities::collect(config);
     // Other checks report unreadable names and workflows.
     let names = registry::read(home).unwrap_or_default();
     let mut findings = Vec::new();
@@ -119,7 +125,7 @@ pub fn findings(home: &Home, config: &Config) -> Vec<Finding> {
             .iter()
             .map(|(name, role)| (name.as_str(), role.capabilities.iter().map(String::as_str).collect()));
         for mismatch in capabilities.mismatches(config, name, roles) {
-            let finding = Finding::warn(format!("capabilities:{name}"), mismatch.message());
+            let finding = DoctorFinding::warn(format!("capabilities:{name}"), mismatch.message());
             findings.push(finding.hint(mismatch.hint(name)));
         }
     }

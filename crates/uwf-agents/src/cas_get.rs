@@ -1,6 +1,6 @@
 //! The tool `cas_get`, as this crate's models see it: returns a node of the store as text.
 
-use json_cas::{Hash, Store};
+use json_cas::{NodeHash, Store};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uwf_core::node::NodeKind;
@@ -22,7 +22,7 @@ pub fn parameters() -> Value {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct CasGetArguments {
     hash: String,
 }
 
@@ -31,9 +31,9 @@ struct Arguments {
 /// # Errors
 /// Text for the model: invalid arguments, no such node, or an unreadable node.
 pub fn call(store: &Store, arguments: &Map<String, Value>, cap: usize) -> Result<String, String> {
-    let Arguments { hash } = Arguments::deserialize(Value::Object(arguments.clone()))
+    let CasGetArguments { hash } = CasGetArguments::deserialize(Value::Object(arguments.clone()))
         .map_err(|error| format!("invalid arguments: {error}"))?;
-    let hash: Hash = hash.parse().map_err(|error: json_cas::HashError| error.to_string())?;
+    let hash: NodeHash = hash.parse().map_err(|error: json_cas::HashError| error.to_string())?;
     node_text(store, hash, cap)
 }
 
@@ -41,9 +41,9 @@ pub fn call(store: &Store, arguments: &Map<String, Value>, cap: usize) -> Result
 ///
 /// # Errors
 /// Text for the model: no such node, or an unreadable node.
-pub(crate) fn node_text(store: &Store, hash: Hash, cap: usize) -> Result<String, String> {
+pub(crate) fn node_text(store: &Store, hash: NodeHash, cap: usize) -> Result<String, String> {
     let node = store.get(hash).map_err(|error| error.to_string())?;
-    let text = match (NodeKind::of(node.type_hash), node.payload.get("text").and_then(Value::as_str)) {
+    let text = match (NodeKind::from_type_hash(node.type_hash), node.payload.get("text").and_then(Value::as_str)) {
         (Some(NodeKind::Content), Some(text)) => text.to_owned(),
         _ => format!("{:#}", node.payload),
     };

@@ -4,21 +4,21 @@ use std::path::Path;
 
 use json_cas::nearest::did_you_mean;
 use serde_json::Value;
-use uwf_core::config::{Agent, AgentDescription, Config, LONG_TIMEOUT, long_timeout};
-use uwf_core::document::{Document, Problem, parse_duration};
+use uwf_core::config::{AgentConfig, AgentDescription, LONG_TIMEOUT, UwfConfig, long_timeout};
+use uwf_core::document::{FileProblem, SourceDocument, parse_duration};
 use uwf_engine::attempt::agents;
 use uwf_engine::attempt::bindings;
 use uwf_engine::attempt::program::look_up;
 use uwf_engine::attempt::self_description;
 
 use crate::describe::{OWN_MODELS, describe};
-use crate::settings::{self, Wrong};
+use crate::settings::{self, AgentConfigFault};
 
 /// All problems, in no particular order. `is_set` says whether an environment variable has a value, in the environment or in `.env`.
-pub fn check(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool) -> Vec<Problem> {
+pub fn check(config: &UwfConfig, document: &SourceDocument, is_set: &dyn Fn(&str) -> bool) -> Vec<FileProblem> {
     let described = self_description::of_all(config, &config.secret_names());
     let agents = config.agents.iter().flat_map(|(alias, agent)| {
-        let at = Document::below("/agents", alias);
+        let at = SourceDocument::below("/agents", alias);
         let found =
             [program(document, &at, agent), output(document, &at, alias, agent), model(config, document, &at, agent)];
         let settings = match described.get(alias) {
@@ -32,13 +32,13 @@ pub fn check(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool
 }
 
 /// The built-in agent that a command means on this machine.
-fn built_in(agent: &Agent) -> Option<&str> {
+fn built_in(agent: &AgentConfig) -> Option<&str> {
     agents::built_in(&agent.command)
 }
 
-fn program(document: &Document, at: &str, agent: &Agent) -> Option<Problem> {
+fn program(document: &SourceDocument, at: &str, agent: &AgentConfig) -> Option<FileProblem> {
     let command = &agent.command;
-    let at = Document::below(at, "command");
+    let at = SourceDocument::below(at, "command");
     if let Some(name) = built_in(agent) {
         if crate::NAMES.contains(&name) {
             return None;
@@ -59,7 +59,7 @@ fn program(document: &Document, at: &str, agent: &Agent) -> Option<Problem> {
 }
 
 /// Warns about an agent without `output`: uwf assumes that it stores its step itself, which few programs do.
-fn output(document: &Document, at: &str, alias: &str, agent: &Agent) -> Option<Problem> {
+fn output(document: &SourceDocument, at: &str, alias: &str, agent: &AgentConfig) -> Option<FileProblem> {
     let is_said = document.value.pointer(at).is_some_and(|entry| entry.get("output").is_some());
     let words = std::iter::once(&agent.command).chain(&agent.args);
     if is_said || words.map(String::as_str).any(bindings::is_uwf_program) {
@@ -71,7 +71,7 @@ fn output(document: &Document, at: &str, alias: &str, agent: &Agent) -> Option<P
 }
 
 /// Checks that the model of a built-in agent is configured, unless its program has its own model names, as other programs do.
-fn model(config: &Config, document: &Document, at: &str, agent: &Agent) -> Option<Problem> {
+fn model(config: &UwfConfig, document: &SourceDocument, at: &str, agent: &AgentConfig) -> Option<FileProblem> {
     let model = agent.model.as_deref().filter(|model| !config.models.contains_key(*model))?;
     let description = describe(built_in(agent)?);
     if description.is_some_and(|description| description.capabilities.contains(&OWN_MODELS)) {
@@ -80,15 +80,15 @@ fn model(config: &Config, document: &Document, at: &str, agent: &Agent) -> Optio
     let hint = did_you_mean(model, config.models.keys().map(String::as_str))
         .unwrap_or_else(|| format!("add `{model}: {{provider: …, name: …}}` to `models`"));
     let message = format!("model `{model}` is not in `models`");
-    Some(document.warning(&Document::below(at, "model"), "unknown-model", message, Some(hint)))
+    Some(document.warning(&SourceDocument::below(at, "model"), "unknown-model", message, Some(hint)))
 }
 
 /// Problems in the `config` of a built-in agent.
-fn settings(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
+fn settings(document: &SourceDocument, at: &str, agent: &AgentConfig) -> Vec<FileProblem> {
     let (Some(description), Some(config)) = (built_in(agent).and_then(describe), agent.config.as_object()) else {
         return Vec::new();
     };
-    let problem = |Wrong { pointer, what, why }| {
+    let problem = |AgentConfigFault { pointer, what, why }| {
         let message = format!("`{what}` of the agent `{}`: {why}", description.name);
         let hint = format!("`uwf agent describe {}` shows its settings", description.name);
         document.error(&format!("{at}/config{pointer}"), "bad-setting", message, Some(hint))
@@ -97,7 +97,7 @@ fn settings(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
 }
 
 /// Time limits among the settings that were probably meant in milliseconds. The core warns about limits outside `config`.
-fn time_limits(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
+fn time_limits(document: &SourceDocument, at: &str, agent: &AgentConfig) -> Vec<FileProblem> {
     let schema = built_in(agent).and_then(describe).map(|description| description.config_schema);
     let settings = schema.iter().flat_map(|schema| schema["properties"].as_object()).flatten();
     let slip = |key: &String| {
@@ -115,14 +115,14 @@ fn time_limits(document: &Document, at: &str, agent: &Agent) -> Vec<Problem> {
 
 /// Problems in the `config` of an agent that describes its own settings.
 fn described_settings(
-    document: &Document,
+    document: &SourceDocument,
     at: &str,
-    agent: &Agent,
+    agent: &AgentConfig,
     described: Result<&AgentDescription, &String>,
-) -> Vec<Problem> {
-    let at_describe = Document::below(at, "describe");
+) -> Vec<FileProblem> {
+    let at_describe = SourceDocument::below(at, "describe");
     let schema = match described {
-        Ok(AgentDescription { config_schema: Some(schema), .. }) => json_cas::Schema::compile(schema),
+        Ok(AgentDescription { config_schema: Some(schema), .. }) => json_cas::CompiledSchema::compile(schema),
         Ok(_) => return Vec::new(),
         Err(why) => return vec![document.warning(&at_describe, "no-description", why.clone(), None)],
     };
@@ -133,18 +133,18 @@ fn described_settings(
             return vec![document.warning(&at_describe, "bad-description", message, None)];
         }
     };
-    let problem = |violation: json_cas::Violation| {
+    let problem = |violation: json_cas::SchemaViolation| {
         let message = format!("`config{}`: {}", violation.path.replace('/', "."), violation.message);
         document.error(&format!("{at}/config{}", violation.path), "bad-setting", message, None)
     };
     schema.violations(&agent.config).into_iter().map(problem).collect()
 }
 
-fn keys(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool) -> Vec<Problem> {
+fn keys(config: &UwfConfig, document: &SourceDocument, is_set: &dyn Fn(&str) -> bool) -> Vec<FileProblem> {
     let named = config.providers.iter().filter_map(|(name, provider)| Some((name, provider.api_key_env.as_deref()?)));
     let missing = named.filter(|(_, variable)| !is_set(variable));
     let problem = |(name, variable): (&String, &str)| {
-        let at = Document::below(&Document::below("/providers", name), "apiKeyEnv");
+        let at = SourceDocument::below(&SourceDocument::below("/providers", name), "apiKeyEnv");
         let message = format!("`{variable}` is set neither in the environment nor in .env");
         let hint = format!("add `{variable}=…` to .env of the storage root, or run `uwf setup`");
         document.warning(&at, "no-key", message, Some(hint))
@@ -152,11 +152,11 @@ fn keys(config: &Config, document: &Document, is_set: &dyn Fn(&str) -> bool) -> 
     missing.map(problem).collect()
 }
 
-fn kinds(config: &Config, document: &Document) -> Vec<Problem> {
+fn kinds(config: &UwfConfig, document: &SourceDocument) -> Vec<FileProblem> {
     let named = config.providers.iter().filter_map(|(name, provider)| Some((name, provider.kind.as_deref()?)));
     let wrong = named.filter_map(|(name, kind)| {
-        let message = kind.parse::<uwf_llm::Wire>().err()?;
-        let at = Document::below(&Document::below("/providers", name), "kind");
+        let message = kind.parse::<uwf_llm::LlmWireFormat>().err()?;
+        let at = SourceDocument::below(&SourceDocument::below("/providers", name), "kind");
         Some(document.error(&at, "unknown-kind", message, did_you_mean(kind, ["openai", "anthropic"])))
     });
     wrong.collect()

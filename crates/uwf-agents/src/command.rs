@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-use agent_kit::answer::{Answer, Turn};
+use agent_kit::answer::{AgentAnswer, AgentTurn};
 use agent_kit::play;
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Agent, AgentContext, Error, Recorder, Result};
+use agent_kit::{Agent, AgentContext, Error, Result, TurnRecorder};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use uwf_core::prompt::Prompt;
+use uwf_core::prompt::AgentPrompt;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
 use uwf_engine::attempt::live_trace;
-use uwf_engine::attempt::recorded::{self, Opened, OutputFiles, room_in};
+use uwf_engine::attempt::recorded::{self, AttemptOutputFiles, PlannedAttempt, room_in};
 use uwf_engine::error::AtPath;
 
 use crate::acp;
@@ -28,7 +28,7 @@ use crate::model_hints;
 use crate::program::how_it_ended;
 use crate::progress;
 use crate::settings;
-use crate::trace::{Ending, Format, Trace};
+use crate::trace::{ParsedTrace, TraceEnding, TraceFormat};
 use crate::turn_end;
 
 /// Longest prompt passed as an argument. The system rejects an argument of 131,072 bytes, and `args` may add text to it.
@@ -37,9 +37,9 @@ pub(crate) const MAX_PROMPT_ARGUMENT: usize = 120_000;
 /// Settings in the `config` of the agent, besides the program's own settings.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Settings {
+pub(crate) struct CommandAgentSettings {
     /// The program's stdout is a trace in this format, and its answer the final message in it.
-    trace: Option<Format>,
+    trace: Option<TraceFormat>,
     /// The program has been given the server `uwf agent mcp` in its own configuration, so the prompt speaks of the tool `submit`.
     mcp: bool,
     /// A later visit of a role continues the program's session, whose id is in the `trace`.
@@ -49,7 +49,7 @@ pub(crate) struct Settings {
     resume_args: Option<Vec<String>>,
 }
 
-impl settings::Settings for Settings {
+impl settings::BuiltInSettings for CommandAgentSettings {
     const OPEN: bool = true;
 }
 
@@ -58,12 +58,12 @@ impl settings::Settings for Settings {
 pub struct CommandAgent {
     exit_code: Option<i32>,
     /// A paid run that should have continued a session, but began another.
-    given_up: Option<live_trace::Trace>,
+    given_up: Option<live_trace::LiveTrace>,
 }
 
 /// A run of the program.
-struct Run<'p> {
-    prompt: &'p Prompt,
+struct CommandAgentRun<'p> {
+    prompt: &'p AgentPrompt,
     args: &'p [String],
     /// The session to continue.
     session: Option<&'p str>,
@@ -71,9 +71,9 @@ struct Run<'p> {
 
 /// Result of a run.
 enum CommandRun {
-    Answered(Answer),
+    Answered(AgentAnswer),
     /// It was not made in the session it should have continued.
-    Elsewhere(Option<Trace>),
+    Elsewhere(Option<ParsedTrace>),
 }
 
 impl Agent for CommandAgent {
@@ -81,13 +81,13 @@ impl Agent for CommandAgent {
         self.exit_code
     }
 
-    fn prompt(&mut self, context: &AgentContext<'_>, prompt: Prompt) -> Result<Prompt> {
+    fn prompt(&mut self, context: &AgentContext<'_>, prompt: AgentPrompt) -> Result<AgentPrompt> {
         Ok(acp::with_instruction(context, prompt, says_tool(&context.opened()?.agent)?))
     }
 
-    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &AgentPrompt) -> Result<AgentAnswer> {
         let args = &context.opened()?.agent.args;
-        match self.run(context, &Run { prompt, args, session: None })? {
+        match self.run(context, &CommandAgentRun { prompt, args, session: None })? {
             CommandRun::Answered(answer) => Ok(match self.given_up.take() {
                 Some(given_up) => answer.after(given_up),
                 None => answer,
@@ -100,26 +100,31 @@ impl Agent for CommandAgent {
         resume_args(&context.opened()?.agent).map(|args| args.is_some())
     }
 
-    fn resume(&mut self, context: &AgentContext<'_>, session: &str, prompt: &Prompt) -> Result<Option<Answer>> {
+    fn resume(
+        &mut self,
+        context: &AgentContext<'_>,
+        session: &str,
+        prompt: &AgentPrompt,
+    ) -> Result<Option<AgentAnswer>> {
         let agent = &context.opened()?.agent;
         let Some(args) = resume_args(agent)? else { return Ok(None) };
         let args: Vec<String> = args.iter().map(|arg| arg.replace("{session}", session)).collect();
-        match self.run(context, &Run { prompt, args: &args, session: Some(session) })? {
+        match self.run(context, &CommandAgentRun { prompt, args: &args, session: Some(session) })? {
             // Codex counts a whole session, so the part of this visit is unknown.
-            CommandRun::Answered(answer) if trace_format(agent)? == Some(Format::Codex) => {
-                Ok(Some(Answer { tokens: None, ..answer }))
+            CommandRun::Answered(answer) if trace_format(agent)? == Some(TraceFormat::Codex) => {
+                Ok(Some(AgentAnswer { tokens: None, ..answer }))
             }
             CommandRun::Answered(answer) => Ok(Some(answer)),
             CommandRun::Elsewhere(trace) => {
                 progress::line(&format!("{}: session {session} is gone; a new one gets the whole prompt", agent.name));
-                self.given_up = trace.map(Trace::into_recorded).filter(|session| !session.is_empty());
+                self.given_up = trace.map(ParsedTrace::into_recorded).filter(|session| !session.is_empty());
                 // Record it before the program runs again: this run counts even if the next one fails.
                 if let Some(session) = &self.given_up {
-                    Recorder::give_up(context, session)?;
+                    TurnRecorder::give_up(context, session)?;
                 }
                 // Its output is not part of the coming answer.
                 let files = context.output_files()?;
-                agent_process::create(&files.raw)?.set_len(0).at("empty", &files.raw)?;
+                agent_process::create(&files.raw)?.set_len(0).path_context("empty", &files.raw)?;
                 Ok(None)
             }
         }
@@ -127,7 +132,7 @@ impl Agent for CommandAgent {
 }
 
 impl CommandAgent {
-    fn run(&mut self, context: &AgentContext<'_>, run: &Run<'_>) -> Result<CommandRun> {
+    fn run(&mut self, context: &AgentContext<'_>, run: &CommandAgentRun<'_>) -> Result<CommandRun> {
         let opened = context.opened()?;
         let format = trace_format(&opened.agent)?;
         let files = context.output_files()?;
@@ -137,7 +142,7 @@ impl CommandAgent {
         let status = execute(opened, run.args, &run.prompt.text(), &files)?;
         self.exit_code = status.code();
         let spec = &opened.agent;
-        let read = |format: Format| {
+        let read = |format: TraceFormat| {
             agent_process::read_capped(&files.raw, opened.output_cap).map(|raw| format.read(&raw).with_input(&input))
         };
         // A trace that cannot be read now says nothing about the agent's work.
@@ -161,17 +166,17 @@ impl CommandAgent {
             return answer_of(context, opened, trace, format, duration_ms).map(CommandRun::Answered);
         }
         let raw = agent_process::read_capped(&files.raw, opened.output_cap)?;
-        Ok(CommandRun::Answered(Answer {
-            turns: vec![Turn { output: raw.clone(), latency_ms: duration_ms, ..Turn::asked(input) }],
+        Ok(CommandRun::Answered(AgentAnswer {
+            turns: vec![AgentTurn { output: raw.clone(), latency_ms: duration_ms, ..AgentTurn::asked(input) }],
             duration_ms,
-            ..Answer::text(raw)
+            ..AgentAnswer::text(raw)
         }))
     }
 }
 
 /// Whether a run continued a session. Claude reports the id of a session it did not find as its own. A run that failed before anything was
 /// said or done therefore did not continue it.
-fn went_on(trace: Option<&Trace>, session: &str, spec: &AgentSpec, status: ExitStatus) -> bool {
+fn went_on(trace: Option<&ParsedTrace>, session: &str, spec: &AgentSpec, status: ExitStatus) -> bool {
     let succeeded = status.code().is_some_and(|code| spec.succeeded(code));
     trace.is_some_and(|trace| trace.session_id.as_deref() == Some(session) && (succeeded || !trace.turns.is_empty()))
 }
@@ -181,7 +186,7 @@ fn went_on(trace: Option<&Trace>, session: &str, spec: &AgentSpec, status: ExitS
 /// # Errors
 /// `Config` if it should continue, but the arguments are unknown.
 fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
-    let settings: Settings = settings::read(spec)?;
+    let settings: CommandAgentSettings = settings::read(spec)?;
     if !settings.resume {
         return Ok(None);
     }
@@ -191,11 +196,11 @@ fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
     };
     let known = || match format {
         // `codex exec … resume SESSION -`: options before the subcommand apply to it as well.
-        Format::Codex if spec.args.first().is_some_and(|arg| arg == "exec") => {
+        TraceFormat::Codex if spec.args.first().is_some_and(|arg| arg == "exec") => {
             let (prompt, options) = spec.args.split_last()?;
             Some([options, &["resume".to_owned(), "{session}".to_owned(), prompt.clone()]].concat())
         }
-        Format::Claude => Some([&["--resume".to_owned(), "{session}".to_owned()], &spec.args[..]].concat()),
+        TraceFormat::Claude => Some([&["--resume".to_owned(), "{session}".to_owned()], &spec.args[..]].concat()),
         _ => None,
     };
     let args = settings.resume_args.or_else(known);
@@ -214,26 +219,26 @@ pub(crate) fn check(spec: &AgentSpec) -> Result<()> {
 }
 
 /// The trace format of its stdout, if `config.trace` says that it prints one.
-fn trace_format(spec: &AgentSpec) -> Result<Option<Format>> {
-    settings::read::<Settings>(spec).map(|settings| settings.trace)
+fn trace_format(spec: &AgentSpec) -> Result<Option<TraceFormat>> {
+    settings::read::<CommandAgentSettings>(spec).map(|settings| settings.trace)
 }
 
 /// A trace without totals that include earlier visits. Codex counts from the beginning of its session.
 ///
 /// # Errors
 /// Errors of the context and of the agent's settings.
-pub(crate) fn without_earlier_visits(context: &AgentContext<'_>, trace: Trace) -> Result<Trace> {
-    if trace_format(&context.opened()?.agent)? != Some(Format::Codex) || trace.session_id.is_none() {
+pub(crate) fn without_earlier_visits(context: &AgentContext<'_>, trace: ParsedTrace) -> Result<ParsedTrace> {
+    if trace_format(&context.opened()?.agent)? != Some(TraceFormat::Codex) || trace.session_id.is_none() {
         return Ok(trace);
     }
     let session = play::prompt(context, &mut CommandAgent::default())?.session;
-    Ok(if session == trace.session_id { Trace { tokens: None, ..trace } } else { trace })
+    Ok(if session == trace.session_id { ParsedTrace { tokens: None, ..trace } } else { trace })
 }
 
 /// Parses the program's output as a trace; `None` if its output is not a trace.
-pub(crate) fn printed_trace(spec: &AgentSpec, printed: &str) -> Result<Option<Trace>> {
+pub(crate) fn printed_trace(spec: &AgentSpec, printed: &str) -> Result<Option<ParsedTrace>> {
     let format = match trace_format(spec)? {
-        None if spec.is_built_in(CURSOR) => Format::of(printed),
+        None if spec.is_built_in(CURSOR) => TraceFormat::detect(printed),
         format => format,
     };
     Ok(format.map(|format| format.read(printed)))
@@ -241,17 +246,17 @@ pub(crate) fn printed_trace(spec: &AgentSpec, printed: &str) -> Result<Option<Tr
 
 /// Whether the prompt mentions the tool `submit`, which the user has set up for the program.
 fn says_tool(spec: &AgentSpec) -> Result<bool> {
-    settings::read::<Settings>(spec).map(|settings| settings.mcp)
+    settings::read::<CommandAgentSettings>(spec).map(|settings| settings.mcp)
 }
 
 /// The answer in a trace: its final message, with everything before it.
 fn answer_of(
     context: &AgentContext<'_>,
-    opened: &Opened,
-    trace: Trace,
-    format: Format,
+    opened: &PlannedAttempt,
+    trace: ParsedTrace,
+    format: TraceFormat,
     duration_ms: u64,
-) -> Result<Answer> {
+) -> Result<AgentAnswer> {
     let agent = &opened.agent.name;
     if let Some(gaps) = trace.gaps() {
         progress::line(&format!("{agent}: trace: {gaps}"));
@@ -261,20 +266,20 @@ fn answer_of(
         let why = format!("nothing in its stdout is one in the format of {}", format.as_str());
         return Err(last_call::no_final_message(agent, &why));
     };
-    Ok(Answer {
+    Ok(AgentAnswer {
         turns: trace.turns,
         duration_ms,
         source: trace.source,
         session_id: trace.session_id,
         tokens: trace.tokens,
-        ..Answer::text(raw)
+        ..AgentAnswer::text(raw)
     })
 }
 
 /// Creates a program's output file and reserves space for an answer.
 pub(crate) fn with_room(path: &Path) -> Result<File> {
     let file = agent_process::create(path)?;
-    room_in(&file).at("reserve space for an answer in", path)?;
+    room_in(&file).path_context("reserve space for an answer in", path)?;
     Ok(file)
 }
 
@@ -282,7 +287,7 @@ pub(crate) fn with_room(path: &Path) -> Result<File> {
 ///
 /// # Errors
 /// `Config` if the prompt is too long for an argument, `Io`.
-pub(crate) fn prompt_input(opened: &Opened, args: &[String], text: &str) -> Result<Stdio> {
+pub(crate) fn prompt_input(opened: &PlannedAttempt, args: &[String], text: &str) -> Result<Stdio> {
     let spec = &opened.agent;
     let by_argument = args.iter().any(|arg| arg.contains("{prompt}"));
     if by_argument && text.len() > MAX_PROMPT_ARGUMENT {
@@ -302,12 +307,12 @@ pub(crate) fn prompt_input(opened: &Opened, args: &[String], text: &str) -> Resu
 }
 
 /// The arguments with their templates filled in.
-pub(crate) fn arguments(opened: &Opened, args: &[String], text: &str) -> Vec<String> {
+pub(crate) fn arguments(opened: &PlannedAttempt, args: &[String], text: &str) -> Vec<String> {
     args.iter().map(|arg| fill(arg, opened, Some(text))).collect()
 }
 
 /// Runs the command with the prompt on stdin, or in its arguments if they ask for it. The keeper enforces time limits.
-fn execute(opened: &Opened, args: &[String], text: &str, files: &OutputFiles) -> Result<ExitStatus> {
+fn execute(opened: &PlannedAttempt, args: &[String], text: &str, files: &AttemptOutputFiles) -> Result<ExitStatus> {
     let spec = &opened.agent;
     let stdin = prompt_input(opened, args, text)?;
     let args = model_hints::with(spec, arguments(opened, args, text));
@@ -335,7 +340,7 @@ fn holding(text: &str) -> std::io::Result<File> {
 }
 
 /// Fills in an argument's templates in a single pass, so that `{role}` in a prompt stays as it is.
-fn fill(template: &str, opened: &Opened, prompt: Option<&str>) -> String {
+fn fill(template: &str, opened: &PlannedAttempt, prompt: Option<&str>) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(at) = rest.find('{') {
@@ -361,18 +366,18 @@ fn fill(template: &str, opened: &Opened, prompt: Option<&str>) -> String {
 fn check_status(
     spec: &AgentSpec,
     status: ExitStatus,
-    files: &OutputFiles,
+    files: &AttemptOutputFiles,
     cap: u64,
-    trace: Option<&Trace>,
+    trace: Option<&ParsedTrace>,
 ) -> Result<()> {
     if status.code().is_some_and(|code| spec.succeeded(code)) {
         return Ok(());
     }
     let said = match trace.map(|trace| &trace.ending) {
-        Some(Ending::Failed(words)) => words.clone(),
-        Some(Ending::Bad(how)) => format!("it {how}"),
+        Some(TraceEnding::Failed(words)) => words.clone(),
+        Some(TraceEnding::Bad(how)) => format!("it {how}"),
         // Whatever happened to the file, it is not why the agent failed.
-        Some(Ending::Good | Ending::Unknown) | None => agent_process::read_kept(&files.err, cap)?,
+        Some(TraceEnding::Good | TraceEnding::Unknown) | None => agent_process::read_kept(&files.err, cap)?,
     };
     let last = said.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
@@ -382,22 +387,22 @@ fn check_status(
 /// The file that the run must create or change, as it was before.
 struct ExpectedFile {
     path: PathBuf,
-    before: Option<Stamp>,
+    before: Option<ExpectedFileStamp>,
 }
 
 /// Detects a change of a file: device, inode, size, and the times (seconds, nanoseconds) of its last change in content and in metadata.
 /// Compare stamps only with each other, never with a clock: file system times are coarser than ours and may come from another machine.
 #[derive(PartialEq, Eq)]
-struct Stamp([i64; 4], [u64; 3]);
+struct ExpectedFileStamp([i64; 4], [u64; 3]);
 
 impl ExpectedFile {
-    fn before(opened: &Opened) -> Option<ExpectedFile> {
+    fn before(opened: &PlannedAttempt) -> Option<ExpectedFile> {
         let path = opened.workspace.join(fill(opened.agent.expect_file.as_ref()?, opened, None));
-        Some(ExpectedFile { before: Stamp::of(&path), path })
+        Some(ExpectedFile { before: ExpectedFileStamp::from_path(&path), path })
     }
 
     fn check(&self) -> Result<()> {
-        let problem = match Stamp::of(&self.path) {
+        let problem = match ExpectedFileStamp::from_path(&self.path) {
             None => "does not exist",
             after if after == self.before => "was not written by this run",
             Some(_) => return Ok(()),
@@ -406,10 +411,10 @@ impl ExpectedFile {
     }
 }
 
-impl Stamp {
-    fn of(path: &Path) -> Option<Stamp> {
+impl ExpectedFileStamp {
+    fn from_path(path: &Path) -> Option<ExpectedFileStamp> {
         let meta = path.metadata().ok()?;
         let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
-        Some(Stamp(times, [meta.dev(), meta.ino(), meta.size()]))
+        Some(ExpectedFileStamp(times, [meta.dev(), meta.ino(), meta.size()]))
     }
 }

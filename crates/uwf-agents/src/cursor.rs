@@ -5,23 +5,23 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_kit::answer::{Answer, Turn};
+use agent_kit::answer::{AgentAnswer, AgentTurn};
 use agent_kit::{Agent, AgentContext, Error, Result};
 use durable_files::regular;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use uwf_core::prompt::Prompt;
-use uwf_engine::attempt::recorded::Opened;
+use uwf_core::prompt::AgentPrompt;
+use uwf_engine::attempt::recorded::PlannedAttempt;
 use uwf_engine::error::AtPath;
-use uwf_engine::thread::steps::Parts;
+use uwf_engine::thread::steps::StepParts;
 
 use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::last_call;
-use crate::program::{Program, ProgramRun};
+use crate::program::{AttemptProgram, ProgramRun};
 use crate::progress;
 use crate::settings;
-use crate::trace::{Ending, Format, Trace};
+use crate::trace::{ParsedTrace, TraceEnding, TraceFormat};
 use crate::turn_end;
 
 /// The program, unless `command` says otherwise.
@@ -36,7 +36,7 @@ const DIRECTORY_KEYS: [&str; 6] = ["workspace", "workingDirectory", "repoPath", 
 /// Settings in the `config` of the agent.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Settings {
+pub(crate) struct CursorAgentSettings {
     /// The program.
     pub(crate) command: String,
     /// Name of the model, in place of the agent's `model`.
@@ -44,40 +44,40 @@ pub(crate) struct Settings {
     /// Directory it works in, relative to the thread's; `context` finds it in what was said before. By default the thread's.
     workspace: Option<String>,
     /// Its output format: `stream-json` reports turns and tool calls.
-    output_format: Output,
+    output_format: CursorOutputFormat,
     /// Whether feedback on an unreadable answer goes to the same chat.
     resume: bool,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for CursorAgentSettings {
+    fn default() -> CursorAgentSettings {
+        CursorAgentSettings {
             command: COMMAND.to_owned(),
             model: None,
             workspace: None,
-            output_format: Output::StreamJson,
+            output_format: CursorOutputFormat::StreamJson,
             resume: true,
         }
     }
 }
 
-impl settings::Settings for Settings {}
+impl settings::BuiltInSettings for CursorAgentSettings {}
 
 /// Output of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-enum Output {
+enum CursorOutputFormat {
     /// Its events, one JSON object a line.
     StreamJson,
     /// Its answer.
     Text,
 }
 
-impl Output {
+impl CursorOutputFormat {
     fn as_str(self) -> &'static str {
         match self {
-            Output::StreamJson => "stream-json",
-            Output::Text => "text",
+            CursorOutputFormat::StreamJson => "stream-json",
+            CursorOutputFormat::Text => "text",
         }
     }
 }
@@ -91,13 +91,19 @@ pub struct CursorAgent {
 
 impl CursorAgent {
     /// One run, in a new or existing chat. `asked` is the turn as far as it is known before the run.
-    fn run(&mut self, context: &AgentContext<'_>, text: &str, asked: Turn, resume: Option<&str>) -> Result<Answer> {
+    fn run(
+        &mut self,
+        context: &AgentContext<'_>,
+        text: &str,
+        asked: AgentTurn,
+        resume: Option<&str>,
+    ) -> Result<AgentAnswer> {
         let opened = context.opened()?;
-        let settings: Settings = settings::read(&opened.agent)?;
+        let settings: CursorAgentSettings = settings::read(&opened.agent)?;
         let model = settings::model_name(context, settings.model.as_ref().or(opened.agent.model.as_ref()))?;
         let workspace = workspace(context, &settings, opened)?;
         let argument = argument(context, opened, text)?;
-        let mut program = Program::new(opened, &settings.command);
+        let mut program = AttemptProgram::new(opened, &settings.command);
         let command = program.command();
         command.current_dir(&workspace).args(["-p", &argument]);
         if let Some(model) = &model {
@@ -115,7 +121,8 @@ impl CursorAgent {
         let ran = program
             .run(|line| event(line).iter().for_each(|event| progress::line(&format!("cursor: {event}"))), || {})?;
         self.exit_code = ran.status.code();
-        let trace = (settings.output_format == Output::StreamJson).then(|| Format::Cursor.read(&ran.stdout));
+        let trace =
+            (settings.output_format == CursorOutputFormat::StreamJson).then(|| TraceFormat::Cursor.read(&ran.stdout));
         check(opened, &ran, trace.as_ref())?;
         let trace = trace.map(|trace| last_call::answered(context, opened, trace)).transpose()?;
         self.answer_of(ran, trace, asked, resume)
@@ -124,14 +131,14 @@ impl CursorAgent {
     fn answer_of(
         &mut self,
         ran: ProgramRun,
-        trace: Option<Trace>,
-        asked: Turn,
+        trace: Option<ParsedTrace>,
+        asked: AgentTurn,
         resume: Option<&str>,
-    ) -> Result<Answer> {
+    ) -> Result<AgentAnswer> {
         let trace = trace.filter(|trace| trace.answer.is_some()).map(|trace| trace.with_input(&asked.input));
         let Some(trace) = trace else {
-            let turns = vec![Turn { output: ran.stdout.clone(), latency_ms: ran.duration_ms, ..asked }];
-            return Ok(Answer { turns, duration_ms: ran.duration_ms, ..Answer::text(ran.stdout) });
+            let turns = vec![AgentTurn { output: ran.stdout.clone(), latency_ms: ran.duration_ms, ..asked }];
+            return Ok(AgentAnswer { turns, duration_ms: ran.duration_ms, ..AgentAnswer::text(ran.stdout) });
         };
         if let (Some(wanted), Some(found)) = (resume, &trace.session_id)
             && wanted != found
@@ -140,13 +147,13 @@ impl CursorAgent {
             return Err(Error::agent_failed(message));
         }
         self.chat = trace.session_id.clone().or(self.chat.take());
-        Ok(Answer {
+        Ok(AgentAnswer {
             turns: trace.turns,
             duration_ms: ran.duration_ms,
             source: trace.source,
             session_id: trace.session_id,
             tokens: trace.tokens,
-            ..Answer::text(trace.answer.unwrap_or_default())
+            ..AgentAnswer::text(trace.answer.unwrap_or_default())
         })
     }
 }
@@ -156,23 +163,23 @@ impl Agent for CursorAgent {
         self.exit_code
     }
 
-    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
-        self.run(context, &prompt.text(), Turn::of(prompt, "", 0), None)
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &AgentPrompt) -> Result<AgentAnswer> {
+        self.run(context, &prompt.text(), AgentTurn::from_prompt(prompt, "", 0), None)
     }
 
-    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<Answer>> {
-        let resumes = settings::read::<Settings>(&context.opened()?.agent)?.resume;
+    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<AgentAnswer>> {
+        let resumes = settings::read::<CursorAgentSettings>(&context.opened()?.agent)?.resume;
         let Some(chat) = self.chat.clone().filter(|_| resumes) else { return Ok(None) };
-        let asked = Turn::asked(vec![text.to_owned()]);
+        let asked = AgentTurn::asked(vec![text.to_owned()]);
         self.run(context, text, asked, Some(&chat)).map(Some)
     }
 }
 
-fn check(opened: &Opened, ran: &ProgramRun, trace: Option<&Trace>) -> Result<()> {
+fn check(opened: &PlannedAttempt, ran: &ProgramRun, trace: Option<&ParsedTrace>) -> Result<()> {
     let spec = &opened.agent;
     let succeeded = ran.status.code().is_some_and(|code| spec.succeeded(code));
     match trace.map(|trace| &trace.ending) {
-        Some(Ending::Failed(words)) => {
+        Some(TraceEnding::Failed(words)) => {
             Err(Error::agent_failed(format!("agent `{}` {}: {words}", spec.name, ran.how())))
         }
         // Events are not an error message.
@@ -182,21 +189,21 @@ fn check(opened: &Opened, ran: &ProgramRun, trace: Option<&Trace>) -> Result<()>
 }
 
 /// The prompt, or the path of a file that has it if it is too long for an argument. The system rejects an argument of 131,072 bytes.
-fn argument(context: &AgentContext<'_>, opened: &Opened, text: &str) -> Result<String> {
+fn argument(context: &AgentContext<'_>, opened: &PlannedAttempt, text: &str) -> Result<String> {
     if text.len() <= MAX_PROMPT_ARGUMENT {
         return Ok(text.to_owned());
     }
     // Put it beside the attempt's other files, which the next attempt removes.
     let dir = context.thread().home().attempts_dir(&opened.thread);
     let file = dir.join(format!("{}.prompt.md", opened.attempt));
-    regular::write(&file, text.as_bytes()).at("write", &file)?;
-    let file = std::path::absolute(&file).at("make absolute", &file)?;
+    regular::write(&file, text.as_bytes()).path_context("write", &file)?;
+    let file = std::path::absolute(&file).path_context("make absolute", &file)?;
     Ok(format!("{READ_PROMPT} {}", file.display()))
 }
 
 /// The working directory: the setting, otherwise the thread's. If the settings ask for it, the directory named last in the
 /// thread's outputs or in its task.
-fn workspace(context: &AgentContext<'_>, settings: &Settings, opened: &Opened) -> Result<PathBuf> {
+fn workspace(context: &AgentContext<'_>, settings: &CursorAgentSettings, opened: &PlannedAttempt) -> Result<PathBuf> {
     let of_thread = &opened.workspace;
     match settings.workspace.as_deref() {
         Some("context") => {}
@@ -205,7 +212,7 @@ fn workspace(context: &AgentContext<'_>, settings: &Settings, opened: &Opened) -
     }
     let thread = context.thread();
     for index in (0..thread.chain()?.len()).rev() {
-        if let Some(dir) = directory_in(&thread.step(index, Parts::NONE)?.output) {
+        if let Some(dir) = directory_in(&thread.step(index, StepParts::NONE)?.output) {
             return is_directory(of_thread.join(dir));
         }
     }

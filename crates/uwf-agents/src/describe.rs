@@ -3,13 +3,13 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::settings::{self, NoSettings, Settings, Wrong};
+use crate::settings::{self, AgentConfigFault, BuiltInSettings, NoSettings};
 use crate::{acp, command, cursor, documents, hermes, llm, mock, react, workflow};
 
 /// Description of an agent.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Description {
+pub struct BuiltInDescription {
     /// Name of the built-in agent.
     pub name: &'static str,
     /// Its version, which is uwf's.
@@ -20,20 +20,20 @@ pub struct Description {
     pub config_schema: Value,
     /// Lists everything in a `config` that it cannot use.
     #[serde(skip)]
-    pub(crate) wrong: fn(&Map<String, Value>) -> Vec<Wrong>,
+    pub(crate) wrong: fn(&Map<String, Value>) -> Vec<AgentConfigFault>,
 }
 
 /// Capability of an agent whose program has its own model names.
 pub(crate) const OWN_MODELS: &str = "own-models";
 
 /// Describes a built-in agent; `None` for an unknown name.
-pub fn describe(name: &str) -> Option<Description> {
+pub fn describe(name: &str) -> Option<BuiltInDescription> {
     Some(match name {
-        "acp" => agent::<acp::settings::Config>(
+        "acp" => agent::<acp::settings::AcpConfig>(
             "acp",
             &["session", "feedback", "mcp-submit", "tool-calls", "permissions", "prompt-of-any-size", OWN_MODELS],
         ),
-        "command" => agent::<command::Settings>(
+        "command" => agent::<command::CommandAgentSettings>(
             "command",
             &[
                 "output-text",
@@ -45,29 +45,37 @@ pub fn describe(name: &str) -> Option<Description> {
                 "traces",
             ],
         ),
-        "cursor" => agent::<cursor::Settings>("cursor", &["session", "feedback", "tool-calls", OWN_MODELS]),
-        "docx-diff" => agent::<documents::Settings>("docx-diff", &["docx-diff-cli", "docx-diff-report"]),
-        "hermes" => agent::<hermes::installed::Settings>(
+        "cursor" => agent::<cursor::CursorAgentSettings>("cursor", &["session", "feedback", "tool-calls", OWN_MODELS]),
+        "docx-diff" => agent::<documents::DocumentAgentSettings>("docx-diff", &["docx-diff-cli", "docx-diff-report"]),
+        "hermes" => agent::<hermes::installed::HermesSettings>(
             "hermes",
             &["session", "feedback", "mcp-submit", "tool-calls", "prompt-of-any-size", OWN_MODELS],
         ),
         // `uwf thread answer` takes the person's answer.
         "human" => agent::<NoSettings>("human", &["waits-for-a-person", "offline"]),
-        "llm" => agent::<llm::Settings>("llm", &["structured-output", "feedback", "trace", "tokens"]),
-        "mock" => agent::<mock::Settings>("mock", &["scripted", "offline"]),
-        "office" => agent::<documents::Settings>("office", &["office-agent-cli", "docx-generate", "docx-edit"]),
-        "react" => agent::<react::Settings>(
+        "llm" => agent::<llm::LlmAgentSettings>("llm", &["structured-output", "feedback", "trace", "tokens"]),
+        "mock" => agent::<mock::MockAgentSettings>("mock", &["scripted", "offline"]),
+        "office" => {
+            agent::<documents::DocumentAgentSettings>("office", &["office-agent-cli", "docx-generate", "docx-edit"])
+        }
+        "react" => agent::<react::ReactAgentSettings>(
             "react",
             &["tools", "read-files", "edit-files", "run-commands", "submit", "feedback", "trace", "tokens"],
         ),
-        "workflow" => agent::<workflow::Config>("workflow", &["child-thread", "resumes", "output-step"]),
+        "workflow" => agent::<workflow::WorkflowAgentSettings>("workflow", &["child-thread", "resumes", "output-step"]),
         _ => return None,
     })
 }
 
-fn agent<S: Settings>(name: &'static str, capabilities: &'static [&'static str]) -> Description {
+fn agent<S: BuiltInSettings>(name: &'static str, capabilities: &'static [&'static str]) -> BuiltInDescription {
     let version = env!("CARGO_PKG_VERSION");
-    Description { name, version, capabilities, config_schema: settings::schema::<S>(), wrong: settings::wrong::<S> }
+    BuiltInDescription {
+        name,
+        version,
+        capabilities,
+        config_schema: settings::schema::<S>(),
+        wrong: settings::wrong::<S>,
+    }
 }
 
 #[cfg(test)]
@@ -81,7 +89,7 @@ mod tests {
         assert_eq!(described, crate::NAMES);
         for name in crate::NAMES {
             let schema = describe(name).unwrap().config_schema;
-            assert!(json_cas::Schema::compile(&schema).is_ok(), "{name}: {schema}");
+            assert!(json_cas::CompiledSchema::compile(&schema).is_ok(), "{name}: {schema}");
         }
     }
 }

@@ -12,17 +12,17 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use agent_kit::answer::{Answer, Turn};
+use agent_kit::answer::{AgentAnswer, AgentTurn};
 use agent_kit::{AgentContext, Error, Result};
 use durable_files::regular;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_engine::attempt::agents::AgentSpec;
-use uwf_engine::attempt::recorded::{Opened, OutputFiles};
+use uwf_engine::attempt::recorded::{AttemptOutputFiles, PlannedAttempt};
 use uwf_engine::error::AtPath;
 
-use crate::program::{Program, ProgramRun};
+use crate::program::{AttemptProgram, ProgramRun};
 use crate::progress;
 use crate::settings::{self, TimeLimit};
 
@@ -35,7 +35,7 @@ const BACKDATE: Duration = Duration::from_secs(10);
 /// Settings in the `config` of these agents.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Settings {
+pub(crate) struct DocumentAgentSettings {
     /// Where documents are put, below it a directory for each thread; `outputs` in the storage root by default.
     output_dir: Option<String>,
     /// The program, in place of `office-agent` or `docx-diff`. A path is relative to the thread's workspace.
@@ -44,37 +44,37 @@ pub(crate) struct Settings {
     timeout: TimeLimit,
 }
 
-impl settings::Settings for Settings {}
+impl settings::BuiltInSettings for DocumentAgentSettings {}
 
 /// The program of an agent; a path is relative to the workspace.
 ///
 /// # Errors
 /// `Config` for settings that it cannot use.
 pub(crate) fn program(spec: &AgentSpec, usual: &str) -> Result<String> {
-    Ok(settings::read::<Settings>(spec)?.command.unwrap_or_else(|| usual.to_owned()))
+    Ok(settings::read::<DocumentAgentSettings>(spec)?.command.unwrap_or_else(|| usual.to_owned()))
 }
 
 /// A step's agent and directory.
 struct DocumentPlace<'c> {
-    opened: &'c Opened,
-    files: OutputFiles,
-    settings: Settings,
+    opened: &'c PlannedAttempt,
+    files: AttemptOutputFiles,
+    settings: DocumentAgentSettings,
     dir: PathBuf,
 }
 
 impl<'c> DocumentPlace<'c> {
     /// The place of the current visit. Creates its directory.
-    fn of(context: &'c AgentContext<'_>) -> Result<DocumentPlace<'c>> {
+    fn create(context: &'c AgentContext<'_>) -> Result<DocumentPlace<'c>> {
         let opened = context.opened()?;
-        let settings: Settings = settings::read(&opened.agent)?;
+        let settings: DocumentAgentSettings = settings::read(&opened.agent)?;
         let home = context.thread().home();
         let outputs = settings::directory(home, settings.output_dir.as_deref().unwrap_or(DEFAULT_OUTPUT_DIR));
-        let outputs = std::path::absolute(&outputs).at("make absolute", &outputs)?;
+        let outputs = std::path::absolute(&outputs).path_context("make absolute", &outputs)?;
         let role = context.role_name();
         let visits = context.thread().chain()?.count_of(role);
         let of_thread = outputs.join(context.thread().id.as_str());
         let dir = if visits == 0 { of_thread } else { of_thread.join(format!("{role}-{}", visits + 1)) };
-        std::fs::create_dir_all(&dir).at("create", &dir)?;
+        std::fs::create_dir_all(&dir).path_context("create", &dir)?;
         let files = context.output_files()?;
         Ok(DocumentPlace { opened, files, settings, dir })
     }
@@ -100,17 +100,18 @@ impl<'c> DocumentPlace<'c> {
         } else {
             command.to_owned()
         };
-        let mut program = Program::new(self.opened, &command).limit(self.settings.timeout.0).keeping(&self.files);
+        let mut program =
+            AttemptProgram::new(self.opened, &command).limit(self.settings.timeout.0).keeping(&self.files);
         program.command().args(args).args(&self.agent().args).current_dir(&self.dir);
         program.run(|line| progress::line(&format!("{usual}: {line}")), || {})
     }
 }
 
 /// The answer of a program that wrote files: their paths.
-fn answer(value: Value, asked: Vec<String>, ran: ProgramRun) -> Answer {
-    let turn = Turn { output: ran.stdout.clone(), latency_ms: ran.duration_ms, ..Turn::asked(asked) };
+fn answer(value: Value, asked: Vec<String>, ran: ProgramRun) -> AgentAnswer {
+    let turn = AgentTurn { output: ran.stdout.clone(), latency_ms: ran.duration_ms, ..AgentTurn::asked(asked) };
     let raw = if ran.stdout.trim().is_empty() { format!("{value:#}") } else { ran.stdout };
-    Answer { value: Some(value), turns: vec![turn], duration_ms: ran.duration_ms, ..Answer::text(raw) }
+    AgentAnswer { value: Some(value), turns: vec![turn], duration_ms: ran.duration_ms, ..AgentAnswer::text(raw) }
 }
 
 /// Removes leftovers of a failed attempt of the same step, so that an existing file was written now.
@@ -123,15 +124,15 @@ fn remove(path: &Path) -> Result<()> {
 
 /// Copies a document and backdates the copy, so that it looks older than any later write. Returns the copy's time.
 fn copy(from: &Path, to: &Path) -> Result<SystemTime> {
-    regular::open(from).at("copy", from)?;
-    std::fs::copy(from, to).at("copy to", to)?;
-    let file = regular::open_with(std::fs::File::options().write(true), to).at("open", to)?;
-    file.set_modified(SystemTime::now() - BACKDATE).at("set the time of", to)?;
+    regular::open(from).path_context("copy", from)?;
+    std::fs::copy(from, to).path_context("copy to", to)?;
+    let file = regular::open_with(std::fs::File::options().write(true), to).path_context("open", to)?;
+    file.set_modified(SystemTime::now() - BACKDATE).path_context("set the time of", to)?;
     modified(to)
 }
 
 fn modified(path: &Path) -> Result<SystemTime> {
-    path.metadata().and_then(|meta| meta.modified()).at("look at", path)
+    path.metadata().and_then(|meta| meta.modified()).path_context("look at", path)
 }
 
 fn not_made(agent: &str, ran: &ProgramRun, path: &Path) -> Error {

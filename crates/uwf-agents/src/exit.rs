@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-use agent_kit::answer::{Answer, Turn};
+use agent_kit::answer::{AgentAnswer, AgentTurn};
 use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, AgentContext, Error, Result};
 use serde_json::{Map, Value, json};
 use uwf_core::escapes::without_escapes;
 use uwf_core::node::COMMAND_SOURCE;
-use uwf_core::prompt::Prompt;
+use uwf_core::prompt::AgentPrompt;
 use uwf_core::workflow::is_text;
 use uwf_engine::attempt::agent_process;
-use uwf_engine::attempt::recorded::{Opened, OutputFiles};
+use uwf_engine::attempt::recorded::{AttemptOutputFiles, PlannedAttempt};
 
 use crate::command::{arguments, prompt_input, with_room};
 use crate::model_exchange::millis;
@@ -34,7 +34,7 @@ impl Agent for ExitAgent {
         self.exit_code
     }
 
-    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &AgentPrompt) -> Result<AgentAnswer> {
         let opened = context.opened()?;
         let files = context.output_files()?;
         let begun = Instant::now();
@@ -45,10 +45,10 @@ impl Agent for ExitAgent {
         // The attempt is not recorded as answered: its text alone has no exit code, so if this process dies, the command runs again.
         let duration_ms = millis(begun.elapsed());
         let input = if opened.agent.is_role_command { vec![opened.agent.name.clone()] } else { prompt.texts() };
-        let turn = Turn { output: printed.clone(), latency_ms: duration_ms, ..Turn::asked(input) };
+        let turn = AgentTurn { output: printed.clone(), latency_ms: duration_ms, ..AgentTurn::asked(input) };
         let value = output(context, code, &tail(&without_escapes(&printed)));
         let source = COMMAND_SOURCE.to_owned();
-        Ok(Answer { raw: printed, turns: vec![turn], duration_ms, source, ..Answer::value(value) })
+        Ok(AgentAnswer { raw: printed, turns: vec![turn], duration_ms, source, ..AgentAnswer::value(value) })
     }
 }
 
@@ -56,7 +56,7 @@ impl Agent for ExitAgent {
 ///
 /// # Errors
 /// `AgentFailed` if a signal ended the command, or for an exit code that means failure.
-fn output_code(opened: &Opened, status: ExitStatus, printed: &str) -> Result<i32> {
+fn output_code(opened: &PlannedAttempt, status: ExitStatus, printed: &str) -> Result<i32> {
     let spec = &opened.agent;
     let is_failure = |code: &i32| spec.exit_codes.iter().any(|(known, succeeded)| known == code && !succeeded);
     if let Some(code) = status.code().filter(|code| !is_failure(code)) {
@@ -102,7 +102,7 @@ fn tail(text: &str) -> String {
 }
 
 /// Runs the command with stdout and stderr in one file. The keeper enforces time limits.
-fn execute(opened: &Opened, prompt: &Prompt, files: &OutputFiles) -> Result<ExitStatus> {
+fn execute(opened: &PlannedAttempt, prompt: &AgentPrompt, files: &AttemptOutputFiles) -> Result<ExitStatus> {
     let spec = &opened.agent;
     let text = prompt.text();
     let (args, stdin) = match spec.is_role_command {

@@ -7,28 +7,30 @@ mod question;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agent_kit::answer::Answer;
-use agent_kit::ladder::{Extractor, Unread};
+use agent_kit::answer::AgentAnswer;
+use agent_kit::ladder::{UnreadableAnswer, ValueExtractor};
 use agent_kit::{Error, Result};
 use serde_json::Value;
 use uwf_core::config::EXTRACT;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
-use uwf_llm::{ChatMessage, ChatRequest, Client, Shape, StructuredAttempt, Timeouts, structured_with_lookups};
+use uwf_llm::{
+    ChatMessage, ChatRequest, LlmClient, LlmTimeouts, StructuredAttempt, ValueSpec, structured_with_lookups,
+};
 
 use crate::model;
 use crate::model_exchange;
 use crate::progress;
-use nodes::Nodes;
+use nodes::NodeLookupTools;
 
 /// Time limits. A model reads a text in seconds, and the agent's work waits for it.
-const TIMEOUTS: Timeouts =
-    Timeouts { connect: Duration::from_secs(15), idle: Duration::from_mins(2), total: Duration::from_mins(5) };
+const TIMEOUTS: LlmTimeouts =
+    LlmTimeouts { connect: Duration::from_secs(15), idle: Duration::from_mins(2), total: Duration::from_mins(5) };
 
 /// Extracts outputs with the configured model.
 pub struct LlmExtractor<'h> {
     home: &'h Home,
-    client: Option<Client>,
+    client: Option<LlmClient>,
 }
 
 impl<'h> LlmExtractor<'h> {
@@ -38,7 +40,7 @@ impl<'h> LlmExtractor<'h> {
     }
 
     /// The client; `None` if no model is configured.
-    fn client(&mut self) -> Result<Option<&Client>> {
+    fn client(&mut self) -> Result<Option<&LlmClient>> {
         if self.client.is_none() {
             let config = project::config_here(self.home)?;
             let Some(alias) = config.model_for(EXTRACT) else { return Ok(None) };
@@ -49,8 +51,8 @@ impl<'h> LlmExtractor<'h> {
     }
 }
 
-impl Extractor for LlmExtractor<'_> {
-    fn extract(&mut self, unread: &Unread<'_>) -> Result<Option<Answer>> {
+impl ValueExtractor for LlmExtractor<'_> {
+    fn extract(&mut self, unread: &UnreadableAnswer<'_>) -> Result<Option<AgentAnswer>> {
         let home = self.home;
         let Some(client) = self.client()? else { return Ok(None) };
         progress::line(&format!("[{} reads the answer]", client.endpoint().model));
@@ -62,8 +64,8 @@ impl Extractor for LlmExtractor<'_> {
             stream: true,
             ..ChatRequest::new(vec![ChatMessage::System(asked[0].to_string()), ChatMessage::User(asked[1].to_string())])
         };
-        let shape = Shape { name: question::NAME, description: question::DESCRIPTION, schema: &schema, mode: None };
-        let mut nodes = Nodes::new(home.store(), unread.raw);
+        let shape = ValueSpec { name: question::NAME, description: question::DESCRIPTION, schema: &schema, mode: None };
+        let mut nodes = NodeLookupTools::new(home.store(), unread.raw);
         let modes = model::modes(home);
         let found = structured_with_lookups(client, &modes, &request, &shape, &mut nodes, &mut model_exchange::hear);
         tell_costs(client, found.as_ref().map_or_else(|none| &none.attempts, |found| &found.attempts));
@@ -79,19 +81,19 @@ impl Extractor for LlmExtractor<'_> {
             Err(error) => (None, error.message),
         };
         let usages = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).map(|reply| reply.usage);
-        Ok(Some(Answer {
+        Ok(Some(AgentAnswer {
             value,
             turns,
             duration_ms: model_exchange::millis(begun.elapsed()),
             source: "wire".to_owned(),
             tokens: model::total(usages).map(model::tokens),
-            ..Answer::text(raw)
+            ..AgentAnswer::text(raw)
         }))
     }
 }
 
 /// Prints the cost of each exchange.
-fn tell_costs(client: &Client, attempts: &[StructuredAttempt]) {
+fn tell_costs(client: &LlmClient, attempts: &[StructuredAttempt]) {
     progress::line("");
     for reply in attempts.iter().filter_map(|attempt| attempt.reply.as_ref()) {
         let cost = reply.usage.map_or_else(|| "tokens unknown".to_owned(), |usage| usage.to_string());

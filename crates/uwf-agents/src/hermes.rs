@@ -17,22 +17,22 @@ mod session;
 
 use std::path::PathBuf;
 
-use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, AgentContext, Error, Recorder, Result};
-use uwf_core::node::Tokens;
-use uwf_core::prompt::Prompt;
+use agent_kit::answer::{AgentAnswer, AgentTurn};
+use agent_kit::{Agent, AgentContext, Error, Result, TurnRecorder};
+use uwf_core::node::TokenCounts;
+use uwf_core::prompt::AgentPrompt;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::live_trace;
-use uwf_engine::attempt::recorded::OutputFiles;
+use uwf_engine::attempt::recorded::AttemptOutputFiles;
 
 use crate::acp::{self, AcpAgent};
 use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::program::ProgramRun;
 use crate::progress;
-use crate::trace::Trace;
+use crate::trace::ParsedTrace;
 use crate::turn_end;
 
-use installed::Hermes;
+use installed::HermesProgram;
 
 /// Source of a trace exported by hermes.
 const EXPORT: &str = "export";
@@ -47,14 +47,14 @@ pub struct HermesAgent {
     /// The protocol client, if the answer came through it.
     acp: Option<AcpAgent>,
     /// A paid run that should have continued a session, but began another.
-    given_up: Option<live_trace::Trace>,
+    given_up: Option<live_trace::LiveTrace>,
 }
 
 /// A session as read so far.
 struct HermesSession {
     id: String,
     turns: usize,
-    tokens: Option<Tokens>,
+    tokens: Option<TokenCounts>,
 }
 
 impl HermesAgent {
@@ -62,7 +62,7 @@ impl HermesAgent {
     /// the feedback after it.
     fn chat(
         &mut self,
-        hermes: &Hermes<'_, '_>,
+        hermes: &HermesProgram<'_, '_>,
         text: &str,
         resume: Option<&str>,
         is_work: bool,
@@ -81,8 +81,8 @@ impl HermesAgent {
         if let Some(overlay) = &self.overlay {
             chat.command().env(mcp_config::VARIABLE, overlay);
         }
-        let mut log = log::Tail::open(&hermes.home_dir(), resume);
-        let mut recorder = if is_work { Some(Recorder::begin(hermes.context, EXPORT)?) } else { None };
+        let mut log = log::HermesLogTail::open(&hermes.home_dir(), resume);
+        let mut recorder = if is_work { Some(TurnRecorder::begin(hermes.context, EXPORT)?) } else { None };
         let turns_before = self.session.as_ref().map_or(0, |session| session.turns);
         let ran = chat.run(
             |_| {},
@@ -113,12 +113,12 @@ impl HermesAgent {
     }
 
     /// Whether a prompt goes through the protocol: it is too long for an argument, or the tool is available no other way.
-    fn goes_through_acp(&self, hermes: &Hermes<'_, '_>, text: &str) -> bool {
+    fn goes_through_acp(&self, hermes: &HermesProgram<'_, '_>, text: &str) -> bool {
         text.len() > MAX_PROMPT_ARGUMENT || (hermes.settings.mcp && self.overlay.is_none())
     }
 
     /// An answer through the protocol, with the turns from hermes's session, because the protocol reports only the calls.
-    fn with_session(&mut self, hermes: &Hermes<'_, '_>, answer: Answer) -> Result<Answer> {
+    fn with_session(&mut self, hermes: &HermesProgram<'_, '_>, answer: AgentAnswer) -> Result<AgentAnswer> {
         let Some(id) = answer.session_id.clone() else { return Ok(answer) };
         let Some(trace) = hermes.session(&id)? else { return Ok(answer) };
         turn_end::check(hermes.opened, &trace)?;
@@ -126,7 +126,7 @@ impl HermesAgent {
         let trace = trace.with_input(input);
         let known = self.session.take().map_or(0, |session| session.turns);
         self.session = Some(HermesSession { id, turns: trace.turns.len(), tokens: trace.tokens });
-        Ok(Answer {
+        Ok(AgentAnswer {
             raw: trace.answer.unwrap_or(answer.raw),
             turns: trace.turns.into_iter().skip(known).collect(),
             source: trace.source,
@@ -135,13 +135,13 @@ impl HermesAgent {
     }
 
     /// The answer of a run, with the turns since the last one.
-    fn answer_of(&mut self, said: HermesOutput, asked: Turn) -> Answer {
+    fn answer_of(&mut self, said: HermesOutput, asked: AgentTurn) -> AgentAnswer {
         let (known, tokens_before) = self.session.take().map_or((0, None), |session| (session.turns, session.tokens));
         let HermesOutput { id, trace, stdout, duration_ms } = said;
         let Some(trace) = trace else {
             self.session = id.clone().map(|id| HermesSession { id, turns: known, tokens: None });
-            let turns = vec![Turn { output: stdout.clone(), latency_ms: duration_ms, ..asked }];
-            return Answer { turns, duration_ms, session_id: id, ..Answer::text(stdout) };
+            let turns = vec![AgentTurn { output: stdout.clone(), latency_ms: duration_ms, ..asked }];
+            return AgentAnswer { turns, duration_ms, session_id: id, ..AgentAnswer::text(stdout) };
         };
         let trace = trace.with_input(&asked.input);
         self.session =
@@ -151,13 +151,13 @@ impl HermesAgent {
         } else {
             trace.tokens.zip(tokens_before).and_then(|(all, tokens_before)| since(&all, &tokens_before))
         };
-        Answer {
+        AgentAnswer {
             turns: trace.turns.into_iter().skip(known).collect(),
             tokens,
             duration_ms,
             session_id: id,
             source: trace.source,
-            ..Answer::text(trace.answer.unwrap_or(stdout))
+            ..AgentAnswer::text(trace.answer.unwrap_or(stdout))
         }
     }
 }
@@ -167,12 +167,12 @@ impl Agent for HermesAgent {
         self.exit_code
     }
 
-    fn prompt(&mut self, context: &AgentContext<'_>, prompt: Prompt) -> Result<Prompt> {
-        Ok(acp::with_instruction(context, prompt, Hermes::of(context)?.settings.mcp))
+    fn prompt(&mut self, context: &AgentContext<'_>, prompt: AgentPrompt) -> Result<AgentPrompt> {
+        Ok(acp::with_instruction(context, prompt, HermesProgram::from_context(context)?.settings.mcp))
     }
 
-    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
-        let hermes = Hermes::of(context)?;
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &AgentPrompt) -> Result<AgentAnswer> {
+        let hermes = HermesProgram::from_context(context)?;
         self.overlay = hermes.overlay()?;
         let text = prompt.text();
         if self.goes_through_acp(&hermes, &text) {
@@ -184,7 +184,7 @@ impl Agent for HermesAgent {
         // End the process of an earlier session that used the protocol.
         self.acp = None;
         let said = self.chat(&hermes, &text, None, true)?;
-        let answer = self.answer_of(said, Turn::of(prompt, "", 0));
+        let answer = self.answer_of(said, AgentTurn::from_prompt(prompt, "", 0));
         Ok(match self.given_up.take() {
             Some(given_up) => answer.after(given_up),
             None => answer,
@@ -192,11 +192,16 @@ impl Agent for HermesAgent {
     }
 
     fn resumes(&self, context: &AgentContext<'_>) -> Result<bool> {
-        Ok(Hermes::of(context)?.settings.resume)
+        Ok(HermesProgram::from_context(context)?.settings.resume)
     }
 
-    fn resume(&mut self, context: &AgentContext<'_>, session: &str, prompt: &Prompt) -> Result<Option<Answer>> {
-        let hermes = Hermes::of(context)?;
+    fn resume(
+        &mut self,
+        context: &AgentContext<'_>,
+        session: &str,
+        prompt: &AgentPrompt,
+    ) -> Result<Option<AgentAnswer>> {
+        let hermes = HermesProgram::from_context(context)?;
         // The session's turns so far belong to earlier visits. Without any, hermes would begin a new session.
         let Some(before) = hermes.session(session)? else { return Ok(None) };
         self.overlay = hermes.overlay()?;
@@ -215,17 +220,17 @@ impl Agent for HermesAgent {
         if said.id.as_deref() != Some(session) {
             progress::line(&format!("hermes: session {session} is gone; a new one gets the whole prompt"));
             self.session = None;
-            self.given_up = said.trace.map(Trace::into_recorded).filter(|session| !session.is_empty());
+            self.given_up = said.trace.map(ParsedTrace::into_recorded).filter(|session| !session.is_empty());
             if let Some(session) = &self.given_up {
-                Recorder::give_up(context, session)?;
+                TurnRecorder::give_up(context, session)?;
             }
             return Ok(None);
         }
-        Ok(Some(self.answer_of(said, Turn::of(prompt, "", 0))))
+        Ok(Some(self.answer_of(said, AgentTurn::from_prompt(prompt, "", 0))))
     }
 
-    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<Answer>> {
-        let hermes = Hermes::of(context)?;
+    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<AgentAnswer>> {
+        let hermes = HermesProgram::from_context(context)?;
         if !hermes.settings.resume {
             return Ok(None);
         }
@@ -239,7 +244,7 @@ impl Agent for HermesAgent {
         }
         let said = self.chat(&hermes, text, Some(&id), false)?;
         same_session(&id, said.id.as_deref())?;
-        Ok(Some(self.answer_of(said, Turn::asked(vec![text.to_owned()]))))
+        Ok(Some(self.answer_of(said, AgentTurn::asked(vec![text.to_owned()]))))
     }
 }
 
@@ -247,8 +252,8 @@ impl Agent for HermesAgent {
 ///
 /// # Errors
 /// `Config` for invalid settings, `Io`.
-pub(crate) fn left(context: &AgentContext<'_>, files: &OutputFiles) -> Result<Option<Trace>> {
-    let hermes = Hermes::of(context)?;
+pub(crate) fn left(context: &AgentContext<'_>, files: &AttemptOutputFiles) -> Result<Option<ParsedTrace>> {
+    let hermes = HermesProgram::from_context(context)?;
     let read = |path| agent_process::read_capped(path, hermes.opened.output_cap);
     let recorded = live_trace::read(files).session;
     let before = recorded.as_ref().map_or(0, |session| session.turns_before);
@@ -258,8 +263,8 @@ pub(crate) fn left(context: &AgentContext<'_>, files: &OutputFiles) -> Result<Op
     };
     let trace = id.map_or(Ok(None), |id| hermes.session(&id))?;
     // Its totals cover the whole session.
-    let tokens = |tokens: Option<Tokens>| tokens.filter(|_| before == 0);
-    Ok(trace.map(|trace| Trace {
+    let tokens = |tokens: Option<TokenCounts>| tokens.filter(|_| before == 0);
+    Ok(trace.map(|trace| ParsedTrace {
         tokens: tokens(trace.tokens),
         turns: trace.turns.into_iter().skip(before).collect(),
         ..trace
@@ -269,16 +274,16 @@ pub(crate) fn left(context: &AgentContext<'_>, files: &OutputFiles) -> Result<Op
 /// Result of a hermes run.
 struct HermesOutput {
     id: Option<String>,
-    trace: Option<Trace>,
+    trace: Option<ParsedTrace>,
     stdout: String,
     duration_ms: u64,
 }
 
 /// Tokens since an earlier count of the same session; `None` if the counter was reset.
-fn since(all: &Tokens, before: &Tokens) -> Option<Tokens> {
+fn since(all: &TokenCounts, before: &TokenCounts) -> Option<TokenCounts> {
     let part =
         |all: Option<u64>, before: Option<u64>| all.zip(before).and_then(|(all, before)| all.checked_sub(before));
-    Some(Tokens {
+    Some(TokenCounts {
         input: Some(part(all.input, before.input)?),
         output: Some(part(all.output, before.output)?),
         cached: part(all.cached, before.cached),

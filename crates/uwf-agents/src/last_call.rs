@@ -2,9 +2,9 @@
 
 use agent_kit::{AgentContext, Error, Result, submitted_value};
 use uwf_core::text::{ellipsize, one_line};
-use uwf_engine::attempt::recorded::Opened;
+use uwf_engine::attempt::recorded::PlannedAttempt;
 
-use crate::trace::Trace;
+use crate::trace::ParsedTrace;
 
 /// Characters shown of what an agent said.
 const SHOWN: usize = 300;
@@ -14,13 +14,13 @@ const SHOWN: usize = 300;
 /// # Errors
 /// `AgentFailed` if it ended with a call and no output was submitted. The error offers the agent's last text, which may be the answer; a
 /// person must decide that.
-pub(crate) fn answered(context: &AgentContext<'_>, opened: &Opened, trace: Trace) -> Result<Trace> {
+pub(crate) fn answered(context: &AgentContext<'_>, opened: &PlannedAttempt, trace: ParsedTrace) -> Result<ParsedTrace> {
     if trace.answer.is_some() {
         return Ok(trace);
     }
     let Some(call) = trace.turns.last().and_then(|turn| turn.tool_calls.last()) else { return Ok(trace) };
     if submitted_value::take(context)?.is_some() {
-        return Ok(Trace { answer: Some(trace.last_said.clone().unwrap_or_default()), ..trace });
+        return Ok(ParsedTrace { answer: Some(trace.last_said.clone().unwrap_or_default()), ..trace });
     }
     let agent = &opened.agent.name;
     let did = format!("the last thing it did was to call `{}`", call.name);

@@ -90,7 +90,7 @@ pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()>
 
 /// Input of an agent for a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SentPrompt {
+pub struct AgentInput {
     /// The system message before the prompt, if there is one.
     pub system: Option<String>,
     /// The prompt.
@@ -104,22 +104,22 @@ pub struct SentPrompt {
 ///
 /// # Errors
 /// `Usage` outside an attempt, `Config` for an unknown agent, and errors of the context and of the agent's settings.
-pub fn sent(context: &AgentContext<'_>) -> Result<SentPrompt> {
+pub fn sent(context: &AgentContext<'_>) -> Result<AgentInput> {
     let opened = context.opened()?;
     let Some(name) = opened.agent.played_by() else {
         let prompt = context.prompt(AnswerForm::Frontmatter, context.prompt_budget())?.text();
-        return Ok(SentPrompt { system: None, prompt, session: None });
+        return Ok(AgentInput { system: None, prompt, session: None });
     };
     if let Some(mut agent) = player(name) {
-        let play::SentPrompt { prompt, session } = play::prompt(context, agent.as_mut())?;
-        return Ok(SentPrompt { system: agent.system(context)?, prompt: prompt.text(), session });
+        let play::StepPrompt { prompt, session } = play::prompt(context, agent.as_mut())?;
+        return Ok(AgentInput { system: agent.system(context)?, prompt: prompt.text(), session });
     }
     let prompt = match name {
         agents::HUMAN => human::question(context),
         agents::WORKFLOW | agents::PLAY => workflow::prompt(context, opened)?,
         other => return Err(unknown(other)),
     };
-    Ok(SentPrompt { system: None, prompt, session: None })
+    Ok(AgentInput { system: None, prompt, session: None })
 }
 
 /// The built-in agent with this name, if it answers prompts.

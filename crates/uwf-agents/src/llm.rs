@@ -10,12 +10,14 @@ mod prose;
 use std::sync::Arc;
 use std::time::Instant;
 
-use agent_kit::answer::{Answer, Turn};
-use agent_kit::{Agent, AgentContext, Recorder, Result, submit};
+use agent_kit::answer::{AgentAnswer, AgentTurn};
+use agent_kit::{Agent, AgentContext, Result, TurnRecorder, submit};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use uwf_core::prompt::{AnswerForm, Prompt};
-use uwf_llm::{ChatMessage, ChatReply, ChatRequest, Client, Error as LlmError, Mode, ModeCache, Shape, structured};
+use uwf_core::prompt::{AgentPrompt, AnswerForm};
+use uwf_llm::{
+    ChatMessage, ChatReply, ChatRequest, Error as LlmError, LlmClient, ModeCache, StructuredMode, ValueSpec, structured,
+};
 
 use crate::model::{self, ModelSettings};
 use crate::model_exchange;
@@ -37,7 +39,7 @@ const AUTO: &str = "auto";
 /// Settings in the `config` of the agent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Settings {
+pub(crate) struct LlmAgentSettings {
     /// How the output is asked for. By default, auto: as a value in the best way the model has, or as text under a header when the role's
     /// schema has no place for prose and `output` is not json.
     #[schemars(with = "String", extend("enum" = ways()))]
@@ -55,7 +57,7 @@ enum OutputRequest {
     #[default]
     Auto,
     /// In this way.
-    As(Mode),
+    As(StructuredMode),
 }
 
 impl<'de> Deserialize<'de> for OutputRequest {
@@ -67,11 +69,11 @@ impl<'de> Deserialize<'de> for OutputRequest {
     }
 }
 
-impl settings::Settings for Settings {}
+impl settings::BuiltInSettings for LlmAgentSettings {}
 
 /// The values of the setting for asking for the output.
 fn ways() -> Vec<&'static str> {
-    [AUTO].into_iter().chain(Mode::LADDER.map(Mode::name)).collect()
+    [AUTO].into_iter().chain(StructuredMode::LADDER.map(StructuredMode::name)).collect()
 }
 
 /// The agent of one step.
@@ -88,16 +90,16 @@ enum ModelRequest {
     #[default]
     Text,
     /// A value, in this way or in the best one available.
-    Value(Option<Mode>),
+    Value(Option<StructuredMode>),
 }
 
 impl Agent for LlmAgent {
     fn prepare(&mut self, context: &AgentContext<'_>) -> Result<()> {
-        let settings: Settings = settings::read(&context.opened()?.agent)?;
+        let settings: LlmAgentSettings = settings::read(&context.opened()?.agent)?;
         let is_json = context.asked_form() == AnswerForm::Json;
         self.form = match settings.structured {
             OutputRequest::Auto if is_json || prose::has_place(context.schema().value()) => ModelRequest::Value(None),
-            OutputRequest::Auto | OutputRequest::As(Mode::PlainText) => ModelRequest::Text,
+            OutputRequest::Auto | OutputRequest::As(StructuredMode::PlainText) => ModelRequest::Text,
             OutputRequest::As(mode) => ModelRequest::Value(Some(mode)),
         };
         Ok(())
@@ -111,36 +113,36 @@ impl Agent for LlmAgent {
     }
 
     fn system(&self, context: &AgentContext<'_>) -> Result<Option<String>> {
-        settings::read(&context.opened()?.agent).map(|settings: Settings| settings.system)
+        settings::read(&context.opened()?.agent).map(|settings: LlmAgentSettings| settings.system)
     }
 
-    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &AgentPrompt) -> Result<AgentAnswer> {
         let session = self.session.insert(ChatSession::open(context, prompt)?);
         session.ask(context, self.form)
     }
 
-    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<Answer>> {
+    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<AgentAnswer>> {
         let Some(session) = &mut self.session else { return Ok(None) };
-        session.say(text);
+        session.push_user_message(text);
         session.ask(context, self.form).map(Some)
     }
 }
 
 /// A conversation.
 struct ChatSession {
-    client: Client,
+    client: LlmClient,
     modes: ModeCache,
     /// The conversation so far, with the settings of the next request.
     request: ChatRequest,
     /// The messages as texts of the trace. The prompt consists of several.
     texts: Vec<Arc<str>>,
-    recorder: Recorder,
+    recorder: TurnRecorder,
 }
 
 impl ChatSession {
-    fn open(context: &AgentContext<'_>, prompt: &Prompt) -> Result<ChatSession> {
+    fn open(context: &AgentContext<'_>, prompt: &AgentPrompt) -> Result<ChatSession> {
         let agent = &context.opened()?.agent;
-        let Settings { system, model, .. } = settings::read(agent)?;
+        let LlmAgentSettings { system, model, .. } = settings::read(agent)?;
         let home = context.thread().home();
         let texts = system.iter().cloned().chain(prompt.texts()).map(Into::into).collect();
         let messages = system.into_iter().map(ChatMessage::System).chain([ChatMessage::User(prompt.text())]).collect();
@@ -151,20 +153,20 @@ impl ChatSession {
             modes: model::modes(home),
             request,
             texts,
-            recorder: Recorder::begin(context, SOURCE)?,
+            recorder: TurnRecorder::begin(context, SOURCE)?,
         })
     }
 
     /// Adds the user's next message.
-    fn say(&mut self, text: &str) {
+    fn push_user_message(&mut self, text: &str) {
         self.request.messages.push(ChatMessage::User(text.to_owned()));
         self.texts.push(text.into());
     }
 
-    fn ask(&mut self, context: &AgentContext<'_>, form: ModelRequest) -> Result<Answer> {
+    fn ask(&mut self, context: &AgentContext<'_>, form: ModelRequest) -> Result<AgentAnswer> {
         let begun = Instant::now();
         progress::line(&format!("[asking {}]", self.client.endpoint().model));
-        let asked = Turn::asked(self.texts.clone());
+        let asked = AgentTurn::asked(self.texts.clone());
         self.recorder.under_way(&asked);
         let answer = match form {
             ModelRequest::Text => self.ask_for_text(),
@@ -172,34 +174,34 @@ impl ChatSession {
         };
         progress::line("");
         let answer = answer.map_err(|error| {
-            self.recorder.under_way(&Turn { output: error.partial().to_owned(), ..asked });
+            self.recorder.under_way(&AgentTurn { output: error.partial().to_owned(), ..asked });
             // A failure to save the partial reply comes first: the reply is worth more than the reason it broke off.
             let kept = context.redactor().and_then(|redactor| submit::keep(context, &redactor.text(error.partial())));
             kept.err().unwrap_or_else(|| model::failed(&error))
         })?;
         answer.turns.iter().for_each(|turn| self.recorder.turn(turn));
-        Ok(Answer { duration_ms: model_exchange::millis(begun.elapsed()), ..answer })
+        Ok(AgentAnswer { duration_ms: model_exchange::millis(begun.elapsed()), ..answer })
     }
 
-    fn ask_for_text(&mut self) -> std::result::Result<Answer, LlmError> {
+    fn ask_for_text(&mut self) -> std::result::Result<AgentAnswer, LlmError> {
         let reply = self.client.chat_with(&self.request, &mut model_exchange::hear)?;
         model::whole(&self.client, &reply)?;
         let turn = model_exchange::turn(self.texts.clone(), &reply, &[]);
         self.heard(&reply);
-        Ok(Answer {
+        Ok(AgentAnswer {
             tokens: turn.tokens.clone(),
             turns: vec![turn],
             source: SOURCE.to_owned(),
-            ..Answer::text(reply.text)
+            ..AgentAnswer::text(reply.text)
         })
     }
 
     fn ask_for_value(
         &mut self,
         context: &AgentContext<'_>,
-        mode: Option<Mode>,
-    ) -> std::result::Result<Answer, LlmError> {
-        let shape = Shape { name: VALUE, description: VALUE_DESCRIPTION, schema: context.schema().value(), mode };
+        mode: Option<StructuredMode>,
+    ) -> std::result::Result<AgentAnswer, LlmError> {
+        let shape = ValueSpec { name: VALUE, description: VALUE_DESCRIPTION, schema: context.schema().value(), mode };
         let (value, attempts) =
             match structured(&self.client, &self.modes, &self.request, &shape, &mut model_exchange::hear) {
                 Ok(found) => (Ok(found.value), found.attempts),
@@ -215,12 +217,13 @@ impl ChatSession {
         let turns = attempts.iter().filter_map(|attempt| model_exchange::turn_of(&self.texts, attempt)).collect();
         let replies: Vec<&ChatReply> = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).collect();
         let tokens = model::total(replies.iter().map(|reply| reply.usage)).map(model::tokens);
-        let Some(last) = replies.last().copied() else { return value.map(Answer::value) };
+        let Some(last) = replies.last().copied() else { return value.map(AgentAnswer::value) };
         let raw = match &value {
             Ok(value) if last.text.trim().is_empty() => format!("{value:#}"),
             _ => last.text.clone(),
         };
-        let answer = Answer { turns, tokens, source: SOURCE.to_owned(), value: value.ok(), ..Answer::text(raw) };
+        let answer =
+            AgentAnswer { turns, tokens, source: SOURCE.to_owned(), value: value.ok(), ..AgentAnswer::text(raw) };
         self.heard(last);
         Ok(answer)
     }

@@ -14,17 +14,17 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use agent_kit::answer::{Answer, Turn};
-use agent_kit::ladder::Climb;
+use agent_kit::answer::{AgentAnswer, AgentTurn};
+use agent_kit::ladder::LadderClimb;
 use agent_kit::{Agent, AgentContext, Error, Result, submit};
 use durable_files::regular;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use uwf_core::config::ExtractRungs;
-use uwf_core::prompt::Prompt;
+use uwf_core::prompt::AgentPrompt;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agents::AgentSpec;
-use uwf_engine::attempt::settings::Settings as ThreadSettings;
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::attempt::thread_branch::ThreadBranch;
 use uwf_engine::error::AtPath;
 use uwf_engine::root::home::Home;
@@ -32,7 +32,7 @@ use uwf_engine::thread::load::Thread;
 
 use crate::model_exchange::millis;
 use crate::settings;
-use script::{Script, ScriptEntry, ScriptedAct, ScriptedReply};
+use script::{MockScript, ScriptEntry, ScriptedAct, ScriptedReply};
 
 /// Environment variable with the script of a mock that has none configured.
 pub(crate) const SCRIPT_VARIABLE: &str = "UWF_MOCK_SCRIPT";
@@ -40,12 +40,12 @@ pub(crate) const SCRIPT_VARIABLE: &str = "UWF_MOCK_SCRIPT";
 /// Settings in the `config` of the agent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Settings {
+pub(crate) struct MockAgentSettings {
     /// YAML file with the answers per role and visit; relative to the storage root. UWF_MOCK_SCRIPT does the same.
     script: Option<String>,
 }
 
-impl settings::Settings for Settings {}
+impl settings::BuiltInSettings for MockAgentSettings {}
 
 /// The agent of one step.
 #[derive(Default)]
@@ -60,7 +60,7 @@ impl Agent for MockAgent {
         self.exit_code
     }
 
-    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &AgentPrompt) -> Result<AgentAnswer> {
         let spec = context.attempt().map(|attempt| &attempt.opened.agent);
         let script = load(&script_path(context.thread().home(), spec)?)?;
         let role = context.role_name();
@@ -73,14 +73,14 @@ impl Agent for MockAgent {
         std::thread::sleep(entry.hang);
         let mut answer = self.act(context, entry)?;
         answer.duration_ms = millis(begun.elapsed());
-        answer.turns = vec![Turn::of(prompt, &answer.raw, answer.duration_ms)];
+        answer.turns = vec![AgentTurn::from_prompt(prompt, &answer.raw, answer.duration_ms)];
         Ok(answer)
     }
 
-    fn follow_up(&mut self, _context: &AgentContext<'_>, text: &str) -> Result<Option<Answer>> {
+    fn follow_up(&mut self, _context: &AgentContext<'_>, text: &str) -> Result<Option<AgentAnswer>> {
         Ok(self.follow_ups.pop_front().map(|reply| {
-            let turn = Turn { output: reply.clone(), ..Turn::asked(vec![text.to_owned()]) };
-            Answer { turns: vec![turn], ..Answer::text(reply) }
+            let turn = AgentTurn { output: reply.clone(), ..AgentTurn::asked(vec![text.to_owned()]) };
+            AgentAnswer { turns: vec![turn], ..AgentAnswer::text(reply) }
         }))
     }
 }
@@ -97,13 +97,13 @@ fn visit(context: &AgentContext<'_>) -> Result<usize> {
 }
 
 impl MockAgent {
-    fn act(&mut self, context: &AgentContext<'_>, entry: &ScriptEntry) -> Result<Answer> {
+    fn act(&mut self, context: &AgentContext<'_>, entry: &ScriptEntry) -> Result<AgentAnswer> {
         let answer = match &entry.act {
-            ScriptedAct::Reply(ScriptedReply::Value(value)) => Answer::value(value.clone()),
-            ScriptedAct::Reply(ScriptedReply::Text(text)) => Answer::text(text.clone()),
+            ScriptedAct::Reply(ScriptedReply::Value(value)) => AgentAnswer::value(value.clone()),
+            ScriptedAct::Reply(ScriptedReply::Text(text)) => AgentAnswer::text(text.clone()),
             ScriptedAct::Garbage(garbage) => {
                 self.follow_ups = garbage.feedback.iter().cloned().collect();
-                Answer::text(garbage.text.clone())
+                AgentAnswer::text(garbage.text.clone())
             }
             ScriptedAct::Fail(fail) => {
                 self.exit_code = Some(fail.exit_code);
@@ -127,9 +127,9 @@ impl MockAgent {
     }
 
     /// Reports mistakes in a script: a `reply` that is invalid, and a `garbage` that is valid and would be taken for the visit's answer.
-    fn check(&self, context: &AgentContext<'_>, entry: &ScriptEntry, answer: &Answer) -> Result<()> {
+    fn check(&self, context: &AgentContext<'_>, entry: &ScriptEntry, answer: &AgentAnswer) -> Result<()> {
         let role = context.role_name();
-        let read = Climb::of(context, context.asked_form()).first(answer, &ExtractRungs::default());
+        let read = LadderClimb::for_context(context, context.asked_form()).first(answer, &ExtractRungs::default());
         match (&entry.act, read) {
             (ScriptedAct::Reply(_), Err(failure)) => Err(Error::not_extractable(format!(
                 "{}: the answer has no valid output for role `{role}`: {}",
@@ -145,7 +145,7 @@ impl MockAgent {
     }
 }
 
-fn check_prompt(entry: &ScriptEntry, prompt: &Prompt) -> Result<()> {
+fn check_prompt(entry: &ScriptEntry, prompt: &AgentPrompt) -> Result<()> {
     if entry.expect_prompt.is_empty() {
         return Ok(());
     }
@@ -166,7 +166,7 @@ fn check_prompt(entry: &ScriptEntry, prompt: &Prompt) -> Result<()> {
 /// The script's path. It comes from the agent's configuration (relative to the storage root), otherwise from its first argument, otherwise
 /// from the environment. The latter two are relative to the workspace, which is the current directory.
 fn script_path(home: &Home, spec: Option<&AgentSpec>) -> Result<PathBuf> {
-    let settings = spec.map(settings::read::<Settings>).transpose()?.unwrap_or_default();
+    let settings = spec.map(settings::read::<MockAgentSettings>).transpose()?.unwrap_or_default();
     if let Some(path) = settings.script {
         return Ok(home.root().join(path));
     }
@@ -176,7 +176,7 @@ fn script_path(home: &Home, spec: Option<&AgentSpec>) -> Result<PathBuf> {
         Error::config(format!("the mock has no script: name one in config.yaml (`config: {{script: answers.yaml}}`) or in {SCRIPT_VARIABLE}"),
         )
     })?;
-    std::path::absolute(&path).at("make absolute", &path)
+    std::path::absolute(&path).path_context("make absolute", &path)
 }
 
 /// Checks that there is a script. A script relative to the workspace is read only by its step.
@@ -185,12 +185,12 @@ fn script_path(home: &Home, spec: Option<&AgentSpec>) -> Result<PathBuf> {
 /// `Config`.
 pub(crate) fn check(home: &Home, spec: &AgentSpec) -> Result<()> {
     let path = script_path(home, Some(spec))?;
-    let is_configured = settings::read::<Settings>(spec)?.script.is_some();
+    let is_configured = settings::read::<MockAgentSettings>(spec)?.script.is_some();
     if is_configured { load(&path).map(drop) } else { Ok(()) }
 }
 
-fn load(path: &Path) -> Result<Script> {
+fn load(path: &Path) -> Result<MockScript> {
     let text = regular::read_to_string(path, regular::MAX_TEXT)
         .map_err(|source| Error::config(format!("cannot read the mock's script {}: {source}", path.display())))?;
-    Script::parse(&text, &path.display().to_string())
+    MockScript::parse(&text, &path.display().to_string())
 }

@@ -6,13 +6,15 @@ use agent_kit::{Error, ErrorKind, Result};
 use json_cas::nearest;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use uwf_core::config::{Config, Provider};
-use uwf_core::node::Tokens;
+use uwf_core::config::{ModelProvider, UwfConfig};
+use uwf_core::node::TokenCounts;
 use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::root::env_file;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
-use uwf_llm::{ChatReply, ChatRequest, Client, Endpoint, Finish, ModeCache, Retry, Timeouts, Usage};
+use uwf_llm::{
+    ChatReply, ChatRequest, FinishReason, LlmClient, LlmTimeouts, LlmUsage, ModeCache, ModelEndpoint, RetryLimits,
+};
 
 use crate::progress;
 use crate::settings::TimeLimit;
@@ -21,7 +23,7 @@ use crate::settings::TimeLimit;
 ///
 /// # Errors
 /// `Config` if the model or its provider is unknown, or its key is not set.
-pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<Endpoint> {
+pub fn endpoint(home: &Home, config: &UwfConfig, alias: Option<&str>) -> Result<ModelEndpoint> {
     let Some(alias) = alias.or(config.default_model.as_deref()) else {
         return Err(Error::config("no model is configured").hint(
             "set `defaultModel` in config.yaml, or `model` of the agent; `uwf setup` asks for the necessary settings",
@@ -49,8 +51,13 @@ pub fn endpoint(home: &Home, config: &Config, alias: Option<&str>) -> Result<End
 ///
 /// # Errors
 /// `Config` if the provider's `kind` is unknown.
-pub(crate) fn at_provider(name: &str, provider: &Provider, key: Option<&str>, model: &str) -> Result<Endpoint> {
-    let endpoint = Endpoint::new(&provider.base_url, model).api_key(key.unwrap_or_default());
+pub(crate) fn at_provider(
+    name: &str,
+    provider: &ModelProvider,
+    key: Option<&str>,
+    model: &str,
+) -> Result<ModelEndpoint> {
+    let endpoint = ModelEndpoint::new(&provider.base_url, model).api_key(key.unwrap_or_default());
     let Some(kind) = &provider.kind else { return Ok(endpoint) };
     let wire = kind.parse().map_err(|why: String| Error::config(format!("`kind` of provider `{name}`: {why}")))?;
     Ok(endpoint.wire(wire))
@@ -108,15 +115,15 @@ impl ModelSettings {
     ///
     /// # Errors
     /// `Config` if the model is unknown or cannot be used.
-    pub(crate) fn client(self, home: &Home, agent: &AgentSpec) -> Result<Client> {
+    pub(crate) fn client(self, home: &Home, agent: &AgentSpec) -> Result<LlmClient> {
         let endpoint = endpoint(home, &project::config_here(home)?, agent.model.as_deref())?;
         client(endpoint, self.timeouts())
     }
 
-    fn timeouts(self) -> Timeouts {
-        let usual = Timeouts::default();
+    fn timeouts(self) -> LlmTimeouts {
+        let usual = LlmTimeouts::default();
         let limit = |set: Option<TimeLimit>, usual: Duration| set.map_or(usual, |limit| limit.0.unwrap_or(UNLIMITED));
-        Timeouts {
+        LlmTimeouts {
             connect: limit(self.connect_timeout, usual.connect),
             idle: limit(self.idle_timeout, usual.idle),
             total: limit(self.total_timeout, usual.total),
@@ -128,8 +135,8 @@ impl ModelSettings {
 ///
 /// # Errors
 /// `Config` if the endpoint cannot be used.
-pub fn client(endpoint: Endpoint, timeouts: Timeouts) -> Result<Client> {
-    let client = Client::new(endpoint, timeouts, Retry::default()).map_err(|error| failed(&error))?;
+pub fn client(endpoint: ModelEndpoint, timeouts: LlmTimeouts) -> Result<LlmClient> {
+    let client = LlmClient::new(endpoint, timeouts, RetryLimits::default()).map_err(|error| failed(&error))?;
     Ok(client.on_retry(|retrying| {
         let wait = retrying.wait.as_secs_f64();
         progress::line(&format!(
@@ -161,23 +168,23 @@ pub fn failed(error: &uwf_llm::Error) -> Error {
 ///
 /// # Errors
 /// [`uwf_llm::Error::Truncated`] and [`uwf_llm::Error::Ended`], with the partial text.
-pub fn whole(client: &Client, reply: &ChatReply) -> std::result::Result<(), uwf_llm::Error> {
+pub fn whole(client: &LlmClient, reply: &ChatReply) -> std::result::Result<(), uwf_llm::Error> {
     let Some(fault) = reply.finish.fault() else { return Ok(()) };
     let (model, partial) = (client.endpoint().model.clone(), reply.text.clone());
     Err(match reply.finish {
-        Finish::Length => uwf_llm::Error::Truncated { model, partial },
+        FinishReason::Length => uwf_llm::Error::Truncated { model, partial },
         _ => uwf_llm::Error::Ended { model, fault, partial },
     })
 }
 
 /// Token counts in the form of the store.
-pub fn tokens(usage: Usage) -> Tokens {
-    let Usage { input, output, cached, reasoning, cost } = usage;
-    Tokens { input, output, cached, reasoning, cost }.in_range()
+pub fn tokens(usage: LlmUsage) -> TokenCounts {
+    let LlmUsage { input, output, cached, reasoning, cost } = usage;
+    TokenCounts { input, output, cached, reasoning, cost }.in_range()
 }
 
 /// The sum of all exchanges; `None` if one of them is unknown.
-pub fn total(usages: impl IntoIterator<Item = Option<Usage>>) -> Option<Usage> {
+pub fn total(usages: impl IntoIterator<Item = Option<LlmUsage>>) -> Option<LlmUsage> {
     let mut usages = usages.into_iter();
     let first = usages.next()??;
     usages.try_fold(first, |sum, next| Some(sum.plus(next?)))

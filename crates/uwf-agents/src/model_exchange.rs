@@ -3,37 +3,37 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_kit::answer::{ToolCall, Turn};
-use uwf_llm::{ChatMessage, ChatReply, Delta, LookedUp, StructuredAttempt};
+use agent_kit::answer::{AgentToolCall, AgentTurn};
+use uwf_llm::{ChatMessage, ChatReply, LookedUp, ReplyDelta, StructuredAttempt};
 
 use crate::model;
 use crate::progress;
 
 /// Shows a piece of a reply as it arrives, including the growing value of a call.
-pub(crate) fn hear(delta: Delta<'_>) {
+pub(crate) fn hear(delta: ReplyDelta<'_>) {
     match delta {
-        Delta::Text(text) | Delta::Reasoning(text) | Delta::Call { arguments: text, .. } => {
+        ReplyDelta::Text(text) | ReplyDelta::Reasoning(text) | ReplyDelta::Call { arguments: text, .. } => {
             progress::piece(text.as_bytes());
         }
-        Delta::Restart => progress::line("\n[asking for the answer again]"),
+        ReplyDelta::Restart => progress::line("\n[asking for the answer again]"),
     }
 }
 
 /// An attempt at a value as a turn; `input` are the texts it began with. `None` without a reply.
-pub(crate) fn turn_of(input: &[Arc<str>], attempt: &StructuredAttempt) -> Option<Turn> {
+pub(crate) fn turn_of(input: &[Arc<str>], attempt: &StructuredAttempt) -> Option<AgentTurn> {
     let added = attempt.added.iter().filter_map(text_of).map(Arc::from);
     let input = input.iter().cloned().chain(added).collect();
     attempt.reply.as_ref().map(|reply| turn(input, reply, &attempt.looked_up))
 }
 
 /// A reply as a turn.
-pub(crate) fn turn(input: Vec<Arc<str>>, reply: &ChatReply, looked_up: &[LookedUp]) -> Turn {
+pub(crate) fn turn(input: Vec<Arc<str>>, reply: &ChatReply, looked_up: &[LookedUp]) -> AgentTurn {
     let tool_calls = looked_up.iter().map(|looked_up| {
         let LookedUp { call, result: Ok(result) | Err(result), took } = looked_up;
         let (name, arguments, result) = (call.name.clone(), call.arguments.clone(), result.clone());
-        ToolCall { name, arguments, result, duration_ms: millis(*took) }
+        AgentToolCall { name, arguments, result, duration_ms: millis(*took) }
     });
-    Turn {
+    AgentTurn {
         input,
         output: said(reply, looked_up),
         tool_calls: tool_calls.collect(),

@@ -48,13 +48,13 @@ pub(crate) fn with(spec: &AgentSpec, mut args: Vec<String>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use uwf_core::config::Agent;
+    use uwf_core::config::AgentConfig;
     use uwf_engine::attempt::agents::{AgentHints, AgentSpec};
 
     fn args(command: &str, args: &[&str]) -> String {
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
         let hints = AgentHints { model: Some("big".to_owned()), effort: Some("high".to_owned()) };
-        let spec = AgentSpec { hints, ..AgentSpec::new("a", &Agent::from_command(command, args.clone())) };
+        let spec = AgentSpec { hints, ..AgentSpec::new("a", &AgentConfig::from_command(command, args.clone())) };
         super::with(&spec, args).join(" ")
     }
 

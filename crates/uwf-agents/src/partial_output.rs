@@ -1,7 +1,7 @@
 //! The engine runs this after a failed attempt if the agent's program prints events or keeps a session. It records the turns in them as if
 //! the agent had recorded them.
 
-use agent_kit::{AgentContext, Recorder, Result};
+use agent_kit::{AgentContext, Result, TurnRecorder};
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::HERMES;
@@ -9,7 +9,7 @@ use uwf_engine::root::home::Home;
 
 use crate::command;
 use crate::hermes;
-use crate::trace::Trace;
+use crate::trace::ParsedTrace;
 
 /// Reads the leftovers of this attempt's agent and records its turns. Having nothing to read is not an error.
 ///
@@ -22,14 +22,14 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     };
     let prompt = context.prompt(context.asked_form(), context.prompt_budget())?;
     let trace = trace.with_input(&prompt.texts());
-    let mut recorder = Recorder::begin(&context, &trace.source)?;
+    let mut recorder = TurnRecorder::begin(&context, &trace.source)?;
     recorder.session(&trace.source, trace.session_id.as_deref());
     trace.turns.iter().for_each(|turn| recorder.turn(turn));
     recorder.total(trace.tokens.as_ref());
     Ok(())
 }
 
-fn left(context: &AgentContext<'_>) -> Result<Option<Trace>> {
+fn left(context: &AgentContext<'_>) -> Result<Option<ParsedTrace>> {
     let opened = context.opened()?;
     let files = context.output_files()?;
     if opened.agent.is_built_in(HERMES) {

@@ -11,30 +11,30 @@ mod window;
 
 use std::io::Write;
 
-use agent_kit::answer::Answer;
-use agent_kit::ladder::Ladder;
+use agent_kit::answer::AgentAnswer;
+use agent_kit::ladder::ExtractionLadder;
 use agent_kit::play::give_up;
 use agent_kit::{AgentContext, Error, ErrorKind, Result, submit};
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::{Map, Value};
-use uwf_core::node::{EndStatus, Payload};
+use uwf_core::node::{EndStatus, TypedPayload};
 use uwf_core::prompt::{AnswerForm, BranchItem, item_part};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup, Workflow};
-use uwf_engine::attempt::bindings::{Bindings, Named};
+use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
 use uwf_engine::attempt::child_threads::Child;
-use uwf_engine::attempt::recorded::Opened;
-use uwf_engine::attempt::settings::Settings as ThreadSettings;
+use uwf_engine::attempt::recorded::PlannedAttempt;
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::attempt::thread_branch::ThreadBranch;
 use uwf_engine::attempt::worktree::NewWorktree;
-use uwf_engine::root::history::Finished;
+use uwf_engine::root::history::HistoryLine;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{project, trusted_workflows};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
 use uwf_engine::verbs::end_group::{BranchResult, EndedBranch, end_group, link_branches};
 use uwf_engine::verbs::group_files::GroupFiles;
-use uwf_engine::verbs::start_child::{self, Task};
+use uwf_engine::verbs::start_child::{self, ChildTask};
 
 use crate::progress;
 use crate::workflow::BRIEF_SHARE;
@@ -61,7 +61,7 @@ pub(crate) fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
 /// A group that is being played.
 struct GroupAttempt<'c, 'h> {
     context: &'c AgentContext<'h>,
-    opened: &'c Opened,
+    opened: &'c PlannedAttempt,
     group: RoleGroup,
     workflow: Workflow,
     max_depth: u32,
@@ -77,12 +77,12 @@ struct BranchTask<'t> {
     /// The role whose view of the parent's steps it has.
     sees_as: &'t str,
     /// Agents of its own.
-    bound: Bindings,
+    bound: AgentBindings,
     /// Whether it may have files of its own.
     has_files: bool,
 }
 
-fn play(context: &AgentContext<'_>) -> Result<Hash> {
+fn play(context: &AgentContext<'_>) -> Result<NodeHash> {
     let opened = context.opened()?;
     let (home, name) = (context.thread().home(), context.role_name());
     let group = context.role().more.play.clone().ok_or_else(|| {
@@ -137,7 +137,7 @@ impl GroupAttempt<'_, '_> {
         prompt: String,
         settings: ThreadSettings,
         worktree: Option<NewWorktree>,
-    ) -> Result<Task> {
+    ) -> Result<ChildTask> {
         let home = self.context.thread().home();
         let own = ThreadSettings::load(home, &self.context.thread().id)?;
         let settings = ThreadSettings {
@@ -150,11 +150,11 @@ impl GroupAttempt<'_, '_> {
         if trusted_workflows::allows(home, self.context.thread().start.workflow, &self.workflow)? {
             trusted_workflows::trust(home, hash, workflow)?;
         }
-        Ok(Task { workflow: hash.to_string(), prompt, settings, worktree })
+        Ok(ChildTask { workflow: hash.to_string(), prompt, settings, worktree })
     }
 
     /// Plays the branches of the group's thread, picks a copy if the group has copies, and ends the thread.
-    fn finish(&self, id: &ThreadId) -> Result<Finished> {
+    fn finish(&self, id: &ThreadId) -> Result<HistoryLine> {
         let home = self.context.thread().home();
         let (group, _) = Thread::active(home, id)?;
         let plan = GroupPlan::of_thread(&group, &self.group)?;
@@ -192,16 +192,16 @@ impl GroupAttempt<'_, '_> {
     }
 
     /// The agent that the configuration gives a copy, unless the thread was started with another.
-    fn copy_agent(&self, branch: &PlannedBranch, position: usize) -> Result<Bindings> {
+    fn copy_agent(&self, branch: &PlannedBranch, position: usize) -> Result<AgentBindings> {
         let parent = self.context.thread();
         let bound = ThreadSettings::load(parent.home(), &parent.id)?.map(|own| own.bound).unwrap_or_default();
         let config = project::config(parent.home(), &self.opened.workspace)?;
         let group = self.context.role_name();
         let alias = config.agent_of_copy(self.context.workflow_name(), group, position);
         let agents = alias
-            .filter(|_| self.group.copies.is_some() && bound.of(&branch.role).is_none())
-            .map(|alias| (branch.role.clone(), Named::plain(alias)));
-        Ok(Bindings { agents: agents.into_iter().collect(), every_role: None })
+            .filter(|_| self.group.copies.is_some() && bound.agent_for_role(&branch.role).is_none())
+            .map(|alias| (branch.role.clone(), AgentReference::plain(alias)));
+        Ok(AgentBindings { agents: agents.into_iter().collect(), every_role: None })
     }
 
     fn start(
@@ -215,8 +215,11 @@ impl GroupAttempt<'_, '_> {
         // From storing its workflow until the head refers to it.
         let _hold = parent.home().hold_nodes()?;
         start_child::find_or_begin(group, &branch.name, self.max_depth, || {
-            let context =
-                AgentContext::of(Thread::at(parent.home(), parent.id.clone(), parent.head)?, task.sees_as, None)?;
+            let context = AgentContext::for_role(
+                Thread::load_at(parent.home(), parent.id.clone(), parent.head)?,
+                task.sees_as,
+                None,
+            )?;
             let prompt = context.branch_brief(task.part, self.opened.prompt_budget / BRIEF_SHARE)?;
             let place = ThreadBranch {
                 group: self.context.role_name().to_owned(),
@@ -237,32 +240,32 @@ impl GroupAttempt<'_, '_> {
         })
     }
 
-    fn submit_nothing(&self) -> Result<Hash> {
+    fn submit_nothing(&self) -> Result<NodeHash> {
         let is_list = self.group.repeated().is_some() && self.group.key.is_none();
         let nothing = if is_list { Value::Array(Vec::new()) } else { Value::Object(Map::new()) };
-        submit::submit(self.context, Answer::value(nothing), AnswerForm::Json, self.ladder())
+        submit::submit(self.context, AgentAnswer::value(nothing), AnswerForm::Json, self.ladder())
     }
 
-    fn ladder(&self) -> Ladder<'static, 'static> {
-        Ladder { rungs: self.opened.extract, feedback: None, extractor: None }
+    fn ladder(&self) -> ExtractionLadder<'static, 'static> {
+        ExtractionLadder { rungs: self.opened.extract, feedback: None, extractor: None }
     }
 
     /// Turns the outputs of the branches into the output of the parent's role.
-    fn deliver(&self, ended: &Finished) -> Result<Hash> {
+    fn deliver(&self, ended: &HistoryLine) -> Result<NodeHash> {
         let home = self.context.thread().home();
         if ended.status == EndStatus::Killed {
             let message = format!("thread {} of the group was killed", ended.thread);
             return Err(Error::agent_failed(message)
                 .hint(format!("`uwf thread rm {}`, then a step of this thread plays the group again", ended.thread)));
         }
-        let thread = Thread::at(home, ended.thread.clone(), ended.head)?;
+        let thread = Thread::load_at(home, ended.thread.clone(), ended.head)?;
         let steps = message::branches(home.store(), ended.head)?;
         let output = match (self.group.copies, self.group.repeated(), &self.group.key) {
             (Some(_), ..) => self.picked(&thread, steps)?,
             (None, Some(_), None) => steps.into_iter().map(|step| step.output).collect(),
             (None, ..) => Value::Object(steps.into_iter().map(|step| (step.name, step.output)).collect()),
         };
-        submit::submit_child(self.context, Answer::value(output), AnswerForm::Json, self.ladder(), ended.head)
+        submit::submit_child(self.context, AgentAnswer::value(output), AnswerForm::Json, self.ladder(), ended.head)
     }
 }
 
@@ -273,7 +276,7 @@ fn names_of_ended(branches: &[EndedBranch]) -> Vec<&str> {
 }
 
 /// The bindings of the roles that agents of this workflow play.
-fn for_roles(mut bound: Bindings, workflow: &Workflow) -> Bindings {
+fn for_roles(mut bound: AgentBindings, workflow: &Workflow) -> AgentBindings {
     let is_played =
         |role: &str| workflow.roles.get(role).is_some_and(|role| role.more.play.is_none() && role.more.run.is_none());
     bound.agents.retain(|role, _| is_played(role));

@@ -11,7 +11,7 @@ use agent_kit::spawn::without_secrets;
 use agent_kit::{Error, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use uwf_engine::attempt::agent_process;
-use uwf_engine::attempt::recorded::{Opened, OutputFiles};
+use uwf_engine::attempt::recorded::{AttemptOutputFiles, PlannedAttempt};
 use uwf_engine::error::AtPath;
 
 use crate::capped_output::CappedOutput;
@@ -40,8 +40,8 @@ const GRACE: Duration = Duration::from_secs(5);
 const STDERR_CAP: usize = 256 << 10;
 
 /// A program to run within an attempt.
-pub(crate) struct Program<'a> {
-    opened: &'a Opened,
+pub(crate) struct AttemptProgram<'a> {
+    opened: &'a PlannedAttempt,
     command: Command,
     timeout: Option<Duration>,
     transcript: Option<PathBuf>,
@@ -91,9 +91,9 @@ enum PrintedPiece {
     Stderr(Vec<u8>),
 }
 
-impl<'a> Program<'a> {
+impl<'a> AttemptProgram<'a> {
     /// A program on `PATH`, without the secrets that its agent was not given. It works in the thread's workspace.
-    pub(crate) fn new(opened: &'a Opened, program: &str) -> Program<'a> {
+    pub(crate) fn new(opened: &'a PlannedAttempt, program: &str) -> AttemptProgram<'a> {
         let mut command = Command::new(program);
         without_secrets(&mut command, opened);
         // Its own group can be killed without killing this process. The keeper finds it by descent.
@@ -103,7 +103,7 @@ impl<'a> Program<'a> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        Program { opened, command, timeout: None, transcript: None }
+        AttemptProgram { opened, command, timeout: None, transcript: None }
     }
 
     /// The command, to set its arguments and environment.
@@ -112,13 +112,13 @@ impl<'a> Program<'a> {
     }
 
     /// Limits its time, in addition to the engine's limits.
-    pub(crate) fn limit(mut self, timeout: Option<Duration>) -> Program<'a> {
+    pub(crate) fn limit(mut self, timeout: Option<Duration>) -> AttemptProgram<'a> {
         self.timeout = timeout;
         self
     }
 
     /// Also writes its stdout into the attempt's file, which survives this process.
-    pub(crate) fn keeping(mut self, files: &OutputFiles) -> Program<'a> {
+    pub(crate) fn keeping(mut self, files: &AttemptOutputFiles) -> AttemptProgram<'a> {
         self.transcript = Some(files.raw.clone());
         self
     }
@@ -141,7 +141,7 @@ impl<'a> Program<'a> {
         let take = |piece: PrintedPiece| match piece {
             PrintedPiece::Stdout(piece) => {
                 if let Some((file, path)) = transcript.as_mut().zip(self.transcript.as_ref()) {
-                    file.write_all(&piece).at("write", path)?;
+                    file.write_all(&piece).path_context("write", path)?;
                 }
                 on_line(String::from_utf8_lossy(&piece).trim_end_matches(['\n', '\r']));
                 stdout.push(&piece);

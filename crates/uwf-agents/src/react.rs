@@ -10,25 +10,27 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-use agent_kit::answer::{Answer, ToolCall, Turn};
+use agent_kit::answer::{AgentAnswer, AgentToolCall, AgentTurn};
 use agent_kit::spawn::without_secrets;
-use agent_kit::{Agent, AgentContext, Error, Recorder, Result, submit as kit_submit};
+use agent_kit::{Agent, AgentContext, Error, Result, TurnRecorder, submit as kit_submit};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use uwf_core::prompt::{AnswerForm, Prompt};
+use uwf_core::prompt::{AgentPrompt, AnswerForm};
 use uwf_engine::attempt::processes::become_subreaper;
-use uwf_engine::attempt::redactor::Redactor;
-use uwf_llm::{ChatMessage, ChatReply, ChatRequest, Client, Delta, Tool, Usage};
+use uwf_engine::attempt::redactor::SecretRedactor;
+use uwf_llm::{ChatMessage, ChatReply, ChatRequest, ChatTool, LlmClient, LlmUsage, ReplyDelta};
 
 use crate::model::{self, ModelSettings};
 use crate::model_exchange::{self, millis};
 use crate::progress;
 use crate::settings;
-use machine::{Effect, End, Event, MAX_CALLS_IN_REPLY, MAX_CALLS_IN_STEP, Round, State, handle};
-use tools::submit::{self, Submit};
-use tools::{ALL, Scene};
-use workspace::Workspace;
+use machine::{
+    MAX_CALLS_IN_REPLY, MAX_CALLS_IN_STEP, ReactEffect, ReactEnd, ReactEvent, ReactRound, ReactState, handle,
+};
+use tools::submit::{self, SubmitTool};
+use tools::{ALL, ReactToolContext};
+use workspace::ConfinedWorkspace;
 
 /// Default of `maxRounds`: enough to read, edit and test a change.
 pub(crate) const DEFAULT_MAX_ROUNDS: u32 = 50;
@@ -51,7 +53,7 @@ const NOTHING: &str = "(nothing)";
 /// Settings in the `config` of the agent.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Settings {
+pub(crate) struct ReactAgentSettings {
     /// Requests to the model in one step.
     #[schemars(range(min = 1, max = MAX_ROUNDS))]
     max_rounds: u32,
@@ -61,35 +63,36 @@ pub(crate) struct Settings {
     model: ModelSettings,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { max_rounds: DEFAULT_MAX_ROUNDS, hard_links: false, model: ModelSettings::default() }
+impl Default for ReactAgentSettings {
+    fn default() -> ReactAgentSettings {
+        ReactAgentSettings { max_rounds: DEFAULT_MAX_ROUNDS, hard_links: false, model: ModelSettings::default() }
     }
 }
 
-impl settings::Settings for Settings {}
+impl settings::BuiltInSettings for ReactAgentSettings {}
 
 /// The agent of one step.
 #[derive(Default)]
 pub struct ReactAgent {
-    session: Option<ReactSession>,
+    session: Option<ReactConversation>,
 }
 
 impl Agent for ReactAgent {
     fn system(&self, context: &AgentContext<'_>) -> Result<Option<String>> {
-        let workspace = Workspace::open(&context.opened()?.workspace)?;
+        let workspace = ConfinedWorkspace::open(&context.opened()?.workspace)?;
         Ok(Some(instruction(context, &workspace)))
     }
 
-    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &AgentPrompt) -> Result<AgentAnswer> {
         // Orphans of commands are reparented to this process, so that they can be distinguished from running ones.
         become_subreaper();
-        let settings: Settings = settings::read(&context.opened()?.agent)?;
-        let session = self.session.insert(ReactSession::open(context, prompt, settings.hard_links, settings.model)?);
+        let settings: ReactAgentSettings = settings::read(&context.opened()?.agent)?;
+        let session =
+            self.session.insert(ReactConversation::open(context, prompt, settings.hard_links, settings.model)?);
         session.converse(context, prompt.text(), settings.max_rounds)
     }
 
-    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<Answer>> {
+    fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<AgentAnswer>> {
         match &mut self.session {
             Some(session) => session.converse(context, text.to_owned(), FEEDBACK_ROUNDS).map(Some),
             None => Ok(None),
@@ -98,75 +101,75 @@ impl Agent for ReactAgent {
 }
 
 /// A conversation and its results.
-struct ReactSession {
-    client: Client,
+struct ReactConversation {
+    client: LlmClient,
     /// A request without messages.
     form: ChatRequest,
     /// Names of the tools offered to the model.
     tools: Vec<String>,
-    state: State,
-    workspace: Workspace,
+    state: ReactState,
+    workspace: ConfinedWorkspace,
     /// The conversation, as texts of the trace.
-    texts: Texts,
-    turns: Vec<Turn>,
-    usages: Vec<Option<Usage>>,
+    texts: ConversationTexts,
+    turns: Vec<AgentTurn>,
+    usages: Vec<Option<LlmUsage>>,
     /// Rounds so far.
     rounds: usize,
     /// Records what remains if the session fails: its turns and a transcript.
-    recorder: Recorder,
+    recorder: TurnRecorder,
     transcript: String,
-    redactor: Redactor,
+    redactor: SecretRedactor,
 }
 
-impl ReactSession {
+impl ReactConversation {
     fn open(
         context: &AgentContext<'_>,
-        prompt: &Prompt,
+        prompt: &AgentPrompt,
         hard_links: bool,
         model: ModelSettings,
-    ) -> Result<ReactSession> {
+    ) -> Result<ReactConversation> {
         let opened = context.opened()?;
-        let workspace = Workspace::open(&opened.workspace)?.with_hard_links(hard_links);
+        let workspace = ConfinedWorkspace::open(&opened.workspace)?.with_hard_links(hard_links);
         let tools = offered(context);
-        Ok(ReactSession {
+        Ok(ReactConversation {
             client: model.client(context.thread().home(), &opened.agent)?,
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
             form: ChatRequest { tools, ..model.request() },
-            state: State::new(&instruction(context, &workspace)),
+            state: ReactState::new(&instruction(context, &workspace)),
             workspace,
-            texts: Texts::of(prompt),
+            texts: ConversationTexts::from_prompt(prompt),
             turns: Vec::new(),
             usages: Vec::new(),
             rounds: 0,
-            recorder: Recorder::begin(context, SOURCE)?,
+            recorder: TurnRecorder::begin(context, SOURCE)?,
             transcript: String::new(),
             redactor: context.redactor()?,
         })
     }
 
     /// Sends a message and works until the loop ends.
-    fn converse(&mut self, context: &AgentContext<'_>, text: String, rounds: u32) -> Result<Answer> {
+    fn converse(&mut self, context: &AgentContext<'_>, text: String, rounds: u32) -> Result<AgentAnswer> {
         let begun = Instant::now();
-        let end = self.run(context, Event::Asked { text, rounds });
+        let end = self.run(context, ReactEvent::Asked { text, rounds });
         self.keep(context)?;
         let (raw, value) = match end? {
-            End::Said(text) => (text, None),
-            End::Submitted(value) => (self.said_beside(&value), Some(value)),
-            End::OutOfRounds => {
+            ReactEnd::Said(text) => (text, None),
+            ReactEnd::Submitted(value) => (self.said_beside(&value), Some(value)),
+            ReactEnd::OutOfRounds => {
                 let message = format!("the model did not finish within {rounds} rounds");
                 return Err(Error::agent_failed(message)
                     .hint("raise `maxRounds` in the agent's `config`, or make the role's work smaller"));
             }
         };
         let usages = std::mem::take(&mut self.usages);
-        Ok(Answer {
+        Ok(AgentAnswer {
             raw,
             value,
             turns: std::mem::take(&mut self.turns),
             duration_ms: millis(begun.elapsed()),
             source: SOURCE.to_owned(),
             tokens: model::total(usages).map(model::tokens),
-            ..Answer::default()
+            ..AgentAnswer::default()
         })
     }
 
@@ -177,34 +180,34 @@ impl ReactSession {
     }
 
     /// Runs the machine's effects until it ends.
-    fn run(&mut self, context: &AgentContext<'_>, event: Event) -> Result<End> {
-        let mut effects = VecDeque::from(self.tell(event));
+    fn run(&mut self, context: &AgentContext<'_>, event: ReactEvent) -> Result<ReactEnd> {
+        let mut effects = VecDeque::from(self.handle_event(event));
         while let Some(effect) = effects.pop_front() {
             let event = match effect {
-                Effect::Ask => Event::Replied(Box::new(self.ask()?)),
-                Effect::Run { name, arguments } => {
+                ReactEffect::Ask => ReactEvent::Replied(Box::new(self.ask()?)),
+                ReactEffect::Run { name, arguments } => {
                     self.record_round_under_way(&name, &arguments);
                     self.call(context, &name, &arguments)?
                 }
-                Effect::Check { arguments } => {
+                ReactEffect::Check { arguments } => {
                     let violations = |value: &Value| context.violations(value);
-                    Event::Submitted { result: Submit::new(context.schema()).check(&arguments, &violations) }
+                    ReactEvent::Submitted { result: SubmitTool::new(context.schema()).check(&arguments, &violations) }
                 }
-                Effect::Keep(round) => {
+                ReactEffect::Keep(round) => {
                     self.record(&round);
                     self.keep(context)?;
                     continue;
                 }
-                Effect::End(end) => return Ok(end),
+                ReactEffect::End(end) => return Ok(end),
             };
-            effects.extend(self.tell(event));
+            effects.extend(self.handle_event(event));
         }
         Err(Error::internal("the loop stopped without an end"))
     }
 
-    fn tell(&mut self, event: Event) -> Vec<Effect> {
+    fn handle_event(&mut self, event: ReactEvent) -> Vec<ReactEffect> {
         let names: Vec<&str> = self.tools.iter().map(String::as_str).collect();
-        let state = std::mem::replace(&mut self.state, State::new(""));
+        let state = std::mem::replace(&mut self.state, ReactState::new(""));
         let (state, effects) = handle(state, event, &names);
         self.state = state;
         effects
@@ -214,14 +217,14 @@ impl ReactSession {
         self.rounds += 1;
         let round = self.rounds;
         self.texts.extend(&self.state.messages);
-        let asked = Turn::asked(self.texts.of_first(self.state.messages.len()));
+        let asked = AgentTurn::asked(self.texts.of_first(self.state.messages.len()));
         self.recorder.under_way(&asked);
         progress::line(&format!("[round {round}: asking {}]", self.client.endpoint().model));
         let request = ChatRequest { messages: self.state.messages.clone(), ..self.form.clone() };
         let reply = self.client.chat_with(&request, &mut |delta| match delta {
-            Delta::Text(text) | Delta::Reasoning(text) => progress::piece(text.as_bytes()),
-            Delta::Call { .. } => progress::piece(b"."),
-            Delta::Restart => progress::line("\n[the answer broke off; asking again]"),
+            ReplyDelta::Text(text) | ReplyDelta::Reasoning(text) => progress::piece(text.as_bytes()),
+            ReplyDelta::Call { .. } => progress::piece(b"."),
+            ReplyDelta::Restart => progress::line("\n[the answer broke off; asking again]"),
         });
         progress::line("");
         let whole = |reply: ChatReply| match machine::is_cut_in_calls(&reply) {
@@ -232,7 +235,7 @@ impl ReactSession {
         reply.and_then(whole).map_err(|error| {
             self.transcript.push_str(error.partial());
             if !error.partial().is_empty() {
-                self.recorder.under_way(&Turn { output: error.partial().to_owned(), ..asked });
+                self.recorder.under_way(&AgentTurn { output: error.partial().to_owned(), ..asked });
             }
             let failed = model::failed(&error);
             // A rejection of the first request concerns what every request has: the tools.
@@ -243,9 +246,9 @@ impl ReactSession {
         })
     }
 
-    fn call(&self, context: &AgentContext<'_>, name: &str, arguments: &Map<String, Value>) -> Result<Event> {
+    fn call(&self, context: &AgentContext<'_>, name: &str, arguments: &Map<String, Value>) -> Result<ReactEvent> {
         let opened = context.opened()?;
-        let scene = Scene {
+        let scene = ReactToolContext {
             workspace: &self.workspace,
             store: context.thread().home().store(),
             prepare: &|command: &mut Command| without_secrets(command, opened),
@@ -265,11 +268,11 @@ impl ReactSession {
         let result = result.map(not_empty).map(clean).map_err(clean);
         let (Ok(text) | Err(text)) = &result;
         progress::line(&format!("[{}]", progress::excerpt(text)));
-        Ok(Event::Ran { result, duration_ms: millis(begun.elapsed()) })
+        Ok(ReactEvent::Ran { result, duration_ms: millis(begun.elapsed()) })
     }
 
     /// Records a finished round as a turn of the trace and as a piece of the transcript.
-    fn record(&mut self, round: &Round) {
+    fn record(&mut self, round: &ReactRound) {
         let reply = &round.reply;
         self.transcript.push_str(&reply.text);
         for done in &round.done {
@@ -287,7 +290,7 @@ impl ReactSession {
     fn record_round_under_way(&mut self, name: &str, arguments: &Map<String, Value>) {
         let Some(round) = self.state.round() else { return };
         let mut turn = self.turn(round);
-        turn.tool_calls.push(ToolCall {
+        turn.tool_calls.push(AgentToolCall {
             name: name.to_owned(),
             arguments: Value::Object(arguments.clone()).to_string(),
             result: String::new(),
@@ -297,15 +300,15 @@ impl ReactSession {
     }
 
     /// A round as a turn of the trace, with its finished calls.
-    fn turn(&self, round: &Round) -> Turn {
+    fn turn(&self, round: &ReactRound) -> AgentTurn {
         let reply = &round.reply;
-        let tool_calls = round.done.iter().map(|done| ToolCall {
+        let tool_calls = round.done.iter().map(|done| AgentToolCall {
             name: done.call.name.clone(),
             arguments: done.call.arguments.clone(),
             result: done.result.clone(),
             duration_ms: done.duration_ms,
         });
-        Turn {
+        AgentTurn {
             input: self.texts.of_first(round.asked_with),
             output: reply.text.clone(),
             tool_calls: tool_calls.collect(),
@@ -321,13 +324,13 @@ impl ReactSession {
 }
 
 /// The tools, in the form in which the model is offered them.
-fn offered(context: &AgentContext<'_>) -> Vec<Tool> {
-    let own = Tool {
+fn offered(context: &AgentContext<'_>) -> Vec<ChatTool> {
+    let own = ChatTool {
         name: submit::NAME.to_owned(),
         description: submit::DESCRIPTION.to_owned(),
-        parameters: Submit::new(context.schema()).parameters(),
+        parameters: SubmitTool::new(context.schema()).parameters(),
     };
-    let tool = |tools::Tool { name, description, parameters, .. }: tools::Tool| Tool {
+    let tool = |tools::ReactTool { name, description, parameters, .. }: tools::ReactTool| ChatTool {
         name: name.to_owned(),
         description: description.to_owned(),
         parameters: parameters(),
@@ -336,7 +339,7 @@ fn offered(context: &AgentContext<'_>) -> Vec<Tool> {
 }
 
 /// The system message: where the model works. It comes in addition to the prompt every agent gets.
-fn instruction(context: &AgentContext<'_>, workspace: &Workspace) -> String {
+fn instruction(context: &AgentContext<'_>, workspace: &ConfinedWorkspace) -> String {
     format!(
         "You do the work of one role of a workflow by calling tools. The tools read and write files in the workspace \
          {} and run commands there; paths are relative to it. You may make at most {MAX_CALLS_IN_REPLY} calls in one \
@@ -366,7 +369,7 @@ fn ending(context: &AgentContext<'_>) -> String {
 }
 
 /// The messages of a conversation as texts of its trace. All turns share them, because a sent message never changes.
-struct Texts {
+struct ConversationTexts {
     /// The parts of the first user message, each stored as a separate text.
     prompt: Vec<Arc<str>>,
     texts: Vec<Arc<str>>,
@@ -374,10 +377,10 @@ struct Texts {
     ends: Vec<usize>,
 }
 
-impl Texts {
-    fn of(prompt: &Prompt) -> Texts {
+impl ConversationTexts {
+    fn from_prompt(prompt: &AgentPrompt) -> ConversationTexts {
         let prompt = prompt.texts().into_iter().map(Into::into).collect();
-        Texts { prompt, texts: Vec::new(), ends: Vec::new() }
+        ConversationTexts { prompt, texts: Vec::new(), ends: Vec::new() }
     }
 
     /// Adds the new messages.

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use agent_kit::Result;
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::attempt::program::look_up;
 use uwf_engine::root::home::Home;
@@ -16,15 +16,19 @@ use crate::{acp, command, cursor, documents, hermes, llm, mock, model, react, se
 ///
 /// # Errors
 /// `Config` with what is missing.
-pub fn check(home: &Home, config: &Config, spec: &AgentSpec, dir: Option<&Path>) -> Result<()> {
+pub fn check(home: &Home, config: &UwfConfig, spec: &AgentSpec, dir: Option<&Path>) -> Result<()> {
     let program = match spec.played_by() {
-        Some("llm") => return settings::read::<llm::Settings>(spec).and_then(|_| has_model(home, config, spec)),
-        Some("react") => return settings::read::<react::Settings>(spec).and_then(|_| has_model(home, config, spec)),
+        Some("llm") => {
+            return settings::read::<llm::LlmAgentSettings>(spec).and_then(|_| has_model(home, config, spec));
+        }
+        Some("react") => {
+            return settings::read::<react::ReactAgentSettings>(spec).and_then(|_| has_model(home, config, spec));
+        }
         Some("workflow") => return workflow::check(spec),
         Some("mock") => return mock::check(home, spec),
-        Some("acp") => acp::settings::Settings::of(spec)?.command,
-        Some("cursor") => settings::read::<cursor::Settings>(spec)?.command,
-        Some("hermes") => settings::read::<hermes::installed::Settings>(spec)?.command,
+        Some("acp") => acp::settings::AcpSettings::from_spec(spec)?.command,
+        Some("cursor") => settings::read::<cursor::CursorAgentSettings>(spec)?.command,
+        Some("hermes") => settings::read::<hermes::installed::HermesSettings>(spec)?.command,
         Some("office") => documents::program(spec, documents::office::COMMAND)?,
         Some("docx-diff") => documents::program(spec, documents::diff::COMMAND)?,
         Some("command") => {
@@ -41,6 +45,6 @@ pub fn check(home: &Home, config: &Config, spec: &AgentSpec, dir: Option<&Path>)
     }
 }
 
-fn has_model(home: &Home, config: &Config, spec: &AgentSpec) -> Result<()> {
+fn has_model(home: &Home, config: &UwfConfig, spec: &AgentSpec) -> Result<()> {
     model::endpoint(home, config, spec.model.as_deref()).map(drop)
 }

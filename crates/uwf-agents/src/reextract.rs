@@ -1,14 +1,14 @@
 //! Runs in place of the agent for `thread step --reextract`: it returns the text of the agent's failed attempt, so that the later stages of
 //! reading the answer run again.
 
-use agent_kit::answer::Answer;
+use agent_kit::answer::AgentAnswer;
 use agent_kit::{Agent, AgentContext, Error, Result};
-use uwf_core::node::Tokens;
-use uwf_core::prompt::Prompt;
+use uwf_core::node::TokenCounts;
+use uwf_core::prompt::AgentPrompt;
 use uwf_engine::verbs::reextract;
 
 use crate::command;
-use crate::trace::Trace;
+use crate::trace::ParsedTrace;
 
 /// Source of its answers.
 const SOURCE: &str = "attempt";
@@ -18,20 +18,20 @@ const SOURCE: &str = "attempt";
 pub struct ReextractAgent;
 
 impl Agent for ReextractAgent {
-    fn answer(&mut self, context: &AgentContext<'_>, _prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, _prompt: &AgentPrompt) -> Result<AgentAnswer> {
         let Some(attempt) = context.opened()?.reextract else {
             return Err(Error::usage("no text to read again")
                 .hint("`uwf thread step ID --reextract` reads the text of a failed attempt"));
         };
         let raw = reextract::text(context.thread(), attempt)?;
         let answer = match command::printed_trace(&context.opened()?.agent, &raw)? {
-            Some(Trace { answer, last_said, turns, session_id, .. }) => {
-                Answer { turns, session_id, ..Answer::text(answer.or(last_said).unwrap_or(raw)) }
+            Some(ParsedTrace { answer, last_said, turns, session_id, .. }) => {
+                AgentAnswer { turns, session_id, ..AgentAnswer::text(answer.or(last_said).unwrap_or(raw)) }
             }
-            None => Answer::text(raw),
+            None => AgentAnswer::text(raw),
         };
         // The original run counts with the failed attempt.
-        let tokens = Some(Tokens { input: Some(0), output: Some(0), cost: Some(0.0), ..Tokens::default() });
-        Ok(Answer { tokens, source: SOURCE.to_owned(), ..answer })
+        let tokens = Some(TokenCounts { input: Some(0), output: Some(0), cost: Some(0.0), ..TokenCounts::default() });
+        Ok(AgentAnswer { tokens, source: SOURCE.to_owned(), ..answer })
     }
 }

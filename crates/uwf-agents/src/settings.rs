@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use uwf_core::document::Document;
+use uwf_core::document::SourceDocument;
 use uwf_core::document::parse_duration;
 use uwf_core::file_schema;
 use uwf_engine::attempt::agents::AgentSpec;
@@ -19,7 +19,7 @@ use uwf_engine::root::project;
 
 /// The possible `config` of a built-in agent. No setting is required: every field has a default. The doc comment of a field is its
 /// published description.
-pub(crate) trait Settings: DeserializeOwned + JsonSchema {
+pub(crate) trait BuiltInSettings: DeserializeOwned + JsonSchema {
     /// Whether other keys are allowed, for a program that the agent runs.
     const OPEN: bool = false;
 }
@@ -28,11 +28,11 @@ pub(crate) trait Settings: DeserializeOwned + JsonSchema {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct NoSettings {}
 
-impl Settings for NoSettings {}
+impl BuiltInSettings for NoSettings {}
 
 /// An unusable part of a `config`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub(crate) struct AgentConfigFault {
     /// Its place: a JSON pointer, starting at `config`.
     pub(crate) pointer: String,
     /// Its name: `config`, or one of its keys such as `config.maxTurns`.
@@ -42,13 +42,13 @@ pub(crate) struct Wrong {
 }
 
 /// JSON Schema of `config`.
-pub(crate) fn schema<S: Settings>() -> Value {
+pub(crate) fn schema<S: BuiltInSettings>() -> Value {
     let others = if S::OPEN {
         json!({ "description": "Settings of the program itself, which can read them with `uwf agent context`." })
     } else {
         json!(false)
     };
-    let mut keys = file_schema::of::<S>("")["properties"].take();
+    let mut keys = file_schema::schema_of_file::<S>("")["properties"].take();
     keys.as_object_mut().into_iter().flatten().for_each(|(_, key)| describe(key));
     json!({ "type": "object", "properties": keys.as_object().cloned().unwrap_or_default(), "additionalProperties": others })
 }
@@ -92,7 +92,7 @@ fn describe(key: &mut Value) {
 ///
 /// # Errors
 /// `Config` with everything that is wrong with them.
-pub(crate) fn read<S: Settings>(spec: &AgentSpec) -> Result<S> {
+pub(crate) fn read<S: BuiltInSettings>(spec: &AgentSpec) -> Result<S> {
     check(spec, wrong::<S>)?;
     S::deserialize(Value::Object(given(&spec.config)))
         .map_err(|error| refused(spec, format!("`config` of agent `{}`: {error}", spec.name)))
@@ -102,10 +102,12 @@ pub(crate) fn read<S: Settings>(spec: &AgentSpec) -> Result<S> {
 ///
 /// # Errors
 /// As [`read`].
-pub(crate) fn check(spec: &AgentSpec, wrong: fn(&Map<String, Value>) -> Vec<Wrong>) -> Result<()> {
+pub(crate) fn check(spec: &AgentSpec, wrong: fn(&Map<String, Value>) -> Vec<AgentConfigFault>) -> Result<()> {
     let wrong = wrong(&spec.config);
-    let listed: Vec<String> =
-        wrong.iter().map(|Wrong { what, why, .. }| format!("`{what}` of agent `{}`: {why}", spec.name)).collect();
+    let listed: Vec<String> = wrong
+        .iter()
+        .map(|AgentConfigFault { what, why, .. }| format!("`{what}` of agent `{}`: {why}", spec.name))
+        .collect();
     if listed.is_empty() { Ok(()) } else { Err(refused(spec, listed.join("; "))) }
 }
 
@@ -115,40 +117,49 @@ fn refused(spec: &AgentSpec, why: String) -> Error {
 }
 
 /// Everything in a `config` that the agent cannot use.
-pub(crate) fn wrong<S: Settings>(config: &Map<String, Value>) -> Vec<Wrong> {
+pub(crate) fn wrong<S: BuiltInSettings>(config: &Map<String, Value>) -> Vec<AgentConfigFault> {
     let given = given(config);
     // Most agents have no settings, and compiling a schema takes a quarter of the CPU time of a step's agent process.
     if given.is_empty() {
         return Vec::new();
     }
-    match json_cas::Schema::compile(&schema::<S>()) {
+    match json_cas::CompiledSchema::compile(&schema::<S>()) {
         Ok(schema) => given.iter().flat_map(|(key, value)| wrong_in::<S>(&schema, key, value)).collect(),
-        Err(error) => vec![Wrong { pointer: String::new(), what: "config".to_owned(), why: error.to_string() }],
+        Err(error) => {
+            vec![AgentConfigFault { pointer: String::new(), what: "config".to_owned(), why: error.to_string() }]
+        }
     }
 }
 
 /// Problems with one key: first by the description, which explains them best, then by the struct. Each key is tried alone, because serde
 /// does not report which one failed.
-fn wrong_in<S: Settings>(schema: &json_cas::Schema, key: &str, value: &Value) -> Vec<Wrong> {
+fn wrong_in<S: BuiltInSettings>(schema: &json_cas::CompiledSchema, key: &str, value: &Value) -> Vec<AgentConfigFault> {
     let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
     let found = schema.violations(&alone);
     if found.is_empty() {
         let refused = S::deserialize(alone).err();
-        return refused.into_iter().map(|error| Wrong::at(&Document::below("", key), error.to_string())).collect();
+        return refused
+            .into_iter()
+            .map(|error| AgentConfigFault::at_pointer(&SourceDocument::below("", key), error.to_string()))
+            .collect();
     }
     let is_unknown = |path: &str| path.is_empty();
     found
         .into_iter()
         .map(|violation| match is_unknown(&violation.path) {
-            true => Wrong { pointer: Document::below("", key), what: "config".to_owned(), why: violation.message },
-            false => Wrong::at(&violation.path, violation.message),
+            true => AgentConfigFault {
+                pointer: SourceDocument::below("", key),
+                what: "config".to_owned(),
+                why: violation.message,
+            },
+            false => AgentConfigFault::at_pointer(&violation.path, violation.message),
         })
         .collect()
 }
 
-impl Wrong {
-    fn at(pointer: &str, why: String) -> Wrong {
-        Wrong { pointer: pointer.to_owned(), what: format!("config{}", pointer.replace('/', ".")), why }
+impl AgentConfigFault {
+    fn at_pointer(pointer: &str, why: String) -> AgentConfigFault {
+        AgentConfigFault { pointer: pointer.to_owned(), what: format!("config{}", pointer.replace('/', ".")), why }
     }
 }
 
@@ -250,7 +261,7 @@ mod tests {
         );
     }
 
-    impl Settings for Sample {}
+    impl BuiltInSettings for Sample {}
 
     fn wrong_keys(config: Value) -> Vec<String> {
         let wrong = wrong::<Sample>(config.as_object().unwrap());

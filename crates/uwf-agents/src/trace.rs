@@ -18,14 +18,14 @@ mod turns;
 
 use std::sync::Arc;
 
-use agent_kit::Turn;
+use agent_kit::AgentTurn;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 use uwf_engine::attempt::live_trace;
 
-pub use ending::Ending;
+pub use ending::TraceEnding;
 
 /// Bytes read of a trace file. The largest session files of a day's work have some ten MB.
 pub const MAX_TRACE_BYTES: u64 = 64 << 20;
@@ -45,7 +45,7 @@ const LINES_LOOKED_AT: usize = 50;
 /// A format that can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Format {
+pub enum TraceFormat {
     /// The documented format of uwf itself.
     Jsonl,
     /// `hermes sessions export`, or a session file of hermes.
@@ -63,35 +63,37 @@ pub enum Format {
 }
 
 /// The importer of a format.
-struct Importer {
+struct TraceImporter {
     /// Its name in options and configuration.
     word: &'static str,
     /// Whether an object can only belong to this format.
     is_event: fn(&Value) -> bool,
-    read: fn(&[Value]) -> Trace,
+    read: fn(&[Value]) -> ParsedTrace,
 }
 
-impl Format {
+impl TraceFormat {
     /// All formats, in the order of the documentation.
-    pub const ALL: [Format; 7] = [
-        Format::Jsonl,
-        Format::Hermes,
-        Format::Codex,
-        Format::Claude,
-        Format::Cursor,
-        Format::Opencode,
-        Format::Gemini,
+    pub const ALL: [TraceFormat; 7] = [
+        TraceFormat::Jsonl,
+        TraceFormat::Hermes,
+        TraceFormat::Codex,
+        TraceFormat::Claude,
+        TraceFormat::Cursor,
+        TraceFormat::Opencode,
+        TraceFormat::Gemini,
     ];
 
-    fn importer(self) -> Importer {
+    fn importer(self) -> TraceImporter {
         match self {
-            Format::Jsonl => Importer { word: "jsonl", is_event: jsonl::is_event, read: jsonl::read },
-            Format::Hermes => Importer { word: "hermes", is_event: hermes::is_session, read: hermes::read },
-            Format::Codex => Importer { word: "codex", is_event: codex::is_event, read: codex::read },
-            Format::Claude => Importer { word: "claude", is_event: claude::is_event, read: claude::read },
-            Format::Cursor => Importer { word: "cursor", is_event: cursor::is_event, read: cursor::read },
-            Format::Opencode => Importer { word: "opencode", is_event: opencode::is_event, read: opencode::read },
-            Format::Gemini => Importer { word: "gemini", is_event: gemini::is_event, read: gemini::read },
+            TraceFormat::Jsonl => TraceImporter { word: "jsonl", is_event: jsonl::is_event, read: jsonl::read },
+            TraceFormat::Hermes => TraceImporter { word: "hermes", is_event: hermes::is_session, read: hermes::read },
+            TraceFormat::Codex => TraceImporter { word: "codex", is_event: codex::is_event, read: codex::read },
+            TraceFormat::Claude => TraceImporter { word: "claude", is_event: claude::is_event, read: claude::read },
+            TraceFormat::Cursor => TraceImporter { word: "cursor", is_event: cursor::is_event, read: cursor::read },
+            TraceFormat::Opencode => {
+                TraceImporter { word: "opencode", is_event: opencode::is_event, read: opencode::read }
+            }
+            TraceFormat::Gemini => TraceImporter { word: "gemini", is_event: gemini::is_event, read: gemini::read },
         }
     }
 
@@ -101,52 +103,52 @@ impl Format {
     }
 
     /// The format with this name.
-    pub fn parse(word: &str) -> Option<Format> {
-        Format::ALL.into_iter().find(|format| format.as_str() == word)
+    pub fn parse(word: &str) -> Option<TraceFormat> {
+        TraceFormat::ALL.into_iter().find(|format| format.as_str() == word)
     }
 
     /// Recognises the format of a text by its first lines that belong to exactly one format; `None` if no line does.
-    pub fn of(text: &str) -> Option<Format> {
+    pub fn detect(text: &str) -> Option<TraceFormat> {
         let events: Vec<Value> = json::objects(text).0.into_iter().take(LINES_LOOKED_AT).collect();
         // Cursor's events equal Claude's except for the tool calls, so check for its own events first.
         let order = [
-            Format::Cursor,
-            Format::Jsonl,
-            Format::Codex,
-            Format::Opencode,
-            Format::Gemini,
-            Format::Claude,
-            Format::Hermes,
+            TraceFormat::Cursor,
+            TraceFormat::Jsonl,
+            TraceFormat::Codex,
+            TraceFormat::Opencode,
+            TraceFormat::Gemini,
+            TraceFormat::Claude,
+            TraceFormat::Hermes,
         ];
         order.into_iter().find(|format| events.iter().any(|event| (format.importer().is_event)(event)))
     }
 
     /// Parses a text in this format.
-    pub fn read(self, text: &str) -> Trace {
+    pub fn read(self, text: &str) -> ParsedTrace {
         let (objects, unread) = json::objects(text);
         let trace = (self.importer().read)(&objects);
         let last_event = objects.last().and_then(json::event_name);
-        Trace { unread: trace.unread + unread, last_event, ..trace }
+        ParsedTrace { unread: trace.unread + unread, last_event, ..trace }
     }
 }
 
 /// A parsed trace.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Trace {
+pub struct ParsedTrace {
     /// Turns, oldest first.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<AgentTurn>,
     /// The agent's final message, if it ended with one.
     pub answer: Option<String>,
     /// Its last text, even if it called a tool after it.
     pub last_said: Option<String>,
     /// Token counts of the whole session.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenCounts>,
     /// The agent's own session id.
     pub session_id: Option<String>,
     /// Wall time of the session, milliseconds.
     pub duration_ms: Option<u64>,
     /// How its last turn ended.
-    pub ending: Ending,
+    pub ending: TraceEnding,
     /// Type of the last event of the trace.
     pub last_event: Option<String>,
     /// Source of such a trace: `stdout`, `session-file`, `export`…
@@ -157,17 +159,17 @@ pub struct Trace {
     pub left_out: usize,
 }
 
-impl Trace {
+impl ParsedTrace {
     /// This trace as an attempt records it.
-    pub(crate) fn into_recorded(self) -> live_trace::Trace {
+    pub(crate) fn into_recorded(self) -> live_trace::LiveTrace {
         let total = self.tokens.map(|tokens| (tokens, self.turns.len()));
-        live_trace::Trace { turns: self.turns, session: None, total }
+        live_trace::LiveTrace { turns: self.turns, session: None, total }
     }
 
     /// Replaces the text of an input by its parts, which are stored already and shared with other prompts. The same text in one piece would
     /// be stored again. If the trace has no input for its first turn, that turn gets the parts as well.
     #[must_use]
-    pub fn with_input<T: AsRef<str>>(mut self, parts: &[T]) -> Trace {
+    pub fn with_input<T: AsRef<str>>(mut self, parts: &[T]) -> ParsedTrace {
         let whole: String = parts.iter().map(AsRef::as_ref).collect();
         let parts = || parts.iter().map(|part| Arc::from(part.as_ref()));
         let mut is_there = false;

@@ -2,9 +2,9 @@
 
 use agent_kit::{Error, ErrorKind, Result};
 use uwf_core::text::ellipsize;
-use uwf_engine::attempt::recorded::Opened;
+use uwf_engine::attempt::recorded::PlannedAttempt;
 
-use crate::trace::{Ending, Trace};
+use crate::trace::{ParsedTrace, TraceEnding};
 
 /// Characters shown of a program's error message.
 const SHOWN: usize = 200;
@@ -13,15 +13,15 @@ const SHOWN: usize = 200;
 ///
 /// # Errors
 /// `AgentFailed` if it did not end well.
-pub(crate) fn check(opened: &Opened, trace: &Trace) -> Result<()> {
+pub(crate) fn check(opened: &PlannedAttempt, trace: &ParsedTrace) -> Result<()> {
     let name = &opened.agent.name;
     let failed = |how: &str| Error::new(ErrorKind::AgentFailed, format!("agent `{name}` {how}"));
     match &trace.ending {
-        Ending::Good => Ok(()),
-        Ending::Bad(how) => Err(failed(how)),
-        Ending::Failed(words) => Err(failed(&format!("failed: {}", first_words(words)))),
-        Ending::Unknown if trace.turns.is_empty() && trace.answer.is_none() => Ok(()),
-        Ending::Unknown => {
+        TraceEnding::Good => Ok(()),
+        TraceEnding::Bad(how) => Err(failed(how)),
+        TraceEnding::Failed(words) => Err(failed(&format!("failed: {}", first_words(words)))),
+        TraceEnding::Unknown if trace.turns.is_empty() && trace.answer.is_none() => Ok(()),
+        TraceEnding::Unknown => {
             let last = trace.last_event.as_ref().map(|last| format!("; the last event in its trace is `{last}`"));
             let error = failed(&format!("did not say how its turn ended{}", last.unwrap_or_default()));
             Err(match &trace.last_said {

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-use agent_kit::answer::Answer;
-use agent_kit::ladder::Ladder;
+use agent_kit::answer::AgentAnswer;
+use agent_kit::ladder::ExtractionLadder;
 use agent_kit::play::give_up;
 use agent_kit::{AgentContext, Error, ErrorKind, Result, submit};
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,25 +22,25 @@ use uwf_core::node::EndStatus;
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
-use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::agents::{AgentSpec, delegation};
-use uwf_engine::attempt::bindings::{Bindings, Named};
+use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
 use uwf_engine::attempt::child_threads::Child;
 use uwf_engine::attempt::elsewhere;
-use uwf_engine::attempt::recorded::Opened;
-use uwf_engine::attempt::settings::Settings as ThreadSettings;
-use uwf_engine::root::history::{self, Finished};
+use uwf_engine::attempt::recorded::PlannedAttempt;
+use uwf_engine::attempt::settings::ThreadSettings;
+use uwf_engine::root::history::{self, HistoryLine};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{lock, project};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::{message, nodes};
-use uwf_engine::verbs::start_child::{self, Task};
-use uwf_engine::verbs::step::{self, StepReport, StepRequest, Upcoming};
+use uwf_engine::verbs::start_child::{self, ChildTask};
+use uwf_engine::verbs::step::{self, StepReport, StepRequest, UpcomingRole};
 
 use crate::extractor::LlmExtractor;
 use crate::settings;
-use child_output::Relay;
-use child_report::Account;
+use child_output::ChildOutputRelay;
+use child_report::ChildOutputExtractor;
 
 /// Share of the prompt budget for previous steps in the child's task; the rest is for the child's own.
 pub(crate) const BRIEF_SHARE: usize = 2;
@@ -57,20 +57,20 @@ const MAX_OVERTAKEN: usize = 20;
 /// Settings in the `config` of the agent.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Config {
+pub(crate) struct WorkflowAgentSettings {
     // Read by `delegation::workflow_of`.
     /// The workflow that plays the role: path, name or hash. The agent's first argument does the same.
     #[serde(rename = "workflow")]
     _workflow: Option<String>,
     /// Role of that workflow → agent, for its child threads. For all others agentOverrides and defaultAgent hold.
     #[schemars(with = "BTreeMap<String, String>")]
-    agents: BTreeMap<String, Named>,
+    agents: BTreeMap<String, AgentReference>,
     /// Most steps a child thread may have; `maxSteps` of the configuration by default.
     #[schemars(range(min = 1))]
     max_steps: Option<u64>,
 }
 
-impl settings::Settings for Config {}
+impl settings::BuiltInSettings for WorkflowAgentSettings {}
 
 /// Plays a role of a thread with a child thread, from its beginning or its current step to its end.
 ///
@@ -90,8 +90,8 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     Ok(())
 }
 
-fn play(context: &AgentContext<'_>, opened: &Opened) -> Result<Hash> {
-    let mut signals = Signals::listen()?;
+fn play(context: &AgentContext<'_>, opened: &PlannedAttempt) -> Result<NodeHash> {
+    let mut signals = SignalListener::listen()?;
     let parent = context.thread();
     let max_depth = project::config_here(parent.home())?.limits.max_depth;
     let child = start_child::find_or_begin(parent, context.role_name(), max_depth, || task(context, opened))?;
@@ -115,36 +115,36 @@ fn name_of(spec: &AgentSpec) -> Result<&str> {
 /// # Errors
 /// `Config`.
 pub(crate) fn check(spec: &AgentSpec) -> Result<()> {
-    settings::read::<Config>(spec)?;
+    settings::read::<WorkflowAgentSettings>(spec)?;
     name_of(spec).map(drop)
 }
 
 /// The task of the child thread, and its settings.
-fn task(context: &AgentContext<'_>, opened: &Opened) -> Result<Task> {
+fn task(context: &AgentContext<'_>, opened: &PlannedAttempt) -> Result<ChildTask> {
     let spec = &opened.agent;
-    let config: Config = settings::read(spec)?;
+    let config: WorkflowAgentSettings = settings::read(spec)?;
     let workflow = name_of(spec)?.to_owned();
     let settings = ThreadSettings {
         workspace: opened.workspace.clone(),
-        bound: Bindings { agents: config.agents, every_role: None },
+        bound: AgentBindings { agents: config.agents, every_role: None },
         limits: ThreadLimits { max_steps: config.max_steps, ..ThreadLimits::default() },
         ..ThreadSettings::default()
     };
-    Ok(Task { workflow, prompt: prompt(context, opened)?, settings, worktree: None })
+    Ok(ChildTask { workflow, prompt: prompt(context, opened)?, settings, worktree: None })
 }
 
 /// The prompt of the child thread.
 ///
 /// # Errors
 /// Errors of the nodes it shows.
-pub fn prompt(context: &AgentContext<'_>, opened: &Opened) -> Result<String> {
+pub fn prompt(context: &AgentContext<'_>, opened: &PlannedAttempt) -> Result<String> {
     context.brief(opened.prompt_budget / BRIEF_SHARE)
 }
 
 /// Steps the child until it has ended. The child's own `maxSteps` ends the loop at the latest.
-fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) -> Result<Finished> {
-    let relay = Relay::new(context.thread().home(), child);
-    relay.say(&format!("child thread {child}"));
+fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut SignalListener) -> Result<HistoryLine> {
+    let relay = ChildOutputRelay::new(context.thread().home(), child);
+    relay.print_line(&format!("child thread {child}"));
     drive_with(context.thread().home(), child, relay, signals).map_err(|error| match error.kind {
         ErrorKind::Terminated | ErrorKind::Interrupted => error,
         _ => passed_up(context, child, error),
@@ -155,25 +155,35 @@ fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut Signals) ->
 ///
 /// # Errors
 /// The errors of its steps.
-pub(crate) fn drive_branch(home: &Home, role: &str, child: &ThreadId, signals: &mut Signals) -> Result<Finished> {
-    let relay = Relay::new(home, child);
-    relay.say(&format!("branch {role}: thread {child}"));
+pub(crate) fn drive_branch(
+    home: &Home,
+    role: &str,
+    child: &ThreadId,
+    signals: &mut SignalListener,
+) -> Result<HistoryLine> {
+    let relay = ChildOutputRelay::new(home, child);
+    relay.print_line(&format!("branch {role}: thread {child}"));
     drive_with(home, child, relay, signals)
 }
 
-fn drive_with(home: &Home, child: &ThreadId, mut relay: Relay<'_>, signals: &mut Signals) -> Result<Finished> {
+fn drive_with(
+    home: &Home,
+    child: &ThreadId,
+    mut relay: ChildOutputRelay<'_>,
+    signals: &mut SignalListener,
+) -> Result<HistoryLine> {
     let request = StepRequest::plain(child.clone());
     let mut overtaken = 0;
     loop {
         if home.heads().read(child.as_str())?.is_none() {
-            return history::of(home, child)?.ok_or_else(|| {
+            return history::newest_line(home, child)?.ok_or_else(|| {
                 Error::agent_failed(format!("child thread {child} is gone")).hint("the next step starts it again")
             });
         }
-        match step::in_keeper(home, &request, signals, &mut || relay.look()) {
+        match step::in_keeper(home, &request, signals, &mut || relay.relay_new_output()) {
             Ok(report) => {
                 overtaken = 0;
-                relay.say(&progress(&report));
+                relay.print_line(&progress(&report));
             }
             Err(busy) if busy.kind == ErrorKind::Busy && overtaken < MAX_OVERTAKEN => {
                 overtaken += usize::from(!wait_until_free(home, child, signals, &mut relay)?);
@@ -188,7 +198,12 @@ fn drive_with(home: &Home, child: &ThreadId, mut relay: Relay<'_>, signals: &mut
 }
 
 /// Waits while another process steps the child. Returns whether one did.
-fn wait_until_free(home: &Home, child: &ThreadId, signals: &mut Signals, relay: &mut Relay<'_>) -> Result<bool> {
+fn wait_until_free(
+    home: &Home,
+    child: &ThreadId,
+    signals: &mut SignalListener,
+    relay: &mut ChildOutputRelay<'_>,
+) -> Result<bool> {
     let mut waited = false;
     loop {
         let is_elsewhere = elsewhere::is_at_work(home, child)?;
@@ -200,7 +215,7 @@ fn wait_until_free(home: &Home, child: &ThreadId, signals: &mut Signals, relay: 
         }
         waited = true;
         signals.wait(if is_elsewhere { LOOK_ELSEWHERE } else { LOOK });
-        relay.look();
+        relay.relay_new_output();
     }
 }
 
@@ -209,8 +224,8 @@ fn progress(report: &StepReport) -> String {
     let role = report.role.as_deref().unwrap_or("no role");
     let agent = report.agent.as_ref().map(|agent| format!(" by {agent}")).unwrap_or_default();
     match &report.next {
-        Some(Upcoming::Role(next)) => format!("{role}{agent} done, next {next}"),
-        Some(Upcoming::Error(error)) => format!("{role}{agent} done, but {error}"),
+        Some(UpcomingRole::Role(next)) => format!("{role}{agent} done, next {next}"),
+        Some(UpcomingRole::Error(error)) => format!("{role}{agent} done, but {error}"),
         None => format!("{role}{agent} done, the child thread has ended"),
     }
 }
@@ -234,7 +249,7 @@ fn passed_up(context: &AgentContext<'_>, child: &ThreadId, error: Error) -> Erro
 }
 
 /// Turns the child's result into the output of the parent's role.
-fn deliver(context: &AgentContext<'_>, ended: &Finished) -> Result<Hash> {
+fn deliver(context: &AgentContext<'_>, ended: &HistoryLine) -> Result<NodeHash> {
     let child = &ended.thread;
     let again = format!("`uwf thread rm {child}`, then a step of this thread starts it again");
     if ended.status == EndStatus::Killed {
@@ -242,13 +257,13 @@ fn deliver(context: &AgentContext<'_>, ended: &Finished) -> Result<Hash> {
         return Err(Error::agent_failed(message).hint(again));
     }
     let home = context.thread().home();
-    let Some(step) = Thread::at(home, child.clone(), ended.head)?.last else {
+    let Some(step) = Thread::load_at(home, child.clone(), ended.head)?.last else {
         return Err(Error::not_extractable(format!("child thread {child} ended before its first step")).hint(again));
     };
     let answer = answer(context, home.store().get(step.output)?.payload, step.detail)?;
     let rungs = context.opened()?.extract;
-    let mut extractor = Account { home, ended, role: &step.role, model: LlmExtractor::new(home) };
-    let ladder = Ladder { rungs, feedback: None, extractor: Some(&mut extractor) };
+    let mut extractor = ChildOutputExtractor { home, ended, role: &step.role, model: LlmExtractor::new(home) };
+    let ladder = ExtractionLadder { rungs, feedback: None, extractor: Some(&mut extractor) };
     submit::submit_child(context, answer, AnswerForm::Frontmatter, ladder, ended.head).map_err(|error| Error {
         message: format!("child thread {child} has ended, but {}", error.message),
         ..error.hint(format!("`uwf thread read {child}` shows what it did; {again}"))
@@ -256,11 +271,11 @@ fn deliver(context: &AgentContext<'_>, ended: &Finished) -> Result<Hash> {
 }
 
 /// The child's last output if it is valid as it is, otherwise its last text, which may contain the output.
-fn answer(context: &AgentContext<'_>, output: Value, detail: Hash) -> Result<Answer> {
+fn answer(context: &AgentContext<'_>, output: Value, detail: NodeHash) -> Result<AgentAnswer> {
     let store = context.thread().home().store();
     let (telling, node) = nodes::telling(store, detail)?;
     let text = message::raw(store, telling, &node)?;
     let fits = context.violations(&output).is_empty();
     let raw = text.unwrap_or_else(|| format!("{output:#}"));
-    Ok(if fits { Answer { raw, ..Answer::value(output) } } else { Answer::text(raw) })
+    Ok(if fits { AgentAnswer { raw, ..AgentAnswer::value(output) } } else { AgentAnswer::text(raw) })
 }

@@ -24,7 +24,7 @@ const NEWS: [u8; 5] = [0, 10, 11, 20, 30];
 
 /// A command of `uwf` to run.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct UwfCall {
     /// The program.
     pub program: PathBuf,
     /// Its arguments.
@@ -39,21 +39,21 @@ pub struct Call {
     pub removed: Vec<OsString>,
 }
 
-impl Call {
+impl UwfCall {
     /// A call without input, in the environment of this process.
     pub fn new(
         program: impl Into<PathBuf>,
         cwd: impl Into<PathBuf>,
         args: impl IntoIterator<Item = impl AsRef<OsStr>>,
-    ) -> Call {
+    ) -> UwfCall {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         let (input, variables, removed) = (String::new(), Vec::new(), Vec::new());
-        Call { program: program.into(), args, input, cwd: cwd.into(), variables, removed }
+        UwfCall { program: program.into(), args, input, cwd: cwd.into(), variables, removed }
     }
 
     /// Sets a variable.
     #[must_use]
-    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Call {
+    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> UwfCall {
         self.variables.push((name.into(), value.into()));
         self
     }
@@ -64,11 +64,11 @@ impl Call {
     ///
     /// # Errors
     /// If temporary files can't be created.
-    pub fn command(&self) -> io::Result<(Command, OutputFiles)> {
+    pub fn command(&self) -> io::Result<(Command, UwfOutputFiles)> {
         let mut input = tempfile::tempfile()?;
         input.write_all(self.input.as_bytes())?;
         input.rewind()?;
-        let files = OutputFiles { stdout: tempfile::tempfile()?, stderr: tempfile::tempfile()? };
+        let files = UwfOutputFiles { stdout: tempfile::tempfile()?, stderr: tempfile::tempfile()? };
         let mut command = Command::new(&self.program);
         command.args(&self.args).current_dir(&self.cwd).process_group(0);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
@@ -83,7 +83,7 @@ impl Call {
     ///
     /// # Errors
     /// If temporary files can't be created, or the program can't be started.
-    pub fn run(&self, limit: Option<Duration>) -> io::Result<Outcome> {
+    pub fn run(&self, limit: Option<Duration>) -> io::Result<UwfCallOutcome> {
         let (mut command, files) = self.command()?;
         let mut child = command.spawn()?;
         let Some(limit) = limit else { return files.outcome(Some(child.wait()?)) };
@@ -104,24 +104,24 @@ impl Call {
 
 /// The files that a command writes to.
 #[derive(Debug)]
-pub struct OutputFiles {
+pub struct UwfOutputFiles {
     stdout: File,
     stderr: File,
 }
 
-impl OutputFiles {
+impl UwfOutputFiles {
     /// The command's output and end. Without a status the command is still running.
     ///
     /// # Errors
     /// If the files can't be read.
-    pub fn outcome(self, status: Option<ExitStatus>) -> io::Result<Outcome> {
+    pub fn outcome(self, status: Option<ExitStatus>) -> io::Result<UwfCallOutcome> {
         let code = status.and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
         let end = match (status, code) {
-            (None, _) => End::Running,
-            (Some(_), Some(code)) => End::Code(code),
-            (Some(_), None) => End::Signal,
+            (None, _) => UwfCallEnd::Running,
+            (Some(_), Some(code)) => UwfCallEnd::Code(code),
+            (Some(_), None) => UwfCallEnd::Signal,
         };
-        Ok(Outcome { end, stdout: text(self.stdout)?, stderr: text(self.stderr)? })
+        Ok(UwfCallOutcome { end, stdout: text(self.stdout)?, stderr: text(self.stderr)? })
     }
 }
 
@@ -134,7 +134,7 @@ fn text(mut file: File) -> io::Result<String> {
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum UwfCallEnd {
     /// With this exit code.
     Code(u8),
     /// By a signal.
@@ -145,21 +145,21 @@ pub enum End {
 
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct UwfCallOutcome {
     /// How the command ended.
-    pub end: End,
+    pub end: UwfCallEnd,
     /// Its stdout.
     pub stdout: String,
     /// Its stderr.
     pub stderr: String,
 }
 
-impl Outcome {
+impl UwfCallOutcome {
     /// Its exit code, if it ended with one.
     pub fn code(&self) -> Option<u8> {
         match self.end {
-            End::Code(code) => Some(code),
-            End::Signal | End::Running => None,
+            UwfCallEnd::Code(code) => Some(code),
+            UwfCallEnd::Signal | UwfCallEnd::Running => None,
         }
     }
 

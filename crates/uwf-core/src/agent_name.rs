@@ -48,8 +48,8 @@ impl fmt::Display for AgentName {
     }
 }
 
-impl From<&node::Agent> for AgentName {
-    fn from(agent: &node::Agent) -> AgentName {
+impl From<&node::AgentNode> for AgentName {
+    fn from(agent: &node::AgentNode) -> AgentName {
         AgentName::new(&agent.name, &agent.command, &agent.args)
     }
 }

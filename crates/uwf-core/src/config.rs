@@ -23,31 +23,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-pub use agent::{Agent, AgentDescription, DESCRIBE_ARGUMENT, Describe, ExitMeaning, OutputMode};
+pub use agent::{AgentConfig, AgentDescription, AgentDescriptionSource, DESCRIBE_ARGUMENT, ExitMeaning, OutputMode};
 pub use defaults::default_of;
 pub use keys::{is_store_key, is_temporal_key};
 pub(crate) use limits::MAX_OUTPUT_CAP;
 pub use limits::{
-    DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, LONG_TIMEOUT, Limits, long_timeout,
+    ConfigLimits, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, LONG_TIMEOUT,
+    long_timeout,
 };
-pub use notify::{Happening, Notify, NotifyBy};
-pub use otel::Otel;
-pub use prices::{DEFAULT_CURRENCY, Price, Prices, is_date};
+pub use notify::{NotifyBy, NotifyEvent, NotifyRule};
+pub use otel::OtelConfig;
+pub use prices::{DEFAULT_CURRENCY, ModelPrice, PriceTable, is_date};
 pub use read::keys;
 pub(crate) use read::schema;
 pub use secret::key_in;
 pub use store::{LONGEST_LEASE, StoreKind, StoreUrl};
-pub use temporal::Temporal;
+pub use temporal::TemporalConfig;
 pub use worktree::{GitRemote, WorktreePrepare};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use texts::{NotBlank, Variable};
 
-use crate::document::Problem;
-pub use crate::workspace::Workspace;
+use crate::document::FileProblem;
+pub use crate::workspace::WorkspaceKind;
 
-/// Purpose of the model that reads answers; see [`Config::model_for`].
+/// Purpose of the model that reads answers; see [`UwfConfig::model_for`].
 pub const EXTRACT: &str = "extract";
 
 /// The variable with the secret of `uwf serve`.
@@ -56,15 +57,15 @@ pub const DASHBOARD_SECRET: &str = "WORKFLOW_DASHBOARD_SECRET";
 /// The variable with the token of a machine that connects to a gateway.
 pub const GATEWAY_TOKEN: &str = "WORKFLOW_GATEWAY_TOKEN";
 
-/// The contents of `config.yaml`. A missing file is [`Config::default`].
+/// The contents of `config.yaml`. A missing file is [`UwfConfig::default`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Config {
+pub struct UwfConfig {
     /// `providers`: name → endpoint of a model provider.
-    pub providers: BTreeMap<String, Provider>,
+    pub providers: BTreeMap<String, ModelProvider>,
     /// `models`: alias → model.
-    pub models: BTreeMap<String, Model>,
+    pub models: BTreeMap<String, ModelConfig>,
     /// `agents`: alias → how to run it.
-    pub agents: BTreeMap<String, Agent>,
+    pub agents: BTreeMap<String, AgentConfig>,
     /// `defaultAgent`: alias of the agent for roles without an override.
     pub default_agent: Option<String>,
     /// `agentOverrides`: workflow name → role → alias; a null entry (`None`) means no override.
@@ -74,25 +75,25 @@ pub struct Config {
     /// `modelOverrides`: purpose (`extract`, `supervisor`, …) → alias; null means no override.
     pub model_overrides: BTreeMap<String, Option<String>>,
     /// `workspaces`: workflow name → working directory of its threads, unless the start command names one.
-    pub workspaces: BTreeMap<String, Workspace>,
+    pub workspaces: BTreeMap<String, WorkspaceKind>,
     /// `secrets`: further names of environment variables with secrets, in addition to every `apiKeyEnv`.
     pub secrets: BTreeSet<String>,
     /// Limits on steps, depth, prompt and output; each is a top-level key.
-    pub limits: Limits,
+    pub limits: ConfigLimits,
     /// `notify`: notifications about threads.
-    pub notify: Vec<Notify>,
+    pub notify: Vec<NotifyRule>,
     /// `extract`: which stages of reading an answer are used.
     pub extract: ExtractRungs,
     /// `prices`: prices of models.
-    pub prices: Option<Prices>,
+    pub prices: Option<PriceTable>,
     /// `otel`: destination of spans.
-    pub otel: Option<Otel>,
+    pub otel: Option<OtelConfig>,
     /// `store`: store of nodes and heads, if several machines share them. Otherwise they are files of the storage root.
     pub store: Option<StoreUrl>,
-    /// `store.lease`, see [`Config::lease`].
+    /// `store.lease`, see [`UwfConfig::lease`].
     pub lease: Option<Duration>,
     /// `temporal`: the Temporal server that runs steps on several machines.
-    pub temporal: Option<Temporal>,
+    pub temporal: Option<TemporalConfig>,
     /// `worktree.remote`: remote that the worktrees of threads are pushed to and fetched from.
     pub worktree_remote: Option<GitRemote>,
     /// The commands that prepare a new worktree.
@@ -103,7 +104,7 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(title = "provider")]
-pub struct Provider {
+pub struct ModelProvider {
     /// `baseUrl`: root of the HTTP API.
     #[schemars(with = "NotBlank")]
     pub base_url: String,
@@ -118,8 +119,8 @@ pub struct Provider {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "model")]
-pub struct Model {
-    /// `provider`: a key of [`Config::providers`].
+pub struct ModelConfig {
+    /// `provider`: a key of [`UwfConfig::providers`].
     #[schemars(with = "NotBlank")]
     pub provider: String,
     /// `name`: the provider's name of the model.
@@ -127,23 +128,23 @@ pub struct Model {
     pub name: String,
 }
 
-impl Config {
+impl UwfConfig {
     /// Parses the text of a config file; `origin` is the file's name in messages.
     ///
     /// Reports all problems at once, sorted by place. An unreadable part has its default in the returned config, so that a caller that
     /// continues despite an error has a valid one.
     #[must_use]
-    pub fn parse(text: &str, origin: &str) -> (Config, Vec<Problem>) {
-        read::read(text, origin, &Config::default(), None)
+    pub fn parse(text: &str, origin: &str) -> (UwfConfig, Vec<FileProblem>) {
+        read::read(text, origin, &UwfConfig::default(), None)
     }
 
     /// This configuration, overlaid with a project's: `text` is the project's `.workflows/config.yaml`, and `dir` the directory that
     /// contains `.workflows`. Relative commands of its agents are relative to `dir`.
     ///
     /// Agents and models are replaced as a whole. A project must not decide where keys go: it is an error if it sets providers or secrets,
-    /// or gives secrets to agents. Otherwise like [`Config::parse`].
+    /// or gives secrets to agents. Otherwise like [`UwfConfig::parse`].
     #[must_use]
-    pub fn with_project(&self, text: &str, origin: &str, dir: &Path) -> (Config, Vec<Problem>) {
+    pub fn with_project(&self, text: &str, origin: &str, dir: &Path) -> (UwfConfig, Vec<FileProblem>) {
         read::read(text, origin, self, Some(dir))
     }
 
@@ -155,7 +156,7 @@ impl Config {
 
     /// The agent configured under `name`.
     #[must_use]
-    pub fn agent(&self, name: &str) -> Option<&Agent> {
+    pub fn agent(&self, name: &str) -> Option<&AgentConfig> {
         self.agents.get(name)
     }
 

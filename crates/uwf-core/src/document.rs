@@ -12,82 +12,82 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use by_schema::Reading;
+use by_schema::SchemaReadOptions;
 pub(crate) use duration::DurationText;
 pub use duration::parse_duration;
 pub(crate) use json_cas::pointer::join;
 pub use one_or_many::OneOrMany;
-pub use positions::Positions;
-pub(crate) use problem::Problems;
-pub use problem::{Problem, Severity};
+pub use positions::SourcePositions;
+pub(crate) use problem::ProblemCollector;
+pub use problem::{FileProblem, SchemaSeverity};
 pub use read::has_no_content;
 pub(crate) use read::{as_written, parse, to_json};
-use yaml_tree::{Node, Position};
+use yaml_tree::{TextPosition, YamlNode};
 
 /// The value of a file with the place of each part, for error messages.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub struct SourceDocument {
     /// The whole file as JSON.
     pub value: Value,
-    positions: Positions,
-    root: Node,
+    positions: SourcePositions,
+    root: YamlNode,
 }
 
-impl Document {
+impl SourceDocument {
     /// Parses the text of a file. `origin` is the file's name in messages.
     ///
     /// # Errors
     /// Everything that makes the text unreadable, in order of place; never empty.
-    pub fn parse(text: &str, origin: &str) -> Result<Document, Vec<Problem>> {
-        let mut problems = Problems::new(origin);
+    pub fn parse(text: &str, origin: &str) -> Result<SourceDocument, Vec<FileProblem>> {
+        let mut problems = ProblemCollector::new(origin);
         let Some(root) = parse(text, &mut problems) else { return Err(problems.finish()) };
         let value = to_json(&root, &mut problems);
         if problems.has_errors() {
             return Err(problems.finish());
         }
-        let mut positions = Positions::none(origin);
+        let mut positions = SourcePositions::none(origin);
         positions.set_tree("", &root);
-        Ok(Document { value, positions, root })
+        Ok(SourceDocument { value, positions, root })
     }
 
     /// The file as a `T`, and everything that is wrong with it. A key that `T` lacks is an error. `what` names the file.
     #[must_use]
-    pub fn read<T: JsonSchema + DeserializeOwned>(&self, what: &str) -> (Option<T>, Vec<Problem>) {
-        let mut problems = Problems::new(self.positions.file());
-        let reading = Reading { name: what, rule: DurationText::fault, refuses_unknown: true };
-        let value = by_schema::read(&by_schema::of::<T>(), &self.root, &reading, &mut problems);
+    pub fn read<T: JsonSchema + DeserializeOwned>(&self, what: &str) -> (Option<T>, Vec<FileProblem>) {
+        let mut problems = ProblemCollector::new(self.positions.file());
+        let reading = SchemaReadOptions { name: what, rule: DurationText::fault, refuses_unknown: true };
+        let value = by_schema::read(&by_schema::schema_of_type::<T>(), &self.root, &reading, &mut problems);
         (value.and_then(|value| serde_json::from_value(value).ok()), problems.finish())
     }
 
     /// An error about the part at a JSON pointer (RFC 6901), or about the nearest existing part around it. The place of a part with a key
     /// is its key.
     #[must_use]
-    pub fn error(&self, pointer: &str, code: &'static str, message: String, hint: Option<String>) -> Problem {
-        self.problem(Severity::Error, pointer, code, message, hint)
+    pub fn error(&self, pointer: &str, code: &'static str, message: String, hint: Option<String>) -> FileProblem {
+        self.problem(SchemaSeverity::Error, pointer, code, message, hint)
     }
 
-    /// Like [`Document::error`], for a problem that does not make the file unusable.
+    /// Like [`SourceDocument::error`], for a problem that does not make the file unusable.
     #[must_use]
-    pub fn warning(&self, pointer: &str, code: &'static str, message: String, hint: Option<String>) -> Problem {
-        self.problem(Severity::Warning, pointer, code, message, hint)
+    pub fn warning(&self, pointer: &str, code: &'static str, message: String, hint: Option<String>) -> FileProblem {
+        self.problem(SchemaSeverity::Warning, pointer, code, message, hint)
     }
 
     fn problem(
         &self,
-        severity: Severity,
+        severity: SchemaSeverity,
         pointer: &str,
         code: &'static str,
         message: String,
         hint: Option<String>,
-    ) -> Problem {
+    ) -> FileProblem {
         let place = (self.positions.file(), self.positions.key(pointer));
-        Problem::at(place, severity, code, &message, hint.as_deref())
+        FileProblem::at_position(place, severity, code, &message, hint.as_deref())
     }
 
     /// The place of the part at a JSON pointer: `file:line:column`.
     #[must_use]
     pub fn place(&self, pointer: &str) -> String {
-        let Position { line, column } = self.positions.key(pointer);
+        let TextPosition { line, column } = self.positions.key(pointer);
         format!("{}:{line}:{column}", self.positions.file())
     }
 
@@ -106,9 +106,9 @@ mod tests {
 
     #[test]
     fn a_part_is_found_again_by_its_pointer() {
-        let document = Document::parse("a:\n  - b/c: no\n    d: 0123\n", "f.yaml").unwrap();
+        let document = SourceDocument::parse("a:\n  - b/c: no\n    d: 0123\n", "f.yaml").unwrap();
         assert_eq!(document.value, json!({"a": [{"b/c": "no", "d": "0123"}]}));
-        let at = Document::below("/a/0", "b/c");
+        let at = SourceDocument::below("/a/0", "b/c");
         assert_eq!(document.place(&at), "f.yaml:2:5");
         assert_eq!(document.place("/a/0"), "f.yaml:2:5");
         let problem = document.error("/a/0/d/x", "odd", "it is odd".to_owned(), None);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn syntax_errors_report_their_line() {
-        let problems = Document::parse("a: 1\na: 2\n", "f.yaml").unwrap_err();
+        let problems = SourceDocument::parse("a: 1\na: 2\n", "f.yaml").unwrap_err();
         let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(
             messages,

@@ -3,11 +3,11 @@
 //! Events are derived from nodes, marks and the files of the running attempt; they are not stored. A new watcher gets the thread's past
 //! first, so it sees all events of a thread whenever it starts.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::{Deserialize, Serialize};
 
 use crate::agent_name::AgentName;
-use crate::node::Tokens;
+use crate::node::TokenCounts;
 use crate::thread::{Step, ThreadId};
 
 /// Version of the format. Within a version, new events and new fields may be added. A reader ignores those it doesn't know.
@@ -16,7 +16,7 @@ pub const VERSION: u32 = 1;
 /// Something that happened in a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Event {
+pub struct ThreadEvent {
     /// [`VERSION`].
     pub v: u32,
     /// The thread.
@@ -30,13 +30,13 @@ pub struct Event {
     pub at: u64,
     /// The kind of the event, with its data.
     #[serde(flatten)]
-    pub what: What,
+    pub what: ThreadEventKind,
 }
 
 /// The kind of an event, with its data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum What {
+pub enum ThreadEventKind {
     /// The first event of each thread.
     Thread {
         /// Name of its workflow; its hash if the workflow is not readable.
@@ -66,10 +66,10 @@ pub enum What {
         /// Text of the agent.
         text: String,
         /// Tools it called.
-        tool_calls: Vec<ToolCall>,
+        tool_calls: Vec<EventToolCall>,
         /// Tokens of the turn, if they are known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        tokens: Option<Tokens>,
+        tokens: Option<TokenCounts>,
         /// Whether the turn is over.
         done: bool,
     },
@@ -78,7 +78,7 @@ pub enum What {
         /// The attempt.
         attempt: String,
         /// The stream.
-        stream: Stream,
+        stream: OutputStream,
         /// The new output, without earlier output.
         text: String,
     },
@@ -92,7 +92,7 @@ pub enum What {
         error: String,
         /// Node with the record of what the agent did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        node: Option<Hash>,
+        node: Option<NodeHash>,
     },
     /// A step became the head.
     Step(Box<Step>),
@@ -120,18 +120,18 @@ pub enum What {
     },
 }
 
-impl What {
+impl ThreadEventKind {
     /// The value of `event` in JSON.
     pub fn name(&self) -> &'static str {
         match self {
-            What::Thread { .. } => "thread",
-            What::Attempt { .. } => "attempt",
-            What::Turn { .. } => "turn",
-            What::Output { .. } => "output",
-            What::Failed { .. } => "failed",
-            What::Step(_) => "step",
-            What::State { .. } => "state",
-            What::End { .. } => "end",
+            ThreadEventKind::Thread { .. } => "thread",
+            ThreadEventKind::Attempt { .. } => "attempt",
+            ThreadEventKind::Turn { .. } => "turn",
+            ThreadEventKind::Output { .. } => "output",
+            ThreadEventKind::Failed { .. } => "failed",
+            ThreadEventKind::Step(_) => "step",
+            ThreadEventKind::State { .. } => "state",
+            ThreadEventKind::End { .. } => "end",
         }
     }
 }
@@ -139,7 +139,7 @@ impl What {
 /// A tool call of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolCall {
+pub struct EventToolCall {
     /// The tool.
     pub name: String,
     /// Its arguments as the model wrote them.
@@ -153,7 +153,7 @@ pub struct ToolCall {
 /// An output stream of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stream {
+pub enum OutputStream {
     /// The agent's answer.
     Stdout,
     /// Everything else.

@@ -1,7 +1,7 @@
 //! Phase ③, the pure part: reads an agent's text as a value that is valid under its role's schema, or returns a failure that explains what
 //! is wrong.
 //!
-//! The reader is tolerant of how an answer is written and strict about what it says: it lists every tolerance in [`Found::fixes`], makes
+//! The reader is tolerant of how an answer is written and strict about what it says: it lists every tolerance in [`ExtractedAnswer::fixes`], makes
 //! nothing up, and the schema has the last word.
 
 mod answer;
@@ -48,14 +48,14 @@ pub const MAX_ANSWER_BYTES: usize = MAX_OUTPUT_CAP as usize;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Extraction {
     /// The text has a valid answer.
-    Found(Found),
+    Found(ExtractedAnswer),
     /// The text has no valid answer.
-    Failed(Failure),
+    Failed(ExtractionFailure),
 }
 
 /// A valid answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct ExtractedAnswer {
     /// The value, valid under the schema.
     pub value: Value,
     /// Keys every header may carry (see [`ALWAYS_ALLOWED`](crate::thread::ALWAYS_ALLOWED)) that the schema lacks. They are stored in the
@@ -69,7 +69,7 @@ pub struct Found {
     pub body: String,
 }
 
-impl Found {
+impl ExtractedAnswer {
     /// Returns every word of the answer that is not part of the value.
     pub fn text(&self) -> String {
         let parts = [&self.unread, &self.body].map(|part| lines::trimmed(part));
@@ -79,7 +79,7 @@ impl Found {
 
 /// Why no answer was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Failure {
+pub struct ExtractionFailure {
     /// Errors of the candidate that came nearest, in words a model can act on.
     pub errors: Vec<String>,
     /// Number of places that were read.
@@ -88,8 +88,8 @@ pub struct Failure {
     pub header: Map<String, Value>,
 }
 
-impl Failure {
-    fn of(error: impl Into<String>) -> Failure {
-        Failure { errors: vec![error.into()], ..Failure::default() }
+impl ExtractionFailure {
+    fn from_error(error: impl Into<String>) -> ExtractionFailure {
+        ExtractionFailure { errors: vec![error.into()], ..ExtractionFailure::default() }
     }
 }

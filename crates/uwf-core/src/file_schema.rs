@@ -34,8 +34,8 @@ fn file(title: &str, schema: Value) -> Value {
 
 /// The schema of a file that is read as a `T`.
 #[must_use]
-pub fn of<T: JsonSchema>(title: &str) -> Value {
-    file(title, for_editors(by_schema::of::<T>()))
+pub fn schema_of_file<T: JsonSchema>(title: &str) -> Value {
+    file(title, for_editors(by_schema::schema_of_type::<T>()))
 }
 
 /// A reader's schema for editors, without the keywords that only the reader uses.

@@ -1,13 +1,13 @@
 //! Schemas for the node types of other implementations, for stores that lack these schemas.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::{Value, json};
 
 use crate::node::{FOREIGN_TYPES, NodeKind};
 
 /// A replacement for the schema of a foreign type. It says which fields are references, and requires only the fields that readers need.
 /// `None` for any other type.
-pub fn known_schema(type_hash: Hash) -> Option<Value> {
+pub fn known_schema(type_hash: NodeHash) -> Option<Value> {
     let (kind, _) = FOREIGN_TYPES.iter().find(|(_, hash)| *hash == type_hash)?;
     let reference = || json!({"type": "string", "format": "cas_ref"});
     let references = || json!({"type": "array", "items": {"type": "string", "format": "cas_ref"}});
@@ -50,7 +50,7 @@ fn titled(mut schema: Value, title: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use json_cas::Schema;
+    use json_cas::CompiledSchema;
 
     use super::*;
 
@@ -58,7 +58,7 @@ mod tests {
     fn foreign_types_have_valid_schemas() {
         for (kind, hash) in FOREIGN_TYPES {
             let schema = known_schema(*hash).unwrap();
-            assert_eq!(Schema::compile(&schema).unwrap().title(), Some(kind.title()));
+            assert_eq!(CompiledSchema::compile(&schema).unwrap().title(), Some(kind.title()));
         }
         assert_eq!(known_schema(crate::node::CONTENT), None);
     }
@@ -66,11 +66,11 @@ mod tests {
     #[test]
     fn references_are_found() {
         let step = json!({"start": "0000000000001", "prev": null, "role": "r", "output": "0000000000002", "detail": "0000000000003", "agent": "a"});
-        let schema = Schema::compile(&known_schema(Hash::literal("9C2318PXN2HYE")).unwrap()).unwrap();
-        let refs: Vec<String> = schema.refs(&step).iter().map(Hash::to_string).collect();
+        let schema = CompiledSchema::compile(&known_schema(NodeHash::literal("9C2318PXN2HYE")).unwrap()).unwrap();
+        let refs: Vec<String> = schema.refs(&step).iter().map(NodeHash::to_string).collect();
         assert_eq!(refs, ["0000000000001", "0000000000002", "0000000000003"]);
         let workflow = json!({"name": "w", "roles": {"r": {"outputSchema": "0000000000004"}}, "graph": {}});
-        let schema = Schema::compile(&known_schema(Hash::literal("7K4MG7ZQ4JV1R")).unwrap()).unwrap();
-        assert_eq!(schema.refs(&workflow), [Hash::literal("0000000000004")]);
+        let schema = CompiledSchema::compile(&known_schema(NodeHash::literal("7K4MG7ZQ4JV1R")).unwrap()).unwrap();
+        assert_eq!(schema.refs(&workflow), [NodeHash::literal("0000000000004")]);
     }
 }

@@ -12,7 +12,7 @@ pub use given::{InputRequest, InputValues};
 pub use listing::{InputField, fields};
 pub use problem::InputProblem;
 
-use json_cas::Schema;
+use json_cas::CompiledSchema;
 use serde_json::{Map, Value};
 
 use crate::schema_shape::shape;
@@ -24,7 +24,7 @@ const MAX_INPUT: usize = 256 << 10;
 ///
 /// # Errors
 /// Every problem, in the order of the values; never empty.
-pub fn complete(schema: &Schema, given: &InputRequest) -> Result<Value, Vec<InputProblem>> {
+pub fn complete(schema: &CompiledSchema, given: &InputRequest) -> Result<Value, Vec<InputProblem>> {
     let root = schema.value();
     let (values, places, mut problems) = given.gather(root);
     let mut value = Value::Object(values);
@@ -72,7 +72,7 @@ pub fn complete(schema: &Schema, given: &InputRequest) -> Result<Value, Vec<Inpu
 
 /// Returns the required names without a value, for a person who can be asked for them; empty if the given values have other problems.
 #[must_use]
-pub fn missing_fields(schema: &Schema, given: &InputRequest) -> Vec<InputField> {
+pub fn missing_fields(schema: &CompiledSchema, given: &InputRequest) -> Vec<InputField> {
     let problems = complete(schema, given).err().unwrap_or_default();
     let Some(missing) = problems.iter().map(|problem| problem.missing.as_deref()).collect::<Option<Vec<_>>>() else {
         return Vec::new();
@@ -82,7 +82,7 @@ pub fn missing_fields(schema: &Schema, given: &InputRequest) -> Vec<InputField> 
 
 /// Returns why an assignment `NAME=VALUE` is not valid, whatever other values are missing.
 #[must_use]
-pub fn fault_of_assignment(schema: &Schema, assignment: &str) -> Option<String> {
+pub fn fault_of_assignment(schema: &CompiledSchema, assignment: &str) -> Option<String> {
     let given = InputRequest { values: None, set: vec![assignment.to_owned()] };
     let problems = complete(schema, &given).err().unwrap_or_default();
     problems.into_iter().find(|problem| problem.missing.is_none()).map(|problem| problem.message)
@@ -132,13 +132,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::document::Document;
+    use crate::document::SourceDocument;
 
-    fn compiled(schema: Value) -> Schema {
-        Schema::compile(&schema).unwrap()
+    fn compiled(schema: Value) -> CompiledSchema {
+        CompiledSchema::compile(&schema).unwrap()
     }
 
-    fn release() -> Schema {
+    fn release() -> CompiledSchema {
         compiled(json!({
             "type": "object",
             "properties": {
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn assignments_win_over_the_document() {
-        let document = Document::parse("version: '1'\ntarget: {name: a, port: 1}\n", "in.yaml").unwrap();
+        let document = SourceDocument::parse("version: '1'\ntarget: {name: a, port: 1}\n", "in.yaml").unwrap();
         let values = Some(InputValues::Document(Box::new(document)));
         let given = InputRequest { values, ..set(&["target.port=2", "level=high"]) };
         let value = complete(&release(), &given).unwrap();
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn every_problem_is_reported_with_its_place() {
-        let document = Document::parse("retires: 1\nretries: -1\ntarget: {nam: a}\n", "in.yaml").unwrap();
+        let document = SourceDocument::parse("retires: 1\nretries: -1\ntarget: {nam: a}\n", "in.yaml").unwrap();
         let values = Some(InputValues::Document(Box::new(document)));
         let found = problems(&InputRequest { values, ..set(&["lvel=low", "dry=3"]) });
         assert_eq!(

@@ -1,10 +1,10 @@
 //! The moderator chooses the next role from the graph, the conditions and the history alone.
 //!
-//! Nothing here does I/O or reads a clock. A condition whose syntax bounds its cost ([`Class::Plain`]) is evaluated in process. Any other
-//! condition is returned as [`Progress::Evaluate`], and the shell runs it under limits.
+//! Nothing here does I/O or reads a clock. A condition whose syntax bounds its cost ([`ConditionClass::Plain`]) is evaluated in process. Any other
+//! condition is returned as [`DecisionState::EvaluationRequest`], and the shell runs it under limits.
 //!
-//! Typical use: create a moderator with [`Moderator::at`], ask [`Moderator::reads`] what to load, fill a [`History`], call
-//! [`Moderator::decide`], and call [`Pending::answer`] for each expression to evaluate.
+//! Typical use: create a moderator with [`Moderator::at`], ask [`Moderator::reads`] what to load, fill a [`ThreadHistory`], call
+//! [`Moderator::decide`], and call [`PendingDecision::answer`] for each expression to evaluate.
 
 mod analysis;
 mod condition;
@@ -14,13 +14,13 @@ mod jsonata;
 mod reads;
 mod truth;
 
-pub use analysis::{Class, Compared, Comparison, ConditionError, FieldRead};
-pub use condition::Condition;
+pub use analysis::{ComparisonSubject, ConditionClass, ConditionError, FieldRead, LiteralComparison};
+pub use condition::CompiledCondition;
 pub use decide::{
-    Considered, Decision, END, Edge, EndReason, Evaluate, Moderator, ModeratorError, Next, Note, Pending, Progress,
-    evaluate, present,
+    CompiledTransition, DecisionState, END, EndReason, EvaluationRequest, MatchReason, Moderator, ModeratorDecision,
+    ModeratorError, NextAction, PendingDecision, TriedTransition, evaluate, present,
 };
-pub use history::{History, context};
+pub use history::{ThreadHistory, context};
 pub use jsonata::EvalError;
-pub use reads::Reads;
+pub use reads::HistoryReads;
 pub use truth::truth;

@@ -3,7 +3,7 @@
 //! The schemas are the files in `schemas/`. Their hashes are pinned below and never change. A new field needs a new type beside the old
 //! one. Only the type hash decides a node's kind, never a title.
 
-use json_cas::{Draft, Hash};
+use json_cas::{NodeDraft, NodeHash};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -48,7 +48,7 @@ pub struct NodeType {
     /// Kind of its nodes.
     pub kind: NodeKind,
     /// Pinned hash of the schema node.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// The schema, as JSON.
     pub schema: &'static str,
 }
@@ -57,7 +57,7 @@ macro_rules! own_types {
     ($($name:ident = $kind:ident, $hash:literal, $file:literal;)*) => {
         $(
             #[doc = concat!("Type hash of `", stringify!($kind), "` nodes.")]
-            pub const $name: Hash = Hash::literal($hash);
+            pub const $name: NodeHash = NodeHash::literal($hash);
         )*
         /// Every node type this project writes.
         pub const OWN_TYPES: &[NodeType] = &[
@@ -87,25 +87,25 @@ own_types! {
 
 /// Type hashes of the same kinds of node in other json-cas stores. uwf reads and continues such nodes, and writes new nodes under
 /// [`OWN_TYPES`].
-pub const FOREIGN_TYPES: &[(NodeKind, Hash)] = &[
-    (NodeKind::Workflow, Hash::literal("0KZQB61FPVDKS")),
-    (NodeKind::Workflow, Hash::literal("2XY1PEX26ZD0Y")),
-    (NodeKind::Workflow, Hash::literal("7K4MG7ZQ4JV1R")),
-    (NodeKind::StartNode, Hash::literal("120VN86QG7052")),
-    (NodeKind::StartNode, Hash::literal("FPVH9K1XJ2DZA")),
-    (NodeKind::StepNode, Hash::literal("9C2318PXN2HYE")),
-    (NodeKind::StepNode, Hash::literal("CBEFGCN0R5996")),
-    (NodeKind::HermesTurn, Hash::literal("05HQB8BWV4KTW")),
-    (NodeKind::HermesTurn, Hash::literal("DFFKB1YH8GW30")),
-    (NodeKind::HermesDetail, Hash::literal("EKYATKXH392BP")),
-    (NodeKind::HermesDetail, Hash::literal("7Y5GGF20ZT543")),
-    (NodeKind::HermesRaw, Hash::literal("CXXS1KVSC0YVJ")),
-    (NodeKind::HermesRaw, Hash::literal("EKSHZEHT9H71V")),
+pub const FOREIGN_TYPES: &[(NodeKind, NodeHash)] = &[
+    (NodeKind::Workflow, NodeHash::literal("0KZQB61FPVDKS")),
+    (NodeKind::Workflow, NodeHash::literal("2XY1PEX26ZD0Y")),
+    (NodeKind::Workflow, NodeHash::literal("7K4MG7ZQ4JV1R")),
+    (NodeKind::StartNode, NodeHash::literal("120VN86QG7052")),
+    (NodeKind::StartNode, NodeHash::literal("FPVH9K1XJ2DZA")),
+    (NodeKind::StepNode, NodeHash::literal("9C2318PXN2HYE")),
+    (NodeKind::StepNode, NodeHash::literal("CBEFGCN0R5996")),
+    (NodeKind::HermesTurn, NodeHash::literal("05HQB8BWV4KTW")),
+    (NodeKind::HermesTurn, NodeHash::literal("DFFKB1YH8GW30")),
+    (NodeKind::HermesDetail, NodeHash::literal("EKYATKXH392BP")),
+    (NodeKind::HermesDetail, NodeHash::literal("7Y5GGF20ZT543")),
+    (NodeKind::HermesRaw, NodeHash::literal("CXXS1KVSC0YVJ")),
+    (NodeKind::HermesRaw, NodeHash::literal("EKSHZEHT9H71V")),
 ];
 
 impl NodeKind {
     /// The kind of a type hash, whether own or foreign; `None` for any other type, for example a role's schema.
-    pub fn of(type_hash: Hash) -> Option<NodeKind> {
+    pub fn from_type_hash(type_hash: NodeHash) -> Option<NodeKind> {
         OWN_TYPES
             .iter()
             .map(|own| (own.kind, own.hash))
@@ -135,34 +135,34 @@ impl NodeKind {
 }
 
 /// A payload that mirrors one of [`OWN_TYPES`] and so is valid under its schema by construction.
-pub trait Payload: Serialize {
+pub trait TypedPayload: Serialize {
     /// The type of its nodes.
-    const TYPE: Hash;
+    const TYPE: NodeHash;
 
     /// Later types of its nodes, with more keys. They exist because the schema of the first is pinned.
-    const LATER: &'static [Hash] = &[];
+    const LATER: &'static [NodeHash] = &[];
 
     /// The node, ready to be stored.
-    fn draft(&self) -> Draft {
+    fn draft(&self) -> NodeDraft {
         draft(Self::TYPE, self)
     }
 }
 
-fn draft<P: Serialize + ?Sized>(type_hash: Hash, payload: &P) -> Draft {
+fn draft<P: Serialize + ?Sized>(type_hash: NodeHash, payload: &P) -> NodeDraft {
     let value = serde_json::to_value(payload).expect("payload structs hold only JSON-representable values");
-    Draft::new(type_hash, value).expect("payload structs hold only CBOR-representable numbers").trusted()
+    NodeDraft::new(type_hash, value).expect("payload structs hold only CBOR-representable numbers").trusted()
 }
 
 /// First node of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartNode {
     /// The workflow, which never changes.
-    pub workflow: Hash,
+    pub workflow: NodeHash,
     /// The task, never empty.
     pub prompt: String,
     /// Child threads only: the parent's head when the child was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<Hash>,
+    pub parent: Option<NodeHash>,
     /// Child threads only: number of threads above.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::nearest_if_any")]
     pub depth: Option<u32>,
@@ -170,22 +170,22 @@ pub struct StartNode {
     ///
     /// [`input`]: crate::workflow::Workflow::input
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<Hash>,
+    pub input: Option<NodeHash>,
 }
 
 /// One completed role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepNode {
     /// The thread's start node.
-    pub start: Hash,
+    pub start: NodeHash,
     /// The previous step, `None` for the first.
-    pub prev: Option<Hash>,
+    pub prev: Option<NodeHash>,
     /// The role that was played.
     pub role: String,
     /// A value that is valid under the role's schema, in a node whose type is that schema.
-    pub output: Hash,
+    pub output: NodeHash,
     /// How the output was obtained: a react-session, a content node, or the last step of a child thread.
-    pub detail: Hash,
+    pub detail: NodeHash,
     /// The agent: the configured command of an alias (`uwf-hermes`, `codex`), or the whole command line from `--agent`. Alias, arguments
     /// and settings are in the detail.
     pub agent: String,
@@ -196,9 +196,9 @@ pub struct StepNode {
 #[serde(rename_all = "camelCase")]
 pub struct ThreadEnd {
     /// The thread's start node.
-    pub start: Hash,
+    pub start: NodeHash,
     /// The last step, `None` if the thread has no steps.
-    pub last_step: Option<Hash>,
+    pub last_step: Option<NodeHash>,
     /// Completed or killed.
     pub status: EndStatus,
     /// Why: `end`, `no-match`, `killed`.
@@ -250,14 +250,14 @@ pub enum EndStatus {
 
 /// A text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Content {
+pub struct ContentNode {
     /// The text.
     pub text: String,
 }
 
 /// An agent instance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Agent {
+pub struct AgentNode {
     /// Alias in the configuration, or the command line.
     pub name: String,
     /// Program.
@@ -277,15 +277,15 @@ pub struct Agent {
 /// One attempt at a step: a failed one, or the successful one if its agent wrote to stderr.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Attempt {
+pub struct AttemptNode {
     /// The role.
     pub role: String,
     /// Agent node.
-    pub agent: Hash,
+    pub agent: NodeHash,
     /// Content node: the agent's output.
-    pub raw: Hash,
+    pub raw: NodeHash,
     /// Content node: the agent's stderr.
-    pub stderr: Hash,
+    pub stderr: NodeHash,
     /// Exit code, `None` if the agent was ended by a signal or never started.
     #[serde(default, with = "number::nearest_if_any")]
     pub exit_code: Option<i32>,
@@ -296,7 +296,7 @@ pub struct Attempt {
 /// Prefix of `error` for an attempt that did not fail: its agent asked a person something.
 pub const ASKED: &str = "asked a person: ";
 
-impl Attempt {
+impl AttemptNode {
     /// Whether the attempt failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
@@ -304,18 +304,18 @@ impl Attempt {
     }
 }
 
-/// A failed attempt at a step, with a trace of the agent's turns. A separate type beside [`Attempt`], whose schema is pinned. Readers of
+/// A failed attempt at a step, with a trace of the agent's turns. A separate type beside [`AttemptNode`], whose schema is pinned. Readers of
 /// attempts read both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TracedAttempt {
     /// The attempt.
     #[serde(flatten)]
-    pub attempt: Attempt,
+    pub attempt: AttemptNode,
     /// React-turn nodes in order. The last one may be of an unfinished exchange.
-    pub turns: Vec<Hash>,
+    pub turns: Vec<NodeHash>,
     /// Tokens of all turns, `None` if they were not counted.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenCounts>,
     /// Source of the trace, as in a session.
     pub source: String,
     /// The agent's own session id.
@@ -328,20 +328,20 @@ pub struct TracedAttempt {
 #[serde(rename_all = "camelCase")]
 pub struct ReactSession {
     /// Agent node.
-    pub agent: Hash,
+    pub agent: NodeHash,
     /// The role that was played.
     pub role: String,
     /// React-turn nodes in order.
-    pub turns: Vec<Hash>,
+    pub turns: Vec<NodeHash>,
     /// Content node: the agent's raw text.
-    pub raw: Hash,
+    pub raw: NodeHash,
     /// Attempt nodes: the failed attempts at the same position, oldest first, then the successful one if its agent wrote to stderr.
-    pub attempts: Vec<Hash>,
+    pub attempts: Vec<NodeHash>,
     /// All tokens, `None` if they were not counted.
     #[serde(default, with = "number::known")]
     pub total_tokens: Option<u64>,
     /// Tokens by kind, `None` if they were not counted.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenCounts>,
     /// Wall time of the agent, milliseconds.
     #[serde(with = "number::nearest")]
     pub duration_ms: u64,
@@ -357,7 +357,7 @@ pub struct ReactSession {
     pub extras: Option<Map<String, Value>>,
     /// Each rung tried, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub extraction: Vec<Rung>,
+    pub extraction: Vec<RungResult>,
 }
 
 /// The source of a session in which a command's exit code is the output. Its text is part of the output.
@@ -380,7 +380,7 @@ pub struct ResumedSession {
 
 /// The result of one rung of the extraction ladder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Rung {
+pub struct RungResult {
     /// `submit`, `frontmatter`, `json`, `text`, `feedback`, `llm`.
     pub rung: String,
     /// The errors; empty if the rung gave the output.
@@ -405,7 +405,7 @@ pub enum ExtractedBy {
 
 /// Token counts of a turn or a session; `None` is "unknown".
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Tokens {
+pub struct TokenCounts {
     /// Input tokens.
     #[serde(default, with = "number::known")]
     #[schemars(with = "Option<u64>")]
@@ -428,13 +428,13 @@ pub struct Tokens {
     pub cost: Option<f64>,
 }
 
-impl Tokens {
+impl TokenCounts {
     /// Returns the counts with out-of-range values as unknown. Every count that another program reports passes through this function or
     /// [`number::count`].
     #[must_use]
-    pub fn in_range(self) -> Tokens {
+    pub fn in_range(self) -> TokenCounts {
         let known = |count: Option<u64>| count.filter(|count| *count <= number::MAX_WHOLE);
-        Tokens {
+        TokenCounts {
             input: known(self.input),
             output: known(self.output),
             cached: known(self.cached),
@@ -445,9 +445,9 @@ impl Tokens {
 
     /// Adds both counts. A kind is unknown if either lacks it.
     #[must_use]
-    pub fn plus(&self, other: &Tokens) -> Tokens {
+    pub fn plus(&self, other: &TokenCounts) -> TokenCounts {
         let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| number::sum(one, other));
-        Tokens {
+        TokenCounts {
             input: sum(self.input, other.input),
             output: sum(self.output, other.output),
             cached: sum(self.cached, other.cached),
@@ -458,9 +458,9 @@ impl Tokens {
 
     /// Adds the known counts of `other`. A kind that `self` lacks stays unknown.
     #[must_use]
-    pub fn plus_known(&self, other: &Tokens) -> Tokens {
+    pub fn plus_known(&self, other: &TokenCounts) -> TokenCounts {
         let known = |count: Option<u64>| Some(count.unwrap_or(0));
-        self.plus(&Tokens {
+        self.plus(&TokenCounts {
             input: known(other.input),
             output: known(other.output),
             cached: known(other.cached),
@@ -471,9 +471,9 @@ impl Tokens {
 
     /// Adds both counts. A known cost counts even if the other cost is unknown, because limits must include it.
     #[must_use]
-    pub fn at_least(&self, other: &Tokens) -> Tokens {
+    pub fn at_least(&self, other: &TokenCounts) -> TokenCounts {
         let known = [self.cost, other.cost].into_iter().flatten().reduce(|one, other| one + other);
-        Tokens { cost: known.map(|cost| cost.min(number::MAX_MONEY)), ..self.plus(other) }
+        TokenCounts { cost: known.map(|cost| cost.min(number::MAX_MONEY)), ..self.plus(other) }
     }
 
     /// Sum of input and output tokens; `None` if one of them is unknown.
@@ -488,13 +488,13 @@ impl Tokens {
 #[serde(rename_all = "camelCase")]
 pub struct ReactTurn {
     /// Content nodes that together are the input, in order.
-    pub input: Vec<Hash>,
+    pub input: Vec<NodeHash>,
     /// Content node: the response.
-    pub output: Hash,
+    pub output: NodeHash,
     /// React-tool-call nodes.
-    pub tool_calls: Vec<Hash>,
+    pub tool_calls: Vec<NodeHash>,
     /// Token counts, `None` if they were not counted.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenCounts>,
     /// Milliseconds from input to output.
     #[serde(with = "number::nearest")]
     pub latency_ms: u64,
@@ -507,9 +507,9 @@ pub struct ReactToolCall {
     /// Name of the tool.
     pub name: String,
     /// Content node: arguments as the model wrote them.
-    pub arguments: Hash,
+    pub arguments: NodeHash,
     /// Content node: the tool's answer.
-    pub result: Hash,
+    pub result: NodeHash,
     /// Duration in milliseconds.
     #[serde(with = "number::nearest")]
     pub duration_ms: u64,
@@ -517,17 +517,17 @@ pub struct ReactToolCall {
 
 macro_rules! payloads {
     ($($payload:ty = $hash:ident;)*) => {
-        $(impl Payload for $payload { const TYPE: Hash = $hash; })*
+        $(impl TypedPayload for $payload { const TYPE: NodeHash = $hash; })*
     };
 }
 
 /// A workflow has one of three types, because their schemas are pinned: the first that has all its keys. So an older version of uwf steps
 /// every workflow that it can read.
-impl Payload for crate::workflow::Workflow {
-    const TYPE: Hash = WORKFLOW;
-    const LATER: &'static [Hash] = &[WORKFLOW_WITH_SETTINGS, WORKFLOW_EXTENDED];
+impl TypedPayload for crate::workflow::Workflow {
+    const TYPE: NodeHash = WORKFLOW;
+    const LATER: &'static [NodeHash] = &[WORKFLOW_WITH_SETTINGS, WORKFLOW_EXTENDED];
 
-    fn draft(&self) -> Draft {
+    fn draft(&self) -> NodeDraft {
         let has_settings = !self.limits.is_empty() || !self.workspace.is_default();
         let type_hash = match (self.is_extended(), has_settings) {
             (true, _) => WORKFLOW_EXTENDED,
@@ -539,30 +539,30 @@ impl Payload for crate::workflow::Workflow {
 }
 
 /// A start with input has a second type beside the first, whose schema is pinned.
-impl Payload for StartNode {
-    const TYPE: Hash = START_NODE;
-    const LATER: &'static [Hash] = &[START_WITH_INPUT];
+impl TypedPayload for StartNode {
+    const TYPE: NodeHash = START_NODE;
+    const LATER: &'static [NodeHash] = &[START_WITH_INPUT];
 
-    fn draft(&self) -> Draft {
+    fn draft(&self) -> NodeDraft {
         draft(if self.input.is_none() { Self::TYPE } else { START_WITH_INPUT }, self)
     }
 }
 
 /// An end with an outcome has a second type beside the first, whose schema is pinned.
-impl Payload for ThreadEnd {
-    const TYPE: Hash = THREAD_END;
-    const LATER: &'static [Hash] = &[END_WITH_OUTCOME];
+impl TypedPayload for ThreadEnd {
+    const TYPE: NodeHash = THREAD_END;
+    const LATER: &'static [NodeHash] = &[END_WITH_OUTCOME];
 
-    fn draft(&self) -> Draft {
+    fn draft(&self) -> NodeDraft {
         draft(if self.meaning.is_none() { Self::TYPE } else { END_WITH_OUTCOME }, self)
     }
 }
 
 payloads! {
     StepNode = STEP_NODE;
-    Content = CONTENT;
-    Agent = AGENT;
-    Attempt = ATTEMPT;
+    ContentNode = CONTENT;
+    AgentNode = AGENT;
+    AttemptNode = ATTEMPT;
     TracedAttempt = TRACED_ATTEMPT;
     ReactSession = REACT_SESSION;
     ResumedSession = RESUMED_SESSION;
@@ -571,12 +571,12 @@ payloads! {
 }
 
 /// Drafts of every own schema node, in the order of [`OWN_TYPES`].
-pub fn schema_drafts() -> Vec<Draft> {
+pub fn schema_drafts() -> Vec<NodeDraft> {
     OWN_TYPES
         .iter()
         .map(|own| {
             let schema: Value = serde_json::from_str(own.schema).expect("pinned schema files are JSON");
-            Draft::new(json_cas::bootstrap::HASH, schema).expect("pinned schema files are representable").trusted()
+            NodeDraft::new(json_cas::bootstrap::HASH, schema).expect("pinned schema files are representable").trusted()
         })
         .collect()
 }

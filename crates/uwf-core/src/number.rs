@@ -39,7 +39,7 @@ pub fn sum(one: u64, other: u64) -> u64 {
 }
 
 /// A whole number in a payload.
-pub(crate) trait Whole: Copy + Into<i128> + TryFrom<i128> {
+pub(crate) trait WholeNumber: Copy + Into<i128> + TryFrom<i128> {
     const LEAST: i128;
     const MOST: i128;
 
@@ -52,17 +52,17 @@ pub(crate) trait Whole: Copy + Into<i128> + TryFrom<i128> {
     }
 }
 
-impl Whole for u64 {
+impl WholeNumber for u64 {
     const LEAST: i128 = 0;
     const MOST: i128 = MAX_WHOLE as i128;
 }
 
-impl Whole for u32 {
+impl WholeNumber for u32 {
     const LEAST: i128 = 0;
     const MOST: i128 = u32::MAX as i128;
 }
 
-impl Whole for i32 {
+impl WholeNumber for i32 {
     const LEAST: i128 = i32::MIN as i128;
     const MOST: i128 = i32::MAX as i128;
 }
@@ -78,15 +78,15 @@ pub(crate) mod nearest {
     use serde::{Deserialize, Deserializer, Serializer};
     use serde_json::Number;
 
-    use super::{Whole, without_fraction};
+    use super::{WholeNumber, without_fraction};
 
-    pub(crate) fn serialize<T: Whole, S: Serializer>(number: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<T: WholeNumber, S: Serializer>(number: &T, serializer: S) -> Result<S::Ok, S::Error> {
         let number: i128 = T::nearest((*number).into()).into();
         // All of them fit into an `i64`.
         serializer.serialize_i64(number as i64)
     }
 
-    pub(crate) fn deserialize<'de, T: Whole, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    pub(crate) fn deserialize<'de, T: WholeNumber, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
         Number::deserialize(deserializer).map(|number| T::nearest(without_fraction(&number)))
     }
 }
@@ -96,16 +96,21 @@ pub(crate) mod nearest_if_any {
     use serde::{Deserialize, Deserializer, Serializer};
     use serde_json::Number;
 
-    use super::{Whole, nearest, without_fraction};
+    use super::{WholeNumber, nearest, without_fraction};
 
-    pub(crate) fn serialize<T: Whole, S: Serializer>(number: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<T: WholeNumber, S: Serializer>(
+        number: &Option<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         match number {
             Some(number) => nearest::serialize(number, serializer),
             None => serializer.serialize_none(),
         }
     }
 
-    pub(crate) fn deserialize<'de, T: Whole, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    pub(crate) fn deserialize<'de, T: WholeNumber, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error> {
         let number = Option::<Number>::deserialize(deserializer)?;
         Ok(number.map(|number| T::nearest(without_fraction(&number))))
     }

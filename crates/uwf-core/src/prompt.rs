@@ -30,7 +30,7 @@ pub use git_branches::{GitBranch, git_branches_part};
 use instruction::task_within;
 pub use instruction::{instruction, task};
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
-pub use replies::{Reply, reply};
+pub use replies::{QuestionReply, reply};
 pub use sample::sample;
 pub use step::{LONG_STEP, StepSection};
 pub use task_only::{branch_brief, brief};
@@ -69,12 +69,12 @@ pub struct PromptInput<'a> {
     /// How the agent answers.
     pub output: AnswerForm,
     /// Questions of the agent to a person at this step, with the replies, oldest first.
-    pub replies: &'a [Reply],
+    pub replies: &'a [QuestionReply],
 }
 
 /// The kind of a role's visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Visit {
+enum VisitKind {
     /// The first one.
     First,
     /// A later one.
@@ -95,14 +95,14 @@ pub enum AnswerForm {
 
 /// A prompt as a list of parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
+pub struct AgentPrompt {
     /// The parts in order; the first is the instruction, then the task and the input.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PromptPart>,
 }
 
 /// One part of a prompt, stored as one content node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct PromptPart {
     /// Its kind.
     pub kind: PartKind,
     /// Its text. The prompt is the concatenation of these texts.
@@ -129,7 +129,7 @@ pub enum PartKind {
     Replies,
 }
 
-impl Prompt {
+impl AgentPrompt {
     /// The text the agent gets.
     pub fn text(&self) -> String {
         self.parts.iter().map(|part| part.text.as_str()).collect()
@@ -147,11 +147,11 @@ impl PromptInput<'_> {
         self.own.filter(|_| self.is_resumed).map_or(1, |own| own + 1)
     }
 
-    fn visit(&self) -> Visit {
+    fn visit(&self) -> VisitKind {
         match (self.own, self.is_resumed) {
-            (None, _) => Visit::First,
-            (Some(_), false) => Visit::Return,
-            (Some(_), true) => Visit::Resumed,
+            (None, _) => VisitKind::First,
+            (Some(_), false) => VisitKind::Return,
+            (Some(_), true) => VisitKind::Resumed,
         }
     }
 }
@@ -161,7 +161,7 @@ impl PromptInput<'_> {
 ///
 /// # Errors
 /// `read` fails.
-pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<Prompt, E> {
+pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<AgentPrompt, E> {
     let shown_input = input.input.map(|value| input::section(value, input.budget));
     let replies = replies::part(input.replies);
     let budget = input.budget.saturating_sub(replies.as_ref().map_or(0, |part| part.text.len()));
@@ -175,22 +175,22 @@ pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step,
         task: task.as_ref().is_some_and(|(_, is_whole)| !is_whole),
         input: shown_input.as_ref().is_some_and(|(_, is_cut)| *is_cut),
     };
-    let mut parts = vec![Part { kind: PartKind::Instruction, text: instruction }];
-    parts.extend(task.map(|(text, _)| Part { kind: PartKind::Task, text }));
-    parts.extend(shown_input.map(|(text, _)| Part { kind: PartKind::Input, text }));
-    let Parts { steps, note } = self::parts(input, &divided, cuts);
+    let mut parts = vec![PromptPart { kind: PartKind::Instruction, text: instruction }];
+    parts.extend(task.map(|(text, _)| PromptPart { kind: PartKind::Task, text }));
+    parts.extend(shown_input.map(|(text, _)| PromptPart { kind: PartKind::Input, text }));
+    let PromptSteps { steps, note } = self::parts(input, &divided, cuts);
     parts.extend(steps);
     match (note, parts.last_mut()) {
         // Neither part will be reused, so don't store them separately. The note of a return is the same every time.
-        (Some(note), Some(Part { kind: PartKind::Steps(_, last), text }))
-            if input.visit() == Visit::First && *last % STEPS_PER_PART != 0 =>
+        (Some(note), Some(PromptPart { kind: PartKind::Steps(_, last), text }))
+            if input.visit() == VisitKind::First && *last % STEPS_PER_PART != 0 =>
         {
             text.push_str(&note);
         }
-        (note, _) => parts.extend(note.map(|text| Part { kind: PartKind::Note, text })),
+        (note, _) => parts.extend(note.map(|text| PromptPart { kind: PartKind::Note, text })),
     }
     parts.extend(replies);
-    Ok(Prompt { parts })
+    Ok(AgentPrompt { parts })
 }
 
 /// Minimum size of task and steps in bytes, however small the budget: no agent can work without them.
@@ -229,8 +229,8 @@ fn divide<E>(
 }
 
 /// The steps of a prompt in parts, and its note.
-struct Parts {
-    steps: Vec<Part>,
+struct PromptSteps {
+    steps: Vec<PromptPart>,
     note: Option<String>,
 }
 
@@ -241,7 +241,7 @@ struct PromptCuts {
     input: bool,
 }
 
-fn parts(input: &PromptInput<'_>, divided: &PromptParts, cuts: PromptCuts) -> Parts {
+fn parts(input: &PromptInput<'_>, divided: &PromptParts, cuts: PromptCuts) -> PromptSteps {
     let sections = &divided.steps;
     let mut shown = input.first() - 1;
     let mut cuts_steps = false;
@@ -260,7 +260,7 @@ fn parts(input: &PromptInput<'_>, divided: &PromptParts, cuts: PromptCuts) -> Pa
         None => {}
     }
     let own = input.own.unwrap_or(0);
-    let note = note::note(&note::Facts {
+    let note = note::note(&note::NoteFacts {
         visit: input.visit(),
         role: input.role_name,
         shows_own: sections.iter().any(|section| section.index == own),
@@ -275,7 +275,7 @@ fn parts(input: &PromptInput<'_>, divided: &PromptParts, cuts: PromptCuts) -> Pa
     let share = |a: &(usize, String), b: &(usize, String)| {
         block(a.0) == block(b.0) && is_full(a.0) && is_small(&a.1) && is_small(&b.1)
     };
-    Parts { steps: with_gaps.chunk_by(share).map(steps_part).collect(), note }
+    PromptSteps { steps: with_gaps.chunk_by(share).map(steps_part).collect(), note }
 }
 
 /// Steps that share a part. A file for each step would cost a long prompt a sync and a disk block per step. The bounds are fixed positions
@@ -294,8 +294,8 @@ fn is_first_of_part(index: usize) -> bool {
     index % STEPS_PER_PART == 1
 }
 
-fn steps_part(sections: &[(usize, String)]) -> Part {
+fn steps_part(sections: &[(usize, String)]) -> PromptPart {
     let (first, last) = (sections[0].0, sections[sections.len() - 1].0);
     let text = sections.iter().map(|(_, text)| text.as_str()).collect();
-    Part { kind: PartKind::Steps(first, last), text }
+    PromptPart { kind: PartKind::Steps(first, last), text }
 }

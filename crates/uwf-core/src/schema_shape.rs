@@ -18,7 +18,7 @@ pub(crate) type Schemas<'s> = Vec<&'s Value>;
 
 /// The schema's rule for keys it does not list.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Unlisted<'s> {
+pub(crate) enum UnlistedKeyRule<'s> {
     /// None: JSON Schema allows them, but the author didn't ask for them.
     Unspecified,
     /// They are rejected.
@@ -29,7 +29,7 @@ pub(crate) enum Unlisted<'s> {
 
 /// The rules for one place.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Shape<'s> {
+pub(crate) struct SchemaShape<'s> {
     /// Schema objects that all apply, `$ref` and `allOf` resolved.
     pub(crate) all: Vec<&'s Map<String, Value>>,
     /// Groups of alternatives (`anyOf`, `oneOf`) without a choice yet.
@@ -41,8 +41,8 @@ pub(crate) struct Shape<'s> {
 }
 
 /// The shape of a place, given the root schema its `$ref`s point into.
-pub(crate) fn shape<'s>(root: &'s Value, schemas: &[&'s Value]) -> Shape<'s> {
-    let mut shape = Shape::default();
+pub(crate) fn shape<'s>(root: &'s Value, schemas: &[&'s Value]) -> SchemaShape<'s> {
+    let mut shape = SchemaShape::default();
     let mut seen = BTreeSet::new();
     let mut open: Vec<(&'s Value, bool)> = schemas.iter().rev().map(|schema| (*schema, true)).collect();
     while let Some((schema, certain)) = open.pop() {
@@ -81,7 +81,7 @@ fn list(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-impl<'s> Shape<'s> {
+impl<'s> SchemaShape<'s> {
     /// Every value of a keyword, in order.
     pub(crate) fn keyword(&self, key: &str) -> impl Iterator<Item = &'s Value> {
         let values: Vec<&'s Value> = self.all.iter().filter_map(|map| map.get(key)).collect();
@@ -94,7 +94,7 @@ impl<'s> Shape<'s> {
     }
 
     /// The same place with one more schema, and one group of alternatives fewer.
-    pub(crate) fn choose(&self, root: &'s Value, group: usize, branch: &'s Value) -> Shape<'s> {
+    pub(crate) fn choose(&self, root: &'s Value, group: usize, branch: &'s Value) -> SchemaShape<'s> {
         let mut chosen = self.clone();
         chosen.taken.push(chosen.groups.remove(group));
         let more = shape(root, &[branch]);
@@ -213,9 +213,9 @@ impl<'s> Shape<'s> {
     /// Values that `const` and `enum` list for a key, in any alternative.
     pub(crate) fn values_of_all(&self, root: &'s Value, key: &str) -> Vec<&'s Value> {
         let mut values = Vec::new();
-        let mut open: Vec<(Shape<'s>, usize)> = vec![(self.clone(), MAX_ALTERNATIVE_DEPTH)];
+        let mut open: Vec<(SchemaShape<'s>, usize)> = vec![(self.clone(), MAX_ALTERNATIVE_DEPTH)];
         while let Some((here, depth)) = open.pop() {
-            let mut of_key: Vec<(Shape<'s>, usize)> =
+            let mut of_key: Vec<(SchemaShape<'s>, usize)> =
                 here.property(key).map(|schemas| (shape(root, &schemas), MAX_ALTERNATIVE_DEPTH)).into_iter().collect();
             while let Some((here, depth)) = of_key.pop() {
                 values.extend(here.allowed().unwrap_or_default());
@@ -230,7 +230,7 @@ impl<'s> Shape<'s> {
     }
 
     /// The branches of all alternatives, with the depth that is left for theirs.
-    fn branches(&self, root: &'s Value, depth: usize) -> Vec<(Shape<'s>, usize)> {
+    fn branches(&self, root: &'s Value, depth: usize) -> Vec<(SchemaShape<'s>, usize)> {
         let depth = depth.checked_sub(1);
         let branches = depth.into_iter().flat_map(|depth| {
             self.groups.iter().flat_map(move |group| group.iter().map(move |branch| (shape(root, &[branch]), depth)))
@@ -257,12 +257,12 @@ impl<'s> Shape<'s> {
     }
 
     /// The rule for unlisted keys.
-    pub(crate) fn unlisted(&self) -> Unlisted<'s> {
+    pub(crate) fn unlisted(&self) -> UnlistedKeyRule<'s> {
         let mut allowed: Option<Schemas<'s>> = None;
         for key in ["additionalProperties", "unevaluatedProperties"] {
             for said in self.keyword(key) {
                 match said {
-                    Value::Bool(false) => return Unlisted::Refused,
+                    Value::Bool(false) => return UnlistedKeyRule::Refused,
                     Value::Bool(true) => allowed = Some(allowed.unwrap_or_default()),
                     schema => allowed.get_or_insert_default().push(schema),
                 }
@@ -273,12 +273,12 @@ impl<'s> Shape<'s> {
         if !patterns.is_empty() {
             // The validator decides which pattern a key matches. A single pattern is unambiguous.
             let schemas: Schemas<'s> = patterns.iter().flat_map(|map| map.values()).collect();
-            return Unlisted::Allowed(if schemas.len() == 1 { schemas } else { Vec::new() });
+            return UnlistedKeyRule::Allowed(if schemas.len() == 1 { schemas } else { Vec::new() });
         }
         match allowed {
-            Some(schemas) => Unlisted::Allowed(schemas),
-            None if self.keys().is_empty() && self.groups.is_empty() => Unlisted::Allowed(Vec::new()),
-            None => Unlisted::Unspecified,
+            Some(schemas) => UnlistedKeyRule::Allowed(schemas),
+            None if self.keys().is_empty() && self.groups.is_empty() => UnlistedKeyRule::Allowed(Vec::new()),
+            None => UnlistedKeyRule::Unspecified,
         }
     }
 
@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(shape.property("a"), Some(vec![&json!({"type": "string"}), &json!({"minLength": 1})]));
         assert_eq!(shape.property("b"), Some(vec![]));
         assert_eq!(shape.property("c"), None);
-        assert_eq!(shape.unlisted(), Unlisted::Unspecified);
+        assert_eq!(shape.unlisted(), UnlistedKeyRule::Unspecified);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use self::view::{End, View};
+use self::view::{TextEnd, TextView};
 
 /// The shortest value that is searched for, in bytes. Shorter values would match by chance all over an answer.
 pub const SHORTEST: usize = 8;
@@ -28,9 +28,9 @@ const LEAST_WRAPPED: usize = 8;
 /// Searches texts for a set of secrets.
 #[derive(Debug, Default)]
 pub struct SecretSearch {
-    plain: Patterns,
+    plain: SecretPatterns,
     /// Patterns of base64 and hexadecimal forms, which may be wrapped over several lines.
-    encoded: Patterns,
+    encoded: SecretPatterns,
 }
 
 /// A secret in a text.
@@ -55,11 +55,16 @@ impl SecretSearch {
 
     /// Finds the secrets in a text, in order and without overlaps.
     pub fn found(&self, text: &[u8]) -> Vec<FoundSecret> {
-        self.searched(text, End::Over, |_, _| ())
+        self.searched(text, TextEnd::Over, |_, _| ())
     }
 
     /// As [`found`](Self::found). `look` gets each view that is searched, and the same view without white space.
-    fn searched(&self, text: &[u8], end: End, mut look: impl FnMut(&View<'_>, &View<'_>)) -> Vec<FoundSecret> {
+    fn searched(
+        &self,
+        text: &[u8],
+        end: TextEnd,
+        mut look: impl FnMut(&TextView<'_>, &TextView<'_>),
+    ) -> Vec<FoundSecret> {
         let mut all = Vec::new();
         let mut found = Vec::new();
         if self.plain.texts.is_empty() {
@@ -68,7 +73,7 @@ impl SecretSearch {
         for _ in 0..MOST_ROUNDS {
             let known = all.len();
             let ranges = found.iter().map(|found: &FoundSecret| found.range.clone());
-            view::of(View::masked(text, ranges), end, |view| {
+            view::for_each_view(TextView::masked(text, ranges), end, |view| {
                 let wrapped = view.without_white_space();
                 all.extend(self.plain.found(view));
                 all.extend(self.encoded.found(&wrapped));
@@ -86,7 +91,7 @@ impl SecretSearch {
     /// text before it is read.
     pub fn settled(&self, text: &[u8]) -> usize {
         let mut settled = text.len();
-        let found = self.searched(text, End::Grows, |view, wrapped| {
+        let found = self.searched(text, TextEnd::Grows, |view, wrapped| {
             let begun = [
                 self.plain.begun(view, 1),
                 self.encoded.begun(view, 1),
@@ -99,7 +104,7 @@ impl SecretSearch {
             // Don't cut a secret or an escape in two. A secret may end like another one begins.
             let secret = found.iter().find(|secret| secret.range.contains(&settled));
             let mut whole = secret.map_or(settled, |secret| secret.range.start);
-            view::of(View::masked(text, []), End::Grows, |view| whole = view.before_gap(whole));
+            view::for_each_view(TextView::masked(text, []), TextEnd::Grows, |view| whole = view.before_gap(whole));
             if whole == settled {
                 break;
             }
@@ -129,14 +134,14 @@ fn merged(found: &mut [(Range<usize>, usize, usize)]) -> Vec<FoundSecret> {
 
 /// Patterns to search for in a view.
 #[derive(Debug, Default)]
-struct Patterns {
+struct SecretPatterns {
     texts: Vec<String>,
     /// Index of the secret for each pattern.
     values: Vec<usize>,
     automaton: OnceLock<Option<AhoCorasick>>,
 }
 
-impl Patterns {
+impl SecretPatterns {
     fn add(&mut self, text: String, value: usize) {
         self.texts.push(text);
         self.values.push(value);
@@ -151,7 +156,7 @@ impl Patterns {
         self.automaton.get_or_init(build).as_ref()
     }
 
-    fn found(&self, view: &View<'_>) -> Vec<(Range<usize>, usize, usize)> {
+    fn found(&self, view: &TextView<'_>) -> Vec<(Range<usize>, usize, usize)> {
         let bytes = view.bytes();
         let Some(automaton) = self.automaton() else {
             // The automaton would be too large.
@@ -166,7 +171,7 @@ impl Patterns {
     }
 
     /// Returns the offset in the text at which an unfinished pattern of at least `least` bytes may begin.
-    fn begun(&self, view: &View<'_>, least: usize) -> Option<usize> {
+    fn begun(&self, view: &TextView<'_>, least: usize) -> Option<usize> {
         let bytes = view.bytes();
         let first = |text: &String| {
             let from = bytes.len().saturating_sub(text.len() - 1);

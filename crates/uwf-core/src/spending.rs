@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::config::{Config, DEFAULT_CURRENCY, EXTRACT, Price};
-use crate::node::{self, Tokens};
+use crate::config::{DEFAULT_CURRENCY, EXTRACT, ModelPrice, UwfConfig};
+use crate::node::{self, TokenCounts};
 use crate::number;
 use crate::usage;
 
@@ -20,9 +20,9 @@ const WITH_DEFAULT_MODEL: [&str; 2] = ["uwf-llm", "uwf-react"];
 
 /// One run of an agent: a step, or a failed attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub struct AttemptUsage {
     /// Tokens, `None` if they were not counted.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenCounts>,
     /// Whether some of its turns were not counted, so that `tokens` is a lower bound.
     pub is_partial: bool,
     /// Milliseconds it took.
@@ -32,14 +32,14 @@ pub struct Run {
     /// Whether it takes no model: a person, a script. Then its cost is known to be 0.
     pub is_free: bool,
     /// Usage of the model that read its answer, if one did. It isn't part of `tokens`, because that model has its own price.
-    pub reading: Option<Reading>,
+    pub reading: Option<ExtractionUsage>,
 }
 
 /// Usage of a model that read the answer of an agent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
+pub struct ExtractionUsage {
     /// Tokens, `None` if they were not counted.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenCounts>,
     /// Whether `tokens` is incomplete.
     pub is_partial: bool,
 }
@@ -48,19 +48,19 @@ pub struct Reading {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunPrices<'p> {
     /// Price of the agent's model.
-    pub agent: Option<Priced<'p>>,
+    pub agent: Option<PriceQuote<'p>>,
     /// Price of the model that read the answer.
-    pub reading: Option<Priced<'p>>,
+    pub reading: Option<PriceQuote<'p>>,
 }
 
 /// The part of a run that one model was paid for.
-struct Part<'r> {
-    tokens: Option<&'r Tokens>,
+struct ModelSpending<'r> {
+    tokens: Option<&'r TokenCounts>,
     is_partial: bool,
-    price: Option<Priced<'r>>,
+    price: Option<PriceQuote<'r>>,
 }
 
-impl<'r> Part<'r> {
+impl<'r> ModelSpending<'r> {
     /// Whether all tokens are counted.
     fn is_counted(&self) -> bool {
         !self.is_partial && self.tokens.is_some_and(|tokens| tokens.input.is_some() && tokens.output.is_some())
@@ -80,41 +80,41 @@ impl<'r> Part<'r> {
     }
 }
 
-impl Run {
+impl AttemptUsage {
     /// The contribution to the usage of a thread. Unknown numbers count as 0 here. Money is in US dollars, so prices in another currency
     /// add nothing.
     #[must_use]
-    pub fn amount(&self, prices: RunPrices<'_>) -> usage::Amount {
-        let mut sum = usage::Amount { seconds: self.duration_ms as f64 / 1000.0, ..usage::Amount::default() };
+    pub fn amount(&self, prices: RunPrices<'_>) -> usage::UsageAmount {
+        let mut sum = usage::UsageAmount { seconds: self.duration_ms as f64 / 1000.0, ..usage::UsageAmount::default() };
         for part in self.parts(prices) {
             let Some(tokens) = part.tokens else { continue };
             let count = tokens.input.unwrap_or(0).saturating_add(tokens.output.unwrap_or(0));
             let dollars = part.money().filter(|(currency, ..)| *currency == DEFAULT_CURRENCY);
-            sum.add(usage::Amount {
+            sum.add(usage::UsageAmount {
                 tokens: count,
                 cost: dollars.map_or(0.0, |(.., amount)| amount),
-                ..usage::Amount::default()
+                ..usage::UsageAmount::default()
             });
         }
         sum
     }
 
-    fn parts<'r>(&'r self, prices: RunPrices<'r>) -> impl Iterator<Item = Part<'r>> {
-        let own = Part { tokens: self.tokens.as_ref(), is_partial: self.is_partial, price: prices.agent };
+    fn parts<'r>(&'r self, prices: RunPrices<'r>) -> impl Iterator<Item = ModelSpending<'r>> {
+        let own = ModelSpending { tokens: self.tokens.as_ref(), is_partial: self.is_partial, price: prices.agent };
         let own = Some(own).filter(|_| !self.is_free);
         own.into_iter().chain(self.reading.as_ref().map(|reading| reading.part(prices.reading)))
     }
 }
 
-impl Reading {
-    fn part<'r>(&'r self, price: Option<Priced<'r>>) -> Part<'r> {
-        Part { tokens: self.tokens.as_ref(), is_partial: self.is_partial, price }
+impl ExtractionUsage {
+    fn part<'r>(&'r self, price: Option<PriceQuote<'r>>) -> ModelSpending<'r> {
+        ModelSpending { tokens: self.tokens.as_ref(), is_partial: self.is_partial, price }
     }
 }
 
 /// An agent as a cause of costs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spender {
+pub struct SpendingAgent {
     /// Its name in the configuration.
     pub alias: Option<String>,
     /// Its model, by alias or by the provider's name.
@@ -123,14 +123,14 @@ pub struct Spender {
     pub is_free: bool,
 }
 
-impl Spender {
+impl SpendingAgent {
     /// An agent with its model. If none was recorded, the configured one.
     #[must_use]
-    pub fn of(agent: &node::Agent, config: &Config) -> Spender {
+    pub fn from_agent(agent: &node::AgentNode, config: &UwfConfig) -> SpendingAgent {
         let command = agent.command.as_str();
         let configured = agent.config.get("model").and_then(|model| model.as_str()).map(str::to_owned);
         let by_default = || config.default_model.clone().filter(|_| WITH_DEFAULT_MODEL.contains(&command));
-        Spender {
+        SpendingAgent {
             alias: Some(agent.name.clone()),
             model: agent.model.clone().or(configured).or_else(by_default),
             is_free: WITHOUT_MODEL.contains(&command),
@@ -140,23 +140,23 @@ impl Spender {
 
 /// The price of a model. The table lists it by its alias or by the provider's name.
 #[must_use]
-pub fn price<'c>(config: &'c Config, model: Option<&str>) -> Option<Priced<'c>> {
+pub fn price<'c>(config: &'c UwfConfig, model: Option<&str>) -> Option<PriceQuote<'c>> {
     let prices = config.prices.as_ref()?;
     let model = model?;
     let name = config.models.get(model).map(|model| &model.name);
     let price = prices.models.get(model).or_else(|| prices.models.get(name?))?;
-    Some(Priced { price, currency: &prices.currency })
+    Some(PriceQuote { price, currency: &prices.currency })
 }
 
 /// The configured model that reads answers of agents.
 #[must_use]
-pub fn reading_model(config: &Config) -> Option<&str> {
+pub fn reading_model(config: &UwfConfig) -> Option<&str> {
     config.model_for(EXTRACT)
 }
 
 /// The prices of a run, by the model of its agent.
 #[must_use]
-pub fn run_prices<'c>(config: &'c Config, model: Option<&str>) -> RunPrices<'c> {
+pub fn run_prices<'c>(config: &'c UwfConfig, model: Option<&str>) -> RunPrices<'c> {
     RunPrices { agent: price(config, model), reading: price(config, reading_model(config)) }
 }
 
@@ -172,9 +172,9 @@ pub enum MoneySource {
 
 /// A price with its currency.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Priced<'p> {
+pub struct PriceQuote<'p> {
     /// The price.
-    pub price: &'p Price,
+    pub price: &'p ModelPrice,
     /// Its currency.
     pub currency: &'p str,
 }
@@ -182,7 +182,7 @@ pub struct Priced<'p> {
 /// A sum of money, as in reports.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Money")]
-struct Amount<'c> {
+struct MoneyAmount<'c> {
     currency: &'c str,
     amount: f64,
     from: MoneySource,
@@ -191,7 +191,7 @@ struct Amount<'c> {
 /// The total of some runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Spent {
+pub struct SpendingTotals {
     /// Runs that became steps.
     pub steps: usize,
     /// Runs that failed.
@@ -202,7 +202,7 @@ pub struct Spent {
     pub tokens_unknown: usize,
     /// Known money: a sum for each currency and source.
     #[serde(serialize_with = "amounts")]
-    #[schemars(with = "Vec<Amount<'_>>")]
+    #[schemars(with = "Vec<MoneyAmount<'_>>")]
     pub cost: BTreeMap<(String, MoneySource), f64>,
     /// Runs with unknown or incomplete cost.
     pub cost_unknown: usize,
@@ -227,25 +227,25 @@ fn amounts<S: serde::Serializer>(
     cost: &BTreeMap<(String, MoneySource), f64>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let amounts = cost.iter().map(|((currency, from), amount)| Amount { currency, amount: *amount, from: *from });
+    let amounts = cost.iter().map(|((currency, from), amount)| MoneyAmount { currency, amount: *amount, from: *from });
     serializer.collect_seq(amounts)
 }
 
-impl Spent {
+impl SpendingTotals {
     /// Adds a run. The prices apply if the provider has not reported the cost.
-    pub fn add(&mut self, run: &Run, prices: RunPrices<'_>) {
+    pub fn add(&mut self, run: &AttemptUsage, prices: RunPrices<'_>) {
         *(if run.has_failed { &mut self.failed_attempts } else { &mut self.steps }) += 1;
         self.duration_ms = self.duration_ms.saturating_add(run.duration_ms);
         self.add_parts(run.parts(prices));
     }
 
     /// Adds a reading without the run whose answer it read.
-    pub fn add_reading(&mut self, reading: &Reading, price: Option<Priced<'_>>) {
+    pub fn add_reading(&mut self, reading: &ExtractionUsage, price: Option<PriceQuote<'_>>) {
         self.add_parts([reading.part(price)].into_iter());
     }
 
     /// Adds the parts of one run. The run counts as unknown once, even if several parts are unknown.
-    fn add_parts<'r>(&mut self, parts: impl Iterator<Item = Part<'r>>) {
+    fn add_parts<'r>(&mut self, parts: impl Iterator<Item = ModelSpending<'r>>) {
         let (mut is_counted, mut is_cost_known) = (true, true);
         for part in parts {
             self.tokens.add(part.tokens);
@@ -266,8 +266,8 @@ impl Spent {
     }
 
     /// Adds the total of other runs.
-    pub fn merge(&mut self, other: Spent) {
-        let Spent { steps, failed_attempts, tokens, tokens_unknown, cost, cost_unknown, duration_ms } = other;
+    pub fn merge(&mut self, other: SpendingTotals) {
+        let SpendingTotals { steps, failed_attempts, tokens, tokens_unknown, cost, cost_unknown, duration_ms } = other;
         self.steps += steps;
         self.failed_attempts += failed_attempts;
         self.tokens.merge(tokens);
@@ -297,9 +297,9 @@ impl TokenSums {
         self.input.unwrap_or(0).saturating_add(self.output.unwrap_or(0))
     }
 
-    fn add(&mut self, tokens: Option<&Tokens>) {
+    fn add(&mut self, tokens: Option<&TokenCounts>) {
         let Some(tokens) = tokens else { return };
-        let Tokens { input, cached, output, reasoning, .. } = *tokens;
+        let TokenCounts { input, cached, output, reasoning, .. } = *tokens;
         self.merge(TokenSums { input, cached, output, reasoning });
     }
 
@@ -313,13 +313,13 @@ impl TokenSums {
     }
 }
 
-fn money<'p>(tokens: &Tokens, price: Option<Priced<'p>>) -> Option<(&'p str, MoneySource, f64)> {
+fn money<'p>(tokens: &TokenCounts, price: Option<PriceQuote<'p>>) -> Option<(&'p str, MoneySource, f64)> {
     // An agent's program may report any number.
     if let Some(cost) = tokens.cost.filter(|cost| number::is_money(*cost)) {
         return Some((DEFAULT_CURRENCY, MoneySource::Provider, cost));
     }
     let priced = price?;
-    Some((priced.currency, MoneySource::Prices, priced.price.of(tokens)?))
+    Some((priced.currency, MoneySource::Prices, priced.price.cost_of_tokens(tokens)?))
 }
 
 #[cfg(test)]
@@ -328,40 +328,40 @@ mod tests {
 
     use super::*;
 
-    const PRICE: Price = Price { input: 1.0, output: 4.0, cached: None, reasoning: None };
+    const PRICE: ModelPrice = ModelPrice { input: 1.0, output: 4.0, cached: None, reasoning: None };
 
-    fn counted(input: u64, output: u64, cost: Option<f64>) -> Run {
-        let tokens = Tokens { input: Some(input), output: Some(output), cost, ..Tokens::default() };
-        Run { tokens: Some(tokens), duration_ms: 1500, ..Run::default() }
+    fn counted(input: u64, output: u64, cost: Option<f64>) -> AttemptUsage {
+        let tokens = TokenCounts { input: Some(input), output: Some(output), cost, ..TokenCounts::default() };
+        AttemptUsage { tokens: Some(tokens), duration_ms: 1500, ..AttemptUsage::default() }
     }
 
-    fn sum<'p>(runs: impl IntoIterator<Item = (Run, Option<Priced<'p>>)>) -> Spent {
-        let mut spent = Spent::default();
+    fn sum<'p>(runs: impl IntoIterator<Item = (AttemptUsage, Option<PriceQuote<'p>>)>) -> SpendingTotals {
+        let mut spent = SpendingTotals::default();
         runs.into_iter().for_each(|(run, agent)| spent.add(&run, RunPrices { agent, reading: None }));
         spent
     }
 
     #[test]
     fn a_reading_has_its_own_price() {
-        let reading = Reading { tokens: counted(1_000_000, 0, None).tokens, is_partial: false };
-        let run = Run { reading: Some(reading), ..counted(10, 10, Some(0.5)) };
-        let priced = RunPrices { agent: None, reading: Some(Priced { price: &PRICE, currency: "USD" }) };
-        let mut spent = Spent::default();
+        let reading = ExtractionUsage { tokens: counted(1_000_000, 0, None).tokens, is_partial: false };
+        let run = AttemptUsage { reading: Some(reading), ..counted(10, 10, Some(0.5)) };
+        let priced = RunPrices { agent: None, reading: Some(PriceQuote { price: &PRICE, currency: "USD" }) };
+        let mut spent = SpendingTotals::default();
         spent.add(&run, priced);
         assert_eq!((spent.steps, spent.cost_unknown, spent.by_currency()), (1, 0, BTreeMap::from([("USD", 1.5)])));
         assert_eq!((run.amount(priced).cost, run.amount(priced).tokens), (1.5, 1_000_020));
-        let mut spent = Spent::default();
+        let mut spent = SpendingTotals::default();
         spent.add(&run, RunPrices::default());
         assert_eq!((spent.steps, spent.cost_unknown, spent.by_currency()), (1, 1, BTreeMap::from([("USD", 0.5)])));
-        let mut alone = Spent::default();
-        spent.add(&Run { is_free: true, ..run.clone() }, RunPrices::default());
+        let mut alone = SpendingTotals::default();
+        spent.add(&AttemptUsage { is_free: true, ..run.clone() }, RunPrices::default());
         alone.add_reading(run.reading.as_ref().unwrap(), priced.reading);
         assert_eq!((spent.cost_unknown, alone.steps, alone.cost_unknown), (2, 0, 0), "a free agent's reading costs");
     }
 
     #[test]
     fn cost_uses_provider_figure_before_prices() {
-        let price = Some(Priced { price: &PRICE, currency: "EUR" });
+        let price = Some(PriceQuote { price: &PRICE, currency: "EUR" });
         let spent = sum([
             (counted(1_000_000, 0, Some(0.25)), price),
             (counted(1_000_000, 500_000, None), price),
@@ -387,19 +387,23 @@ mod tests {
 
     #[test]
     fn parts_sum_to_whole() {
-        let price = Some(Priced { price: &PRICE, currency: "EUR" });
-        let runs = || [(counted(3, 4, Some(0.5)), price), (counted(5, 6, None), price), (Run::default(), None)];
-        let mut parts = Spent::default();
+        let price = Some(PriceQuote { price: &PRICE, currency: "EUR" });
+        let runs =
+            || [(counted(3, 4, Some(0.5)), price), (counted(5, 6, None), price), (AttemptUsage::default(), None)];
+        let mut parts = SpendingTotals::default();
         runs().into_iter().for_each(|run| parts.merge(sum([run])));
         assert_eq!(parts, sum(runs()));
     }
 
     #[test]
     fn unknown_figures_count_as_unknown_not_zero() {
-        let price = Some(Priced { price: &PRICE, currency: "USD" });
-        let failed = Run { has_failed: true, ..Run::default() };
-        let partial = Run { is_partial: true, ..counted(5, 5, None) };
-        let half = Run { tokens: Some(Tokens { input: Some(7), ..Tokens::default() }), ..Run::default() };
+        let price = Some(PriceQuote { price: &PRICE, currency: "USD" });
+        let failed = AttemptUsage { has_failed: true, ..AttemptUsage::default() };
+        let partial = AttemptUsage { is_partial: true, ..counted(5, 5, None) };
+        let half = AttemptUsage {
+            tokens: Some(TokenCounts { input: Some(7), ..TokenCounts::default() }),
+            ..AttemptUsage::default()
+        };
         let nonsense = counted(1, 1, Some(f64::NAN));
         let spent =
             sum([(counted(3, 4, None), None), (failed, price), (partial, price), (half, price), (nonsense, None)]);
@@ -411,14 +415,14 @@ mod tests {
 
     #[test]
     fn steps_without_model_cost_known_zero() {
-        let spent = sum([(Run { is_free: true, duration_ms: 9, ..Run::default() }, None)]);
-        assert_eq!(spent, Spent { steps: 1, duration_ms: 9, ..Spent::default() });
+        let spent = sum([(AttemptUsage { is_free: true, duration_ms: 9, ..AttemptUsage::default() }, None)]);
+        assert_eq!(spent, SpendingTotals { steps: 1, duration_ms: 9, ..SpendingTotals::default() });
     }
 
     #[test]
     fn a_whole_cost_without_every_count_is_known() {
-        let tokens = Some(Tokens { cost: Some(0.1), ..Tokens::default() });
-        let spent = sum([(Run { tokens, ..Run::default() }, None)]);
+        let tokens = Some(TokenCounts { cost: Some(0.1), ..TokenCounts::default() });
+        let spent = sum([(AttemptUsage { tokens, ..AttemptUsage::default() }, None)]);
         assert_eq!((spent.tokens_unknown, spent.cost_unknown), (1, 0));
     }
 }

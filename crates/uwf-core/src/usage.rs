@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yaml_tree::Entry;
+use yaml_tree::MappingEntry;
 
-use crate::document::{DurationText, Problems, by_schema};
+use crate::document::{DurationText, ProblemCollector, by_schema};
 use crate::money::dollars;
 use crate::number::{self, MAX_MONEY, MAX_WHOLE};
 
 /// The usage of a thread or of one of its roles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Amount {
+pub struct UsageAmount {
     /// Steps.
     pub steps: u64,
     /// Input and output tokens, as far as agents report them.
@@ -24,9 +24,9 @@ pub struct Amount {
     pub seconds: f64,
 }
 
-impl Amount {
+impl UsageAmount {
     /// Adds another amount.
-    pub fn add(&mut self, other: Amount) {
+    pub fn add(&mut self, other: UsageAmount) {
         self.steps = number::sum(self.steps, other.steps);
         self.tokens = number::sum(self.tokens, other.tokens);
         self.cost = (self.cost + other.cost).min(number::MAX_MONEY);
@@ -36,17 +36,17 @@ impl Amount {
 
 /// The usage of a thread, as conditions see it: `$usage`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct ThreadUsage {
     /// Usage of the whole thread.
     #[serde(flatten)]
-    pub total: Amount,
+    pub total: UsageAmount,
     /// Usage of each role that was played.
-    pub roles: BTreeMap<String, Amount>,
+    pub roles: BTreeMap<String, UsageAmount>,
 }
 
-impl Usage {
+impl ThreadUsage {
     /// Adds the usage of a step.
-    pub fn add(&mut self, role: &str, amount: Amount) {
+    pub fn add(&mut self, role: &str, amount: UsageAmount) {
         self.total.add(amount);
         self.roles.entry(role.to_owned()).or_default().add(amount);
     }
@@ -75,7 +75,7 @@ pub struct ThreadLimits {
 
 /// A limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum Reached {
+pub enum ReachedLimit {
     /// Limit of steps.
     #[error("the thread has {steps} {}, its limit is {limit}", if *steps == 1 { "step" } else { "steps" })]
     Steps {
@@ -160,18 +160,20 @@ impl ThreadLimits {
 
     /// The first limit that a thread has reached with this usage, `age` after it began.
     #[must_use]
-    pub fn reached(&self, used: Amount, age: Duration) -> Option<Reached> {
-        let Amount { steps, tokens, cost, .. } = used;
+    pub fn reached(&self, used: UsageAmount, age: Duration) -> Option<ReachedLimit> {
+        let UsageAmount { steps, tokens, cost, .. } = used;
         let seconds = age.as_secs();
-        let of_steps = self.max_steps.filter(|limit| steps >= *limit).map(|limit| Reached::Steps { steps, limit });
-        let of_time = self.max_time.filter(|limit| seconds >= *limit).map(|limit| Reached::Time { seconds, limit });
-        let of_tokens = self.max_tokens.filter(|limit| tokens >= *limit).map(|limit| Reached::Tokens { tokens, limit });
-        let of_cost = self.max_cost.filter(|limit| cost >= *limit).map(|limit| Reached::Cost { cost, limit });
+        let of_steps = self.max_steps.filter(|limit| steps >= *limit).map(|limit| ReachedLimit::Steps { steps, limit });
+        let of_time =
+            self.max_time.filter(|limit| seconds >= *limit).map(|limit| ReachedLimit::Time { seconds, limit });
+        let of_tokens =
+            self.max_tokens.filter(|limit| tokens >= *limit).map(|limit| ReachedLimit::Tokens { tokens, limit });
+        let of_cost = self.max_cost.filter(|limit| cost >= *limit).map(|limit| ReachedLimit::Cost { cost, limit });
         of_steps.or(of_time).or(of_tokens).or(of_cost)
     }
 
     /// Reads `limits` of a workflow.
-    pub(crate) fn read(entry: &Entry, problems: &mut Problems) -> ThreadLimits {
+    pub(crate) fn read(entry: &MappingEntry, problems: &mut ProblemCollector) -> ThreadLimits {
         by_schema::entry::<LimitKeys>(entry, DurationText::fault, problems).unwrap_or_default().into()
     }
 }
@@ -189,7 +191,7 @@ fn time(seconds: u64) -> String {
 mod tests {
     use super::*;
 
-    const USED: Amount = Amount { steps: 3, tokens: 1000, cost: 0.5, seconds: 60.0 };
+    const USED: UsageAmount = UsageAmount { steps: 3, tokens: 1000, cost: 0.5, seconds: 60.0 };
 
     fn reached(limits: ThreadLimits) -> Option<String> {
         limits.reached(USED, Duration::from_mins(5)).map(|reached| reached.to_string())
@@ -228,9 +230,9 @@ mod tests {
 
     #[test]
     fn usage_is_counted_by_role() {
-        let mut usage = Usage::default();
+        let mut usage = ThreadUsage::default();
         usage.add("coder", USED);
-        usage.add("tester", Amount { steps: 1, ..Amount::default() });
+        usage.add("tester", UsageAmount { steps: 1, ..UsageAmount::default() });
         usage.add("coder", USED);
         let json = serde_json::to_value(&usage).unwrap();
         assert_eq!(json["steps"], 7);

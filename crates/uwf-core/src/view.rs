@@ -15,6 +15,6 @@ pub use embed::embed;
 pub use inline::{code, inline, sentence};
 pub use key_order::in_schema_order;
 pub use output::output;
-pub use page::{Ending, Failure, LeftOut, Page, input, page, task};
-pub use step::{MIN_SECTION, Section, agent_name, section};
+pub use page::{LeftOut, MarkdownPage, PageEnding, PageFailure, input, page, task};
+pub use step::{MIN_SECTION, MarkdownSection, agent_name, section};
 pub use time::{day_start, time};

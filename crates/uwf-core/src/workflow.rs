@@ -18,7 +18,7 @@ mod text_role;
 mod transitions;
 mod validate;
 
-pub use graph::{Course, CourseBranch, Drawing, GRAPH_CSS, GraphOnPage, Ledger, role_order};
+pub use graph::{CourseBranch, GRAPH_CSS, GraphCourse, GraphDrawing, GraphLedger, GraphOnPage, role_order};
 pub(crate) use group::{BRANCH_KEYS, MAX_BRANCHES};
 pub(crate) use older_forms::{ROLE_KEYS, TABLE_KEYS};
 pub(crate) use parse::{CONDITION_KEYS, WORKFLOW_KEYS};
@@ -28,11 +28,11 @@ pub(crate) use validate::MAX_NAME;
 
 pub use group_thread::PlannedBranch;
 pub use model::{
-    CommandShell, END, INPUT, Meta, NamedCondition, PayloadError, Role, RoleCommand, RoleOptions, START, Transition,
-    Workflow, WorkflowDraft,
+    CommandShell, DraftSchema, END, INPUT, NamedCondition, PayloadError, Role, RoleCommand, RoleOptions, START,
+    Transition, Workflow, WorkflowDraft,
 };
-pub use parse::{Parsed, check, check_with, parse};
-pub use picker::{PERSON_PICKS, Picker};
+pub use parse::{ParsedWorkflow, check, check_with, parse};
+pub use picker::{CopyPicker, PERSON_PICKS};
 pub use reachability::{TransitionGraph, endless_roles, next as next_positions, roles_after};
 pub use role_group::{BranchFiles, BranchMerge, GROUP_AGENT, GroupBranch, RoleGroup};
 pub use text_role::is_text;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The default workspace of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Workspace {
+pub enum WorkspaceKind {
     /// `directory`: the directory in which it is started.
     #[default]
     Directory,
@@ -14,9 +14,9 @@ pub enum Workspace {
     Worktree,
 }
 
-impl Workspace {
+impl WorkspaceKind {
     /// Whether it is the default.
     pub(crate) fn is_default(&self) -> bool {
-        *self == Workspace::default()
+        *self == WorkspaceKind::default()
     }
 }

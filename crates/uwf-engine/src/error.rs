@@ -6,8 +6,8 @@
 use std::io;
 use std::path::Path;
 
-use durable_files::regular::Refused;
-use json_cas::{Hash, StoreError};
+use durable_files::regular::RegularFileError;
+use json_cas::{NodeHash, StoreError};
 use rustix::io::Errno;
 
 use crate::ownership::owner;
@@ -176,7 +176,7 @@ impl Error {
     }
 
     /// The missing node, if that is the failure.
-    pub(crate) fn missing_node(&self) -> Option<Hash> {
+    pub(crate) fn missing_node(&self) -> Option<NodeHash> {
         match self.source.as_deref()?.downcast_ref()? {
             StoreError::NotFound { hash } => Some(*hash),
             _ => None,
@@ -211,11 +211,11 @@ pub trait AtPath<T> {
     ///
     /// # Errors
     /// The I/O error, with the path in its message.
-    fn at(self, action: &'static str, path: impl AsRef<Path>) -> Result<T>;
+    fn path_context(self, action: &'static str, path: impl AsRef<Path>) -> Result<T>;
 }
 
 impl<T> AtPath<T> for io::Result<T> {
-    fn at(self, action: &'static str, path: impl AsRef<Path>) -> Result<T> {
+    fn path_context(self, action: &'static str, path: impl AsRef<Path>) -> Result<T> {
         self.map_err(|source| Error::file(action, path, source))
     }
 }
@@ -224,7 +224,8 @@ impl<T> AtPath<T> for io::Result<T> {
 /// Any other read error does not show whether the file is intact.
 pub(crate) fn is_damage(error: &io::Error) -> bool {
     let of_place = [Errno::NOENT, Errno::ISDIR, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG];
-    Refused::of(error).is_some() || Errno::from_io_error(error).is_some_and(|errno| of_place.contains(&errno))
+    RegularFileError::from_io_error(error).is_some()
+        || Errno::from_io_error(error).is_some_and(|errno| of_place.contains(&errno))
 }
 
 fn file_hint(path: &Path, source: &io::Error) -> Option<String> {

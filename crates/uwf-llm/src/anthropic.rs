@@ -2,18 +2,18 @@
 
 mod assembly;
 
-pub(crate) use assembly::Message;
+pub(crate) use assembly::AnthropicAssembly;
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::ModelEndpoint;
 use crate::error::{Error, Result};
-use crate::message::{ChatMessage, ToolCall};
-use crate::reply::{ChatReply, Finish};
-use crate::request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
-use crate::usage::Usage;
+use crate::message::{ChatMessage, ChatToolCall};
+use crate::reply::{ChatReply, FinishReason};
+use crate::request::{ChatRequest, ChatTool, ResponseFormat, ToolChoice};
+use crate::usage::LlmUsage;
 
 /// Default of the limit, which the API requires with every request. It is enough for a large file in one call. A model with a lower maximum
 /// reports it, and the request is repeated with that.
@@ -71,7 +71,7 @@ fn messages(messages: &[ChatMessage]) -> Vec<Value> {
     turns.into_iter().map(|(role, blocks)| json!({ "role": role, "content": blocks })).collect()
 }
 
-fn assistant(text: &str, tool_calls: &[ToolCall], reasoning: Option<&Value>) -> Vec<Value> {
+fn assistant(text: &str, tool_calls: &[ChatToolCall], reasoning: Option<&Value>) -> Vec<Value> {
     // Reasoning must be sent back unchanged, because it is signed, and before the calls that followed it.
     let mut blocks: Vec<Value> = match reasoning {
         Some(Value::Array(blocks)) if !tool_calls.is_empty() => blocks.clone(),
@@ -81,7 +81,7 @@ fn assistant(text: &str, tool_calls: &[ToolCall], reasoning: Option<&Value>) -> 
         blocks.push(json!({ "type": "text", "text": text.trim_end() }));
     }
     let call =
-        |call: &ToolCall| json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.sendable() });
+        |call: &ChatToolCall| json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.sendable() });
     blocks.extend(tool_calls.iter().map(call));
     blocks
 }
@@ -94,7 +94,7 @@ fn tool_result(id: &str, content: &str, is_error: bool) -> Value {
     block
 }
 
-fn tool(tool: &Tool) -> Value {
+fn tool(tool: &ChatTool) -> Value {
     json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters })
 }
 
@@ -118,7 +118,7 @@ fn output_config(format: &ResponseFormat) -> Option<Value> {
 }
 
 /// Parses a complete reply.
-pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
+pub(crate) fn reply(endpoint: &ModelEndpoint, raw: Value) -> Result<ChatReply> {
     if let Some(error) = Error::inside(endpoint, &raw) {
         return Err(error);
     }
@@ -128,7 +128,7 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
     let kind = |block: &Value| block.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let thoughts: Vec<Value> =
         blocks.iter().filter(|block| matches!(&*kind(block), "thinking" | "redacted_thinking")).cloned().collect();
-    let finish = Finish::of(raw.get("stop_reason").and_then(Value::as_str).unwrap_or_default());
+    let finish = FinishReason::from_provider_word(raw.get("stop_reason").and_then(Value::as_str).unwrap_or_default());
     Ok(ChatReply {
         text: blocks
             .iter()
@@ -136,7 +136,7 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
             .filter_map(|block| block.get("text")?.as_str())
             .collect(),
         tool_calls: blocks.iter().filter(|block| kind(block) == "tool_use").map(read_call).collect(),
-        usage: raw.get("usage").and_then(Usage::anthropic),
+        usage: raw.get("usage").and_then(LlmUsage::anthropic),
         finish,
         reasoning: (!thoughts.is_empty()).then_some(Value::Array(thoughts)),
         latency: Duration::ZERO,
@@ -144,7 +144,7 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
     })
 }
 
-fn read_call(block: &Value) -> ToolCall {
+fn read_call(block: &Value) -> ChatToolCall {
     let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let arguments = match block.get("input") {
         // A streamed call whose pieces were not JSON: its text as written.
@@ -152,5 +152,5 @@ fn read_call(block: &Value) -> ToolCall {
         Some(input) => input.to_string(),
         None => String::new(),
     };
-    ToolCall { id: text("id"), name: text("name"), arguments, extra: Map::new() }
+    ChatToolCall { id: text("id"), name: text("name"), arguments, extra: Map::new() }
 }

@@ -2,16 +2,20 @@
 
 use serde_json::Value;
 
-use crate::delta::Delta;
-use crate::endpoint::Endpoint;
+use crate::delta::ReplyDelta;
+use crate::endpoint::ModelEndpoint;
 use crate::error::{Error, Result};
 use crate::sse::ServerSentEvent;
 
 /// A streamed reply so far, in the form of its wire.
-pub(crate) trait Assembly {
+pub(crate) trait ReplyAssembly {
     /// Adds one event.
-    fn push(&mut self, endpoint: &Endpoint, event: &ServerSentEvent, on_delta: &mut dyn FnMut(Delta<'_>))
-    -> Result<()>;
+    fn push(
+        &mut self,
+        endpoint: &ModelEndpoint,
+        event: &ServerSentEvent,
+        on_delta: &mut dyn FnMut(ReplyDelta<'_>),
+    ) -> Result<()>;
 
     /// Whether the provider has sent the end mark.
     fn is_done(&self) -> bool;
@@ -24,7 +28,7 @@ pub(crate) trait Assembly {
 }
 
 /// The JSON of an event. `name` names the event in errors.
-pub(crate) fn parse(endpoint: &Endpoint, event: &ServerSentEvent, name: &str) -> Result<Value> {
+pub(crate) fn parse(endpoint: &ModelEndpoint, event: &ServerSentEvent, name: &str) -> Result<Value> {
     let value: Value = serde_json::from_str(&event.data)
         .map_err(|error| Error::bad_reply(endpoint, format!("{name} is not JSON ({error})"), &event.data))?;
     Error::inside(endpoint, &value).map_or(Ok(value), Err)

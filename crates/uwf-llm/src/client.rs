@@ -5,31 +5,31 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::delta::Delta;
-use crate::endpoint::{Endpoint, Wire};
+use crate::delta::ReplyDelta;
+use crate::endpoint::{LlmWireFormat, ModelEndpoint};
 use crate::error::{Error, Result};
-use crate::http::{Http, Timeouts};
+use crate::http::{EndpointConnections, LlmTimeouts};
 use crate::reply::ChatReply;
 use crate::request::ChatRequest;
-use crate::retry::{Retry, Retrying};
+use crate::retry::{RetryLimits, RetryNotice};
 use crate::stream;
 use crate::{anthropic, openai};
 
 /// Most fields of one request that are changed because the model rejects them.
 const MAX_CONCESSIONS: usize = 4;
 
-type RetryHook = Box<dyn Fn(&Retrying<'_>) + Send + Sync>;
+type RetryHook = Box<dyn Fn(&RetryNotice<'_>) + Send + Sync>;
 
 /// Talks to one model. Connections are kept open between exchanges.
-pub struct Client {
-    endpoint: Endpoint,
-    http: Http,
-    timeouts: Timeouts,
-    retry: Retry,
+pub struct LlmClient {
+    endpoint: ModelEndpoint,
+    http: EndpointConnections,
+    timeouts: LlmTimeouts,
+    retry: RetryLimits,
     on_retry: Option<RetryHook>,
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for LlmClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
             .field("endpoint", &self.endpoint)
@@ -38,56 +38,62 @@ impl fmt::Debug for Client {
     }
 }
 
-impl Client {
+impl LlmClient {
     /// A client; nothing is sent yet.
     ///
     /// # Errors
-    /// [`Error::Endpoint`] if the base URL is not an HTTP URL, or the certificates of `SSL_CERT_FILE` cannot be read.
-    pub fn new(endpoint: Endpoint, timeouts: Timeouts, retry: Retry) -> Result<Client> {
-        Ok(Client { http: Http::new(&endpoint, timeouts)?, endpoint, timeouts, retry, on_retry: None })
+    /// [`Error::ModelEndpoint`] if the base URL is not an HTTP URL, or the certificates of `SSL_CERT_FILE` cannot be read.
+    pub fn new(endpoint: ModelEndpoint, timeouts: LlmTimeouts, retry: RetryLimits) -> Result<LlmClient> {
+        Ok(LlmClient {
+            http: EndpointConnections::new(&endpoint, timeouts)?,
+            endpoint,
+            timeouts,
+            retry,
+            on_retry: None,
+        })
     }
 
     /// The same client, which reports every failed attempt that is retried.
     #[must_use]
-    pub fn on_retry(mut self, hook: impl Fn(&Retrying<'_>) + Send + Sync + 'static) -> Client {
+    pub fn on_retry(mut self, hook: impl Fn(&RetryNotice<'_>) + Send + Sync + 'static) -> LlmClient {
         self.on_retry = Some(Box::new(hook));
         self
     }
 
     /// The model it talks to.
-    pub fn endpoint(&self) -> &Endpoint {
+    pub fn endpoint(&self) -> &ModelEndpoint {
         &self.endpoint
     }
 
     /// The body of a request, for traces. It does not contain the key.
     pub fn body(&self, request: &ChatRequest) -> Value {
         match self.endpoint.wire {
-            Wire::OpenAi => openai::body(&self.endpoint.model, request),
-            Wire::Anthropic => anthropic::body(&self.endpoint.model, request),
+            LlmWireFormat::OpenAi => openai::body(&self.endpoint.model, request),
+            LlmWireFormat::Anthropic => anthropic::body(&self.endpoint.model, request),
         }
     }
 
     /// Sends a request and waits for the whole reply.
     ///
     /// # Errors
-    /// [`Error`]; transient errors were retried as often as [`Retry`] says.
+    /// [`Error`]; transient errors were retried as often as [`RetryLimits`] says.
     pub fn chat(&self, request: &ChatRequest) -> Result<ChatReply> {
         self.chat_with(request, &mut |_| {})
     }
 
-    /// Like [`Client::chat`], but passes on each piece of a streamed reply as it arrives. A reply that breaks off is requested again, which
-    /// [`Delta::Restart`] reports.
+    /// Like [`LlmClient::chat`], but passes on each piece of a streamed reply as it arrives. A reply that breaks off is requested again, which
+    /// [`ReplyDelta::Restart`] reports.
     ///
     /// # Errors
-    /// As [`Client::chat`]. [`Error::partial`] is the text received so far.
-    pub fn chat_with(&self, request: &ChatRequest, on_delta: &mut dyn FnMut(Delta<'_>)) -> Result<ChatReply> {
+    /// As [`LlmClient::chat`]. [`Error::partial`] is the text received so far.
+    pub fn chat_with(&self, request: &ChatRequest, on_delta: &mut dyn FnMut(ReplyDelta<'_>)) -> Result<ChatReply> {
         let mut body = self.body(request);
         let deadline = Instant::now() + self.timeouts.total;
         let mut concessions = 0;
         loop {
             let result = self.with_retries(deadline, |first| {
                 if !first && request.stream {
-                    on_delta(Delta::Restart);
+                    on_delta(ReplyDelta::Restart);
                 }
                 self.exchange(&body, deadline, on_delta)
             });
@@ -105,7 +111,7 @@ impl Client {
     /// Names of the provider's models, in its order.
     ///
     /// # Errors
-    /// [`Error`], as [`Client::chat`].
+    /// [`Error`], as [`LlmClient::chat`].
     pub fn models(&self) -> Result<Vec<String>> {
         let url = self.endpoint.models_url();
         let deadline = Instant::now() + self.timeouts.total;
@@ -119,15 +125,15 @@ impl Client {
         Ok(models.iter().filter_map(name).collect())
     }
 
-    fn exchange(&self, body: &Value, deadline: Instant, on_delta: &mut dyn FnMut(Delta<'_>)) -> Result<ChatReply> {
+    fn exchange(&self, body: &Value, deadline: Instant, on_delta: &mut dyn FnMut(ReplyDelta<'_>)) -> Result<ChatReply> {
         let sent = Instant::now();
         let incoming = self.http.post(&self.endpoint.chat_url(), body, deadline)?;
         // A server that cannot stream sends one piece, whatever the request says.
         let raw =
             if incoming.is_stream { stream::read(&self.endpoint, incoming, on_delta)? } else { incoming.json()? };
         let reply = match self.endpoint.wire {
-            Wire::OpenAi => openai::reply(&self.endpoint, raw),
-            Wire::Anthropic => anthropic::reply(&self.endpoint, raw),
+            LlmWireFormat::OpenAi => openai::reply(&self.endpoint, raw),
+            LlmWireFormat::Anthropic => anthropic::reply(&self.endpoint, raw),
         }?;
         Ok(ChatReply { latency: sent.elapsed(), ..reply })
     }
@@ -150,7 +156,7 @@ impl Client {
                 return Err(error.after(&had_come));
             };
             if let Some(hook) = &self.on_retry {
-                hook(&Retrying { attempt: number, of: self.retry.attempts, wait, error: &error });
+                hook(&RetryNotice { attempt: number, of: self.retry.attempts, wait, error: &error });
             }
             std::thread::sleep(wait);
             number += 1;

@@ -2,7 +2,7 @@
 
 /// A piece of a reply, as it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delta<'a> {
+pub enum ReplyDelta<'a> {
     /// More text.
     Text(&'a str),
     /// More reasoning.

@@ -3,35 +3,39 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::secret::Secret;
+use crate::secret::LlmApiKey;
 
 /// Host whose endpoints use Anthropic's messages by default.
 const ANTHROPIC_HOST: &str = "api.anthropic.com";
 
 /// The format of requests and replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wire {
+pub enum LlmWireFormat {
     /// `POST /chat/completions` as OpenAI defined it and most others support it.
     OpenAi,
     /// `POST /v1/messages` of Anthropic.
     Anthropic,
 }
 
-impl Wire {
+impl LlmWireFormat {
     /// The default wire of an endpoint: messages for Anthropic's own host, otherwise OpenAI's chat.
-    pub fn of(base_url: &str) -> Wire {
-        if host(base_url).eq_ignore_ascii_case(ANTHROPIC_HOST) { Wire::Anthropic } else { Wire::OpenAi }
+    pub fn for_base_url(base_url: &str) -> LlmWireFormat {
+        if host(base_url).eq_ignore_ascii_case(ANTHROPIC_HOST) {
+            LlmWireFormat::Anthropic
+        } else {
+            LlmWireFormat::OpenAi
+        }
     }
 }
 
-impl FromStr for Wire {
+impl FromStr for LlmWireFormat {
     type Err = String;
 
     /// `openai` or `anthropic`, in any case.
-    fn from_str(text: &str) -> Result<Wire, String> {
+    fn from_str(text: &str) -> Result<LlmWireFormat, String> {
         match text.to_ascii_lowercase().as_str() {
-            "openai" => Ok(Wire::OpenAi),
-            "anthropic" => Ok(Wire::Anthropic),
+            "openai" => Ok(LlmWireFormat::OpenAi),
+            "anthropic" => Ok(LlmWireFormat::Anthropic),
             _ => Err(format!("`{text}` is not a kind of provider; there are `openai` and `anthropic`")),
         }
     }
@@ -39,18 +43,18 @@ impl FromStr for Wire {
 
 /// A model at a provider.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct ModelEndpoint {
     /// Base URL as the provider documents it, without `/chat/completions` and without a trailing slash.
     pub base_url: String,
     /// Format of requests and replies.
-    pub wire: Wire,
+    pub wire: LlmWireFormat,
     /// Key, if one is needed.
-    pub api_key: Option<Secret>,
+    pub api_key: Option<LlmApiKey>,
     /// The provider's name of the model.
     pub model: String,
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for ModelEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
             .field("base_url", &shown(&self.base_url))
@@ -61,12 +65,12 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-impl Endpoint {
-    /// An endpoint without a key. Its wire follows from the URL ([`Wire::of`]).
-    pub fn new(base_url: &str, model: &str) -> Endpoint {
-        Endpoint {
+impl ModelEndpoint {
+    /// An endpoint without a key. Its wire follows from the URL ([`LlmWireFormat::of`]).
+    pub fn new(base_url: &str, model: &str) -> ModelEndpoint {
+        ModelEndpoint {
             base_url: base_url.trim().trim_end_matches('/').to_owned(),
-            wire: Wire::of(base_url),
+            wire: LlmWireFormat::for_base_url(base_url),
             api_key: None,
             model: model.to_owned(),
         }
@@ -74,30 +78,30 @@ impl Endpoint {
 
     /// The same endpoint with this wire.
     #[must_use]
-    pub fn wire(mut self, wire: Wire) -> Endpoint {
+    pub fn wire(mut self, wire: LlmWireFormat) -> ModelEndpoint {
         self.wire = wire;
         self
     }
 
     /// The same endpoint with a key. An empty key counts as no key.
     #[must_use]
-    pub fn api_key(mut self, key: &str) -> Endpoint {
-        self.api_key = Some(Secret::new(key)).filter(|key| !key.reveal().is_empty());
+    pub fn api_key(mut self, key: &str) -> ModelEndpoint {
+        self.api_key = Some(LlmApiKey::new(key)).filter(|key| !key.reveal().is_empty());
         self
     }
 
     pub(crate) fn chat_url(&self) -> String {
         match self.wire {
-            Wire::OpenAi => format!("{}/chat/completions", self.base_url),
-            Wire::Anthropic => format!("{}/messages", self.anthropic_base()),
+            LlmWireFormat::OpenAi => format!("{}/chat/completions", self.base_url),
+            LlmWireFormat::Anthropic => format!("{}/messages", self.anthropic_base()),
         }
     }
 
     pub(crate) fn models_url(&self) -> String {
         match self.wire {
-            Wire::OpenAi => format!("{}/models", self.base_url),
+            LlmWireFormat::OpenAi => format!("{}/models", self.base_url),
             // One page has them all: 1000 is the API's maximum.
-            Wire::Anthropic => format!("{}/models?limit=1000", self.anthropic_base()),
+            LlmWireFormat::Anthropic => format!("{}/models?limit=1000", self.anthropic_base()),
         }
     }
 
@@ -108,10 +112,10 @@ impl Endpoint {
 
     /// Headers that authenticate the client. They contain the key.
     pub(crate) fn headers(&self) -> Vec<(&'static str, String)> {
-        let key = self.api_key.as_ref().map(Secret::reveal);
+        let key = self.api_key.as_ref().map(LlmApiKey::reveal);
         match self.wire {
-            Wire::OpenAi => key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect(),
-            Wire::Anthropic => {
+            LlmWireFormat::OpenAi => key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect(),
+            LlmWireFormat::Anthropic => {
                 let version = ("anthropic-version", "2023-06-01".to_owned());
                 key.map(|key| ("x-api-key", key.to_owned())).into_iter().chain([version]).collect()
             }

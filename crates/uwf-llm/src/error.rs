@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::endpoint::{Endpoint, shown};
+use crate::endpoint::{ModelEndpoint, shown};
 
 /// Characters kept of a provider's error page.
 const MAX_EXCERPT: usize = 600;
@@ -15,7 +15,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// The time limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waited {
+pub enum LlmTimeoutKind {
     /// For the connection.
     Connect,
     /// For the next sign of life.
@@ -24,12 +24,12 @@ pub enum Waited {
     Total,
 }
 
-impl fmt::Display for Waited {
+impl fmt::Display for LlmTimeoutKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Waited::Connect => "no connection within the connect timeout",
-            Waited::Idle => "silent for longer than the idle timeout",
-            Waited::Total => "not done within the total timeout",
+            LlmTimeoutKind::Connect => "no connection within the connect timeout",
+            LlmTimeoutKind::Idle => "silent for longer than the idle timeout",
+            LlmTimeoutKind::Total => "not done within the total timeout",
         })
     }
 }
@@ -61,7 +61,7 @@ pub enum Error {
         /// URL.
         url: String,
         /// Which limit.
-        which: Waited,
+        which: LlmTimeoutKind,
         /// The length of the limit.
         after: Duration,
         /// Text received so far.
@@ -172,7 +172,7 @@ impl Error {
             }
             Error::Endpoint { .. } => "check `baseUrl` of the provider; it begins with http:// or https://",
             Error::Connect { .. } => "check that the endpoint is up and that `baseUrl` of the provider is right",
-            Error::Timeout { which: Waited::Connect, .. } => {
+            Error::Timeout { which: LlmTimeoutKind::Connect, .. } => {
                 "check the network and `baseUrl` of the provider; a proxy may be needed (HTTPS_PROXY)"
             }
             Error::Timeout { .. } => "try again, choose a faster model, or allow more time",
@@ -222,7 +222,7 @@ impl Error {
     pub fn is_transient(&self) -> bool {
         match self {
             Error::Connect { .. } | Error::CutStream { .. } | Error::NoChoice { .. } => true,
-            Error::Timeout { which, .. } => *which != Waited::Total,
+            Error::Timeout { which, .. } => *which != LlmTimeoutKind::Total,
             Error::Status { code, .. } => matches!(code, 408 | 429 | 500..=599),
             _ => false,
         }
@@ -249,7 +249,7 @@ impl Error {
 
     /// The error for an unsuccessful status.
     pub(crate) fn refused(
-        endpoint: &Endpoint,
+        endpoint: &ModelEndpoint,
         url: &str,
         code: u16,
         retry_after: Option<Duration>,
@@ -264,7 +264,7 @@ impl Error {
     }
 
     /// The error that a successful response, or an event of a stream, reports in its `error`.
-    pub(crate) fn inside(endpoint: &Endpoint, reply: &Value) -> Option<Error> {
+    pub(crate) fn inside(endpoint: &ModelEndpoint, reply: &Value) -> Option<Error> {
         let error = reply.get("error").filter(|error| !error.is_null())?;
         let number = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
         let code = number.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
@@ -272,12 +272,12 @@ impl Error {
         Some(Error::refused(endpoint, &endpoint.chat_url(), code, None, &reply.to_string()))
     }
 
-    pub(crate) fn no_choice(endpoint: &Endpoint, raw: &Value) -> Error {
+    pub(crate) fn no_choice(endpoint: &ModelEndpoint, raw: &Value) -> Error {
         let body = excerpt(&endpoint.redact(&raw.to_string()));
         Error::NoChoice { url: shown(&endpoint.chat_url()), body, partial: String::new() }
     }
 
-    pub(crate) fn bad_reply(endpoint: &Endpoint, reason: impl Into<String>, body: &str) -> Error {
+    pub(crate) fn bad_reply(endpoint: &ModelEndpoint, reason: impl Into<String>, body: &str) -> Error {
         let body = excerpt(&endpoint.redact(body));
         Error::BadReply { url: shown(&endpoint.chat_url()), reason: reason.into(), body }
     }

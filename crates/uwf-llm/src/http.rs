@@ -7,8 +7,8 @@ use serde_json::Value;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, BodyReader};
 
-use crate::endpoint::{Endpoint, shown};
-use crate::error::{Error, Result, Waited};
+use crate::endpoint::{ModelEndpoint, shown};
+use crate::error::{Error, LlmTimeoutKind, Result};
 use crate::retry::retry_after;
 
 /// Largest reply. Models write some hundred kilobytes; a larger body is a mistake or an attack.
@@ -22,7 +22,7 @@ const CHUNK: usize = 16 * 1024;
 
 /// Time limits of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct LlmTimeouts {
     /// For name resolution and the connection, TLS included.
     pub connect: Duration,
     /// Longest silence. It also applies before the first byte, so it limits how long a model may think about an unstreamed reply.
@@ -31,25 +31,25 @@ pub struct Timeouts {
     pub total: Duration,
 }
 
-impl Default for Timeouts {
+impl Default for LlmTimeouts {
     /// 15 s, 3 min and 20 min: reasoning models are silent for minutes.
-    fn default() -> Timeouts {
+    fn default() -> LlmTimeouts {
         let seconds = Duration::from_secs;
-        Timeouts { connect: seconds(15), idle: seconds(180), total: seconds(1200) }
+        LlmTimeouts { connect: seconds(15), idle: seconds(180), total: seconds(1200) }
     }
 }
 
 /// Connections to one endpoint.
 #[derive(Debug)]
-pub(crate) struct Http {
+pub(crate) struct EndpointConnections {
     agent: Agent,
-    endpoint: Endpoint,
-    timeouts: Timeouts,
+    endpoint: ModelEndpoint,
+    timeouts: LlmTimeouts,
 }
 
 /// A successful response whose body is being read.
-pub(crate) struct Incoming<'a> {
-    http: &'a Http,
+pub(crate) struct IncomingResponse<'a> {
+    http: &'a EndpointConnections,
     url: String,
     reader: BodyReader<'static>,
     /// True for `text/event-stream`.
@@ -62,8 +62,8 @@ pub(crate) struct Incoming<'a> {
 /// # Errors
 /// [`Error`]. It contains no header, unless the server repeats one.
 pub fn post_json(url: &str, headers: &[(String, String)], body: &Value, limit: Duration) -> Result<String> {
-    let timeouts = Timeouts { connect: limit, idle: limit, total: limit };
-    let http = Http::new(&Endpoint::new(url, ""), timeouts)?;
+    let timeouts = LlmTimeouts { connect: limit, idle: limit, total: limit };
+    let http = EndpointConnections::new(&ModelEndpoint::new(url, ""), timeouts)?;
     let reply = http.post_with(url, headers, body, Instant::now() + limit)?;
     let mut text = Vec::new();
     // The request succeeded, even if the response cannot be read.
@@ -71,8 +71,8 @@ pub fn post_json(url: &str, headers: &[(String, String)], body: &Value, limit: D
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-impl Http {
-    pub(crate) fn new(endpoint: &Endpoint, timeouts: Timeouts) -> Result<Http> {
+impl EndpointConnections {
+    pub(crate) fn new(endpoint: &ModelEndpoint, timeouts: LlmTimeouts) -> Result<EndpointConnections> {
         let fail = |reason: String| Error::Endpoint { url: shown(&endpoint.base_url), reason };
         if !(endpoint.base_url.starts_with("https://") || endpoint.base_url.starts_with("http://")) {
             return Err(fail("it is not an http or https URL".to_owned()));
@@ -92,11 +92,11 @@ impl Http {
         if endpoint.is_local() {
             config = config.proxy(None);
         }
-        Ok(Http { agent: config.build().into(), endpoint: endpoint.clone(), timeouts })
+        Ok(EndpointConnections { agent: config.build().into(), endpoint: endpoint.clone(), timeouts })
     }
 
     /// Posts a JSON body. Any unsuccessful status is an error.
-    pub(crate) fn post(&self, url: &str, body: &Value, deadline: Instant) -> Result<Incoming<'_>> {
+    pub(crate) fn post(&self, url: &str, body: &Value, deadline: Instant) -> Result<IncomingResponse<'_>> {
         self.post_with(url, &[], body, deadline)
     }
 
@@ -106,7 +106,7 @@ impl Http {
         headers: &[(String, String)],
         body: &Value,
         deadline: Instant,
-    ) -> Result<Incoming<'_>> {
+    ) -> Result<IncomingResponse<'_>> {
         let mut request = self.agent.post(url).header("content-type", "application/json");
         for (name, value) in self.endpoint.headers() {
             request = request.header(name, value);
@@ -119,7 +119,7 @@ impl Http {
     }
 
     /// Sends a GET request.
-    pub(crate) fn get(&self, url: &str, deadline: Instant) -> Result<Incoming<'_>> {
+    pub(crate) fn get(&self, url: &str, deadline: Instant) -> Result<IncomingResponse<'_>> {
         let mut request = self.agent.get(url);
         for (name, value) in self.endpoint.headers() {
             request = request.header(name, value);
@@ -131,14 +131,14 @@ impl Http {
     /// Time left until a deadline.
     fn left(&self, url: &str, deadline: Instant) -> Result<Duration> {
         let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(self.timeout(url, Waited::Total)) } else { Ok(left) }
+        if left.is_zero() { Err(self.timeout(url, LlmTimeoutKind::Total)) } else { Ok(left) }
     }
 
     fn answered(
         &self,
         url: &str,
         sent: std::result::Result<ureq::http::Response<Body>, ureq::Error>,
-    ) -> Result<Incoming<'_>> {
+    ) -> Result<IncomingResponse<'_>> {
         let response = sent.map_err(|error| self.failed(url, error, false))?;
         let code = response.status().as_u16();
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -151,7 +151,7 @@ impl Http {
         }
         let is_stream = header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
         let reader = response.into_body().into_with_config().limit(MAX_REPLY_BYTES).reader();
-        Ok(Incoming { http: self, url: url.to_owned(), reader, is_stream })
+        Ok(IncomingResponse { http: self, url: url.to_owned(), reader, is_stream })
     }
 
     /// Converts an error of the HTTP library. `reading`: the reply had begun.
@@ -176,17 +176,17 @@ impl Http {
         }
     }
 
-    fn timeout(&self, url: &str, which: Waited) -> Error {
+    fn timeout(&self, url: &str, which: LlmTimeoutKind) -> Error {
         let after = match which {
-            Waited::Connect => self.timeouts.connect,
-            Waited::Idle => self.timeouts.idle,
-            Waited::Total => self.timeouts.total,
+            LlmTimeoutKind::Connect => self.timeouts.connect,
+            LlmTimeoutKind::Idle => self.timeouts.idle,
+            LlmTimeoutKind::Total => self.timeouts.total,
         };
         Error::Timeout { url: shown(url), which, after, partial: String::new() }
     }
 }
 
-impl Incoming<'_> {
+impl IncomingResponse<'_> {
     /// The next bytes; `None` at the end.
     pub(crate) fn chunk(&mut self) -> Result<Option<Vec<u8>>> {
         let mut buffer = vec![0; CHUNK];
@@ -209,11 +209,11 @@ impl Incoming<'_> {
 }
 
 /// Our time limit for a limit of the HTTP library.
-fn waited(timeout: ureq::Timeout) -> Waited {
+fn waited(timeout: ureq::Timeout) -> LlmTimeoutKind {
     match timeout {
-        ureq::Timeout::Resolve | ureq::Timeout::Connect => Waited::Connect,
-        ureq::Timeout::PerRead | ureq::Timeout::PerWrite => Waited::Idle,
-        _ => Waited::Total,
+        ureq::Timeout::Resolve | ureq::Timeout::Connect => LlmTimeoutKind::Connect,
+        ureq::Timeout::PerRead | ureq::Timeout::PerWrite => LlmTimeoutKind::Idle,
+        _ => LlmTimeoutKind::Total,
     }
 }
 

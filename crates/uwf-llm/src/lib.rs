@@ -4,8 +4,8 @@
 //! of workflows. Requests and replies are JSON values at the edge, so that nothing from a provider is lost:
 //! [`ChatReply::raw`] is its whole response.
 //!
-//! [`Client::chat`] is one exchange, with retries. [`structured()`] gets one JSON value of a schema in any mode that the
-//! model supports, and [`structured_with_lookups()`] lets the model look things up first. [`Client::models`] lists the
+//! [`LlmClient::chat`] is one exchange, with retries. [`structured()`] gets one JSON value of a schema in any mode that the
+//! model supports, and [`structured_with_lookups()`] lets the model look things up first. [`LlmClient::models`] lists the
 //! available models.
 //!
 //! ```
@@ -46,19 +46,21 @@ mod structured;
 mod usage;
 mod whole_json;
 
-pub use client::Client;
-pub use delta::Delta;
-pub use endpoint::{Endpoint, Wire};
-pub use error::{Error, Result, Waited};
-pub use http::{Timeouts, post_json};
-pub use lookups::{LookedUp, Lookups};
-pub use message::{ChatMessage, ToolCall};
-pub use mode::{Mode, ModeCache};
-pub use preset::{PRESETS, Preset, preset};
-pub use reply::{ChatReply, Finish};
-pub use request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
-pub use retry::{Retry, Retrying};
-pub use secret::Secret;
-pub use structured::{Shape, Structured, StructuredAttempt, Unstructured, structured, structured_with_lookups};
-pub use usage::Usage;
+pub use client::LlmClient;
+pub use delta::ReplyDelta;
+pub use endpoint::{LlmWireFormat, ModelEndpoint};
+pub use error::{Error, LlmTimeoutKind, Result};
+pub use http::{LlmTimeouts, post_json};
+pub use lookups::{LookedUp, LookupTools};
+pub use message::{ChatMessage, ChatToolCall};
+pub use mode::{ModeCache, StructuredMode};
+pub use preset::{PRESETS, ProviderPreset, preset};
+pub use reply::{ChatReply, FinishReason};
+pub use request::{ChatRequest, ChatTool, ResponseFormat, ToolChoice};
+pub use retry::{RetryLimits, RetryNotice};
+pub use secret::LlmApiKey;
+pub use structured::{
+    StructuredAttempt, StructuredError, StructuredValue, ValueSpec, structured, structured_with_lookups,
+};
+pub use usage::LlmUsage;
 pub use whole_json::whole_json;

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use crate::message::ToolCall;
-use crate::request::Tool;
+use crate::message::ChatToolCall;
+use crate::request::ChatTool;
 
 /// Tools for lookups, besides the tool that takes the value. A model without tool support gets a message instead. The implementation limits
-/// the total amount of lookups; [`Lookups::max_rounds`] limits the rounds.
-pub trait Lookups {
+/// the total amount of lookups; [`LookupTools::max_rounds`] limits the rounds.
+pub trait LookupTools {
     /// The tools. Their names must differ from the value's name.
-    fn tools(&self) -> Vec<Tool>;
+    fn tools(&self) -> Vec<ChatTool>;
 
     /// The result of a tool call.
     ///
     /// # Errors
     /// The reason, in words for the model. It does not end the exchange.
-    fn look_up(&mut self, call: &ToolCall) -> Result<String, String>;
+    fn look_up(&mut self, call: &ChatToolCall) -> Result<String, String>;
 
     /// A message for a model that cannot use the tools, if it needs one.
     fn instead(&self) -> Option<String>;
@@ -28,7 +28,7 @@ pub trait Lookups {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LookedUp {
     /// The call.
-    pub call: ToolCall,
+    pub call: ChatToolCall,
     /// Its result, or why it failed.
     pub result: Result<String, String>,
     /// Its duration.
@@ -36,14 +36,14 @@ pub struct LookedUp {
 }
 
 /// No lookups at all.
-pub(crate) struct Nothing;
+pub(crate) struct NoLookups;
 
-impl Lookups for Nothing {
-    fn tools(&self) -> Vec<Tool> {
+impl LookupTools for NoLookups {
+    fn tools(&self) -> Vec<ChatTool> {
         Vec::new()
     }
 
-    fn look_up(&mut self, call: &ToolCall) -> Result<String, String> {
+    fn look_up(&mut self, call: &ChatToolCall) -> Result<String, String> {
         Err(format!("unknown tool `{}`", call.name))
     }
 

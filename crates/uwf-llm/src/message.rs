@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 /// A call of a tool as the model wrote it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolCall {
+pub struct ChatToolCall {
     /// The provider's id of this call, which its result must repeat.
     pub id: String,
     /// Name of the tool.
@@ -15,7 +15,7 @@ pub struct ToolCall {
     pub extra: Map<String, Value>,
 }
 
-impl ToolCall {
+impl ChatToolCall {
     /// The arguments as an object, which is empty for a call without arguments.
     ///
     /// # Errors
@@ -54,13 +54,13 @@ pub enum ChatMessage {
         /// Its text; may be empty.
         text: String,
         /// Its calls.
-        tool_calls: Vec<ToolCall>,
+        tool_calls: Vec<ChatToolCall>,
         /// Its reasoning in the provider's form. Some providers expect it back before the results of its calls.
         reasoning: Option<Value>,
     },
     /// The result of one call.
     Tool {
-        /// [`ToolCall::id`].
+        /// [`ChatToolCall::id`].
         id: String,
         /// The result's text.
         content: String,

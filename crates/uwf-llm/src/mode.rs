@@ -8,14 +8,14 @@ use std::str::FromStr;
 use serde_json::{Map, Value, json};
 use tempfile::NamedTempFile;
 
-use crate::endpoint::{Endpoint, Wire};
+use crate::endpoint::{LlmWireFormat, ModelEndpoint};
 
 /// Largest cache file that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// A way of asking for a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum StructuredMode {
     /// A tool that must be called, with the schema as its arguments.
     ForcedTool,
     /// The same tool, which the prompt says to call: some reasoning models cannot be forced.
@@ -28,41 +28,46 @@ pub enum Mode {
     PlainText,
 }
 
-impl Mode {
+impl StructuredMode {
     /// All modes, most reliable first.
-    pub const LADDER: [Mode; 5] =
-        [Mode::ForcedTool, Mode::ToolAuto, Mode::JsonSchema, Mode::JsonObject, Mode::PlainText];
+    pub const LADDER: [StructuredMode; 5] = [
+        StructuredMode::ForcedTool,
+        StructuredMode::ToolAuto,
+        StructuredMode::JsonSchema,
+        StructuredMode::JsonObject,
+        StructuredMode::PlainText,
+    ];
 
     /// Its name in configuration, cache and traces.
     pub fn name(self) -> &'static str {
         match self {
-            Mode::ForcedTool => "tool",
-            Mode::ToolAuto => "tool_auto",
-            Mode::JsonSchema => "json_schema",
-            Mode::JsonObject => "json_object",
-            Mode::PlainText => "text",
+            StructuredMode::ForcedTool => "tool",
+            StructuredMode::ToolAuto => "tool_auto",
+            StructuredMode::JsonSchema => "json_schema",
+            StructuredMode::JsonObject => "json_object",
+            StructuredMode::PlainText => "text",
         }
     }
 
     /// The modes to try at an endpoint, starting with `first`. Anthropic has no JSON without a schema.
-    pub(crate) fn from(first: Mode, wire: Wire) -> impl Iterator<Item = Mode> {
-        let known = move |mode: &Mode| wire == Wire::OpenAi || *mode != Mode::JsonObject;
-        Mode::LADDER.into_iter().skip_while(move |mode| *mode != first).filter(known)
+    pub(crate) fn from(first: StructuredMode, wire: LlmWireFormat) -> impl Iterator<Item = StructuredMode> {
+        let known = move |mode: &StructuredMode| wire == LlmWireFormat::OpenAi || *mode != StructuredMode::JsonObject;
+        StructuredMode::LADDER.into_iter().skip_while(move |mode| *mode != first).filter(known)
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for StructuredMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Mode {
+impl FromStr for StructuredMode {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Mode, String> {
-        Mode::LADDER.into_iter().find(|mode| mode.name() == text).ok_or_else(|| {
-            let names = Mode::LADDER.map(Mode::name).join(", ");
+    fn from_str(text: &str) -> Result<StructuredMode, String> {
+        StructuredMode::LADDER.into_iter().find(|mode| mode.name() == text).ok_or_else(|| {
+            let names = StructuredMode::LADDER.map(StructuredMode::name).join(", ");
             format!("`{text}` is not a mode of structured output; there are {names}")
         })
     }
@@ -88,7 +93,7 @@ impl ModeCache {
     }
 
     /// The mode that last worked with a model, with or without lookups.
-    pub fn get(&self, endpoint: &Endpoint, lookups: bool) -> Option<Mode> {
+    pub fn get(&self, endpoint: &ModelEndpoint, lookups: bool) -> Option<StructuredMode> {
         let all = self.read();
         let models = all.get(&endpoint.base_url)?;
         let learned = |lookups: bool| models.get(key(endpoint, lookups))?.as_str()?.parse().ok();
@@ -99,7 +104,7 @@ impl ModeCache {
     ///
     /// # Errors
     /// If it cannot be written, which the caller can ignore.
-    pub fn remember(&self, endpoint: &Endpoint, lookups: bool, mode: Mode) -> io::Result<()> {
+    pub fn remember(&self, endpoint: &ModelEndpoint, lookups: bool, mode: StructuredMode) -> io::Result<()> {
         let mut all = self.read();
         let models = all.entry(&endpoint.base_url).or_insert_with(|| json!({}));
         if !models.is_object() {
@@ -122,6 +127,6 @@ impl ModeCache {
     }
 }
 
-fn key(endpoint: &Endpoint, lookups: bool) -> String {
+fn key(endpoint: &ModelEndpoint, lookups: bool) -> String {
     format!("{}{}", endpoint.model, if lookups { WITH_LOOKUPS } else { "" })
 }

@@ -2,18 +2,18 @@
 
 mod assembly;
 
-pub(crate) use assembly::Completion;
+pub(crate) use assembly::OpenAiAssembly;
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::ModelEndpoint;
 use crate::error::{Error, Result};
-use crate::message::{ChatMessage, ToolCall};
-use crate::reply::{ChatReply, Finish};
-use crate::request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
-use crate::usage::Usage;
+use crate::message::{ChatMessage, ChatToolCall};
+use crate::reply::{ChatReply, FinishReason};
+use crate::request::{ChatRequest, ChatTool, ResponseFormat, ToolChoice};
+use crate::usage::LlmUsage;
 
 /// Fields of a message with reasoning, which must be sent back with the calls that followed it (DeepSeek, OpenRouter).
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning_details"];
@@ -60,7 +60,7 @@ fn message(message: &ChatMessage) -> Value {
     }
 }
 
-fn sent_call(call: &ToolCall) -> Value {
+fn sent_call(call: &ChatToolCall) -> Value {
     let arguments = match call.parsed() {
         Ok(_) if !call.arguments.trim().is_empty() => call.arguments.clone(),
         _ => Value::Object(call.sendable()).to_string(),
@@ -73,8 +73,8 @@ fn sent_call(call: &ToolCall) -> Value {
     sent
 }
 
-fn tool(tool: &Tool) -> Value {
-    let Tool { name, description, parameters } = tool;
+fn tool(tool: &ChatTool) -> Value {
+    let ChatTool { name, description, parameters } = tool;
     json!({ "type": "function", "function": { "name": name, "description": description, "parameters": parameters } })
 }
 
@@ -97,7 +97,7 @@ fn response_format(format: &ResponseFormat) -> Value {
 }
 
 /// Parses a complete reply.
-pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
+pub(crate) fn reply(endpoint: &ModelEndpoint, raw: Value) -> Result<ChatReply> {
     if let Some(error) = Error::inside(endpoint, &raw) {
         return Err(error);
     }
@@ -108,20 +108,21 @@ pub(crate) fn reply(endpoint: &Endpoint, raw: Value) -> Result<ChatReply> {
         return Err(Error::bad_reply(endpoint, "it has no message", &raw.to_string()));
     };
     let tool_calls = message.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let tool_calls: Vec<ToolCall> = tool_calls.iter().enumerate().map(|(index, call)| read_call(index, call)).collect();
+    let tool_calls: Vec<ChatToolCall> =
+        tool_calls.iter().enumerate().map(|(index, call)| read_call(index, call)).collect();
     let refusal = message.get("refusal").and_then(Value::as_str);
     let word = raw.pointer("/choices/0/finish_reason").and_then(Value::as_str).unwrap_or_default();
-    let finish = match Finish::of(word) {
-        _ if refusal.is_some() => Finish::Other("refusal".to_owned()),
+    let finish = match FinishReason::from_provider_word(word) {
+        _ if refusal.is_some() => FinishReason::Other("refusal".to_owned()),
         // Some providers report `stop` with calls, and some report `tool_calls` without any.
-        Finish::Stop | Finish::ToolCalls if tool_calls.is_empty() => Finish::Stop,
-        Finish::Stop => Finish::ToolCalls,
+        FinishReason::Stop | FinishReason::ToolCalls if tool_calls.is_empty() => FinishReason::Stop,
+        FinishReason::Stop => FinishReason::ToolCalls,
         other => other,
     };
     let text = message.get("content").map(text).filter(|text| !text.is_empty());
     Ok(ChatReply {
         text: text.or_else(|| refusal.map(str::to_owned)).unwrap_or_default(),
-        usage: raw.get("usage").and_then(Usage::openai),
+        usage: raw.get("usage").and_then(LlmUsage::openai),
         finish,
         reasoning: reasoning(message),
         tool_calls,
@@ -147,7 +148,7 @@ fn reasoning(message: &Value) -> Option<Value> {
     Some(kept).filter(|kept| !kept.is_empty()).map(Value::Object)
 }
 
-fn read_call(index: usize, call: &Value) -> ToolCall {
+fn read_call(index: usize, call: &Value) -> ChatToolCall {
     let text = |place: &str| call.pointer(place).and_then(Value::as_str).unwrap_or_default().to_owned();
     let arguments = match call.pointer("/function/arguments") {
         Some(Value::String(text)) => text.clone(),
@@ -160,7 +161,7 @@ fn read_call(index: usize, call: &Value) -> ToolCall {
     let own = ["id", "type", "function", "index"];
     let fields = call.as_object().into_iter().flatten();
     let extra = fields.filter(|(name, _)| !own.contains(&name.as_str()));
-    ToolCall {
+    ChatToolCall {
         id,
         name: text("/function/name"),
         arguments,

@@ -1,10 +1,10 @@
 //! Providers with a known address.
 
-use crate::endpoint::Wire;
+use crate::endpoint::LlmWireFormat;
 
 /// A provider, as its documentation describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Preset {
+pub struct ProviderPreset {
     /// Name in a configuration.
     pub name: &'static str,
     /// Name for people.
@@ -14,14 +14,14 @@ pub struct Preset {
     /// Environment variable with the key, as the provider's own tools use it; `None` for a server that needs no key.
     pub key_variable: Option<&'static str>,
     /// Format of requests and replies.
-    pub wire: Wire,
+    pub wire: LlmWireFormat,
 }
 
 /// The providers, commercial ones first.
-pub const PRESETS: [Preset; 10] = [
+pub const PRESETS: [ProviderPreset; 10] = [
     hosted("openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY"),
-    Preset {
-        wire: Wire::Anthropic,
+    ProviderPreset {
+        wire: LlmWireFormat::Anthropic,
         ..hosted("anthropic", "Anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY")
     },
     hosted("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
@@ -36,16 +36,21 @@ pub const PRESETS: [Preset; 10] = [
 
 /// The preset with this name, in any case.
 #[must_use]
-pub fn preset(name: &str) -> Option<&'static Preset> {
+pub fn preset(name: &str) -> Option<&'static ProviderPreset> {
     PRESETS.iter().find(|preset| preset.name.eq_ignore_ascii_case(name))
 }
 
-const fn hosted(name: &'static str, title: &'static str, base_url: &'static str, variable: &'static str) -> Preset {
-    Preset { name, title, base_url, key_variable: Some(variable), wire: Wire::OpenAi }
+const fn hosted(
+    name: &'static str,
+    title: &'static str,
+    base_url: &'static str,
+    variable: &'static str,
+) -> ProviderPreset {
+    ProviderPreset { name, title, base_url, key_variable: Some(variable), wire: LlmWireFormat::OpenAi }
 }
 
-const fn local(name: &'static str, title: &'static str, base_url: &'static str) -> Preset {
-    Preset { name, title, base_url, key_variable: None, wire: Wire::OpenAi }
+const fn local(name: &'static str, title: &'static str, base_url: &'static str) -> ProviderPreset {
+    ProviderPreset { name, title, base_url, key_variable: None, wire: LlmWireFormat::OpenAi }
 }
 
 #[cfg(test)]
@@ -55,7 +60,7 @@ mod tests {
     #[test]
     fn a_preset_speaks_what_its_address_says() {
         for preset in PRESETS {
-            assert_eq!(Wire::of(preset.base_url), preset.wire, "{}", preset.name);
+            assert_eq!(LlmWireFormat::for_base_url(preset.base_url), preset.wire, "{}", preset.name);
             assert!(!preset.base_url.ends_with('/'));
         }
     }

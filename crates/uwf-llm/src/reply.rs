@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::message::{ChatMessage, ToolCall};
-use crate::usage::Usage;
+use crate::message::{ChatMessage, ChatToolCall};
+use crate::usage::LlmUsage;
 
 /// Why the model stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finish {
+pub enum FinishReason {
     /// It was complete.
     Stop,
     /// It reached its token limit, so the reply is cut.
@@ -20,25 +20,25 @@ pub enum Finish {
     Other(String),
 }
 
-impl Finish {
+impl FinishReason {
     /// Interprets the finish reason of a provider, a protocol or a trace. This is the only list of good reasons; any other reason means that the
     /// turn has no answer.
-    pub fn of(word: &str) -> Finish {
+    pub fn from_provider_word(word: &str) -> FinishReason {
         match word.to_ascii_lowercase().replace('-', "_").as_str() {
-            "stop" | "end_turn" | "stop_sequence" | "eos" | "eos_token" | "success" | "completed" => Finish::Stop,
-            "length" | "max_tokens" | "max_output_tokens" => Finish::Length,
-            "tool_calls" | "tool_use" | "function_call" => Finish::ToolCalls,
-            _ => Finish::Other(word.to_owned()),
+            "stop" | "end_turn" | "stop_sequence" | "eos" | "eos_token" | "success" | "completed" => FinishReason::Stop,
+            "length" | "max_tokens" | "max_output_tokens" => FinishReason::Length,
+            "tool_calls" | "tool_use" | "function_call" => FinishReason::ToolCalls,
+            _ => FinishReason::Other(word.to_owned()),
         }
     }
 
     /// Returns why the turn has no answer, to follow "the agent …"; `None` for a good reason.
     pub fn fault(&self) -> Option<String> {
         match self {
-            Finish::Stop | Finish::ToolCalls => None,
-            Finish::Other(word) if word.is_empty() => Some("did not say how its turn ended".to_owned()),
-            Finish::Length => Some("was cut off at its token limit".to_owned()),
-            Finish::Other(word) => Some(format!("ended its turn with `{word}`")),
+            FinishReason::Stop | FinishReason::ToolCalls => None,
+            FinishReason::Other(word) if word.is_empty() => Some("did not say how its turn ended".to_owned()),
+            FinishReason::Length => Some("was cut off at its token limit".to_owned()),
+            FinishReason::Other(word) => Some(format!("ended its turn with `{word}`")),
         }
     }
 }
@@ -49,11 +49,11 @@ pub struct ChatReply {
     /// Text; may be empty.
     pub text: String,
     /// Calls of tools, in order.
-    pub tool_calls: Vec<ToolCall>,
+    pub tool_calls: Vec<ChatToolCall>,
     /// Token counts, as far as reported.
-    pub usage: Option<Usage>,
+    pub usage: Option<LlmUsage>,
     /// The finish reason.
-    pub finish: Finish,
+    pub finish: FinishReason,
     /// Reasoning in the provider's form, which [`ChatReply::message`] sends back.
     pub reasoning: Option<Value>,
     /// The provider's whole response. A streamed reply is assembled into the form of an unstreamed one.

@@ -6,7 +6,7 @@ use crate::message::ChatMessage;
 
 /// A tool the model may call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct ChatTool {
     /// Name, of letters, digits, `_` and `-`.
     pub name: String,
     /// Its purpose, for the model.
@@ -50,7 +50,7 @@ pub struct ChatRequest {
     /// The conversation, oldest first.
     pub messages: Vec<ChatMessage>,
     /// Available tools.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<ChatTool>,
     /// Whether to call them; `None` leaves it to the provider.
     pub tool_choice: Option<ToolChoice>,
     /// The form of the text; `None` for free text.

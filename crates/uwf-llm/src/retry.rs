@@ -6,7 +6,7 @@ use crate::error::Error;
 
 /// Limits of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retry {
+pub struct RetryLimits {
     /// Most attempts, the first included; 0 counts as 1.
     pub attempts: u32,
     /// Wait before the second attempt. It doubles before each further one.
@@ -17,17 +17,22 @@ pub struct Retry {
     pub longest_retry_after: Duration,
 }
 
-impl Default for Retry {
+impl Default for RetryLimits {
     /// 4 attempts, waits of about 1, 2 and 4 seconds, and at most 2 minutes if the provider asks for a wait.
-    fn default() -> Retry {
+    fn default() -> RetryLimits {
         let seconds = Duration::from_secs;
-        Retry { attempts: 4, first_wait: seconds(1), longest_wait: seconds(30), longest_retry_after: seconds(120) }
+        RetryLimits {
+            attempts: 4,
+            first_wait: seconds(1),
+            longest_wait: seconds(30),
+            longest_retry_after: seconds(120),
+        }
     }
 }
 
 /// A failed attempt that is retried, to be shown or logged.
 #[derive(Debug, Clone, Copy)]
-pub struct Retrying<'a> {
+pub struct RetryNotice<'a> {
     /// Number of the failed attempt, from 1.
     pub attempt: u32,
     /// Most attempts.
@@ -38,10 +43,10 @@ pub struct Retrying<'a> {
     pub error: &'a Error,
 }
 
-impl Retry {
+impl RetryLimits {
     /// A single attempt.
-    pub fn never() -> Retry {
-        Retry { attempts: 1, ..Retry::default() }
+    pub fn never() -> RetryLimits {
+        RetryLimits { attempts: 1, ..RetryLimits::default() }
     }
 
     /// The wait before the next attempt, or `None` to stop. `attempt` is the failed one, from 1. `chance` is a random number from 0 to 1

@@ -8,14 +8,14 @@ const HIDDEN: &str = "***";
 /// Shorter keys are not real (local servers take any word), and redacting them would only garble texts.
 const SHORTEST_HIDDEN: usize = 6;
 
-/// An API key. `Debug` and the errors of this crate never show it; only [`Secret::reveal`] returns it.
+/// An API key. `Debug` and the errors of this crate never show it; only [`LlmApiKey::reveal`] returns it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct LlmApiKey(String);
 
-impl Secret {
+impl LlmApiKey {
     /// Takes a key without surrounding white space, such as the newline of a key file.
-    pub fn new(key: &str) -> Secret {
-        Secret(key.trim().to_owned())
+    pub fn new(key: &str) -> LlmApiKey {
+        LlmApiKey(key.trim().to_owned())
     }
 
     /// The key itself, for the header of a request.
@@ -29,13 +29,13 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for LlmApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(***)")
     }
 }
 
-impl fmt::Display for Secret {
+impl fmt::Display for LlmApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(HIDDEN)
     }

@@ -14,7 +14,7 @@ pub struct ServerSentEvent {
 
 /// Parses events from bytes as they arrive.
 #[derive(Debug, Clone, Default)]
-pub struct Parser {
+pub struct SseParser {
     line: Vec<u8>,
     event: String,
     data: Option<String>,
@@ -24,10 +24,10 @@ pub struct Parser {
     begun: bool,
 }
 
-impl Parser {
+impl SseParser {
     /// A parser at the beginning of a stream.
-    pub fn new() -> Parser {
-        Parser::default()
+    pub fn new() -> SseParser {
+        SseParser::default()
     }
 
     /// Adds bytes, and returns the events they complete.

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use crate::assembly::Assembly;
-use crate::delta::Delta;
-use crate::endpoint::{Endpoint, Wire, shown};
+use crate::assembly::ReplyAssembly;
+use crate::delta::ReplyDelta;
+use crate::endpoint::{LlmWireFormat, ModelEndpoint, shown};
 use crate::error::{Error, Result};
-use crate::http::Incoming;
-use crate::sse::{Parser, ServerSentEvent};
+use crate::http::IncomingResponse;
+use crate::sse::{ServerSentEvent, SseParser};
 use crate::{anthropic, openai};
 
 /// The text received so far, then the arguments of each call, for errors.
-fn so_far(assembly: &dyn Assembly) -> String {
+fn so_far(assembly: &dyn ReplyAssembly) -> String {
     let parts: Vec<&str> = assembly.parts().into_iter().filter(|part| !part.trim().is_empty()).collect();
     parts.join("\n\n")
 }
@@ -21,14 +21,14 @@ fn so_far(assembly: &dyn Assembly) -> String {
 /// # Errors
 /// [`Error::CutStream`] if the stream ends before the reply does, and connection errors; both have the text received so far.
 pub(crate) fn read(
-    endpoint: &Endpoint,
-    mut incoming: Incoming<'_>,
-    on_delta: &mut dyn FnMut(Delta<'_>),
+    endpoint: &ModelEndpoint,
+    mut incoming: IncomingResponse<'_>,
+    on_delta: &mut dyn FnMut(ReplyDelta<'_>),
 ) -> Result<Value> {
-    let mut parser = Parser::new();
-    let mut assembly: Box<dyn Assembly> = match endpoint.wire {
-        Wire::OpenAi => Box::new(openai::Completion::default()),
-        Wire::Anthropic => Box::new(anthropic::Message::default()),
+    let mut parser = SseParser::new();
+    let mut assembly: Box<dyn ReplyAssembly> = match endpoint.wire {
+        LlmWireFormat::OpenAi => Box::new(openai::OpenAiAssembly::default()),
+        LlmWireFormat::Anthropic => Box::new(anthropic::AnthropicAssembly::default()),
     };
     while let Some(bytes) = incoming.chunk().map_err(|error| error.after(&so_far(&*assembly)))? {
         for event in parser.push(&bytes) {
@@ -49,10 +49,10 @@ pub(crate) fn read(
 
 /// An error reported within a reply counts as a cut stream, so that the text received so far is kept.
 fn push(
-    assembly: &mut dyn Assembly,
-    endpoint: &Endpoint,
+    assembly: &mut dyn ReplyAssembly,
+    endpoint: &ModelEndpoint,
     event: &ServerSentEvent,
-    on_delta: &mut dyn FnMut(Delta<'_>),
+    on_delta: &mut dyn FnMut(ReplyDelta<'_>),
 ) -> Result<()> {
     assembly.push(endpoint, event, on_delta).map_err(|error| match error {
         Error::Status { ref message, .. } => match so_far(assembly) {
@@ -63,6 +63,6 @@ fn push(
     })
 }
 
-fn cut(endpoint: &Endpoint, reason: &str, partial: &str) -> Error {
+fn cut(endpoint: &ModelEndpoint, reason: &str, partial: &str) -> Error {
     Error::CutStream { url: shown(&endpoint.chat_url()), reason: reason.to_owned(), partial: partial.to_owned() }
 }

@@ -147,14 +147,14 @@ fn nullable(schema: Value) -> Value {
 
 /// A value without the nulls of omitted optional properties. A null that the schema itself allows stays.
 pub fn without_nulls(value: Value, schema: &Value) -> Value {
-    Stripper { root: schema }.strip(value, schema)
+    NullStripper { root: schema }.strip(value, schema)
 }
 
-struct Stripper<'a> {
+struct NullStripper<'a> {
     root: &'a Value,
 }
 
-impl<'a> Stripper<'a> {
+impl<'a> NullStripper<'a> {
     fn strip(&self, value: Value, schema: &'a Value) -> Value {
         let schema = self.branch(self.resolved(schema), &value);
         match value {

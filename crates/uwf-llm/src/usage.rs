@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Token counts of a reply. Unreported counts are `None`, never guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Usage {
+pub struct LlmUsage {
     /// Input tokens, including cached ones.
     pub input: Option<u64>,
     /// Output tokens, including reasoning.
@@ -19,10 +19,10 @@ pub struct Usage {
     pub cost: Option<f64>,
 }
 
-impl Usage {
+impl LlmUsage {
     /// Parses `usage` of an OpenAI-compatible reply; `None` if it has no known field.
-    pub fn openai(usage: &Value) -> Option<Usage> {
-        known(Usage {
+    pub fn openai(usage: &Value) -> Option<LlmUsage> {
+        known(LlmUsage {
             input: count(usage, "/prompt_tokens"),
             output: count(usage, "/completion_tokens"),
             // DeepSeek uses a different name.
@@ -35,19 +35,19 @@ impl Usage {
     }
 
     /// Parses `usage` of an Anthropic reply, whose `input_tokens` exclude everything cached.
-    pub fn anthropic(usage: &Value) -> Option<Usage> {
+    pub fn anthropic(usage: &Value) -> Option<LlmUsage> {
         let read = count(usage, "/cache_read_input_tokens");
         let written = count(usage, "/cache_creation_input_tokens");
         let input = count(usage, "/input_tokens")
             .map(|new| new.saturating_add(read.unwrap_or(0)).saturating_add(written.unwrap_or(0)));
-        known(Usage { input, output: count(usage, "/output_tokens"), cached: read, reasoning: None, cost: None })
+        known(LlmUsage { input, output: count(usage, "/output_tokens"), cached: read, reasoning: None, cost: None })
     }
 
     /// The sum; a count missing in either is missing in the sum.
     #[must_use]
-    pub fn plus(self, other: Usage) -> Usage {
+    pub fn plus(self, other: LlmUsage) -> LlmUsage {
         let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
-        Usage {
+        LlmUsage {
             input: sum(self.input, other.input),
             output: sum(self.output, other.output),
             cached: sum(self.cached, other.cached),
@@ -57,7 +57,7 @@ impl Usage {
     }
 }
 
-impl fmt::Display for Usage {
+impl fmt::Display for LlmUsage {
     /// For people: the known counts, such as `300 tokens read (200 cached), 40 written (12 reasoning), $0.002`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
@@ -71,8 +71,8 @@ impl fmt::Display for Usage {
     }
 }
 
-fn known(usage: Usage) -> Option<Usage> {
-    (usage != Usage::default()).then_some(usage)
+fn known(usage: LlmUsage) -> Option<LlmUsage> {
+    (usage != LlmUsage::default()).then_some(usage)
 }
 
 fn count(usage: &Value, pointer: &str) -> Option<u64> {

@@ -15,15 +15,15 @@ pub(crate) mod workflows;
 
 use axum::Router;
 
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 
 pub(crate) use nodes::{FOR_EVER, node};
 pub(crate) use steps::{details, no_step};
 pub(crate) use threads::{listed, status};
 
 /// Its routes, below `/api`.
-pub(crate) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Router<AppState> {
     Router::new()
         .merge(actions::routes())
         .merge(events::routes())
@@ -38,6 +38,6 @@ pub(crate) fn routes() -> Router<App> {
         .fallback(unknown)
 }
 
-async fn unknown() -> Failure {
-    Failure::not_found("the API has no such path").hint("`uwf help http-api` has all paths")
+async fn unknown() -> HttpFailure {
+    HttpFailure::not_found("the API has no such path").hint("`uwf help http-api` has all paths")
 }

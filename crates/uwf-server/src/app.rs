@@ -10,30 +10,30 @@ use uwf_engine::views::list::TaskMemory;
 use uwf_engine::views::ps::RunningMemory;
 
 use crate::command_line::CommandLine;
-use crate::failure::Failure;
-use crate::guard::Guard;
-use crate::machines::Gateway;
-use crate::reader::Reader;
-use crate::watch::Watch;
+use crate::failure::HttpFailure;
+use crate::guard::RequestGuard;
+use crate::machines::MachineGateway;
+use crate::reader::RootReader;
+use crate::watch::ChangeWatch;
 
 /// The server, as far as requests need it. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct App(Arc<Inner>);
+pub(crate) struct AppState(Arc<AppStateInner>);
 
-struct Inner {
-    reader: Reader,
+struct AppStateInner {
+    reader: RootReader,
     cwd: PathBuf,
     read_only: bool,
     commands: LazyLock<CommandLine>,
-    door: Door,
-    gateway: Option<Arc<Gateway>>,
-    watch: Watch,
-    memory: Arc<Memory>,
+    door: ServerEntrance,
+    gateway: Option<Arc<MachineGateway>>,
+    watch: ChangeWatch,
+    memory: Arc<ServerCaches>,
 }
 
 /// Caches of earlier reads. A restarted server fills them again.
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct ServerCaches {
     /// By hash, so entries never become stale.
     costs: Mutex<CostMemory>,
     /// Also by hash.
@@ -42,7 +42,7 @@ pub(crate) struct Memory {
     running: Mutex<RunningMemory>,
 }
 
-impl Memory {
+impl ServerCaches {
     /// Adds up costs with the memory, or with an empty one while another request uses it, which may take long.
     pub(crate) fn with_costs<T>(&self, work: impl FnOnce(&mut CostMemory) -> T) -> T {
         with(&self.costs, work)
@@ -68,26 +68,26 @@ fn with<M: Default, T>(memory: &Mutex<M>, work: impl FnOnce(&mut M) -> T) -> T {
 }
 
 /// The way in which requests arrive.
-pub(crate) enum Door {
+pub(crate) enum ServerEntrance {
     /// An address that is open to all clients.
-    Guarded(Box<Guard>),
+    Guarded(Box<RequestGuard>),
     /// The tunnel of a gateway, which has checked its secret; or a command of a user with access to the storage root.
     Inside,
 }
 
-impl App {
+impl AppState {
     /// A server over a storage root. Commands are started by its program in `cwd`.
     pub(crate) fn new(
         home: &Home,
         cwd: &Path,
         read_only: bool,
         commands: fn() -> CommandLine,
-        door: Door,
-        gateway: Option<Arc<Gateway>>,
-    ) -> App {
-        let (cwd, reader) = (cwd.to_owned(), Reader::of(home));
-        let watch = Watch::of(reader.clone());
-        App(Arc::new(Inner {
+        door: ServerEntrance,
+        gateway: Option<Arc<MachineGateway>>,
+    ) -> AppState {
+        let (cwd, reader) = (cwd.to_owned(), RootReader::for_root(home));
+        let watch = ChangeWatch::without_clients(reader.clone());
+        AppState(Arc::new(AppStateInner {
             reader,
             cwd,
             read_only,
@@ -125,25 +125,25 @@ impl App {
     }
 
     /// Who is let in; `None` behind a gateway, which knows.
-    pub(crate) fn guard(&self) -> Option<&Guard> {
+    pub(crate) fn guard(&self) -> Option<&RequestGuard> {
         match &self.0.door {
-            Door::Guarded(guard) => Some(guard),
-            Door::Inside => None,
+            ServerEntrance::Guarded(guard) => Some(guard),
+            ServerEntrance::Inside => None,
         }
     }
 
     /// The machines that are reached through this server, if it is a gateway.
-    pub(crate) fn gateway(&self) -> Option<&Arc<Gateway>> {
+    pub(crate) fn gateway(&self) -> Option<&Arc<MachineGateway>> {
         self.0.gateway.as_ref()
     }
 
     /// The streams that clients listen to.
-    pub(crate) fn watch(&self) -> &Watch {
+    pub(crate) fn watch(&self) -> &ChangeWatch {
         &self.0.watch
     }
 
     /// Caches of earlier reads.
-    pub(crate) fn memory(&self) -> Arc<Memory> {
+    pub(crate) fn memory(&self) -> Arc<ServerCaches> {
         Arc::clone(&self.0.memory)
     }
 
@@ -151,10 +151,10 @@ impl App {
     ///
     /// # Errors
     /// What `work` fails with.
-    pub(crate) async fn read<T, W>(&self, work: W) -> Result<T, Failure>
+    pub(crate) async fn read<T, W>(&self, work: W) -> Result<T, HttpFailure>
     where
         T: Send + 'static,
-        W: FnOnce(&Home) -> Result<T, Failure> + Send + 'static,
+        W: FnOnce(&Home) -> Result<T, HttpFailure> + Send + 'static,
     {
         self.0.reader.read(work).await
     }

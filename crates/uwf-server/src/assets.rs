@@ -9,17 +9,17 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use uwf_core::workflow::GRAPH_CSS;
 
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 
 /// A file.
-struct Asset {
+struct StaticAsset {
     name: &'static str,
     kind: &'static str,
     content: &'static str,
 }
 
-impl Asset {
+impl StaticAsset {
     /// The content as it is sent: without indentation and comment lines, which only readers of the source need.
     fn sent(&self) -> String {
         let is_comment = |line: &str| line.starts_with("//") || line.starts_with("/*") && line.ends_with("*/");
@@ -36,7 +36,7 @@ struct AssetBody {
 }
 
 impl AssetBody {
-    fn of(asset: &Asset) -> AssetBody {
+    fn from_asset(asset: &StaticAsset) -> AssetBody {
         let plain = asset.sent();
         let compressed = zstd::bulk::compress(plain.as_bytes(), LEVEL).ok();
         AssetBody { plain, compressed }
@@ -49,20 +49,20 @@ const LEVEL: i32 = 19;
 const CSS: &str = "text/css; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
-const ASSETS: &[Asset] = &[
-    Asset { name: "graph.css", kind: CSS, content: GRAPH_CSS },
-    Asset { name: "style.css", kind: CSS, content: include_str!("../assets/style.css") },
-    Asset { name: "steps.css", kind: CSS, content: include_str!("../assets/steps.css") },
-    Asset { name: "workflows.css", kind: CSS, content: include_str!("../assets/workflows.css") },
-    Asset { name: "app.js", kind: JAVASCRIPT, content: include_str!("../assets/app.js") },
-    Asset { name: "keys.js", kind: JAVASCRIPT, content: include_str!("../assets/keys.js") },
-    Asset { name: "live.js", kind: JAVASCRIPT, content: include_str!("../assets/live.js") },
-    Asset { name: "patch.js", kind: JAVASCRIPT, content: include_str!("../assets/patch.js") },
-    Asset { name: "icon.svg", kind: "image/svg+xml", content: include_str!("../assets/icon.svg") },
+const ASSETS: &[StaticAsset] = &[
+    StaticAsset { name: "graph.css", kind: CSS, content: GRAPH_CSS },
+    StaticAsset { name: "style.css", kind: CSS, content: include_str!("../assets/style.css") },
+    StaticAsset { name: "steps.css", kind: CSS, content: include_str!("../assets/steps.css") },
+    StaticAsset { name: "workflows.css", kind: CSS, content: include_str!("../assets/workflows.css") },
+    StaticAsset { name: "app.js", kind: JAVASCRIPT, content: include_str!("../assets/app.js") },
+    StaticAsset { name: "keys.js", kind: JAVASCRIPT, content: include_str!("../assets/keys.js") },
+    StaticAsset { name: "live.js", kind: JAVASCRIPT, content: include_str!("../assets/live.js") },
+    StaticAsset { name: "patch.js", kind: JAVASCRIPT, content: include_str!("../assets/patch.js") },
+    StaticAsset { name: "icon.svg", kind: "image/svg+xml", content: include_str!("../assets/icon.svg") },
 ];
 
 /// The files as they are sent, in the order of [`ASSETS`].
-static SENT: LazyLock<Vec<AssetBody>> = LazyLock::new(|| ASSETS.iter().map(AssetBody::of).collect());
+static SENT: LazyLock<Vec<AssetBody>> = LazyLock::new(|| ASSETS.iter().map(AssetBody::from_asset).collect());
 
 /// Checksum of all files. Scripts import each other by name, so all names change together.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -71,7 +71,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Routes of the files. They need no login, because the files contain no user data.
-pub(crate) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Router<AppState> {
     Router::new()
         .route("/assets/{version}/{name}", get(asset))
         .route("/m/{machine}/assets/{version}/{name}", get(of_machine))
@@ -85,7 +85,7 @@ pub(crate) fn path(name: &str) -> String {
 
 async fn asset(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
     let Some((asset, sent)) = ASSETS.iter().zip(SENT.iter()).find(|(asset, _)| asset.name == name) else {
-        return Failure::not_found(format!("file {name} does not exist")).into_response();
+        return HttpFailure::not_found(format!("file {name} does not exist")).into_response();
     };
     // A page of another server version may request its own file. The answer must not be cached under that name.
     let kept = if version == *VERSION { "public, max-age=31536000, immutable" } else { "no-store" };
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn styles_stay_small() {
-        let styles = ASSETS.iter().filter(|asset| asset.kind == CSS).map(AssetBody::of);
+        let styles = ASSETS.iter().filter(|asset| asset.kind == CSS).map(AssetBody::from_asset);
         let sizes = styles.map(|sent| (sent.compressed.expect("it compresses").len(), sent.plain.len()));
         let (compressed, plain) = sizes.reduce(|sum, one| (sum.0 + one.0, sum.1 + one.1)).expect("there are some");
         assert!(compressed <= MAX_STYLES.0 && plain <= MAX_STYLES.1, "{compressed} bytes, {plain} before");
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn comments_and_indentation_are_not_sent() {
         let content = "// Says why.\nlet a = 1; // one\n\n  /** @type {number} */\n  let b = 2;\n";
-        let asset = Asset { name: "a.js", kind: JAVASCRIPT, content };
+        let asset = StaticAsset { name: "a.js", kind: JAVASCRIPT, content };
         assert_eq!(asset.sent(), "let a = 1; // one\nlet b = 2;\n");
     }
 }

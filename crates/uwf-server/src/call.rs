@@ -10,13 +10,13 @@ use tower::ServiceExt;
 use uwf_engine::root::home::Home;
 
 use crate::api;
-use crate::app::{App, Door};
+use crate::app::{AppState, ServerEntrance};
 use crate::command_line::CommandLine;
 use crate::refusal;
 use crate::serve::ServeError;
 
 /// A request to the API.
-pub struct Call<'c> {
+pub struct ApiRequest<'c> {
     /// The storage root.
     pub home: &'c Home,
     /// Directory in which commands are started.
@@ -35,16 +35,16 @@ pub struct Call<'c> {
 ///
 /// # Errors
 /// The runtime fails, or the method or path is invalid.
-pub fn call(call: Call<'_>, write: impl FnMut(&[u8]) -> bool) -> Result<u16, ServeError> {
+pub fn call(call: ApiRequest<'_>, write: impl FnMut(&[u8]) -> bool) -> Result<u16, ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(answered(call, write))
 }
 
-async fn answered(call: Call<'_>, mut write: impl FnMut(&[u8]) -> bool) -> Result<u16, ServeError> {
-    let Call { home, cwd, commands, method, path, body } = call;
+async fn answered(call: ApiRequest<'_>, mut write: impl FnMut(&[u8]) -> bool) -> Result<u16, ServeError> {
+    let ApiRequest { home, cwd, commands, method, path, body } = call;
     let invalid = |error: &dyn std::fmt::Display| ServeError::Io(std::io::Error::other(error.to_string()));
     // No authentication: the caller can access the storage root anyway.
-    let app = App::new(home, cwd, false, commands, Door::Inside, None);
+    let app = AppState::new(home, cwd, false, commands, ServerEntrance::Inside, None);
     let request = Request::builder()
         .method(Method::from_bytes(method.as_bytes()).map_err(|error| invalid(&error))?)
         .uri(path)

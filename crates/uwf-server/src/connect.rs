@@ -22,15 +22,15 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error as SocketError, handshake::client::Request as Handshake};
 use uwf_engine::root::home::Home;
 
-use crate::app::{App, Door};
+use crate::app::{AppState, ServerEntrance};
 use crate::command_line::CommandLine;
 use crate::gateway::{READ_ONLY_HEADER, VERSION_HEADER};
 use crate::machines::name::MachineName;
 use crate::place::USER_HEADER;
-use crate::tls::{self, TlsError};
-use crate::tunnel::{self, Connection, Ended, Farewell};
+use crate::tls::{self, ServerTlsError};
+use crate::tunnel::{self, NetworkConnection, TunnelEnd, TunnelFarewell};
 use crate::{open_files, serve};
-use proxy::{NoWay, Proxy};
+use proxy::{ConnectProxy, NoWay};
 pub use url::{GatewayUrl, NotAUrl};
 
 mod proxy;
@@ -52,7 +52,7 @@ const GOOD: Duration = Duration::from_secs(5);
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Settings of `uwf connect`.
-pub struct Connect<'c> {
+pub struct ConnectSettings<'c> {
     /// The storage root.
     pub home: &'c Home,
     /// Directory in which workflow names are looked up and commands are started.
@@ -73,7 +73,7 @@ pub struct Connect<'c> {
 
 /// An event to report while a machine connects and serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum ConnectEvent {
     /// The gateway accepted the machine.
     Connected,
     /// The connection ended or failed; the machine dials again after the pause.
@@ -111,7 +111,7 @@ pub enum ConnectError {
     Proxy(String),
     /// TLS can't be set up.
     #[error(transparent)]
-    Tls(#[from] TlsError),
+    Tls(#[from] ServerTlsError),
     /// The runtime failed, or waiting for signals did.
     #[error("cannot connect: {0}")]
     Io(#[from] std::io::Error),
@@ -136,13 +136,16 @@ impl From<NoWay> for DialFailure {
     }
 }
 
-type Teller = Arc<dyn Fn(&Event) + Send + Sync>;
+type Teller = Arc<dyn Fn(&ConnectEvent) + Send + Sync>;
 
 /// Connects, and reconnects whenever the connection ends, until SIGINT or SIGTERM.
 ///
 /// # Errors
 /// [`ConnectError`] if waiting would not help.
-pub fn connect(settings: Connect<'_>, tell: impl Fn(&Event) + Send + Sync + 'static) -> Result<(), ConnectError> {
+pub fn connect(
+    settings: ConnectSettings<'_>,
+    tell: impl Fn(&ConnectEvent) + Send + Sync + 'static,
+) -> Result<(), ConnectError> {
     open_files::raise();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let connected = runtime.block_on(async {
@@ -157,15 +160,16 @@ pub fn connect(settings: Connect<'_>, tell: impl Fn(&Event) + Send + Sync + 'sta
     connected
 }
 
-async fn again_and_again(settings: &Connect<'_>, tell: Teller) -> Result<(), ConnectError> {
-    let app = App::new(settings.home, settings.cwd, settings.read_only, settings.commands, Door::Inside, None);
+async fn again_and_again(settings: &ConnectSettings<'_>, tell: Teller) -> Result<(), ConnectError> {
+    let app =
+        AppState::new(settings.home, settings.cwd, settings.read_only, settings.commands, ServerEntrance::Inside, None);
     let router = serve::router(app).layer(middleware::from_fn_with_state(tell.clone(), tell_changes));
     let tls = settings.gateway.is_tls().then(tls::connector).transpose()?;
     let mut pause = FIRST_PAUSE;
     loop {
         let ended = match dial(settings, tls.as_ref()).await {
             Ok(socket) => {
-                tell(&Event::Connected);
+                tell(&ConnectEvent::Connected);
                 let begun = Instant::now();
                 let ended = serve_through(socket, router.clone()).await;
                 if begun.elapsed() > GOOD {
@@ -173,29 +177,29 @@ async fn again_and_again(settings: &Connect<'_>, tell: Teller) -> Result<(), Con
                 }
                 ended
             }
-            Err(DialFailure::Lost(why)) => Ended::Broken(why),
+            Err(DialFailure::Lost(why)) => TunnelEnd::Broken(why),
             Err(DialFailure::Refused(why)) => return Err(ConnectError::Refused { name: settings.name.clone(), why }),
             Err(DialFailure::NoWay(why)) => return Err(ConnectError::Proxy(why)),
         };
         let why = match ended {
-            Ended::Told(Farewell::Replaced) => return Err(ConnectError::Replaced(settings.name.clone())),
-            Ended::Told(Farewell::Revoked) => {
+            TunnelEnd::Told(TunnelFarewell::Replaced) => return Err(ConnectError::Replaced(settings.name.clone())),
+            TunnelEnd::Told(TunnelFarewell::Revoked) => {
                 let why = "its token is no longer valid".to_owned();
                 return Err(ConnectError::Refused { name: settings.name.clone(), why });
             }
-            Ended::Closed => "the gateway closed the connection".to_owned(),
-            Ended::Broken(why) => why,
+            TunnelEnd::Closed => "the gateway closed the connection".to_owned(),
+            TunnelEnd::Broken(why) => why,
         };
         // Keeps many machines that lose one gateway from reconnecting at the same moment.
         let jittered = pause.mul_f64(0.5 + fastrand::f64() / 2.0);
-        tell(&Event::Lost { why, pause: jittered });
+        tell(&ConnectEvent::Lost { why, pause: jittered });
         tokio::time::sleep(jittered).await;
         pause = LONGEST_PAUSE.min(pause * 2);
     }
 }
 
 /// Serves requests until the connection ends.
-async fn serve_through(socket: WebSocketStream<Box<dyn Connection>>, router: Router) -> Ended {
+async fn serve_through(socket: WebSocketStream<Box<dyn NetworkConnection>>, router: Router) -> TunnelEnd {
     let (stream, carried) = tunnel::open(socket, std::future::pending());
     let service = TowerToHyperService::new(router);
     let served = tunnel::server().serve_connection(TokioIo::new(stream), service);
@@ -206,21 +210,21 @@ async fn serve_through(socket: WebSocketStream<Box<dyn Connection>>, router: Rou
         ended = &mut carried => ended,
         served = served => match served {
             Ok(()) => carried.await,
-            Err(error) if error.is_timeout() => Ended::Broken("the gateway does not answer".to_owned()),
+            Err(error) if error.is_timeout() => TunnelEnd::Broken("the gateway does not answer".to_owned()),
             // A farewell may still be on its way.
             Err(error) => match carried.await {
-                Ended::Told(farewell) => Ended::Told(farewell),
-                Ended::Closed => Ended::Closed,
-                Ended::Broken(_) => Ended::Broken(error.to_string()),
+                TunnelEnd::Told(farewell) => TunnelEnd::Told(farewell),
+                TunnelEnd::Closed => TunnelEnd::Closed,
+                TunnelEnd::Broken(_) => TunnelEnd::Broken(error.to_string()),
             },
         },
     }
 }
 
 async fn dial(
-    settings: &Connect<'_>,
+    settings: &ConnectSettings<'_>,
     tls: Option<&tokio_rustls::TlsConnector>,
-) -> Result<WebSocketStream<Box<dyn Connection>>, DialFailure> {
+) -> Result<WebSocketStream<Box<dyn NetworkConnection>>, DialFailure> {
     let dialled = tokio::time::timeout(PATIENCE, async {
         let stream = connection(&settings.gateway, tls).await?;
         let handshake = handshake(settings).map_err(DialFailure::Refused)?;
@@ -233,9 +237,9 @@ async fn dial(
 async fn connection(
     gateway: &GatewayUrl,
     tls: Option<&tokio_rustls::TlsConnector>,
-) -> Result<Box<dyn Connection>, DialFailure> {
+) -> Result<Box<dyn NetworkConnection>, DialFailure> {
     let failed = |error: std::io::Error| DialFailure::Lost(format!("cannot reach {gateway}: {error}"));
-    let stream: Box<dyn Connection> = match Proxy::of_environment(gateway) {
+    let stream: Box<dyn NetworkConnection> = match ConnectProxy::of_environment(gateway) {
         Some(proxy) => Box::new(proxy.connect(gateway).await?),
         None => {
             let stream = TcpStream::connect((gateway.host(), gateway.port())).await.map_err(failed)?;
@@ -250,7 +254,7 @@ async fn connection(
     Ok(Box::new(tls.connect(name, stream).await.map_err(failed)?))
 }
 
-fn handshake(settings: &Connect<'_>) -> Result<Handshake, String> {
+fn handshake(settings: &ConnectSettings<'_>) -> Result<Handshake, String> {
     let path = format!("/api/gateway/connect/{}", settings.name);
     let mut request = settings.gateway.socket(&path).into_client_request().map_err(|error| error.to_string())?;
     let mut add = |name: header::HeaderName, value: &str| {
@@ -287,7 +291,7 @@ async fn tell_changes(State(tell): State<Teller>, request: Request<Body>, next: 
     if !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) {
         let by = request.headers().get(USER_HEADER).and_then(|user| user.to_str().ok()).unwrap_or("an unknown client");
         let what = format!("{} {}", request.method(), request.uri().path());
-        tell(&Event::Asked { by: by.to_owned(), what });
+        tell(&ConnectEvent::Asked { by: by.to_owned(), what });
     }
     next.run(request).await
 }

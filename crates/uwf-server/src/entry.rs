@@ -8,30 +8,33 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
-use crate::app::App;
-use crate::failure::Failure;
-use crate::guard::attempts::{self, Verdict};
-use crate::guard::{Guard, bearer, peer};
+use crate::app::AppState;
+use crate::failure::HttpFailure;
+use crate::guard::attempts::{self, LoginVerdict};
+use crate::guard::{RequestGuard, bearer, peer};
 use crate::respond::{cookie, wants_json};
 
 /// Rejects requests that were meant for another server.
-pub(crate) async fn expected_host(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn expected_host(State(app): State<AppState>, request: Request, next: Next) -> Response {
     let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    let is_own = |guard: &Guard| named.is_some_and(|host| guard.is_own_host(host));
+    let is_own = |guard: &RequestGuard| named.is_some_and(|host| guard.is_own_host(host));
     // Behind a gateway, the host is the gateway's, which has already checked it.
     if app.guard().is_none_or(is_own) {
         return next.run(request).await;
     }
-    Failure::new(StatusCode::MISDIRECTED_REQUEST, format!("this server is not called {}", named.unwrap_or("(nothing)")))
-        .hint("to use that name, start it with --host NAME")
-        .into_response()
+    HttpFailure::new(
+        StatusCode::MISDIRECTED_REQUEST,
+        format!("this server is not called {}", named.unwrap_or("(nothing)")),
+    )
+    .hint("to use that name, start it with --host NAME")
+    .into_response()
 }
 
 /// Path that sets a browser's mark of seen threads. It changes nothing in the storage root.
 const SEEN_PATH: &str = "/seen";
 
 /// How a client proved that it is allowed in.
-enum Proof {
+enum AccessProof {
     /// The request comes through the tunnel of a gateway, which has checked it.
     Tunnel,
     /// A script sent `Authorization: Bearer`.
@@ -41,37 +44,37 @@ enum Proof {
 }
 
 /// Admits only clients that know the secret, and only changes that come from a page of this server.
-pub(crate) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn admit(State(app): State<AppState>, request: Request, next: Next) -> Response {
     let proof = match proof(&app, &request) {
         Ok(proof) => proof,
         Err(refused) => return *refused,
     };
     let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
-    if is_change && matches!(proof, Proof::Cookie) && !comes_from_here(&app, request.headers()) {
-        return Failure::new(StatusCode::FORBIDDEN, "this change does not come from a page of this server")
+    if is_change && matches!(proof, AccessProof::Cookie) && !comes_from_here(&app, request.headers()) {
+        return HttpFailure::new(StatusCode::FORBIDDEN, "this change does not come from a page of this server")
             .into_response();
     }
     // The mark of seen threads is stored in the browser only.
     if is_change && app.is_read_only() && request.uri().path() != SEEN_PATH {
-        return Failure::new(StatusCode::FORBIDDEN, "this server is read-only")
+        return HttpFailure::new(StatusCode::FORBIDDEN, "this server is read-only")
             .hint("start it without --read-only, or use the command line")
             .into_response();
     }
     next.run(request).await
 }
 
-fn proof(app: &App, request: &Request) -> Result<Proof, Box<Response>> {
-    let Some(guard) = app.guard() else { return Ok(Proof::Tunnel) };
+fn proof(app: &AppState, request: &Request) -> Result<AccessProof, Box<Response>> {
+    let Some(guard) = app.guard() else { return Ok(AccessProof::Tunnel) };
     if request.headers().contains_key(header::AUTHORIZATION) {
         let given = bearer(request.headers()).unwrap_or_default();
         return match guard.attempts.judge(&guard.secret, given, peer(request.extensions())) {
-            Verdict::Right => Ok(Proof::Bearer),
-            Verdict::Wrong => Err(Box::new(unauthorized("this is not the secret of this server"))),
-            Verdict::TooMany(wait) => Err(Box::new(attempts::too_many(wait))),
+            LoginVerdict::Right => Ok(AccessProof::Bearer),
+            LoginVerdict::Wrong => Err(Box::new(unauthorized("this is not the secret of this server"))),
+            LoginVerdict::TooMany(wait) => Err(Box::new(attempts::too_many(wait))),
         };
     }
     if cookie(request.headers(), &guard.cookie()).is_some_and(|value| guard.secret.is_session(value)) {
-        return Ok(Proof::Cookie);
+        return Ok(AccessProof::Cookie);
     }
     let wants_page = request.method() == Method::GET && !wants_json(request.headers());
     if wants_page && !is_of_api(request.uri().path()) {
@@ -88,14 +91,14 @@ fn is_of_api(path: &str) -> bool {
 }
 
 fn unauthorized(why: &str) -> Response {
-    let failure = Failure::new(StatusCode::UNAUTHORIZED, why)
+    let failure = HttpFailure::new(StatusCode::UNAUTHORIZED, why)
         .hint("send it as `Authorization: Bearer SECRET`; `uwf serve` printed it, or WORKFLOW_DASHBOARD_SECRET has it");
     ([(header::WWW_AUTHENTICATE, "Bearer")], failure).into_response()
 }
 
 /// Whether a browser says that the change comes from a page of this server. Browsers send `Origin` with every POST; if it is missing,
 /// `Sec-Fetch-Site` counts. With TLS the origin must have TLS as well: `http://` is another server.
-fn comes_from_here(app: &App, headers: &HeaderMap) -> bool {
+fn comes_from_here(app: &AppState, headers: &HeaderMap) -> bool {
     let is_encrypted = app.guard().is_some_and(|guard| own_path::is_encrypted(guard, headers));
     is_from_here(headers, is_encrypted)
 }

@@ -5,9 +5,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use uwf_engine::error::{Error, ErrorKind};
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 
-use crate::fields::Fields;
+use crate::fields::RequestFields;
 
 /// The form that failed, for the page that shows the failure.
 #[derive(Debug, Clone)]
@@ -17,12 +17,12 @@ pub(crate) struct SentForm {
     /// Page that the form was on.
     pub(crate) page: String,
     /// Fields of the form.
-    pub(crate) fields: Fields,
+    pub(crate) fields: RequestFields,
 }
 
 /// A failed request. API answers are JSON; [`crate::pages::shown_as_page`] turns them into pages where a page was requested.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure {
+pub(crate) struct HttpFailure {
     /// The HTTP status.
     pub(crate) status: StatusCode,
     /// Why, in one line.
@@ -48,32 +48,32 @@ pub(crate) fn status(exit_code: u8) -> StatusCode {
     }
 }
 
-impl Failure {
+impl HttpFailure {
     /// A failure of the server itself, which no command reports.
-    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Failure {
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> HttpFailure {
         let message = message.into();
         let report = json!({ "error": { "message": message, "hints": [] } });
-        Failure { status, message, hints: Vec::new(), report: Box::new(report), form: None }
+        HttpFailure { status, message, hints: Vec::new(), report: Box::new(report), form: None }
     }
 
     /// The requested thing does not exist.
-    pub(crate) fn not_found(message: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::NOT_FOUND, message)
+    pub(crate) fn not_found(message: impl Into<String>) -> HttpFailure {
+        HttpFailure::new(StatusCode::NOT_FOUND, message)
     }
 
     /// The request is invalid.
-    pub(crate) fn bad_request(message: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::BAD_REQUEST, message)
+    pub(crate) fn bad_request(message: impl Into<String>) -> HttpFailure {
+        HttpFailure::new(StatusCode::BAD_REQUEST, message)
     }
 
     /// A bug in the server.
-    pub(crate) fn internal(error: impl std::fmt::Display) -> Failure {
-        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, format!("this should not happen: {error}"))
+    pub(crate) fn internal(error: impl std::fmt::Display) -> HttpFailure {
+        HttpFailure::new(StatusCode::INTERNAL_SERVER_ERROR, format!("this should not happen: {error}"))
     }
 
     /// Adds a hint about what to try next.
     #[must_use]
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> HttpFailure {
         self.hints.push(hint.into());
         self.report["error"]["hints"] = json!(self.hints);
         self
@@ -86,21 +86,21 @@ impl Failure {
 
     /// Whether the thread still waits for a person, so that the answer was not accepted.
     pub(crate) fn still_waits(&self) -> bool {
-        self.report["state"] == State::Waiting.name()
+        self.report["state"] == ThreadState::Waiting.name()
     }
 
     /// Adds the form that failed, so that it needn't be typed again.
     #[must_use]
-    pub(crate) fn of_form(self, form: SentForm) -> Failure {
-        Failure { form: Some(Box::new(form)), ..self }
+    pub(crate) fn of_form(self, form: SentForm) -> HttpFailure {
+        HttpFailure { form: Some(Box::new(form)), ..self }
     }
 
     /// The report that a failed command printed.
-    pub(crate) fn reported(exit_code: u8, report: Map<String, Value>) -> Failure {
+    pub(crate) fn reported(exit_code: u8, report: Map<String, Value>) -> HttpFailure {
         let error = report.get("error").cloned().unwrap_or_default();
         let message = error["message"].as_str().unwrap_or("the command failed").to_owned();
         let hints = error["hints"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-        Failure {
+        HttpFailure {
             status: status(exit_code),
             message,
             hints: hints.collect(),
@@ -110,8 +110,8 @@ impl Failure {
     }
 }
 
-impl<E: Into<Error>> From<E> for Failure {
-    fn from(error: E) -> Failure {
+impl<E: Into<Error>> From<E> for HttpFailure {
+    fn from(error: E) -> HttpFailure {
         let Error { kind, message, hints, .. } = error.into();
         let exit_code = kind.exit_code();
         let error = json!({ "kind": kind, "message": message, "hints": hints, "exitCode": exit_code });
@@ -120,11 +120,11 @@ impl<E: Into<Error>> From<E> for Failure {
             ErrorKind::NotFound => StatusCode::NOT_FOUND,
             _ => status(exit_code),
         };
-        Failure { status, message, hints, report: Box::new(json!({ "error": error })), form: None }
+        HttpFailure { status, message, hints, report: Box::new(json!({ "error": error })), form: None }
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for HttpFailure {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.report.clone())).into_response();
         response.extensions_mut().insert(self);

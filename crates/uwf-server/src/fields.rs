@@ -4,13 +4,13 @@ use serde_json::{Map, Value};
 
 /// Fields by name. A form has only texts; JSON may have other values.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Fields {
+pub(crate) struct RequestFields {
     /// Whether they come from a form, so that the browser expects a page.
     pub(crate) is_form: bool,
     texts: Vec<(String, String)>,
 }
 
-impl Fields {
+impl RequestFields {
     /// The first value of a field, as text.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.texts.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -27,18 +27,18 @@ impl Fields {
     }
 
     /// Fields of a form.
-    pub(crate) fn of_form(texts: Vec<(String, String)>) -> Fields {
-        Fields { is_form: true, texts }
+    pub(crate) fn of_form(texts: Vec<(String, String)>) -> RequestFields {
+        RequestFields { is_form: true, texts }
     }
 
     /// Members of a JSON object. Texts are kept as they are, other values as JSON.
-    pub(crate) fn of_json(object: Map<String, Value>) -> Fields {
+    pub(crate) fn of_json(object: Map<String, Value>) -> RequestFields {
         let text = |value| match value {
             Value::String(text) => Some(text),
             Value::Null => None,
             other => Some(other.to_string()),
         };
         let texts = object.into_iter().filter_map(|(name, value)| Some((name, text(value)?))).collect();
-        Fields { is_form: false, texts }
+        RequestFields { is_form: false, texts }
     }
 }

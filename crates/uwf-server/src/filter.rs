@@ -1,16 +1,16 @@
 //! The query for threads: `?state=stuck,waiting&workflow=develop&role=coder&q=text&limit=50&after=ID`.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Deserialize;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::root::thread_ids;
-use uwf_engine::thread::state::State;
-use uwf_engine::views::list::{self, Filter, Listing, Named};
-use uwf_engine::views::workflow_names::Names;
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::views::list::{self, NamedThreadRow, ThreadFilter, ThreadListing};
+use uwf_engine::views::workflow_names::WorkflowNames;
 
-use crate::app::Memory;
-use crate::failure::Failure;
+use crate::app::ServerCaches;
+use crate::failure::HttpFailure;
 use crate::url::encoded;
 
 /// Threads in an answer if the query has no limit.
@@ -22,7 +22,7 @@ pub(crate) const MOST: usize = 20_000;
 /// A query for threads.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Query {
+pub(crate) struct ThreadListQuery {
     /// States, separated by commas.
     pub(crate) state: String,
     /// A name, which means all its versions, or a hash.
@@ -40,31 +40,31 @@ pub(crate) struct Query {
 }
 
 /// Result of a query.
-pub(crate) struct Found {
+pub(crate) struct MatchingThreads {
     /// The threads.
-    pub(crate) listing: Listing,
+    pub(crate) listing: ThreadListing,
     /// The same threads, with the names of their workflows.
-    pub(crate) rows: Vec<Named>,
+    pub(crate) rows: Vec<NamedThreadRow>,
     /// Whether more threads match.
     pub(crate) has_more: bool,
 }
 
-impl Query {
+impl ThreadListQuery {
     /// Whether the query selects threads.
     pub(crate) fn is_filter(&self) -> bool {
-        let Query { state, workflow, role, q, limit: _, after, all } = self;
+        let ThreadListQuery { state, workflow, role, q, limit: _, after, all } = self;
         [state, workflow, role, q, after, all].into_iter().any(|text| !text.is_empty())
     }
 
     /// The states of the query.
-    pub(crate) fn states(&self) -> Result<Vec<State>, Failure> {
+    pub(crate) fn states(&self) -> Result<Vec<ThreadState>, HttpFailure> {
         let named = self.state.split(',').map(str::trim).filter(|name| !name.is_empty());
-        let known = |name: &str| State::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(name));
+        let known = |name: &str| ThreadState::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(name));
         named
             .map(|name| {
-                let states = State::ALL.map(State::name).join(", ");
+                let states = ThreadState::ALL.map(ThreadState::name).join(", ");
                 known(name)
-                    .ok_or_else(|| Failure::bad_request(format!("no state is called {name}; there are {states}")))
+                    .ok_or_else(|| HttpFailure::bad_request(format!("no state is called {name}; there are {states}")))
             })
             .collect()
     }
@@ -73,7 +73,7 @@ impl Query {
     ///
     /// # Errors
     /// 400 for an invalid state or number, 404 for an unknown workflow or thread, and failures to read the list.
-    pub(crate) fn find(&self, home: &Home, memory: &Memory) -> Result<Found, Failure> {
+    pub(crate) fn find(&self, home: &Home, memory: &ServerCaches) -> Result<MatchingThreads, HttpFailure> {
         let registry = registry::read(home)?;
         let limit = match self.limit.as_str() {
             "" => LIMIT,
@@ -81,10 +81,10 @@ impl Query {
                 .parse()
                 .ok()
                 .filter(|limit| (1..=MOST).contains(limit))
-                .ok_or_else(|| Failure::bad_request(format!("`limit` is a number of threads, 1 to {MOST}")))?,
+                .ok_or_else(|| HttpFailure::bad_request(format!("`limit` is a number of threads, 1 to {MOST}")))?,
         };
         let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-        let filter = Filter {
+        let filter = ThreadFilter {
             all: true,
             workflows: given(&self.workflow).map(|typed| versions(home, &registry, &typed)).transpose()?,
             states: self.states()?,
@@ -92,18 +92,19 @@ impl Query {
             search: given(&self.q),
             after: given(&self.after).map(|typed| thread_ids::resolve(home, &typed)).transpose()?,
             limit: Some(limit),
-            ..Filter::default()
+            ..ThreadFilter::default()
         };
         let listing = memory.with_tasks(|tasks| list::list_again(home, &filter, tasks))?;
-        let mut names = Names::of(&registry);
-        let rows: Vec<Named> = listing.rows.iter().map(|row| Named::of(row.clone(), &mut names, home)).collect();
+        let mut names = WorkflowNames::from_registry(&registry);
+        let rows: Vec<NamedThreadRow> =
+            listing.rows.iter().map(|row| NamedThreadRow::from_row(row.clone(), &mut names, home)).collect();
         let has_more = listing.matching > rows.len();
-        Ok(Found { listing, rows, has_more })
+        Ok(MatchingThreads { listing, rows, has_more })
     }
 
     /// The same query with another value for one field, or without that field if the value is empty.
     pub(crate) fn with(&self, name: &str, value: &str) -> String {
-        let Query { state, workflow, role, q, limit, after, all } = self;
+        let ThreadListQuery { state, workflow, role, q, limit, after, all } = self;
         let now = [("state", state), ("workflow", workflow), ("role", role), ("q", q), ("limit", limit), ("all", all)];
         let kept = now.into_iter().chain((name == "after").then_some(("after", after)));
         let kept: Vec<(&str, &str)> = kept.map(|(key, now)| (key, if key == name { value } else { now })).collect();
@@ -117,10 +118,10 @@ impl Query {
 }
 
 /// All versions of a name in the registry, or the workflow with this hash.
-fn versions(home: &Home, registry: &Registry, typed: &str) -> Result<Vec<Hash>, Failure> {
+fn versions(home: &Home, registry: &Registry, typed: &str) -> Result<Vec<NodeHash>, HttpFailure> {
     if let Some(entry) = registry.get(typed) {
         return Ok(std::iter::once(entry.hash).chain(entry.history.iter().map(|past| past.hash)).collect());
     }
     let hash = home.store().resolve_prefix(typed);
-    hash.map(|hash| vec![hash]).map_err(|_| Failure::not_found(format!("no workflow is called {typed}")))
+    hash.map(|hash| vec![hash]).map_err(|_| HttpFailure::not_found(format!("no workflow is called {typed}")))
 }

@@ -12,10 +12,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::any;
 
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::guard;
-use crate::machines::Gateway;
+use crate::machines::MachineGateway;
 use crate::machines::name::{MachineName, NotAName};
 use crate::place::{SEEN, USER_HEADER};
 use crate::respond::cookie;
@@ -29,7 +29,7 @@ const FORWARDED: [HeaderName; 5] = [
     HeaderName::from_static("last-event-id"),
 ];
 
-pub(crate) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Router<AppState> {
     Router::new()
         .route("/m/{name}", any(first_page))
         .route("/m/{name}/", any(forward))
@@ -37,18 +37,18 @@ pub(crate) fn routes() -> Router<App> {
 }
 
 /// Redirects to the machine's first page: links on it begin below the machine's name.
-async fn first_page(Path(name): Path<String>) -> Result<Response, Failure> {
+async fn first_page(Path(name): Path<String>) -> Result<Response, HttpFailure> {
     let name = machine(&name)?;
     Ok(Redirect::permanent(&format!("{}/", name.prefix())).into_response())
 }
 
 async fn forward(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(parts): Path<Vec<(String, String)>>,
     request: Request,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let Some(gateway) = app.gateway() else {
-        return Err(Failure::not_found("this server is not a gateway").hint("start it with --gateway"));
+        return Err(HttpFailure::not_found("this server is not a gateway").hint("start it with --gateway"));
     };
     let name = machine(parts.first().map(|(_, name)| name.as_str()).unwrap_or_default())?;
     let Some(mut requests) = gateway.requests(&name) else { return Err(away(gateway, &name).await) };
@@ -60,27 +60,27 @@ async fn forward(
     answer::rewritten(&app, &name, &method, sent).await
 }
 
-fn machine(name: &str) -> Result<MachineName, Failure> {
-    name.parse().map_err(|error: NotAName| Failure::not_found(error.to_string()))
+fn machine(name: &str) -> Result<MachineName, HttpFailure> {
+    name.parse().map_err(|error: NotAName| HttpFailure::not_found(error.to_string()))
 }
 
 /// The request as the machine gets it: without the path prefix, and with few headers.
-fn addressed(name: &MachineName, request: Request) -> Result<Request, Failure> {
+fn addressed(name: &MachineName, request: Request) -> Result<Request, HttpFailure> {
     let (mut parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
     let Some(path) = path.strip_prefix(&name.prefix()) else {
-        return Err(Failure::not_found("the name of the machine is written in another way"));
+        return Err(HttpFailure::not_found("the name of the machine is written in another way"));
     };
     parts.uri = Uri::builder()
         .scheme("http")
         .authority(name.as_str())
         .path_and_query(path)
         .build()
-        .map_err(|error| Failure::bad_request(error.to_string()))?;
+        .map_err(|error| HttpFailure::bad_request(error.to_string()))?;
     parts.version = axum::http::Version::HTTP_2;
     let user = user(&parts.headers, guard::peer(&parts.extensions));
     let mut headers = forwarded(&parts.headers);
-    headers.insert(USER_HEADER, HeaderValue::from_str(&user).map_err(Failure::internal)?);
+    headers.insert(USER_HEADER, HeaderValue::from_str(&user).map_err(HttpFailure::internal)?);
     parts.headers = headers;
     parts.extensions = axum::http::Extensions::new();
     Ok(Request::from_parts(parts, body))
@@ -104,25 +104,25 @@ fn user(headers: &HeaderMap, from: Option<IpAddr>) -> String {
 }
 
 /// Failure for a machine that is not connected.
-async fn away(gateway: &std::sync::Arc<Gateway>, name: &MachineName) -> Failure {
+async fn away(gateway: &std::sync::Arc<MachineGateway>, name: &MachineName) -> HttpFailure {
     let machines = match gateway.all().await {
         Ok(machines) => machines,
         Err(failure) => return failure,
     };
     let Some(machine) = machines.into_iter().find(|machine| machine.name == *name) else {
-        return Failure::not_found(format!("unknown machine {name}"))
+        return HttpFailure::not_found(format!("unknown machine {name}"))
             .hint("`uwf gateway token NAME` on the gateway's machine lets one connect");
     };
     let why = match machine.since {
         Some(since) => format!("the machine {name} has not been connected since {} UTC", uwf_core::view::time(since)),
         None => format!("the machine {name} has not connected since this gateway was started"),
     };
-    Failure::new(StatusCode::BAD_GATEWAY, why)
+    HttpFailure::new(StatusCode::BAD_GATEWAY, why)
         .hint("`uwf connect` on that machine connects it; it comes back by itself when it is running")
 }
 
-fn broken(name: &MachineName, error: &hyper::Error) -> Failure {
-    Failure::new(StatusCode::BAD_GATEWAY, format!("the connection of the machine {name} has ended: {error}"))
+fn broken(name: &MachineName, error: &hyper::Error) -> HttpFailure {
+    HttpFailure::new(StatusCode::BAD_GATEWAY, format!("the connection of the machine {name} has ended: {error}"))
         .hint("if this was a change, check whether it was made before you repeat it")
 }
 

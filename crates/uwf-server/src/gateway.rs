@@ -10,17 +10,17 @@ mod summary;
 
 use axum::Router;
 
-use crate::app::App;
+use crate::app::AppState;
 
 pub(crate) use accept::{READ_ONLY_HEADER, VERSION_HEADER};
 pub(crate) use events::PATH as EVENTS;
 
 /// Routes for people who are logged in.
-pub(crate) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Router<AppState> {
     Router::new().merge(lists::routes()).merge(events::routes()).merge(summary::routes())
 }
 
 /// Routes that machines connect to. Machines authenticate with their own tokens.
-pub(crate) fn dialled() -> Router<App> {
+pub(crate) fn dialled() -> Router<AppState> {
     accept::routes()
 }

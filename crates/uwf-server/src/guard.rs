@@ -7,24 +7,24 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{Extensions, HeaderMap, header};
 
-use self::attempts::Attempts;
-use self::token::Secret;
-use crate::listener::Peer;
+use self::attempts::LoginAttempts;
+use self::token::ServerSecret;
+use crate::listener::ClientAddress;
 
 /// Decides which requests are let in.
-pub(crate) struct Guard {
+pub(crate) struct RequestGuard {
     address: SocketAddr,
     hosts: Vec<String>,
-    pub(crate) secret: Secret,
-    pub(crate) attempts: Attempts,
+    pub(crate) secret: ServerSecret,
+    pub(crate) attempts: LoginAttempts,
     /// Whether this server itself uses TLS.
     pub(crate) has_tls: bool,
 }
 
-impl Guard {
-    pub(crate) fn new(address: SocketAddr, hosts: Vec<String>, secret: Secret, has_tls: bool) -> Guard {
+impl RequestGuard {
+    pub(crate) fn new(address: SocketAddr, hosts: Vec<String>, secret: ServerSecret, has_tls: bool) -> RequestGuard {
         let hosts = hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect();
-        Guard { address, hosts, secret, attempts: Attempts::default(), has_tls }
+        RequestGuard { address, hosts, secret, attempts: LoginAttempts::default(), has_tls }
     }
 
     /// Name of the cookie. Browsers send the cookies of a host to all its ports, so each port has its own name.
@@ -54,16 +54,16 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
 
 /// Address of the client; attempts are counted by it.
 pub(crate) fn peer(extensions: &Extensions) -> Option<IpAddr> {
-    extensions.get::<Peer>().map(|Peer(address)| address.ip())
+    extensions.get::<ClientAddress>().map(|ClientAddress(address)| address.ip())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn guard(address: &str, hosts: &[&str]) -> Guard {
+    fn guard(address: &str, hosts: &[&str]) -> RequestGuard {
         let hosts = hosts.iter().map(|&host| host.to_owned()).collect();
-        Guard::new(address.parse().unwrap(), hosts, Secret::chosen("x".repeat(20)).unwrap(), false)
+        RequestGuard::new(address.parse().unwrap(), hosts, ServerSecret::chosen("x".repeat(20)).unwrap(), false)
     }
 
     #[test]

@@ -34,12 +34,12 @@ mod tunnel;
 mod url;
 mod watch;
 
-pub use call::{Call, call};
+pub use call::{ApiRequest, call};
 pub use command_line::{ArgumentHelp, ArgumentKind, CommandHelp, CommandLine, json_name};
-pub use connect::{Connect, ConnectError, Event, GatewayUrl, NotAUrl, connect};
-pub use guard::token::{SECRET_VARIABLE, Secret};
+pub use connect::{ConnectError, ConnectEvent, ConnectSettings, GatewayUrl, NotAUrl, connect};
+pub use guard::token::{SECRET_VARIABLE, ServerSecret};
 pub use machines::name::{MachineName, NotAName};
-pub use machines::tokens::{Kept, MACHINE_TOKEN_VARIABLE, MachineTokens, TokenError};
+pub use machines::tokens::{MACHINE_TOKEN_VARIABLE, MachineTokens, StoredMachineToken, TokenError};
 pub use open_files::give_back_open_files;
-pub use serve::{Serve, ServeError, Served, serve};
-pub use tls::{Certificate, TlsError};
+pub use serve::{ListeningServer, ServeError, ServeSettings, serve};
+pub use tls::{CertificateFiles, ServerTlsError};

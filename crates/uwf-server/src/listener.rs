@@ -21,8 +21,8 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
-use self::no_request::Reporting;
-use crate::tunnel::Connection;
+use self::no_request::ReportingConnection;
+use crate::tunnel::NetworkConnection;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -35,10 +35,10 @@ const MOST_HANDSHAKES: (usize, usize) = (1000, 32);
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// A connection, after the TLS handshake if the server has a certificate.
-type Accepted = (Box<dyn Connection>, SocketAddr);
+type Accepted = (Box<dyn NetworkConnection>, SocketAddr);
 
 /// A listening socket.
-pub(crate) struct Socket {
+pub(crate) struct ServerSocket {
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     handshakes: JoinSet<Option<Accepted>>,
@@ -48,29 +48,30 @@ pub(crate) struct Socket {
 
 /// How long a client may take to send a request. Sending an answer may take any time, as events do.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct RequestReadTimeouts {
     /// For the head. Also counts between two requests, so that an idle connection ends.
     pub(crate) head: Duration,
     /// For its body.
     pub(crate) body: Duration,
 }
 
-impl Patience {
+impl RequestReadTimeouts {
     /// Enough for the largest body on a slow line: 2 MiB in a minute are 280 kbit/s.
-    pub(crate) const USUAL: Patience = Patience { head: Duration::from_secs(30), body: Duration::from_mins(1) };
+    pub(crate) const USUAL: RequestReadTimeouts =
+        RequestReadTimeouts { head: Duration::from_secs(30), body: Duration::from_mins(1) };
 }
 
 /// Address of the client.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
+pub(crate) struct ClientAddress(pub(crate) SocketAddr);
 
-impl Socket {
-    pub(crate) fn new(listener: TcpListener, tls: Option<TlsAcceptor>) -> Socket {
-        Socket { listener, tls, handshakes: JoinSet::new(), begun: VecDeque::new() }
+impl ServerSocket {
+    pub(crate) fn new(listener: TcpListener, tls: Option<TlsAcceptor>) -> ServerSocket {
+        ServerSocket { listener, tls, handshakes: JoinSet::new(), begun: VecDeque::new() }
     }
 
-    /// Answers all clients, for ever. Requests carry their [`Peer`].
-    pub(crate) async fn serve(mut self, router: Router, patience: Patience) {
+    /// Answers all clients, for ever. Requests carry their [`ClientAddress`].
+    pub(crate) async fn serve(mut self, router: Router, patience: RequestReadTimeouts) {
         loop {
             let (stream, from) = self.accept().await;
             tokio::spawn(answer(stream, from, router.clone(), patience));
@@ -83,7 +84,7 @@ impl Socket {
         let handshake = tls.accept(stream);
         let task = self.handshakes.spawn(async move {
             let stream = tokio::time::timeout(HANDSHAKE, handshake).await.ok()?.ok()?;
-            Some((Box::new(stream) as Box<dyn Connection>, from))
+            Some((Box::new(stream) as Box<dyn NetworkConnection>, from))
         });
         self.begun.push_back((from.ip(), task));
     }
@@ -126,14 +127,15 @@ impl Socket {
 }
 
 /// Answers the requests of one connection.
-async fn answer(stream: Box<dyn Connection>, from: SocketAddr, router: Router, patience: Patience) {
+async fn answer(stream: Box<dyn NetworkConnection>, from: SocketAddr, router: Router, patience: RequestReadTimeouts) {
     let service = router.map_request(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Peer(from));
+        request.extensions_mut().insert(ClientAddress(from));
         request.map(|body| within(body, patience.body))
     });
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(patience.head);
-    let connection = server.serve_connection(TokioIo::new(Reporting::new(stream)), TowerToHyperService::new(service));
+    let connection =
+        server.serve_connection(TokioIo::new(ReportingConnection::new(stream)), TowerToHyperService::new(service));
     // The client caused any error here: it disconnected, is too slow, or does not speak HTTP.
     let _ = connection.with_upgrades().await;
 }
@@ -181,7 +183,9 @@ mod tests {
             );
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(Socket::new(listener, None).serve(router, Patience { head: SHORT, body: 2 * SHORT }));
+        tokio::spawn(
+            ServerSocket::new(listener, None).serve(router, RequestReadTimeouts { head: SHORT, body: 2 * SHORT }),
+        );
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(sent.as_bytes()).await.unwrap();
         let mut got = Vec::new();

@@ -20,8 +20,8 @@ use uwf_engine::root::ids;
 
 use self::name::MachineName;
 use self::tokens::MachineTokens;
-use crate::failure::Failure;
-use crate::tunnel::Farewell;
+use crate::failure::HttpFailure;
+use crate::tunnel::TunnelFarewell;
 
 /// How often the tokens are checked: a revoked machine is disconnected within this time.
 const TOKENS_EVERY: Duration = Duration::from_secs(2);
@@ -30,9 +30,9 @@ const TOKENS_EVERY: Duration = Duration::from_secs(2);
 const MOST_IN_MENU: usize = 100;
 
 /// A gateway.
-pub(crate) struct Gateway {
+pub(crate) struct MachineGateway {
     tokens: MachineTokens,
-    machines: Mutex<BTreeMap<MachineName, Machine>>,
+    machines: Mutex<BTreeMap<MachineName, MachineEntry>>,
     /// Number of connections so far; identifies a connection.
     dials: AtomicU64,
     /// Number of changes so far of machines' reports and connections.
@@ -42,19 +42,19 @@ pub(crate) struct Gateway {
 }
 
 /// A machine that is connected, or was since the gateway started.
-struct Machine {
-    link: Option<Link>,
+struct MachineEntry {
+    link: Option<MachineLink>,
     /// Number of its last connection.
     dial: u64,
     /// Start or end of its last connection, in Unix milliseconds.
     since: u64,
-    about: About,
-    summary: Arc<Summary>,
+    about: MachineProfile,
+    summary: Arc<MachineSummary>,
 }
 
 /// Data that a machine sends about itself when it connects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct About {
+pub(crate) struct MachineProfile {
     /// Version of its program.
     pub(crate) version: String,
     /// Whether it rejects all changes.
@@ -63,7 +63,7 @@ pub(crate) struct About {
 
 /// A machine's report about its threads.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Summary {
+pub(crate) struct MachineSummary {
     /// Number of threads in each state, including finished ones.
     pub(crate) counts: BTreeMap<String, u64>,
     /// Threads that have not ended, newest first, as `uwf thread list` reports them.
@@ -71,28 +71,28 @@ pub(crate) struct Summary {
 }
 
 /// The connection of a machine.
-struct Link {
+struct MachineLink {
     requests: SendRequest<Body>,
-    farewell: oneshot::Sender<Farewell>,
+    farewell: oneshot::Sender<TunnelFarewell>,
     /// Hash of the token it connected with.
     token: String,
 }
 
 /// A snapshot of a machine.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct MachineSnapshot {
     pub(crate) name: MachineName,
     pub(crate) is_connected: bool,
     /// Start of the connection or disconnection, in Unix milliseconds; `None` if it has not connected since the gateway started.
     pub(crate) since: Option<u64>,
-    pub(crate) about: Option<About>,
+    pub(crate) about: Option<MachineProfile>,
     /// Its last report about its threads.
-    pub(crate) summary: Arc<Summary>,
+    pub(crate) summary: Arc<MachineSummary>,
 }
 
-impl Machine {
-    fn seen(&self, name: &MachineName) -> Seen {
-        Seen {
+impl MachineEntry {
+    fn seen(&self, name: &MachineName) -> MachineSnapshot {
+        MachineSnapshot {
             name: name.clone(),
             is_connected: self.link.is_some(),
             since: Some(self.since),
@@ -102,17 +102,17 @@ impl Machine {
     }
 }
 
-impl Seen {
+impl MachineSnapshot {
     /// A machine that has not connected yet.
-    fn never(name: MachineName) -> Seen {
-        Seen { name, is_connected: false, since: None, about: None, summary: Arc::default() }
+    fn never(name: MachineName) -> MachineSnapshot {
+        MachineSnapshot { name, is_connected: false, since: None, about: None, summary: Arc::default() }
     }
 }
 
-impl Gateway {
-    pub(crate) fn new(tokens: MachineTokens) -> Gateway {
+impl MachineGateway {
+    pub(crate) fn new(tokens: MachineTokens) -> MachineGateway {
         let (machines, dials, changes) = (Mutex::default(), AtomicU64::new(0), watch::Sender::default());
-        Gateway { tokens, machines, dials, changes, is_followed: Mutex::default() }
+        MachineGateway { tokens, machines, dials, changes, is_followed: Mutex::default() }
     }
 
     /// Listens to changes of machines' reports and connections. The second value is true if no task follows the machines yet; then the
@@ -130,7 +130,7 @@ impl Gateway {
         *is_followed
     }
 
-    fn tell(&self) {
+    fn announce_change(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
@@ -138,22 +138,22 @@ impl Gateway {
     pub(crate) fn connected(
         &self,
         name: &MachineName,
-        about: About,
+        about: MachineProfile,
         token: String,
         requests: SendRequest<Body>,
-        farewell: oneshot::Sender<Farewell>,
+        farewell: oneshot::Sender<TunnelFarewell>,
     ) -> u64 {
         let mut machines = self.machines.lock();
         let before = machines.remove(name);
         let dial = self.dials.fetch_add(1, Ordering::Relaxed);
         let summary = before.as_ref().map(|before| before.summary.clone()).unwrap_or_default();
-        let link = Some(Link { requests, farewell, token });
-        machines.insert(name.clone(), Machine { link, dial, since: ids::now_ms(), about, summary });
+        let link = Some(MachineLink { requests, farewell, token });
+        machines.insert(name.clone(), MachineEntry { link, dial, since: ids::now_ms(), about, summary });
         if let Some(link) = before.and_then(|before| before.link) {
             // The previous connection may have just ended.
-            let _ = link.farewell.send(Farewell::Replaced);
+            let _ = link.farewell.send(TunnelFarewell::Replaced);
         }
-        self.tell();
+        self.announce_change();
         dial
     }
 
@@ -162,7 +162,7 @@ impl Gateway {
         if let Some(machine) = self.machines.lock().get_mut(name).filter(|machine| machine.dial == dial) {
             machine.link = None;
             machine.since = ids::now_ms();
-            self.tell();
+            self.announce_change();
         }
     }
 
@@ -172,10 +172,10 @@ impl Gateway {
     }
 
     /// Keeps a machine's report about its threads, which is also shown while the machine is disconnected.
-    pub(crate) fn keep(&self, name: &MachineName, summary: Summary) {
+    pub(crate) fn keep(&self, name: &MachineName, summary: MachineSummary) {
         if let Some(machine) = self.machines.lock().get_mut(name).filter(|machine| *machine.summary != summary) {
             machine.summary = Arc::new(summary);
-            self.tell();
+            self.announce_change();
         }
     }
 
@@ -183,10 +183,10 @@ impl Gateway {
     ///
     /// # Errors
     /// The tokens can't be read.
-    pub(crate) async fn all(self: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
+    pub(crate) async fn all(self: &Arc<MachineGateway>) -> Result<Vec<MachineSnapshot>, HttpFailure> {
         let known = self.read_tokens().await?;
-        let mut all: BTreeMap<MachineName, Seen> =
-            known.into_keys().map(|name| (name.clone(), Seen::never(name))).collect();
+        let mut all: BTreeMap<MachineName, MachineSnapshot> =
+            known.into_keys().map(|name| (name.clone(), MachineSnapshot::never(name))).collect();
         for (name, machine) in self.machines.lock().iter() {
             if machine.link.is_some() || all.contains_key(name) {
                 all.insert(name.clone(), machine.seen(name));
@@ -211,15 +211,15 @@ impl Gateway {
     ///
     /// # Errors
     /// The tokens can't be read.
-    pub(crate) async fn read_tokens(&self) -> Result<BTreeMap<MachineName, String>, Failure> {
+    pub(crate) async fn read_tokens(&self) -> Result<BTreeMap<MachineName, String>, HttpFailure> {
         let tokens = self.tokens.clone();
-        let read = tokio::task::spawn_blocking(move || tokens.all()).await.map_err(Failure::internal)?;
-        let all = read.map_err(|error| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+        let read = tokio::task::spawn_blocking(move || tokens.all()).await.map_err(HttpFailure::internal)?;
+        let all = read.map_err(|error| HttpFailure::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
         Ok(all.into_iter().filter_map(|(name, kept)| Some((name.parse().ok()?, kept.hash))).collect())
     }
 
     /// Disconnects machines whose token is no longer valid, until the gateway ends.
-    pub(crate) async fn watch_tokens(self: Arc<Gateway>) {
+    pub(crate) async fn watch_tokens(self: Arc<MachineGateway>) {
         loop {
             tokio::time::sleep(TOKENS_EVERY).await;
             // While the file can't be read, no new machine is let in, and connected ones stay.
@@ -228,8 +228,8 @@ impl Gateway {
             for (name, machine) in machines.iter_mut() {
                 if let Some(link) = machine.link.take_if(|link| valid.get(name) != Some(&link.token)) {
                     machine.since = ids::now_ms();
-                    let _ = link.farewell.send(Farewell::Revoked);
-                    self.tell();
+                    let _ = link.farewell.send(TunnelFarewell::Revoked);
+                    self.announce_change();
                 }
             }
             machines.retain(|name, _| valid.contains_key(name));

@@ -29,14 +29,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use maud::html;
 
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::respond::wants_json;
 
-use self::layout::{Page, Section};
+use self::layout::{DashboardPage, NavSection};
 
 /// Routes of the pages.
-pub(crate) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Router<AppState> {
     Router::new()
         .merge(inbox::routes())
         .merge(thread::routes())
@@ -51,15 +51,18 @@ pub(crate) fn routes() -> Router<App> {
         .fallback(unknown)
 }
 
-async fn unknown() -> Failure {
-    Failure::not_found("this page does not exist").hint("the first page has everything that runs, waits or has ended")
+async fn unknown() -> HttpFailure {
+    HttpFailure::not_found("this page does not exist")
+        .hint("the first page has everything that runs, waits or has ended")
 }
 
 /// Shows a failure as a page if the client accepts HTML.
-pub(crate) async fn shown_as_page(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn shown_as_page(State(app): State<AppState>, request: Request, next: Next) -> Response {
     let wants_page = !wants_json(request.headers()) && accepts_html(&request);
     let mut response = next.run(request).await;
-    let Some(failure) = response.extensions_mut().remove::<Failure>().filter(|_| wants_page) else { return response };
+    let Some(failure) = response.extensions_mut().remove::<HttpFailure>().filter(|_| wants_page) else {
+        return response;
+    };
     let body = html! {
         section.failure role="alert" {
             h1 { (failure.status.canonical_reason().unwrap_or("Failed")) }
@@ -73,7 +76,7 @@ pub(crate) async fn shown_as_page(State(app): State<App>, request: Request, next
             }
         }
     };
-    let page = Page::new("Failed", Section::None, body).into_response(&app);
+    let page = DashboardPage::new("Failed", NavSection::None, body).into_response(&app);
     let mut shown = (failure.status, page).into_response();
     // Keep the answer's other headers, such as how long to wait.
     for (name, value) in response.headers() {

@@ -1,7 +1,7 @@
 //! The path below which a page is served.
 //!
 //! Pages don't need to know it. They write links as if the server had the whole address for itself (`/threads/…`). When a page is drawn,
-//! [`Place::prefixed`] adds the server's own path ([`crate::entry::own_path`]), and `/m/NAME` on a page of a machine.
+//! [`PageLocation::prefixed`] adds the server's own path ([`crate::entry::own_path`]), and `/m/NAME` on a page of a machine.
 
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
@@ -28,32 +28,32 @@ const PATHS: [&str; 6] = ["href", "src", "action", "formaction", "data-live", "d
 const OUTSIDE: &str = " data-outside>";
 
 tokio::task_local! {
-    static PLACE: Place;
+    static PLACE: PageLocation;
 }
 
 /// Where a page is served.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PageLocation {
     /// Secret path of this server; empty if its pages are at `/`.
     own: String,
     /// The machine whose page this is; `None` for this server's own pages.
     machine: Option<MachineName>,
 }
 
-impl Place {
+impl PageLocation {
     /// The place of the page that is being drawn.
-    pub(crate) fn current() -> Place {
-        PLACE.try_with(Place::clone).unwrap_or_default()
+    pub(crate) fn current() -> PageLocation {
+        PLACE.try_with(PageLocation::clone).unwrap_or_default()
     }
 
     /// This server's pages below its own path.
-    pub(crate) fn below(own: &str) -> Place {
-        Place { own: own.to_owned(), machine: None }
+    pub(crate) fn below(own: &str) -> PageLocation {
+        PageLocation { own: own.to_owned(), machine: None }
     }
 
     /// The pages of a machine at this place.
-    pub(crate) fn of_machine(self, name: &MachineName) -> Place {
-        Place { machine: Some(name.clone()), ..self }
+    pub(crate) fn of_machine(self, name: &MachineName) -> PageLocation {
+        PageLocation { machine: Some(name.clone()), ..self }
     }
 
     /// Runs `work` with this as the current place.
@@ -155,8 +155,8 @@ mod tests {
 
     use super::*;
 
-    fn machine() -> Place {
-        Place::below("/~s").of_machine(&"a".parse().unwrap())
+    fn machine() -> PageLocation {
+        PageLocation::below("/~s").of_machine(&"a".parse().unwrap())
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
             assert_eq!(machine().prefixed(page.to_owned()), expected);
         }
         let page = "<a href=\"/x\">".to_owned();
-        assert_eq!(Place::default().prefixed(page.clone()), page);
+        assert_eq!(PageLocation::default().prefixed(page.clone()), page);
     }
 
     #[test]

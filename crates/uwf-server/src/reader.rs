@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use uwf_engine::root::home::Home;
 
-use crate::failure::Failure;
+use crate::failure::HttpFailure;
 
 /// A storage root for reading. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Reader(Arc<Home>);
+pub(crate) struct RootReader(Arc<Home>);
 
-impl Reader {
+impl RootReader {
     /// Reads this storage root.
-    pub(crate) fn of(home: &Home) -> Reader {
-        Reader(Arc::new(home.again()))
+    pub(crate) fn for_root(home: &Home) -> RootReader {
+        RootReader(Arc::new(home.again()))
     }
 
     /// The storage root.
@@ -30,13 +30,13 @@ impl Reader {
     ///
     /// # Errors
     /// The error of `work`.
-    pub(crate) async fn read<T, W>(&self, work: W) -> Result<T, Failure>
+    pub(crate) async fn read<T, W>(&self, work: W) -> Result<T, HttpFailure>
     where
         T: Send + 'static,
-        W: FnOnce(&Home) -> Result<T, Failure> + Send + 'static,
+        W: FnOnce(&Home) -> Result<T, HttpFailure> + Send + 'static,
     {
         let reader = self.clone();
         let read = move || work(&reader.0.again());
-        tokio::task::spawn_blocking(read).await.unwrap_or_else(|panic| Err(Failure::internal(panic)))
+        tokio::task::spawn_blocking(read).await.unwrap_or_else(|panic| Err(HttpFailure::internal(panic)))
     }
 }

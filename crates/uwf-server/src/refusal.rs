@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::failure::Failure;
+use crate::failure::HttpFailure;
 use crate::headers;
 
 /// Most bytes read of an error's text; every such text is shorter.
@@ -28,7 +28,7 @@ fn is_bare(response: &Response) -> bool {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);
     (status.is_client_error() || status.is_server_error())
-        && response.extensions().get::<Failure>().is_none()
+        && response.extensions().get::<HttpFailure>().is_none()
         && kind.is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"))
 }
 
@@ -46,10 +46,10 @@ async fn report(method: &Method, response: Response) -> Response {
     reported
 }
 
-fn failure(method: &Method, status: StatusCode, headers: &HeaderMap, words: &str) -> Failure {
+fn failure(method: &Method, status: StatusCode, headers: &HeaderMap, words: &str) -> HttpFailure {
     if status == StatusCode::METHOD_NOT_ALLOWED {
         let allowed = headers.get(header::ALLOW).and_then(|allowed| allowed.to_str().ok()).unwrap_or_default();
-        let failure = Failure::new(status, format!("this path does not take {method}"));
+        let failure = HttpFailure::new(status, format!("this path does not take {method}"));
         return if allowed.is_empty() {
             failure
         } else {
@@ -57,7 +57,7 @@ fn failure(method: &Method, status: StatusCode, headers: &HeaderMap, words: &str
         };
     }
     let reason = || status.canonical_reason().unwrap_or("the request is refused").to_owned();
-    Failure::new(status, if words.is_empty() { reason() } else { words.to_owned() })
+    HttpFailure::new(status, if words.is_empty() { reason() } else { words.to_owned() })
 }
 
 /// The whole answer, as raw bytes, to input that is not an HTTP request. The connection ends after it.
@@ -67,7 +67,7 @@ pub(crate) fn of_no_request(status: StatusCode) -> Vec<u8> {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => "the request has too many headers, or too long ones",
         _ => "this is not an HTTP/1.1 request",
     };
-    let failure = Failure::new(status, why);
+    let failure = HttpFailure::new(status, why);
     let body = failure.report().to_string();
     let response = headers::protected(failure.into_response());
     let mut answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\n").into_bytes();

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::failure::Failure;
+use crate::failure::HttpFailure;
 
 /// Answers up to this size get an `ETag`: pages and reports, not streams.
 const MAX_TAGGED: u64 = 8 << 20;
@@ -45,7 +45,7 @@ pub(crate) async fn tagged(request: Request, next: Next) -> Response {
     }
     let bytes = match to_bytes(body, usize::MAX).await {
         Ok(bytes) => bytes,
-        Err(error) => return Failure::internal(error).into_response(),
+        Err(error) => return HttpFailure::internal(error).into_response(),
     };
     let tag = format!("\"{:016x}\"", json_cas::xxh64(&bytes).as_u64());
     if let Ok(value) = HeaderValue::from_str(&tag) {

@@ -10,15 +10,15 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use uwf_engine::root::home::Home;
 
-use crate::app::{App, Door};
+use crate::app::{AppState, ServerEntrance};
 use crate::command_line::CommandLine;
 use crate::entry;
 use crate::gateway;
-use crate::guard::{Guard, token::Secret};
-use crate::listener::{Patience, Socket};
-use crate::machines::Gateway;
+use crate::guard::{RequestGuard, token::ServerSecret};
+use crate::listener::{RequestReadTimeouts, ServerSocket};
+use crate::machines::MachineGateway;
 use crate::machines::tokens::MachineTokens;
-use crate::tls::{self, Certificate, TlsError};
+use crate::tls::{self, CertificateFiles, ServerTlsError};
 use crate::{api, assets, forward, headers, open_files, pages, refusal, respond};
 
 /// How long open requests may take when the server ends. Streams never end by themselves.
@@ -28,7 +28,7 @@ const GRACE: Duration = Duration::from_secs(2);
 const READERS: usize = 16;
 
 /// Settings of the server.
-pub struct Serve<'s> {
+pub struct ServeSettings<'s> {
     /// The storage root.
     pub home: &'s Home,
     /// Directory in which workflow names are looked up and commands are started.
@@ -38,7 +38,7 @@ pub struct Serve<'s> {
     /// Host names of the server besides those of loopback.
     pub hosts: Vec<String>,
     /// The secret that people log in with.
-    pub secret: Secret,
+    pub secret: ServerSecret,
     /// Whether all changes are rejected.
     pub read_only: bool,
     /// The commands, for the description of the API.
@@ -46,12 +46,12 @@ pub struct Serve<'s> {
     /// Whether machines connect to it.
     pub is_gateway: bool,
     /// The TLS certificate.
-    pub certificate: Option<Certificate>,
+    pub certificate: Option<CertificateFiles>,
 }
 
 /// A running server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Served {
+pub struct ListeningServer {
     /// Its address.
     pub address: SocketAddr,
     /// The page to open. The URL includes the secret.
@@ -74,7 +74,7 @@ pub enum ServeError {
     },
     /// The certificate can't be used.
     #[error(transparent)]
-    Tls(#[from] TlsError),
+    Tls(#[from] ServerTlsError),
     /// The runtime failed, or waiting for signals did.
     #[error("cannot serve: {0}")]
     Io(#[from] std::io::Error),
@@ -84,7 +84,7 @@ pub enum ServeError {
 ///
 /// # Errors
 /// [`ServeError::NeedsSecret`] unless the address is a loopback one or a secret was chosen; other errors if the server can't listen.
-pub fn serve(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), ServeError> {
+pub fn serve(settings: ServeSettings<'_>, ready: impl FnOnce(&ListeningServer)) -> Result<(), ServeError> {
     if !settings.address.ip().is_loopback() && !settings.secret.is_chosen() {
         return Err(ServeError::NeedsSecret(settings.address));
     }
@@ -96,7 +96,7 @@ pub fn serve(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), Ser
     served
 }
 
-async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), ServeError> {
+async fn listen(settings: ServeSettings<'_>, ready: impl FnOnce(&ListeningServer)) -> Result<(), ServeError> {
     let address = settings.address;
     let failed = |source| ServeError::Listen { address, source };
     let tls = settings.certificate.as_ref().map(tls::acceptor).transpose()?;
@@ -104,23 +104,23 @@ async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), 
     let address = listener.local_addr().map_err(failed)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{address}/login?token={}", settings.secret.link_text());
-    let guard = Guard::new(address, settings.hosts, settings.secret, tls.is_some());
-    let gateway = settings.is_gateway.then(|| Arc::new(Gateway::new(MachineTokens::of(settings.home))));
+    let guard = RequestGuard::new(address, settings.hosts, settings.secret, tls.is_some());
+    let gateway = settings.is_gateway.then(|| Arc::new(MachineGateway::new(MachineTokens::of_root(settings.home))));
     gateway.iter().for_each(|gateway| drop(tokio::spawn(gateway.clone().watch_tokens())));
-    let app = App::new(
+    let app = AppState::new(
         settings.home,
         settings.cwd,
         settings.read_only,
         settings.commands,
-        Door::Guarded(Box::new(guard)),
+        ServerEntrance::Guarded(Box::new(guard)),
         gateway,
     );
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    ready(&Served { address, url });
+    ready(&ListeningServer { address, url });
     // Only after `ready`, because a browser started there should get the usual limit.
     open_files::raise();
     tokio::select! {
-        () = Socket::new(listener, tls).serve(whole(app), Patience::USUAL) => {}
+        () = ServerSocket::new(listener, tls).serve(whole(app), RequestReadTimeouts::USUAL) => {}
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
@@ -128,14 +128,14 @@ async fn listen(settings: Serve<'_>, ready: impl FnOnce(&Served)) -> Result<(), 
 }
 
 /// All routes, at the root and below the server's own path.
-fn whole(app: App) -> Router {
+fn whole(app: AppState) -> Router {
     // Around the router, because the own path must be removed before routing.
     let inside = router(app.clone());
     Router::new().fallback_service(inside).layer(middleware::from_fn_with_state(app, entry::own_path::below))
 }
 
 /// All routes.
-pub(crate) fn router(app: App) -> Router {
+pub(crate) fn router(app: AppState) -> Router {
     let inside = Router::new().merge(pages::routes()).nest("/api", api::routes());
     let inside = inside.merge(gateway::routes()).merge(forward::routes());
     let inside = inside.layer(middleware::from_fn_with_state(app.clone(), entry::admit));

@@ -14,7 +14,7 @@ const ROOTS_VARIABLE: &str = "SSL_CERT_FILE";
 
 /// Files of a server's certificate.
 #[derive(Debug, Clone)]
-pub struct Certificate {
+pub struct CertificateFiles {
     /// The certificate and its intermediates, in PEM.
     pub chain: PathBuf,
     /// Its private key, in PEM.
@@ -23,7 +23,7 @@ pub struct Certificate {
 
 /// Why TLS can't be used.
 #[derive(Debug, thiserror::Error)]
-pub enum TlsError {
+pub enum ServerTlsError {
     /// A file is missing or has other content.
     #[error("cannot read {what} in {}: {why}", .path.display())]
     File {
@@ -42,8 +42,8 @@ pub enum TlsError {
 /// TLS for incoming connections.
 ///
 /// # Errors
-/// [`TlsError`].
-pub(crate) fn acceptor(certificate: &Certificate) -> Result<TlsAcceptor, TlsError> {
+/// [`ServerTlsError`].
+pub(crate) fn acceptor(certificate: &CertificateFiles) -> Result<TlsAcceptor, ServerTlsError> {
     let chain = certificates(&certificate.chain)?;
     let failed = |error: PemError| file_error("the private key", &certificate.key, &error);
     let key = PrivateKeyDer::from_pem_file(&certificate.key).map_err(failed)?;
@@ -57,8 +57,8 @@ pub(crate) fn acceptor(certificate: &Certificate) -> Result<TlsAcceptor, TlsErro
 /// TLS for the connection to a gateway.
 ///
 /// # Errors
-/// [`TlsError::File`] if the roots that `SSL_CERT_FILE` names can't be read.
-pub(crate) fn connector() -> Result<TlsConnector, TlsError> {
+/// [`ServerTlsError::File`] if the roots that `SSL_CERT_FILE` names can't be read.
+pub(crate) fn connector() -> Result<TlsConnector, ServerTlsError> {
     let mut roots = RootCertStore::empty();
     match std::env::var_os(ROOTS_VARIABLE).filter(|path| !path.is_empty()) {
         Some(path) => certificates(Path::new(&path))?.into_iter().try_for_each(|root| roots.add(root))?,
@@ -71,7 +71,7 @@ pub(crate) fn connector() -> Result<TlsConnector, TlsError> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ServerTlsError> {
     let failed = |error: PemError| file_error("certificates", path, &error);
     let found: Vec<_> =
         CertificateDer::pem_file_iter(path).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
@@ -81,11 +81,11 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     Ok(found)
 }
 
-fn file_error(what: &'static str, path: &Path, error: &PemError) -> TlsError {
+fn file_error(what: &'static str, path: &Path, error: &PemError) -> ServerTlsError {
     let why = match error {
         PemError::Io(error) => error.to_string(),
         PemError::NoItemsFound => "it has none".to_owned(),
         other => other.to_string(),
     };
-    TlsError::File { what, path: path.to_owned(), why }
+    ServerTlsError::File { what, path: path.to_owned(), why }
 }

@@ -38,38 +38,38 @@ const MAX_HEADERS: u32 = 64 << 10;
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A connection, with or without TLS.
-pub(crate) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait NetworkConnection: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connection for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> NetworkConnection for T {}
 
 /// Why a gateway ends the tunnel of a machine that must not reconnect by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Farewell {
+pub(crate) enum TunnelFarewell {
     /// Another machine connected with the same name and token.
     Replaced,
     /// The token was revoked or replaced.
     Revoked,
 }
 
-impl Farewell {
-    const ALL: [Farewell; 2] = [Farewell::Replaced, Farewell::Revoked];
+impl TunnelFarewell {
+    const ALL: [TunnelFarewell; 2] = [TunnelFarewell::Replaced, TunnelFarewell::Revoked];
 
     /// The close code on the wire; 4000 to 4999 are for private use (RFC 6455, 7.4.2).
     fn code(self) -> u16 {
         match self {
-            Farewell::Replaced => 4001,
-            Farewell::Revoked => 4002,
+            TunnelFarewell::Replaced => 4001,
+            TunnelFarewell::Revoked => 4002,
         }
     }
 }
 
 /// How a tunnel ended.
 #[derive(Debug)]
-pub(crate) enum Ended {
+pub(crate) enum TunnelEnd {
     /// This side was done, or the other side closed it and may be dialled again.
     Closed,
     /// The other side said not to dial again.
-    Told(Farewell),
+    Told(TunnelFarewell),
     /// The connection broke.
     Broken(String),
 }
@@ -81,19 +81,19 @@ pub(crate) fn websocket() -> WebSocketConfig {
 
 /// A WebSocket as a stream of bytes for HTTP/2, and the future that moves the bytes until the tunnel ends. `farewell` ends it with a
 /// reason.
-pub(crate) fn open<S: Connection>(
+pub(crate) fn open<S: NetworkConnection>(
     socket: WebSocketStream<S>,
-    farewell: impl Future<Output = Farewell>,
-) -> (DuplexStream, impl Future<Output = Ended>) {
+    farewell: impl Future<Output = TunnelFarewell>,
+) -> (DuplexStream, impl Future<Output = TunnelEnd>) {
     let (outside, inside) = tokio::io::duplex(CHUNK);
     (outside, carry(socket, inside, farewell))
 }
 
-async fn carry<S: Connection>(
+async fn carry<S: NetworkConnection>(
     socket: WebSocketStream<S>,
     inside: DuplexStream,
-    farewell: impl Future<Output = Farewell>,
-) -> Ended {
+    farewell: impl Future<Output = TunnelFarewell>,
+) -> TunnelEnd {
     let (mut sink, mut frames) = socket.split();
     let (mut bytes, mut into) = tokio::io::split(inside);
     let receive = async {
@@ -101,25 +101,27 @@ async fn carry<S: Connection>(
             match message {
                 Ok(Message::Binary(chunk)) => {
                     if into.write_all(&chunk).await.is_err() {
-                        return Ended::Closed;
+                        return TunnelEnd::Closed;
                     }
                 }
                 Ok(Message::Close(frame)) => return closed(frame.as_ref()),
-                Ok(Message::Text(_)) => return Ended::Broken("the other side does not speak this protocol".to_owned()),
+                Ok(Message::Text(_)) => {
+                    return TunnelEnd::Broken("the other side does not speak this protocol".to_owned());
+                }
                 Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
-                Err(error) => return Ended::Broken(error.to_string()),
+                Err(error) => return TunnelEnd::Broken(error.to_string()),
             }
         }
-        Ended::Closed
+        TunnelEnd::Closed
     };
     let send = async {
         let mut chunk = vec![0; CHUNK];
         loop {
             match bytes.read(&mut chunk).await {
-                Ok(0) | Err(_) => return Ended::Closed,
+                Ok(0) | Err(_) => return TunnelEnd::Closed,
                 Ok(length) => {
                     if let Err(error) = sink.send(Message::binary(chunk[..length].to_vec())).await {
-                        return Ended::Broken(error.to_string());
+                        return TunnelEnd::Broken(error.to_string());
                     }
                 }
             }
@@ -135,13 +137,13 @@ async fn carry<S: Connection>(
     let frame = CloseFrame { code: CloseCode::from(told.code()), reason: "".into() };
     // A client that does not read it in time just finds the connection closed.
     let _ = tokio::time::timeout(FAREWELL, sink.send(Message::Close(Some(frame)))).await;
-    Ended::Told(told)
+    TunnelEnd::Told(told)
 }
 
-fn closed(frame: Option<&CloseFrame>) -> Ended {
+fn closed(frame: Option<&CloseFrame>) -> TunnelEnd {
     let code = frame.map(|frame| u16::from(frame.code));
-    let told = Farewell::ALL.into_iter().find(|farewell| Some(farewell.code()) == code);
-    told.map_or(Ended::Closed, Ended::Told)
+    let told = TunnelFarewell::ALL.into_iter().find(|farewell| Some(farewell.code()) == code);
+    told.map_or(TunnelEnd::Closed, TunnelEnd::Told)
 }
 
 /// HTTP/2 for the gateway's side.

@@ -14,48 +14,48 @@ use axum::response::Response;
 use tokio::sync::watch as channel;
 use uwf_core::thread::ThreadId;
 
-use self::list::Lists;
+use self::list::ListFeed;
 pub(crate) use self::stream::BEAT;
-use self::thread::Threads;
-pub(crate) use self::thread::{END, Wish};
-use crate::failure::Failure;
-use crate::reader::Reader;
+use self::thread::ThreadFeeds;
+pub(crate) use self::thread::{END, EventSelection};
+use crate::failure::HttpFailure;
+use crate::reader::RootReader;
 
 /// Time between two checks. A page shows a step within half a second after its end, including the time to draw it.
 const PACE: Duration = Duration::from_millis(200);
 
 /// The list and threads with clients, and the reader for them. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Watch {
-    reader: Reader,
+pub(crate) struct ChangeWatch {
+    reader: RootReader,
     watched: Arc<WatchList>,
 }
 
 /// The list and threads with clients.
 #[derive(Default)]
 struct WatchList {
-    list: Lists,
-    threads: Threads,
+    list: ListFeed,
+    threads: ThreadFeeds,
 }
 
-impl Watch {
+impl ChangeWatch {
     /// A watch without clients.
-    pub(crate) fn of(reader: Reader) -> Watch {
-        Watch { reader, watched: Arc::default() }
+    pub(crate) fn without_clients(reader: RootReader) -> ChangeWatch {
+        ChangeWatch { reader, watched: Arc::default() }
     }
 
     /// Listens to the list of threads; `seen` is the last version that the client has seen.
-    pub(crate) async fn list(&self, seen: Option<&str>) -> Result<Response, Failure> {
+    pub(crate) async fn list(&self, seen: Option<&str>) -> Result<Response, HttpFailure> {
         self.watched.list.listen(self, seen).await
     }
 
     /// Listens to the list of threads and to other changes.
-    pub(crate) async fn list_and(&self, others: channel::Receiver<u64>) -> Result<Response, Failure> {
+    pub(crate) async fn list_and(&self, others: channel::Receiver<u64>) -> Result<Response, HttpFailure> {
         self.watched.list.listen_and(self, others).await
     }
 
     /// Listens to a thread.
-    pub(crate) async fn thread(&self, thread: ThreadId, wish: Wish) -> Result<Response, Failure> {
+    pub(crate) async fn thread(&self, thread: ThreadId, wish: EventSelection) -> Result<Response, HttpFailure> {
         self.watched.threads.listen(self, thread, wish).await
     }
 }

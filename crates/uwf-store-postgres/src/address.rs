@@ -13,7 +13,7 @@ use tokio_postgres::config::{ChannelBinding, Host, SslMode};
 use crate::fault::causes;
 use crate::hosts::{port, with_named_hosts};
 use crate::password::PasswordSource;
-use crate::tls::Trust;
+use crate::tls::TlsTrust;
 
 /// Default schema.
 const SCHEMA: &str = "uwf";
@@ -32,12 +32,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A parsed URL.
 #[derive(Clone)]
-pub(crate) struct Address {
+pub(crate) struct PostgresAddress {
     /// The URL without secrets.
     pub name: String,
     pub config: Config,
     pub schema: String,
-    pub trust: Trust,
+    pub trust: TlsTrust,
     /// `sslrootcert`, if given.
     pub roots: Option<PathBuf>,
     pub statement_timeout: Duration,
@@ -90,9 +90,9 @@ fn decoded(key: &str, value: &str) -> Result<String, String> {
     Ok(text.into_owned())
 }
 
-impl Address {
+impl PostgresAddress {
     /// Parses a URL like libpq does. Contacts no server.
-    pub(crate) fn parse(url: &str) -> Result<Address, RemoteError> {
+    pub(crate) fn parse(url: &str) -> Result<PostgresAddress, RemoteError> {
         understood(url).map_err(|message| RemoteError {
             store: without_secrets(url),
             fault: RemoteFault::Misnamed,
@@ -102,7 +102,7 @@ impl Address {
     }
 }
 
-fn understood(url: &str) -> Result<Address, String> {
+fn understood(url: &str) -> Result<PostgresAddress, String> {
     if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
         return Err("the URL does not begin with postgres://".to_owned());
     }
@@ -118,7 +118,7 @@ fn understood(url: &str) -> Result<Address, String> {
     let (mode, trust) = mode(own.sslmode.as_deref(), own.sslrootcert.as_deref())?;
     with_defaults(&mut config, mode)?;
     let name = name(&config, &schema);
-    Ok(Address {
+    Ok(PostgresAddress {
         name,
         schema,
         trust,
@@ -146,17 +146,17 @@ fn schema(given: Option<String>) -> Result<String, String> {
 }
 
 /// `sslmode` as in libpq, without `allow`: trying without TLS first protects no one.
-fn mode(sslmode: Option<&str>, roots: Option<&str>) -> Result<(SslMode, Trust), String> {
+fn mode(sslmode: Option<&str>, roots: Option<&str>) -> Result<(SslMode, TlsTrust), String> {
     let default = if roots == Some("system") { "verify-full" } else { "prefer" };
     match sslmode.unwrap_or(default) {
-        "disable" => Ok((SslMode::Disable, Trust::Any)),
+        "disable" => Ok((SslMode::Disable, TlsTrust::Any)),
         weak @ ("prefer" | "require" | "verify-ca") if roots == Some("system") => {
             Err(format!("sslrootcert=system needs sslmode=verify-full, not {weak}: any server can get a certificate"))
         }
-        "prefer" => Ok((SslMode::Prefer, Trust::Any)),
-        "require" => Ok((SslMode::Require, Trust::Any)),
-        "verify-ca" => Ok((SslMode::Require, Trust::Authority)),
-        "verify-full" => Ok((SslMode::Require, Trust::Host)),
+        "prefer" => Ok((SslMode::Prefer, TlsTrust::Any)),
+        "require" => Ok((SslMode::Require, TlsTrust::Any)),
+        "verify-ca" => Ok((SslMode::Require, TlsTrust::Authority)),
+        "verify-full" => Ok((SslMode::Require, TlsTrust::Host)),
         other => Err(format!("sslmode={other} is not one of disable, prefer, require, verify-ca, verify-full")),
     }
 }
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     fn message(url: &str) -> String {
-        match Address::parse(url) {
+        match PostgresAddress::parse(url) {
             Ok(address) => panic!("understood: {}", address.name),
             Err(error) => error.to_string(),
         }
@@ -237,15 +237,15 @@ mod tests {
     #[test]
     fn a_name_has_everything_but_secrets() {
         let url = "postgresql://ann:s3cret@db.example:5433/work?schema=team-a&sslmode=verify-full&password=x";
-        let address = Address::parse(url).unwrap();
+        let address = PostgresAddress::parse(url).unwrap();
         assert_eq!(address.name, "postgres://ann@db.example:5433/work?schema=team-a");
-        assert_eq!((address.trust, address.config.get_ssl_mode()), (Trust::Host, SslMode::Require));
-        let address = Address::parse("postgres://ann@/work?host=/run/postgresql&sslmode=require").unwrap();
+        assert_eq!((address.trust, address.config.get_ssl_mode()), (TlsTrust::Host, SslMode::Require));
+        let address = PostgresAddress::parse("postgres://ann@/work?host=/run/postgresql&sslmode=require").unwrap();
         assert_eq!(address.name, "postgres://ann@%2Frun%2Fpostgresql:5432/work?schema=uwf");
         assert_eq!(address.config.get_ssl_mode(), SslMode::Disable, "no TLS on a socket");
-        let address = Address::parse("postgres://ann@:6543/work?host=/run/postgresql").unwrap();
+        let address = PostgresAddress::parse("postgres://ann@:6543/work?host=/run/postgresql").unwrap();
         assert_eq!(address.name, "postgres://ann@%2Frun%2Fpostgresql:6543/work?schema=uwf");
-        let address = Address::parse("postgres://ann@[::1],other:6000/work?lock_timeout=5").unwrap();
+        let address = PostgresAddress::parse("postgres://ann@[::1],other:6000/work?lock_timeout=5").unwrap();
         assert_eq!(address.name, "postgres://ann@[::1]:5432,other:6000/work?schema=uwf");
         assert_eq!(address.lock_timeout, Duration::from_millis(5));
     }

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use json_cas::{RemoteError, RemoteFault};
 
-use crate::tls::TlsError;
+use crate::tls::PostgresTlsError;
 
 /// Why one attempt failed.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum PostgresFailure {
     /// No connection could be made.
     Connect(tokio_postgres::Error),
     /// A statement failed, or its answer did not arrive.
@@ -53,16 +53,16 @@ fn is_network(error: &tokio_postgres::Error) -> bool {
     let source = error.source();
     error.is_closed()
         || source.is_some_and(<dyn StdError>::is::<io::Error>)
-        || source.and_then(|source| source.downcast_ref::<TlsError>()).is_some_and(|error| !error.is_refusal())
+        || source.and_then(|source| source.downcast_ref::<PostgresTlsError>()).is_some_and(|error| !error.is_refusal())
 }
 
-impl Failure {
+impl PostgresFailure {
     fn code(&self) -> Option<&str> {
         match self {
-            Failure::Connect(error) | Failure::Statement(error) => {
+            PostgresFailure::Connect(error) | PostgresFailure::Statement(error) => {
                 error.code().map(tokio_postgres::error::SqlState::code)
             }
-            Failure::Name(..) | Failure::Silence(_) | Failure::Refused(..) => None,
+            PostgresFailure::Name(..) | PostgresFailure::Silence(_) | PostgresFailure::Refused(..) => None,
         }
     }
 
@@ -74,23 +74,23 @@ impl Failure {
     /// Whether retrying the same statement may succeed. Every statement is written so that it can be repeated.
     pub(crate) fn passes(&self) -> bool {
         match self {
-            Failure::Connect(error) | Failure::Statement(error) => {
+            PostgresFailure::Connect(error) | PostgresFailure::Statement(error) => {
                 self.code().map_or_else(|| is_network(error), passes)
             }
-            Failure::Name(..) | Failure::Silence(_) => true,
-            Failure::Refused(..) => false,
+            PostgresFailure::Name(..) | PostgresFailure::Silence(_) => true,
+            PostgresFailure::Refused(..) => false,
         }
     }
 
     fn fault(&self) -> RemoteFault {
         match self {
-            Failure::Refused(fault, _) => *fault,
-            Failure::Name(..) | Failure::Silence(_) => RemoteFault::Unreachable,
-            Failure::Connect(error) | Failure::Statement(error) => match self.code() {
+            PostgresFailure::Refused(fault, _) => *fault,
+            PostgresFailure::Name(..) | PostgresFailure::Silence(_) => RemoteFault::Unreachable,
+            PostgresFailure::Connect(error) | PostgresFailure::Statement(error) => match self.code() {
                 Some(code) => fault_of(code),
                 None if is_network(error) => RemoteFault::Unreachable,
                 // The password is missing, or client and server don't agree on TLS.
-                None if matches!(self, Failure::Connect(_)) => RemoteFault::Denied,
+                None if matches!(self, PostgresFailure::Connect(_)) => RemoteFault::Denied,
                 None => RemoteFault::Failed,
             },
         }
@@ -98,10 +98,10 @@ impl Failure {
 
     fn reason(&self) -> String {
         match self {
-            Failure::Refused(_, message) => message.clone(),
-            Failure::Name(host, error) => format!("the host {host} cannot be found: {error}"),
-            Failure::Silence(limit) => format!("the server did not answer within {} s", limit.as_secs_f32()),
-            Failure::Connect(error) | Failure::Statement(error) => match error.as_db_error() {
+            PostgresFailure::Refused(_, message) => message.clone(),
+            PostgresFailure::Name(host, error) => format!("the host {host} cannot be found: {error}"),
+            PostgresFailure::Silence(limit) => format!("the server did not answer within {} s", limit.as_secs_f32()),
+            PostgresFailure::Connect(error) | PostgresFailure::Statement(error) => match error.as_db_error() {
                 Some(answer) => {
                     format!("the server says: {} ({})", answer.message().replace('\n', " "), answer.code().code())
                 }
@@ -118,9 +118,9 @@ impl Failure {
             fault: self.fault(),
             message: format!("cannot {doing}: {}{again}", self.reason()),
             source: match self {
-                Failure::Connect(error) | Failure::Statement(error) => Some(Box::new(error)),
-                Failure::Name(_, error) => Some(Box::new(error)),
-                Failure::Silence(_) | Failure::Refused(..) => None,
+                PostgresFailure::Connect(error) | PostgresFailure::Statement(error) => Some(Box::new(error)),
+                PostgresFailure::Name(_, error) => Some(Box::new(error)),
+                PostgresFailure::Silence(_) | PostgresFailure::Refused(..) => None,
             },
         }
     }

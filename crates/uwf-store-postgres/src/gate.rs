@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use json_cas::{Hold, RemoteError, RemoteFault, StoreError, Sweep, xxh64};
+use json_cas::{HoldGuard, RemoteError, RemoteFault, StoreError, SweepGuard, xxh64};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio_postgres::SimpleQueryMessage;
 
-use crate::fault::Failure;
+use crate::fault::PostgresFailure;
 use crate::persist::persist;
-use crate::pool::Pool;
-use crate::session::Session;
+use crate::pool::PostgresPool;
+use crate::session::PostgresSession;
 
 /// How long a process that wants to sweep stays in the queue at a time. No new holder can enter meanwhile, so the sweeper gets its turn
 /// between holders that come and go. It must not stay: a hold that another process requests inside an outer one would wait for the
@@ -26,34 +26,34 @@ const IN_QUEUE: Duration = Duration::from_millis(500);
 /// How long a sweeper stays out of the queue between two attempts, so that others can enter.
 const OUTSIDE: Duration = Duration::from_millis(50);
 
-pub(crate) struct Gate {
-    pool: Arc<Pool>,
+pub(crate) struct PostgresGate {
+    pool: Arc<PostgresPool>,
     /// Number of the advisory lock.
     key: i64,
-    holding: Mutex<Holding>,
+    holding: Mutex<PostgresHolders>,
     /// The number of sweeps when the oldest current hold began.
     since: Mutex<Option<i64>>,
     /// The connection that has the exclusive lock.
-    sweeping: Mutex<Option<Session>>,
+    sweeping: Mutex<Option<PostgresSession>>,
 }
 
 /// The holders of this process; they share one connection.
 #[derive(Default)]
-struct Holding {
+struct PostgresHolders {
     holders: usize,
-    session: Option<Session>,
+    session: Option<PostgresSession>,
     era: Option<String>,
 }
 
 /// A hold, until it is dropped.
-struct Holder(Arc<Gate>);
+struct PostgresHoldGuard(Arc<PostgresGate>);
 
 /// The sweep, until it is dropped.
-struct Sweeper(Arc<Gate>);
+struct PostgresSweepGuard(Arc<PostgresGate>);
 
-impl Gate {
-    pub(crate) fn new(pool: Arc<Pool>) -> Gate {
-        Gate {
+impl PostgresGate {
+    pub(crate) fn new(pool: Arc<PostgresPool>) -> PostgresGate {
+        PostgresGate {
             key: xxh64(format!("uwf nodes {}", pool.address.schema).as_bytes()).as_u64().cast_signed(),
             pool,
             holding: Mutex::default(),
@@ -67,7 +67,7 @@ impl Gate {
         *self.since.lock()
     }
 
-    pub(crate) fn hold(self: &Arc<Gate>) -> Result<Hold, StoreError> {
+    pub(crate) fn hold(self: &Arc<PostgresGate>) -> Result<HoldGuard, StoreError> {
         let mut holding = self.holding.lock();
         if holding.holders == 0 {
             let locked = persist(|| self.lock_shared());
@@ -76,13 +76,13 @@ impl Gate {
             *self.since.lock() = Some(sweeps);
         }
         holding.holders += 1;
-        Ok(Hold::new(Holder(Arc::clone(self))).in_era(holding.era.clone()))
+        Ok(HoldGuard::new(PostgresHoldGuard(Arc::clone(self))).in_era(holding.era.clone()))
     }
 
     /// A connection with the shared lock, the number of earlier sweeps, and the era. The era changes after a sweep, when the table was
     /// recreated, and when the server was restarted or replaced: the new server may lack what the old one had. It also changes every day,
     /// so that changes which others make to the table are noticed.
-    fn lock_shared(&self) -> Result<(Session, i64, String), Failure> {
+    fn lock_shared(&self) -> Result<(PostgresSession, i64, String), PostgresFailure> {
         let mut session = self.pool.take()?;
         // Two statements in one message: the second one sees what happened while the first one waited.
         let era = "concat_ws(' ', sweeps, tableoid, pg_postmaster_start_time(), current_date)";
@@ -96,13 +96,13 @@ impl Gate {
         Ok((session, sweeps, era))
     }
 
-    pub(crate) fn sweep(self: &Arc<Gate>) -> Result<Sweep, StoreError> {
+    pub(crate) fn sweep(self: &Arc<PostgresGate>) -> Result<SweepGuard, StoreError> {
         let begun = Instant::now();
         loop {
             let locked = persist(|| self.lock_alone());
             if let Some(session) = locked.map_err(|failed| self.kept_out("sweep the nodes", failed))? {
                 *self.sweeping.lock() = Some(session);
-                return Ok(Sweep::new(Sweeper(Arc::clone(self))));
+                return Ok(SweepGuard::new(PostgresSweepGuard(Arc::clone(self))));
             }
             if begun.elapsed() > self.pool.address.lock_timeout {
                 return Err(self.busy());
@@ -113,7 +113,7 @@ impl Gate {
 
     /// A connection with the exclusive lock, if it can be had soon. Counting the sweep waits for heads that are moving at this moment, and
     /// stops heads that would move later under a lost hold.
-    fn lock_alone(&self) -> Result<Option<Session>, Failure> {
+    fn lock_alone(&self) -> Result<Option<PostgresSession>, PostgresFailure> {
         let mut session = self.pool.take()?;
         let wait = IN_QUEUE.min(self.pool.address.lock_timeout).as_millis();
         let key = self.key;
@@ -132,7 +132,7 @@ impl Gate {
         }
     }
 
-    fn kept_out(&self, doing: &str, (failure, tries): (Failure, u32)) -> StoreError {
+    fn kept_out(&self, doing: &str, (failure, tries): (PostgresFailure, u32)) -> StoreError {
         if failure.is_lock_timeout() { self.busy() } else { self.pool.error(doing, failure, tries).into() }
     }
 
@@ -145,7 +145,7 @@ impl Gate {
     pub(crate) fn swept<T>(
         &self,
         doing: &str,
-        action: impl FnOnce(&mut Session) -> Result<T, Failure>,
+        action: impl FnOnce(&mut PostgresSession) -> Result<T, PostgresFailure>,
     ) -> Result<T, RemoteError> {
         let mut sweeping = self.sweeping.lock();
         let lost = || refused("the sweep has ended with its connection; sweep again");
@@ -163,7 +163,7 @@ impl Gate {
     }
 
     /// Releases a lock and returns the connection to the pool.
-    fn unlock(&self, session: Option<Session>, function: &str) {
+    fn unlock(&self, session: Option<PostgresSession>, function: &str) {
         let Some(mut session) = session else { return };
         // Don't block inside a runtime. Dropping the session closes the connection, which releases the lock.
         if Handle::try_current().is_ok() {
@@ -177,11 +177,11 @@ impl Gate {
     }
 }
 
-fn refused(why: &str) -> Failure {
-    Failure::Refused(RemoteFault::Failed, why.to_owned())
+fn refused(why: &str) -> PostgresFailure {
+    PostgresFailure::Refused(RemoteFault::Failed, why.to_owned())
 }
 
-impl Drop for Holder {
+impl Drop for PostgresHoldGuard {
     fn drop(&mut self) {
         let mut holding = self.0.holding.lock();
         holding.holders -= 1;
@@ -192,7 +192,7 @@ impl Drop for Holder {
     }
 }
 
-impl Drop for Sweeper {
+impl Drop for PostgresSweepGuard {
     fn drop(&mut self) {
         let session = self.0.sweeping.lock().take();
         self.0.unlock(session, "pg_advisory_unlock");

@@ -3,13 +3,16 @@
 //! A write whose answer was lost is repeated. Either the first write failed and the second one is made, or the row has the write's token
 //! among the last ones that wrote it.
 
-use json_cas::{Hash, Head, Heads, HeadsError, Journal, Records, RemoteFault, Swap, Version, check_name};
+use json_cas::{
+    Head, HeadBackend, HeadsError, JournalRecords, NameVersion, NodeHash, RemoteFault, RemovalJournal, SwapOutcome,
+    check_name,
+};
 use serde_json::Value;
 use tokio_postgres::types::Type;
 
-use crate::fault::Failure;
+use crate::fault::PostgresFailure;
 use crate::nodes::{hash, number};
-use crate::store::{Inner, PostgresStore, Typed};
+use crate::store::{PostgresStore, PostgresStoreInner, Typed};
 
 /// `$1` of a write is the name, `$2` the token, `$3` the new content, and `$4` the expected version. The `_HELD` statements are for writes
 /// under a hold. Their last parameter is the highest number of sweeps that is allowed. They lock the row of `meta`, so that a sweep that
@@ -42,12 +45,12 @@ enum NameState {
     Nowhere,
 }
 
-pub(crate) fn version(number: i64) -> Version {
-    Version::new(number.to_string())
+pub(crate) fn version(number: i64) -> NameVersion {
+    NameVersion::new(number.to_string())
 }
 
 /// The number of a version; 0, which no head has, for a version that this store did not issue.
-pub(crate) fn expected(version: &Version) -> i64 {
+pub(crate) fn expected(version: &NameVersion) -> i64 {
     version.token().parse().unwrap_or(0)
 }
 
@@ -56,7 +59,7 @@ pub(crate) fn token() -> i64 {
     fastrand::i64(..)
 }
 
-impl Inner {
+impl PostgresStoreInner {
     /// Whether a write changed something. Under a hold, the second statement is used, which checks the number of sweeps.
     fn wrote(&self, doing: &str, [free, held]: [&str; 2], parameters: Vec<Typed<'_>>) -> Result<bool, HeadsError> {
         let since = self.gate.since();
@@ -69,7 +72,7 @@ impl Inner {
         Ok(self.changed(doing, statement, &parameters)? == 1)
     }
 
-    fn look(&self, name: &str, token: i64) -> Result<NameState, HeadsError> {
+    fn read_name_state(&self, name: &str, token: i64) -> Result<NameState, HeadsError> {
         let doing = format!("read head {name}");
         let rows = self.rows(&doing, LOOK, &[(&name, Type::TEXT), (&token, Type::INT8)])?;
         let Some(row) = rows.first() else { return Ok(NameState::Nowhere) };
@@ -83,22 +86,22 @@ impl Inner {
 
     fn swept_since(&self, name: &str) -> HeadsError {
         let why = "the hold on the nodes was lost with its connection, and nodes were removed since; store them again";
-        let failure = Failure::Refused(RemoteFault::Failed, why.to_owned());
+        let failure = PostgresFailure::Refused(RemoteFault::Failed, why.to_owned());
         self.pool.error(&format!("move head {name}"), failure, 1).into()
     }
 
     /// The outcome of a write that expected the head at a version.
-    fn moved(&self, name: &str, token: i64, expected: i64) -> Result<Swap, HeadsError> {
-        match self.look(name, token)? {
-            NameState::Ours => Ok(Swap::Done),
+    fn moved(&self, name: &str, token: i64, expected: i64) -> Result<SwapOutcome, HeadsError> {
+        match self.read_name_state(name, token)? {
+            NameState::Ours => Ok(SwapOutcome::Done),
             NameState::At(head) if head.version == version(expected) => Err(self.swept_since(name)),
-            NameState::At(head) => Ok(Swap::Moved(Some(head))),
-            NameState::Removed | NameState::Nowhere => Ok(Swap::Moved(None)),
+            NameState::At(head) => Ok(SwapOutcome::Moved(Some(head))),
+            NameState::Removed | NameState::Nowhere => Ok(SwapOutcome::Moved(None)),
         }
     }
 }
 
-impl Heads for PostgresStore {
+impl HeadBackend for PostgresStore {
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
         check_name(name)?;
         let doing = format!("read head {name}");
@@ -108,7 +111,7 @@ impl Heads for PostgresStore {
         Ok(Some(Head { hash: hash(at), version: version(number) }))
     }
 
-    fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
+    fn list(&self) -> Result<Vec<(String, NodeHash)>, HeadsError> {
         let doing = "list the heads";
         let rows = self.inner.rows(doing, LIST, &[])?;
         let heads =
@@ -116,18 +119,18 @@ impl Heads for PostgresStore {
         heads.collect()
     }
 
-    fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError> {
+    fn create(&self, name: &str, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         check_name(name)?;
         let doing = format!("create head {name}");
         let (token, at) = (token(), number(new));
         loop {
             let parameters: Vec<Typed<'_>> = vec![(&name, Type::TEXT), (&token, Type::INT8), (&at, Type::INT8)];
             if self.inner.wrote(&doing, [CREATE, CREATE_HELD], parameters)? {
-                return Ok(Swap::Done);
+                return Ok(SwapOutcome::Done);
             }
-            match self.inner.look(name, token)? {
-                NameState::Ours => return Ok(Swap::Done),
-                NameState::At(head) => return Ok(Swap::Moved(Some(head))),
+            match self.inner.read_name_state(name, token)? {
+                NameState::Ours => return Ok(SwapOutcome::Done),
+                NameState::At(head) => return Ok(SwapOutcome::Moved(Some(head))),
                 NameState::Removed => return Err(HeadsError::Removed { name: name.to_owned() }),
                 NameState::Nowhere if self.inner.gate.since().is_some() => return Err(self.inner.swept_since(name)),
                 // The head was removed and forgotten between the two statements.
@@ -136,35 +139,35 @@ impl Heads for PostgresStore {
         }
     }
 
-    fn swap(&self, name: &str, expected: &Version, new: Hash) -> Result<Swap, HeadsError> {
+    fn swap(&self, name: &str, expected: &NameVersion, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         check_name(name)?;
         let doing = format!("move head {name}");
         let (token, at, from) = (token(), number(new), self::expected(expected));
         let parameters: Vec<Typed<'_>> =
             vec![(&name, Type::TEXT), (&token, Type::INT8), (&at, Type::INT8), (&from, Type::INT8)];
         match self.inner.wrote(&doing, [SWAP, SWAP_HELD], parameters)? {
-            true => Ok(Swap::Done),
+            true => Ok(SwapOutcome::Done),
             false => self.inner.moved(name, token, from),
         }
     }
 
-    fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
+    fn remove(&self, name: &str, expected: &NameVersion, record: &Value) -> Result<SwapOutcome, HeadsError> {
         check_name(name)?;
         let doing = format!("remove head {name}");
         let (token, text, from) = (token(), record.to_string(), self::expected(expected));
         let parameters: Vec<Typed<'_>> =
             vec![(&name, Type::TEXT), (&token, Type::INT8), (&text, Type::TEXT), (&from, Type::INT8)];
         match self.inner.changed(&doing, REMOVE, &parameters)? {
-            1 => Ok(Swap::Done),
+            1 => Ok(SwapOutcome::Done),
             _ => self.inner.moved(name, token, from),
         }
     }
 }
 
-impl Journal for PostgresStore {
-    fn records(&self) -> Result<Records, HeadsError> {
+impl RemovalJournal for PostgresStore {
+    fn records(&self) -> Result<JournalRecords, HeadsError> {
         let doing = "read the records";
-        let mut records = Records::default();
+        let mut records = JournalRecords::default();
         for row in self.inner.rows(doing, RECORDS, &[])? {
             let (name, text): (&str, &str) = (self.inner.column(doing, &row, 0)?, self.inner.column(doing, &row, 1)?);
             match serde_json::from_str(text) {

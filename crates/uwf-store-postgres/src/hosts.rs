@@ -5,7 +5,7 @@ use std::net::ToSocketAddrs as _;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
-use crate::fault::Failure;
+use crate::fault::PostgresFailure;
 
 /// Default port.
 const PORT: u16 = 5432;
@@ -56,7 +56,7 @@ fn without_hosts(config: &Config) -> Config {
 
 /// The configuration with the addresses of each host. The runtime would resolve them on another thread, and a program that forks must not
 /// have threads. An unknown host is an error only if no other host is known.
-pub(crate) fn resolved(config: &Config) -> Result<Config, Failure> {
+pub(crate) fn resolved(config: &Config) -> Result<Config, PostgresFailure> {
     let is_socket = |host: &Host| matches!(host, Host::Unix(_));
     if !config.get_hostaddrs().is_empty() || config.get_hosts().iter().any(is_socket) {
         return Ok(config.clone());
@@ -69,7 +69,7 @@ pub(crate) fn resolved(config: &Config) -> Result<Config, Failure> {
             Ok(addresses) => addresses.for_each(|address| {
                 resolved.host(name).hostaddr(address.ip()).port(address.port());
             }),
-            Err(error) => unknown = Some(Failure::Name(name.clone(), error)),
+            Err(error) => unknown = Some(PostgresFailure::Name(name.clone(), error)),
         }
     }
     match unknown {

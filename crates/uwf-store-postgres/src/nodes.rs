@@ -4,11 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::time::SystemTime;
 
-use json_cas::{Hash, HashPrefix, Hold, Node, Objects, Put, READ_AT_ONCE, RemoteError, StoreError, Stored, Sweep};
+use json_cas::{
+    HashPrefix, HoldGuard, Node, NodeHash, ObjectBackend, ObjectMetadata, ObjectPutOutcome, READ_AT_ONCE, RemoteError,
+    StoreError, SweepGuard,
+};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use crate::store::{Inner, PostgresStore};
+use crate::store::{PostgresStore, PostgresStoreInner};
 
 /// Most bytes of nodes in one statement, unless a single node is larger. The server keeps all of them in memory.
 const MAX_BATCH_BYTES: usize = 16 << 20;
@@ -41,13 +44,13 @@ const REFRESH: &str = "update nodes set put_at = clock_timestamp() where hash = 
 const REMOVE: &str = "delete from nodes where hash = any($1) returning hash";
 
 /// A hash as a signed number with the same sort order.
-pub(crate) fn number(hash: Hash) -> i64 {
+pub(crate) fn number(hash: NodeHash) -> i64 {
     (hash.as_u64() ^ (1 << 63)).cast_signed()
 }
 
 /// The hash of such a number.
-pub(crate) fn hash(number: i64) -> Hash {
-    Hash::from_u64(number.cast_unsigned() ^ (1 << 63))
+pub(crate) fn hash(number: i64) -> NodeHash {
+    NodeHash::from_u64(number.cast_unsigned() ^ (1 << 63))
 }
 
 /// The number of the previous node in the chain.
@@ -56,7 +59,7 @@ fn before(bytes: &[u8]) -> Option<i64> {
 }
 
 /// Splits the objects of one call into batches.
-fn batches(objects: &[(Hash, Vec<u8>)]) -> Vec<&[(Hash, Vec<u8>)]> {
+fn batches(objects: &[(NodeHash, Vec<u8>)]) -> Vec<&[(NodeHash, Vec<u8>)]> {
     let mut batches = Vec::new();
     let mut rest = objects;
     while !rest.is_empty() {
@@ -72,10 +75,10 @@ fn batches(objects: &[(Hash, Vec<u8>)]) -> Vec<&[(Hash, Vec<u8>)]> {
     batches
 }
 
-impl Inner {
-    fn put_batch(&self, batch: &[(Hash, Vec<u8>)]) -> Result<HashSet<Hash>, RemoteError> {
+impl PostgresStoreInner {
+    fn put_batch(&self, batch: &[(NodeHash, Vec<u8>)]) -> Result<HashSet<NodeHash>, RemoteError> {
         // Sorted, because two processes that store the same nodes in different orders would wait for each other.
-        let mut sorted: Vec<&(Hash, Vec<u8>)> = batch.iter().collect();
+        let mut sorted: Vec<&(NodeHash, Vec<u8>)> = batch.iter().collect();
         sorted.sort_by_key(|(hash, _)| *hash);
         let hashes: Vec<i64> = sorted.iter().map(|(hash, _)| number(*hash)).collect();
         let bytes: Vec<&[u8]> = sorted.iter().map(|(_, bytes)| bytes.as_slice()).collect();
@@ -87,11 +90,11 @@ impl Inner {
         self.hashes(&doing, &rows)
     }
 
-    fn hashes<C: FromIterator<Hash>>(&self, doing: &str, rows: &[Row]) -> Result<C, RemoteError> {
+    fn hashes<C: FromIterator<NodeHash>>(&self, doing: &str, rows: &[Row]) -> Result<C, RemoteError> {
         rows.iter().map(|row| self.column(doing, row, 0).map(hash)).collect()
     }
 
-    fn remove_batch(&self, batch: &[Hash]) -> Result<HashSet<Hash>, RemoteError> {
+    fn remove_batch(&self, batch: &[NodeHash]) -> Result<HashSet<NodeHash>, RemoteError> {
         let doing = format!("remove {} nodes", batch.len());
         let numbers: Vec<i64> = batch.iter().map(|hash| number(*hash)).collect();
         let rows = self.gate.swept(&doing, |session| {
@@ -100,38 +103,38 @@ impl Inner {
         self.hashes(&doing, &rows)
     }
 
-    fn get_batch(&self, batch: &[Hash]) -> Result<HashMap<Hash, Vec<u8>>, RemoteError> {
+    fn get_batch(&self, batch: &[NodeHash]) -> Result<HashMap<NodeHash, Vec<u8>>, RemoteError> {
         let doing = format!("read {} nodes", batch.len());
         let numbers: Vec<i64> = batch.iter().map(|hash| number(*hash)).collect();
         let rows = self.rows(&doing, GET_ALL, &[(&numbers, Type::INT8_ARRAY)])?;
         rows.iter().map(|row| Ok((hash(self.column(&doing, row, 0)?), self.column(&doing, row, 1)?))).collect()
     }
 
-    fn stored_batch(&self, batch: &[Hash]) -> Result<HashMap<Hash, Stored>, RemoteError> {
+    fn stored_batch(&self, batch: &[NodeHash]) -> Result<HashMap<NodeHash, ObjectMetadata>, RemoteError> {
         let doing = format!("look for {} nodes", batch.len());
         let numbers: Vec<i64> = batch.iter().map(|hash| number(*hash)).collect();
         let rows = self.rows(&doing, STORED, &[(&numbers, Type::INT8_ARRAY)])?;
         let stored = |row: &Row| {
             let bytes: i32 = self.column(&doing, row, 1)?;
             let put_at: SystemTime = self.column(&doing, row, 2)?;
-            Ok((hash(self.column(&doing, row, 0)?), Stored { bytes: u64::from(bytes.unsigned_abs()), put_at }))
+            Ok((hash(self.column(&doing, row, 0)?), ObjectMetadata { bytes: u64::from(bytes.unsigned_abs()), put_at }))
         };
         rows.iter().map(stored).collect()
     }
 
     /// The row of one node, if it exists.
-    fn row(&self, doing: &str, statement: &str, node: Hash) -> Result<Option<Row>, RemoteError> {
+    fn row(&self, doing: &str, statement: &str, node: NodeHash) -> Result<Option<Row>, RemoteError> {
         Ok(self.rows(&format!("{doing} {node}"), statement, &[(&number(node), Type::INT8)])?.pop())
     }
 }
 
-impl Objects for PostgresStore {
-    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+impl ObjectBackend for PostgresStore {
+    fn get(&self, hash: NodeHash) -> Result<Option<Vec<u8>>, StoreError> {
         let row = self.inner.row("read node", GET, hash)?;
         Ok(row.map(|row| self.inner.column("read a node", &row, 0)).transpose()?)
     }
 
-    fn chain(&self, from: Hash, most: usize) -> Result<Vec<(Hash, Vec<u8>)>, StoreError> {
+    fn chain(&self, from: NodeHash, most: usize) -> Result<Vec<(NodeHash, Vec<u8>)>, StoreError> {
         let doing = format!("read the chain of node {from}");
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let rows = self.inner.rows(&doing, CHAIN, &[(&number(from), Type::INT8), (&most, Type::INT8)])?;
@@ -142,7 +145,7 @@ impl Objects for PostgresStore {
         rows.iter().map(link).collect()
     }
 
-    fn get_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    fn get_all(&self, hashes: &[NodeHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         let mut all = Vec::with_capacity(hashes.len());
         for batch in hashes.chunks(READ_AT_ONCE) {
             let mut found = self.inner.get_batch(batch)?;
@@ -158,21 +161,21 @@ impl Objects for PostgresStore {
         Ok(all)
     }
 
-    fn get_all_uncached(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    fn get_all_uncached(&self, hashes: &[NodeHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         self.get_all(hashes)
     }
 
-    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn contains(&self, hash: NodeHash) -> Result<bool, StoreError> {
         Ok(self.inner.row("look for node", CONTAINS, hash)?.is_some())
     }
 
-    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+    fn put_all(&self, objects: &[(NodeHash, Vec<u8>)]) -> Result<Vec<ObjectPutOutcome>, StoreError> {
         let mut puts = Vec::with_capacity(objects.len());
         for batch in batches(objects) {
             let mut published = self.inner.put_batch(batch)?;
-            puts.extend(
-                batch.iter().map(|(hash, _)| if published.remove(hash) { Put::Published } else { Put::Present }),
-            );
+            puts.extend(batch.iter().map(|(hash, _)| {
+                if published.remove(hash) { ObjectPutOutcome::Published } else { ObjectPutOutcome::Present }
+            }));
         }
         Ok(puts)
     }
@@ -181,7 +184,7 @@ impl Objects for PostgresStore {
         true
     }
 
-    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+    fn replace(&self, hash: NodeHash, bytes: &[u8]) -> Result<(), StoreError> {
         let parameters =
             [(&number(hash) as _, Type::INT8), (&bytes as _, Type::BYTEA), (&before(bytes) as _, Type::INT8)];
         self.inner.changed(&format!("replace node {hash}"), REPLACE, &parameters)?;
@@ -189,27 +192,27 @@ impl Objects for PostgresStore {
     }
 
     /// Committed rows are durable, so this only checks that the nodes exist.
-    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
+    fn sync(&self, hashes: &[NodeHash]) -> Result<(), StoreError> {
         let doing = format!("look for {} nodes", hashes.len());
         for batch in hashes.chunks(MAX_BATCH) {
             let numbers: Vec<i64> = batch.iter().map(|hash| number(*hash)).collect();
             let rows = self.inner.rows(&doing, MISSING, &[(&numbers, Type::INT8_ARRAY)])?;
-            if let Some(hash) = self.inner.hashes::<Vec<Hash>>(&doing, &rows)?.first() {
+            if let Some(hash) = self.inner.hashes::<Vec<NodeHash>>(&doing, &rows)?.first() {
                 return Err(StoreError::NotFound { hash: *hash });
             }
         }
         Ok(())
     }
 
-    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
-        let all = Hash::from_u64(0)..=Hash::from_u64(u64::MAX);
-        let range: RangeInclusive<Hash> = prefix.map_or(all, HashPrefix::range);
+    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<NodeHash>, StoreError> {
+        let all = NodeHash::from_u64(0)..=NodeHash::from_u64(u64::MAX);
+        let range: RangeInclusive<NodeHash> = prefix.map_or(all, HashPrefix::range);
         let (mut from, to) = (number(*range.start()), number(*range.end()));
         let mut listed = Vec::new();
         loop {
             let parameters = [(&from as _, Type::INT8), (&to as _, Type::INT8), (&MAX_PAGE as _, Type::INT8)];
             let rows = self.inner.rows("list the nodes", LIST, &parameters)?;
-            listed.extend(self.inner.hashes::<Vec<Hash>>("list the nodes", &rows)?);
+            listed.extend(self.inner.hashes::<Vec<NodeHash>>("list the nodes", &rows)?);
             match listed.last().and_then(|last| number(*last).checked_add(1)) {
                 Some(next) if rows.len() as i64 == MAX_PAGE => from = next,
                 _ => return Ok(listed),
@@ -217,11 +220,11 @@ impl Objects for PostgresStore {
         }
     }
 
-    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+    fn stored(&self, hash: NodeHash) -> Result<Option<ObjectMetadata>, StoreError> {
         Ok(self.stored_all(&[hash])?.pop().flatten())
     }
 
-    fn stored_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Stored>>, StoreError> {
+    fn stored_all(&self, hashes: &[NodeHash]) -> Result<Vec<Option<ObjectMetadata>>, StoreError> {
         let mut all = Vec::with_capacity(hashes.len());
         for batch in hashes.chunks(MAX_BATCH) {
             let found = self.inner.stored_batch(batch)?;
@@ -230,21 +233,21 @@ impl Objects for PostgresStore {
         Ok(all)
     }
 
-    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn refresh(&self, hash: NodeHash) -> Result<bool, StoreError> {
         let doing = format!("make node {hash} young");
         Ok(self.inner.changed(&doing, REFRESH, &[(&number(hash), Type::INT8)])? > 0)
     }
 
-    fn hold(&self) -> Result<Hold, StoreError> {
+    fn hold(&self) -> Result<HoldGuard, StoreError> {
         self.inner.gate.hold()
     }
 
-    fn sweep(&self) -> Result<Sweep, StoreError> {
+    fn sweep(&self) -> Result<SweepGuard, StoreError> {
         self.inner.gate.sweep()
     }
 
     /// Removes in order, with one transaction for each ten thousand nodes.
-    fn remove_all(&self, _sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, _sweep: &SweepGuard, layers: &[&[NodeHash]]) -> Result<Vec<bool>, StoreError> {
         let hashes = layers.concat();
         let mut were_there = Vec::with_capacity(hashes.len());
         for batch in hashes.chunks(MAX_BATCH) {
@@ -261,7 +264,7 @@ mod tests {
 
     #[test]
     fn numbers_sort_as_hashes_do() {
-        let hashes = [0, 1, (1 << 63) - 1, 1 << 63, u64::MAX].map(Hash::from_u64);
+        let hashes = [0, 1, (1 << 63) - 1, 1 << 63, u64::MAX].map(NodeHash::from_u64);
         let numbers = hashes.map(number);
         assert!(numbers.is_sorted());
         assert_eq!(numbers.map(hash), hashes);
@@ -269,7 +272,7 @@ mod tests {
 
     #[test]
     fn batches_have_all_in_order() {
-        let object = |value: u64, len: usize| (Hash::from_u64(value), vec![0; len]);
+        let object = |value: u64, len: usize| (NodeHash::from_u64(value), vec![0; len]);
         let objects = [object(1, MAX_BATCH_BYTES), object(2, 1), object(3, MAX_BATCH_BYTES + 1), object(4, 0)];
         let lens: Vec<usize> = batches(&objects).iter().map(|batch| batch.len()).collect();
         assert_eq!(lens, [1, 1, 1, 1]);

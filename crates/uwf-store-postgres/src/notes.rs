@@ -4,13 +4,13 @@
 
 use std::time::Duration;
 
-use json_cas::{Expected, HeadsError, ListedNote, Note, NoteWritten, Notes, check_name};
+use json_cas::{HeadsError, ListedNote, NoteBackend, NoteWriteCondition, NoteWritten, StoredNote, check_name};
 use serde_json::Value;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::heads::{expected as number_of, token, version};
-use crate::store::{Inner, PostgresStore, Typed};
+use crate::store::{PostgresStore, PostgresStoreInner, Typed};
 
 /// `$1` of a write is the name, `$2` the token, `$3` the value, and `$4` the expected version.
 const CREATE: &str =
@@ -29,9 +29,9 @@ const LIST: &str = "select extract(epoch from clock_timestamp() - written_at)::f
     from notes where starts_with(name, $1) order by name";
 const REMOVE: &str = "delete from notes where name = $1";
 
-impl Inner {
+impl PostgresStoreInner {
     /// A note, and the token of the write that produced it.
-    fn read_note(&self, name: &str) -> Result<Option<(Note, i64)>, HeadsError> {
+    fn read_note(&self, name: &str) -> Result<Option<(StoredNote, i64)>, HeadsError> {
         let doing = format!("read note {name}");
         let rows = self.rows(&doing, READ, &[(&name, Type::TEXT)])?;
         let Some(row) = rows.first() else { return Ok(None) };
@@ -39,10 +39,10 @@ impl Inner {
     }
 
     /// The note in the first three columns of a row.
-    fn note_of(&self, doing: &str, row: &Row) -> Result<Note, HeadsError> {
+    fn note_of(&self, doing: &str, row: &Row) -> Result<StoredNote, HeadsError> {
         let text: &str = self.column(doing, row, 1)?;
         let value = serde_json::from_str(text).unwrap_or_default();
-        Ok(Note { value, version: version(self.column(doing, row, 2)?), age: self.age(doing, row)? })
+        Ok(StoredNote { value, version: version(self.column(doing, row, 2)?), age: self.age(doing, row)? })
     }
 
     /// The age in the first column of a row.
@@ -53,8 +53,8 @@ impl Inner {
     }
 }
 
-impl Notes for PostgresStore {
-    fn note(&self, name: &str) -> Result<Option<Note>, HeadsError> {
+impl NoteBackend for PostgresStore {
+    fn note(&self, name: &str) -> Result<Option<StoredNote>, HeadsError> {
         check_name(name)?;
         Ok(self.inner.read_note(name)?.map(|(note, _)| note))
     }
@@ -75,23 +75,28 @@ impl Notes for PostgresStore {
         Ok(notes)
     }
 
-    fn read_notes(&self, names: &[String]) -> Result<Vec<(String, Note)>, HeadsError> {
+    fn read_notes(&self, names: &[String]) -> Result<Vec<(String, StoredNote)>, HeadsError> {
         names.iter().try_for_each(|name| check_name(name))?;
         let doing = "read notes";
         let rows = self.inner.rows(doing, READ_ALL, &[(&names, Type::TEXT_ARRAY)])?;
         rows.iter().map(|row| Ok((self.inner.column(doing, row, 4)?, self.inner.note_of(doing, row)?))).collect()
     }
 
-    fn write_note(&self, name: &str, expected: Expected<'_>, value: &Value) -> Result<NoteWritten, HeadsError> {
+    fn write_note(
+        &self,
+        name: &str,
+        expected: NoteWriteCondition<'_>,
+        value: &Value,
+    ) -> Result<NoteWritten, HeadsError> {
         check_name(name)?;
         let doing = format!("write note {name}");
         let (token, text) = (token(), value.to_string());
         let mut parameters: Vec<Typed<'_>> = vec![(&name, Type::TEXT), (&token, Type::INT8), (&text, Type::TEXT)];
         let from;
         let statement = match expected {
-            Expected::Anything => OVERWRITE,
-            Expected::Nothing => CREATE,
-            Expected::At(version) => {
+            NoteWriteCondition::Anything => OVERWRITE,
+            NoteWriteCondition::Nothing => CREATE,
+            NoteWriteCondition::At(version) => {
                 from = number_of(version);
                 parameters.push((&from, Type::INT8));
                 UPDATE

@@ -17,7 +17,7 @@ const MAX_FILE: u64 = 1 << 20;
 const DEFAULT_SOCKET_DIRS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
 /// The result of looking for a password.
-pub(crate) struct Password {
+pub(crate) struct PasswordLookup {
     pub text: Option<String>,
     /// Why an existing password file was not used: a line for users whom the server rejects without it.
     pub ignored: Option<String>,
@@ -55,17 +55,19 @@ impl PasswordSource {
 }
 
 /// Looks for the password now, so that changes to the file take effect.
-pub(crate) fn password(config: &Config, given: &PasswordSource) -> Password {
+pub(crate) fn password(config: &Config, given: &PasswordSource) -> PasswordLookup {
     if config.get_password().is_some() {
-        return Password { text: None, ignored: None };
+        return PasswordLookup { text: None, ignored: None };
     }
     if let Some(text) = &given.password {
-        return Password { text: Some(text.clone()), ignored: None };
+        return PasswordLookup { text: Some(text.clone()), ignored: None };
     }
-    let Some(path) = given.file() else { return Password { text: None, ignored: None } };
+    let Some(path) = given.file() else { return PasswordLookup { text: None, ignored: None } };
     match lines(&path) {
-        Ok(lines) => Password { text: entry(&lines, config), ignored: None },
-        Err(why) => Password { text: None, ignored: why.map(|why| format!("{} was not read: {why}", path.display())) },
+        Ok(lines) => PasswordLookup { text: entry(&lines, config), ignored: None },
+        Err(why) => {
+            PasswordLookup { text: None, ignored: why.map(|why| format!("{} was not read: {why}", path.display())) }
+        }
     }
 }
 
@@ -114,28 +116,28 @@ fn found(text: &str, wanted: [&str; 4]) -> Option<String> {
 
 /// One field of a line, between two colons.
 #[derive(Default)]
-struct Field {
+struct PasswordFileField {
     text: String,
     /// Whether the field is a star without a backslash.
     is_any: bool,
 }
 
-impl Field {
+impl PasswordFileField {
     fn fits(&self, wanted: &str) -> bool {
         self.is_any || self.text == wanted
     }
 }
 
 /// Splits a line into five fields. A backslash escapes a colon or a backslash. The password extends to the end of the line.
-fn fields(line: &str) -> Vec<Field> {
-    let mut fields = vec![Field::default()];
+fn fields(line: &str) -> Vec<PasswordFileField> {
+    let mut fields = vec![PasswordFileField::default()];
     let mut symbols = line.chars();
     while let Some(symbol) = symbols.next() {
         let is_last = fields.len() == 5;
         let Some(field) = fields.last_mut() else { break };
         match symbol {
             '\\' => field.text.extend(symbols.next()),
-            ':' if !is_last => fields.push(Field::default()),
+            ':' if !is_last => fields.push(PasswordFileField::default()),
             '*' if field.text.is_empty() => {
                 field.text.push('*');
                 field.is_any = true;

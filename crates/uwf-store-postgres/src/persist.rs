@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::fault::Failure;
+use crate::fault::PostgresFailure;
 
 /// Retries end after this time: a restarted server is back by now, or needs a person to look after it.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -15,7 +15,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Retries until an attempt succeeds or a retry is useless. A failure comes with the number of attempts.
-pub(crate) fn persist<T>(mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, (Failure, u32)> {
+pub(crate) fn persist<T>(mut attempt: impl FnMut() -> Result<T, PostgresFailure>) -> Result<T, (PostgresFailure, u32)> {
     let begun = Instant::now();
     let mut tries = 1;
     loop {

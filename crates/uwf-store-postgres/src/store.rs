@@ -8,14 +8,14 @@ use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Error, Row};
 
-use crate::address::Address;
-use crate::fault::Failure;
-use crate::gate::Gate;
-use crate::migrations::{Outcome, migrate};
+use crate::address::PostgresAddress;
+use crate::fault::PostgresFailure;
+use crate::gate::PostgresGate;
+use crate::migrations::{MigrationOutcome, migrate};
 use crate::password::PasswordSource;
 use crate::persist::persist;
-use crate::pool::Pool;
-use crate::session::{Expect, Session};
+use crate::pool::PostgresPool;
+use crate::session::{PostgresSession, TableExpectation};
 
 /// Nodes, heads and their journal in one schema of a PostgreSQL database.
 ///
@@ -23,12 +23,12 @@ use crate::session::{Expect, Session};
 /// other than `spawn_blocking`. It starts no threads. After a fork, create another store in the child.
 #[derive(Clone)]
 pub struct PostgresStore {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) inner: Arc<PostgresStoreInner>,
 }
 
-pub(crate) struct Inner {
-    pub pool: Arc<Pool>,
-    pub gate: Arc<Gate>,
+pub(crate) struct PostgresStoreInner {
+    pub pool: Arc<PostgresPool>,
+    pub gate: Arc<PostgresGate>,
 }
 
 /// A parameter of a statement with its type, so that the server need not be asked for the type first.
@@ -60,10 +60,10 @@ impl PostgresStore {
         url: &str,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<PostgresStore, RemoteError> {
-        let address = Address { password: PasswordSource::new(variables), ..Address::parse(url)? };
-        let pool = Arc::new(Pool::new(address));
-        let gate = Arc::new(Gate::new(Arc::clone(&pool)));
-        Ok(PostgresStore { inner: Arc::new(Inner { pool, gate }) })
+        let address = PostgresAddress { password: PasswordSource::new(variables), ..PostgresAddress::parse(url)? };
+        let pool = Arc::new(PostgresPool::new(address));
+        let gate = Arc::new(PostgresGate::new(Arc::clone(&pool)));
+        Ok(PostgresStore { inner: Arc::new(PostgresStoreInner { pool, gate }) })
     }
 
     /// The URL without secrets.
@@ -79,18 +79,18 @@ impl PostgresStore {
     pub fn init(&self) -> Result<bool, RemoteError> {
         let schema = &self.inner.pool.address.schema;
         let outcome = persist(|| {
-            let mut session = Session::open(&self.inner.pool.address, Expect::Anything)?;
+            let mut session = PostgresSession::open(&self.inner.pool.address, TableExpectation::Anything)?;
             match session.run(async |client| migrate(client, schema).await)? {
-                Outcome::Made => Ok(true),
-                Outcome::WasReady => Ok(false),
-                Outcome::Unusable(failure) => Err(failure),
+                MigrationOutcome::Made => Ok(true),
+                MigrationOutcome::WasReady => Ok(false),
+                MigrationOutcome::Unusable(failure) => Err(failure),
             }
         });
         outcome.map_err(|(failure, tries)| self.inner.pool.error("make the store ready", failure, tries))
     }
 }
 
-impl Inner {
+impl PostgresStoreInner {
     /// Runs a repeatable action on any connection.
     pub(crate) fn call<T>(
         &self,
@@ -118,6 +118,6 @@ impl Inner {
         row: &'r Row,
         position: usize,
     ) -> Result<T, RemoteError> {
-        row.try_get(position).map_err(|error| self.pool.error(doing, Failure::Statement(error), 1))
+        row.try_get(position).map_err(|error| self.pool.error(doing, PostgresFailure::Statement(error), 1))
     }
 }

@@ -21,14 +21,14 @@ use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
-use crate::verifier::Verifier;
+use crate::verifier::SslModeVerifier;
 
 /// The protocol that a server which starts with TLS expects.
 const PROTOCOL: &[u8] = b"postgresql";
 
 /// Checks of the server before anything is sent to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trust {
+pub(crate) enum TlsTrust {
     /// No checks, unless there are roots to check against.
     Any,
     /// A known authority must have signed the server's certificate.
@@ -39,22 +39,24 @@ pub(crate) enum Trust {
 
 /// Makes TLS connections with the configured trust.
 #[derive(Clone)]
-pub(crate) struct Tls {
+pub(crate) struct PostgresTls {
     connector: TlsConnector,
 }
 
-impl Tls {
+impl PostgresTls {
     /// Reads the roots. If there are roots, the certificate is checked regardless of `trust`, as in libpq. The host name is checked only
     /// if `trust` requires it.
-    pub(crate) fn new(trust: Trust, roots: Option<&Path>) -> Result<Tls, String> {
+    pub(crate) fn new(trust: TlsTrust, roots: Option<&Path>) -> Result<PostgresTls, String> {
         let roots = match (trust, roots) {
             (_, Some(path)) if path == Path::new("system") => Some(mozilla()),
             (_, Some(path)) => Some(read(path)?),
-            (Trust::Any, None) => default_file().filter(|path| path.is_file()).map(|path| read(&path)).transpose()?,
-            (Trust::Authority | Trust::Host, None) => Some(read(&default_file().ok_or(NO_ROOTS)?)?),
+            (TlsTrust::Any, None) => {
+                default_file().filter(|path| path.is_file()).map(|path| read(&path)).transpose()?
+            }
+            (TlsTrust::Authority | TlsTrust::Host, None) => Some(read(&default_file().ok_or(NO_ROOTS)?)?),
         };
         let provider = Arc::new(ring::default_provider());
-        let verifier = Verifier::new(roots, trust == Trust::Host, &provider);
+        let verifier = SslModeVerifier::new(roots, trust == TlsTrust::Host, &provider);
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| format!("cannot prepare TLS: {error}"))?
@@ -62,7 +64,7 @@ impl Tls {
             .with_custom_certificate_verifier(Arc::new(verifier))
             .with_no_client_auth();
         config.alpn_protocols = vec![PROTOCOL.to_vec()];
-        Ok(Tls { connector: TlsConnector::from(Arc::new(config)) })
+        Ok(PostgresTls { connector: TlsConnector::from(Arc::new(config)) })
     }
 }
 
@@ -91,21 +93,21 @@ fn read(path: &Path) -> Result<RootCertStore, String> {
     if roots.is_empty() { Err(failed("it has none".to_owned())) } else { Ok(roots) }
 }
 
-impl MakeTlsConnect<Socket> for Tls {
-    type Stream = Stream;
+impl MakeTlsConnect<Socket> for PostgresTls {
+    type Stream = PostgresTlsStream;
     type TlsConnect = ToHost;
-    type Error = TlsError;
+    type Error = PostgresTlsError;
 
-    fn make_tls_connect(&mut self, host: &str) -> Result<ToHost, TlsError> {
+    fn make_tls_connect(&mut self, host: &str) -> Result<ToHost, PostgresTlsError> {
         Ok(ToHost { connector: self.connector.clone(), host: host.to_owned() })
     }
 }
 
 /// Why a connection could not be encrypted.
 #[derive(Debug)]
-pub(crate) struct TlsError(io::Error);
+pub(crate) struct PostgresTlsError(io::Error);
 
-impl TlsError {
+impl PostgresTlsError {
     /// Whether client and server don't trust or understand each other, as opposed to a network failure.
     pub(crate) fn is_refusal(&self) -> bool {
         self.0.kind() == io::ErrorKind::InvalidInput
@@ -113,13 +115,13 @@ impl TlsError {
     }
 }
 
-impl fmt::Display for TlsError {
+impl fmt::Display for PostgresTlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl std::error::Error for TlsError {}
+impl std::error::Error for PostgresTlsError {}
 
 /// A pending connection to one host.
 pub(crate) struct ToHost {
@@ -128,38 +130,38 @@ pub(crate) struct ToHost {
 }
 
 impl TlsConnect<Socket> for ToHost {
-    type Stream = Stream;
-    type Error = TlsError;
-    type Future = Pin<Box<dyn Future<Output = Result<Stream, TlsError>> + Send>>;
+    type Stream = PostgresTlsStream;
+    type Error = PostgresTlsError;
+    type Future = Pin<Box<dyn Future<Output = Result<PostgresTlsStream, PostgresTlsError>> + Send>>;
 
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {
-            let invalid = |error| TlsError(io::Error::new(io::ErrorKind::InvalidInput, error));
+            let invalid = |error| PostgresTlsError(io::Error::new(io::ErrorKind::InvalidInput, error));
             let name = ServerName::try_from(self.host).map_err(invalid)?;
-            let encrypted = self.connector.connect(name, socket).await.map_err(TlsError)?;
-            Ok(Stream { encrypted })
+            let encrypted = self.connector.connect(name, socket).await.map_err(PostgresTlsError)?;
+            Ok(PostgresTlsStream { encrypted })
         })
     }
 }
 
 /// An encrypted connection.
-pub(crate) struct Stream {
+pub(crate) struct PostgresTlsStream {
     encrypted: Encrypted<Socket>,
 }
 
-impl TlsStream for Stream {
+impl TlsStream for PostgresTlsStream {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for PostgresTlsStream {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.encrypted).poll_read(context, into)
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for PostgresTlsStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.encrypted).poll_write(context, bytes)
     }

@@ -12,19 +12,19 @@ use tokio_rustls::rustls::{DigitallySignedStruct, Error, RootCertStore, Signatur
 /// Checks the same as libpq for each `sslmode`: nothing, the authority, or the authority and the name. The server must always prove that
 /// it has the key of its certificate.
 #[derive(Debug)]
-pub(crate) struct Verifier {
+pub(crate) struct SslModeVerifier {
     roots: Option<RootCertStore>,
     checks_name: bool,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-impl Verifier {
-    pub(crate) fn new(roots: Option<RootCertStore>, checks_name: bool, provider: &CryptoProvider) -> Verifier {
-        Verifier { roots, checks_name, algorithms: provider.signature_verification_algorithms }
+impl SslModeVerifier {
+    pub(crate) fn new(roots: Option<RootCertStore>, checks_name: bool, provider: &CryptoProvider) -> SslModeVerifier {
+        SslModeVerifier { roots, checks_name, algorithms: provider.signature_verification_algorithms }
     }
 }
 
-impl ServerCertVerifier for Verifier {
+impl ServerCertVerifier for SslModeVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,

@@ -3,37 +3,39 @@
 use json_cas::{RemoteError, RemoteFault};
 use object_store::path::Path;
 
-use crate::provider::Provider;
+use crate::provider::BucketProvider;
 
 /// A bucket, and the prefix of the store's keys in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address {
-    pub(crate) provider: Provider,
+pub(crate) struct BucketAddress {
+    pub(crate) provider: BucketProvider,
     pub(crate) bucket: String,
     /// Empty, or segments with `/` between them.
     pub(crate) prefix: String,
 }
 
-impl Address {
+impl BucketAddress {
     /// Parses the URL of a store.
     ///
     /// # Errors
     /// [`RemoteFault::Misnamed`] with what the URL lacks. The message doesn't repeat a user or a password.
-    pub(crate) fn parse(url: &str) -> Result<Address, RemoteError> {
+    pub(crate) fn parse(url: &str) -> Result<BucketAddress, RemoteError> {
         let fail = |message: &str| RemoteError {
             store: shown(url),
             fault: RemoteFault::Misnamed,
             message: message.to_owned(),
             source: None,
         };
-        let Some((provider, rest)) = Provider::of(url) else {
+        let Some((provider, rest)) = BucketProvider::split_url(url) else {
             return Err(fail("its URL must be s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX"));
         };
         let (form, container) = (provider.form(), provider.container());
         if rest.contains('@') {
             return Err(fail(&match provider {
-                Provider::Azure => format!("its URL must be {form}; the account comes from AZURE_STORAGE_ACCOUNT"),
-                Provider::S3 | Provider::Google => {
+                BucketProvider::Azure => {
+                    format!("its URL must be {form}; the account comes from AZURE_STORAGE_ACCOUNT")
+                }
+                BucketProvider::S3 | BucketProvider::Google => {
                     "keys do not belong into its URL: they come from the environment or a profile".to_owned()
                 }
             }));
@@ -53,7 +55,7 @@ impl Address {
         if !is_plain || !prefix.chars().all(is_plain_symbol) {
             return Err(fail("the prefix in its URL must be segments of A-Z a-z 0-9 _ . - with one / between them"));
         }
-        Ok(Address { provider, bucket: bucket.to_owned(), prefix: prefix.to_owned() })
+        Ok(BucketAddress { provider, bucket: bucket.to_owned(), prefix: prefix.to_owned() })
     }
 
     /// The URL as people write it.
@@ -95,14 +97,14 @@ mod tests {
     #[test]
     fn address_is_bucket_with_optional_prefix() {
         for (url, provider, bucket, prefix) in [
-            ("s3://team", Provider::S3, "team", ""),
-            ("s3://team/", Provider::S3, "team", ""),
-            ("s3://team/uwf", Provider::S3, "team", "uwf"),
-            ("s3://my.team-1/a/b_c/", Provider::S3, "my.team-1", "a/b_c"),
-            ("gs://my_team.1/uwf", Provider::Google, "my_team.1", "uwf"),
-            ("az://team-1/a/b", Provider::Azure, "team-1", "a/b"),
+            ("s3://team", BucketProvider::S3, "team", ""),
+            ("s3://team/", BucketProvider::S3, "team", ""),
+            ("s3://team/uwf", BucketProvider::S3, "team", "uwf"),
+            ("s3://my.team-1/a/b_c/", BucketProvider::S3, "my.team-1", "a/b_c"),
+            ("gs://my_team.1/uwf", BucketProvider::Google, "my_team.1", "uwf"),
+            ("az://team-1/a/b", BucketProvider::Azure, "team-1", "a/b"),
         ] {
-            let address = Address::parse(url).unwrap();
+            let address = BucketAddress::parse(url).unwrap();
             let parts = (address.provider, &*address.bucket, &*address.prefix);
             assert_eq!(parts, (provider, bucket, prefix), "{url}");
             assert_eq!(address.url(), url.trim_end_matches('/'));
@@ -117,7 +119,7 @@ mod tests {
             ("abfs://team/uwf/", "az://team/uwf"),
             ("abfss://team/uwf", "az://team/uwf"),
         ] {
-            assert_eq!(Address::parse(url).unwrap().url(), name);
+            assert_eq!(BucketAddress::parse(url).unwrap().url(), name);
         }
     }
 
@@ -138,7 +140,7 @@ mod tests {
             ("az://my.team/uwf", "az://CONTAINER/PREFIX, with 3 to 63 of a-z 0-9 - as the container"),
             ("gs://Team", "lacks a bucket"),
         ] {
-            let error = Address::parse(url).unwrap_err();
+            let error = BucketAddress::parse(url).unwrap_err();
             assert!(error.message.contains(told), "{url}: {error}");
             assert_eq!(error.fault, RemoteFault::Misnamed);
         }
@@ -148,7 +150,7 @@ mod tests {
     fn keys_in_url_are_rejected_and_not_shown() {
         for url in ["s3://AKIA:hush@team/uwf", "s3://AKIA:hush@team?x=hush", "http://AKIA:hush@team", "AKIA:hush@team"]
         {
-            let told = format!("{0} {0:?}", Address::parse(url).unwrap_err());
+            let told = format!("{0} {0:?}", BucketAddress::parse(url).unwrap_err());
             assert!(!told.contains("hush") && !told.contains("AKIA"), "{told}");
         }
     }

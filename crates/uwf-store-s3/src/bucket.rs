@@ -9,12 +9,12 @@ use object_store::list::PaginatedListOptions;
 use object_store::path::Path;
 use object_store::{Error, GetOptions, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 
-use crate::address::Address;
-use crate::client::Client;
-use crate::failure::{self, Failure};
-use crate::provider::Provider;
-use crate::tag::Tag;
-use crate::transport::Transport;
+use crate::address::BucketAddress;
+use crate::client::BucketClient;
+use crate::failure::{self, BucketFailure};
+use crate::provider::BucketProvider;
+use crate::tag::ObjectTag;
+use crate::transport::BucketTransport;
 use crate::wait::wait_for;
 
 /// Attempts at a request that fails for a temporary reason. If a server fails one call in ten, one call in ten million still fails. A
@@ -29,18 +29,18 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// An object that was read.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct BucketObject {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) tag: Tag,
+    pub(crate) tag: ObjectTag,
     pub(crate) modified: SystemTime,
 }
 
 /// An object without its bytes, as listings and HEAD requests report it.
 #[derive(Debug, Clone)]
-pub(crate) struct Listed {
+pub(crate) struct ListedObject {
     /// Relative to the prefix of the store.
     pub(crate) key: String,
-    pub(crate) tag: Tag,
+    pub(crate) tag: ObjectTag,
     pub(crate) size: u64,
     pub(crate) modified: SystemTime,
 }
@@ -48,11 +48,11 @@ pub(crate) struct Listed {
 /// The outcome of a conditional write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Written {
+pub(crate) enum BucketWriteOutcome {
     /// The object was written.
     Done {
         /// The object's new tag.
-        tag: Tag,
+        tag: ObjectTag,
     },
     /// The condition did not hold.
     Refused {
@@ -62,23 +62,27 @@ pub(crate) enum Written {
 }
 
 /// The answer to a request that the server understood.
-enum Answer<T> {
+enum BucketAnswer<T> {
     Given(T),
     Absent,
     Refused { doubt: bool },
 }
 
 /// The store's part of a bucket. It is never printed, because the client has the keys.
-pub(crate) struct Bucket {
-    client: Box<dyn Client>,
-    pub(crate) transport: Arc<Transport>,
-    address: Address,
+pub(crate) struct StoreBucket {
+    client: Box<dyn BucketClient>,
+    pub(crate) transport: Arc<BucketTransport>,
+    address: BucketAddress,
     made_at: OnceLock<SystemTime>,
 }
 
-impl Bucket {
-    pub(crate) fn new(client: Box<dyn Client>, transport: Arc<Transport>, address: Address) -> Bucket {
-        Bucket { client, transport, address, made_at: OnceLock::new() }
+impl StoreBucket {
+    pub(crate) fn new(
+        client: Box<dyn BucketClient>,
+        transport: Arc<BucketTransport>,
+        address: BucketAddress,
+    ) -> StoreBucket {
+        StoreBucket { client, transport, address, made_at: OnceLock::new() }
     }
 
     /// When the store was initialized, by the server's clock; `None` if this process did it.
@@ -92,12 +96,12 @@ impl Bucket {
     }
 
     /// The provider of the bucket.
-    pub(crate) fn provider(&self) -> Provider {
+    pub(crate) fn provider(&self) -> BucketProvider {
         self.address.provider
     }
 
-    fn tag(&self, etag: Option<String>, version: Option<String>) -> Tag {
-        Tag::new(etag, version.filter(|_| self.provider().has_generations()))
+    fn tag(&self, etag: Option<String>, version: Option<String>) -> ObjectTag {
+        ObjectTag::new(etag, version.filter(|_| self.provider().has_generations()))
     }
 
     /// The store's URL, for messages.
@@ -126,7 +130,7 @@ impl Bucket {
         format!("the {} {} does not exist", self.provider().container(), self.address.bucket)
     }
 
-    fn failed(&self, action: &str, key: &str, failure: &Failure) -> RemoteError {
+    fn failed(&self, action: &str, key: &str, failure: &BucketFailure) -> RemoteError {
         let message = match failure.fault() {
             RemoteFault::Missing => self.no_bucket(),
             _ => format!("cannot {action} {key}: {failure}"),
@@ -140,16 +144,16 @@ impl Bucket {
         action: &str,
         key: &str,
         request: impl Fn() -> object_store::Result<T>,
-    ) -> Result<Answer<T>, RemoteError> {
+    ) -> Result<BucketAnswer<T>, RemoteError> {
         let started = Instant::now();
         let mut number = 1;
         loop {
             let doubt = number > 1;
             let failure = match request() {
-                Ok(given) => return Ok(Answer::Given(given)),
-                Err(Error::NotFound { .. }) => return Ok(Answer::Absent),
+                Ok(given) => return Ok(BucketAnswer::Given(given)),
+                Err(Error::NotFound { .. }) => return Ok(BucketAnswer::Absent),
                 Err(Error::Precondition { .. } | Error::AlreadyExists { .. } | Error::NotModified { .. }) => {
-                    return Ok(Answer::Refused { doubt });
+                    return Ok(BucketAnswer::Refused { doubt });
                 }
                 Err(error) => failure::inside(&error),
             };
@@ -163,71 +167,71 @@ impl Bucket {
     }
 
     /// The answer to an unconditional request: here, a failed condition is an error of the server.
-    fn certain<T>(&self, action: &str, key: &str, answer: Answer<T>) -> Result<Option<T>, RemoteError> {
+    fn certain<T>(&self, action: &str, key: &str, answer: BucketAnswer<T>) -> Result<Option<T>, RemoteError> {
         match answer {
-            Answer::Given(given) => Ok(Some(given)),
-            Answer::Absent => Ok(None),
-            Answer::Refused { .. } => {
+            BucketAnswer::Given(given) => Ok(Some(given)),
+            BucketAnswer::Absent => Ok(None),
+            BucketAnswer::Refused { .. } => {
                 let told = "the server refused it for a condition that was not set".to_owned();
-                let failure = Failure::Refused { status: 412, code: String::new(), told };
+                let failure = BucketFailure::Refused { status: 412, code: String::new(), told };
                 Err(self.failed(action, key, &failure))
             }
         }
     }
 
-    pub(crate) fn get(&self, key: &str) -> Result<Option<Found>, RemoteError> {
+    pub(crate) fn get(&self, key: &str) -> Result<Option<BucketObject>, RemoteError> {
         let path = self.path(key);
         let read = || {
             let found = wait_for(self.client.objects().get_opts(&path, GetOptions::default()))?;
             let meta = found.meta.clone();
             let (tag, modified) = (self.tag(meta.e_tag, meta.version), meta.last_modified.into());
-            Ok(Found { bytes: wait_for(found.bytes())?.to_vec(), tag, modified })
+            Ok(BucketObject { bytes: wait_for(found.bytes())?.to_vec(), tag, modified })
         };
         let answer = self.tried("read", key, read)?;
         self.certain("read", key, answer)
     }
 
-    pub(crate) fn look_at(&self, key: &str) -> Result<Option<Listed>, RemoteError> {
+    pub(crate) fn look_at(&self, key: &str) -> Result<Option<ListedObject>, RemoteError> {
         let path = self.path(key);
         let answer = self.tried("look at", key, || wait_for(self.client.objects().head(&path)))?;
         let found = self.certain("look at", key, answer)?;
         Ok(found.and_then(|meta| self.listed(meta)))
     }
 
-    fn put(&self, key: &str, bytes: &[u8], mode: &PutMode) -> Result<Written, RemoteError> {
+    fn put(&self, key: &str, bytes: &[u8], mode: &PutMode) -> Result<BucketWriteOutcome, RemoteError> {
         let path = self.path(key);
         let write = || {
             let options = PutOptions { mode: mode.clone(), ..PutOptions::default() };
             wait_for(self.client.objects().put_opts(&path, PutPayload::from(bytes.to_vec()), options))
         };
         match self.tried("write", key, write)? {
-            Answer::Given(put) => Ok(Written::Done { tag: self.tag(put.e_tag, put.version) }),
+            BucketAnswer::Given(put) => Ok(BucketWriteOutcome::Done { tag: self.tag(put.e_tag, put.version) }),
             // The object must exist for this write, but doesn't.
-            Answer::Absent => Ok(Written::Refused { doubt: false }),
-            Answer::Refused { doubt } => Ok(Written::Refused { doubt }),
+            BucketAnswer::Absent => Ok(BucketWriteOutcome::Refused { doubt: false }),
+            BucketAnswer::Refused { doubt } => Ok(BucketWriteOutcome::Refused { doubt }),
         }
     }
 
     /// Writes an object if the key is unused.
-    pub(crate) fn create(&self, key: &str, bytes: &[u8]) -> Result<Written, RemoteError> {
+    pub(crate) fn create(&self, key: &str, bytes: &[u8]) -> Result<BucketWriteOutcome, RemoteError> {
         self.put(key, bytes, &PutMode::Create)
     }
 
     /// Writes an object if the existing one has this tag.
-    pub(crate) fn update(&self, key: &str, tag: &Tag, bytes: &[u8]) -> Result<Written, RemoteError> {
+    pub(crate) fn update(&self, key: &str, tag: &ObjectTag, bytes: &[u8]) -> Result<BucketWriteOutcome, RemoteError> {
         if self.provider().has_generations() && !tag.has_generation() {
             // The tag comes from another kind of store, so no object here can have it.
-            return Ok(Written::Refused { doubt: false });
+            return Ok(BucketWriteOutcome::Refused { doubt: false });
         }
         self.put(key, bytes, &PutMode::Update(tag.condition()))
     }
 
     /// Writes an object unconditionally and returns its tag.
-    pub(crate) fn overwrite(&self, key: &str, bytes: &[u8]) -> Result<Tag, RemoteError> {
+    pub(crate) fn overwrite(&self, key: &str, bytes: &[u8]) -> Result<ObjectTag, RemoteError> {
         match self.put(key, bytes, &PutMode::Overwrite)? {
-            Written::Done { tag } => Ok(tag),
-            Written::Refused { .. } => {
-                self.certain("write", key, Answer::Refused { doubt: false }).map(Option::unwrap_or_default)
+            BucketWriteOutcome::Done { tag } => Ok(tag),
+            BucketWriteOutcome::Refused { .. } => {
+                self.certain("write", key, BucketAnswer::Refused { doubt: false }).map(Option::unwrap_or_default)
             }
         }
     }
@@ -237,7 +241,7 @@ impl Bucket {
         self.delete_while(key, || true).map(|_| ())
     }
 
-    /// Like [`Bucket::delete`], but checks before each attempt whether deleting is still allowed. `false` if it is not.
+    /// Like [`StoreBucket::delete`], but checks before each attempt whether deleting is still allowed. `false` if it is not.
     pub(crate) fn delete_while(&self, key: &str, may_be: impl Fn() -> bool) -> Result<bool, RemoteError> {
         let path = self.path(key);
         let delete = || if may_be() { self.client.delete(&path).map(|()| true) } else { Ok(false) };
@@ -246,12 +250,12 @@ impl Bucket {
     }
 
     /// All objects with this key prefix, sorted by key.
-    pub(crate) fn list(&self, begin: &str) -> Result<Vec<Listed>, RemoteError> {
+    pub(crate) fn list(&self, begin: &str) -> Result<Vec<ListedObject>, RemoteError> {
         Ok(self.list_pages(begin, usize::MAX)?.unwrap_or_default())
     }
 
-    /// Like [`Bucket::list`]; `None` if there are more pages than `pages`.
-    pub(crate) fn list_pages(&self, begin: &str, pages: usize) -> Result<Option<Vec<Listed>>, RemoteError> {
+    /// Like [`StoreBucket::list`]; `None` if there are more pages than `pages`.
+    pub(crate) fn list_pages(&self, begin: &str, pages: usize) -> Result<Option<Vec<ListedObject>>, RemoteError> {
         let mut all = Vec::new();
         let mut token = None;
         for _ in 0..pages {
@@ -267,7 +271,7 @@ impl Bucket {
     }
 
     /// At most `most` objects with this key prefix.
-    pub(crate) fn list_some(&self, begin: &str, most: usize) -> Result<Vec<Listed>, RemoteError> {
+    pub(crate) fn list_some(&self, begin: &str, most: usize) -> Result<Vec<ListedObject>, RemoteError> {
         Ok(self.page(begin, None, Some(most))?.0)
     }
 
@@ -276,7 +280,7 @@ impl Bucket {
         begin: &str,
         token: Option<String>,
         most: Option<usize>,
-    ) -> Result<(Vec<Listed>, Option<String>), RemoteError> {
+    ) -> Result<(Vec<ListedObject>, Option<String>), RemoteError> {
         let full = self.full(begin);
         let options = PaginatedListOptions { page_token: token, max_keys: most, ..PaginatedListOptions::default() };
         let request = || wait_for(self.client.lists().list_paginated(Some(&full), options.clone()));
@@ -287,13 +291,13 @@ impl Bucket {
         Ok((page.result.objects.into_iter().filter_map(|meta| self.listed(meta)).collect(), page.page_token))
     }
 
-    fn listed(&self, meta: ObjectMeta) -> Option<Listed> {
+    fn listed(&self, meta: ObjectMeta) -> Option<ListedObject> {
         let location = meta.location.as_ref();
         let key = match &*self.address.prefix {
             "" => location,
             prefix => location.strip_prefix(prefix)?.strip_prefix('/')?,
         };
-        Some(Listed {
+        Some(ListedObject {
             key: key.to_owned(),
             tag: self.tag(meta.e_tag, meta.version),
             size: meta.size,

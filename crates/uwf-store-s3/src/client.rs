@@ -8,7 +8,7 @@ use object_store::{ObjectStore, ObjectStoreExt, Result};
 
 use crate::wait::wait_for;
 
-pub(crate) trait Client: Send + Sync {
+pub(crate) trait BucketClient: Send + Sync {
     fn objects(&self) -> &dyn ObjectStore;
 
     fn lists(&self) -> &dyn PaginatedListStore;
@@ -19,7 +19,7 @@ pub(crate) trait Client: Send + Sync {
     }
 }
 
-impl Client for AmazonS3 {
+impl BucketClient for AmazonS3 {
     fn objects(&self) -> &dyn ObjectStore {
         self
     }
@@ -29,7 +29,7 @@ impl Client for AmazonS3 {
     }
 }
 
-impl Client for GoogleCloudStorage {
+impl BucketClient for GoogleCloudStorage {
     fn objects(&self) -> &dyn ObjectStore {
         self
     }

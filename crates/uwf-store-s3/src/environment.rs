@@ -22,7 +22,7 @@ const NAMES: [&str; 8] = [
 
 /// The relevant variables, including secrets.
 #[derive(Clone)]
-pub(crate) struct Environment(BTreeMap<String, String>);
+pub(crate) struct BucketEnvironment(BTreeMap<String, String>);
 
 /// A problem with the environment.
 pub(crate) type Trouble = (RemoteFault, String);
@@ -31,10 +31,10 @@ pub(crate) fn denied(message: impl Into<String>) -> Trouble {
     (RemoteFault::Denied, message.into())
 }
 
-impl Environment {
-    pub(crate) fn new(variables: impl IntoIterator<Item = (String, String)>) -> Environment {
+impl BucketEnvironment {
+    pub(crate) fn new(variables: impl IntoIterator<Item = (String, String)>) -> BucketEnvironment {
         let decides = |name: &str| BEGINNINGS.iter().any(|begin| name.starts_with(begin)) || NAMES.contains(&name);
-        Environment(variables.into_iter().filter(|(name, value)| decides(name) && !value.is_empty()).collect())
+        BucketEnvironment(variables.into_iter().filter(|(name, value)| decides(name) && !value.is_empty()).collect())
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {

@@ -11,7 +11,7 @@ pub(crate) const MAX_TOLD: usize = 200;
 
 /// Why a request had no usable answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub(crate) enum BucketFailure {
     /// The answer was missing or incomplete.
     Silent {
         /// The cause.
@@ -55,9 +55,9 @@ pub(crate) fn is_of_missing_bucket(code: &str) -> bool {
     matches!(code, "NoSuchBucket" | "ContainerNotFound")
 }
 
-impl Failure {
+impl BucketFailure {
     /// The failure in an answer with an error status.
-    pub(crate) fn refused(answer: &Response<Vec<u8>>) -> Failure {
+    pub(crate) fn refused(answer: &Response<Vec<u8>>) -> BucketFailure {
         let status = answer.status().as_u16();
         let told = match header(answer, "x-amz-bucket-region").filter(|_| matches!(status, 301 | 307 | 400)) {
             Some(region) => format!("the bucket is in the region {region}: set AWS_REGION"),
@@ -65,16 +65,16 @@ impl Failure {
             None => element(answer, "Message").unwrap_or_default().lines().next().unwrap_or_default().to_owned(),
         };
         let told = told.chars().filter(|symbol| !symbol.is_control()).take(MAX_TOLD).collect();
-        Failure::Refused { status, code: code(answer), told }
+        BucketFailure::Refused { status, code: code(answer), told }
     }
 
     /// Whether the same request may succeed a moment later.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
-            Failure::Silent { .. } => true,
-            Failure::NoKeys { .. } => false,
+            BucketFailure::Silent { .. } => true,
+            BucketFailure::NoKeys { .. } => false,
             // 409: another process is writing the same object at this moment, and the server doesn't say which write wins.
-            Failure::Refused { status, code, .. } => {
+            BucketFailure::Refused { status, code, .. } => {
                 matches!(status, 408 | 409 | 429 | 500..) || matches!(&**code, "RequestTimeout" | "SlowDown")
             }
         }
@@ -83,21 +83,23 @@ impl Failure {
     /// The problem of the store that the failure indicates.
     pub(crate) fn fault(&self) -> RemoteFault {
         match self {
-            Failure::Silent { .. } => RemoteFault::Unreachable,
-            Failure::NoKeys { .. } => RemoteFault::Denied,
-            Failure::Refused { code, .. } if is_of_missing_bucket(code) => RemoteFault::Missing,
-            Failure::Refused { status: 401 | 403, .. } => RemoteFault::Denied,
-            Failure::Refused { code, .. } if matches!(&**code, "ExpiredToken" | "InvalidToken") => RemoteFault::Denied,
-            Failure::Refused { .. } => RemoteFault::Failed,
+            BucketFailure::Silent { .. } => RemoteFault::Unreachable,
+            BucketFailure::NoKeys { .. } => RemoteFault::Denied,
+            BucketFailure::Refused { code, .. } if is_of_missing_bucket(code) => RemoteFault::Missing,
+            BucketFailure::Refused { status: 401 | 403, .. } => RemoteFault::Denied,
+            BucketFailure::Refused { code, .. } if matches!(&**code, "ExpiredToken" | "InvalidToken") => {
+                RemoteFault::Denied
+            }
+            BucketFailure::Refused { .. } => RemoteFault::Failed,
         }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for BucketFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Silent { reason } | Failure::NoKeys { reason } => f.write_str(reason),
-            Failure::Refused { status, code, told } => {
+            BucketFailure::Silent { reason } | BucketFailure::NoKeys { reason } => f.write_str(reason),
+            BucketFailure::Refused { status, code, told } => {
                 write!(f, "the server answered {status}")?;
                 if !code.is_empty() {
                     write!(f, " {code}")?;
@@ -111,31 +113,31 @@ impl fmt::Display for Failure {
     }
 }
 
-impl StdError for Failure {}
+impl StdError for BucketFailure {}
 
 /// The failure inside an error of the client library.
-pub(crate) fn inside(error: &object_store::Error) -> Failure {
+pub(crate) fn inside(error: &object_store::Error) -> BucketFailure {
     let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
     let mut last = error.to_string();
     while let Some(error) = cause {
-        if let Some(failure) = error.downcast_ref::<Failure>() {
+        if let Some(failure) = error.downcast_ref::<BucketFailure>() {
             return failure.clone();
         }
         last = error.to_string();
         cause = error.source();
     }
     // The library could not read an answer. The innermost reason is about the answer's contents and contains no URL and no key.
-    Failure::Refused { status: 200, code: String::new(), told: last.chars().take(MAX_TOLD).collect() }
+    BucketFailure::Refused { status: 200, code: String::new(), told: last.chars().take(MAX_TOLD).collect() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn refused(status: u16, body: &[u8], header: Option<(&str, &str)>) -> Failure {
+    fn refused(status: u16, body: &[u8], header: Option<(&str, &str)>) -> BucketFailure {
         let answer = Response::builder().status(status);
         let answer = header.into_iter().fold(answer, |answer, (name, value)| answer.header(name, value));
-        Failure::refused(&answer.body(body.to_vec()).unwrap())
+        BucketFailure::refused(&answer.body(body.to_vec()).unwrap())
     }
 
     #[test]

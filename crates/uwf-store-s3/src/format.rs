@@ -3,7 +3,7 @@
 use json_cas::{RemoteError, RemoteFault};
 use serde_json::{Value, json};
 
-use crate::bucket::{Bucket, Written};
+use crate::bucket::{BucketWriteOutcome, StoreBucket};
 use crate::token;
 
 /// The object with the mark.
@@ -22,14 +22,14 @@ const OURS: [&str; 5] = ["heads/", "history/", "locks/", "nodes/", "notes/"];
 const A_FEW: usize = 100;
 
 /// Checks that the store exists and has our format.
-pub(crate) fn check(bucket: &Bucket) -> Result<(), RemoteError> {
+pub(crate) fn check(bucket: &StoreBucket) -> Result<(), RemoteError> {
     match found(bucket)? {
         true => Ok(()),
         false => Err(bucket.error(RemoteFault::NotReady, "it is not initialized")),
     }
 }
 
-fn found(bucket: &Bucket) -> Result<bool, RemoteError> {
+fn found(bucket: &StoreBucket) -> Result<bool, RemoteError> {
     let Some(found) = bucket.get(KEY)? else { return Ok(false) };
     let foreign = |message: String| Err(bucket.error(RemoteFault::Foreign, message));
     let said: Value = serde_json::from_slice(&found.bytes).unwrap_or_default();
@@ -47,7 +47,7 @@ fn found(bucket: &Bucket) -> Result<bool, RemoteError> {
 }
 
 /// Initializes the store; `true` if it was not initialized before.
-pub(crate) fn init(bucket: &Bucket) -> Result<bool, RemoteError> {
+pub(crate) fn init(bucket: &StoreBucket) -> Result<bool, RemoteError> {
     let is_new = !found(bucket)?;
     if is_new {
         is_empty(bucket)?;
@@ -57,9 +57,9 @@ pub(crate) fn init(bucket: &Bucket) -> Result<bool, RemoteError> {
         return Ok(false);
     }
     match bucket.create(KEY, mark().as_bytes())? {
-        Written::Done { .. } => Ok(true),
+        BucketWriteOutcome::Done { .. } => Ok(true),
         // Another machine was faster. Or this call wrote the mark in an attempt whose answer was lost.
-        Written::Refused { doubt } => check(bucket).map(|()| doubt),
+        BucketWriteOutcome::Refused { doubt } => check(bucket).map(|()| doubt),
     }
 }
 
@@ -68,7 +68,7 @@ fn mark() -> String {
 }
 
 /// Rejects a prefix that already has objects, so that foreign ones don't get lost among ours.
-fn is_empty(bucket: &Bucket) -> Result<(), RemoteError> {
+fn is_empty(bucket: &StoreBucket) -> Result<(), RemoteError> {
     let there = bucket.list_some("", A_FEW)?;
     match there.iter().find(|object| !object.key.starts_with(PROBE) && object.key != KEY) {
         None => Ok(()),
@@ -91,7 +91,7 @@ fn is_empty(bucket: &Bucket) -> Result<(), RemoteError> {
 ///
 /// The danger: a server that does not support `If-None-Match` and `If-Match` (or Google's equivalents) ignores them and reports success.
 /// Two machines that step the same thread would then overwrite each other's head, and both would believe that their step counts.
-fn probe(bucket: &Bucket) -> Result<(), RemoteError> {
+fn probe(bucket: &StoreBucket) -> Result<(), RemoteError> {
     // The server has answered before. Only its clock says how old a lease is.
     if bucket.transport.server_now().is_none() {
         let what = "does not send the time: its answers have no `Date`, so the leases of a machine that is gone would \
@@ -105,9 +105,9 @@ fn probe(bucket: &Bucket) -> Result<(), RemoteError> {
     outcome.and(deleted)
 }
 
-fn probe_at(bucket: &Bucket, key: &str) -> Result<(), RemoteError> {
+fn probe_at(bucket: &StoreBucket, key: &str) -> Result<(), RemoteError> {
     let (if_none, if_same) = bucket.provider().conditions();
-    let refused = |written: Written| matches!(written, Written::Refused { .. });
+    let refused = |written: BucketWriteOutcome| matches!(written, BucketWriteOutcome::Refused { .. });
     if refused(bucket.update(key, &bucket.provider().tag_of_nothing(), b"-")?) {
         // Correct: no object exists yet.
     } else {
@@ -136,11 +136,11 @@ fn probe_at(bucket: &Bucket, key: &str) -> Result<(), RemoteError> {
     Ok(())
 }
 
-fn unconditional(bucket: &Bucket, what: &str) -> RemoteError {
+fn unconditional(bucket: &StoreBucket, what: &str) -> RemoteError {
     unfit(bucket, &format!("has no conditional writes, because {what}"))
 }
 
-fn unfit(bucket: &Bucket, what: &str) -> RemoteError {
+fn unfit(bucket: &StoreBucket, what: &str) -> RemoteError {
     let server = bucket.transport.server().map_or_else(String::new, |server| format!(" `{server}`"));
     bucket.error(RemoteFault::Unfit, format!("the server{server} {what}"))
 }

@@ -20,13 +20,15 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use json_cas::{Hash, Head, Heads, HeadsError, Pointing, RemoteError, RemoteFault, Swap, Version, check_name};
+use json_cas::{
+    Head, HeadBackend, HeadsError, NameVersion, NodeHash, Pointing, RemoteError, RemoteFault, SwapOutcome, check_name,
+};
 use serde_json::Value;
 
-use crate::bucket::{Bucket, Written};
+use crate::bucket::{BucketWriteOutcome, StoreBucket};
 use crate::damaged;
-use crate::name::{Seat, State, finish, head_key, look, look_past, parse_key, settle_all};
-use crate::past::{Left, Live, Past, Removed, Said, Trace};
+use crate::name::{BucketNameState, LiveName, finish, head_key, look_past, parse_key, read_state, settle_all};
+use crate::past::{HeadObject, LiveHeadObject, MoveTrace, NameHistory, RemovalRecord, RemovedHeadObject};
 use crate::store::S3Store;
 use crate::token;
 
@@ -43,25 +45,31 @@ enum ChangeRejection {
 }
 
 /// A change that was rejected, or made twice.
-struct Change<'t> {
+struct HeadMove<'t> {
     life: u64,
     /// Number of the move in that life; the creation is number 1.
     number: u64,
     token: &'t str,
 }
 
-impl Change<'_> {
+impl HeadMove<'_> {
     /// Whether the change is part of the current state.
     ///
     /// The danger: a change is made but its answer is lost, and the second attempt is rejected because of the first. Reporting that change
     /// as lost would make the user pay again for a step that is already in the chain. So each head has the tokens of its newest moves, and
     /// so does the past of a name for its last life. If others have made so many moves meanwhile that the tokens no longer show whether
     /// the change was made, that is an error which says so.
-    fn was_made(&self, bucket: &Bucket, name: &str, state: &State, doubt: bool) -> Result<bool, HeadsError> {
+    fn was_made(
+        &self,
+        bucket: &StoreBucket,
+        name: &str,
+        state: &BucketNameState,
+        doubt: bool,
+    ) -> Result<bool, HeadsError> {
         let trace = match state {
-            State::Live(now) if now.life == self.life => Some(now.trace.clone()),
-            State::Removed { over, trace, .. } if *over == self.life => Some(trace.clone()),
-            State::Absent { next } if *next == self.life => return Ok(false),
+            BucketNameState::Live(now) if now.life == self.life => Some(now.trace.clone()),
+            BucketNameState::Removed { over, trace, .. } if *over == self.life => Some(trace.clone()),
+            BucketNameState::Absent { next } if *next == self.life => return Ok(false),
             _ if doubt => {
                 let past = look_past(bucket, name)?.map(|(_, past)| past);
                 past.filter(|past| past.over == self.life).map(|past| past.trace)
@@ -80,48 +88,49 @@ impl Change<'_> {
 impl S3Store {
     /// Finds out why a move from `from` with this token was rejected.
     fn find_out(
-        bucket: &Bucket,
+        bucket: &StoreBucket,
         name: &str,
-        from: &Seat,
+        from: &LiveName,
         token: &str,
         doubt: bool,
     ) -> Result<ChangeRejection, HeadsError> {
-        let state = look(bucket, name)?;
-        if matches!(&state, State::Live(now) if now.tag == from.tag) {
+        let state = read_state(bucket, name)?;
+        if matches!(&state, BucketNameState::Live(now) if now.tag == from.tag) {
             return Ok(ChangeRejection::Same);
         }
-        let change = Change { life: from.life, number: from.trace.moves + 1, token };
+        let change = HeadMove { life: from.life, number: from.trace.moves + 1, token };
         if change.was_made(bucket, name, &state, doubt)? {
             return Ok(ChangeRejection::Ours);
         }
         Ok(ChangeRejection::Moved(match state {
-            State::Live(now) => Some(now.head()),
-            State::Removed { .. } | State::Absent { .. } => None,
+            BucketNameState::Live(now) => Some(now.head()),
+            BucketNameState::Removed { .. } | BucketNameState::Absent { .. } => None,
         }))
     }
 
     /// Makes a move: writes the result of `next` if the name is still at the expected version. `Ok(Ok(…))` contains what was written.
     fn moved(
         &self,
-        bucket: &Bucket,
+        bucket: &StoreBucket,
         name: &str,
-        expected: &Version,
-        next: impl Fn(Trace) -> Said,
-    ) -> Result<Result<(Seat, Said), Swap>, HeadsError> {
-        let Some(from) = Seat::of(expected) else {
-            return Ok(Err(Swap::Moved(self.read(name)?)));
+        expected: &NameVersion,
+        next: impl Fn(MoveTrace) -> HeadObject,
+    ) -> Result<Result<(LiveName, HeadObject), SwapOutcome>, HeadsError> {
+        let Some(from) = LiveName::from_version(expected) else {
+            return Ok(Err(SwapOutcome::Moved(self.read(name)?)));
         };
         let token = token::unique();
         let said = next(from.trace.then(&token));
         for _ in 0..ROUNDS {
-            let Written::Refused { doubt } = bucket.update(&head_key(name, from.life), &from.tag, &said.bytes())?
+            let BucketWriteOutcome::Refused { doubt } =
+                bucket.update(&head_key(name, from.life), &from.tag, &said.bytes())?
             else {
                 return Ok(Ok((from, said)));
             };
             match S3Store::find_out(bucket, name, &from, &token, doubt)? {
                 ChangeRejection::Ours => return Ok(Ok((from, said))),
                 ChangeRejection::Same => (),
-                ChangeRejection::Moved(now) => return Ok(Err(Swap::Moved(now))),
+                ChangeRejection::Moved(now) => return Ok(Err(SwapOutcome::Moved(now))),
             }
         }
         Err(restless(bucket, name).into())
@@ -129,14 +138,14 @@ impl S3Store {
 }
 
 /// The outcome of a change is unknown. Don't treat this as a change that was not made.
-fn unknown(bucket: &Bucket, name: &str) -> HeadsError {
+fn unknown(bucket: &StoreBucket, name: &str) -> HeadsError {
     let message = format!(
         "it did not report whether {name} was changed, and other processes have changed it since: check its head"
     );
     bucket.error(RemoteFault::Failed, message).into()
 }
 
-fn restless(bucket: &Bucket, name: &str) -> RemoteError {
+fn restless(bucket: &StoreBucket, name: &str) -> RemoteError {
     bucket.error(RemoteFault::Failed, format!("it refuses to move {name}, which no other process has moved"))
 }
 
@@ -145,22 +154,22 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-impl Heads for S3Store {
+impl HeadBackend for S3Store {
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
         check_name(name)?;
-        match look(&*self.ready()?, name)? {
-            State::Live(seat) => Ok(Some(seat.head())),
-            State::Removed { .. } | State::Absent { .. } => Ok(None),
+        match read_state(&*self.ready()?, name)? {
+            BucketNameState::Live(seat) => Ok(Some(seat.head())),
+            BucketNameState::Removed { .. } | BucketNameState::Absent { .. } => Ok(None),
         }
     }
 
-    fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
+    fn list(&self) -> Result<Vec<(String, NodeHash)>, HeadsError> {
         let bucket = self.ready()?;
         let listed = bucket.list("heads/")?;
         let seen = &self.inner.heads_seen;
         let (mut live, mut unknown) = (BTreeMap::new(), Vec::new());
         for (object, named) in listed.iter().filter_map(|object| Some((object, parse_key(object)?))) {
-            match seen.of(object) {
+            match seen.get_unchanged(object) {
                 Some(settled) => live.extend(settled.head().map(|head| (named.name, head))),
                 None => unknown.push(named),
             }
@@ -183,7 +192,7 @@ impl Heads for S3Store {
         damaged::survey(&bucket, &listed.iter().filter_map(parse_key).collect::<Vec<_>>())
     }
 
-    fn mend(&self, name: &str, damaged: &Version, new: Hash) -> Result<Swap, HeadsError> {
+    fn mend(&self, name: &str, damaged: &NameVersion, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         check_name(name)?;
         match damaged::mend(&*self.ready()?, name, damaged, new)? {
             Some(swap) => Ok(swap),
@@ -191,56 +200,64 @@ impl Heads for S3Store {
         }
     }
 
-    fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError> {
+    fn create(&self, name: &str, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         check_name(name)?;
         let bucket = self.ready()?;
         let token = token::unique();
-        let first = Said::Live(Live { head: new, trace: Trace::first(&token) }).bytes();
+        let first = HeadObject::Live(LiveHeadObject { head: new, trace: MoveTrace::first(&token) }).bytes();
         // Look before the first attempt as well, so that an old past is not mistaken for one that was found after a lost answer.
         let mut life = match look_past(&bucket, name)? {
-            Some((_, Past { left: Some(_), .. })) => return Err(HeadsError::Removed { name: name.to_owned() }),
+            Some((_, NameHistory { left: Some(_), .. })) => return Err(HeadsError::Removed { name: name.to_owned() }),
             Some((_, past)) => past.over + 1,
             None => 1,
         };
         for _ in 0..ROUNDS {
             let doubt = match bucket.create(&head_key(name, life), &first)? {
-                Written::Done { .. } if look_past(&bucket, name)?.is_none_or(|(_, past)| past.over < life) => {
-                    return Ok(Swap::Done);
+                BucketWriteOutcome::Done { .. }
+                    if look_past(&bucket, name)?.is_none_or(|(_, past)| past.over < life) =>
+                {
+                    return Ok(SwapOutcome::Done);
                 }
                 // The life is already over. Either the written object is waste, or it was a head until others quickly removed it.
-                Written::Done { .. } => true,
-                Written::Refused { doubt } => doubt,
+                BucketWriteOutcome::Done { .. } => true,
+                BucketWriteOutcome::Refused { doubt } => doubt,
             };
-            let state = look(&bucket, name)?;
-            let is_ours = Change { life, number: 1, token: &token }.was_made(&bucket, name, &state, doubt)?;
+            let state = read_state(&bucket, name)?;
+            let is_ours = HeadMove { life, number: 1, token: &token }.was_made(&bucket, name, &state, doubt)?;
             match state {
-                _ if is_ours => return Ok(Swap::Done),
-                State::Live(seat) => return Ok(Swap::Moved(Some(seat.head()))),
-                State::Removed { .. } => return Err(HeadsError::Removed { name: name.to_owned() }),
-                State::Absent { next } => life = next,
+                _ if is_ours => return Ok(SwapOutcome::Done),
+                BucketNameState::Live(seat) => return Ok(SwapOutcome::Moved(Some(seat.head()))),
+                BucketNameState::Removed { .. } => return Err(HeadsError::Removed { name: name.to_owned() }),
+                BucketNameState::Absent { next } => life = next,
             }
         }
         Err(restless(&bucket, name).into())
     }
 
-    fn swap(&self, name: &str, expected: &Version, new: Hash) -> Result<Swap, HeadsError> {
+    fn swap(&self, name: &str, expected: &NameVersion, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         check_name(name)?;
         let bucket = self.ready()?;
-        let moved = self.moved(&bucket, name, expected, |trace| Said::Live(Live { head: new, trace }))?;
-        Ok(moved.map_or_else(|lost| lost, |_| Swap::Done))
+        let moved =
+            self.moved(&bucket, name, expected, |trace| HeadObject::Live(LiveHeadObject { head: new, trace }))?;
+        Ok(moved.map_or_else(|lost| lost, |_| SwapOutcome::Done))
     }
 
-    fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
+    fn remove(&self, name: &str, expected: &NameVersion, record: &Value) -> Result<SwapOutcome, HeadsError> {
         check_name(name)?;
         let bucket = self.ready()?;
-        let removed = |trace| Said::Removed(Removed { left: Left { record: record.clone(), at_ms: now_ms() }, trace });
+        let removed = |trace| {
+            HeadObject::Removed(RemovedHeadObject {
+                left: RemovalRecord { record: record.clone(), at_ms: now_ms() },
+                trace,
+            })
+        };
         match self.moved(&bucket, name, expected, removed)? {
-            Ok((from, Said::Removed(removed))) => {
+            Ok((from, HeadObject::Removed(removed))) => {
                 // The name is removed even if tidying fails now: the next process that finds it half done tidies up.
                 let _ = finish(&bucket, name, from.life, &removed);
-                Ok(Swap::Done)
+                Ok(SwapOutcome::Done)
             }
-            Ok((_, Said::Live(_))) => Ok(Swap::Done),
+            Ok((_, HeadObject::Live(_))) => Ok(SwapOutcome::Done),
             Err(lost) => Ok(lost),
         }
     }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use json_cas::{HeadsError, Journal, Records, RemoteFault, check_name};
+use json_cas::{HeadsError, JournalRecords, RemoteFault, RemovalJournal, check_name};
 use serde_json::Value;
 
-use crate::bucket::{Bucket, Listed, Written};
-use crate::name::{State, finish_all, look, look_past, past_key};
+use crate::bucket::{BucketWriteOutcome, ListedObject, StoreBucket};
+use crate::name::{BucketNameState, finish_all, look_past, past_key, read_state};
 use crate::parallel::{NODES_AT_ONCE, READS_AT_ONCE, each};
-use crate::past::{Past, json_bytes};
+use crate::past::{NameHistory, json_bytes};
 use crate::store::S3Store;
 use crate::token;
 
@@ -17,11 +17,11 @@ use crate::token;
 const ROUNDS: usize = 8;
 
 /// One object: the past of a name, or why it can't be read.
-type Read = Result<Past, String>;
+type Read = Result<NameHistory, String>;
 
 impl S3Store {
-    fn read_listed(&self, bucket: &Bucket, listed: &Listed) -> Result<Option<Read>, HeadsError> {
-        if let Some(past) = self.inner.past_seen.of(listed) {
+    fn read_listed(&self, bucket: &StoreBucket, listed: &ListedObject) -> Result<Option<Read>, HeadsError> {
+        if let Some(past) = self.inner.past_seen.get_unchanged(listed) {
             return Ok(Some(Ok(past)));
         }
         let Some(found) = bucket.get(&listed.key)? else { return Ok(None) };
@@ -34,18 +34,18 @@ impl S3Store {
 }
 
 /// Drops the record of a name; `true` if there was one.
-fn forget_one(bucket: &Bucket, name: &str) -> Result<bool, HeadsError> {
+fn forget_one(bucket: &StoreBucket, name: &str) -> Result<bool, HeadsError> {
     // A half-done removal must bring back neither the name nor its record.
-    let State::Removed { over, trace, .. } = look(bucket, name)? else { return Ok(false) };
+    let BucketNameState::Removed { over, trace, .. } = read_state(bucket, name)? else { return Ok(false) };
     let token = Some(token::unique());
-    let forgotten = json_bytes(&Past { over, left: None, forgot: token.clone(), trace });
+    let forgotten = json_bytes(&NameHistory { over, left: None, forgot: token.clone(), trace });
     for _ in 0..ROUNDS {
         let Some((tag, past)) = look_past(bucket, name)? else { return Ok(false) };
         if past.over != over || past.left.is_none() {
             // Perhaps by this very call, if its answer was lost.
             return Ok(past.forgot == token);
         }
-        if let Written::Done { .. } = bucket.update(&past_key(name), &tag, &forgotten)? {
+        if let BucketWriteOutcome::Done { .. } = bucket.update(&past_key(name), &tag, &forgotten)? {
             return Ok(true);
         }
     }
@@ -53,9 +53,9 @@ fn forget_one(bucket: &Bucket, name: &str) -> Result<bool, HeadsError> {
     Err(bucket.error(RemoteFault::Failed, message).into())
 }
 
-impl Journal for S3Store {
+impl RemovalJournal for S3Store {
     /// Oldest first: by the seconds of the server's clock, and within one second by the clock of the machine that removed the name.
-    fn records(&self) -> Result<Records, HeadsError> {
+    fn records(&self) -> Result<JournalRecords, HeadsError> {
         let bucket = self.ready()?;
         finish_all(&bucket)?;
         let listed = bucket.list("history/")?;
@@ -64,27 +64,27 @@ impl Journal for S3Store {
         let (mut ordered, mut problems) = (Vec::new(), Vec::new());
         for (object, read) in listed.iter().zip(read) {
             match read {
-                Some(Ok(Past { left: Some(left), .. })) => {
+                Some(Ok(NameHistory { left: Some(left), .. })) => {
                     ordered.push((seconds(object.modified), left.at_ms, &object.key, left.record));
                 }
-                Some(Ok(Past { left: None, .. })) | None => (),
+                Some(Ok(NameHistory { left: None, .. })) | None => (),
                 Some(Err(problem)) => problems.push(problem),
             }
         }
         ordered.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
-        Ok(Records { readable: ordered.into_iter().map(|(.., record)| record).collect(), problems })
+        Ok(JournalRecords { readable: ordered.into_iter().map(|(.., record)| record).collect(), problems })
     }
 
     fn newest(&self, name: &str) -> Result<Option<Value>, HeadsError> {
         check_name(name)?;
         let bucket = self.ready()?;
-        if let Some((_, Past { left: Some(left), .. })) = look_past(&bucket, name)? {
+        if let Some((_, NameHistory { left: Some(left), .. })) = look_past(&bucket, name)? {
             return Ok(Some(left.record));
         }
         // The removal of the name may be half done.
-        match look(&bucket, name)? {
-            State::Removed { left, .. } => Ok(Some(left.record)),
-            State::Live(_) | State::Absent { .. } => Ok(None),
+        match read_state(&bucket, name)? {
+            BucketNameState::Removed { left, .. } => Ok(Some(left.record)),
+            BucketNameState::Live(_) | BucketNameState::Absent { .. } => Ok(None),
         }
     }
 

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use ureq::http::{Response, Uri};
 
-use crate::failure::{Failure, MAX_TOLD};
+use crate::failure::{BucketFailure, MAX_TOLD};
 
 /// The servers that a provider may ask for keys, each as `host` or `host:port`.
 #[derive(Debug)]
@@ -19,33 +19,33 @@ pub(crate) struct KeyServers {
 
 /// The recipient of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum RequestTarget {
     Store,
     Machine,
     Login,
 }
 
 impl KeyServers {
-    pub(crate) fn asked(&self, uri: &Uri) -> Asked {
+    pub(crate) fn asked(&self, uri: &Uri) -> RequestTarget {
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         let has = |servers: &[String]| servers.iter().any(|server| server == authority);
         match () {
-            () if has(&self.machines) => Asked::Machine,
-            () if has(&self.logins) => Asked::Login,
-            () => Asked::Store,
+            () if has(&self.machines) => RequestTarget::Machine,
+            () if has(&self.logins) => RequestTarget::Login,
+            () => RequestTarget::Store,
         }
     }
 
     /// The failure on a machine that has no keys.
-    pub(crate) fn no_keys(&self) -> Failure {
-        Failure::NoKeys { reason: self.none.to_owned() }
+    pub(crate) fn no_keys(&self) -> BucketFailure {
+        BucketFailure::NoKeys { reason: self.none.to_owned() }
     }
 
     /// The failure on a machine whose server gives no keys, either at all or at this moment.
-    pub(crate) fn refused(&self, host: &str, answer: &Response<Vec<u8>>) -> Failure {
+    pub(crate) fn refused(&self, host: &str, answer: &Response<Vec<u8>>) -> BucketFailure {
         match answer.status().as_u16() {
             status if may_pass(status) => {
-                Failure::Silent { reason: format!("{host} gives no keys: it answered {status}") }
+                BucketFailure::Silent { reason: format!("{host} gives no keys: it answered {status}") }
             }
             _ => self.no_keys(),
         }
@@ -59,13 +59,13 @@ pub(crate) fn authority(url: &str) -> String {
 }
 
 /// The failure of a login that the server rejects with an OAuth error.
-pub(crate) fn no_login(host: &str, answer: &Response<Vec<u8>>) -> Failure {
+pub(crate) fn no_login(host: &str, answer: &Response<Vec<u8>>) -> BucketFailure {
     let said: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
     let words = ["error", "error_description"].into_iter().filter_map(|key| said[key].as_str()?.lines().next());
     let words: String = words.collect::<Vec<_>>().join(": ").chars().take(MAX_TOLD).collect();
     let status = answer.status().as_u16();
     let reason = format!("{host} gives no token: it answered {status} {words}").trim_end().to_owned();
-    if may_pass(status) { Failure::Silent { reason } } else { Failure::NoKeys { reason } }
+    if may_pass(status) { BucketFailure::Silent { reason } } else { BucketFailure::NoKeys { reason } }
 }
 
 /// Whether the same request may succeed a moment later.
@@ -84,17 +84,17 @@ mod tests {
         let refused =
             answer(401, r#"{"error":"invalid_client","error_description":"AADSTS7000215: wrong\r\nTrace ID: 1"}"#);
         let reason = "login.example gives no token: it answered 401 invalid_client: AADSTS7000215: wrong".to_owned();
-        assert_eq!(no_login("login.example", &refused), Failure::NoKeys { reason });
+        assert_eq!(no_login("login.example", &refused), BucketFailure::NoKeys { reason });
         let reason = "login.example gives no token: it answered 503".to_owned();
-        assert_eq!(no_login("login.example", &answer(503, "<html>")), Failure::Silent { reason });
+        assert_eq!(no_login("login.example", &answer(503, "<html>")), BucketFailure::Silent { reason });
     }
 
     #[test]
     fn servers_are_told_apart_by_host_and_port() {
         let servers = KeyServers { machines: vec!["a".into()], logins: vec![authority("http://b:1/x")], none: "" };
         let asked = |url: &str| servers.asked(&url.parse().unwrap());
-        assert_eq!(asked("http://a/token"), Asked::Machine);
-        assert_eq!(asked("http://b:1/token"), Asked::Login);
-        assert_eq!((asked("http://a:2/"), asked("http://b/")), (Asked::Store, Asked::Store));
+        assert_eq!(asked("http://a/token"), RequestTarget::Machine);
+        assert_eq!(asked("http://b:1/token"), RequestTarget::Login);
+        assert_eq!((asked("http://a:2/"), asked("http://b/")), (RequestTarget::Store, RequestTarget::Store));
     }
 }

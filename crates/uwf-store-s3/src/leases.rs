@@ -15,15 +15,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use json_cas::{Hold, RemoteError, StoreError, Sweep};
+use json_cas::{HoldGuard, RemoteError, StoreError, SweepGuard};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use self::lease::{Lease, SweepLease};
-use self::moment::Moment;
-use crate::bucket::{Bucket, Written};
+use self::lease::{HoldLease, SweepLease};
+use self::moment::BucketLeaseInstant;
+use crate::bucket::{BucketWriteOutcome, StoreBucket};
 use crate::past::json_bytes;
-use crate::tag::Tag;
+use crate::tag::ObjectTag;
 use crate::token;
 
 /// How long a lease counts.
@@ -52,7 +52,7 @@ const HOLDS: &str = "locks/holds/";
 
 /// The content of `locks/sweep`.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Sweeper {
+struct SweepLockContent {
     /// The token of the sweeper; none if it is free.
     by: Option<String>,
     /// A new token for each write, so that no two writes have the same tag.
@@ -60,13 +60,13 @@ struct Sweeper {
 }
 
 pub(crate) fn sweeper(by: Option<&str>) -> Vec<u8> {
-    json_bytes(&Sweeper { by: by.map(str::to_owned), write: token::unique() })
+    json_bytes(&SweepLockContent { by: by.map(str::to_owned), write: token::unique() })
 }
 
 /// The leases of this process.
 #[derive(Default)]
-pub(crate) struct Leases {
-    holding: Mutex<Holding>,
+pub(crate) struct BucketLeases {
+    holding: Mutex<BucketHolds>,
     sweeping: Mutex<Option<Arc<SweepLease>>>,
     /// The end of the last sweep.
     swept: Mutex<Option<Instant>>,
@@ -74,13 +74,13 @@ pub(crate) struct Leases {
 
 /// All holds of this process share one lease.
 #[derive(Default)]
-struct Holding {
+struct BucketHolds {
     count: usize,
-    lease: Option<Lease>,
+    lease: Option<HoldLease>,
     era: Option<String>,
 }
 
-struct OneHold(Arc<Leases>);
+struct OneHold(Arc<BucketLeases>);
 
 impl Drop for OneHold {
     fn drop(&mut self) {
@@ -92,7 +92,7 @@ impl Drop for OneHold {
     }
 }
 
-struct OneSweep(Arc<Leases>);
+struct OneSweep(Arc<BucketLeases>);
 
 impl Drop for OneSweep {
     fn drop(&mut self) {
@@ -104,25 +104,25 @@ impl Drop for OneSweep {
     }
 }
 
-impl Leases {
+impl BucketLeases {
     /// Waits while a sweep is running.
-    pub(crate) fn hold(self: &Arc<Leases>, bucket: &Arc<Bucket>) -> Result<Hold, StoreError> {
+    pub(crate) fn hold(self: &Arc<BucketLeases>, bucket: &Arc<StoreBucket>) -> Result<HoldGuard, StoreError> {
         let mut holding = self.holding.lock();
         if holding.count == 0 {
             let (lease, era) = hold(bucket)?;
             (holding.lease, holding.era) = (Some(lease), era);
         }
         holding.count += 1;
-        Ok(Hold::new(OneHold(Arc::clone(self))).in_era(holding.era.clone()))
+        Ok(HoldGuard::new(OneHold(Arc::clone(self))).in_era(holding.era.clone()))
     }
 
     /// Waits while others hold or sweep, and for a moment after the last sweep, so that others get their turn.
-    pub(crate) fn sweep(self: &Arc<Leases>, bucket: &Arc<Bucket>) -> Result<Sweep, StoreError> {
+    pub(crate) fn sweep(self: &Arc<BucketLeases>, bucket: &Arc<StoreBucket>) -> Result<SweepGuard, StoreError> {
         let swept = *self.swept.lock();
         thread::sleep(swept.map_or(Duration::ZERO, |swept| LET_OTHERS.saturating_sub(swept.elapsed())));
         let lease = sweep(bucket)?;
         *self.sweeping.lock() = Some(Arc::new(lease));
-        Ok(Sweep::new(OneSweep(Arc::clone(self))))
+        Ok(SweepGuard::new(OneSweep(Arc::clone(self))))
     }
 
     /// Whether it is still certain that no process holds. If not, stop removing nodes.
@@ -136,23 +136,23 @@ impl Leases {
 }
 
 /// The place of the leases, for messages.
-pub(crate) fn place(bucket: &Bucket) -> PathBuf {
+pub(crate) fn place(bucket: &StoreBucket) -> PathBuf {
     PathBuf::from(format!("{}/locks", bucket.name()))
 }
 
-fn busy(bucket: &Bucket, waited: Duration) -> StoreError {
+fn busy(bucket: &StoreBucket, waited: Duration) -> StoreError {
     StoreError::Busy { path: place(bucket), waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
 }
 
 /// Whether a lease that was written at this time still counts. If the server has no clock, leases never end.
-fn counts(bucket: &Bucket, written: SystemTime) -> bool {
+fn counts(bucket: &StoreBucket, written: SystemTime) -> bool {
     let age = bucket.transport.server_now().map(|now| now.duration_since(written).unwrap_or_default());
     age.is_none_or(|age| age <= LEASE + CLOCK_STEP)
 }
 
 /// The content of `locks/sweep`, as it was read.
-struct Look {
-    tag: Tag,
+struct SweepLockState {
+    tag: ObjectTag,
     /// The token of the sweeper, while its lease counts.
     by: Option<String>,
     /// Whether the last sweeper reported the end of its sweep. If not, its lease expired, and it may still be about to remove nodes.
@@ -160,15 +160,16 @@ struct Look {
 }
 
 /// The state of `locks/sweep`; `None` if no sweep ever happened.
-fn look_at_sweep(bucket: &Bucket) -> Result<Option<Look>, RemoteError> {
+fn look_at_sweep(bucket: &StoreBucket) -> Result<Option<SweepLockState>, RemoteError> {
     let Some(found) = bucket.get(SWEEP)? else { return Ok(None) };
     // Unreadable content counts as a sweeper until it is too old.
-    let by = serde_json::from_slice(&found.bytes).map_or_else(|_| Some(String::new()), |sweeper: Sweeper| sweeper.by);
+    let by = serde_json::from_slice(&found.bytes)
+        .map_or_else(|_| Some(String::new()), |sweeper: SweepLockContent| sweeper.by);
     let has_ended = by.is_none();
-    Ok(Some(Look { tag: found.tag, by: by.filter(|_| counts(bucket, found.modified)), has_ended }))
+    Ok(Some(SweepLockState { tag: found.tag, by: by.filter(|_| counts(bucket, found.modified)), has_ended }))
 }
 
-fn is_swept(look: Option<&Look>) -> bool {
+fn is_swept(look: Option<&SweepLockState>) -> bool {
     look.is_some_and(|look| look.by.is_some())
 }
 
@@ -177,7 +178,7 @@ fn is_swept(look: Option<&Look>) -> bool {
 ///
 /// This requires that only this program removes objects. A new day begins another era, so that removals by others are noticed. So does
 /// initializing the store again, because earlier nodes are then gone.
-fn era(bucket: &Bucket, look: Option<&Look>) -> Option<String> {
+fn era(bucket: &StoreBucket, look: Option<&SweepLockState>) -> Option<String> {
     let tag = match look {
         None => "never".to_owned(),
         Some(look) if look.has_ended => look.tag.to_string(),
@@ -190,13 +191,13 @@ fn era(bucket: &Bucket, look: Option<&Look>) -> Option<String> {
 }
 
 /// One write and one look; one deletion when the hold ends.
-fn hold(bucket: &Arc<Bucket>) -> Result<(Lease, Option<String>), StoreError> {
+fn hold(bucket: &Arc<StoreBucket>) -> Result<(HoldLease, Option<String>), StoreError> {
     let began = Instant::now();
     loop {
         let key = format!("{HOLDS}{}", token::unique());
         bucket.overwrite(&key, b"{}")?;
         // Dropped, and so deleted, if another process sweeps.
-        let lease = Lease::new(Arc::clone(bucket), key);
+        let lease = HoldLease::new(Arc::clone(bucket), key);
         let look = look_at_sweep(bucket)?;
         if !is_swept(look.as_ref()) {
             return Ok((lease, era(bucket, look.as_ref())));
@@ -211,7 +212,7 @@ fn hold(bucket: &Arc<Bucket>) -> Result<(Lease, Option<String>), StoreError> {
     }
 }
 
-fn sweep(bucket: &Arc<Bucket>) -> Result<SweepLease, StoreError> {
+fn sweep(bucket: &Arc<StoreBucket>) -> Result<SweepLease, StoreError> {
     let began = Instant::now();
     let lease = loop {
         if let Some(lease) = take_sweep(bucket)? {
@@ -234,19 +235,19 @@ fn sweep(bucket: &Arc<Bucket>) -> Result<SweepLease, StoreError> {
 }
 
 /// Registers this process as the sweeper, if `locks/sweep` is free.
-fn take_sweep(bucket: &Arc<Bucket>) -> Result<Option<SweepLease>, RemoteError> {
+fn take_sweep(bucket: &Arc<StoreBucket>) -> Result<Option<SweepLease>, RemoteError> {
     let token = token::unique();
-    let asked = Moment::now();
+    let asked = BucketLeaseInstant::now();
     let written = match look_at_sweep(bucket)? {
-        Some(Look { by: Some(_), .. }) => return Ok(None),
-        Some(Look { tag, by: None, .. }) => bucket.update(SWEEP, &tag, &sweeper(Some(&token)))?,
+        Some(SweepLockState { by: Some(_), .. }) => return Ok(None),
+        Some(SweepLockState { tag, by: None, .. }) => bucket.update(SWEEP, &tag, &sweeper(Some(&token)))?,
         None => bucket.create(SWEEP, &sweeper(Some(&token)))?,
     };
     let tag = match written {
-        Written::Done { tag } => Some(tag),
-        Written::Refused { doubt: false } => None,
+        BucketWriteOutcome::Done { tag } => Some(tag),
+        BucketWriteOutcome::Refused { doubt: false } => None,
         // Perhaps this very call wrote it.
-        Written::Refused { doubt: true } => {
+        BucketWriteOutcome::Refused { doubt: true } => {
             look_at_sweep(bucket)?.filter(|look| look.by.as_deref() == Some(&*token)).map(|look| look.tag)
         }
     };
@@ -254,7 +255,7 @@ fn take_sweep(bucket: &Arc<Bucket>) -> Result<Option<SweepLease>, RemoteError> {
 }
 
 /// Whether any process holds. Deletes the expired leases of dead processes: each has its own key, which is never used again.
-fn is_held(bucket: &Bucket) -> Result<bool, RemoteError> {
+fn is_held(bucket: &StoreBucket) -> Result<bool, RemoteError> {
     let mut is_held = false;
     for hold in bucket.list(HOLDS)? {
         if counts(bucket, hold.modified) {

@@ -29,5 +29,5 @@ mod token;
 mod transport;
 mod wait;
 
-pub use requests::Requests;
+pub use requests::RequestCounts;
 pub use store::S3Store;

@@ -2,15 +2,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use json_cas::{Expected, HeadsError, ListedNote, Note, NoteWritten, Notes, Version, check_name};
+use json_cas::{
+    HeadsError, ListedNote, NameVersion, NoteBackend, NoteWriteCondition, NoteWritten, StoredNote, check_name,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::bucket::{Bucket, Found, Listed, Written};
+use crate::bucket::{BucketObject, BucketWriteOutcome, ListedObject, StoreBucket};
 use crate::parallel::{READS_AT_ONCE, each};
 use crate::past::json_bytes;
 use crate::store::S3Store;
-use crate::tag::Tag;
+use crate::tag::ObjectTag;
 use crate::token;
 
 const NOTES: &str = "notes/";
@@ -32,27 +34,27 @@ fn key(name: &str) -> String {
 }
 
 /// The age by the server's clock. If the server has no clock, nothing ages.
-fn age(bucket: &Bucket, written: SystemTime) -> Duration {
+fn age(bucket: &StoreBucket, written: SystemTime) -> Duration {
     let now = bucket.transport.server_now();
     now.map_or(Duration::ZERO, |now| now.duration_since(written).unwrap_or_default() + CLOCK_STEP)
 }
 
 /// The version of a listed note, which changes with every write. If a server lists no tags, each listing has a new version.
-fn version_of(listed: &Listed) -> Version {
+fn version_of(listed: &ListedObject) -> NameVersion {
     let tag = listed.tag.to_string();
-    Version::new(if tag.is_empty() { token::unique() } else { tag })
+    NameVersion::new(if tag.is_empty() { token::unique() } else { tag })
 }
 
 /// A note, and the token of the write that produced it.
-fn read(bucket: &Bucket, name: &str) -> Result<Option<(Note, String)>, HeadsError> {
+fn read(bucket: &StoreBucket, name: &str) -> Result<Option<(StoredNote, String)>, HeadsError> {
     let key = key(name);
-    let Some(Found { bytes, tag, modified }) = bucket.get(&key)? else { return Ok(None) };
+    let Some(BucketObject { bytes, tag, modified }) = bucket.get(&key)? else { return Ok(None) };
     let NoteContent { value, write } = serde_json::from_slice(&bytes).unwrap_or_default();
-    Ok(Some((Note { value, version: Version::new(tag.to_string()), age: age(bucket, modified) }, write)))
+    Ok(Some((StoredNote { value, version: NameVersion::new(tag.to_string()), age: age(bucket, modified) }, write)))
 }
 
-impl Notes for S3Store {
-    fn note(&self, name: &str) -> Result<Option<Note>, HeadsError> {
+impl NoteBackend for S3Store {
+    fn note(&self, name: &str) -> Result<Option<StoredNote>, HeadsError> {
         check_name(name)?;
         Ok(read(&*self.ready()?, name)?.map(|(note, _)| note))
     }
@@ -82,7 +84,7 @@ impl Notes for S3Store {
         Ok(notes)
     }
 
-    fn read_notes(&self, names: &[String]) -> Result<Vec<(String, Note)>, HeadsError> {
+    fn read_notes(&self, names: &[String]) -> Result<Vec<(String, StoredNote)>, HeadsError> {
         names.iter().try_for_each(|name| check_name(name))?;
         let bucket = self.ready()?;
         let found = each(names, READS_AT_ONCE, |name| read(&bucket, name))?;
@@ -90,19 +92,24 @@ impl Notes for S3Store {
         Ok(pairs.filter_map(|(name, found)| found.map(|(note, _)| (name.clone(), note))).collect())
     }
 
-    fn write_note(&self, name: &str, expected: Expected<'_>, value: &Value) -> Result<NoteWritten, HeadsError> {
+    fn write_note(
+        &self,
+        name: &str,
+        expected: NoteWriteCondition<'_>,
+        value: &Value,
+    ) -> Result<NoteWritten, HeadsError> {
         check_name(name)?;
         let bucket = self.ready()?;
         let said = NoteContent { value: value.clone(), write: token::unique() };
         let bytes = json_bytes(&said);
         let written = match expected {
-            Expected::Anything => Written::Done { tag: bucket.overwrite(&key(name), &bytes)? },
-            Expected::Nothing => bucket.create(&key(name), &bytes)?,
-            Expected::At(version) => bucket.update(&key(name), &Tag::parse(version.token()), &bytes)?,
+            NoteWriteCondition::Anything => BucketWriteOutcome::Done { tag: bucket.overwrite(&key(name), &bytes)? },
+            NoteWriteCondition::Nothing => bucket.create(&key(name), &bytes)?,
+            NoteWriteCondition::At(version) => bucket.update(&key(name), &ObjectTag::parse(version.token()), &bytes)?,
         };
         match written {
-            Written::Done { tag } => Ok(NoteWritten::Done(Version::new(tag.to_string()))),
-            Written::Refused { .. } => Ok(match read(&bucket, name)? {
+            BucketWriteOutcome::Done { tag } => Ok(NoteWritten::Done(NameVersion::new(tag.to_string()))),
+            BucketWriteOutcome::Refused { .. } => Ok(match read(&bucket, name)? {
                 // The answer was lost, and the write was repeated.
                 Some((note, write)) if write == said.write => NoteWritten::Done(note.version),
                 now => NoteWritten::Moved(now.map(|(note, _)| note)),

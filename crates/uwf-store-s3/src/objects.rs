@@ -3,9 +3,12 @@
 use std::collections::HashSet;
 use std::time::SystemTime;
 
-use json_cas::{Hash, HashPrefix, Hold, Node, Objects, Put, RemoteError, StoreError, Stored, Stray, Sweep};
+use json_cas::{
+    HashPrefix, HoldGuard, Node, NodeHash, ObjectBackend, ObjectMetadata, ObjectPutOutcome, RemoteError, StoreError,
+    StrayEntry, SweepGuard,
+};
 
-use crate::bucket::{Bucket, Listed, Written};
+use crate::bucket::{BucketWriteOutcome, ListedObject, StoreBucket};
 use crate::leases;
 use crate::parallel::{NODES_AT_ONCE, READS_AT_ONCE, each};
 use crate::store::S3Store;
@@ -18,7 +21,7 @@ const ROUNDS: usize = 8;
 /// How often an object is read to refresh it, if each answer is garbled in another way.
 const ASKED: usize = 3;
 
-fn key(hash: Hash) -> String {
+fn key(hash: NodeHash) -> String {
     format!("{NODES}{hash}")
 }
 
@@ -30,51 +33,51 @@ fn begin(prefix: &HashPrefix) -> String {
     common.map(|(symbol, _)| char::from(*symbol)).collect()
 }
 
-fn hash_in(listed: &Listed) -> Option<Hash> {
+fn hash_in(listed: &ListedObject) -> Option<NodeHash> {
     let name = listed.key.strip_prefix(NODES)?;
     // Another spelling of a hash is not a node: a listing would find it, but a read would not.
-    name.parse().ok().filter(|hash: &Hash| hash.to_string() == name)
+    name.parse().ok().filter(|hash: &NodeHash| hash.to_string() == name)
 }
 
 /// The time on this machine's clock that is as long ago as `modified` is on the server's.
-fn by_our_clock(bucket: &Bucket, modified: SystemTime) -> SystemTime {
+fn by_our_clock(bucket: &StoreBucket, modified: SystemTime) -> SystemTime {
     let age = bucket.transport.server_now().map(|now| now.duration_since(modified).unwrap_or_default());
     age.and_then(|age| SystemTime::now().checked_sub(age)).unwrap_or(modified)
 }
 
-impl Objects for S3Store {
-    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+impl ObjectBackend for S3Store {
+    fn get(&self, hash: NodeHash) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.ready()?.get(&key(hash))?.map(|found| found.bytes))
     }
 
-    fn get_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    fn get_all(&self, hashes: &[NodeHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         let bucket = self.ready()?;
         let found = each(hashes, READS_AT_ONCE, |hash| bucket.get(&key(*hash)))?;
         Ok(found.into_iter().map(|found| Some(found?.bytes)).collect())
     }
 
-    fn get_all_uncached(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    fn get_all_uncached(&self, hashes: &[NodeHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         self.get_all(hashes)
     }
 
-    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn contains(&self, hash: NodeHash) -> Result<bool, StoreError> {
         Ok(self.ready()?.look_at(&key(hash))?.is_some())
     }
 
-    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+    fn put_all(&self, objects: &[(NodeHash, Vec<u8>)]) -> Result<Vec<ObjectPutOutcome>, StoreError> {
         let bucket = self.ready()?;
         let mut met = HashSet::new();
-        let objects: Vec<(Hash, &[u8], bool)> =
+        let objects: Vec<(NodeHash, &[u8], bool)> =
             objects.iter().map(|(hash, bytes)| (*hash, &**bytes, met.insert(*hash))).collect();
         let puts = each(&objects, NODES_AT_ONCE, |(hash, bytes, is_first)| {
             if !is_first {
-                return Ok(Put::Present);
+                return Ok(ObjectPutOutcome::Present);
             }
             // After an attempt without an answer, this call may have published the node but learn that it was present. The caller then
             // compares the stored bytes, which are the same.
-            Ok::<Put, RemoteError>(match bucket.create(&key(*hash), bytes)? {
-                Written::Done { .. } => Put::Published,
-                Written::Refused { .. } => Put::Present,
+            Ok::<ObjectPutOutcome, RemoteError>(match bucket.create(&key(*hash), bytes)? {
+                BucketWriteOutcome::Done { .. } => ObjectPutOutcome::Published,
+                BucketWriteOutcome::Refused { .. } => ObjectPutOutcome::Present,
             })
         })?;
         Ok(puts)
@@ -84,12 +87,12 @@ impl Objects for S3Store {
         true
     }
 
-    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+    fn replace(&self, hash: NodeHash, bytes: &[u8]) -> Result<(), StoreError> {
         self.ready()?.overwrite(&key(hash), bytes)?;
         Ok(())
     }
 
-    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
+    fn sync(&self, hashes: &[NodeHash]) -> Result<(), StoreError> {
         let bucket = self.ready()?;
         // An object that the server reports is durable.
         let there = each(hashes, NODES_AT_ONCE, |hash| bucket.look_at(&key(*hash)))?;
@@ -99,24 +102,25 @@ impl Objects for S3Store {
         }
     }
 
-    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<NodeHash>, StoreError> {
         let begin = format!("{NODES}{}", prefix.map(begin).unwrap_or_default());
         let listed = self.ready()?.list(&begin)?;
         Ok(listed.iter().filter_map(hash_in).collect())
     }
 
-    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+    fn stored(&self, hash: NodeHash) -> Result<Option<ObjectMetadata>, StoreError> {
         Ok(self.stored_all(&[hash])?.pop().flatten())
     }
 
-    fn stored_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Stored>>, StoreError> {
+    fn stored_all(&self, hashes: &[NodeHash]) -> Result<Vec<Option<ObjectMetadata>>, StoreError> {
         let bucket = self.ready()?;
         let found = each(hashes, READS_AT_ONCE, |hash| bucket.look_at(&key(*hash)))?;
-        let stored = |found: Listed| Stored { bytes: found.size, put_at: by_our_clock(&bucket, found.modified) };
+        let stored =
+            |found: ListedObject| ObjectMetadata { bytes: found.size, put_at: by_our_clock(&bucket, found.modified) };
         Ok(found.into_iter().map(|found| found.map(stored)).collect())
     }
 
-    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn refresh(&self, hash: NodeHash) -> Result<bool, StoreError> {
         let bucket = self.ready()?;
         let mut garbled: Vec<Vec<u8>> = Vec::new();
         for _ in 0..ROUNDS {
@@ -130,7 +134,7 @@ impl Objects for S3Store {
                 }
                 continue;
             }
-            if let Written::Done { .. } = bucket.update(&key(hash), &found.tag, &found.bytes)? {
+            if let BucketWriteOutcome::Done { .. } = bucket.update(&key(hash), &found.tag, &found.bytes)? {
                 return Ok(true);
             }
         }
@@ -138,17 +142,17 @@ impl Objects for S3Store {
         Ok(true)
     }
 
-    fn hold(&self) -> Result<Hold, StoreError> {
+    fn hold(&self) -> Result<HoldGuard, StoreError> {
         self.inner.leases.hold(&self.ready()?)
     }
 
-    fn sweep(&self) -> Result<Sweep, StoreError> {
+    fn sweep(&self) -> Result<SweepGuard, StoreError> {
         self.inner.leases.sweep(&self.ready()?)
     }
 
-    fn remove_all(&self, _sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, _sweep: &SweepGuard, layers: &[&[NodeHash]]) -> Result<Vec<bool>, StoreError> {
         let bucket = self.ready()?;
-        let remove = |hash: &Hash| {
+        let remove = |hash: &NodeHash| {
             let is_there = bucket.look_at(&key(*hash))?.is_some();
             if is_there && !bucket.delete_while(&key(*hash), || self.inner.leases.is_still_swept())? {
                 return Err(StoreError::SweepEnded { path: leases::place(&bucket) });
@@ -162,10 +166,10 @@ impl Objects for S3Store {
         Ok(were_there)
     }
 
-    fn strays(&self) -> Result<Vec<Stray>, StoreError> {
+    fn strays(&self) -> Result<Vec<StrayEntry>, StoreError> {
         let listed = self.ready()?.list(NODES)?;
         let strays = listed.into_iter().filter(|object| hash_in(object).is_none());
-        Ok(strays.map(|object| Stray { name: object.key, reason: "its name is not a hash".to_owned() }).collect())
+        Ok(strays.map(|object| StrayEntry { name: object.key, reason: "its name is not a hash".to_owned() }).collect())
     }
 }
 

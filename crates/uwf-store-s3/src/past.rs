@@ -1,12 +1,12 @@
 //! The past of names: one object for each name that was ever removed.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The record of a removed name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Left {
+pub(crate) struct RemovalRecord {
     /// The record as given.
     pub(crate) record: Value,
     /// The time of removal, in milliseconds by the clock of the machine that removed the name. It only orders names that one machine
@@ -16,26 +16,26 @@ pub(crate) struct Left {
 
 /// `heads/NAME@LIFE` of a removed name, until the removal is finished.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Removed {
-    pub(crate) left: Left,
+pub(crate) struct RemovedHeadObject {
+    pub(crate) left: RemovalRecord,
     #[serde(flatten)]
-    pub(crate) trace: Trace,
+    pub(crate) trace: MoveTrace,
 }
 
 /// `history/NAME.json`. It is never deleted, so that the number of ended lives stays known for good.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Past {
+pub(crate) struct NameHistory {
     /// Number of ended lives. The next life has the number after it.
     pub(crate) over: u64,
     /// The record of the last life, until it is forgotten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) left: Option<Left>,
+    pub(crate) left: Option<RemovalRecord>,
     /// The token of the call that forgot the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) forgot: Option<String>,
     /// The moves of the last life.
     #[serde(flatten)]
-    pub(crate) trace: Trace,
+    pub(crate) trace: MoveTrace,
 }
 
 /// Newest moves in a trace. A machine that doesn't know whether its move was made looks for the move there. It fails to find out only if
@@ -47,30 +47,30 @@ const MENDED: u64 = 1 << 32;
 
 /// The moves that produced the state of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Trace {
+pub(crate) struct MoveTrace {
     /// Number of moves; the creation is number 1.
     pub(crate) moves: u64,
     /// The tokens of the newest moves, newest first, separated by spaces. Each token is globally unique.
     pub(crate) tokens: String,
 }
 
-impl Trace {
+impl MoveTrace {
     /// The trace of a new name.
-    pub(crate) fn first(token: &str) -> Trace {
-        Trace { moves: 1, tokens: token.to_owned() }
+    pub(crate) fn first(token: &str) -> MoveTrace {
+        MoveTrace { moves: 1, tokens: token.to_owned() }
     }
 
     /// The trace of a name whose object was damaged, so that its number of moves is lost. The number is greater than any real one, so that
     /// a machine which doesn't know whether its move was made doesn't conclude that it was not.
-    pub(crate) fn mended(token: &str) -> Trace {
-        Trace { moves: MENDED, tokens: token.to_owned() }
+    pub(crate) fn mended(token: &str) -> MoveTrace {
+        MoveTrace { moves: MENDED, tokens: token.to_owned() }
     }
 
     /// The trace after one more move.
-    pub(crate) fn then(&self, token: &str) -> Trace {
+    pub(crate) fn then(&self, token: &str) -> MoveTrace {
         let before = self.tokens.split_ascii_whitespace().take(TRACED - 1);
         let tokens: Vec<&str> = std::iter::once(token).chain(before).collect();
-        Trace { moves: self.moves + 1, tokens: tokens.join(" ") }
+        MoveTrace { moves: self.moves + 1, tokens: tokens.join(" ") }
     }
 
     /// Whether the trace contains a move.
@@ -86,10 +86,10 @@ impl Trace {
 
 /// `heads/NAME@LIFE` of a live name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Live {
-    pub(crate) head: Hash,
+pub(crate) struct LiveHeadObject {
+    pub(crate) head: NodeHash,
     #[serde(flatten)]
-    pub(crate) trace: Trace,
+    pub(crate) trace: MoveTrace,
 }
 
 /// Live heads are smaller than this, and removed ones at least this large, so that a listing distinguishes them.
@@ -97,26 +97,26 @@ pub(crate) const REMOVED_BYTES: usize = 2048;
 
 /// The content of a head's object.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Said {
-    Live(Live),
-    Removed(Removed),
+pub(crate) enum HeadObject {
+    Live(LiveHeadObject),
+    Removed(RemovedHeadObject),
 }
 
-impl Said {
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Said, String> {
+impl HeadObject {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<HeadObject, String> {
         let is_removed = bytes.len() >= REMOVED_BYTES;
         let said = if is_removed {
-            serde_json::from_slice(bytes).map(Said::Removed)
+            serde_json::from_slice(bytes).map(HeadObject::Removed)
         } else {
-            serde_json::from_slice(bytes).map(Said::Live)
+            serde_json::from_slice(bytes).map(HeadObject::Live)
         };
         said.map_err(|error| error.to_string())
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
         match self {
-            Said::Live(live) => json_bytes(live),
-            Said::Removed(removed) => {
+            HeadObject::Live(live) => json_bytes(live),
+            HeadObject::Removed(removed) => {
                 let mut bytes = json_bytes(removed);
                 // White space after a JSON value is ignored.
                 bytes.resize(bytes.len().max(REMOVED_BYTES), b' ');
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_trace_knows_the_newest_moves() {
         let tokens: Vec<String> = (0..40).map(|_| token::unique()).collect();
-        let trace = tokens[1..].iter().fold(Trace::first(&tokens[0]), |trace, token| trace.then(token));
+        let trace = tokens[1..].iter().fold(MoveTrace::first(&tokens[0]), |trace, token| trace.then(token));
         assert_eq!(trace.moves, 40);
         for (index, token) in tokens.iter().enumerate() {
             assert_eq!(trace.has(token), index >= 8, "move {}", index + 1);
@@ -153,15 +153,18 @@ mod tests {
     #[test]
     fn live_and_removed_entries_differ_by_size() {
         let trace = (0..40)
-            .fold(Trace { moves: u64::MAX - 50, tokens: String::new() }, |trace, _| trace.then(&token::unique()));
-        let live = Said::Live(Live { head: Hash::from_u64(u64::MAX), trace: trace.clone() });
+            .fold(MoveTrace { moves: u64::MAX - 50, tokens: String::new() }, |trace, _| trace.then(&token::unique()));
+        let live = HeadObject::Live(LiveHeadObject { head: NodeHash::from_u64(u64::MAX), trace: trace.clone() });
         assert!(live.bytes().len() < 1024, "{}", live.bytes().len());
-        assert_eq!(Said::parse(&live.bytes()), Ok(live));
+        assert_eq!(HeadObject::parse(&live.bytes()), Ok(live));
         for record in [json!(null), json!({"thread": "T", "n": [1.5]}), json!("x".repeat(5000))] {
-            let removed = Said::Removed(Removed { left: Left { record, at_ms: 5 }, trace: trace.clone() });
+            let removed = HeadObject::Removed(RemovedHeadObject {
+                left: RemovalRecord { record, at_ms: 5 },
+                trace: trace.clone(),
+            });
             assert!(removed.bytes().len() >= REMOVED_BYTES);
-            assert_eq!(Said::parse(&removed.bytes()), Ok(removed));
+            assert_eq!(HeadObject::parse(&removed.bytes()), Ok(removed));
         }
-        assert!(Said::parse(b"{}").is_err() && Said::parse(b"").is_err());
+        assert!(HeadObject::parse(b"{}").is_err() && HeadObject::parse(b"").is_err());
     }
 }

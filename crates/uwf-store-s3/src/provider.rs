@@ -10,15 +10,15 @@ mod profile;
 
 use object_store::{ClientOptions, RetryConfig};
 
-use crate::client::Client;
-use crate::environment::{Environment, Trouble};
+use crate::client::BucketClient;
+use crate::environment::{BucketEnvironment, Trouble};
 use crate::key_servers::KeyServers;
-use crate::tag::Tag;
-use crate::transport::Wire;
+use crate::tag::ObjectTag;
+use crate::transport::TransportConnector;
 
 /// The provider of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Provider {
+pub(crate) enum BucketProvider {
     /// Amazon, and every other server with the S3 protocol.
     S3,
     Google,
@@ -26,81 +26,81 @@ pub(crate) enum Provider {
 }
 
 /// URL schemes. The first one of each provider is displayed; the provider's tools write the others.
-const SCHEMES: [(&str, Provider); 7] = [
-    ("s3://", Provider::S3),
-    ("gs://", Provider::Google),
-    ("gcs://", Provider::Google),
-    ("az://", Provider::Azure),
-    ("azure://", Provider::Azure),
-    ("abfs://", Provider::Azure),
-    ("abfss://", Provider::Azure),
+const SCHEMES: [(&str, BucketProvider); 7] = [
+    ("s3://", BucketProvider::S3),
+    ("gs://", BucketProvider::Google),
+    ("gcs://", BucketProvider::Google),
+    ("az://", BucketProvider::Azure),
+    ("azure://", BucketProvider::Azure),
+    ("abfs://", BucketProvider::Azure),
+    ("abfss://", BucketProvider::Azure),
 ];
 
-impl Provider {
+impl BucketProvider {
     /// The provider for a URL's scheme, and the rest of the URL.
-    pub(crate) fn of(url: &str) -> Option<(Provider, &str)> {
+    pub(crate) fn split_url(url: &str) -> Option<(BucketProvider, &str)> {
         SCHEMES.iter().find_map(|(scheme, provider)| Some((*provider, url.strip_prefix(scheme)?)))
     }
 
     pub(crate) fn scheme(self) -> &'static str {
         match self {
-            Provider::S3 => "s3://",
-            Provider::Google => "gs://",
-            Provider::Azure => "az://",
+            BucketProvider::S3 => "s3://",
+            BucketProvider::Google => "gs://",
+            BucketProvider::Azure => "az://",
         }
     }
 
     /// The form of a URL.
     pub(crate) fn form(self) -> &'static str {
         match self {
-            Provider::S3 => "s3://BUCKET/PREFIX",
-            Provider::Google => "gs://BUCKET/PREFIX",
-            Provider::Azure => "az://CONTAINER/PREFIX",
+            BucketProvider::S3 => "s3://BUCKET/PREFIX",
+            BucketProvider::Google => "gs://BUCKET/PREFIX",
+            BucketProvider::Azure => "az://CONTAINER/PREFIX",
         }
     }
 
     /// The provider's word for a bucket.
     pub(crate) fn container(self) -> &'static str {
         match self {
-            Provider::S3 | Provider::Google => "bucket",
-            Provider::Azure => "container",
+            BucketProvider::S3 | BucketProvider::Google => "bucket",
+            BucketProvider::Azure => "container",
         }
     }
 
     /// Symbols allowed in bucket names besides a-z and 0-9.
     pub(crate) fn symbols(self) -> &'static [u8] {
         match self {
-            Provider::S3 => b".-",
-            Provider::Google => b".-_",
-            Provider::Azure => b"-",
+            BucketProvider::S3 => b".-",
+            BucketProvider::Google => b".-_",
+            BucketProvider::Azure => b"-",
         }
     }
 
     /// Whether conditional writes compare generations, not the tags in listings. A generation is a number that is never reused.
     pub(crate) fn has_generations(self) -> bool {
-        self == Provider::Google
+        self == BucketProvider::Google
     }
 
     /// The headers for "if it doesn't exist" and "if it is unchanged".
     pub(crate) fn conditions(self) -> (&'static str, &'static str) {
         match self {
-            Provider::S3 | Provider::Azure => ("If-None-Match", "If-Match"),
-            Provider::Google => ("x-goog-if-generation-match: 0", "x-goog-if-generation-match"),
+            BucketProvider::S3 | BucketProvider::Azure => ("If-None-Match", "If-Match"),
+            BucketProvider::Google => ("x-goog-if-generation-match: 0", "x-goog-if-generation-match"),
         }
     }
 
     /// A tag that no object has.
-    pub(crate) fn tag_of_nothing(self) -> Tag {
+    pub(crate) fn tag_of_nothing(self) -> ObjectTag {
         let etag = "\"0123456789abcdef0123456789abcdef\"".to_owned();
-        Tag::new(Some(etag), self.has_generations().then(|| "1".to_owned()))
+        ObjectTag::new(Some(etag), self.has_generations().then(|| "1".to_owned()))
     }
 
     /// The servers that give out its keys.
-    pub(crate) fn key_servers(self, environment: &Environment) -> KeyServers {
+    pub(crate) fn key_servers(self, environment: &BucketEnvironment) -> KeyServers {
         match self {
-            Provider::S3 => amazon::key_servers(),
-            Provider::Google => google::key_servers(environment),
-            Provider::Azure => azure::key_servers(environment),
+            BucketProvider::S3 => amazon::key_servers(),
+            BucketProvider::Google => google::key_servers(environment),
+            BucketProvider::Azure => azure::key_servers(environment),
         }
     }
 
@@ -110,14 +110,16 @@ impl Provider {
     /// If the environment is incomplete or invalid. No server is contacted.
     pub(crate) fn client(
         self,
-        environment: &Environment,
+        environment: &BucketEnvironment,
         bucket: &str,
-        wire: Wire,
-    ) -> Result<Box<dyn Client>, Trouble> {
+        wire: TransportConnector,
+    ) -> Result<Box<dyn BucketClient>, Trouble> {
         match self {
-            Provider::S3 => amazon::client(environment, bucket, wire).map(|client| Box::new(client) as Box<dyn Client>),
-            Provider::Google => google::client(environment, bucket, wire).map(|client| Box::new(client) as _),
-            Provider::Azure => azure::client(environment, bucket, wire).map(|client| Box::new(client) as _),
+            BucketProvider::S3 => {
+                amazon::client(environment, bucket, wire).map(|client| Box::new(client) as Box<dyn BucketClient>)
+            }
+            BucketProvider::Google => google::client(environment, bucket, wire).map(|client| Box::new(client) as _),
+            BucketProvider::Azure => azure::client(environment, bucket, wire).map(|client| Box::new(client) as _),
         }
     }
 }

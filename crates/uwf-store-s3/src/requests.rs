@@ -7,7 +7,7 @@ use ureq::http::request::Parts;
 
 /// Requests that a store has sent since it was opened, including failed attempts. Providers charge for them by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Requests {
+pub struct RequestCounts {
     /// Objects read.
     pub get: u64,
     /// Objects written.
@@ -20,7 +20,7 @@ pub struct Requests {
     pub head: u64,
 }
 
-impl Requests {
+impl RequestCounts {
     /// Requests of all kinds.
     pub fn total(&self) -> u64 {
         self.get + self.put + self.list + self.delete + self.head
@@ -28,7 +28,7 @@ impl Requests {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Counted {
+pub(crate) struct RequestCounters {
     get: AtomicU64,
     put: AtomicU64,
     list: AtomicU64,
@@ -36,7 +36,7 @@ pub(crate) struct Counted {
     head: AtomicU64,
 }
 
-impl Counted {
+impl RequestCounters {
     pub(crate) fn count(&self, request: &Parts) {
         // S3 and Google use the first form, Azure the second.
         let asks_for = |query: &str| query.contains("list-type=") || query.contains("comp=list");
@@ -51,9 +51,9 @@ impl Counted {
         kind.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn so_far(&self) -> Requests {
+    pub(crate) fn so_far(&self) -> RequestCounts {
         let of = |kind: &AtomicU64| kind.load(Ordering::Relaxed);
-        Requests {
+        RequestCounts {
             get: of(&self.get),
             put: of(&self.put),
             list: of(&self.list),

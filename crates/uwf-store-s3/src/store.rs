@@ -6,16 +6,16 @@ use std::sync::{Arc, OnceLock};
 use json_cas::RemoteError;
 use parking_lot::Mutex;
 
-use crate::address::Address;
-use crate::bucket::Bucket;
-use crate::environment::{Environment, Trouble};
+use crate::address::BucketAddress;
+use crate::bucket::StoreBucket;
+use crate::environment::{BucketEnvironment, Trouble};
 use crate::format;
-use crate::leases::Leases;
-use crate::name::Settled;
-use crate::past::Past;
-use crate::requests::Requests;
-use crate::seen::Seen;
-use crate::transport::{Transport, Wire};
+use crate::leases::BucketLeases;
+use crate::name::NameLifeState;
+use crate::past::NameHistory;
+use crate::requests::RequestCounts;
+use crate::seen::TaggedCache;
+use crate::transport::{BucketTransport, TransportConnector};
 
 /// Nodes, heads and the journal in a bucket.
 ///
@@ -23,19 +23,19 @@ use crate::transport::{Transport, Wire};
 /// threads may call at once. In asynchronous code, call it where blocking is allowed.
 #[derive(Clone)]
 pub struct S3Store {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) inner: Arc<S3StoreInner>,
 }
 
-pub(crate) struct Inner {
-    address: Address,
+pub(crate) struct S3StoreInner {
+    address: BucketAddress,
     name: String,
-    environment: Environment,
-    bucket: Mutex<Option<Arc<Bucket>>>,
+    environment: BucketEnvironment,
+    bucket: Mutex<Option<Arc<StoreBucket>>>,
     /// Set once the store was found to exist and to have our format.
     ready: OnceLock<()>,
-    pub(crate) heads_seen: Seen<Settled>,
-    pub(crate) past_seen: Seen<Past>,
-    pub(crate) leases: Arc<Leases>,
+    pub(crate) heads_seen: TaggedCache<NameLifeState>,
+    pub(crate) past_seen: TaggedCache<NameHistory>,
+    pub(crate) leases: Arc<BucketLeases>,
 }
 
 impl fmt::Debug for S3Store {
@@ -66,15 +66,15 @@ impl S3Store {
         url: &str,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<S3Store, RemoteError> {
-        let address = Address::parse(url)?;
-        let inner = Inner {
+        let address = BucketAddress::parse(url)?;
+        let inner = S3StoreInner {
             name: address.url(),
             address,
-            environment: Environment::new(environment),
+            environment: BucketEnvironment::new(environment),
             bucket: Mutex::default(),
             ready: OnceLock::new(),
-            heads_seen: Seen::default(),
-            past_seen: Seen::default(),
+            heads_seen: TaggedCache::default(),
+            past_seen: TaggedCache::default(),
             leases: Arc::default(),
         };
         Ok(S3Store { inner: Arc::new(inner) })
@@ -99,19 +99,19 @@ impl S3Store {
     }
 
     /// Requests sent so far by this value and its clones.
-    pub fn requests(&self) -> Requests {
+    pub fn requests(&self) -> RequestCounts {
         let bucket = self.inner.bucket.lock();
         bucket.as_ref().map(|bucket| bucket.transport.counted.so_far()).unwrap_or_default()
     }
 
     /// The bucket, once it is known to contain a store of our format.
-    pub(crate) fn ready(&self) -> Result<Arc<Bucket>, RemoteError> {
+    pub(crate) fn ready(&self) -> Result<Arc<StoreBucket>, RemoteError> {
         self.inner.ready()
     }
 }
 
-impl Inner {
-    fn bucket(&self) -> Result<Arc<Bucket>, RemoteError> {
+impl S3StoreInner {
+    fn bucket(&self) -> Result<Arc<StoreBucket>, RemoteError> {
         let mut bucket = self.bucket.lock();
         if let Some(bucket) = &*bucket {
             return Ok(Arc::clone(bucket));
@@ -120,15 +120,15 @@ impl Inner {
             |(fault, message): Trouble| RemoteError { store: self.name.clone(), fault, message, source: None };
         let (provider, environment) = (self.address.provider, &self.environment);
         let roots = environment.roots().map_err(trouble)?;
-        let transport = Arc::new(Transport::new(roots, provider.key_servers(environment)));
-        let wire = Wire(Arc::clone(&transport));
+        let transport = Arc::new(BucketTransport::new(roots, provider.key_servers(environment)));
+        let wire = TransportConnector(Arc::clone(&transport));
         let client = provider.client(environment, &self.address.bucket, wire).map_err(trouble)?;
-        let made = Arc::new(Bucket::new(client, transport, self.address.clone()));
+        let made = Arc::new(StoreBucket::new(client, transport, self.address.clone()));
         *bucket = Some(Arc::clone(&made));
         Ok(made)
     }
 
-    pub(crate) fn ready(&self) -> Result<Arc<Bucket>, RemoteError> {
+    pub(crate) fn ready(&self) -> Result<Arc<StoreBucket>, RemoteError> {
         let bucket = self.bucket()?;
         if self.ready.get().is_none() {
             format::check(&bucket)?;

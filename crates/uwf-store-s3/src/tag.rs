@@ -6,28 +6,28 @@ use std::fmt;
 ///
 /// Google compares a generation, which reads and writes return but listings don't. The others compare the tag that they list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Tag {
+pub(crate) struct ObjectTag {
     /// Listings contain it as well.
     etag: String,
     generation: Option<String>,
 }
 
-impl Tag {
+impl ObjectTag {
     /// The tag in an answer.
-    pub(crate) fn new(etag: Option<String>, generation: Option<String>) -> Tag {
-        Tag { etag: etag.unwrap_or_default(), generation }
+    pub(crate) fn new(etag: Option<String>, generation: Option<String>) -> ObjectTag {
+        ObjectTag { etag: etag.unwrap_or_default(), generation }
     }
 
     /// Parses the text of a tag.
-    pub(crate) fn parse(text: &str) -> Tag {
+    pub(crate) fn parse(text: &str) -> ObjectTag {
         match text.split_once(' ') {
-            Some((etag, generation)) => Tag { etag: etag.to_owned(), generation: Some(generation.to_owned()) },
-            None => Tag { etag: text.to_owned(), generation: None },
+            Some((etag, generation)) => ObjectTag { etag: etag.to_owned(), generation: Some(generation.to_owned()) },
+            None => ObjectTag { etag: text.to_owned(), generation: None },
         }
     }
 
     /// Whether a listing shows the version with this tag. If a server gives no tags, the object is read again.
-    pub(crate) fn is_listed_as(&self, listed: &Tag) -> bool {
+    pub(crate) fn is_listed_as(&self, listed: &ObjectTag) -> bool {
         !self.etag.is_empty() && self.bare() == listed.bare()
     }
 
@@ -47,7 +47,7 @@ impl Tag {
 }
 
 /// One line. HTTP tags contain no spaces, and a generation is a number.
-impl fmt::Display for Tag {
+impl fmt::Display for ObjectTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.etag)?;
         self.generation.as_ref().map_or(Ok(()), |generation| write!(f, " {generation}"))
@@ -58,16 +58,19 @@ impl fmt::Display for Tag {
 mod tests {
     use super::*;
 
-    fn tag(etag: &str, generation: Option<&str>) -> Tag {
-        Tag::new(Some(etag.to_owned()), generation.map(str::to_owned))
+    fn tag(etag: &str, generation: Option<&str>) -> ObjectTag {
+        ObjectTag::new(Some(etag.to_owned()), generation.map(str::to_owned))
     }
 
     #[test]
     fn tag_round_trips_through_text() {
-        for tag in
-            [tag("\"abc\"", None), tag("\"abc\"", Some("1700")), Tag::default(), Tag::new(None, Some("1".into()))]
-        {
-            assert_eq!(Tag::parse(&tag.to_string()), tag);
+        for tag in [
+            tag("\"abc\"", None),
+            tag("\"abc\"", Some("1700")),
+            ObjectTag::default(),
+            ObjectTag::new(None, Some("1".into())),
+        ] {
+            assert_eq!(ObjectTag::parse(&tag.to_string()), tag);
         }
     }
 
@@ -76,6 +79,6 @@ mod tests {
         let read = tag("\"0x8D\"", None);
         assert!(read.is_listed_as(&tag("0x8D", None)) && !read.is_listed_as(&tag("0x8E", None)));
         assert!(tag("\"abc\"", Some("1700")).is_listed_as(&tag("\"abc\"", None)));
-        assert!(!Tag::default().is_listed_as(&Tag::default()), "no tag says nothing");
+        assert!(!ObjectTag::default().is_listed_as(&ObjectTag::default()), "no tag says nothing");
     }
 }

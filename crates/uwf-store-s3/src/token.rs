@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 
 /// 64 random bits as 13 symbols.
 pub(crate) fn unique() -> String {
@@ -12,7 +12,7 @@ pub(crate) fn unique() -> String {
     // same on two machines.
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u64(MADE.fetch_add(1, Ordering::Relaxed));
-    Hash::from_u64(hasher.finish()).to_string()
+    NodeHash::from_u64(hasher.finish()).to_string()
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ use ureq::http::{HeaderMap, Method, Request, Response};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Proxy};
 
-use crate::failure::{self, Failure};
-use crate::key_servers::{Asked, KeyServers, no_login};
+use crate::failure::{self, BucketFailure};
+use crate::key_servers::{KeyServers, RequestTarget, no_login};
 use crate::listing;
 use crate::parallel::READS_AT_ONCE;
-use crate::requests::Counted;
+use crate::requests::RequestCounters;
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -41,22 +41,22 @@ const MAX_BYTES: u64 = 1 << 30;
 
 /// Sends requests, counts them, and remembers what servers report about themselves.
 #[derive(Debug)]
-pub(crate) struct Transport {
+pub(crate) struct BucketTransport {
     agent: Agent,
     machine_agent: Agent,
     keys: KeyServers,
     /// Whether the machine's server gave out something. Then this is a cloud machine, and a server that doesn't answer is only down for a
     /// moment.
     machine_gave: AtomicBool,
-    pub(crate) counted: Counted,
+    pub(crate) counted: RequestCounters,
     /// The time on the server's clock, and when it was received by ours.
     clock: Mutex<Option<(SystemTime, Instant)>>,
     /// The server's own name.
     server: Mutex<Option<String>>,
 }
 
-impl Transport {
-    pub(crate) fn new(roots: RootCerts, keys: KeyServers) -> Transport {
+impl BucketTransport {
+    pub(crate) fn new(roots: RootCerts, keys: KeyServers) -> BucketTransport {
         let agent = |connect, proxy, resolve| {
             let tls = TlsConfig::builder().root_certs(roots.clone()).build();
             Agent::config_builder()
@@ -76,14 +76,14 @@ impl Transport {
                 .build()
                 .new_agent()
         };
-        Transport {
+        BucketTransport {
             agent: agent(CONNECT, Proxy::try_from_env(), None),
             // No proxy, because the machine's keys are not for others. Resolving is limited as well: Google's address is a name that is
             // unknown elsewhere.
             machine_agent: agent(CONNECT_TO_MACHINE, None, Some(CONNECT_TO_MACHINE)),
             keys,
             machine_gave: AtomicBool::default(),
-            counted: Counted::default(),
+            counted: RequestCounters::default(),
             clock: Mutex::default(),
             server: Mutex::default(),
         }
@@ -110,26 +110,28 @@ impl Transport {
         }
     }
 
-    fn send(&self, parts: Parts, body: &[u8]) -> Result<Response<Vec<u8>>, Failure> {
+    fn send(&self, parts: Parts, body: &[u8]) -> Result<Response<Vec<u8>>, BucketFailure> {
         let host = parts.uri.host().unwrap_or_default().to_owned();
         let asked = self.keys.asked(&parts.uri);
-        let agent = if asked == Asked::Machine { &self.machine_agent } else { &self.agent };
-        if asked == Asked::Store {
+        let agent = if asked == RequestTarget::Machine { &self.machine_agent } else { &self.agent };
+        if asked == RequestTarget::Store {
             self.counted.count(&parts);
         }
         match (asked, exchange(agent, parts, body)) {
-            (Asked::Machine | Asked::Login, Ok(answer)) if answer.status().is_success() => {
-                self.machine_gave.fetch_or(asked == Asked::Machine, Ordering::Relaxed);
+            (RequestTarget::Machine | RequestTarget::Login, Ok(answer)) if answer.status().is_success() => {
+                self.machine_gave.fetch_or(asked == RequestTarget::Machine, Ordering::Relaxed);
                 Ok(answer)
             }
-            (Asked::Machine, Ok(answer)) => Err(self.keys.refused(&host, &answer)),
-            (Asked::Machine, Err(_)) if !self.machine_gave.load(Ordering::Relaxed) => Err(self.keys.no_keys()),
-            (Asked::Login, Ok(answer)) => Err(no_login(&host, &answer)),
-            (Asked::Store, Ok(answer)) => {
+            (RequestTarget::Machine, Ok(answer)) => Err(self.keys.refused(&host, &answer)),
+            (RequestTarget::Machine, Err(_)) if !self.machine_gave.load(Ordering::Relaxed) => Err(self.keys.no_keys()),
+            (RequestTarget::Login, Ok(answer)) => Err(no_login(&host, &answer)),
+            (RequestTarget::Store, Ok(answer)) => {
                 self.listen(answer.headers());
                 Ok(answer)
             }
-            (_, Err(error)) => Err(Failure::Silent { reason: format!("{host} does not answer: {}", reason(&error)) }),
+            (_, Err(error)) => {
+                Err(BucketFailure::Silent { reason: format!("{host} does not answer: {}", reason(&error)) })
+            }
         }
     }
 }
@@ -171,10 +173,10 @@ fn is_answer(answer: &Response<Vec<u8>>) -> bool {
 
 /// The transport with the interface that the clients expect.
 #[derive(Debug, Clone)]
-pub(crate) struct Wire(pub(crate) Arc<Transport>);
+pub(crate) struct TransportConnector(pub(crate) Arc<BucketTransport>);
 
 #[async_trait]
-impl HttpService for Wire {
+impl HttpService for TransportConnector {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let (parts, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
@@ -183,14 +185,14 @@ impl HttpService for Wire {
         let is_list = listing::is_asked(&parts.uri);
         let answer = self.0.send(parts, &body).map_err(fail)?;
         if !is_answer(&answer) {
-            return Err(fail(Failure::refused(&answer)));
+            return Err(fail(BucketFailure::refused(&answer)));
         }
         let answer = if is_list { answer.map(listing::readable) } else { answer };
         Ok(answer.map(HttpResponseBody::from))
     }
 }
 
-impl HttpConnector for Wire {
+impl HttpConnector for TransportConnector {
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
         Ok(HttpClient::new(self.clone()))
     }
@@ -213,14 +215,14 @@ mod tests {
     }
 
     /// The outcomes of several requests to a machine's server.
-    fn told(statuses: &'static [Option<u16>]) -> Vec<Result<u16, Failure>> {
+    fn told(statuses: &'static [Option<u16>]) -> Vec<Result<u16, BucketFailure>> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let server = thread::spawn(move || {
             statuses.iter().for_each(|status| serve(listener.accept().unwrap().0, *status));
         });
         let keys = KeyServers { machines: vec![address.clone()], logins: vec![], none: "there are no keys" };
-        let transport = Transport::new(RootCerts::WebPki, keys);
+        let transport = BucketTransport::new(RootCerts::WebPki, keys);
         let ask = |_: &Option<u16>| {
             let parts = Request::get(format!("http://{address}/token")).body(()).unwrap().into_parts().0;
             transport.send(parts, b"").map(|answer| answer.status().as_u16())
@@ -232,8 +234,8 @@ mod tests {
 
     #[test]
     fn temporary_credential_failure_differs_from_missing_keys() {
-        let none = || Err(Failure::NoKeys { reason: "there are no keys".to_owned() });
-        let silent = |reason: &str| Err(Failure::Silent { reason: format!("127.0.0.1 {reason}") });
+        let none = || Err(BucketFailure::NoKeys { reason: "there are no keys".to_owned() });
+        let silent = |reason: &str| Err(BucketFailure::Silent { reason: format!("127.0.0.1 {reason}") });
         let busy = |status: u16| silent(&format!("gives no keys: it answered {status}"));
         assert_eq!(told(&[None, Some(403), Some(404)]), [none(), none(), none()]);
         assert_eq!(told(&[Some(408), Some(429), Some(503)]), [busy(408), busy(429), busy(503)]);

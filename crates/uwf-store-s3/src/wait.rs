@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-struct Unpark(Thread);
+struct UnparkWaker(Thread);
 
-impl Wake for Unpark {
-    fn wake(self: Arc<Unpark>) {
+impl Wake for UnparkWaker {
+    fn wake(self: Arc<UnparkWaker>) {
         self.0.unpark();
     }
 }
@@ -19,7 +19,7 @@ impl Wake for Unpark {
 /// the caller's. Calling this inside another runtime is harmless. A future only ever waits for another thread that fetches credentials.
 pub(crate) fn wait_for<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let waker = Waker::from(Arc::new(UnparkWaker(thread::current())));
     let mut context = Context::from_waker(&waker);
     loop {
         match future.as_mut().poll(&mut context) {

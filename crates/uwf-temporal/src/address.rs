@@ -10,7 +10,7 @@ use temporalio_client::{Client, ClientOptions, ClientTlsOptions, Connection, Con
 use temporalio_common::protos::temporal::api::workflowservice::v1::DescribeNamespaceRequest;
 use tokio::runtime::Runtime;
 
-use crate::error::{EngineError, Fault};
+use crate::error::{EngineError, TemporalFault};
 
 /// Variables with secrets for Temporal's clients.
 const SECRETS: [&str; 4] =
@@ -31,7 +31,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Settings of the connection to Temporal. Missing ones are taken from the variables and the file of Temporal's own command:
 /// `TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_…`, `TEMPORAL_PROFILE`, `temporal.toml`.
 #[derive(Debug, Clone, Default)]
-pub struct Address {
+pub struct TemporalAddress {
     /// `HOST:PORT`, or a host alone for port 7233.
     pub address: Option<String>,
     /// The namespace.
@@ -47,14 +47,14 @@ pub struct Address {
 }
 
 /// A connection to Temporal.
-pub struct Engine {
+pub struct TemporalConnection {
     pub(crate) runtime: Runtime,
     pub(crate) client: Client,
     pub(crate) address: String,
     pub(crate) task_queue: String,
 }
 
-impl Engine {
+impl TemporalConnection {
     /// The server's address.
     pub fn address(&self) -> &str {
         &self.address
@@ -64,16 +64,16 @@ impl Engine {
     ///
     /// # Errors
     /// The server does not answer, rejects the credentials, or does not have the namespace.
-    pub fn connect(address: Address) -> Result<Engine, EngineError> {
+    pub fn connect(address: TemporalAddress) -> Result<TemporalConnection, EngineError> {
         let runtime = Runtime::new()
-            .map_err(|error| EngineError::new(Fault::Other, format!("no threads for a connection: {error}")))?;
+            .map_err(|error| EngineError::new(TemporalFault::Other, format!("no threads for a connection: {error}")))?;
         let task_queue = address.task_queue.clone().unwrap_or_else(|| crate::TASK_QUEUE.to_owned());
         let (client, address) = runtime.block_on(connected(address))?;
-        Ok(Engine { runtime, client, address, task_queue })
+        Ok(TemporalConnection { runtime, client, address, task_queue })
     }
 }
 
-async fn connected(wanted: Address) -> Result<(Client, String), EngineError> {
+async fn connected(wanted: TemporalAddress) -> Result<(Client, String), EngineError> {
     let profile = LoadClientConfigProfileOptions::default();
     let (mut connection, mut options) =
         ClientOptions::load_from_config(profile).map_err(|error| EngineError::of_settings(&error))?;
@@ -127,7 +127,7 @@ fn url(address: &str, connection: &ConnectionOptions) -> Result<Url, EngineError
     let scheme = if has_tls(connection) { "https" } else { "http" };
     let text = if address.contains("://") { address.to_owned() } else { format!("{scheme}://{address}") };
     let bad = || {
-        EngineError::new(Fault::Misconfigured, format!("`{address}` is not an address"))
+        EngineError::new(TemporalFault::Misconfigured, format!("`{address}` is not an address"))
             .hint("it is HOST:PORT, such as localhost:7233")
     };
     Url::parse(&text).ok().filter(|url| url.host().is_some() && url.port_or_known_default().is_some()).ok_or_else(bad)
@@ -139,17 +139,18 @@ fn lacks_port(address: &str) -> bool {
     !address.contains("://") && (port.is_empty() || port.bytes().any(|digit| !digit.is_ascii_digit()))
 }
 
-impl Address {
+impl TemporalAddress {
     fn has_files(&self) -> bool {
         [&self.tls_cert, &self.tls_key, &self.tls_ca].into_iter().any(Option::is_some)
     }
 }
 
 /// Known TLS settings, with the given files in place of the configured ones.
-fn tls(wanted: &Address, known: Option<TlsOptions>) -> Result<TlsOptions, EngineError> {
+fn tls(wanted: &TemporalAddress, known: Option<TlsOptions>) -> Result<TlsOptions, EngineError> {
     let read = |path: &PathBuf| {
-        std::fs::read(path)
-            .map_err(|error| EngineError::new(Fault::Misconfigured, format!("cannot read {}: {error}", path.display())))
+        std::fs::read(path).map_err(|error| {
+            EngineError::new(TemporalFault::Misconfigured, format!("cannot read {}: {error}", path.display()))
+        })
     };
     let mut options = known.unwrap_or_default();
     if let Some(ca) = &wanted.tls_ca {
@@ -164,7 +165,7 @@ fn tls(wanted: &Address, known: Option<TlsOptions>) -> Result<TlsOptions, Engine
         (None, None) => {}
         (Some(_), None) | (None, Some(_)) => {
             return Err(EngineError::new(
-                Fault::Misconfigured,
+                TemporalFault::Misconfigured,
                 "a client certificate needs its key, and a key its certificate",
             ));
         }
@@ -193,7 +194,7 @@ mod tests {
             .domain("temporal.example".to_owned())
             .client_tls_options(own)
             .build();
-        let options = tls(&Address { tls_ca: Some(ca), ..Address::default() }, Some(known)).unwrap();
+        let options = tls(&TemporalAddress { tls_ca: Some(ca), ..TemporalAddress::default() }, Some(known)).unwrap();
         assert_eq!(options.server_root_ca_cert.as_deref(), Some(&b"authority"[..]));
         assert_eq!(options.domain.as_deref(), Some("temporal.example"));
         let own = options.client_tls_options.unwrap();

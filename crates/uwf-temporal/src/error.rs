@@ -5,7 +5,7 @@ use temporalio_client::tonic::{Code, Status};
 
 /// Kinds of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum TemporalFault {
     /// The server does not answer.
     Unreachable,
     /// The server rejects the credentials.
@@ -27,7 +27,7 @@ pub enum Fault {
 #[error("{message}")]
 pub struct EngineError {
     /// Kind of the failure.
-    pub fault: Fault,
+    pub fault: TemporalFault,
     /// The message, on one line.
     pub message: String,
     /// What to try next.
@@ -35,7 +35,7 @@ pub struct EngineError {
 }
 
 impl EngineError {
-    pub(crate) fn new(fault: Fault, message: impl Into<String>) -> EngineError {
+    pub(crate) fn new(fault: TemporalFault, message: impl Into<String>) -> EngineError {
         EngineError { fault, message: message.into(), hint: None }
     }
 
@@ -51,7 +51,7 @@ impl EngineError {
             ClientConnectError::InvalidUri(_)
             | ClientConnectError::InvalidHeaders(_)
             | ClientConnectError::InvalidConfig(_) => {
-                EngineError::new(Fault::Misconfigured, format!("cannot connect to Temporal: {error}"))
+                EngineError::new(TemporalFault::Misconfigured, format!("cannot connect to Temporal: {error}"))
                     .hint("the address is HOST:PORT, TEMPORAL_ADDRESS or `temporal.address`")
             }
             ClientConnectError::TonicTransportError(error) if is_encrypted && is_closed(&causes(&error)) => {
@@ -70,19 +70,19 @@ impl EngineError {
         // TOML errors include an excerpt of the file, in lines with `|`. Leave it out.
         let text = error.to_string();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty() && !line.contains('|')).collect();
-        EngineError::new(Fault::Misconfigured, format!("the settings of Temporal are not usable: {}", lines.join(", ")))
+        EngineError::new(TemporalFault::Misconfigured, format!("the settings of Temporal are not usable: {}", lines.join(", ")))
             .hint("they are in TEMPORAL_ADDRESS, TEMPORAL_PROFILE and the other TEMPORAL_ variables, and in the file temporal.toml")
     }
 
     pub(crate) fn unreachable(address: &str, why: &str) -> EngineError {
-        EngineError::new(Fault::Unreachable, format!("Temporal does not answer at {address}: {why}"))
+        EngineError::new(TemporalFault::Unreachable, format!("Temporal does not answer at {address}: {why}"))
             .hint("check that the server is running and whether it needs TLS: `temporal operator cluster health`")
     }
 
     /// A TLS server that closes the connection instead of answering. The alert with its reason is lost.
     fn without_certificate(address: &str) -> EngineError {
         EngineError::new(
-            Fault::Refused,
+            TemporalFault::Refused,
             format!("Temporal at {address} closed the connection; it may need another client certificate"),
         )
         .hint(
@@ -91,7 +91,7 @@ impl EngineError {
     }
 
     fn refused(address: &str, why: &str) -> EngineError {
-        EngineError::new(Fault::Refused, format!("Temporal at {address} refuses these credentials: {why}"))
+        EngineError::new(TemporalFault::Refused, format!("Temporal at {address} refuses these credentials: {why}"))
             .hint("look at TEMPORAL_API_KEY, or at the client certificate: --tls-cert and --tls-key")
     }
 
@@ -107,10 +107,11 @@ impl EngineError {
             return EngineError::refused(address, refused);
         }
         match status.code() {
-            Code::Unknown | Code::Internal | Code::Unimplemented => {
-                EngineError::new(Fault::Unreachable, format!("the server at {address} does not answer like Temporal"))
-                    .hint("check the address (Temporal's default port is 7233) and whether the server needs TLS")
-            }
+            Code::Unknown | Code::Internal | Code::Unimplemented => EngineError::new(
+                TemporalFault::Unreachable,
+                format!("the server at {address} does not answer like Temporal"),
+            )
+            .hint("check the address (Temporal's default port is 7233) and whether the server needs TLS"),
             _ => EngineError::of_status(address, status),
         }
     }
@@ -122,15 +123,19 @@ impl EngineError {
             }
             Code::PermissionDenied | Code::Unauthenticated => EngineError::refused(address, status.message()),
             Code::NotFound if status.message().contains("amespace") => {
-                EngineError::new(Fault::Missing, format!("Temporal at {address}: {}", status.message()))
+                EngineError::new(TemporalFault::Missing, format!("Temporal at {address}: {}", status.message()))
                     .hint("name one with --namespace, or make it: temporal operator namespace create NAME")
             }
-            Code::NotFound => EngineError::new(Fault::Missing, format!("Temporal at {address}: {}", status.message())),
-            Code::AlreadyExists => EngineError::new(Fault::Exists, status.message().to_owned()),
-            Code::InvalidArgument => {
-                EngineError::new(Fault::Nonsense, format!("Temporal refuses: {}", status.message()))
+            Code::NotFound => {
+                EngineError::new(TemporalFault::Missing, format!("Temporal at {address}: {}", status.message()))
             }
-            code => EngineError::new(Fault::Other, format!("Temporal at {address}: {code:?}: {}", status.message())),
+            Code::AlreadyExists => EngineError::new(TemporalFault::Exists, status.message().to_owned()),
+            Code::InvalidArgument => {
+                EngineError::new(TemporalFault::Nonsense, format!("Temporal refuses: {}", status.message()))
+            }
+            code => {
+                EngineError::new(TemporalFault::Other, format!("Temporal at {address}: {code:?}: {}", status.message()))
+            }
         }
     }
 
@@ -139,7 +144,7 @@ impl EngineError {
             WorkflowStartError::AlreadyStarted { source, .. } | WorkflowStartError::Rpc(source) => {
                 EngineError::of_status(address, &source)
             }
-            other => EngineError::new(Fault::Other, format!("the workflow cannot be started: {other}")),
+            other => EngineError::new(TemporalFault::Other, format!("the workflow cannot be started: {other}")),
         }
     }
 
@@ -148,7 +153,7 @@ impl EngineError {
             WorkflowInteractionError::NotFound(status) | WorkflowInteractionError::Rpc(status) => {
                 EngineError::of_status(address, &status)
             }
-            other => EngineError::new(Fault::Other, format!("Temporal at {address}: {other}")),
+            other => EngineError::new(TemporalFault::Other, format!("Temporal at {address}: {other}")),
         }
     }
 }

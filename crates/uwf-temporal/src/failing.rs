@@ -110,28 +110,30 @@ pub(crate) async fn failure(
     let history = answer.map_err(WorkflowInteractionError::Rpc)?.into_inner().history.unwrap_or_default();
     let outcome = history.events.into_iter().find_map(|event| outcome(event.attributes?));
     Ok(match outcome {
-        Some(Outcome::Failed(reason)) => Some(reason),
-        Some(Outcome::OutOfTime) if attempt >= OUT_OF_TIME => Some("workers take it but do not finish it".to_owned()),
-        Some(Outcome::OutOfTime | Outcome::Completed) | None => None,
+        Some(WorkflowTaskOutcome::Failed(reason)) => Some(reason),
+        Some(WorkflowTaskOutcome::OutOfTime) if attempt >= OUT_OF_TIME => {
+            Some("workers take it but do not finish it".to_owned())
+        }
+        Some(WorkflowTaskOutcome::OutOfTime | WorkflowTaskOutcome::Completed) | None => None,
     })
 }
 
 /// How a workflow task ended.
-enum Outcome {
+enum WorkflowTaskOutcome {
     Completed,
     Failed(String),
     OutOfTime,
 }
 
 /// Reads a workflow task's event; `None` for other events.
-fn outcome(event: Attributes) -> Option<Outcome> {
+fn outcome(event: Attributes) -> Option<WorkflowTaskOutcome> {
     match event {
-        Attributes::WorkflowTaskCompletedEventAttributes(_) => Some(Outcome::Completed),
-        Attributes::WorkflowTaskTimedOutEventAttributes(_) => Some(Outcome::OutOfTime),
+        Attributes::WorkflowTaskCompletedEventAttributes(_) => Some(WorkflowTaskOutcome::Completed),
+        Attributes::WorkflowTaskTimedOutEventAttributes(_) => Some(WorkflowTaskOutcome::OutOfTime),
         Attributes::WorkflowTaskFailedEventAttributes(failed) => {
             let reason = failed.failure.as_ref().map(|failure| one_line(&failure.message));
             let cause = || failed.cause().as_str_name().to_owned();
-            Some(Outcome::Failed(reason.filter(|reason| !reason.is_empty()).unwrap_or_else(cause)))
+            Some(WorkflowTaskOutcome::Failed(reason.filter(|reason| !reason.is_empty()).unwrap_or_else(cause)))
         }
         _ => None,
     }

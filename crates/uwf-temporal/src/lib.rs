@@ -20,11 +20,11 @@ mod tries;
 mod uwf;
 mod worker;
 
-pub use address::{Address, Engine};
-pub use error::{EngineError, Fault};
-pub use messages::{Call, Ended, Standing, stopped_in_words};
-pub use runs::{Progress, Run, Running};
-pub use schedules::{Schedule, Scheduled};
+pub use address::{TemporalAddress, TemporalConnection};
+pub use error::{EngineError, TemporalFault};
+pub use messages::{TemporalAction, TemporalThreadEnd, TemporalThreadState, stopped_in_words};
+pub use runs::{TemporalRunHandle, TemporalRunProgress, TemporalRunRequest};
+pub use schedules::{ScheduleTemplate, TemporalSchedule};
 pub use worker::{WorkerSettings, work};
 
 /// The default task queue of workers.

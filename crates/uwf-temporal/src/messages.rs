@@ -15,7 +15,7 @@ const LONGEST_NAME: usize = 100;
 /// Input of a run of a thread's workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Begin {
+pub(crate) struct ThreadWorkflowInput {
     /// The thread.
     pub thread: String,
     /// Steps and looks before it continues as a new run.
@@ -30,12 +30,12 @@ pub(crate) struct Begin {
     pub calls: u32,
     /// State of the thread when the run began.
     #[serde(default)]
-    pub standing: Option<Standing>,
+    pub standing: Option<TemporalThreadState>,
 }
 
 /// A thread and its head, for the next step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Position {
+pub(crate) struct StepActivityInput {
     /// The thread.
     pub thread: String,
     /// Its head, as far as the workflow knows.
@@ -45,7 +45,7 @@ pub(crate) struct Position {
 /// The state of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "camelCase")]
-pub enum Standing {
+pub enum TemporalThreadState {
     /// There is a next step.
     Ready {
         /// Its head.
@@ -69,12 +69,12 @@ pub enum Standing {
         role: Option<String>,
     },
     /// It has ended.
-    Ended(Ended),
+    Ended(TemporalThreadEnd),
 }
 
 /// How a thread ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct TemporalThreadEnd {
     /// The thread.
     pub thread: String,
     /// Its last head.
@@ -83,20 +83,20 @@ pub struct Ended {
     pub reason: String,
 }
 
-impl Standing {
+impl TemporalThreadState {
     /// One line for Temporal's pages.
     pub(crate) fn in_words(&self, thread: &str) -> String {
         match self {
-            Standing::Ready { role, agent, .. } => {
+            TemporalThreadState::Ready { role, agent, .. } => {
                 let role = role.as_deref().unwrap_or("the end");
                 agent.as_ref().map_or_else(|| format!("next: {role}"), |agent| format!("next: {role} by {agent}"))
             }
-            Standing::Stopped { state, role, exit_code, .. } => {
+            TemporalThreadState::Stopped { state, role, exit_code, .. } => {
                 let stopped = stopped_in_words(state, role.as_deref());
                 format!("{stopped} (exit code {exit_code}); see: uwf thread show {thread}")
             }
-            Standing::Unseen => "another worker finds the next role".to_owned(),
-            Standing::Ended(Ended { reason, .. }) => format!("ended: {reason}"),
+            TemporalThreadState::Unseen => "another worker finds the next role".to_owned(),
+            TemporalThreadState::Ended(TemporalThreadEnd { reason, .. }) => format!("ended: {reason}"),
         }
     }
 }
@@ -114,7 +114,7 @@ pub fn stopped_in_words(state: &str, role: Option<&str>) -> String {
 
 /// People's actions on a thread that its Temporal workflow must learn about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Call {
+pub enum TemporalAction {
     /// A person answered, or removed what had stopped the thread. The workflow looks at it again.
     Answer,
     /// The thread continues.

@@ -12,10 +12,12 @@ use temporalio_client::{
 use temporalio_common::data_converters::RawValue;
 use temporalio_common::protos::temporal::api::enums::v1::{PendingActivityState, PendingWorkflowTaskState};
 
-use crate::address::Engine;
-use crate::error::{EngineError, Fault};
+use crate::address::TemporalConnection;
+use crate::error::{EngineError, TemporalFault};
 use crate::failing;
-use crate::messages::{Begin, Call, Ended, LOOK_AGAIN, STEPS_PER_RUN, Standing};
+use crate::messages::{
+    LOOK_AGAIN, STEPS_PER_RUN, TemporalAction, TemporalThreadEnd, TemporalThreadState, ThreadWorkflowInput,
+};
 use crate::threads::{CALLS, STANDING, ThreadWorkflow};
 
 /// How often a followed thread is checked.
@@ -29,7 +31,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A thread to run.
 #[derive(Debug, Clone)]
-pub struct Run {
+pub struct TemporalRunRequest {
     /// Its id.
     pub thread: String,
     /// Steps before the workflow continues as a new run; `None` is 1,000.
@@ -40,7 +42,7 @@ pub struct Run {
 
 /// A running thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Running {
+pub struct TemporalRunHandle {
     /// Whether this call started it.
     pub is_new: bool,
     /// The `calls` of the last stop that was reported before the thread was resumed. A reported stop with this number is out of date.
@@ -49,7 +51,7 @@ pub struct Running {
 
 /// Progress of a followed thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
+pub enum TemporalRunProgress {
     /// The thread continues.
     Running {
         /// How long no worker has taken the next activity or workflow task.
@@ -60,9 +62,9 @@ pub enum Progress {
         failing: Option<String>,
     },
     /// It needs a person to continue.
-    Stopped(Standing),
+    Stopped(TemporalThreadState),
     /// It has ended.
-    Ended(Ended),
+    Ended(TemporalThreadEnd),
     /// Its workflow was cancelled or terminated; the thread's state is unchanged.
     Abandoned(String),
 }
@@ -72,14 +74,14 @@ pub(crate) fn workflow_id(thread: &str) -> String {
     format!("uwf-{thread}")
 }
 
-impl Engine {
+impl TemporalConnection {
     /// Starts the workflow of a thread, or resumes the running one.
     ///
     /// # Errors
     /// [`EngineError`].
-    pub fn run(&self, run: &Run) -> Result<Running, EngineError> {
-        let Run { thread, steps_per_run, look_again } = run;
-        let begin = Begin {
+    pub fn run(&self, run: &TemporalRunRequest) -> Result<TemporalRunHandle, EngineError> {
+        let TemporalRunRequest { thread, steps_per_run, look_again } = run;
+        let begin = ThreadWorkflowInput {
             thread: thread.clone(),
             steps_per_run: steps_per_run.unwrap_or(STEPS_PER_RUN),
             look_again: look_again.map_or(LOOK_AGAIN, |quiet| quiet.as_secs()),
@@ -92,12 +94,12 @@ impl Engine {
             .id_conflict_policy(WorkflowIdConflictPolicy::Fail)
             .build();
         match self.runtime.block_on(self.client.start_workflow(ThreadWorkflow::run, begin, options)) {
-            Ok(_) => Ok(Running { is_new: true, past: None }),
+            Ok(_) => Ok(TemporalRunHandle { is_new: true, past: None }),
             Err(WorkflowStartError::AlreadyStarted { .. }) => {
                 let past = self.runtime.block_on(calls(&self.workflow(thread)));
                 let past = past.map_err(|error| EngineError::of_interaction(&self.address, error))?;
-                self.call(thread, Call::Resume)?;
-                Ok(Running { is_new: false, past })
+                self.call(thread, TemporalAction::Resume)?;
+                Ok(TemporalRunHandle { is_new: false, past })
             }
             Err(error) => Err(EngineError::of_start(&self.address, error)),
         }
@@ -107,15 +109,15 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError`].
-    pub fn call(&self, thread: &str, call: Call) -> Result<bool, EngineError> {
+    pub fn call(&self, thread: &str, call: TemporalAction) -> Result<bool, EngineError> {
         let workflow = self.workflow(thread);
         let done = self.runtime.block_on(async {
             let (nothing, options) = (RawValue::new(Vec::new()), WorkflowSignalOptions::default());
             match call {
-                Call::Answer => workflow.signal(ThreadWorkflow::answer, nothing, options).await,
-                Call::Resume => workflow.signal(ThreadWorkflow::resume, nothing, options).await,
-                Call::Pause => workflow.signal(ThreadWorkflow::pause, nothing, options).await,
-                Call::Kill => workflow.terminate(killed()).await,
+                TemporalAction::Answer => workflow.signal(ThreadWorkflow::answer, nothing, options).await,
+                TemporalAction::Resume => workflow.signal(ThreadWorkflow::resume, nothing, options).await,
+                TemporalAction::Pause => workflow.signal(ThreadWorkflow::pause, nothing, options).await,
+                TemporalAction::Kill => workflow.terminate(killed()).await,
             }
         });
         match done {
@@ -130,7 +132,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError`].
-    pub fn progress(&self, thread: &str, running: &Running) -> Result<Progress, EngineError> {
+    pub fn progress(&self, thread: &str, running: &TemporalRunHandle) -> Result<TemporalRunProgress, EngineError> {
         std::thread::sleep(BETWEEN_LOOKS);
         let begun = Instant::now();
         loop {
@@ -138,7 +140,7 @@ impl Engine {
                 Ok(progress) => return Ok(progress),
                 Err(error) => {
                     let error = EngineError::of_interaction(&self.address, error);
-                    if error.fault != Fault::Unreachable || begun.elapsed() > PATIENCE {
+                    if error.fault != TemporalFault::Unreachable || begun.elapsed() > PATIENCE {
                         return Err(error);
                     }
                     std::thread::sleep(BETWEEN_LOOKS);
@@ -183,34 +185,34 @@ async fn calls(workflow: &WorkflowHandle<Client, ThreadWorkflow>) -> Result<Opti
 async fn progress(
     workflow: &WorkflowHandle<Client, ThreadWorkflow>,
     past: Option<u32>,
-) -> Result<Progress, WorkflowInteractionError> {
+) -> Result<TemporalRunProgress, WorkflowInteractionError> {
     let described = workflow.describe(WorkflowDescribeOptions::default()).await?;
     match described.status() {
         WorkflowExecutionStatus::Running => {
             let memo = described.memo();
             let is_past = past.is_some() && memo.get::<u32>(CALLS)? == past;
-            let standing = memo.get::<Option<Standing>>(STANDING)?.flatten().filter(|_| !is_past);
+            let standing = memo.get::<Option<TemporalThreadState>>(STANDING)?.flatten().filter(|_| !is_past);
             match standing {
-                Some(standing) => Ok(Progress::Stopped(standing)),
+                Some(standing) => Ok(TemporalRunProgress::Stopped(standing)),
                 None => Ok(running(&described, failing::failure(workflow.client(), &described).await?)),
             }
         }
         WorkflowExecutionStatus::Completed => match workflow.get_result(WorkflowGetResultOptions::default()).await {
-            Ok(ended) => Ok(Progress::Ended(ended)),
+            Ok(ended) => Ok(TemporalRunProgress::Ended(ended)),
             Err(WorkflowGetResultError::Rpc(status)) => Err(WorkflowInteractionError::Rpc(status)),
-            Err(error) => Ok(Progress::Abandoned(error.to_string())),
+            Err(error) => Ok(TemporalRunProgress::Abandoned(error.to_string())),
         },
         WorkflowExecutionStatus::Failed | WorkflowExecutionStatus::TimedOut => {
-            Ok(Progress::Abandoned("it failed; see Temporal for the reason".to_owned()))
+            Ok(TemporalRunProgress::Abandoned("it failed; see Temporal for the reason".to_owned()))
         }
-        WorkflowExecutionStatus::Terminated => Ok(Progress::Abandoned("it was terminated".to_owned())),
-        WorkflowExecutionStatus::Canceled => Ok(Progress::Abandoned("it was cancelled".to_owned())),
+        WorkflowExecutionStatus::Terminated => Ok(TemporalRunProgress::Abandoned("it was terminated".to_owned())),
+        WorkflowExecutionStatus::Canceled => Ok(TemporalRunProgress::Abandoned("it was cancelled".to_owned())),
         // The next run has the same id.
-        _ => Ok(Progress::Running { untaken: None, in_vain: None, failing: None }),
+        _ => Ok(TemporalRunProgress::Running { untaken: None, in_vain: None, failing: None }),
     }
 }
 
-fn running(described: &WorkflowExecutionDescription, failing: Option<String>) -> Progress {
+fn running(described: &WorkflowExecutionDescription, failing: Option<String>) -> TemporalRunProgress {
     let raw = described.raw();
     let steps = raw.pending_activities.iter().filter(|activity| activity.state() == PendingActivityState::Scheduled);
     let steps = steps.filter_map(|activity| activity.scheduled_time);
@@ -223,5 +225,5 @@ fn running(described: &WorkflowExecutionDescription, failing: Option<String>) ->
     let in_vain = in_vain.find_map(|activity| Some(activity.last_failure.as_ref()?.message.clone()));
     // Between two attempts of a failing task, no worker has it either.
     let untaken = since.filter(|_| failing.is_none());
-    Progress::Running { untaken, in_vain, failing }
+    TemporalRunProgress::Running { untaken, in_vain, failing }
 }

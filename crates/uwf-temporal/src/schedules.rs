@@ -16,11 +16,11 @@ use temporalio_sdk::{
 };
 use ulid::Ulid;
 
-use crate::address::Engine;
-use crate::error::{EngineError, Fault};
-use crate::messages::{Begin, Ended, LOOK_AGAIN, STEPS_PER_RUN};
+use crate::address::TemporalConnection;
+use crate::error::{EngineError, TemporalFault};
+use crate::messages::{LOOK_AGAIN, STEPS_PER_RUN, TemporalThreadEnd, ThreadWorkflowInput};
 use crate::runs::workflow_id;
-use crate::steps::{Forking, Steps};
+use crate::steps::{ForkActivityInput, StepActivities};
 use crate::threads::{LONGEST_LOOK, ThreadWorkflow, again};
 
 /// Explains cron expressions.
@@ -35,7 +35,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
 /// The template of a schedule's threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scheduled {
+pub struct ScheduleTemplate {
     /// A thread that is never stepped. It keeps the workflow and the task in the store.
     pub template: String,
     /// Its start node, which all threads of the schedule share.
@@ -44,7 +44,7 @@ pub struct Scheduled {
 
 /// A schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Schedule {
+pub struct TemporalSchedule {
     /// Its name.
     pub name: String,
     /// The workflow and the cron expression, in words.
@@ -60,28 +60,29 @@ pub struct Schedule {
 /// Starts a thread and runs it.
 #[workflow]
 pub(crate) struct ScheduleWorkflow {
-    scheduled: Scheduled,
+    scheduled: ScheduleTemplate,
 }
 
 #[workflow_methods]
 impl ScheduleWorkflow {
     #[init]
-    fn new(_ctx: &WorkflowContextView, scheduled: Scheduled) -> Self {
+    fn new(_ctx: &WorkflowContextView, scheduled: ScheduleTemplate) -> Self {
         Self { scheduled }
     }
 
     #[run(name = "uwf.scheduled")]
-    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<Ended> {
-        let Scheduled { start, .. } = ctx.state(|this| this.scheduled.clone());
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<TemporalThreadEnd> {
+        let ScheduleTemplate { start, .. } = ctx.state(|this| this.scheduled.clone());
         // Choose the id here, so that a retried fork creates the same thread.
         let thread = Ulid::from_parts(milliseconds(ctx.workflow_time()), u128::from(ctx.random::<u64>())).to_string();
         let forking = ActivityOptions::with_start_to_close_timeout(LONGEST_LOOK).retry_policy(again()).build();
-        ctx.execute_activity(Steps::fork, Forking { start, thread: thread.clone() }, forking).await?;
+        ctx.execute_activity(StepActivities::fork, ForkActivityInput { start, thread: thread.clone() }, forking)
+            .await?;
         let running = ChildWorkflowOptions::builder()
             .workflow_id(workflow_id(&thread))
             .parent_close_policy(ParentClosePolicy::Abandon)
             .build();
-        let begin = Begin {
+        let begin = ThreadWorkflowInput {
             thread,
             steps_per_run: STEPS_PER_RUN,
             look_again: LOOK_AGAIN,
@@ -115,7 +116,7 @@ async fn begins_ever(schedule: &ScheduleHandle<Client>) -> Result<bool, Schedule
     Ok(false)
 }
 
-impl Engine {
+impl TemporalConnection {
     /// Creates a schedule that starts a thread from a template at the times of a cron expression.
     ///
     /// # Errors
@@ -124,7 +125,7 @@ impl Engine {
         &self,
         name: &str,
         cron: &str,
-        scheduled: Scheduled,
+        scheduled: ScheduleTemplate,
         note: String,
     ) -> Result<(), EngineError> {
         let action = ScheduleAction::start_workflow(
@@ -137,12 +138,12 @@ impl Engine {
         let options = CreateScheduleOptions::builder().action(action).spec(spec).note(note).build();
         let created = self.runtime.block_on(self.client.create_schedule(schedule_id(name), options));
         let created = created.map_err(|error| match self.of_schedule(error) {
-            EngineError { fault: Fault::Exists, .. } => {
-                EngineError::new(Fault::Exists, format!("schedule `{name}` already exists"))
+            EngineError { fault: TemporalFault::Exists, .. } => {
+                EngineError::new(TemporalFault::Exists, format!("schedule `{name}` already exists"))
                     .hint(format!("to replace it: uwf schedule rm {name}"))
             }
-            EngineError { fault: Fault::Nonsense, message, .. } => {
-                EngineError::new(Fault::Nonsense, format!("`{cron}`: {message}")).hint(CRON_HINT)
+            EngineError { fault: TemporalFault::Nonsense, message, .. } => {
+                EngineError::new(TemporalFault::Nonsense, format!("`{cron}`: {message}")).hint(CRON_HINT)
             }
             error => error,
         })?;
@@ -156,7 +157,7 @@ impl Engine {
         });
         match ever.map_err(|error| self.of_schedule(error))? {
             true => Ok(()),
-            false => Err(EngineError::new(Fault::Nonsense, format!("`{cron}` never comes")).hint(CRON_HINT)),
+            false => Err(EngineError::new(TemporalFault::Nonsense, format!("`{cron}` never comes")).hint(CRON_HINT)),
         }
     }
 
@@ -164,7 +165,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError`].
-    pub fn schedules(&self) -> Result<Vec<Schedule>, EngineError> {
+    pub fn schedules(&self) -> Result<Vec<TemporalSchedule>, EngineError> {
         let listed = self.runtime.block_on(async {
             let mut all = Vec::new();
             let mut stream = self.client.list_schedules(ListSchedulesOptions::default());
@@ -179,12 +180,12 @@ impl Engine {
     }
 
     /// The current state of a schedule, which a list may not have yet. `None` if it was removed after it was listed.
-    async fn described(&self, name: &str) -> Result<Option<Schedule>, ScheduleError> {
+    async fn described(&self, name: &str) -> Result<Option<TemporalSchedule>, ScheduleError> {
         let described = match self.client.get_schedule_handle(schedule_id(name)).describe(Default::default()).await {
             Err(ScheduleError::Rpc(status)) if status.code() == Code::NotFound => return Ok(None),
             described => described?,
         };
-        Ok(Some(Schedule {
+        Ok(Some(TemporalSchedule {
             name: name.to_owned(),
             note: described.note().unwrap_or_default().to_owned(),
             is_paused: described.paused(),
@@ -197,18 +198,18 @@ impl Engine {
     ///
     /// # Errors
     /// The schedule does not exist, or Temporal fails.
-    pub fn remove_schedule(&self, name: &str) -> Result<Option<Scheduled>, EngineError> {
+    pub fn remove_schedule(&self, name: &str) -> Result<Option<ScheduleTemplate>, EngineError> {
         let handle = self.client.get_schedule_handle(schedule_id(name));
         let removed = self.runtime.block_on(async {
             let described = handle.describe(Default::default()).await?;
             let ScheduleDescriptionAction::StartWorkflow(action) = described.action() else { return Ok(None) };
-            let scheduled = action.args::<Scheduled>().await?;
+            let scheduled = action.args::<ScheduleTemplate>().await?;
             handle.delete(DeleteScheduleOptions::default()).await?;
             Ok(scheduled)
         });
         removed.map_err(|error| match self.of_schedule(error) {
-            EngineError { fault: Fault::Missing, .. } => {
-                EngineError::new(Fault::Missing, format!("schedule `{name}` does not exist"))
+            EngineError { fault: TemporalFault::Missing, .. } => {
+                EngineError::new(TemporalFault::Missing, format!("schedule `{name}` does not exist"))
                     .hint("to list schedules: uwf schedule list")
             }
             error => error,
@@ -218,7 +219,7 @@ impl Engine {
     fn of_schedule(&self, error: ScheduleError) -> EngineError {
         match error {
             ScheduleError::Rpc(status) => EngineError::of_status(&self.address, &status),
-            other => EngineError::new(Fault::Other, format!("Temporal at {}: {other}", self.address)),
+            other => EngineError::new(TemporalFault::Other, format!("Temporal at {}: {other}", self.address)),
         }
     }
 }

@@ -13,9 +13,9 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::sync::{Semaphore, watch};
 
 use crate::address::identity;
-use crate::messages::{Ended, Position, Standing, name};
-use crate::tries::Tries;
-use crate::uwf::{Uwf, UwfRun};
+use crate::messages::{StepActivityInput, TemporalThreadEnd, TemporalThreadState, name};
+use crate::tries::WorkerFailures;
+use crate::uwf::{UwfProgram, UwfRun};
 
 /// How often a running step sends a heartbeat to Temporal, and checks whether it was cancelled.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ const PERSON: &str = "uwf-human";
 
 /// Stages of a worker's shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum WorkerPhase {
     /// It takes new steps.
     Working,
     /// It takes no new steps, and lets the running ones finish.
@@ -45,7 +45,7 @@ pub(crate) enum Phase {
 
 /// A thread to start.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Forking {
+pub(crate) struct ForkActivityInput {
     /// Its start node, shared with other threads.
     pub(crate) start: String,
     /// Its id.
@@ -54,18 +54,18 @@ pub(crate) struct Forking {
 
 /// Data shared by a worker's activities.
 #[derive(Clone)]
-pub(crate) struct Steps {
-    pub(crate) uwf: Uwf,
+pub(crate) struct StepActivities {
+    pub(crate) uwf: UwfProgram,
     /// One permit for each agent that may run at the same time.
     pub(crate) places: Arc<Semaphore>,
-    pub(crate) phase: watch::Receiver<Phase>,
+    pub(crate) phase: watch::Receiver<WorkerPhase>,
     /// Prints a line for the person who watches the worker.
     pub(crate) say: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// Why a step was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
+enum StepStopReason {
     /// Its workflow was cancelled or has ended.
     Unwanted,
     /// The worker is ending.
@@ -74,16 +74,20 @@ enum Stop {
 
 /// Result of a look at a thread.
 enum ThreadLook {
-    Standing(Standing),
+    Standing(TemporalThreadState),
     /// This machine can't read the thread's state: the report and the exit code, 69 or 78.
     NotHere(UwfRun, u8),
 }
 
 #[activities]
-impl Steps {
+impl StepActivities {
     /// Reads a thread's state without running a step.
     #[activity(name = "uwf.look")]
-    pub(crate) async fn look(self: Arc<Self>, ctx: ActivityContext, thread: String) -> Result<Standing, ActivityError> {
+    pub(crate) async fn read_thread_state(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        thread: String,
+    ) -> Result<TemporalThreadState, ActivityError> {
         match self.seen(&thread).await? {
             ThreadLook::Standing(standing) => Ok(standing),
             ThreadLook::NotHere(ran, code) => self.not_here(&ctx, &thread, &ran, code).await,
@@ -92,8 +96,12 @@ impl Steps {
 
     /// Starts a thread from another thread's start node.
     #[activity(name = "uwf.fork")]
-    pub(crate) async fn fork(self: Arc<Self>, _ctx: ActivityContext, forking: Forking) -> Result<(), ActivityError> {
-        let Forking { start, thread } = &forking;
+    pub(crate) async fn fork(
+        self: Arc<Self>,
+        _ctx: ActivityContext,
+        forking: ForkActivityInput,
+    ) -> Result<(), ActivityError> {
+        let ForkActivityInput { start, thread } = &forking;
         let args = ["thread", "fork", start, "--id", thread];
         let ran = self.uwf(thread, &args, std::future::pending()).await?;
         (self.say)(&match ran.code {
@@ -108,11 +116,15 @@ impl Steps {
 
     /// Runs a step. A moved head is not a failure: another process did the step, maybe an earlier attempt of this activity.
     #[activity(name = "uwf.step")]
-    pub(crate) async fn step(self: Arc<Self>, ctx: ActivityContext, at: Position) -> Result<Standing, ActivityError> {
+    pub(crate) async fn step(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        at: StepActivityInput,
+    ) -> Result<TemporalThreadState, ActivityError> {
         let Ok(_place) = self.places.try_acquire() else {
             return Err(later("this worker runs as many steps as it may", Some(TAKEN)));
         };
-        let Position { thread, head } = &at;
+        let StepActivityInput { thread, head } = &at;
         (self.say)(&format!("thread {thread}: step after {head}"));
         let mut heartbeats = std::pin::pin!(heartbeats(&ctx));
         let mut stop = None;
@@ -127,11 +139,11 @@ impl Steps {
         };
         let outcome = self.outcome(&ctx, &at, &ran);
         match (stop, ran.code) {
-            (Some(Stop::Unwanted), _) => {
+            (Some(StepStopReason::Unwanted), _) => {
                 (self.say)(&format!("thread {thread}: ended, as asked"));
                 Err(ActivityError::cancelled())
             }
-            (Some(Stop::HandOver), code) if code != Some(0) => {
+            (Some(StepStopReason::HandOver), code) if code != Some(0) => {
                 (self.say)(&format!("thread {thread}: handed over"));
                 Err(later("the worker ended, and hands the step over", None))
             }
@@ -145,7 +157,7 @@ impl Steps {
     }
 }
 
-impl Steps {
+impl StepActivities {
     /// Runs the command. If it can't be run, this machine is at fault, so print the error here.
     async fn uwf(&self, thread: &str, args: &[&str], ended: impl Future<Output = ()>) -> Result<UwfRun, ActivityError> {
         self.uwf.run(args, ended).await.map_err(|error| {
@@ -156,10 +168,10 @@ impl Steps {
     }
 
     /// Waits until the step must be ended.
-    async fn stopped(&self, ctx: &ActivityContext) -> Stop {
+    async fn stopped(&self, ctx: &ActivityContext) -> StepStopReason {
         let mut phase = self.phase.clone();
         let handed_over = async {
-            if phase.wait_for(|phase| *phase == Phase::HandingOver).await.is_err() {
+            if phase.wait_for(|phase| *phase == WorkerPhase::HandingOver).await.is_err() {
                 std::future::pending::<()>().await;
             }
         };
@@ -172,13 +184,18 @@ impl Steps {
             }
         };
         tokio::select! {
-            () = handed_over => Stop::HandOver,
-            () = unwanted => Stop::Unwanted,
+            () = handed_over => StepStopReason::HandOver,
+            () = unwanted => StepStopReason::Unwanted,
         }
     }
 
-    async fn outcome(&self, ctx: &ActivityContext, at: &Position, ran: &UwfRun) -> Result<Standing, ActivityError> {
-        let Position { thread, head } = at;
+    async fn outcome(
+        &self,
+        ctx: &ActivityContext,
+        at: &StepActivityInput,
+        ran: &UwfRun,
+    ) -> Result<TemporalThreadState, ActivityError> {
+        let StepActivityInput { thread, head } = at;
         let code = ran.code.unwrap_or_default();
         if !matches!(ran.code, Some(0 | 11 | 78)) {
             (self.say)(&format!("thread {thread}: {}", ran.message()));
@@ -189,10 +206,10 @@ impl Steps {
             // Only other machines may know the next agent.
             Some(0) => Ok(match self.seen(thread).await? {
                 ThreadLook::Standing(standing) => standing,
-                ThreadLook::NotHere(..) => Standing::Unseen,
+                ThreadLook::NotHere(..) => TemporalThreadState::Unseen,
             }),
             Some(69 | 74 | 75) => match self.seen(thread).await? {
-                ThreadLook::Standing(Standing::Ready { head: now, .. }) if now == *head => match code {
+                ThreadLook::Standing(TemporalThreadState::Ready { head: now, .. }) if now == *head => match code {
                     69 => self.not_here(ctx, thread, ran, code).await,
                     75 => Err(later("another process is running this step", None)),
                     _ => Err(later("files or the store fail", None)),
@@ -218,7 +235,7 @@ impl Steps {
                     .filter(|_| !is_person(&ran))
                     .and_then(|agent| name(&agent));
                 let head = ran.text("head").unwrap_or_default();
-                Ok(ThreadLook::Standing(Standing::Ready { head, role: ran.text("role"), agent }))
+                Ok(ThreadLook::Standing(TemporalThreadState::Ready { head, role: ran.text("role"), agent }))
             }
             Some(69) => {
                 let shown = self.uwf(thread, &["thread", "show", thread], std::future::pending()).await?;
@@ -244,8 +261,8 @@ impl Steps {
         thread: &str,
         ran: &UwfRun,
         exit_code: u8,
-    ) -> Result<Standing, ActivityError> {
-        let tries = Tries::before(ctx).and(identity());
+    ) -> Result<TemporalThreadState, ActivityError> {
+        let tries = WorkerFailures::before(ctx).and(identity());
         tries.keep(ctx).await;
         let is_final = tries.are_enough();
         let next = if is_final { "it stands still" } else { "left to another worker" };
@@ -253,7 +270,12 @@ impl Steps {
         match is_final {
             true => {
                 let state = if exit_code == 78 { "config" } else { "not-found" };
-                Ok(Standing::Stopped { head: ran.text("head"), state: state.to_owned(), exit_code, role: role(ran) })
+                Ok(TemporalThreadState::Stopped {
+                    head: ran.text("head"),
+                    state: state.to_owned(),
+                    exit_code,
+                    role: role(ran),
+                })
             }
             false => {
                 Err(later("the configuration or the store of this worker's machine is not usable", Some(ELSEWHERE)))
@@ -264,7 +286,7 @@ impl Steps {
 
 /// Sends heartbeats for as long as the step runs.
 async fn heartbeats(ctx: &ActivityContext) {
-    let tries = Tries::before(ctx);
+    let tries = WorkerFailures::before(ctx);
     loop {
         tries.keep(ctx).await;
         tokio::time::sleep(HEARTBEAT).await;
@@ -283,9 +305,13 @@ async fn is_unwanted(ctx: &ActivityContext) -> Option<bool> {
     Some(pending.is_some_and(|activity| activity.state() == PendingActivityState::CancelRequested))
 }
 
-fn ended(thread: &str, ran: &UwfRun, reason: &str) -> Standing {
+fn ended(thread: &str, ran: &UwfRun, reason: &str) -> TemporalThreadState {
     let reason = ran.text(reason).unwrap_or_else(|| "completed".to_owned());
-    Standing::Ended(Ended { thread: thread.to_owned(), head: ran.text("head").unwrap_or_default(), reason })
+    TemporalThreadState::Ended(TemporalThreadEnd {
+        thread: thread.to_owned(),
+        head: ran.text("head").unwrap_or_default(),
+        reason,
+    })
 }
 
 /// Whether a person plays the next role. Then any worker can ask the question.
@@ -294,13 +320,13 @@ fn is_person(ran: &UwfRun) -> bool {
 }
 
 /// The state of a thread that does not continue. Questions and messages stay in the store: only states and role names are sent.
-fn stopped(ran: &UwfRun, exit_code: u8) -> Standing {
+fn stopped(ran: &UwfRun, exit_code: u8) -> TemporalThreadState {
     let kind = ran.report["error"]["kind"].as_str().unwrap_or("failed");
     let state = match ran.report["state"].as_str() {
         Some(state @ ("waiting" | "paused" | "limited" | "stuck")) => state,
         _ => kind,
     };
-    Standing::Stopped { head: ran.text("head"), state: state.to_owned(), exit_code, role: role(ran) }
+    TemporalThreadState::Stopped { head: ran.text("head"), state: state.to_owned(), exit_code, role: role(ran) }
 }
 
 fn role(ran: &UwfRun) -> Option<String> {

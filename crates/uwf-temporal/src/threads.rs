@@ -13,9 +13,9 @@ use temporalio_sdk::{
     WorkflowCancellationToken, WorkflowContext, WorkflowContextView, WorkflowResult, workflows,
 };
 
-use crate::messages::{Begin, Ended, Position, Standing};
+use crate::messages::{StepActivityInput, TemporalThreadEnd, TemporalThreadState, ThreadWorkflowInput};
 use crate::queue_of;
-use crate::steps::Steps;
+use crate::steps::StepActivities;
 
 /// How long Temporal waits for a step's heartbeat before it gives the step to another worker.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -47,7 +47,7 @@ pub(crate) const CALLS: &str = "calls";
 /// Runs a thread step by step.
 #[workflow]
 pub(crate) struct ThreadWorkflow {
-    begin: Begin,
+    begin: ThreadWorkflowInput,
     is_paused: bool,
     /// Number of calls so far.
     calls: u32,
@@ -56,61 +56,63 @@ pub(crate) struct ThreadWorkflow {
 #[workflow_methods]
 impl ThreadWorkflow {
     #[init]
-    fn new(_ctx: &WorkflowContextView, begin: Begin) -> Self {
+    fn new(_ctx: &WorkflowContextView, begin: ThreadWorkflowInput) -> Self {
         Self { is_paused: begin.paused, calls: begin.calls, begin }
     }
 
     #[run(name = "uwf.thread")]
-    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<Ended> {
-        let Begin { thread, steps_per_run, look_again, standing, mut calls, .. } = ctx.state(|this| this.begin.clone());
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<TemporalThreadEnd> {
+        let ThreadWorkflowInput { thread, steps_per_run, look_again, standing, mut calls, .. } =
+            ctx.state(|this| this.begin.clone());
         let first_quiet = Duration::from_secs(look_again);
         let (mut steps, mut quiet) = (0, first_quiet);
-        let mut standing = standing.unwrap_or(Standing::Unseen);
+        let mut standing = standing.unwrap_or(TemporalThreadState::Unseen);
         loop {
             let is_called = ctx.state(|this| this.calls) != calls;
             if steps >= steps_per_run && may_continue(&standing, is_called) {
                 let (paused, calls) = ctx.state(|this| (this.is_paused, this.calls));
-                let next = Begin { thread, steps_per_run, look_again, paused, calls, standing: Some(standing) };
+                let next =
+                    ThreadWorkflowInput { thread, steps_per_run, look_again, paused, calls, standing: Some(standing) };
                 ctx.continue_as_new(next, ContinueAsNewOptions::default())?;
                 unreachable!("a run that continues as another one has ended");
             }
             steps += 1;
             match &standing {
-                Standing::Ready { head, role, .. } if ctx.state(|this| this.is_paused) => {
+                TemporalThreadState::Ready { head, role, .. } if ctx.state(|this| this.is_paused) => {
                     let calls = ctx.state(|this| this.calls);
-                    tell(ctx, &thread, &paused(head, role.clone()), calls)?;
+                    publish_state(ctx, &thread, &paused(head, role.clone()), calls)?;
                     until_called(ctx, |this| !this.is_paused, &mut quiet).await?;
                     // The thread may have been resumed without a signal. If not, the next step reports the pause.
-                    standing = look(ctx, &thread).await?;
+                    standing = fetch_thread_state(ctx, &thread).await?;
                     ctx.state_mut(|this| this.is_paused = false);
                 }
-                Standing::Ready { head, role, agent } => {
-                    tell(ctx, &thread, &standing, calls)?;
+                TemporalThreadState::Ready { head, role, agent } => {
+                    publish_state(ctx, &thread, &standing, calls)?;
                     calls = ctx.state(|this| this.calls);
                     quiet = first_quiet;
-                    let at = Position { thread: thread.clone(), head: head.clone() };
+                    let at = StepActivityInput { thread: thread.clone(), head: head.clone() };
                     let doing = doing(ctx, &thread, role.as_deref(), agent.as_deref(), first_quiet * UNTAKEN);
-                    standing = match ctx.execute_activity(Steps::step, at, doing).await {
-                        Err(error) if is_untaken(&error) => Standing::Unseen,
+                    standing = match ctx.execute_activity(StepActivities::step, at, doing).await {
+                        Err(error) if is_untaken(&error) => TemporalThreadState::Unseen,
                         done => done?,
                     };
                 }
-                Standing::Unseen => standing = look(ctx, &thread).await?,
-                Standing::Stopped { .. } => {
+                TemporalThreadState::Unseen => standing = fetch_thread_state(ctx, &thread).await?,
+                TemporalThreadState::Stopped { .. } => {
                     // A call that arrived while the step ended counts as well, and its caller must not take this stop for the outcome of
                     // the call.
                     if ctx.state(|this| this.calls) == calls {
-                        tell(ctx, &thread, &standing, calls)?;
+                        publish_state(ctx, &thread, &standing, calls)?;
                     }
                     let is_called = until_called(ctx, |this| this.calls > calls, &mut quiet).await?;
                     calls = ctx.state(|this| this.calls);
-                    let seen = look(ctx, &thread).await?;
+                    let seen = fetch_thread_state(ctx, &thread).await?;
                     if is_called || !is_same_failure(&standing, &seen) {
                         standing = seen;
                     }
                 }
-                Standing::Ended(ended) => {
-                    tell(ctx, &thread, &standing, calls)?;
+                TemporalThreadState::Ended(ended) => {
+                    publish_state(ctx, &thread, &standing, calls)?;
                     return Ok(ended.clone());
                 }
             }
@@ -142,32 +144,37 @@ impl ThreadWorkflow {
 
 /// Publishes the thread's state for people and commands. A stop goes into the memo, which can be read without a worker. A running thread
 /// does not, because it would write an event for each step.
-fn tell(ctx: &WorkflowContext<ThreadWorkflow>, thread: &str, standing: &Standing, calls: u32) -> WorkflowResult<()> {
+fn publish_state(
+    ctx: &WorkflowContext<ThreadWorkflow>,
+    thread: &str,
+    standing: &TemporalThreadState,
+    calls: u32,
+) -> WorkflowResult<()> {
     ctx.set_current_details(standing.in_words(thread));
     let was_told = ctx.memo().contains_key(STANDING);
     match standing {
-        Standing::Stopped { .. } => {
+        TemporalThreadState::Stopped { .. } => {
             let standing = MemoValue::new(standing.clone());
             ctx.upsert_memo([(STANDING, Some(standing)), (CALLS, Some(MemoValue::new(calls)))])?;
         }
-        Standing::Ready { .. } | Standing::Unseen | Standing::Ended(_) if was_told => {
+        TemporalThreadState::Ready { .. } | TemporalThreadState::Unseen | TemporalThreadState::Ended(_) if was_told => {
             ctx.upsert_memo([(STANDING, None)])?;
         }
-        Standing::Ready { .. } | Standing::Unseen | Standing::Ended(_) => {}
+        TemporalThreadState::Ready { .. } | TemporalThreadState::Unseen | TemporalThreadState::Ended(_) => {}
     }
     Ok(())
 }
 
-fn paused(head: &str, role: Option<String>) -> Standing {
-    Standing::Stopped { head: Some(head.to_owned()), state: "paused".to_owned(), exit_code: 20, role }
+fn paused(head: &str, role: Option<String>) -> TemporalThreadState {
+    TemporalThreadState::Stopped { head: Some(head.to_owned()), state: "paused".to_owned(), exit_code: 20, role }
 }
 
 /// Whether the run may end here and continue as a new one. If a signal was not handled yet, it would get lost.
-fn may_continue(standing: &Standing, is_called: bool) -> bool {
+fn may_continue(standing: &TemporalThreadState, is_called: bool) -> bool {
     match standing {
-        Standing::Ready { .. } | Standing::Unseen => true,
-        Standing::Stopped { .. } => !is_called,
-        Standing::Ended(_) => false,
+        TemporalThreadState::Ready { .. } | TemporalThreadState::Unseen => true,
+        TemporalThreadState::Stopped { .. } => !is_called,
+        TemporalThreadState::Ended(_) => false,
     }
 }
 
@@ -201,11 +208,13 @@ fn kept_timer(duration: Duration) -> TimerOptions {
 
 /// Whether a thread is stopped at the same failure of an agent as before. A retry costs money, so a person must request it. A thread that
 /// waits, is limited or has no worker can be retried free of charge.
-fn is_same_failure(standing: &Standing, seen: &Standing) -> bool {
+fn is_same_failure(standing: &TemporalThreadState, seen: &TemporalThreadState) -> bool {
     match (standing, seen) {
-        (Standing::Stopped { exit_code: 20 | 30 | 69 | 78, .. }, _) => false,
-        (Standing::Stopped { head: Some(before), .. }, Standing::Ready { head, .. }) => before == head,
-        (Standing::Stopped { head: None, .. }, Standing::Ready { .. }) => true,
+        (TemporalThreadState::Stopped { exit_code: 20 | 30 | 69 | 78, .. }, _) => false,
+        (TemporalThreadState::Stopped { head: Some(before), .. }, TemporalThreadState::Ready { head, .. }) => {
+            before == head
+        }
+        (TemporalThreadState::Stopped { head: None, .. }, TemporalThreadState::Ready { .. }) => true,
         _ => false,
     }
 }
@@ -217,9 +226,12 @@ fn is_untaken(error: &ActivityExecutionError) -> bool {
     matches!(info, Some(FailureInfo::TimeoutFailureInfo(info)) if info.timeout_type() == TimeoutType::ScheduleToStart)
 }
 
-async fn look(ctx: &WorkflowContext<ThreadWorkflow>, thread: &str) -> WorkflowResult<Standing> {
+async fn fetch_thread_state(
+    ctx: &WorkflowContext<ThreadWorkflow>,
+    thread: &str,
+) -> WorkflowResult<TemporalThreadState> {
     let looking = ActivityOptions::with_start_to_close_timeout(LONGEST_LOOK).retry_policy(again()).build();
-    Ok(ctx.execute_activity(Steps::look, thread.to_owned(), looking).await?)
+    Ok(ctx.execute_activity(StepActivities::read_thread_state, thread.to_owned(), looking).await?)
 }
 
 /// Options for a step: only a worker with its agent takes it, and its id is the thread's id, which leads to its page.

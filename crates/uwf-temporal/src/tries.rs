@@ -13,20 +13,20 @@ const TRIES: u32 = 30;
 
 /// Failures so far. Temporal gets them with the activity's heartbeat, and passes them to the worker of the next retry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Tries {
+pub(crate) struct WorkerFailures {
     workers: Vec<String>,
     count: u32,
 }
 
-impl Tries {
+impl WorkerFailures {
     /// The failures before this one.
-    pub(crate) fn before(ctx: &ActivityContext) -> Tries {
+    pub(crate) fn before(ctx: &ActivityContext) -> WorkerFailures {
         // Data that can't be read is from another version, so start again at zero.
         ctx.heartbeat_details().deserialize().ok().flatten().unwrap_or_default()
     }
 
     /// Adds a failure of this worker.
-    pub(crate) fn and(mut self, worker: String) -> Tries {
+    pub(crate) fn and(mut self, worker: String) -> WorkerFailures {
         self.count += 1;
         if !self.workers.contains(&worker) {
             self.workers.push(worker);
@@ -50,8 +50,8 @@ impl Tries {
 mod tests {
     use super::*;
 
-    fn by(workers: &[&str]) -> Tries {
-        workers.iter().fold(Tries::default(), |tries, worker| tries.and((*worker).to_owned()))
+    fn by(workers: &[&str]) -> WorkerFailures {
+        workers.iter().fold(WorkerFailures::default(), |tries, worker| tries.and((*worker).to_owned()))
     }
 
     #[test]

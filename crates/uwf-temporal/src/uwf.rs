@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::process::Command;
-use uwf_call::Call;
+use uwf_call::UwfCall;
 
 use crate::address::is_secret;
 
 /// How the command is called.
 #[derive(Debug, Clone)]
-pub(crate) struct Uwf {
+pub(crate) struct UwfProgram {
     /// The program.
     pub(crate) program: PathBuf,
     /// Variables to add to those of this process.
@@ -42,12 +42,12 @@ impl UwfRun {
     }
 }
 
-impl Uwf {
+impl UwfProgram {
     /// Runs the command to its end. If `ended` is ready first, sends it TERM and waits for it.
     ///
     /// Its output goes to files, and it has a process group of its own, so it ends properly even if this process dies.
     pub(crate) async fn run(&self, args: &[&str], ended: impl Future<Output = ()>) -> std::io::Result<UwfRun> {
-        let mut call = Call::new(&self.program, &self.cwd, ["--format", "json"].iter().chain(args));
+        let mut call = UwfCall::new(&self.program, &self.cwd, ["--format", "json"].iter().chain(args));
         for (variable, value) in &self.variables {
             call = call.variable(variable, value);
         }

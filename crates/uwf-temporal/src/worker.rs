@@ -11,14 +11,14 @@ use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerOptionsBuilder};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 
-use crate::address::Engine;
-use crate::error::{EngineError, Fault};
+use crate::address::TemporalConnection;
+use crate::error::{EngineError, TemporalFault};
 use crate::failing::FailureLog;
 use crate::queue_of;
 use crate::schedules::ScheduleWorkflow;
-use crate::steps::{HEARTBEAT, Phase, Steps};
+use crate::steps::{HEARTBEAT, StepActivities, WorkerPhase};
 use crate::threads::ThreadWorkflow;
-use crate::uwf::Uwf;
+use crate::uwf::UwfProgram;
 
 /// Concurrent looks at threads, besides the running steps.
 const LOOKS: usize = 8;
@@ -52,13 +52,14 @@ pub struct WorkerSettings {
 ///
 /// # Errors
 /// The worker can't work for Temporal, for instance because the namespace was removed.
-pub fn work(engine: Engine, settings: WorkerSettings) -> Result<(), EngineError> {
-    let Engine { runtime, client, task_queue, .. } = engine;
-    let failed = |error: &dyn std::fmt::Display| EngineError::new(Fault::Other, format!("the worker failed: {error}"));
+pub fn work(engine: TemporalConnection, settings: WorkerSettings) -> Result<(), EngineError> {
+    let TemporalConnection { runtime, client, task_queue, .. } = engine;
+    let failed =
+        |error: &dyn std::fmt::Display| EngineError::new(TemporalFault::Other, format!("the worker failed: {error}"));
     runtime.block_on(async {
         let core = Runtime::from_current_tokio(temporalio_sdk::runtime::RuntimeOptions::default())
             .map_err(|error| failed(&error))?;
-        let (phase, seen) = watch::channel(Phase::Working);
+        let (phase, seen) = watch::channel(WorkerPhase::Working);
         let steps = steps(&settings, seen);
         let mut workers = vec![
             Worker::new(&core, client.clone(), thinking(&task_queue, &steps, &settings)?)
@@ -78,25 +79,25 @@ pub fn work(engine: Engine, settings: WorkerSettings) -> Result<(), EngineError>
     })
 }
 
-fn steps(settings: &WorkerSettings, phase: watch::Receiver<Phase>) -> Steps {
+fn steps(settings: &WorkerSettings, phase: watch::Receiver<WorkerPhase>) -> StepActivities {
     let WorkerSettings { program, variables, cwd, max_agents, say, .. } = settings;
-    let uwf = Uwf { program: program.clone(), variables: variables.clone(), cwd: cwd.clone() };
-    Steps { uwf, places: Arc::new(Semaphore::new(*max_agents)), phase, say: Arc::clone(say) }
+    let uwf = UwfProgram { program: program.clone(), variables: variables.clone(), cwd: cwd.clone() };
+    StepActivities { uwf, places: Arc::new(Semaphore::new(*max_agents)), phase, say: Arc::clone(say) }
 }
 
 /// The worker for workflows, looks, and steps whose agent has no name.
-fn thinking(queue: &str, steps: &Steps, settings: &WorkerSettings) -> Result<WorkerOptions, EngineError> {
+fn thinking(queue: &str, steps: &StepActivities, settings: &WorkerSettings) -> Result<WorkerOptions, EngineError> {
     let options = WorkerOptions::new(queue)
         .register_activities(steps.clone())
         .register_workflow::<ThreadWorkflow>()
         .and_then(WorkerOptionsBuilder::register_workflow::<ScheduleWorkflow>)
-        .map_err(|error| EngineError::new(Fault::Other, format!("the worker knows no workflows: {error}")))?;
+        .map_err(|error| EngineError::new(TemporalFault::Other, format!("the worker knows no workflows: {error}")))?;
     let options = options.worker_interceptor(FailureLog::new(Arc::clone(&settings.say)));
     Ok(options.tuner(slots(settings.max_agents + LOOKS)).max_heartbeat_throttle_interval(HEARTBEAT).build())
 }
 
 /// The worker for one agent's steps.
-fn doing(queue: &str, steps: &Steps, settings: &WorkerSettings) -> WorkerOptions {
+fn doing(queue: &str, steps: &StepActivities, settings: &WorkerSettings) -> WorkerOptions {
     WorkerOptions::new(queue)
         .register_activities(steps.clone())
         .activity_task_poller_behavior(PollerBehavior::SimpleMaximum(POLLS))
@@ -116,7 +117,7 @@ fn slots(activities: usize) -> TunerHolder {
 
 /// Ends the worker after a signal. Returns only if it can't listen for signals.
 async fn end_when_told(
-    phase: &watch::Sender<Phase>,
+    phase: &watch::Sender<WorkerPhase>,
     settings: &WorkerSettings,
     take_none: impl Fn(),
 ) -> std::io::Error {
@@ -132,11 +133,11 @@ async fn end_when_told(
     };
     told().await;
     (settings.say)(&format!("ending: no new steps; running steps have {} s", settings.drain.as_secs()));
-    phase.send_replace(Phase::Draining);
+    phase.send_replace(WorkerPhase::Draining);
     take_none();
     // A second signal and the end of the time limit have the same effect.
     let _ = tokio::time::timeout(settings.drain, told()).await;
     (settings.say)("handing over the steps that still run");
-    phase.send_replace(Phase::HandingOver);
+    phase.send_replace(WorkerPhase::HandingOver);
     std::future::pending().await
 }

@@ -26,36 +26,36 @@ pub const SAS: &str = "sv=2021-12-02&ss=b&srt=sco&sp=rwdlac&se=2099-01-01T00:00:
 const CONTAINER: &str = "team";
 
 /// A running server.
-pub struct Azurite {
+pub struct AzuriteServer {
     process: Child,
     port: u16,
 }
 
-impl Drop for Azurite {
+impl Drop for AzuriteServer {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-impl Azurite {
+impl AzuriteServer {
     /// Installs and starts a server.
     ///
     /// # Panics
     /// If it does not start.
-    pub fn start() -> Azurite {
+    pub fn start() -> AzuriteServer {
         let programs = programs("s3-servers.sh");
         // Another process may take the port before the server does.
-        (0..3).find_map(|_| Azurite::try_start(&programs)).expect("Azurite starts")
+        (0..3).find_map(|_| AzuriteServer::try_start(&programs)).expect("Azurite starts")
     }
 
-    fn try_start(programs: &Path) -> Option<Azurite> {
+    fn try_start(programs: &Path) -> Option<AzuriteServer> {
         let port = free_ports(1)[0];
         let mut command = Command::new(programs.join("azurite-blob"));
         command.args(["--inMemoryPersistence", "--silent", "--disableTelemetry", "--blobPort", &port.to_string()]);
         command.env("AZURITE_ACCOUNTS", format!("{ACCOUNT}:{KEY}"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut server = Azurite { process: command.spawn().expect("azurite-blob is installed"), port };
+        let mut server = AzuriteServer { process: command.spawn().expect("azurite-blob is installed"), port };
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE && server.process.try_wait().is_ok_and(|ended| ended.is_none()) {
             if server.makes_container() {
@@ -109,7 +109,7 @@ impl Azurite {
     /// The variables of a process that uses a store in the container.
     pub fn variables(&self, store: &str) -> Vec<(String, String)> {
         let mut variables = vec![("UWF_STORE_URL".to_owned(), self.url(store))];
-        variables.extend(Azurite::variables_at(&self.endpoint()));
+        variables.extend(AzuriteServer::variables_at(&self.endpoint()));
         variables
     }
 

@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use dialect::Dialect;
-use http::Request;
-use objects::Objects;
+use dialect::BucketDialect;
+use http::BucketServerRequest;
+use objects::ServedObjectMap;
 use parking_lot::Mutex;
 
 /// The bucket.
@@ -26,7 +26,7 @@ const BUCKET: &str = "team";
 
 /// Requests by kind, and the transferred bytes of objects and lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct BucketTraffic {
     /// Requested objects, missing ones included.
     pub get: u64,
     /// Objects written, or rejected by a condition.
@@ -43,15 +43,15 @@ pub struct Asked {
     pub received: u64,
 }
 
-impl Asked {
+impl BucketTraffic {
     /// All requests.
     pub fn total(&self) -> u64 {
         self.get + self.put + self.list + self.delete + self.head
     }
 }
 
-impl AddAssign for Asked {
-    fn add_assign(&mut self, other: Asked) {
+impl AddAssign for BucketTraffic {
+    fn add_assign(&mut self, other: BucketTraffic) {
         self.get += other.get;
         self.put += other.put;
         self.list += other.list;
@@ -64,7 +64,7 @@ impl AddAssign for Asked {
 
 /// Contents of a part of a store: `nodes`, `heads`, `history`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct BucketUsage {
     /// Number of objects.
     pub objects: u64,
     /// Their bytes.
@@ -73,7 +73,7 @@ pub struct Kept {
 
 /// A running server.
 pub struct BucketServer {
-    dialect: Dialect,
+    dialect: BucketDialect,
     address: SocketAddr,
     shared: Arc<BucketState>,
     acceptor: Option<JoinHandle<()>>,
@@ -81,17 +81,17 @@ pub struct BucketServer {
 
 #[derive(Default)]
 struct BucketState {
-    objects: Mutex<Objects>,
-    asked: Mutex<BTreeMap<String, Asked>>,
+    objects: Mutex<ServedObjectMap>,
+    asked: Mutex<BTreeMap<String, BucketTraffic>>,
     connections: Mutex<Vec<TcpStream>>,
     delay: Mutex<Duration>,
-    garbling: Mutex<Garbling>,
+    garbling: Mutex<BucketGarbling>,
     stopping: AtomicBool,
 }
 
 /// Damage to answers with nodes.
 #[derive(Default)]
-struct Garbling {
+struct BucketGarbling {
     /// Number of answers still to change.
     left: usize,
     /// Number of answers changed since it was set.
@@ -102,7 +102,7 @@ struct Garbling {
 /// Changes the bytes of an answer; its first argument is the number of the answer, from 0.
 type Change = Box<dyn Fn(usize, &mut [u8]) + Send>;
 
-impl Garbling {
+impl BucketGarbling {
     fn pass(&mut self, bytes: &mut [u8]) {
         let Some(change) = self.change.as_ref().filter(|_| self.left > 0) else { return };
         change(self.changed, bytes);
@@ -117,7 +117,7 @@ impl BucketServer {
     /// # Panics
     /// If no port is free.
     pub fn start() -> BucketServer {
-        BucketServer::start_with(Dialect::S3)
+        BucketServer::start_with(BucketDialect::S3)
     }
 
     /// Starts a server that speaks the XML API of Google Cloud Storage.
@@ -125,10 +125,10 @@ impl BucketServer {
     /// # Panics
     /// If no port is free.
     pub fn start_google() -> BucketServer {
-        BucketServer::start_with(Dialect::Google)
+        BucketServer::start_with(BucketDialect::Google)
     }
 
-    fn start_with(dialect: Dialect) -> BucketServer {
+    fn start_with(dialect: BucketDialect) -> BucketServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("an address");
         let shared = Arc::new(BucketState::default());
@@ -163,7 +163,7 @@ impl BucketServer {
     /// Changes this many of the next answers with a node; the objects stay unchanged. `change` gets the number of the answer, from 0, and
     /// its bytes.
     pub fn garble(&self, answers: usize, change: impl Fn(usize, &mut [u8]) + Send + 'static) {
-        *self.shared.garbling.lock() = Garbling { left: answers, changed: 0, change: Some(Box::new(change)) };
+        *self.shared.garbling.lock() = BucketGarbling { left: answers, changed: 0, change: Some(Box::new(change)) };
     }
 
     /// Number of answers changed since the last call of [`BucketServer::garble`].
@@ -177,13 +177,13 @@ impl BucketServer {
     }
 
     /// Requests since the last call, by part of the store.
-    pub fn take(&self) -> BTreeMap<String, Asked> {
+    pub fn take(&self) -> BTreeMap<String, BucketTraffic> {
         std::mem::take(&mut self.shared.asked.lock())
     }
 
     /// The sum of [`BucketServer::take`].
-    pub fn take_all(&self) -> Asked {
-        self.take().into_values().fold(Asked::default(), |mut all, part| {
+    pub fn take_all(&self) -> BucketTraffic {
+        self.take().into_values().fold(BucketTraffic::default(), |mut all, part| {
             all += part;
             all
         })
@@ -191,7 +191,7 @@ impl BucketServer {
 
     /// Deletes all objects.
     pub fn empty(&self) {
-        *self.shared.objects.lock() = Objects::default();
+        *self.shared.objects.lock() = ServedObjectMap::default();
     }
 
     /// Deletes one object of a store.
@@ -221,7 +221,7 @@ impl BucketServer {
     }
 
     /// Contents of a part of a store.
-    pub fn kept(&self, store: &str, part: &str) -> Kept {
+    pub fn kept(&self, store: &str, part: &str) -> BucketUsage {
         self.shared.objects.lock().kept(&format!("{store}/{part}/"))
     }
 }
@@ -240,7 +240,7 @@ impl Drop for BucketServer {
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<BucketState>, dialect: Dialect) {
+fn accept(listener: &TcpListener, shared: &Arc<BucketState>, dialect: BucketDialect) {
     for stream in listener.incoming() {
         if shared.stopping.load(Ordering::SeqCst) {
             return;
@@ -259,7 +259,7 @@ fn accept(listener: &TcpListener, shared: &Arc<BucketState>, dialect: Dialect) {
     }
 }
 
-fn serve(stream: &TcpStream, shared: &BucketState, dialect: Dialect) -> std::io::Result<()> {
+fn serve(stream: &TcpStream, shared: &BucketState, dialect: BucketDialect) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reading = std::io::BufReader::new(stream);
     while let Some(request) = http::read(&mut reading)? {
@@ -282,13 +282,13 @@ fn serve(stream: &TcpStream, shared: &BucketState, dialect: Dialect) -> std::io:
     Ok(())
 }
 
-fn count(shared: &BucketState, request: &Request, received: usize) {
+fn count(shared: &BucketState, request: &BucketServerRequest, received: usize) {
     let key = request.key(BUCKET).unwrap_or_default();
     let is_list = request.is_list();
     let prefix = request.query("prefix").unwrap_or_default();
     let within = if is_list { &prefix } else { &key };
     let one = |is: bool| u64::from(is);
-    let asked = Asked {
+    let asked = BucketTraffic {
         get: one(request.method == "GET" && !is_list),
         put: one(request.method == "PUT"),
         list: one(is_list),

@@ -1,7 +1,7 @@
 //! Feeds parsers of external bytes with malformed input.
 //!
-//! A [`Subject`] is a property that must hold for every input. Two things feed it. A test of its own crate feeds it a fixed number of
-//! damaged samples, the same every time ([`Subject::feed`]). libFuzzer feeds it for any length of time (`fuzz/`).
+//! A [`FuzzTarget`] is a property that must hold for every input. Two things feed it. A test of its own crate feeds it a fixed number of
+//! damaged samples, the same every time ([`FuzzTarget::feed`]). libFuzzer feeds it for any length of time (`fuzz/`).
 
 use std::path::Path;
 use std::time::Duration;
@@ -38,7 +38,7 @@ const MEMORY_LIMIT_KIB: u64 = 1 << 20;
 
 /// A parser, and the property that must hold for every input.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject {
+pub struct FuzzTarget {
     /// Its name.
     pub name: &'static str,
     /// Small valid inputs.
@@ -49,7 +49,7 @@ pub struct Subject {
     pub check: fn(&[u8]),
 }
 
-impl Subject {
+impl FuzzTarget {
     /// Checks every sample, prefixes of each, and `inputs` randomly changed samples: the same ones every time, others with `UWF_SEED`, and
     /// fifty times as many with `UWF_LONG`. Prints their number.
     ///
@@ -63,15 +63,15 @@ impl Subject {
         self.check_all(beginnings.chain(self.changed_inputs(inputs)));
     }
 
-    /// [`Subject::feed`] without the prefixes, for a check that starts a process.
+    /// [`FuzzTarget::feed`] without the prefixes, for a check that starts a process.
     ///
     /// # Panics
-    /// As [`Subject::feed`].
+    /// As [`FuzzTarget::feed`].
     pub fn feed_changed(&self, inputs: usize) {
         self.check_all(self.changed_inputs(inputs));
     }
 
-    /// The inputs of [`Subject::feed_changed`], for a caller that feeds them another way.
+    /// The inputs of [`FuzzTarget::feed_changed`], for a caller that feeds them another way.
     ///
     /// # Panics
     /// If `UWF_SEED` is not a number.
@@ -89,7 +89,7 @@ impl Subject {
             slowest = slowest.max(self.one(&input));
             count += 1;
         }
-        self.say(&format!("{count} inputs, {SEED}={}, the slowest took {} ms", seed(), slowest.as_millis()));
+        self.print_progress(&format!("{count} inputs, {SEED}={}, the slowest took {} ms", seed(), slowest.as_millis()));
         if let Some(peak) = peak_memory_kib() {
             assert!(peak < MEMORY_LIMIT_KIB, "{}: {peak} KiB of memory were used", self.name);
         }
@@ -122,7 +122,7 @@ impl Subject {
     }
 
     #[expect(clippy::print_stdout, reason = "a test says how much it has tried")]
-    fn say(&self, text: &str) {
+    fn print_progress(&self, text: &str) {
         println!("{}: {text}", self.name);
     }
 
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn inputs_are_reproducible_and_diverse() {
         let check = |bytes: &[u8]| SEEN.lock().push(bytes.to_vec());
-        let subject = Subject { name: "seen", samples: &[b"ab: {c}", b"[]"], words: &["word"], check };
+        let subject = FuzzTarget { name: "seen", samples: &[b"ab: {c}", b"[]"], words: &["word"], check };
         subject.feed(2000);
         let first = std::mem::take(&mut *SEEN.lock());
         subject.feed(2000);
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn failing_check_reports_its_input() {
         let check = |bytes: &[u8]| assert!(!bytes.contains(&b'd'), "a d");
-        let subject = Subject { name: "no d", samples: &[b"a\"", b"ad"], words: &[], check };
+        let subject = FuzzTarget { name: "no d", samples: &[b"a\"", b"ad"], words: &[], check };
         let panic = std::panic::catch_unwind(|| subject.feed(0)).unwrap_err();
         assert_eq!(panic.downcast_ref::<String>().unwrap(), "no d reading b\"ad\"");
     }
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_corpus_is_files_and_a_dictionary() {
         let dir = tempfile::tempdir().unwrap();
-        let subject = Subject { name: "s", samples: &[b"one", b"\xff"], words: &["a\"", "é"], check: |_| () };
+        let subject = FuzzTarget { name: "s", samples: &[b"one", b"\xff"], words: &["a\"", "é"], check: |_| () };
         subject.write_corpus(&dir.path().join("s"));
         assert_eq!(std::fs::read(dir.path().join("s/sample-1")).unwrap(), b"\xff");
         let dictionary = std::fs::read_to_string(dir.path().join("s.dict")).unwrap();

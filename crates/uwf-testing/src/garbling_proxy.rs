@@ -23,12 +23,12 @@ const NO_TLS: u8 = b'N';
 /// A running proxy in front of a server on this machine.
 pub struct GarblingProxy {
     port: u16,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<GarblingProxyState>>,
 }
 
 /// The part of a row to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum RowPart {
     /// The content of its node.
     Node,
     /// The hash that the node has in the table.
@@ -36,9 +36,9 @@ pub enum Part {
 }
 
 #[derive(Default)]
-struct State {
+struct GarblingProxyState {
     /// The change, and the number of matching rows to pass first.
-    next: Option<(Part, usize)>,
+    next: Option<(RowPart, usize)>,
     changed: usize,
 }
 
@@ -50,7 +50,7 @@ impl GarblingProxy {
     pub fn start(server: u16) -> GarblingProxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("it has an address").port();
-        let state = Arc::<Mutex<State>>::default();
+        let state = Arc::<Mutex<GarblingProxyState>>::default();
         let shared = state.clone();
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
@@ -68,7 +68,7 @@ impl GarblingProxy {
     }
 
     /// Changes a part of a coming row that has it, after `before` others have passed.
-    pub fn garble(&self, part: Part, before: usize) {
+    pub fn garble(&self, part: RowPart, before: usize) {
         self.state.lock().next = Some((part, before));
     }
 
@@ -78,7 +78,7 @@ impl GarblingProxy {
     }
 }
 
-fn serve(mut client: TcpStream, server: u16, state: &Mutex<State>) -> io::Result<()> {
+fn serve(mut client: TcpStream, server: u16, state: &Mutex<GarblingProxyState>) -> io::Result<()> {
     let mut server = TcpStream::connect(("127.0.0.1", server))?;
     let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
     thread::spawn(move || {
@@ -91,7 +91,7 @@ fn serve(mut client: TcpStream, server: u16, state: &Mutex<State>) -> io::Result
 }
 
 /// Passes on the server's messages until it ends.
-fn pass(server: &mut TcpStream, client: &mut TcpStream, state: &Mutex<State>) -> io::Result<()> {
+fn pass(server: &mut TcpStream, client: &mut TcpStream, state: &Mutex<GarblingProxyState>) -> io::Result<()> {
     let mut is_first = true;
     loop {
         let mut kind = [0];
@@ -111,20 +111,20 @@ fn pass(server: &mut TcpStream, client: &mut TcpStream, state: &Mutex<State>) ->
     }
 }
 
-fn garble(row: &mut [u8], state: &mut State) {
+fn garble(row: &mut [u8], state: &mut GarblingProxyState) {
     let find = |part: &[u8]| row.windows(part.len()).position(|bytes| bytes == part);
     let (Some(node), Some(payload), Some((part, before))) = (find(NODE), find(KEY), state.next) else { return };
     let at = match part {
         // These are still the bytes of a node, except for its content.
-        Part::Node => payload + KEY.len() + 2,
-        Part::Name if node == NAME_END + 4 => NAME_END - 1,
-        Part::Name => return,
+        RowPart::Node => payload + KEY.len() + 2,
+        RowPart::Name if node == NAME_END + 4 => NAME_END - 1,
+        RowPart::Name => return,
     };
     match before.checked_sub(1) {
         Some(before) => state.next = Some((part, before)),
         None => {
             row[at] ^= 1;
-            *state = State { next: None, changed: state.changed + 1 };
+            *state = GarblingProxyState { next: None, changed: state.changed + 1 };
         }
     }
 }

@@ -23,7 +23,7 @@ const CHUNK: usize = 64 << 10;
 
 /// Its answer to a path.
 #[derive(Debug, Clone)]
-pub struct Scripted {
+pub struct HostileResponse {
     /// The status code.
     pub status: u16,
     /// Names and values. The values can be bytes that are not ASCII.
@@ -32,15 +32,19 @@ pub struct Scripted {
     pub body: String,
 }
 
-impl Scripted {
+impl HostileResponse {
     /// An answer 200 with this content type.
-    pub fn of_type(kind: &str, body: &str) -> Scripted {
-        Scripted { status: 200, headers: vec![("content-type", kind.as_bytes().to_vec())], body: body.to_owned() }
+    pub fn of_type(kind: &str, body: &str) -> HostileResponse {
+        HostileResponse {
+            status: 200,
+            headers: vec![("content-type", kind.as_bytes().to_vec())],
+            body: body.to_owned(),
+        }
     }
 
     /// The same with one more header.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: &str) -> Scripted {
+    pub fn with(mut self, name: &'static str, value: &str) -> HostileResponse {
         self.headers.push((name, value.as_bytes().to_vec()));
         self
     }
@@ -51,7 +55,7 @@ pub type Received = (String, Vec<(String, String)>);
 
 /// A machine, connected until the value is dropped.
 pub struct HostileMachine {
-    answers: Arc<Mutex<HashMap<String, Scripted>>>,
+    answers: Arc<Mutex<HashMap<String, HostileResponse>>>,
     received: Arc<Mutex<Vec<Received>>>,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -66,7 +70,7 @@ impl HostileMachine {
         let (answers, received) = (Arc::default(), Arc::default());
         let (end, ended) = oneshot::channel();
         let (ready, is_ready) = std::sync::mpsc::channel();
-        let service = Service { answers: Arc::clone(&answers), received: Arc::clone(&received) };
+        let service = HostileService { answers: Arc::clone(&answers), received: Arc::clone(&received) };
         let (address, path, token) =
             (address.to_owned(), format!("/api/gateway/connect/{name}"), format!("Bearer {token}"));
         let thread = std::thread::spawn(move || {
@@ -83,7 +87,7 @@ impl HostileMachine {
     }
 
     /// Sets the answer to a path with its query.
-    pub fn answers(&self, path: &str, answer: Scripted) {
+    pub fn answers(&self, path: &str, answer: HostileResponse) {
         self.answers.lock().insert(path.to_owned(), answer);
     }
 
@@ -103,12 +107,12 @@ impl Drop for HostileMachine {
 }
 
 #[derive(Clone)]
-struct Service {
-    answers: Arc<Mutex<HashMap<String, Scripted>>>,
+struct HostileService {
+    answers: Arc<Mutex<HashMap<String, HostileResponse>>>,
     received: Arc<Mutex<Vec<Received>>>,
 }
 
-impl Service {
+impl HostileService {
     fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         let path = request.uri().path_and_query().map_or("", |path| path.as_str());
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -116,7 +120,7 @@ impl Service {
         let line = format!("{} {path}", request.method());
         self.received.lock().push((line, headers));
         let answer = self.answers.lock().get(path).cloned();
-        let answer = answer.unwrap_or(Scripted { status: 404, headers: Vec::new(), body: String::new() });
+        let answer = answer.unwrap_or(HostileResponse { status: 404, headers: Vec::new(), body: String::new() });
         let mut response = Response::new(Full::new(Bytes::from(answer.body)));
         *response.status_mut() = hyper::StatusCode::from_u16(answer.status).expect("a status");
         for (name, value) in answer.headers {
@@ -128,7 +132,7 @@ impl Service {
 }
 
 /// Speaks HTTP/2 in the binary frames of a WebSocket.
-async fn serve(address: &str, path: &str, token: &str, service: Service, ready: std::sync::mpsc::Sender<()>) {
+async fn serve(address: &str, path: &str, token: &str, service: HostileService, ready: std::sync::mpsc::Sender<()>) {
     let mut handshake = format!("ws://{address}{path}").into_client_request().expect("a request");
     let headers = handshake.headers_mut();
     headers.insert("authorization", HeaderValue::from_str(token).expect("a header"));

@@ -20,7 +20,7 @@ pub mod s3_server;
 pub mod server;
 mod steady;
 
-pub use fed::{Subject, dir_in_memory};
+pub use fed::{FuzzTarget, dir_in_memory};
 pub use numbered::numbered;
 pub use steady::steady;
 

@@ -12,9 +12,9 @@ mod say;
 mod script;
 mod script_file;
 
-pub use http::Request;
-pub use say::{Say, Usage};
-pub use script::Script;
+pub use http::LlmServerRequest;
+pub use say::{ScriptedAnswer, ScriptedUsage};
+pub use script::LlmScript;
 
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -25,7 +25,7 @@ use std::thread::{self, JoinHandle};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use http::{Response, read_request};
+use http::{LlmServerResponse, read_request};
 
 /// A running server.
 pub struct LlmServer {
@@ -35,8 +35,8 @@ pub struct LlmServer {
 }
 
 struct LlmServerState {
-    script: Mutex<Script>,
-    requests: Mutex<Vec<Request>>,
+    script: Mutex<LlmScript>,
+    requests: Mutex<Vec<LlmServerRequest>>,
     connections: Mutex<Vec<TcpStream>>,
     stopping: AtomicBool,
 }
@@ -46,7 +46,7 @@ impl LlmServer {
     ///
     /// # Panics
     /// If no port is free.
-    pub fn start(script: impl Into<Script>) -> LlmServer {
+    pub fn start(script: impl Into<LlmScript>) -> LlmServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("an address");
         let shared = Arc::new(LlmServerState {
@@ -71,13 +71,13 @@ impl LlmServer {
     }
 
     /// Every request so far, oldest first.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<LlmServerRequest> {
         self.shared.requests.lock().clone()
     }
 
     /// The requests to a model, oldest first, without lists of models and probes of clients.
-    pub fn asked(&self) -> Vec<Request> {
-        self.requests().into_iter().filter(Request::asks).collect()
+    pub fn asked(&self) -> Vec<LlmServerRequest> {
+        self.requests().into_iter().filter(LlmServerRequest::asks).collect()
     }
 }
 
@@ -125,12 +125,12 @@ fn serve(mut stream: TcpStream, shared: &LlmServerState) {
     let _ = stream.shutdown(Shutdown::Both);
 }
 
-fn respond(request: &Request, shared: &LlmServerState) -> Response {
+fn respond(request: &LlmServerRequest, shared: &LlmServerState) -> LlmServerResponse {
     if !request.asks() {
         let script = shared.script.lock();
         return match request.path_only() {
-            path if path.ends_with("/models") => Response::json(200, &models(script.models())),
-            path => Response::json(404, &json!({ "error": { "message": format!("nothing at {path}") } })),
+            path if path.ends_with("/models") => LlmServerResponse::json(200, &models(script.models())),
+            path => LlmServerResponse::json(404, &json!({ "error": { "message": format!("nothing at {path}") } })),
         };
     }
     let (number, say) = shared.script.lock().next(request);

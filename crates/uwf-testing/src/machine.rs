@@ -12,33 +12,33 @@ use crate::processes::until;
 use crate::server::limited;
 
 /// A machine that connects to a gateway. It is killed when the value is dropped.
-pub struct Machine {
+pub struct TestMachine {
     process: Child,
     said: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
 }
 
-impl Machine {
+impl TestMachine {
     /// Starts `uwf connect` with these environment variables.
     ///
     /// # Panics
     /// If it cannot be started.
-    pub fn start(home: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> Machine {
-        Machine::of(home.command(&["connect"]), args, environment)
+    pub fn start(home: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> TestMachine {
+        TestMachine::spawn_connect(home.command(&["connect"]), args, environment)
     }
 
     /// The same, with limits set by `ulimit`.
     ///
     /// # Panics
-    /// As [`Machine::start`].
-    pub fn start_limited(home: &TestHome, args: &[&str], environment: &[(&str, &str)], limits: &str) -> Machine {
-        Machine::of(limited(home, &home.command(&["connect"]), limits), args, environment)
+    /// As [`TestMachine::start`].
+    pub fn start_limited(home: &TestHome, args: &[&str], environment: &[(&str, &str)], limits: &str) -> TestMachine {
+        TestMachine::spawn_connect(limited(home, &home.command(&["connect"]), limits), args, environment)
     }
 
-    fn of(mut command: Command, args: &[&str], environment: &[(&str, &str)]) -> Machine {
+    fn spawn_connect(mut command: Command, args: &[&str], environment: &[(&str, &str)]) -> TestMachine {
         command.args(args).envs(environment.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
         let process = command.spawn().expect("uwf connect starts");
-        let mut machine = Machine { process, said: Arc::default(), reader: None };
+        let mut machine = TestMachine { process, said: Arc::default(), reader: None };
         let stderr = machine.process.stderr.take().expect("its stderr is a pipe");
         let said = machine.said.clone();
         machine.reader = Some(std::thread::spawn(move || {
@@ -91,7 +91,7 @@ impl Machine {
     }
 }
 
-impl Drop for Machine {
+impl Drop for TestMachine {
     fn drop(&mut self) {
         self.kill();
     }

@@ -7,24 +7,24 @@ use std::process::{Child, Command, Stdio};
 use crate::processes::until;
 
 /// A running nginx, which is killed when the value is dropped.
-pub struct Nginx {
+pub struct NginxServer {
     process: Child,
 }
 
-impl Drop for Nginx {
+impl Drop for NginxServer {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-impl Nginx {
+impl NginxServer {
     /// Starts it with these `http` settings and its own directory of files, and waits until it listens on `port` of 127.0.0.1, which the
     /// settings must contain.
     ///
     /// # Panics
     /// If it is not installed, or does not listen in time.
-    pub fn start(dir: &Path, port: u16, http: &str) -> Nginx {
+    pub fn start(dir: &Path, port: u16, http: &str) -> NginxServer {
         std::fs::create_dir_all(dir).expect("a directory can be made");
         let temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|kind| format!("{kind}_temp_path {}/{kind};", dir.display()))
@@ -42,7 +42,7 @@ impl Nginx {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // Debian's directory of nginx, which is not on every user's PATH.
         command.env("PATH", format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default()));
-        let nginx = Nginx { process: command.spawn().expect("nginx is installed; ./test --tools installs it") };
+        let nginx = NginxServer { process: command.spawn().expect("nginx is installed; ./test --tools installs it") };
         until("nginx listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
         nginx
     }

@@ -8,18 +8,18 @@ use std::thread;
 use parking_lot::Mutex;
 
 /// A running proxy. It resolves every name to this machine: its clients need not, and cannot, resolve names.
-pub struct Proxy {
+pub struct TestProxy {
     /// `127.0.0.1:PORT`.
     pub address: String,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
-impl Proxy {
+impl TestProxy {
     /// Starts a proxy. `answer` returns the status for the head of a request; with 200 the proxy connects.
     ///
     /// # Panics
     /// If it cannot listen.
-    pub fn start(answer: impl Fn(&str) -> u16 + Send + Sync + 'static) -> Proxy {
+    pub fn start(answer: impl Fn(&str) -> u16 + Send + Sync + 'static) -> TestProxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it has an address").to_string();
         let asked = Arc::<Mutex<Vec<String>>>::default();
@@ -31,7 +31,7 @@ impl Proxy {
                 thread::spawn(move || drop(serve(client, &heads, &*answer)));
             }
         });
-        Proxy { address, asked }
+        TestProxy { address, asked }
     }
 
     /// Heads of the requests so far.

@@ -27,7 +27,7 @@ const BUCKET: &str = "team";
 
 /// The implementation of S3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum S3ServerKind {
     /// In memory; accepts any key.
     Moto,
     /// On the disk; accepts one key.
@@ -36,7 +36,7 @@ pub enum Kind {
 
 /// A server, which is killed when the value is dropped.
 pub struct S3Server {
-    kind: Kind,
+    kind: S3ServerKind,
     dir: TempDir,
     ports: Vec<u16>,
     process: Child,
@@ -53,10 +53,10 @@ impl S3Server {
     ///
     /// # Panics
     /// If it cannot be installed or does not start.
-    pub fn start(kind: Kind) -> S3Server {
+    pub fn start(kind: S3ServerKind) -> S3Server {
         // Other processes may take the ports before the server does.
         (0..3)
-            .find_map(|_| S3Server::start_on(kind, free_ports(if kind == Kind::Moto { 1 } else { PORTS })))
+            .find_map(|_| S3Server::start_on(kind, free_ports(if kind == S3ServerKind::Moto { 1 } else { PORTS })))
             .unwrap_or_else(|| panic!("{kind:?} does not start: `scripts/s3-servers.sh` prints where its program is"))
     }
 
@@ -64,7 +64,7 @@ impl S3Server {
     ///
     /// # Panics
     /// If it cannot be installed.
-    pub fn start_on(kind: Kind, ports: Vec<u16>) -> Option<S3Server> {
+    pub fn start_on(kind: S3ServerKind, ports: Vec<u16>) -> Option<S3Server> {
         let dir = TempDir::with_prefix("uwf-s3-").expect("a directory");
         let process = spawn(kind, &dir, &ports);
         let mut server = S3Server { kind, dir, ports, process };
@@ -164,16 +164,16 @@ pub fn environment(endpoint: &str, key_id: &str, secret: &str) -> Vec<(String, S
     variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-fn spawn(kind: Kind, dir: &TempDir, ports: &[u16]) -> Child {
+fn spawn(kind: S3ServerKind, dir: &TempDir, ports: &[u16]) -> Child {
     let programs = programs("s3-servers.sh");
     let log = File::create(dir.path().join("log")).expect("a log");
     let mut command = match kind {
-        Kind::Moto => {
+        S3ServerKind::Moto => {
             let mut command = Command::new(programs.join("moto_server"));
             command.args(["-H", "127.0.0.1", "-p"]).arg(ports[0].to_string());
             command
         }
-        Kind::SeaweedFs => seaweedfs(programs, dir, ports),
+        S3ServerKind::SeaweedFs => seaweedfs(programs, dir, ports),
     };
     command
         .stdin(Stdio::null())

@@ -14,7 +14,7 @@ use crate::TestHome;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server, which is killed when the value is dropped.
-pub struct Server {
+pub struct TestServer {
     process: Child,
     /// `127.0.0.1:PORT`.
     pub address: String,
@@ -24,7 +24,7 @@ pub struct Server {
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct TestServerResponse {
     /// The status code.
     pub status: u16,
     /// Lower-case names and values, in order.
@@ -33,7 +33,7 @@ pub struct Answer {
     pub body: String,
 }
 
-impl Answer {
+impl TestServerResponse {
     /// The body, parsed.
     ///
     /// # Panics
@@ -48,48 +48,48 @@ impl Answer {
     }
 }
 
-impl Server {
+impl TestServer {
     /// Starts `uwf serve` on a free port of loopback.
     ///
     /// # Panics
     /// If it does not print its address within some seconds.
-    pub fn start(home: &TestHome, args: &[&str]) -> Server {
-        Server::start_at(home, "127.0.0.1:0", args)
+    pub fn start(home: &TestHome, args: &[&str]) -> TestServer {
+        TestServer::start_at(home, "127.0.0.1:0", args)
     }
 
     /// The same at an address.
     ///
     /// # Panics
-    /// As [`Server::start`].
-    pub fn start_at(home: &TestHome, address: &str, args: &[&str]) -> Server {
-        Server::of(home.command(&["serve", "--address", address]), args)
+    /// As [`TestServer::start`].
+    pub fn start_at(home: &TestHome, address: &str, args: &[&str]) -> TestServer {
+        TestServer::spawn_serve(home.command(&["serve", "--address", address]), args)
     }
 
     /// The same at a free port, with environment variables.
     ///
     /// # Panics
-    /// As [`Server::start`].
-    pub fn start_with(home: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> Server {
+    /// As [`TestServer::start`].
+    pub fn start_with(home: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> TestServer {
         let mut command = home.command(&["serve", "--address", "127.0.0.1:0"]);
         command.envs(environment.iter().copied());
-        Server::of(command, args)
+        TestServer::spawn_serve(command, args)
     }
 
     /// The same, with limits set by `ulimit`: `-Sn 64` is 64 open files.
     ///
     /// # Panics
-    /// As [`Server::start`].
-    pub fn start_limited(home: &TestHome, args: &[&str], limits: &str) -> Server {
+    /// As [`TestServer::start`].
+    pub fn start_limited(home: &TestHome, args: &[&str], limits: &str) -> TestServer {
         let server = home.command(&["serve", "--address", "127.0.0.1:0"]);
-        Server::of(limited(home, &server, limits), args)
+        TestServer::spawn_serve(limited(home, &server, limits), args)
     }
 
-    fn of(mut command: Command, args: &[&str]) -> Server {
+    fn spawn_serve(mut command: Command, args: &[&str]) -> TestServer {
         command.args(args).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().expect("uwf serve starts");
         let stderr = process.stderr.take().expect("its stderr is a pipe");
         // From here on it is killed whatever happens.
-        let mut server = Server { process, address: String::new(), secret: String::new() };
+        let mut server = TestServer { process, address: String::new(), secret: String::new() };
         let (send, lines) = mpsc::channel();
         // Read to the end, so that the server never blocks on its output.
         std::thread::spawn(move || {
@@ -125,17 +125,17 @@ impl Server {
     }
 
     /// GET by a script with the secret.
-    pub fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> TestServerResponse {
         self.send("GET", path, &[("authorization", &self.bearer()), ("accept", "application/json")], "")
     }
 
     /// GET by a browser that is logged in.
-    pub fn page(&self, path: &str) -> Answer {
+    pub fn page(&self, path: &str) -> TestServerResponse {
         self.send("GET", path, &[("cookie", &self.cookie()), ("accept", "text/html")], "")
     }
 
     /// POST of JSON by a script with the secret.
-    pub fn post(&self, path: &str, body: &Value) -> Answer {
+    pub fn post(&self, path: &str, body: &Value) -> TestServerResponse {
         let headers = [("authorization", &*self.bearer()), ("content-type", "application/json")];
         self.send("POST", path, &headers, &body.to_string())
     }
@@ -169,7 +169,7 @@ impl Server {
     ///
     /// # Panics
     /// If the server does not answer.
-    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TestServerResponse {
         let mut stream = self.open(method, path, headers, body);
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).expect("the answer can be read");
@@ -198,7 +198,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.kill();
     }
@@ -213,7 +213,7 @@ pub(crate) fn limited(home: &TestHome, command: &Command, limits: &str) -> Comma
     shell
 }
 
-fn parsed(bytes: &[u8]) -> Answer {
+fn parsed(bytes: &[u8]) -> TestServerResponse {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("headers end");
     let head = String::from_utf8_lossy(&bytes[..end]);
     let mut lines = head.lines();
@@ -225,7 +225,7 @@ fn parsed(bytes: &[u8]) -> Answer {
     let is_chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
     let body = &bytes[end + 4..];
     let body = if is_chunked { unchunked(body) } else { body.to_vec() };
-    Answer { status, headers, body: String::from_utf8_lossy(&body).into_owned() }
+    TestServerResponse { status, headers, body: String::from_utf8_lossy(&body).into_owned() }
 }
 
 /// A body without the sizes of its chunks.

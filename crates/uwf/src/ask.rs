@@ -14,7 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use uwf_engine::error::{AtPath, ErrorKind};
 
 use crate::error::CommandError;
-use crate::printer::Printer;
+use crate::printer::CommandPrinter;
 use crate::style;
 use crate::table;
 
@@ -25,33 +25,33 @@ const QUOTED: usize = 60;
 const SHOWN: usize = 20;
 
 /// Asks questions at the terminal.
-pub(crate) struct Asker {
-    printer: Printer,
+pub(crate) struct TerminalAsker {
+    printer: CommandPrinter,
     /// Set from the first hidden line on.
-    hidden: OnceCell<hidden::Guard>,
+    hidden: OnceCell<hidden::HiddenInputGuard>,
 }
 
 /// While it lives, Ctrl-C, SIGTERM and SIGHUP end this process at once, even if it handles signals otherwise: it waits for a person and has
 /// nothing to lose.
-pub(crate) struct Interruptible {
+pub(crate) struct InterruptibleWait {
     usual: Arc<AtomicBool>,
     actions: Vec<SigId>,
 }
 
-impl Interruptible {
+impl InterruptibleWait {
     /// Starts now.
     ///
     /// # Errors
     /// `Io` if the handlers cannot be installed.
-    pub(crate) fn begin() -> Result<Interruptible, CommandError> {
+    pub(crate) fn begin() -> Result<InterruptibleWait, CommandError> {
         let usual = Arc::new(AtomicBool::new(true));
         let register = |signal| signal_hook::flag::register_conditional_default(signal, Arc::clone(&usual));
         let actions = [SIGINT, SIGTERM, SIGHUP].into_iter().map(register).collect::<Result<_, _>>();
-        Ok(Interruptible { actions: actions.at("listen to", "signals")?, usual })
+        Ok(InterruptibleWait { actions: actions.path_context("listen to", "signals")?, usual })
     }
 }
 
-impl Drop for Interruptible {
+impl Drop for InterruptibleWait {
     fn drop(&mut self) {
         self.usual.store(false, Ordering::SeqCst);
         for action in self.actions.drain(..) {
@@ -61,35 +61,35 @@ impl Drop for Interruptible {
 }
 
 /// One of several options.
-pub(crate) struct Choice<'c> {
+pub(crate) struct MenuChoice<'c> {
     /// The word to type, besides its number.
     pub(crate) name: &'c str,
     /// The text that is shown.
     pub(crate) title: &'c str,
 }
 
-impl Asker {
+impl TerminalAsker {
     /// Whether a person can be asked: stdin and stderr are terminals.
     pub(crate) fn has_person() -> bool {
         std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
     /// An asker that uses this printer.
-    pub(crate) fn new(printer: Printer) -> Asker {
-        Asker { printer, hidden: OnceCell::new() }
+    pub(crate) fn new(printer: CommandPrinter) -> TerminalAsker {
+        TerminalAsker { printer, hidden: OnceCell::new() }
     }
 
     /// Prints why the edited text is invalid, and asks whether to edit it again; `false` without a terminal.
-    pub(crate) fn wants_again(printer: Printer, misfit: &CommandError) -> bool {
-        if !Asker::has_person() {
+    pub(crate) fn wants_again(printer: CommandPrinter, misfit: &CommandError) -> bool {
+        if !TerminalAsker::has_person() {
             return false;
         }
         printer.explain(misfit);
-        Asker::new(printer).unless_no("edit it again?").unwrap_or(false)
+        TerminalAsker::new(printer).unless_no("edit it again?").unwrap_or(false)
     }
 
     /// Prints a line.
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn print_line(&self, text: &str) {
         self.printer.talk(text);
     }
 
@@ -112,7 +112,7 @@ impl Asker {
     /// Asks yes or no, with no as the default.
     ///
     /// # Errors
-    /// As for [`Asker::line`].
+    /// As for [`TerminalAsker::line`].
     pub(crate) fn yes(&self, question: &str) -> Result<bool, CommandError> {
         let typed = self.typed(&format!("{} [y/N]: ", style::bold(question)))?;
         Ok(is_yes(&typed))
@@ -121,7 +121,7 @@ impl Asker {
     /// Asks yes or no, with yes as the default.
     ///
     /// # Errors
-    /// As for [`Asker::line`].
+    /// As for [`TerminalAsker::line`].
     pub(crate) fn unless_no(&self, question: &str) -> Result<bool, CommandError> {
         let typed = self.typed(&format!("{} [Y/n]: ", style::bold(question)))?;
         Ok(!matches!(typed.to_ascii_lowercase().as_str(), "n" | "no"))
@@ -135,7 +135,7 @@ impl Asker {
         let guard = match self.hidden.get() {
             Some(guard) => guard,
             None => {
-                let guard = hidden::Guard::new()?;
+                let guard = hidden::HiddenInputGuard::new()?;
                 self.hidden.get_or_init(|| guard)
             }
         };
@@ -149,11 +149,11 @@ impl Asker {
     /// Asks for one of a few options, by number or name; the default is the first.
     ///
     /// # Errors
-    /// As for [`Asker::line`].
-    pub(crate) fn choose(&self, question: &str, choices: &[Choice<'_>]) -> Result<usize, CommandError> {
-        self.say(&style::bold(question));
+    /// As for [`TerminalAsker::line`].
+    pub(crate) fn choose(&self, question: &str, choices: &[MenuChoice<'_>]) -> Result<usize, CommandError> {
+        self.print_line(&style::bold(question));
         for (index, choice) in choices.iter().enumerate() {
-            self.say(&format!("  {:>2}  {}", index + 1, choice.title));
+            self.print_line(&format!("  {:>2}  {}", index + 1, choice.title));
         }
         loop {
             let typed = self.line("number or name", Some("1"))?;
@@ -162,7 +162,7 @@ impl Asker {
             let found = found.or_else(|| choices.iter().position(|choice| choice.name.eq_ignore_ascii_case(&typed)));
             match found {
                 Some(index) => return Ok(index),
-                None => self.say(&format!("`{typed}` is not in the list")),
+                None => self.print_line(&format!("`{typed}` is not in the list")),
             }
         }
     }
@@ -170,7 +170,7 @@ impl Asker {
     /// Asks for one of many names. Typing part of a name narrows the list; a number, or the only name left, chooses.
     ///
     /// # Errors
-    /// As for [`Asker::line`].
+    /// As for [`TerminalAsker::line`].
     pub(crate) fn find(&self, wanted: &str, names: &[String], otherwise: Option<&str>) -> Result<String, CommandError> {
         let mut shown: Vec<&String> = names.iter().collect();
         loop {
@@ -192,11 +192,11 @@ impl Asker {
 
     fn list(&self, names: &[&String]) {
         for (index, name) in names.iter().take(SHOWN).enumerate() {
-            self.say(&format!("  {:>2}  {name}", index + 1));
+            self.print_line(&format!("  {:>2}  {name}", index + 1));
         }
         let more = names.len().saturating_sub(SHOWN);
         if more > 0 {
-            self.say(&style::dim(&format!("      and {more} more; type a part of a name to see others")));
+            self.print_line(&style::dim(&format!("      and {more} more; type a part of a name to see others")));
         }
     }
 
@@ -208,7 +208,7 @@ impl Asker {
     /// One line after a prompt, as typed; may be empty. Asks back if the line seems to be pasted for the shell.
     ///
     /// # Errors
-    /// As for [`Asker::line`].
+    /// As for [`TerminalAsker::line`].
     pub(crate) fn as_typed(&self, prompt: &str) -> Result<String, CommandError> {
         loop {
             let typed = self.read(prompt)?;
@@ -226,7 +226,7 @@ impl Asker {
         forget_typed();
         self.printer.talk_raw(prompt);
         let mut line = String::new();
-        match std::io::stdin().read_line(&mut line).at("read", "the terminal")? {
+        match std::io::stdin().read_line(&mut line).path_context("read", "the terminal")? {
             0 => Err(interrupted()),
             _ => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
         }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::json;
-use uwf_core::document::{Problem, Severity};
+use uwf_core::document::{FileProblem, SchemaSeverity};
 use uwf_engine::error::ErrorKind;
 
 use crate::error::CommandError;
@@ -13,12 +13,12 @@ use crate::table::count;
 
 /// A file with all its problems.
 #[derive(Serialize)]
-pub(crate) struct Checked {
+pub(crate) struct CheckedFile {
     /// The file's name, as typed.
     file: String,
     /// Whether the file can be used.
     pub(crate) valid: bool,
-    problems: Vec<Problem>,
+    problems: Vec<FileProblem>,
     /// The commands of a workflow's roles.
     #[serde(skip_serializing_if = "RoleCommands::is_empty")]
     commands: RoleCommands,
@@ -26,22 +26,22 @@ pub(crate) struct Checked {
     text: String,
 }
 
-impl Checked {
+impl CheckedFile {
     /// The result of a check. With `strict`, warnings count as errors.
-    pub(crate) fn new(file: String, text: String, problems: Vec<Problem>, strict: bool) -> Checked {
-        let refused = |problem: &Problem| if strict { problem.is_refused_strictly() } else { problem.is_error() };
-        Checked { valid: !problems.iter().any(refused), file, problems, commands: RoleCommands::default(), text }
+    pub(crate) fn new(file: String, text: String, problems: Vec<FileProblem>, strict: bool) -> CheckedFile {
+        let refused = |problem: &FileProblem| if strict { problem.is_refused_strictly() } else { problem.is_error() };
+        CheckedFile { valid: !problems.iter().any(refused), file, problems, commands: RoleCommands::default(), text }
     }
 
     /// The result with the commands of a workflow's roles.
-    pub(crate) fn with_commands(self, commands: RoleCommands) -> Checked {
-        Checked { commands, ..self }
+    pub(crate) fn with_commands(self, commands: RoleCommands) -> CheckedFile {
+        CheckedFile { commands, ..self }
     }
 
     /// Each problem with its source line.
     pub(crate) fn snippets(&self) -> String {
         // A problem may be in another file.
-        let source = |problem: &Problem| if problem.file == self.file { &*self.text } else { "" };
+        let source = |problem: &FileProblem| if problem.file == self.file { &*self.text } else { "" };
         self.problems.iter().map(|problem| snippet::text(problem, source(problem))).collect()
     }
 
@@ -59,11 +59,12 @@ impl Checked {
 
     /// `, 2 errors, 1 warning`.
     fn counts(&self) -> String {
-        let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| self.counted(severity));
+        let counts = [SchemaSeverity::Error, SchemaSeverity::Warning, SchemaSeverity::Note]
+            .map(|severity| self.counted(severity));
         counts.into_iter().flatten().map(|count| format!(", {count}")).collect()
     }
 
-    fn counted(&self, severity: Severity) -> Option<String> {
+    fn counted(&self, severity: SchemaSeverity) -> Option<String> {
         let found = self.problems.iter().filter(|problem| problem.severity == severity).count();
         (found > 0).then(|| count(found, severity.as_str()))
     }

@@ -19,24 +19,24 @@ use crate::commands::{
     reference, schedule, schema, serve, setup, skill, store, thread, top, worker, workflow,
 };
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::described;
 use crate::error::CommandError;
 use crate::help_text;
-use crate::printer::{CommandResult, Format, Printed, Printer, Stdout};
+use crate::printer::{CommandPrinter, CommandResult, PrintableReport, ReportFormat, StdoutContent};
 use crate::topics::EXIT_CODES;
 use crate::usage;
 
 /// Stateless workflow engine for AI agents: every step is one process, every output is kept.
 #[derive(Debug, Parser)]
 #[command(name = "uwf", version, after_help = AFTER_HELP, after_long_help = format!("{AFTER_HELP}\n\n{EXIT_CODES}"), disable_help_subcommand = true)]
-pub(crate) struct Cli {
+pub(crate) struct UwfCli {
     /// How to print the report; UWF_FORMAT does the same. Default: text on a terminal, one line of JSON in a pipe.
     #[arg(long, global = true, value_name = "FORMAT")]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<ReportFormat>,
 
     #[command(subcommand)]
-    command: Group,
+    command: CommandGroup,
 }
 
 const AFTER_HELP: &str = "\
@@ -61,7 +61,7 @@ Examples:
   uwf thread read 7Q2M";
 
 #[derive(Debug, Subcommand)]
-enum Group {
+enum CommandGroup {
     /// Store, check, list and draw workflows.
     #[command(subcommand, after_help = workflow::EXAMPLES)]
     Workflow(workflow::Command),
@@ -151,55 +151,59 @@ enum Group {
     Reference,
 }
 
-impl Group {
+impl CommandGroup {
     /// The kind of output that the command writes to stdout.
-    fn stdout(&self) -> Stdout {
+    fn stdout(&self) -> StdoutContent {
         match self {
-            Group::Workflow(command) => command.stdout(),
-            Group::Mcp(_) => Stdout::Protocol,
-            Group::Schema(args) => args.stdout(),
-            Group::Skill(args) => args.stdout(),
-            Group::Thread(command) => command.stdout(),
-            Group::Agent(command) => command.stdout(),
-            Group::Otel(command) => command.stdout(),
-            Group::Completions(args) if args.installs() => Stdout::Report,
-            Group::Man(args) if args.installs() => Stdout::Report,
-            Group::Completions(_) | Group::Man(_) | Group::Help(_) | Group::Reference | Group::Read(_) => {
-                Stdout::Document(Format::Text)
-            }
-            Group::Run(_)
-            | Group::Live(_)
-            | Group::Top(_)
-            | Group::Log(_)
-            | Group::Ls(_)
-            | Group::Ps(_)
-            | Group::Step(_)
-            | Group::Show(_)
-            | Group::Cas(_)
-            | Group::Config(_)
-            | Group::Setup(_)
-            | Group::Doctor(_)
-            | Group::Recover(_)
-            | Group::Gc(_)
-            | Group::Init(_)
-            | Group::Pack(_)
-            | Group::Serve(_)
-            | Group::Api(_) => Stdout::Report,
-            Group::Connect(_) | Group::Gateway(_) | Group::Store(_) | Group::Worker(_) | Group::Schedule(_) => {
-                Stdout::Report
-            }
+            CommandGroup::Workflow(command) => command.stdout(),
+            CommandGroup::Mcp(_) => StdoutContent::Protocol,
+            CommandGroup::Schema(args) => args.stdout(),
+            CommandGroup::Skill(args) => args.stdout(),
+            CommandGroup::Thread(command) => command.stdout(),
+            CommandGroup::Agent(command) => command.stdout(),
+            CommandGroup::Otel(command) => command.stdout(),
+            CommandGroup::Completions(args) if args.installs() => StdoutContent::Report,
+            CommandGroup::Man(args) if args.installs() => StdoutContent::Report,
+            CommandGroup::Completions(_)
+            | CommandGroup::Man(_)
+            | CommandGroup::Help(_)
+            | CommandGroup::Reference
+            | CommandGroup::Read(_) => StdoutContent::Document(ReportFormat::Text),
+            CommandGroup::Run(_)
+            | CommandGroup::Live(_)
+            | CommandGroup::Top(_)
+            | CommandGroup::Log(_)
+            | CommandGroup::Ls(_)
+            | CommandGroup::Ps(_)
+            | CommandGroup::Step(_)
+            | CommandGroup::Show(_)
+            | CommandGroup::Cas(_)
+            | CommandGroup::Config(_)
+            | CommandGroup::Setup(_)
+            | CommandGroup::Doctor(_)
+            | CommandGroup::Recover(_)
+            | CommandGroup::Gc(_)
+            | CommandGroup::Init(_)
+            | CommandGroup::Pack(_)
+            | CommandGroup::Serve(_)
+            | CommandGroup::Api(_) => StdoutContent::Report,
+            CommandGroup::Connect(_)
+            | CommandGroup::Gateway(_)
+            | CommandGroup::Store(_)
+            | CommandGroup::Worker(_)
+            | CommandGroup::Schedule(_) => StdoutContent::Report,
         }
     }
 
     /// Whether agents call this group. Agents access a shared store through the broker of their attempt.
     fn is_for_agents(&self) -> bool {
-        matches!(self, Group::Agent(_) | Group::Cas(_))
+        matches!(self, CommandGroup::Agent(_) | CommandGroup::Cas(_))
     }
 
     /// The attempt named in the command.
     fn attempt(&self) -> Option<AttemptId<'_>> {
         match self {
-            Group::Agent(command) => command.attempt(),
+            CommandGroup::Agent(command) => command.attempt(),
             _ => None,
         }
     }
@@ -207,8 +211,8 @@ impl Group {
     /// The storage root named in the command.
     fn root(&self) -> Option<&Path> {
         match self {
-            Group::Agent(command) => command.root(),
-            Group::Mcp(args) => args.root.as_deref(),
+            CommandGroup::Agent(command) => command.root(),
+            CommandGroup::Mcp(args) => args.root.as_deref(),
             _ => None,
         }
     }
@@ -229,13 +233,13 @@ pub(crate) fn main() -> ExitCode {
     let args = crate::commands::agent::by_program_name(args);
     let args = help_first(args);
     let asked = usage::asked_format(&args);
-    let cli = match Cli::try_parse_from(&args) {
+    let cli = match UwfCli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => return parse_failure(error, &args, asked),
     };
-    let printer = match Printer::new(cli.format, cli.command.stdout()) {
+    let printer = match CommandPrinter::new(cli.format, cli.command.stdout()) {
         Ok(printer) => printer,
-        Err(failure) => return ExitCode::from(Printer::plain().failure(&failure)),
+        Err(failure) => return ExitCode::from(CommandPrinter::plain().failure(&failure)),
     };
     let code = match run(cli.command, printer) {
         Ok(report) => printer.report(&report),
@@ -261,72 +265,72 @@ fn help_first(args: Vec<OsString>) -> Vec<OsString> {
     args.first().cloned().into_iter().chain([OsString::from("help")]).chain(words).collect()
 }
 
-fn run(command: Group, printer: Printer) -> CommandResult {
+fn run(command: CommandGroup, printer: CommandPrinter) -> CommandResult {
     match command {
-        Group::Completions(args) => completions::run(&args),
-        Group::Man(args) => man::run(&args, Cli::command()),
-        Group::Help(args) => help::run(&args, Cli::command(), help_text::width()),
-        Group::Reference => reference::run(Cli::command()),
-        Group::Schema(args) => schema::run(&args),
-        Group::Init(command) => init::run(&command),
-        Group::Skill(args) => skill::run(&args, Cli::command()),
+        CommandGroup::Completions(args) => completions::run(&args),
+        CommandGroup::Man(args) => man::run(&args, UwfCli::command()),
+        CommandGroup::Help(args) => help::run(&args, UwfCli::command(), help_text::width()),
+        CommandGroup::Reference => reference::run(UwfCli::command()),
+        CommandGroup::Schema(args) => schema::run(&args),
+        CommandGroup::Init(command) => init::run(&command),
+        CommandGroup::Skill(args) => skill::run(&args, UwfCli::command()),
         command => {
             let context = match command.is_for_agents() {
-                true => Context::open_for_agents(command.root(), command.attempt(), printer)?,
-                false => Context::open_at(command.root(), printer)?,
+                true => CommandContext::open_for_agents(command.root(), command.attempt(), printer)?,
+                false => CommandContext::open_at(command.root(), printer)?,
             };
             in_root(&context, command).map_err(|failure| context.with_standing(failure))
         }
     }
 }
 
-fn in_root(context: &Context, command: Group) -> CommandResult {
+fn in_root(context: &CommandContext, command: CommandGroup) -> CommandResult {
     match command {
-        Group::Completions(_)
-        | Group::Man(_)
-        | Group::Help(_)
-        | Group::Reference
-        | Group::Schema(_)
-        | Group::Init(_)
-        | Group::Skill(_) => Ok(Printed::nothing()),
-        Group::Workflow(command) => workflow::run(context, command),
-        Group::Thread(command) => thread::run(context, command),
-        Group::Run(args) => thread::run(context, thread::Command::Run(args)),
-        Group::Top(args) => top::run(context, &args),
-        Group::Ls(args) => thread::run(context, thread::Command::List(args)),
-        Group::Ps(args) => thread::run(context, thread::Command::Ps(args)),
-        Group::Step(args) => thread::run(context, thread::Command::Step(args)),
-        Group::Show(args) => thread::run(context, thread::Command::Show(args)),
-        Group::Read(args) => thread::run(context, thread::Command::Read(args)),
-        Group::Live(args) => thread::run(context, thread::Command::Live(args)),
-        Group::Cas(command) => cas::run(context, command),
-        Group::Agent(command) => agent::run(context, command),
-        Group::Setup(args) => setup::run(context, &args),
-        Group::Doctor(args) => doctor::run(context, &args),
-        Group::Recover(args) => recover::run(context, &args),
-        Group::Gc(args) => gc::run(context, &args),
-        Group::Pack(args) => pack::run(context, &args),
-        Group::Serve(args) => serve::run(context, args, command_line),
-        Group::Api(args) => api::run(context, &args, command_line),
-        Group::Connect(args) => connect::run(context, args, command_line),
-        Group::Gateway(command) => gateway::run(context, command),
-        Group::Store(command) => store::run(context, command),
+        CommandGroup::Completions(_)
+        | CommandGroup::Man(_)
+        | CommandGroup::Help(_)
+        | CommandGroup::Reference
+        | CommandGroup::Schema(_)
+        | CommandGroup::Init(_)
+        | CommandGroup::Skill(_) => Ok(PrintableReport::nothing()),
+        CommandGroup::Workflow(command) => workflow::run(context, command),
+        CommandGroup::Thread(command) => thread::run(context, command),
+        CommandGroup::Run(args) => thread::run(context, thread::Command::Run(args)),
+        CommandGroup::Top(args) => top::run(context, &args),
+        CommandGroup::Ls(args) => thread::run(context, thread::Command::List(args)),
+        CommandGroup::Ps(args) => thread::run(context, thread::Command::Ps(args)),
+        CommandGroup::Step(args) => thread::run(context, thread::Command::Step(args)),
+        CommandGroup::Show(args) => thread::run(context, thread::Command::Show(args)),
+        CommandGroup::Read(args) => thread::run(context, thread::Command::Read(args)),
+        CommandGroup::Live(args) => thread::run(context, thread::Command::Live(args)),
+        CommandGroup::Cas(command) => cas::run(context, command),
+        CommandGroup::Agent(command) => agent::run(context, command),
+        CommandGroup::Setup(args) => setup::run(context, &args),
+        CommandGroup::Doctor(args) => doctor::run(context, &args),
+        CommandGroup::Recover(args) => recover::run(context, &args),
+        CommandGroup::Gc(args) => gc::run(context, &args),
+        CommandGroup::Pack(args) => pack::run(context, &args),
+        CommandGroup::Serve(args) => serve::run(context, args, command_line),
+        CommandGroup::Api(args) => api::run(context, &args, command_line),
+        CommandGroup::Connect(args) => connect::run(context, args, command_line),
+        CommandGroup::Gateway(command) => gateway::run(context, command),
+        CommandGroup::Store(command) => store::run(context, command),
         #[cfg(feature = "temporal")]
-        Group::Worker(args) => worker::run(context, args),
+        CommandGroup::Worker(args) => worker::run(context, args),
         #[cfg(feature = "temporal")]
-        Group::Schedule(command) => schedule::run(context, command),
+        CommandGroup::Schedule(command) => schedule::run(context, command),
         #[cfg(not(feature = "temporal"))]
-        Group::Worker(_) | Group::Schedule(_) => Err(CommandError::without_temporal()),
-        Group::Config(command) => config::run(context, command),
-        Group::Log(args) => log::run(context, &args),
-        Group::Otel(command) => otel::run(context, command),
-        Group::Mcp(args) => mcp::run(context, &args, command_line()),
+        CommandGroup::Worker(_) | CommandGroup::Schedule(_) => Err(CommandError::without_temporal()),
+        CommandGroup::Config(command) => config::run(context, command),
+        CommandGroup::Log(args) => log::run(context, &args),
+        CommandGroup::Otel(command) => otel::run(context, command),
+        CommandGroup::Mcp(args) => mcp::run(context, &args, command_line()),
     }
 }
 
 /// The whole command line, as defined for clap.
 pub(crate) fn command() -> clap::Command {
-    Cli::command()
+    UwfCli::command()
 }
 
 /// The commands, as described for the HTTP API and the tools.
@@ -360,19 +364,19 @@ fn own_child(args: &[OsString]) -> Option<u8> {
     };
     Some(match done {
         Ok(()) => 0,
-        Err(error) => Printer::plain().failure(&error),
+        Err(error) => CommandPrinter::plain().failure(&error),
     })
 }
 
 /// Prints help and version to stdout with exit code 0, and wrong use with 64 instead of clap's 2.
-fn parse_failure(error: clap::Error, args: &[OsString], asked: Option<Format>) -> ExitCode {
+fn parse_failure(error: clap::Error, args: &[OsString], asked: Option<ReportFormat>) -> ExitCode {
     if !error.use_stderr() {
         // Laid out only here, so that no other command waits for it.
         let laid_out = || help_text::laid_out(command(), help_text::width()).try_get_matches_from(args);
         let error = if error.kind() == ErrorKind::DisplayHelp { laid_out().err().unwrap_or(error) } else { error };
-        return ExitCode::from(Printer::plain().written(error.print(), 0));
+        return ExitCode::from(CommandPrinter::plain().written(error.print(), 0));
     }
-    let printer = Printer::new(asked, Stdout::Report).unwrap_or_else(|_| Printer::plain());
+    let printer = CommandPrinter::new(asked, StdoutContent::Report).unwrap_or_else(|_| CommandPrinter::plain());
     let failure = usage::failure(&error, &mut command());
     if usage::lacks_command(&error) && printer.prints_text() {
         let mut root = help_text::laid_out(command(), help_text::width());

@@ -178,7 +178,7 @@ pub(crate) fn config_keys(current: &OsStr) -> Vec<CompletionCandidate> {
             (path.to_string(), table::excerpt(&value, TASK))
         });
         let known = uwf_core::config::keys().map(|key| {
-            let default = uwf_core::config::default_of(&KeyPath::of(&[key]));
+            let default = uwf_core::config::default_of(&KeyPath::from_keys(&[key]));
             (key.to_owned(), default.map(|default| format!("default {default}")).unwrap_or_default())
         });
         let mut offers: Offers = set.chain(known).collect();

@@ -4,68 +4,68 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
 use uwf_engine::root::home::{AttemptId, Home};
 use uwf_engine::root::older_config;
-use uwf_engine::root::project::{self, Project};
+use uwf_engine::root::project::{self, ProjectConfig};
 use uwf_engine::views::show;
 
 use crate::error::CommandError;
-use crate::printer::Printer;
+use crate::printer::CommandPrinter;
 
 /// Stands for a current directory that was deleted. Relative paths still start there.
 const DELETED: &str = ".";
 
 /// The context of every command.
-pub(crate) struct Context {
+pub(crate) struct CommandContext {
     /// The storage root.
     pub(crate) home: Home,
     /// The directory in which the command was called.
     pub(crate) cwd: PathBuf,
     /// For messages on stderr while the command works.
-    pub(crate) printer: Printer,
+    pub(crate) printer: CommandPrinter,
     /// The command's thread, once known.
     about: OnceCell<ThreadId>,
 }
 
-impl Context {
+impl CommandContext {
     /// Opens a storage root; by default the one from the environment.
-    pub(crate) fn open_at(root: Option<&Path>, printer: Printer) -> Result<Context, CommandError> {
+    pub(crate) fn open_at(root: Option<&Path>, printer: CommandPrinter) -> Result<CommandContext, CommandError> {
         let home = match root {
-            Some(root) => Home::at(root)?,
+            Some(root) => Home::open_root(root)?,
             None => Home::from_environment()?,
         };
-        Ok(Context::of(home, printer))
+        Ok(CommandContext::with_home(home, printer))
     }
 
-    /// Like [`Context::open_at`], for a command that agents call.
+    /// Like [`CommandContext::open_at`], for a command that agents call.
     pub(crate) fn open_for_agents(
         root: Option<&Path>,
         attempt: Option<AttemptId<'_>>,
-        printer: Printer,
-    ) -> Result<Context, CommandError> {
-        Ok(Context::of(Home::of_agent(root, attempt)?, printer))
+        printer: CommandPrinter,
+    ) -> Result<CommandContext, CommandError> {
+        Ok(CommandContext::with_home(Home::of_agent(root, attempt)?, printer))
     }
 
-    fn of(home: Home, printer: Printer) -> Context {
+    fn with_home(home: Home, printer: CommandPrinter) -> CommandContext {
         // Commands that don't need the directory work even if it was deleted.
         let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from(DELETED));
-        Context { home, cwd, printer, about: OnceCell::new() }
+        CommandContext { home, cwd, printer, about: OnceCell::new() }
     }
 
     /// The configuration for the current directory. Warns if a project's configuration is ignored.
-    pub(crate) fn config(&self) -> Result<Config, CommandError> {
+    pub(crate) fn config(&self) -> Result<UwfConfig, CommandError> {
         let (config, _, project) = project::checked_config(&self.home, &self.cwd)?;
         self.name_ignored(project.as_ref());
         Ok(config)
     }
 
     /// Warns about the ignored configuration of an untrusted project or an older store.
-    pub(crate) fn name_ignored(&self, project: Option<&Project>) {
-        if let Some(ignored) = project.and_then(Project::ignored) {
+    pub(crate) fn name_ignored(&self, project: Option<&ProjectConfig>) {
+        if let Some(ignored) = project.and_then(ProjectConfig::ignored) {
             self.printer.warn(&ignored);
         }
         if !self.home.config_file().exists()
@@ -106,12 +106,12 @@ impl Context {
     }
 
     /// The hash of the typed node: a hash, or a unique beginning of one.
-    pub(crate) fn node(&self, typed: &str) -> Result<json_cas::Hash, CommandError> {
+    pub(crate) fn node(&self, typed: &str) -> Result<json_cas::NodeHash, CommandError> {
         Ok(self.home.store().resolve_prefix(typed).map_err(uwf_engine::error::Error::from)?)
     }
 
     /// Reads the typed node.
-    pub(crate) fn read_node(&self, typed: &str) -> Result<(json_cas::Hash, json_cas::Node), CommandError> {
+    pub(crate) fn read_node(&self, typed: &str) -> Result<(json_cas::NodeHash, json_cas::Node), CommandError> {
         let found = self.node(typed).and_then(|hash| Ok((hash, self.home.store().get(hash)?)));
         found.map_err(|error| match error.kind {
             ErrorKind::NotFound => error.hint(format!("the store is {}", self.home.place())),
@@ -130,7 +130,7 @@ impl Context {
     }
 
     /// The typed workflow: a file, a name, a hash, or a unique beginning of one.
-    pub(crate) fn workflow(&self, typed: &str) -> Result<json_cas::Hash, CommandError> {
+    pub(crate) fn workflow(&self, typed: &str) -> Result<json_cas::NodeHash, CommandError> {
         let found = uwf_engine::verbs::workflows::find_workflow::workflow(&self.home, typed, &self.cwd)?;
         for note in &found.notes {
             self.printer.warn(note);

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use durable_files::regular::{self, MAX_OBJECT, Refused};
+use durable_files::regular::{self, MAX_OBJECT, RegularFileError};
 use serde_json::Value;
 use uwf_core::text::ellipsize;
 use uwf_engine::error::{AtPath, Error, ErrorKind};
@@ -52,9 +52,11 @@ pub(crate) fn parse(text: &str, origin: &str) -> Result<Value, CommandError> {
 /// `Io`; `Data` if it is not UTF-8.
 pub(crate) fn from_stdin() -> Result<String, CommandError> {
     let mut bytes = Vec::new();
-    std::io::stdin().lock().take(MAX_OBJECT + 1).read_to_end(&mut bytes).at("read", "stdin")?;
+    std::io::stdin().lock().take(MAX_OBJECT + 1).read_to_end(&mut bytes).path_context("read", "stdin")?;
     if bytes.len() as u64 > MAX_OBJECT {
-        return Err(Error::file("read", Path::new("stdin"), Refused::TooLarge { limit: MAX_OBJECT }.into()).into());
+        return Err(
+            Error::file("read", Path::new("stdin"), RegularFileError::TooLarge { limit: MAX_OBJECT }.into()).into()
+        );
     }
     utf8(bytes, "stdin")
 }
@@ -67,7 +69,7 @@ pub(crate) fn from_file(path: &Path) -> Result<String, CommandError> {
     if path == Path::new("-") {
         return from_stdin();
     }
-    utf8(regular::read_named(path, MAX_OBJECT).at("read", path)?, &path.display().to_string())
+    utf8(regular::read_named(path, MAX_OBJECT).path_context("read", path)?, &path.display().to_string())
 }
 
 /// Decodes UTF-8, and drops a byte order mark at the beginning, which is not part of the text.

@@ -6,21 +6,21 @@ use serde_json::json;
 use uwf_engine::error::{AtPath, ErrorKind};
 
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// A file to write.
-pub(crate) struct Planned {
+pub(crate) struct InstallFile {
     pub(crate) path: PathBuf,
     pub(crate) content: Vec<u8>,
 }
 
 /// Writes files and reports their paths.
-pub(crate) fn install(files: &[Planned], dry_run: bool, todo: Option<String>) -> CommandResult {
-    for Planned { path, content } in files.iter().filter(|_| !dry_run) {
+pub(crate) fn install(files: &[InstallFile], dry_run: bool, todo: Option<String>) -> CommandResult {
+    for InstallFile { path, content } in files.iter().filter(|_| !dry_run) {
         if let Some(dir) = path.parent() {
-            std::fs::create_dir_all(dir).at("create", dir)?;
+            std::fs::create_dir_all(dir).path_context("create", dir)?;
         }
-        std::fs::write(path, content).at("write", path)?;
+        std::fs::write(path, content).path_context("write", path)?;
     }
     let files: Vec<String> = files.iter().map(|file| file.path.display().to_string()).collect();
     let verb = if dry_run { "would write" } else { "wrote" };
@@ -33,7 +33,7 @@ pub(crate) fn install(files: &[Planned], dry_run: bool, todo: Option<String>) ->
         text.push_str(&format!("{todo}\n"));
         value["todo"] = todo.into();
     }
-    Ok(Printed::of(value, text))
+    Ok(PrintableReport::value_with_text(value, text))
 }
 
 /// A directory of the user: the value of a variable, or a path below the home directory.

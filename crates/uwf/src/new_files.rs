@@ -10,14 +10,14 @@ use uwf_engine::error::{AtPath, ErrorKind};
 use crate::error::CommandError;
 
 /// A file to create.
-pub(crate) struct NewFile {
+pub(crate) struct StarterFile {
     pub(crate) path: PathBuf,
     pub(crate) content: String,
 }
 
 /// The result of [`make`].
 #[derive(Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct StarterFileReport {
     /// Created files.
     pub(crate) written: Vec<PathBuf>,
     /// Existing files with the same content.
@@ -29,23 +29,23 @@ pub(crate) struct Made {
 ///
 /// # Errors
 /// `Usage` if a file exists with other content; `Io`. Files created before an error remain.
-pub(crate) fn make(files: &[NewFile]) -> Result<Made, CommandError> {
+pub(crate) fn make(files: &[StarterFile]) -> Result<StarterFileReport, CommandError> {
     let mut others = Vec::new();
     for file in files {
-        if standing(file)? == Standing::Other {
+        if standing(file)? == StarterFileState::Other {
             others.push(file.path.as_path());
         }
     }
     if !others.is_empty() {
         return Err(in_the_way(&others));
     }
-    let mut made = Made::default();
+    let mut made = StarterFileReport::default();
     for file in files {
         let (dir, name) = (file.path.parent().unwrap_or(Path::new(".")), file.path.file_name().unwrap_or_default());
         let published = publish_all(dir, &[(PathBuf::from(name), file.content.as_bytes())])?;
         if published == [true] {
             made.written.push(file.path.clone());
-        } else if standing(file)? == Standing::Same {
+        } else if standing(file)? == StarterFileState::Same {
             made.kept.push(file.path.clone());
         } else {
             // Another process created it in the meantime.
@@ -57,21 +57,21 @@ pub(crate) fn make(files: &[NewFile]) -> Result<Made, CommandError> {
 
 /// The present content at a new file's path.
 #[derive(Debug, PartialEq, Eq)]
-enum Standing {
+enum StarterFileState {
     Nothing,
     Same,
     Other,
 }
 
-fn standing(file: &NewFile) -> Result<Standing, CommandError> {
+fn standing(file: &StarterFile) -> Result<StarterFileState, CommandError> {
     match fs::symlink_metadata(&file.path) {
         Ok(found) if found.is_file() && found.len() == file.content.len() as u64 => {
-            let same = fs::read(&file.path).at("read", &file.path)? == file.content.as_bytes();
-            Ok(if same { Standing::Same } else { Standing::Other })
+            let same = fs::read(&file.path).path_context("read", &file.path)? == file.content.as_bytes();
+            Ok(if same { StarterFileState::Same } else { StarterFileState::Other })
         }
-        Ok(_) => Ok(Standing::Other),
-        Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(Standing::Nothing),
-        Err(error) => Err(error).at("look at", &file.path)?,
+        Ok(_) => Ok(StarterFileState::Other),
+        Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(StarterFileState::Nothing),
+        Err(error) => Err(error).path_context("look at", &file.path)?,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write};
 use std::process::{Command, Stdio};
 
-use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::agent_process::SignalListener;
 
 use crate::terminal;
 
@@ -15,7 +15,7 @@ const LESS: &str = "FRX";
 
 /// Whether a long text goes through the pager, for commands whose text can be long.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
-pub(crate) struct Paging {
+pub(crate) struct PagerArgs {
     /// Print a long text straight to the terminal, not through $PAGER (else less).
     #[arg(long)]
     pub(crate) no_pager: bool,
@@ -35,7 +35,7 @@ pub(crate) fn show(text: &str) -> bool {
 
 fn run(pager: &str, text: &str) -> bool {
     // Ctrl-C is for the pager.
-    let Ok(_signals) = Signals::listen() else { return false };
+    let Ok(_signals) = SignalListener::listen() else { return false };
     let mut command = Command::new("sh");
     command.args(["-c", pager]).stdin(Stdio::piped());
     if std::env::var_os("LESS").is_none() {

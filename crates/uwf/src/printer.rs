@@ -9,7 +9,7 @@ use serde_json::Value;
 use uwf_engine::error::ErrorKind;
 
 use crate::error::CommandError;
-use crate::pager::{self, Paging};
+use crate::pager::{self, PagerArgs};
 use crate::{style, terminal};
 
 /// Columns of a terminal of unknown width.
@@ -17,7 +17,7 @@ const NARROW: usize = 80;
 
 /// How a report is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum ReportFormat {
     /// One line of JSON.
     Json,
     /// YAML.
@@ -55,28 +55,28 @@ impl OwnFormat {
 }
 
 /// Parses the `--format` of a command that has these formats besides the common ones.
-pub(crate) fn formats(own: &'static [OwnFormat]) -> impl TypedValueParser<Value = Format> {
-    let common = Format::value_variants().iter().filter_map(Format::to_possible_value);
+pub(crate) fn formats(own: &'static [OwnFormat]) -> impl TypedValueParser<Value = ReportFormat> {
+    let common = ReportFormat::value_variants().iter().filter_map(ReportFormat::to_possible_value);
     let names = common.chain(own.iter().map(|format| PossibleValue::new(format.name())));
     PossibleValuesParser::new(names).map(|name| {
-        let own = own.iter().find(|format| format.name() == name).copied().map(Format::Own);
-        own.or_else(|| Format::from_str(&name, true).ok()).unwrap_or(Format::Json)
+        let own = own.iter().find(|format| format.name() == name).copied().map(ReportFormat::Own);
+        own.or_else(|| ReportFormat::from_str(&name, true).ok()).unwrap_or(ReportFormat::Json)
     })
 }
 
 /// Kind of output that a command writes to stdout without `--format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stdout {
+pub(crate) enum StdoutContent {
     /// A report: text on a terminal, JSON in a pipe.
     Report,
     /// A document, in this format even in a pipe.
-    Document(Format),
+    Document(ReportFormat),
     /// A protocol for a program on the other side. Failures are never printed to stdout.
     Protocol,
 }
 
 /// The report of a command: one value, printed as text or as data.
-pub(crate) trait Report: Serialize {
+pub(crate) trait CommandReport: Serialize {
     /// Text for people; every line ends with a newline.
     fn text(&self) -> String;
 
@@ -92,15 +92,15 @@ pub(crate) trait Report: Serialize {
 }
 
 /// A report of any type, ready to print.
-pub(crate) struct Printed {
-    body: Body,
+pub(crate) struct PrintableReport {
+    body: ReportBody,
     exit_code: u8,
     /// Whether a long text is shown in the pager.
     is_paged: bool,
 }
 
 /// The content to print.
-enum Body {
+enum ReportBody {
     /// Nothing.
     Nothing,
     /// Text that is the same in every format.
@@ -110,23 +110,23 @@ enum Body {
     /// A short report, as data and as text.
     Short { value: Value, text: String },
     /// A long report, rendered once the format is known.
-    Long(Box<dyn Tell>),
+    Long(Box<dyn DynReport>),
 }
 
 /// A report of any type.
-trait Tell {
-    fn tell(&self, format: Format) -> Result<String, CommandError>;
+trait DynReport {
+    fn render_as(&self, format: ReportFormat) -> Result<String, CommandError>;
 }
 
-impl<R: Report> Tell for R {
-    fn tell(&self, format: Format) -> Result<String, CommandError> {
+impl<R: CommandReport> DynReport for R {
+    fn render_as(&self, format: ReportFormat) -> Result<String, CommandError> {
         match format {
-            Format::Json => serde_json::to_string(self).map(|json| json + "\n").map_err(|error| not_json(&error)),
-            Format::Yaml => serde_json::to_value(self)
+            ReportFormat::Json => serde_json::to_string(self).map(|json| json + "\n").map_err(|error| not_json(&error)),
+            ReportFormat::Yaml => serde_json::to_value(self)
                 .map(|value| yaml_tree::write::block(&value))
                 .map_err(|error| not_json(&error)),
-            Format::Text => Ok(self.text()),
-            Format::Own(own) => Ok(self.own(own)),
+            ReportFormat::Text => Ok(self.text()),
+            ReportFormat::Own(own) => Ok(self.own(own)),
         }
     }
 }
@@ -140,118 +140,118 @@ fn not_written(error: &std::io::Error) -> CommandError {
 }
 
 /// The result of a command.
-pub(crate) type CommandResult = Result<Printed, CommandError>;
+pub(crate) type CommandResult = Result<PrintableReport, CommandError>;
 
-impl Printed {
+impl PrintableReport {
     /// Nothing more to print in any format: the command has already written its result.
-    pub(crate) fn nothing() -> Printed {
-        Printed { body: Body::Nothing, exit_code: 0, is_paged: false }
+    pub(crate) fn nothing() -> PrintableReport {
+        PrintableReport { body: ReportBody::Nothing, exit_code: 0, is_paged: false }
     }
 
     /// One line that is the same in every format, because a program reads it.
-    pub(crate) fn line(text: &str) -> Printed {
-        Printed { body: Body::Verbatim(format!("{text}\n")), ..Printed::nothing() }
+    pub(crate) fn line(text: &str) -> PrintableReport {
+        PrintableReport { body: ReportBody::Verbatim(format!("{text}\n")), ..PrintableReport::nothing() }
     }
 
     /// Bytes for a program, unchanged; they may not be UTF-8.
-    pub(crate) fn bytes(bytes: Vec<u8>) -> Printed {
-        Printed { body: Body::Bytes(bytes), ..Printed::nothing() }
+    pub(crate) fn bytes(bytes: Vec<u8>) -> PrintableReport {
+        PrintableReport { body: ReportBody::Bytes(bytes), ..PrintableReport::nothing() }
     }
 
     /// A report of one or two lines, as data and as text.
-    pub(crate) fn of(value: Value, text: impl Into<String>) -> Printed {
-        Printed { body: Body::Short { value, text: text.into() }, ..Printed::nothing() }
+    pub(crate) fn value_with_text(value: Value, text: impl Into<String>) -> PrintableReport {
+        PrintableReport { body: ReportBody::Short { value, text: text.into() }, ..PrintableReport::nothing() }
     }
 
     /// A value that is the whole report.
-    pub(crate) fn value(value: Value) -> Printed {
+    pub(crate) fn value(value: Value) -> PrintableReport {
         let text = format!("{value:#}\n");
-        Printed::of(value, text)
+        PrintableReport::value_with_text(value, text)
     }
 
     /// Sets the exit code.
-    pub(crate) fn exits(self, exit_code: u8) -> Printed {
-        Printed { exit_code, ..self }
+    pub(crate) fn exits(self, exit_code: u8) -> PrintableReport {
+        PrintableReport { exit_code, ..self }
     }
 
     /// Renders a report as text and as data.
-    pub(crate) fn new(report: &impl Report) -> CommandResult {
+    pub(crate) fn new(report: &impl CommandReport) -> CommandResult {
         let value = serde_json::to_value(report).map_err(|error| not_json(&error))?;
-        Ok(Printed::of(value, report.text()).exits(report.exit_code()))
+        Ok(PrintableReport::value_with_text(value, report.text()).exits(report.exit_code()))
     }
 
-    /// Like [`Printed::new`], but rendered only in the format that is printed, because the report can be long.
-    pub(crate) fn long(report: impl Report + 'static) -> CommandResult {
+    /// Like [`PrintableReport::new`], but rendered only in the format that is printed, because the report can be long.
+    pub(crate) fn long(report: impl CommandReport + 'static) -> CommandResult {
         let exit_code = report.exit_code();
-        Ok(Printed { body: Body::Long(Box::new(report)), exit_code, is_paged: false })
+        Ok(PrintableReport { body: ReportBody::Long(Box::new(report)), exit_code, is_paged: false })
     }
 
     /// Shows long text on a terminal in the pager, unless `paging` disables it.
-    pub(crate) fn paged(self, paging: &Paging) -> Printed {
-        Printed { is_paged: !paging.no_pager, ..self }
+    pub(crate) fn paged(self, paging: &PagerArgs) -> PrintableReport {
+        PrintableReport { is_paged: !paging.no_pager, ..self }
     }
 
     /// The text in a format; `None` if there is nothing to print.
-    fn tell(&self, format: Format) -> Result<Option<String>, CommandError> {
+    fn text_in_format(&self, format: ReportFormat) -> Result<Option<String>, CommandError> {
         Ok(Some(match (&self.body, format) {
-            (Body::Nothing | Body::Bytes(_), _) => return Ok(None),
-            (Body::Verbatim(line), _) => line.clone(),
-            (Body::Short { value, .. }, Format::Json) => format!("{value}\n"),
-            (Body::Short { value, .. }, Format::Yaml) => yaml_tree::write::block(value),
-            (Body::Short { text, .. }, Format::Text | Format::Own(_)) => text.clone(),
-            (Body::Long(report), format) => report.tell(format)?,
+            (ReportBody::Nothing | ReportBody::Bytes(_), _) => return Ok(None),
+            (ReportBody::Verbatim(line), _) => line.clone(),
+            (ReportBody::Short { value, .. }, ReportFormat::Json) => format!("{value}\n"),
+            (ReportBody::Short { value, .. }, ReportFormat::Yaml) => yaml_tree::write::block(value),
+            (ReportBody::Short { text, .. }, ReportFormat::Text | ReportFormat::Own(_)) => text.clone(),
+            (ReportBody::Long(report), format) => report.render_as(format)?,
         }))
     }
 }
 
 /// Prints reports, messages and errors.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Printer {
-    asked: Option<Format>,
-    stdout: Stdout,
+pub(crate) struct CommandPrinter {
+    asked: Option<ReportFormat>,
+    stdout: StdoutContent,
     colour: bool,
 }
 
-impl Printer {
+impl CommandPrinter {
     /// A printer that uses the format of `--format`, or else of `UWF_FORMAT`, or else the command's own.
     ///
     /// # Errors
     /// `Usage` if `UWF_FORMAT` is not a format.
-    pub(crate) fn new(asked: Option<Format>, stdout: Stdout) -> Result<Printer, CommandError> {
+    pub(crate) fn new(asked: Option<ReportFormat>, stdout: StdoutContent) -> Result<CommandPrinter, CommandError> {
         let from_environment = std::env::var("UWF_FORMAT").ok().filter(|name| !name.is_empty());
         let asked = match (asked, from_environment) {
             (Some(format), _) => Some(format),
             (None, None) => None,
-            (None, Some(name)) => Some(Format::from_str(&name, true).map_err(|_| {
+            (None, Some(name)) => Some(ReportFormat::from_str(&name, true).map_err(|_| {
                 CommandError::usage(format!("UWF_FORMAT is `{name}`")).hint("it can be json, yaml or text")
             })?),
         };
-        Ok(Printer { asked, stdout, colour: wants_colour() })
+        Ok(CommandPrinter { asked, stdout, colour: wants_colour() })
     }
 
     /// A printer that writes failures only to stderr.
-    pub(crate) fn plain() -> Printer {
-        Printer { asked: None, stdout: Stdout::Protocol, colour: wants_colour() }
+    pub(crate) fn plain() -> CommandPrinter {
+        CommandPrinter { asked: None, stdout: StdoutContent::Protocol, colour: wants_colour() }
     }
 
     /// Prints a report to stdout, and returns the exit code.
-    pub(crate) fn report(&self, report: &Printed) -> u8 {
-        if let Body::Bytes(bytes) = &report.body {
+    pub(crate) fn report(&self, report: &PrintableReport) -> u8 {
+        if let ReportBody::Bytes(bytes) = &report.body {
             let mut stdout = std::io::stdout().lock();
             return self.written(stdout.write_all(bytes).and_then(|()| stdout.flush()), report.exit_code);
         }
         let format = self.format();
-        let text = match report.tell(format) {
+        let text = match report.text_in_format(format) {
             Ok(None) => return report.exit_code,
             Ok(Some(text)) => text,
             Err(failure) => return self.failure(&failure),
         };
         let is_terminal = std::io::stdout().is_terminal();
         let text = match format {
-            Format::Text => style::render(&text, is_terminal, self.colour && is_terminal),
-            Format::Json | Format::Yaml | Format::Own(_) => style::data(&text, is_terminal),
+            ReportFormat::Text => style::render(&text, is_terminal, self.colour && is_terminal),
+            ReportFormat::Json | ReportFormat::Yaml | ReportFormat::Own(_) => style::data(&text, is_terminal),
         };
-        if report.is_paged && format == Format::Text && pager::show(&text) {
+        if report.is_paged && format == ReportFormat::Text && pager::show(&text) {
             return report.exit_code;
         }
         let mut stdout = std::io::stdout().lock();
@@ -268,36 +268,36 @@ impl Printer {
         }
     }
 
-    fn format(&self) -> Format {
+    fn format(&self) -> ReportFormat {
         let preferred = || match self.stdout {
-            Stdout::Document(format) => format,
-            Stdout::Report | Stdout::Protocol if std::io::stdout().is_terminal() => Format::Text,
-            Stdout::Report | Stdout::Protocol => Format::Json,
+            StdoutContent::Document(format) => format,
+            StdoutContent::Report | StdoutContent::Protocol if std::io::stdout().is_terminal() => ReportFormat::Text,
+            StdoutContent::Report | StdoutContent::Protocol => ReportFormat::Json,
         };
         self.asked.unwrap_or_else(preferred)
     }
 
     /// Whether failures are also printed to stdout, as an object.
     pub(crate) fn prints_failures_as_json(&self) -> bool {
-        self.stdout != Stdout::Protocol && self.format() == Format::Json
+        self.stdout != StdoutContent::Protocol && self.format() == ReportFormat::Json
     }
 
     /// Whether reports without their own format are printed as text.
     pub(crate) fn prints_text(&self) -> bool {
-        self.format() == Format::Text
+        self.format() == ReportFormat::Text
     }
 
     /// Prints a list row by row, as rows are found: one JSON array, or the text of each row. Ends quietly if stdout is closed.
     ///
     /// # Errors
     /// The first error of a row, after the list is closed; `Io` if stdout cannot be written.
-    pub(crate) fn rows<R: Report>(
+    pub(crate) fn rows<R: CommandReport>(
         &self,
         rows: impl Iterator<Item = Result<R, CommandError>>,
     ) -> Result<(), CommandError> {
         let is_terminal = std::io::stdout().is_terminal();
         let format = self.format();
-        let mut list = List {
+        let mut list = ReportListWriter {
             out: BufWriter::new(std::io::stdout().lock()),
             format,
             is_terminal,
@@ -321,8 +321,8 @@ impl Printer {
     pub(crate) fn stream(&self, text: &str) -> Result<bool, CommandError> {
         let is_terminal = std::io::stdout().is_terminal();
         let text = match self.format() {
-            Format::Text => style::render(text, is_terminal, self.colour && is_terminal),
-            Format::Json | Format::Yaml | Format::Own(_) => style::data(text, is_terminal),
+            ReportFormat::Text => style::render(text, is_terminal, self.colour && is_terminal),
+            ReportFormat::Json | ReportFormat::Yaml | ReportFormat::Own(_) => style::data(text, is_terminal),
         };
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -390,22 +390,22 @@ impl Printer {
 }
 
 /// A list being written to stdout.
-struct List<'o> {
+struct ReportListWriter<'o> {
     out: BufWriter<StdoutLock<'o>>,
-    format: Format,
+    format: ReportFormat,
     is_terminal: bool,
     colour: bool,
     count: usize,
 }
 
-impl List<'_> {
-    fn row<R: Report>(&mut self, row: &R) -> std::io::Result<()> {
+impl ReportListWriter<'_> {
+    fn row<R: CommandReport>(&mut self, row: &R) -> std::io::Result<()> {
         let value = || serde_json::to_value(row).map_err(std::io::Error::other);
         let text = match self.format {
-            Format::Json => format!("{}{}", if self.count == 0 { "[" } else { "," }, value()?),
-            Format::Yaml => yaml_tree::write::block(&Value::Array(vec![value()?])),
-            Format::Text => row.text(),
-            Format::Own(own) => row.own(own),
+            ReportFormat::Json => format!("{}{}", if self.count == 0 { "[" } else { "," }, value()?),
+            ReportFormat::Yaml => yaml_tree::write::block(&Value::Array(vec![value()?])),
+            ReportFormat::Text => row.text(),
+            ReportFormat::Own(own) => row.own(own),
         };
         self.count += 1;
         self.write(&text)
@@ -413,18 +413,18 @@ impl List<'_> {
 
     fn close(&mut self) -> std::io::Result<()> {
         match (self.format, self.count) {
-            (Format::Json, 0) => self.write("[]\n")?,
-            (Format::Json, _) => self.write("]\n")?,
-            (Format::Yaml, 0) => self.write("[]\n")?,
-            (Format::Yaml | Format::Text | Format::Own(_), _) => {}
+            (ReportFormat::Json, 0) => self.write("[]\n")?,
+            (ReportFormat::Json, _) => self.write("]\n")?,
+            (ReportFormat::Yaml, 0) => self.write("[]\n")?,
+            (ReportFormat::Yaml | ReportFormat::Text | ReportFormat::Own(_), _) => {}
         }
         self.out.flush()
     }
 
     fn write(&mut self, text: &str) -> std::io::Result<()> {
         let text = match self.format {
-            Format::Text => style::render(text, self.is_terminal, self.colour),
-            Format::Json | Format::Yaml | Format::Own(_) => style::data(text, self.is_terminal),
+            ReportFormat::Text => style::render(text, self.is_terminal, self.colour),
+            ReportFormat::Json | ReportFormat::Yaml | ReportFormat::Own(_) => style::data(text, self.is_terminal),
         };
         self.out.write_all(text.as_bytes())
     }

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use crate::printer::Printer;
+use crate::printer::CommandPrinter;
 
 /// Shorter work needs no counter.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -12,23 +12,23 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const PACE: Duration = Duration::from_millis(100);
 
 /// Counts on one line of a terminal; silent elsewhere.
-pub(crate) struct Progress {
-    printer: Printer,
+pub(crate) struct ProgressCounter {
+    printer: CommandPrinter,
     what: &'static str,
     next: Instant,
     is_terminal: bool,
     is_shown: bool,
 }
 
-impl Progress {
+impl ProgressCounter {
     /// A counter of `what` (`nodes checked`).
-    pub(crate) fn new(printer: Printer, what: &'static str) -> Progress {
+    pub(crate) fn new(printer: CommandPrinter, what: &'static str) -> ProgressCounter {
         let is_terminal = std::io::stderr().is_terminal();
-        Progress { printer, what, next: Instant::now() + PATIENCE, is_terminal, is_shown: false }
+        ProgressCounter { printer, what, next: Instant::now() + PATIENCE, is_terminal, is_shown: false }
     }
 
     /// Shows how many are done.
-    pub(crate) fn at(&mut self, count: usize) {
+    pub(crate) fn show_count(&mut self, count: usize) {
         if !self.is_terminal || Instant::now() < self.next {
             return;
         }
@@ -38,7 +38,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressCounter {
     fn drop(&mut self) {
         if self.is_shown {
             self.printer.clear_line();

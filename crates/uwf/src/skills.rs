@@ -4,12 +4,12 @@
 use clap::{Command, ValueEnum};
 
 use crate::file_schemas;
-use crate::templates::Template;
+use crate::templates::WorkflowTemplate;
 use crate::topics;
 
 /// Subject of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Subject {
+pub(crate) enum SkillSubject {
     /// The commands: how an agent runs workflows and looks after threads.
     Cli,
     /// Writing workflows: keys, conditions, templates, pitfalls.
@@ -21,13 +21,13 @@ pub(crate) enum Subject {
 /// Command groups that an agent driving threads does not need.
 const NOT_FOR_DRIVERS: [&str; 7] = ["agent", "cas", "completions", "man", "mcp", "setup", "help"];
 
-impl Subject {
+impl SkillSubject {
     /// The name in `uwf skill NAME`.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Subject::Cli => "cli",
-            Subject::Author => "author",
-            Subject::Develop => "develop",
+            SkillSubject::Cli => "cli",
+            SkillSubject::Author => "author",
+            SkillSubject::Develop => "develop",
         }
     }
 
@@ -39,22 +39,28 @@ impl Subject {
     /// The text, for a command line with these definitions.
     pub(crate) fn text(self, root: Command) -> String {
         match self {
-            Subject::Cli => filled(
+            SkillSubject::Cli => filled(
                 include_str!("skills/cli.md"),
                 &[
                     ("exit-codes", exit_codes()),
                     ("commands", commands(root, |group| !NOT_FOR_DRIVERS.contains(&group))),
                 ],
             ),
-            Subject::Author => filled(
+            SkillSubject::Author => filled(
                 include_str!("skills/author.md"),
                 &[
-                    ("templates", listed(&Template::value_variants().iter().map(|it| it.name()).collect::<Vec<_>>())),
-                    ("example", without_first_lines(&Template::Review.workflow(Template::Review.name()))),
+                    (
+                        "templates",
+                        listed(&WorkflowTemplate::value_variants().iter().map(|it| it.name()).collect::<Vec<_>>()),
+                    ),
+                    (
+                        "example",
+                        without_first_lines(&WorkflowTemplate::Review.workflow(WorkflowTemplate::Review.name())),
+                    ),
                     ("keys", keys("workflow", |path| !is_older(path))),
                 ],
             ),
-            Subject::Develop => filled(
+            SkillSubject::Develop => filled(
                 include_str!("skills/develop.md"),
                 &[
                     ("variables", variables()),

@@ -1,6 +1,6 @@
 //! A problem of a file with its source line, in the form of a compiler's error.
 
-use uwf_core::document::{Problem, Severity};
+use uwf_core::document::{FileProblem, SchemaSeverity};
 
 use crate::style;
 
@@ -11,13 +11,13 @@ const SHOWN: usize = 100;
 const BEFORE: usize = 60;
 
 /// The problem, its source line with a caret below it, and the hint.
-pub(crate) fn text(problem: &Problem, source: &str) -> String {
-    let Problem { severity, code, message, hint, file, line, column } = problem;
+pub(crate) fn text(problem: &FileProblem, source: &str) -> String {
+    let FileProblem { severity, code, message, hint, file, line, column } = problem;
     let kind = format!("{}[{code}]", severity.as_str());
     let kind = match severity {
-        Severity::Error => style::red(&kind),
-        Severity::Warning => style::yellow(&kind),
-        Severity::Note => style::dim(&kind),
+        SchemaSeverity::Error => style::red(&kind),
+        SchemaSeverity::Warning => style::yellow(&kind),
+        SchemaSeverity::Note => style::dim(&kind),
     };
     let mut text = format!("{}: {kind}: {message}\n", style::bold(&format!("{file}:{line}:{column}")));
     let margin = " ".repeat(line.to_string().len());

@@ -71,7 +71,7 @@ pub(crate) fn red(text: &str) -> String {
 }
 
 /// A part of a text with marks.
-enum Part<'t> {
+enum MarkedTextPart<'t> {
     /// The escape sequence of a mark, and the mark itself.
     Mark(&'static str, &'t str),
     /// Text between two marks.
@@ -79,16 +79,16 @@ enum Part<'t> {
 }
 
 /// The text and the marks, in order.
-fn parts(text: &str) -> Vec<Part<'_>> {
+fn parts(text: &str) -> Vec<MarkedTextPart<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some((at, sequence)) = next_mark(rest) {
         let (before, from_mark) = rest.split_at(at);
         let (mark, after) = from_mark.split_at(MARKS[0].0.len_utf8() + key().len());
-        parts.extend([Part::Text(before), Part::Mark(sequence, mark)]);
+        parts.extend([MarkedTextPart::Text(before), MarkedTextPart::Mark(sequence, mark)]);
         rest = after;
     }
-    parts.push(Part::Text(rest));
+    parts.push(MarkedTextPart::Text(rest));
     parts
 }
 
@@ -108,10 +108,10 @@ pub(crate) fn render(text: &str, is_terminal: bool, colour: bool) -> Cow<'_, str
     let mut out = String::with_capacity(text.len());
     for part in parts(text) {
         match part {
-            Part::Mark(sequence, _) if colour => out.push_str(sequence),
-            Part::Mark(..) => {}
-            Part::Text(text) if is_terminal => out.push_str(&harmless(text)),
-            Part::Text(text) => out.push_str(text),
+            MarkedTextPart::Mark(sequence, _) if colour => out.push_str(sequence),
+            MarkedTextPart::Mark(..) => {}
+            MarkedTextPart::Text(text) if is_terminal => out.push_str(&harmless(text)),
+            MarkedTextPart::Text(text) => out.push_str(text),
         }
     }
     Cow::Owned(out)
@@ -139,8 +139,9 @@ fn drawn(symbol: char) -> char {
 
 /// Width of a text in columns of a terminal, without marks.
 pub(crate) fn width(text: &str) -> usize {
-    let texts =
-        parts(text).into_iter().filter_map(|part| if let Part::Text(text) = part { Some(text.width()) } else { None });
+    let texts = parts(text)
+        .into_iter()
+        .filter_map(|part| if let MarkedTextPart::Text(text) = part { Some(text.width()) } else { None });
     texts.sum()
 }
 
@@ -153,8 +154,8 @@ pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     let mut left = Some(columns.saturating_sub(1));
     for part in parts(text) {
         match part {
-            Part::Mark(_, mark) => out.push_str(mark),
-            Part::Text(text) => {
+            MarkedTextPart::Mark(_, mark) => out.push_str(mark),
+            MarkedTextPart::Text(text) => {
                 for symbol in text.chars() {
                     let Some(room) = left else { break };
                     left = room.checked_sub(symbol.width().unwrap_or(1));

@@ -19,7 +19,7 @@ const GAP: usize = 2;
 
 /// Columns of text under headings; the last column is not padded.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
     /// Notes below rows, by the row's position.
     notes: Vec<(usize, String)>,
@@ -29,10 +29,10 @@ pub(crate) struct Table {
     ids: Option<usize>,
 }
 
-impl Table {
+impl TextTable {
     /// A table with these headings. On a narrow terminal the last column is cut.
-    pub(crate) fn new(headings: &[&str]) -> Table {
-        Table {
+    pub(crate) fn new(headings: &[&str]) -> TextTable {
+        TextTable {
             rows: vec![headings.iter().map(|heading| style::dim(heading)).collect()],
             notes: Vec::new(),
             flexible: vec![headings.len().saturating_sub(1)],
@@ -41,13 +41,13 @@ impl Table {
     }
 
     /// Marks the column with thread ids. Ids differ at their ends, so on a narrow terminal their beginnings are cut.
-    pub(crate) fn ids(mut self, column: Option<usize>) -> Table {
+    pub(crate) fn ids(mut self, column: Option<usize>) -> TextTable {
         self.ids = column;
         self
     }
 
     /// Marks columns that are also cut on a narrow terminal, the widest first.
-    pub(crate) fn flexible(mut self, columns: impl IntoIterator<Item = usize>) -> Table {
+    pub(crate) fn flexible(mut self, columns: impl IntoIterator<Item = usize>) -> TextTable {
         self.flexible.extend(columns);
         self
     }
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn columns_line_up_whatever_is_emphasised() {
-        let mut table = Table::new(&["name", "hash"]);
+        let mut table = TextTable::new(&["name", "hash"]);
         table.row(vec![style::bold("a"), "1".to_owned()]);
         table.row(vec!["longer".to_owned(), "2".to_owned()]);
         assert_eq!(style::render(&table.text(), true, false), "name    hash\na       1\nlonger  2\n");
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn ids_are_cut_at_their_beginnings() {
-        let mut table = Table::new(&["thread", "steps"]).flexible([0]).ids(Some(0));
+        let mut table = TextTable::new(&["thread", "steps"]).flexible([0]).ids(Some(0));
         table.row(vec!["01M84K4HXK7T9NNASSVRDMQ22G".to_owned(), "4".to_owned()]);
         table.row(vec![style::bold("total"), "4".to_owned()]);
         assert_eq!(
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_table_fits_the_terminal() {
-        let mut table = Table::new(&["id", "task", "why"]).flexible([1]);
+        let mut table = TextTable::new(&["id", "task", "why"]).flexible([1]);
         table.row(vec!["0123456789".to_owned(), "日本語の長い文です".to_owned(), style::red("because it is broken")]);
         table.row(vec!["0123456789".to_owned(), "short".to_owned(), String::new()]);
         let fitted = |limit| style::render(&table.within(limit), true, false).into_owned();

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// A workflow to begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Template {
+pub(crate) enum WorkflowTemplate {
     /// A writer and a reviewer, until a text is approved; an editor settles it after three reviews.
     Review,
     /// Plan, implement and review the change that resolves one issue.
@@ -24,43 +24,43 @@ pub(crate) enum Template {
 /// The file of the project's configuration.
 pub(crate) const CONFIG: &str = include_str!("../templates/config.yaml");
 
-impl Template {
+impl WorkflowTemplate {
     /// The name in `uwf init`.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Template::Review => "review",
-            Template::SolveIssue => "solve-issue",
-            Template::Develop => "develop",
-            Template::Research => "research",
-            Template::ReviewPanel => "review-panel",
-            Template::Map => "map",
-            Template::BestOf => "best-of",
+            WorkflowTemplate::Review => "review",
+            WorkflowTemplate::SolveIssue => "solve-issue",
+            WorkflowTemplate::Develop => "develop",
+            WorkflowTemplate::Research => "research",
+            WorkflowTemplate::ReviewPanel => "review-panel",
+            WorkflowTemplate::Map => "map",
+            WorkflowTemplate::BestOf => "best-of",
         }
     }
 
     /// An example task.
     pub(crate) fn task(self) -> &'static str {
         match self {
-            Template::Review => "Write about cats",
-            Template::SolveIssue => "The search does not find upper case",
-            Template::Develop => "Add a dark mode",
-            Template::Research => "Tram or bus lane?",
-            Template::ReviewPanel => "Let the search find upper case",
-            Template::Map => "Compare tram and bus lane",
-            Template::BestOf => "Write about cats",
+            WorkflowTemplate::Review => "Write about cats",
+            WorkflowTemplate::SolveIssue => "The search does not find upper case",
+            WorkflowTemplate::Develop => "Add a dark mode",
+            WorkflowTemplate::Research => "Tram or bus lane?",
+            WorkflowTemplate::ReviewPanel => "Let the search find upper case",
+            WorkflowTemplate::Map => "Compare tram and bus lane",
+            WorkflowTemplate::BestOf => "Write about cats",
         }
     }
 
     /// The workflow file, with this name in it.
     pub(crate) fn workflow(self, name: &str) -> String {
         let text = match self {
-            Template::Review => include_str!("../templates/review.yaml"),
-            Template::SolveIssue => include_str!("../templates/solve-issue.yaml"),
-            Template::Develop => include_str!("../templates/develop.yaml"),
-            Template::Research => include_str!("../templates/research.yaml"),
-            Template::ReviewPanel => include_str!("../templates/review-panel.yaml"),
-            Template::Map => include_str!("../templates/map.yaml"),
-            Template::BestOf => include_str!("../templates/best-of.yaml"),
+            WorkflowTemplate::Review => include_str!("../templates/review.yaml"),
+            WorkflowTemplate::SolveIssue => include_str!("../templates/solve-issue.yaml"),
+            WorkflowTemplate::Develop => include_str!("../templates/develop.yaml"),
+            WorkflowTemplate::Research => include_str!("../templates/research.yaml"),
+            WorkflowTemplate::ReviewPanel => include_str!("../templates/review-panel.yaml"),
+            WorkflowTemplate::Map => include_str!("../templates/map.yaml"),
+            WorkflowTemplate::BestOf => include_str!("../templates/best-of.yaml"),
         };
         text.replacen(&format!("\nname: {}\n", self.name()), &format!("\nname: {name}\n"), 1)
     }
@@ -68,13 +68,13 @@ impl Template {
     /// The script for the workflow.
     pub(crate) fn script(self) -> &'static str {
         match self {
-            Template::Review => include_str!("../templates/review.mock.yaml"),
-            Template::SolveIssue => include_str!("../templates/solve-issue.mock.yaml"),
-            Template::Develop => include_str!("../templates/develop.mock.yaml"),
-            Template::Research => include_str!("../templates/research.mock.yaml"),
-            Template::ReviewPanel => include_str!("../templates/review-panel.mock.yaml"),
-            Template::Map => include_str!("../templates/map.mock.yaml"),
-            Template::BestOf => include_str!("../templates/best-of.mock.yaml"),
+            WorkflowTemplate::Review => include_str!("../templates/review.mock.yaml"),
+            WorkflowTemplate::SolveIssue => include_str!("../templates/solve-issue.mock.yaml"),
+            WorkflowTemplate::Develop => include_str!("../templates/develop.mock.yaml"),
+            WorkflowTemplate::Research => include_str!("../templates/research.mock.yaml"),
+            WorkflowTemplate::ReviewPanel => include_str!("../templates/review-panel.mock.yaml"),
+            WorkflowTemplate::Map => include_str!("../templates/map.mock.yaml"),
+            WorkflowTemplate::BestOf => include_str!("../templates/best-of.mock.yaml"),
         }
     }
 }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn template_is_selected_by_name_and_accepts_another() {
-        for template in Template::value_variants() {
+        for template in WorkflowTemplate::value_variants() {
             let typed = template.to_possible_value().unwrap();
             assert_eq!(typed.get_name(), template.name());
             let renamed = template.workflow("other");

@@ -4,15 +4,17 @@ use std::env;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::settings::Settings;
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::error::ErrorKind;
 use uwf_temporal::{
-    Address, Call, Engine, EngineError, Fault, Progress, Run, Running, Schedule, Scheduled, Standing, stopped_in_words,
+    EngineError, ScheduleTemplate, TemporalAction, TemporalAddress, TemporalConnection, TemporalFault,
+    TemporalRunHandle, TemporalRunProgress, TemporalRunRequest, TemporalSchedule, TemporalThreadState,
+    stopped_in_words,
 };
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// Variable with the server's address, as Temporal's own CLI reads it.
@@ -32,7 +34,7 @@ const LOOK_WITHIN: Duration = Duration::from_secs(2);
 
 /// The reason why a followed thread can't continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble<'a> {
+pub(crate) enum FollowObstacle<'a> {
     /// No worker has picked it up.
     Untaken,
     /// Workers retry a step that fails, for this reason.
@@ -60,10 +62,10 @@ pub(crate) enum FollowEnd {
 /// Converts an engine's failure into a command's.
 pub(crate) fn failure(error: EngineError) -> CommandError {
     let kind = match error.fault {
-        Fault::Unreachable | Fault::Missing => ErrorKind::NotFound,
-        Fault::Refused | Fault::Misconfigured => ErrorKind::Config,
-        Fault::Exists | Fault::Nonsense => ErrorKind::Usage,
-        Fault::Other => ErrorKind::Internal,
+        TemporalFault::Unreachable | TemporalFault::Missing => ErrorKind::NotFound,
+        TemporalFault::Refused | TemporalFault::Misconfigured => ErrorKind::Config,
+        TemporalFault::Exists | TemporalFault::Nonsense => ErrorKind::Usage,
+        TemporalFault::Other => ErrorKind::Internal,
     };
     CommandError { hints: error.hint.into_iter().collect(), ..CommandError::new(kind, error.message) }
 }
@@ -84,29 +86,29 @@ fn kind_of(exit_code: u8) -> ErrorKind {
 }
 
 /// Connects to the server that arguments, variables or `config.yaml` name, in this order.
-pub(crate) fn connect(context: &Context, named: Address) -> Result<Engine, CommandError> {
-    Engine::connect(address(context, named)?).map_err(failure)
+pub(crate) fn connect(context: &CommandContext, named: TemporalAddress) -> Result<TemporalConnection, CommandError> {
+    TemporalConnection::connect(address(context, named)?).map_err(failure)
 }
 
 /// A thread that runs on Temporal.
-pub(crate) struct Begun {
-    engine: Engine,
+pub(crate) struct FollowedThread {
+    engine: TemporalConnection,
     thread: ThreadId,
-    running: Running,
+    running: TemporalRunHandle,
 }
 
-impl Begun {
+impl FollowedThread {
     /// Starts the thread on Temporal, or continues it if it runs there already.
     pub(crate) fn begin(
-        context: &Context,
+        context: &CommandContext,
         thread: ThreadId,
         steps_per_run: Option<u32>,
         look_again: Option<Duration>,
-    ) -> Result<Begun, CommandError> {
-        let engine = connect(context, Address::default())?;
-        let run = Run { thread: thread.to_string(), steps_per_run, look_again };
+    ) -> Result<FollowedThread, CommandError> {
+        let engine = connect(context, TemporalAddress::default())?;
+        let run = TemporalRunRequest { thread: thread.to_string(), steps_per_run, look_again };
         let running = engine.run(&run).map_err(failure)?;
-        Ok(Begun { engine, thread, running })
+        Ok(FollowedThread { engine, thread, running })
     }
 
     /// Whether the thread was not on Temporal before.
@@ -116,46 +118,50 @@ impl Begun {
 
     /// Waits until the thread ends or stops. Calls `each` after every progress report, and `trouble` once each time something begins to
     /// keep the thread from continuing.
-    pub(crate) fn follow(&self, mut each: impl FnMut(), trouble: impl Fn(Trouble)) -> Result<FollowEnd, CommandError> {
+    pub(crate) fn follow(
+        &self,
+        mut each: impl FnMut(),
+        trouble: impl Fn(FollowObstacle),
+    ) -> Result<FollowEnd, CommandError> {
         let (mut is_told, mut told_reason, mut told_failure) = (false, None, None);
         loop {
             let progress = self.engine.progress(self.thread.as_str(), &self.running).map_err(failure)?;
             each();
             return Ok(match progress {
-                Progress::Running { untaken: waits, in_vain: reason, failing } => {
+                TemporalRunProgress::Running { untaken: waits, in_vain: reason, failing } => {
                     if let Some(reason) = reason.as_ref().filter(|_| reason != told_reason) {
-                        trouble(Trouble::InVain(reason));
+                        trouble(FollowObstacle::InVain(reason));
                     }
                     told_reason = reason;
                     if let Some(reason) = failing.as_ref().filter(|_| failing != told_failure) {
-                        trouble(Trouble::Failing(reason));
+                        trouble(FollowObstacle::Failing(reason));
                     }
                     told_failure = failing;
                     let is_long = waits.is_some_and(|waits| waits > UNTAKEN);
                     if is_long && !is_told {
-                        trouble(Trouble::Untaken);
+                        trouble(FollowObstacle::Untaken);
                     }
                     is_told = is_long;
                     continue;
                 }
-                Progress::Ended(_) => FollowEnd::Ended,
-                Progress::Stopped(Standing::Stopped { state, exit_code, role, .. }) => {
+                TemporalRunProgress::Ended(_) => FollowEnd::Ended,
+                TemporalRunProgress::Stopped(TemporalThreadState::Stopped { state, exit_code, role, .. }) => {
                     FollowEnd::Stopped { kind: kind_of(exit_code), message: stopped_in_words(&state, role.as_deref()) }
                 }
-                Progress::Stopped(_) => continue,
-                Progress::Abandoned(why) => FollowEnd::Abandoned(why),
+                TemporalRunProgress::Stopped(_) => continue,
+                TemporalRunProgress::Abandoned(why) => FollowEnd::Abandoned(why),
             });
         }
     }
 }
 
 /// Temporal's schedules.
-pub(crate) struct Schedules(Engine);
+pub(crate) struct ScheduleClient(TemporalConnection);
 
-impl Schedules {
+impl ScheduleClient {
     /// Connects to the server of the schedules.
-    pub(crate) fn connect(context: &Context) -> Result<Schedules, CommandError> {
-        Ok(Schedules(connect(context, Address::default())?))
+    pub(crate) fn connect(context: &CommandContext) -> Result<ScheduleClient, CommandError> {
+        Ok(ScheduleClient(connect(context, TemporalAddress::default())?))
     }
 
     /// Creates a schedule that starts threads of a workflow from this start node; the thread `template` keeps that node.
@@ -165,15 +171,15 @@ impl Schedules {
         cron: &str,
         workflow: &str,
         template: &ThreadId,
-        start: Hash,
+        start: NodeHash,
     ) -> Result<(), CommandError> {
-        let scheduled = Scheduled { template: template.to_string(), start: start.to_string() };
+        let scheduled = ScheduleTemplate { template: template.to_string(), start: start.to_string() };
         let note = format!("threads of {workflow} at `{cron}`");
         self.0.create_schedule(name, cron, scheduled, note).map_err(failure)
     }
 
     /// Every schedule.
-    pub(crate) fn all(&self) -> Result<Vec<Schedule>, CommandError> {
+    pub(crate) fn all(&self) -> Result<Vec<TemporalSchedule>, CommandError> {
         self.0.schedules().map_err(failure)
     }
 
@@ -186,17 +192,17 @@ impl Schedules {
 
 /// Reports to Temporal what a person did with the thread. The store already has it, so if Temporal can't be reached, only a warning is
 /// printed.
-pub(crate) fn tell(context: &Context, thread: &ThreadId, call: Call) {
+pub(crate) fn notify_temporal(context: &CommandContext, thread: &ThreadId, call: TemporalAction) {
     let tried = (|| -> Result<(), CommandError> {
         if !is_known(context)? {
             return Ok(());
         }
-        let engine = connect(context, Address::default())?;
+        let engine = connect(context, TemporalAddress::default())?;
         engine.call(thread.as_str(), call).map_err(failure)?;
         // If this thread plays a role of a parent, the parent waits for it, and may be able to continue now.
         let mut parent = parent_of(context, thread)?;
-        while let Some(thread) = parent.filter(|_| call != Call::Pause) {
-            engine.call(thread.as_str(), Call::Answer).map_err(failure)?;
+        while let Some(thread) = parent.filter(|_| call != TemporalAction::Pause) {
+            engine.call(thread.as_str(), TemporalAction::Answer).map_err(failure)?;
             parent = parent_of(context, &thread)?;
         }
         Ok(())
@@ -209,14 +215,16 @@ pub(crate) fn tell(context: &Context, thread: &ThreadId, call: Call) {
 }
 
 /// Why Temporal cannot continue a thread, if this machine has Temporal's address. Waits at most 2 s, and warns if Temporal cannot be asked.
-pub(crate) fn failure_of(context: &Context, thread: &ThreadId) -> Result<Option<String>, CommandError> {
+pub(crate) fn failure_of(context: &CommandContext, thread: &ThreadId) -> Result<Option<String>, CommandError> {
     if !is_known(context)? {
         return Ok(None);
     }
-    let (address, thread) = (address(context, Address::default())?, thread.to_string());
+    let (address, thread) = (address(context, TemporalAddress::default())?, thread.to_string());
     let (send, receive) = mpsc::channel();
     // If Temporal does not answer in time, this OS thread ends with the process.
-    std::thread::spawn(move || send.send(Engine::connect(address).and_then(|engine| engine.failure(&thread))));
+    std::thread::spawn(move || {
+        send.send(TemporalConnection::connect(address).and_then(|engine| engine.failure(&thread)))
+    });
     let why = match receive.recv_timeout(LOOK_WITHIN) {
         Ok(Ok(failure)) => return Ok(failure),
         Ok(Err(error)) => error.message,
@@ -227,7 +235,7 @@ pub(crate) fn failure_of(context: &Context, thread: &ThreadId) -> Result<Option<
 }
 
 /// Warns that workers on other machines cannot read this machine's store. Workers on this machine can.
-pub(crate) fn warn_of_own_store(context: &Context) {
+pub(crate) fn warn_of_own_store(context: &CommandContext) {
     if !context.home.has_peers() {
         let root = context.home.root().display();
         context.printer.warn(&format!(
@@ -237,18 +245,18 @@ pub(crate) fn warn_of_own_store(context: &Context) {
     }
 }
 
-fn parent_of(context: &Context, thread: &ThreadId) -> Result<Option<ThreadId>, CommandError> {
-    Ok(Settings::load(&context.home, thread)?.and_then(|settings| settings.parent))
+fn parent_of(context: &CommandContext, thread: &ThreadId) -> Result<Option<ThreadId>, CommandError> {
+    Ok(ThreadSettings::load(&context.home, thread)?.and_then(|settings| settings.parent))
 }
 
 /// Whether a variable or the configuration has Temporal's address.
-fn is_known(context: &Context) -> Result<bool, CommandError> {
+fn is_known(context: &CommandContext) -> Result<bool, CommandError> {
     let is_said = WHERE.iter().any(|variable| env::var_os(variable).is_some());
     Ok(is_said || context.home.config()?.temporal.is_some())
 }
 
 /// Warns if Temporal's address is unknown, so commands such as `uwf thread answer` can't notify it.
-pub(crate) fn warn_of_unknown_address(context: &Context) -> Result<(), CommandError> {
+pub(crate) fn warn_of_unknown_address(context: &CommandContext) -> Result<(), CommandError> {
     if !is_known(context)? {
         context.printer.warn(
             "the address of Temporal is unknown, so it notices `uwf thread answer` and similar commands only at its \
@@ -258,13 +266,13 @@ pub(crate) fn warn_of_unknown_address(context: &Context) -> Result<(), CommandEr
     Ok(())
 }
 
-fn address(context: &Context, named: Address) -> Result<Address, CommandError> {
+fn address(context: &CommandContext, named: TemporalAddress) -> Result<TemporalAddress, CommandError> {
     let (at, within, queue) = context
         .home
         .config()?
         .temporal
         .map_or((None, None, None), |own| (Some(own.address), own.namespace, own.task_queue));
-    Ok(Address {
+    Ok(TemporalAddress {
         address: named.address.or_else(|| at.filter(|_| env::var_os(ADDRESS_VARIABLE).is_none())),
         namespace: named.namespace.or_else(|| within.filter(|_| env::var_os(NAMESPACE_VARIABLE).is_none())),
         task_queue: named.task_queue.or(queue),

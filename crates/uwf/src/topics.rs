@@ -32,7 +32,7 @@ const PAGE_WIDTH: usize = 100;
 const COMMON: [&str; 2] = ["format", "help"];
 
 /// A page of the documentation.
-pub(crate) struct Topic {
+pub(crate) struct HelpTopic {
     /// The name in `uwf help NAME`.
     pub(crate) name: &'static str,
     /// One line for the list of topics.
@@ -48,12 +48,12 @@ macro_rules! page {
     };
 }
 
-const fn topic(name: &'static str, about: &'static str, text: fn(clap::Command) -> String) -> Topic {
-    Topic { name, about, text }
+const fn topic(name: &'static str, about: &'static str, text: fn(clap::Command) -> String) -> HelpTopic {
+    HelpTopic { name, about, text }
 }
 
 /// Every page.
-pub(crate) const ALL: [Topic; 33] = [
+pub(crate) const ALL: [HelpTopic; 33] = [
     topic("tutorial", "a first workflow: run it, break it, let a person decide, fork it", page!("guide/tutorial")),
     topic("agents", "declaring agents, how their answers are read, writing one", page!("guide/agents")),
     topic("workflows", "writing workflows: schemas, routes, conditions", page!("guide/workflows")),
@@ -110,7 +110,7 @@ pub(crate) const ALL: [Topic; 33] = [
 ];
 
 /// The page with this name.
-pub(crate) fn find(name: &str) -> Option<&'static Topic> {
+pub(crate) fn find(name: &str) -> Option<&'static HelpTopic> {
     ALL.iter().find(|topic| topic.name.eq_ignore_ascii_case(name))
 }
 

@@ -9,7 +9,7 @@ use uwf_core::thread::is_symbol;
 use uwf_engine::root::thread_ids;
 
 use crate::error::CommandError;
-use crate::printer::Format;
+use crate::printer::ReportFormat;
 
 /// Words that people try, and the uwf command for each. The first column is the group in which they try the word.
 const MEANT: &[(&str, &str, &str)] = &[
@@ -96,12 +96,12 @@ const MEANT_OPTIONS: &[(&str, &str, &str)] = &[
 ];
 
 /// The format that a command line asks for, found before the command line is parsed.
-pub(crate) fn asked_format(args: &[OsString]) -> Option<Format> {
+pub(crate) fn asked_format(args: &[OsString]) -> Option<ReportFormat> {
     let words = args.iter().map(|arg| arg.to_str().unwrap_or_default()).take_while(|arg| *arg != "--");
     let words: Vec<&str> = words.collect();
     let after = words.windows(2).find(|pair| pair[0] == "--format").map(|pair| pair[1]);
     let joined = || words.iter().find_map(|word| word.strip_prefix("--format="));
-    Format::from_str(after.or_else(joined)?, true).ok()
+    ReportFormat::from_str(after.or_else(joined)?, true).ok()
 }
 
 /// Whether a command line ends with a group, without one of its commands.

@@ -1,27 +1,27 @@
 //! Reads JSON into the tree. A YAML reader accepts most of JSON, but not tabs and not every escape.
 
-use crate::node::{Data, Entry, Node, Position, Style, SyntaxError};
+use crate::node::{MappingEntry, SyntaxError, TextPosition, YamlContent, YamlNode, YamlScalarStyle};
 use crate::yaml::MAX_DEPTH;
 
 /// Parses a JSON text into a tree. A leading byte order mark is skipped.
 ///
 /// # Errors
 /// [`SyntaxError`] at the first place that is not JSON.
-pub fn parse(text: &str) -> Result<Node, SyntaxError> {
+pub fn parse(text: &str) -> Result<YamlNode, SyntaxError> {
     let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
-    Reader { end: text.len(), rest, at: Position::FIRST, depth: 0 }.document()
+    JsonReader { end: text.len(), rest, at: TextPosition::FIRST, depth: 0 }.document()
 }
 
-struct Reader<'t> {
+struct JsonReader<'t> {
     /// Bytes of the whole text.
     end: usize,
     rest: &'t str,
-    at: Position,
+    at: TextPosition,
     depth: usize,
 }
 
-impl Reader<'_> {
-    fn document(&mut self) -> Result<Node, SyntaxError> {
+impl JsonReader<'_> {
+    fn document(&mut self) -> Result<YamlNode, SyntaxError> {
         let node = self.value()?;
         self.space();
         match self.rest.chars().next() {
@@ -34,7 +34,7 @@ impl Reader<'_> {
         let (taken, rest) = self.rest.split_at(bytes);
         for c in taken.chars() {
             if c == '\n' {
-                self.at = Position { line: self.at.line + 1, column: 1 };
+                self.at = TextPosition { line: self.at.line + 1, column: 1 };
             } else {
                 self.at.column += 1;
             }
@@ -68,23 +68,26 @@ impl Reader<'_> {
         self.rest.chars().next().ok_or_else(ended)
     }
 
-    fn value(&mut self) -> Result<Node, SyntaxError> {
+    fn value(&mut self) -> Result<YamlNode, SyntaxError> {
         let first = self.peek("a value")?;
         let (at, start) = (self.at, self.byte());
         if self.depth >= MAX_DEPTH {
             return Err(self.error(format!("nested deeper than {MAX_DEPTH} levels")));
         }
         let data = match first {
-            '{' => self.nested(Reader::object)?,
-            '[' => self.nested(Reader::array)?,
-            '"' => Data::Scalar { text: self.string()?, style: Style::DoubleQuoted },
-            _ => Data::Scalar { text: self.word(first)?, style: Style::Plain },
+            '{' => self.nested(JsonReader::object)?,
+            '[' => self.nested(JsonReader::array)?,
+            '"' => YamlContent::Scalar { text: self.string()?, style: YamlScalarStyle::DoubleQuoted },
+            _ => YamlContent::Scalar { text: self.word(first)?, style: YamlScalarStyle::Plain },
         };
-        let flow = matches!(data, Data::Sequence(_) | Data::Mapping(_));
-        Ok(Node { at, span: start..self.byte(), anchored: false, alias: false, flow, tag: None, data })
+        let flow = matches!(data, YamlContent::Sequence(_) | YamlContent::Mapping(_));
+        Ok(YamlNode { at, span: start..self.byte(), anchored: false, alias: false, flow, tag: None, data })
     }
 
-    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Result<Data, SyntaxError>) -> Result<Data, SyntaxError> {
+    fn nested(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<YamlContent, SyntaxError>,
+    ) -> Result<YamlContent, SyntaxError> {
         self.depth += 1;
         self.advance(1);
         let data = read(self)?;
@@ -92,11 +95,11 @@ impl Reader<'_> {
         Ok(data)
     }
 
-    fn object(&mut self) -> Result<Data, SyntaxError> {
+    fn object(&mut self) -> Result<YamlContent, SyntaxError> {
         let mut entries = Vec::new();
         if self.peek("a key or `}`")? == '}' {
             self.advance(1);
-            return Ok(Data::Mapping(entries));
+            return Ok(YamlContent::Mapping(entries));
         }
         loop {
             let first = self.peek("a key")?;
@@ -111,23 +114,23 @@ impl Reader<'_> {
                 other => return self.unexpected(other, "`:`"),
             }
             let value = self.value()?;
-            entries.push(Entry { key, key_at, key_span, value });
+            entries.push(MappingEntry { key, key_at, key_span, value });
             if self.ends('}')? {
-                return Ok(Data::Mapping(entries));
+                return Ok(YamlContent::Mapping(entries));
             }
         }
     }
 
-    fn array(&mut self) -> Result<Data, SyntaxError> {
+    fn array(&mut self) -> Result<YamlContent, SyntaxError> {
         let mut items = Vec::new();
         if self.peek("a value or `]`")? == ']' {
             self.advance(1);
-            return Ok(Data::Sequence(items));
+            return Ok(YamlContent::Sequence(items));
         }
         loop {
             items.push(self.value()?);
             if self.ends(']')? {
-                return Ok(Data::Sequence(items));
+                return Ok(YamlContent::Sequence(items));
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! This is a separate crate because both store and core read YAML files: no other code depends on the YAML parser.
 //!
-//! A scalar keeps the text as written. The [`Node`] interprets it by YAML's core schema; readers that know better (`0123456789012` is a
+//! A scalar keeps the text as written. The [`YamlNode`] interprets it by YAML's core schema; readers that know better (`0123456789012` is a
 //! hash) use the text.
 //!
 //! ```
@@ -19,5 +19,5 @@ pub mod write;
 mod yaml;
 
 pub use json::parse as parse_json;
-pub use node::{Data, Entry, Node, Position, Style, SyntaxError, Tag};
+pub use node::{MappingEntry, SyntaxError, TextPosition, YamlContent, YamlNode, YamlScalarStyle, YamlTag};
 pub use yaml::{MAX_DEPTH, parse};

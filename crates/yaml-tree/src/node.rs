@@ -4,27 +4,27 @@ use std::ops::Range;
 
 use serde_json::{Map, Number, Value};
 
-use crate::scalar::{Scalar, scalar};
+use crate::scalar::{PlainScalar, scalar};
 
 /// A place in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
+pub struct TextPosition {
     /// Starts at 1.
     pub line: usize,
     /// In characters, starts at 1.
     pub column: usize,
 }
 
-impl Position {
+impl TextPosition {
     /// The place of problems that concern the whole text.
-    pub const FIRST: Position = Position { line: 1, column: 1 };
+    pub const FIRST: TextPosition = TextPosition { line: 1, column: 1 };
 }
 
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub struct YamlNode {
     /// Where the value starts.
-    pub at: Position,
+    pub at: TextPosition,
     /// Its bytes in the text. A block scalar's span covers the lines below `|`. The span of a list whose items are not indented begins
     /// with its first item.
     pub span: Range<usize>,
@@ -35,30 +35,30 @@ pub struct Node {
     /// Whether it is a list in brackets or a mapping in braces, not one with its entries on separate lines.
     pub flow: bool,
     /// `!tag` before the value.
-    pub tag: Option<Tag>,
+    pub tag: Option<YamlTag>,
     /// The content.
-    pub data: Data,
+    pub data: YamlContent,
 }
 
 /// The content of a value. Keys are in the order of the text, a repeated key appears twice, and `<<` is an ordinary key.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Data {
+pub enum YamlContent {
     /// A text, number, boolean or null, as written.
     Scalar {
         /// Without quotes, with escapes resolved.
         text: String,
         /// How the text was written.
-        style: Style,
+        style: YamlScalarStyle,
     },
     /// A list.
-    Sequence(Vec<Node>),
+    Sequence(Vec<YamlNode>),
     /// A mapping.
-    Mapping(Vec<Entry>),
+    Mapping(Vec<MappingEntry>),
 }
 
 /// How a scalar is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub enum YamlScalarStyle {
     /// Without quotes: it may be null, a boolean or a number.
     Plain,
     /// In single quotes.
@@ -71,7 +71,7 @@ pub enum Style {
 
 /// A tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tag {
+pub struct YamlTag {
     /// The tag as messages show it.
     pub text: String,
     /// The name of a type of YAML's core schema (`str`, `map`), if the tag is one.
@@ -80,22 +80,22 @@ pub struct Tag {
 
 /// One key of a mapping with its value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct MappingEntry {
     /// The key.
     pub key: String,
     /// Where the key starts.
-    pub key_at: Position,
+    pub key_at: TextPosition,
     /// Bytes of the key, including quotes.
     pub key_span: Range<usize>,
     /// The value; an empty plain scalar if the value is missing.
-    pub value: Node,
+    pub value: YamlNode,
 }
 
 /// Why a text can't be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
     /// Where reading stopped.
-    pub at: Position,
+    pub at: TextPosition,
     /// Kind of the error, in kebab case: `syntax`, `too-deep`, `too-big`, `complex-key`, `bad-alias`, `many-documents`.
     pub code: &'static str,
     /// The problem.
@@ -105,12 +105,12 @@ pub struct SyntaxError {
 }
 
 impl SyntaxError {
-    pub(crate) fn new(code: &'static str, at: Position, message: impl Into<String>) -> SyntaxError {
+    pub(crate) fn new(code: &'static str, at: TextPosition, message: impl Into<String>) -> SyntaxError {
         SyntaxError { at, code, message: message.into(), hint: None }
     }
 }
 
-impl Entry {
+impl MappingEntry {
     /// Offset after the last byte of the value, or after the key's colon if there is no value.
     #[must_use]
     pub fn end(&self) -> usize {
@@ -119,49 +119,50 @@ impl Entry {
     }
 }
 
-impl Node {
+impl YamlNode {
     /// The keys of a mapping; none for anything else.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[MappingEntry] {
         match &self.data {
-            Data::Mapping(entries) => entries,
-            Data::Scalar { .. } | Data::Sequence(_) => &[],
+            YamlContent::Mapping(entries) => entries,
+            YamlContent::Scalar { .. } | YamlContent::Sequence(_) => &[],
         }
     }
 
     /// The value of a key.
     #[must_use]
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub fn get(&self, key: &str) -> Option<&YamlNode> {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
     /// Whether the value is missing, as after `key:`.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
-        !self.alias && matches!(&self.data, Data::Scalar { text, style: Style::Plain } if text.is_empty())
+        !self.alias
+            && matches!(&self.data, YamlContent::Scalar { text, style: YamlScalarStyle::Plain } if text.is_empty())
     }
 
     /// The meaning of a scalar; `None` for lists and mappings.
-    fn scalar(&self) -> Option<Scalar> {
+    fn scalar(&self) -> Option<PlainScalar> {
         match &self.data {
-            Data::Scalar { text, style: Style::Plain } => Some(scalar(text)),
-            Data::Scalar { .. } => Some(Scalar::Text),
-            Data::Sequence(_) | Data::Mapping(_) => None,
+            YamlContent::Scalar { text, style: YamlScalarStyle::Plain } => Some(scalar(text)),
+            YamlContent::Scalar { .. } => Some(PlainScalar::Text),
+            YamlContent::Sequence(_) | YamlContent::Mapping(_) => None,
         }
     }
 
     /// Whether the value is null or missing.
     #[must_use]
     pub fn is_null(&self) -> bool {
-        self.scalar() == Some(Scalar::Null)
+        self.scalar() == Some(PlainScalar::Null)
     }
 
     /// The text of any scalar as written, including null.
     #[must_use]
     pub fn as_written(&self) -> Option<&str> {
         match &self.data {
-            Data::Scalar { text, .. } => Some(text),
-            Data::Sequence(_) | Data::Mapping(_) => None,
+            YamlContent::Scalar { text, .. } => Some(text),
+            YamlContent::Sequence(_) | YamlContent::Mapping(_) => None,
         }
     }
 
@@ -174,14 +175,14 @@ impl Node {
     /// The text of a scalar that is not a number, boolean or null.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
-        self.as_written().filter(|_| self.scalar() == Some(Scalar::Text))
+        self.as_written().filter(|_| self.scalar() == Some(PlainScalar::Text))
     }
 
     /// The value of a boolean scalar.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self.scalar() {
-            Some(Scalar::Bool(value)) => Some(value),
+            Some(PlainScalar::Bool(value)) => Some(value),
             _ => None,
         }
     }
@@ -190,7 +191,7 @@ impl Node {
     #[must_use]
     pub fn as_number(&self) -> Option<Number> {
         match self.scalar() {
-            Some(Scalar::Number(value)) => Some(value),
+            Some(PlainScalar::Number(value)) => Some(value),
             _ => None,
         }
     }
@@ -199,30 +200,30 @@ impl Node {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match (&self.data, self.scalar()) {
-            (Data::Sequence(_), _) => "a list",
-            (Data::Mapping(_), _) => "a mapping",
-            (_, Some(Scalar::Null)) => "null",
-            (_, Some(Scalar::Bool(_))) => "a boolean",
-            (_, Some(Scalar::Number(_) | Scalar::NotFinite)) => "a number",
-            (_, Some(Scalar::Text) | None) => "a text",
+            (YamlContent::Sequence(_), _) => "a list",
+            (YamlContent::Mapping(_), _) => "a mapping",
+            (_, Some(PlainScalar::Null)) => "null",
+            (_, Some(PlainScalar::Bool(_))) => "a boolean",
+            (_, Some(PlainScalar::Number(_) | PlainScalar::NotFinite)) => "a number",
+            (_, Some(PlainScalar::Text) | None) => "a text",
         }
     }
 
     /// The value as JSON. Numbers that JSON can't represent (`.inf`, `.nan`) become null and are reported with their text.
-    pub fn to_json(&self, not_finite: &mut dyn FnMut(Position, &str)) -> Value {
+    pub fn to_json(&self, not_finite: &mut dyn FnMut(TextPosition, &str)) -> Value {
         match &self.data {
-            Data::Scalar { text, .. } => match self.scalar() {
-                Some(Scalar::Null) => Value::Null,
-                Some(Scalar::Bool(value)) => Value::Bool(value),
-                Some(Scalar::Number(value)) => Value::Number(value),
-                Some(Scalar::Text) | None => Value::String(text.clone()),
-                Some(Scalar::NotFinite) => {
+            YamlContent::Scalar { text, .. } => match self.scalar() {
+                Some(PlainScalar::Null) => Value::Null,
+                Some(PlainScalar::Bool(value)) => Value::Bool(value),
+                Some(PlainScalar::Number(value)) => Value::Number(value),
+                Some(PlainScalar::Text) | None => Value::String(text.clone()),
+                Some(PlainScalar::NotFinite) => {
                     not_finite(self.at, text);
                     Value::Null
                 }
             },
-            Data::Sequence(items) => items.iter().map(|item| item.to_json(not_finite)).collect(),
-            Data::Mapping(entries) => {
+            YamlContent::Sequence(items) => items.iter().map(|item| item.to_json(not_finite)).collect(),
+            YamlContent::Mapping(entries) => {
                 let pairs = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json(not_finite)));
                 Value::Object(pairs.collect::<Map<_, _>>())
             }

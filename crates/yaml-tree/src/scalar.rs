@@ -3,7 +3,7 @@
 use serde_json::Number;
 
 #[derive(Debug, PartialEq)]
-pub(crate) enum Scalar {
+pub(crate) enum PlainScalar {
     Null,
     Bool(bool),
     Number(Number),
@@ -13,42 +13,42 @@ pub(crate) enum Scalar {
 
 /// Whether a plain scalar with this text is a text.
 pub(crate) fn is_plain_text(text: &str) -> bool {
-    scalar(text) == Scalar::Text
+    scalar(text) == PlainScalar::Text
 }
 
 /// The meaning of a plain scalar in the core schema of YAML 1.2 (§10.3.2): `no`, `on` and `yes` are texts. One exception: a number with
 /// leading zeros is a text, because people write hashes, ids and versions that way.
-pub(crate) fn scalar(text: &str) -> Scalar {
+pub(crate) fn scalar(text: &str) -> PlainScalar {
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
-        "true" | "True" | "TRUE" => return Scalar::Bool(true),
-        "false" | "False" | "FALSE" => return Scalar::Bool(false),
-        ".nan" | ".NaN" | ".NAN" => return Scalar::NotFinite,
+        "" | "~" | "null" | "Null" | "NULL" => return PlainScalar::Null,
+        "true" | "True" | "TRUE" => return PlainScalar::Bool(true),
+        "false" | "False" | "FALSE" => return PlainScalar::Bool(false),
+        ".nan" | ".NaN" | ".NAN" => return PlainScalar::NotFinite,
         _ => {}
     }
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") {
-        return Scalar::NotFinite;
+        return PlainScalar::NotFinite;
     }
     if let Some((digits, radix)) = text.strip_prefix("0x").map(|d| (d, 16)).or(text.strip_prefix("0o").map(|d| (d, 8)))
         && let Ok(value) = u64::from_str_radix(digits, radix)
         && !digits.starts_with('+')
     {
-        return Scalar::Number(value.into());
+        return PlainScalar::Number(value.into());
     }
     if !is_decimal(unsigned) {
-        return Scalar::Text;
+        return PlainScalar::Text;
     }
     let positive = text.strip_prefix('+').unwrap_or(text);
     if let Ok(value) = positive.parse::<u64>() {
-        return Scalar::Number(value.into());
+        return PlainScalar::Number(value.into());
     }
     if let Ok(value) = positive.parse::<i64>() {
-        return Scalar::Number(value.into());
+        return PlainScalar::Number(value.into());
     }
     match positive.parse::<f64>().ok().and_then(Number::from_f64) {
-        Some(value) => Scalar::Number(value),
-        None => Scalar::NotFinite,
+        Some(value) => PlainScalar::Number(value),
+        None => PlainScalar::NotFinite,
     }
 }
 
@@ -79,11 +79,11 @@ mod tests {
 
     fn plain(text: &str) -> Value {
         match scalar(text) {
-            Scalar::Null => Value::Null,
-            Scalar::Bool(value) => Value::Bool(value),
-            Scalar::Number(value) => Value::Number(value),
-            Scalar::Text => Value::String(text.to_owned()),
-            Scalar::NotFinite => panic!("{text} is finite"),
+            PlainScalar::Null => Value::Null,
+            PlainScalar::Bool(value) => Value::Bool(value),
+            PlainScalar::Number(value) => Value::Number(value),
+            PlainScalar::Text => Value::String(text.to_owned()),
+            PlainScalar::NotFinite => panic!("{text} is finite"),
         }
     }
 
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn numbers_that_json_lacks_are_recognised() {
         for text in [".inf", "-.inf", ".NaN", "1e999"] {
-            assert_eq!(scalar(text), Scalar::NotFinite, "{text}");
+            assert_eq!(scalar(text), PlainScalar::NotFinite, "{text}");
         }
     }
 }

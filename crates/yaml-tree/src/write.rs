@@ -12,7 +12,7 @@ const LONGEST_SIMPLE_KEY: usize = 1_000;
 
 /// The surroundings of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Context {
+pub enum ScalarContext {
     /// On its own line, where brackets and commas have no meaning.
     Block,
     /// In brackets or braces, or on a line that may later be put into them.
@@ -24,42 +24,42 @@ pub enum Context {
 #[must_use]
 pub fn block(value: &Value) -> String {
     let mut text = String::new();
-    put(value, 0, After::Nothing, &mut text);
+    put(value, 0, LinePrefix::Nothing, &mut text);
     text
 }
 
 /// The part of the line before a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum After {
+enum LinePrefix {
     Nothing,
     Key,
     Dash,
 }
 
 /// Writes a value whose key or dash is indented by `column` spaces.
-fn put(value: &Value, column: usize, after: After, out: &mut String) {
-    let gap = if after == After::Nothing { "" } else { " " };
-    let below = if after == After::Nothing { column } else { column + 2 };
+fn put(value: &Value, column: usize, after: LinePrefix, out: &mut String) {
+    let gap = if after == LinePrefix::Nothing { "" } else { " " };
+    let below = if after == LinePrefix::Nothing { column } else { column + 2 };
     match value {
         Value::Object(map) if !map.is_empty() => {
             for (index, (key, value)) in map.iter().enumerate() {
                 start_line(index, below, after, out);
-                let key = scalar(key, Context::Block);
+                let key = scalar(key, ScalarContext::Block);
                 if key.len() > LONGEST_SIMPLE_KEY {
                     out.push_str(&format!("? {key}\n{}:", " ".repeat(below)));
                 } else {
                     out.push_str(&format!("{key}:"));
                 }
-                put(value, below, After::Key, out);
+                put(value, below, LinePrefix::Key, out);
             }
         }
         Value::Array(items) if !items.is_empty() => {
             // Dashes are aligned with the first letter of the key.
-            let below = if after == After::Key { column } else { below };
+            let below = if after == LinePrefix::Key { column } else { below };
             for (index, item) in items.iter().enumerate() {
                 start_line(index, below, after, out);
                 out.push('-');
-                put(item, below, After::Dash, out);
+                put(item, below, LinePrefix::Dash, out);
             }
         }
         Value::String(text) if is_literal(text) => {
@@ -74,7 +74,7 @@ fn put(value: &Value, column: usize, after: After, out: &mut String) {
                 out.push_str(&format!("{}{line}\n", " ".repeat(indent)));
             }
         }
-        Value::String(text) => out.push_str(&format!("{gap}{}\n", scalar(text, Context::Block))),
+        Value::String(text) => out.push_str(&format!("{gap}{}\n", scalar(text, ScalarContext::Block))),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
             out.push_str(&format!("{gap}{value}\n"));
         }
@@ -82,11 +82,11 @@ fn put(value: &Value, column: usize, after: After, out: &mut String) {
 }
 
 /// Starts the line of an entry. The first entry inside a list item follows the dash; the first entry below a key starts a new line.
-fn start_line(index: usize, column: usize, after: After, out: &mut String) {
+fn start_line(index: usize, column: usize, after: LinePrefix, out: &mut String) {
     match (index, after) {
-        (0, After::Nothing) => {}
-        (0, After::Dash) => out.push(' '),
-        (0, After::Key) => out.push_str(&format!("\n{}", " ".repeat(column))),
+        (0, LinePrefix::Nothing) => {}
+        (0, LinePrefix::Dash) => out.push(' '),
+        (0, LinePrefix::Key) => out.push_str(&format!("\n{}", " ".repeat(column))),
         _ => out.push_str(&" ".repeat(column)),
     }
 }
@@ -101,22 +101,22 @@ fn is_literal(text: &str) -> bool {
 
 /// A text or a key, in double quotes if YAML would read it as something else.
 #[must_use]
-pub fn scalar(text: &str, context: Context) -> String {
+pub fn scalar(text: &str, context: ScalarContext) -> String {
     if is_plain(text, context) { text.to_owned() } else { quoted(text) }
 }
 
 /// Whether YAML reads a text as itself without quotes.
-fn is_plain(text: &str, context: Context) -> bool {
+fn is_plain(text: &str, context: ScalarContext) -> bool {
     let mut symbols = text.chars().peekable();
     // A program's option (`--option`) is a text; a lone dash is a list item.
     let first = text.strip_prefix("--").or(text.strip_prefix('-')).unwrap_or(text).chars().next();
     let starts = first.is_some_and(|first| first.is_alphanumeric() || matches!(first, '_' | '/' | '.'));
     let fits = |symbol: char, next: Option<&char>| match symbol {
-        ' ' if context == Context::Block => next.is_some_and(|next| !matches!(next, '#' | ' ')),
+        ' ' if context == ScalarContext::Block => next.is_some_and(|next| !matches!(next, '#' | ' ')),
         ' ' => next.is_some_and(|next| next.is_alphanumeric()),
         ':' => next.is_some_and(|next| next.is_alphanumeric() || *next == '/'),
         '_' | '/' | '.' | '-' | '+' | '@' | '=' | '~' => true,
-        _ if context == Context::Block && symbol.is_ascii_graphic() => symbol != '#',
+        _ if context == ScalarContext::Block && symbol.is_ascii_graphic() => symbol != '#',
         _ => symbol.is_alphanumeric(),
     };
     while let Some(symbol) = symbols.next() {

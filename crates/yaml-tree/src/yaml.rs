@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
 
-use crate::node::{Data, Entry, Node, Position, Style, SyntaxError, Tag};
+use crate::node::{MappingEntry, SyntaxError, TextPosition, YamlContent, YamlNode, YamlScalarStyle, YamlTag};
 
 /// Maximum nesting of a text. Every walk over a tree recurses, so nesting is bounded. People write fewer than 20 levels.
 pub const MAX_DEPTH: usize = 128;
@@ -23,10 +23,11 @@ const TEXT_UNIT: usize = 64;
 ///
 /// # Errors
 /// [`SyntaxError`] at the first place after which the rest can't be read.
-pub fn parse(text: &str) -> Result<Option<Node>, SyntaxError> {
+pub fn parse(text: &str) -> Result<Option<YamlNode>, SyntaxError> {
     let offsets = ByteOffsets::new(text);
     let body = &text[offsets.begin..];
-    let mut builder = Builder { text, offsets, root: None, open: Vec::new(), anchors: HashMap::new(), repeated: 0 };
+    let mut builder =
+        YamlTreeBuilder { text, offsets, root: None, open: Vec::new(), anchors: HashMap::new(), repeated: 0 };
     for event in Parser::new_from_str(body) {
         let (event, span) = event.map_err(|error| unreadable(&error, body))?;
         builder.event(event, span)?;
@@ -52,8 +53,8 @@ fn unreadable(error: &ScanError, text: &str) -> SyntaxError {
     SyntaxError { hint, ..SyntaxError::new("syntax", at, error.info()) }
 }
 
-fn position(marker: Marker) -> Position {
-    Position { line: marker.line(), column: marker.col() + 1 }
+fn position(marker: Marker) -> TextPosition {
+    TextPosition { line: marker.line(), column: marker.col() + 1 }
 }
 
 /// Converts the parser's character positions to byte offsets.
@@ -83,43 +84,43 @@ impl ByteOffsets {
 }
 
 /// A collection that is still open.
-struct Open {
-    at: Position,
+struct OpenCollection {
+    at: TextPosition,
     start: usize,
     anchor: usize,
-    tag: Option<Tag>,
-    holds: Holds,
+    tag: Option<YamlTag>,
+    holds: CollectionContent,
 }
 
-enum Holds {
-    Items(Vec<Node>),
-    Entries(Vec<Entry>, Option<Key>),
+enum CollectionContent {
+    Items(Vec<YamlNode>),
+    Entries(Vec<MappingEntry>, Option<PendingKey>),
 }
 
 /// A key whose value comes next.
-struct Key {
+struct PendingKey {
     text: String,
-    at: Position,
+    at: TextPosition,
     span: Range<usize>,
 }
 
 /// A finished value that aliases may repeat.
 struct AnchorValue {
-    node: Node,
+    node: YamlNode,
     weight: usize,
     height: usize,
 }
 
-struct Builder<'t> {
+struct YamlTreeBuilder<'t> {
     text: &'t str,
     offsets: ByteOffsets,
-    root: Option<Node>,
-    open: Vec<Open>,
+    root: Option<YamlNode>,
+    open: Vec<OpenCollection>,
     anchors: HashMap<usize, AnchorValue>,
     repeated: usize,
 }
 
-impl Builder<'_> {
+impl YamlTreeBuilder<'_> {
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), SyntaxError> {
         let at = position(span.start);
         let (start, end) = (self.offsets.byte(span.start), self.offsets.byte(span.end));
@@ -137,23 +138,24 @@ impl Builder<'_> {
                 let (style, end) = self.scalar_end(style, &text, start, end);
                 // `!!str 5` is a text.
                 let is_text = tag.as_ref().is_some_and(|tag| tag.core.as_deref() == Some("str"));
-                let style = if is_text && style == Style::Plain { Style::DoubleQuoted } else { style };
-                let data = Data::Scalar { text: text.into_owned(), style };
+                let style =
+                    if is_text && style == YamlScalarStyle::Plain { YamlScalarStyle::DoubleQuoted } else { style };
+                let data = YamlContent::Scalar { text: text.into_owned(), style };
                 self.value(
                     anchor,
-                    Node { at, span: start..end, anchored: anchor > 0, alias: false, flow: false, tag, data },
+                    YamlNode { at, span: start..end, anchored: anchor > 0, alias: false, flow: false, tag, data },
                 )
             }
-            Event::SequenceStart(anchor, tag) => self.open(Open {
+            Event::SequenceStart(anchor, tag) => self.open(OpenCollection {
                 at,
                 start,
                 anchor,
                 tag: tag.as_deref().map(read_tag),
-                holds: Holds::Items(Vec::new()),
+                holds: CollectionContent::Items(Vec::new()),
             }),
             Event::MappingStart(anchor, tag) => {
-                let holds = Holds::Entries(Vec::new(), None);
-                self.open(Open { at, start, anchor, tag: tag.as_deref().map(read_tag), holds })
+                let holds = CollectionContent::Entries(Vec::new(), None);
+                self.open(OpenCollection { at, start, anchor, tag: tag.as_deref().map(read_tag), holds })
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 // The parser's span of a closing bracket may include what follows it, up to a comment, so use only the bracket itself. A
@@ -163,8 +165,8 @@ impl Builder<'_> {
         }
     }
 
-    fn open(&mut self, open: Open) -> Result<(), SyntaxError> {
-        if let Some(Open { holds: Holds::Entries(_, None), .. }) = self.open.last() {
+    fn open(&mut self, open: OpenCollection) -> Result<(), SyntaxError> {
+        if let Some(OpenCollection { holds: CollectionContent::Entries(_, None), .. }) = self.open.last() {
             return Err(complex_key(open.at));
         }
         if self.open.len() >= MAX_DEPTH {
@@ -175,17 +177,19 @@ impl Builder<'_> {
     }
 
     fn close(&mut self, bracket: Option<usize>) -> Result<(), SyntaxError> {
-        let Some(Open { at, start, anchor, tag, holds }) = self.open.pop() else { return Ok(()) };
+        let Some(OpenCollection { at, start, anchor, tag, holds }) = self.open.pop() else { return Ok(()) };
         let flow = bracket.is_some();
         let (last, data) = match holds {
-            Holds::Items(items) => (items.last().map(|item| item.span.end), Data::Sequence(items)),
-            Holds::Entries(entries, _) => (entries.last().map(Entry::end), Data::Mapping(entries)),
+            CollectionContent::Items(items) => (items.last().map(|item| item.span.end), YamlContent::Sequence(items)),
+            CollectionContent::Entries(entries, _) => {
+                (entries.last().map(MappingEntry::end), YamlContent::Mapping(entries))
+            }
         };
         let end = bracket.or(last).unwrap_or(start).max(start);
-        self.value(anchor, Node { at, span: start..end, anchored: anchor > 0, alias: false, flow, tag, data })
+        self.value(anchor, YamlNode { at, span: start..end, anchored: anchor > 0, alias: false, flow, tag, data })
     }
 
-    fn alias(&mut self, id: usize, at: Position, start: usize, end: usize) -> Result<(), SyntaxError> {
+    fn alias(&mut self, id: usize, at: TextPosition, start: usize, end: usize) -> Result<(), SyntaxError> {
         let Some(AnchorValue { node, weight, height }) = self.anchors.get(&id) else {
             return Err(SyntaxError::new("bad-alias", at, "this alias is inside the value that it refers to"));
         };
@@ -197,25 +201,32 @@ impl Builder<'_> {
             return Err(SyntaxError::new("too-big", at, "the file holds too many values here, aliases expanded"));
         }
         let span = start..start + self.text[start..end].trim_end().len();
-        let node = Node { at, span, anchored: false, alias: true, ..node.clone() };
+        let node = YamlNode { at, span, anchored: false, alias: true, ..node.clone() };
         self.value(0, node)
     }
 
     /// Puts a finished value into the innermost open collection.
-    fn value(&mut self, anchor: usize, node: Node) -> Result<(), SyntaxError> {
+    fn value(&mut self, anchor: usize, node: YamlNode) -> Result<(), SyntaxError> {
         if anchor > 0 {
             let (weight, height) = measure(&node);
             self.anchors.insert(anchor, AnchorValue { node: node.clone(), weight, height });
         }
         match self.open.last_mut().map(|open| &mut open.holds) {
             None => self.root = Some(node),
-            Some(Holds::Items(items)) => items.push(node),
-            Some(Holds::Entries(entries, key)) => match (key.take(), node.data) {
-                (Some(Key { text, at, span }), data) => {
-                    entries.push(Entry { key: text, key_at: at, key_span: span, value: Node { data, ..node } });
+            Some(CollectionContent::Items(items)) => items.push(node),
+            Some(CollectionContent::Entries(entries, key)) => match (key.take(), node.data) {
+                (Some(PendingKey { text, at, span }), data) => {
+                    entries.push(MappingEntry {
+                        key: text,
+                        key_at: at,
+                        key_span: span,
+                        value: YamlNode { data, ..node },
+                    });
                 }
-                (None, Data::Scalar { text, .. }) => *key = Some(Key { text, at: node.at, span: node.span }),
-                (None, Data::Sequence(_) | Data::Mapping(_)) => return Err(complex_key(node.at)),
+                (None, YamlContent::Scalar { text, .. }) => {
+                    *key = Some(PendingKey { text, at: node.at, span: node.span });
+                }
+                (None, YamlContent::Sequence(_) | YamlContent::Mapping(_)) => return Err(complex_key(node.at)),
             },
         }
         Ok(())
@@ -223,17 +234,17 @@ impl Builder<'_> {
 
     /// Style and true end of a scalar. The parser's span of a quoted scalar includes a comment after it, and its span of a block scalar
     /// includes the indentation of the next line.
-    fn scalar_end(&self, style: ScalarStyle, text: &str, start: usize, end: usize) -> (Style, usize) {
+    fn scalar_end(&self, style: ScalarStyle, text: &str, start: usize, end: usize) -> (YamlScalarStyle, usize) {
         let written = &self.text[start..end.max(start)];
         let (style, quote) = match style {
-            ScalarStyle::Plain if text.is_empty() => return (Style::Plain, start),
-            ScalarStyle::Plain => return (Style::Plain, end),
+            ScalarStyle::Plain if text.is_empty() => return (YamlScalarStyle::Plain, start),
+            ScalarStyle::Plain => return (YamlScalarStyle::Plain, end),
             ScalarStyle::Literal | ScalarStyle::Folded => {
                 let lines = written.trim_end_matches(' ');
-                return (Style::Block, if lines.ends_with('\n') { start + lines.len() } else { end });
+                return (YamlScalarStyle::Block, if lines.ends_with('\n') { start + lines.len() } else { end });
             }
-            ScalarStyle::SingleQuoted => (Style::SingleQuoted, '\''),
-            ScalarStyle::DoubleQuoted => (Style::DoubleQuoted, '"'),
+            ScalarStyle::SingleQuoted => (YamlScalarStyle::SingleQuoted, '\''),
+            ScalarStyle::DoubleQuoted => (YamlScalarStyle::DoubleQuoted, '"'),
         };
         let mut symbols = written.char_indices().skip_while(|(_, symbol)| *symbol != quote).skip(1).peekable();
         while let Some((at, symbol)) = symbols.next() {
@@ -248,25 +259,25 @@ impl Builder<'_> {
     }
 }
 
-fn read_tag(tag: &saphyr_parser::Tag) -> Tag {
+fn read_tag(tag: &saphyr_parser::Tag) -> YamlTag {
     let is_core = tag.is_yaml_core_schema() || tag.handle.is_empty();
-    Tag { text: tag.to_string(), core: is_core.then(|| tag.suffix.clone()) }
+    YamlTag { text: tag.to_string(), core: is_core.then(|| tag.suffix.clone()) }
 }
 
-fn complex_key(at: Position) -> SyntaxError {
+fn complex_key(at: TextPosition) -> SyntaxError {
     SyntaxError::new("complex-key", at, "a key must be a text")
 }
 
-fn too_deep(at: Position) -> SyntaxError {
+fn too_deep(at: TextPosition) -> SyntaxError {
     SyntaxError::new("too-deep", at, format!("nested deeper than {MAX_DEPTH} levels"))
 }
 
 /// Weight and height of a tree.
-fn measure(node: &Node) -> (usize, usize) {
+fn measure(node: &YamlNode) -> (usize, usize) {
     let children: Vec<(usize, usize)> = match &node.data {
-        Data::Scalar { text, .. } => return (1 + text.len() / TEXT_UNIT, 0),
-        Data::Sequence(items) => items.iter().map(measure).collect(),
-        Data::Mapping(entries) => entries.iter().map(|entry| measure(&entry.value)).collect(),
+        YamlContent::Scalar { text, .. } => return (1 + text.len() / TEXT_UNIT, 0),
+        YamlContent::Sequence(items) => items.iter().map(measure).collect(),
+        YamlContent::Mapping(entries) => entries.iter().map(|entry| measure(&entry.value)).collect(),
     };
     let weight = children.iter().map(|(weight, _)| weight).sum::<usize>() + 1;
     let height = children.iter().map(|(_, height)| height + 1).max().unwrap_or(0);
@@ -281,17 +292,17 @@ mod tests {
 
     /// Every key and value with its place and the bytes of its span.
     fn draw(text: &str) -> Vec<String> {
-        fn below(node: &Node, text: &str, lines: &mut Vec<String>) {
-            let Position { line, column } = node.at;
+        fn below(node: &YamlNode, text: &str, lines: &mut Vec<String>) {
+            let TextPosition { line, column } = node.at;
             let alias = if node.alias { " (alias)" } else { "" };
             lines.push(format!("{line}:{column} {:?}{alias}", &text[node.span.clone()]));
             match &node.data {
-                Data::Scalar { .. } => {}
-                Data::Sequence(_) | Data::Mapping(_) if node.alias => {}
-                Data::Sequence(items) => items.iter().for_each(|item| below(item, text, lines)),
-                Data::Mapping(entries) => {
+                YamlContent::Scalar { .. } => {}
+                YamlContent::Sequence(_) | YamlContent::Mapping(_) if node.alias => {}
+                YamlContent::Sequence(items) => items.iter().for_each(|item| below(item, text, lines)),
+                YamlContent::Mapping(entries) => {
                     for entry in entries {
-                        let Position { line, column } = entry.key_at;
+                        let TextPosition { line, column } = entry.key_at;
                         lines.push(format!("{line}:{column} key {:?}", &text[entry.key_span.clone()]));
                         below(&entry.value, text, lines);
                     }

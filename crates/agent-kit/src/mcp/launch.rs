@@ -8,7 +8,7 @@ use crate::context::AgentContext;
 /// Program, arguments and environment of the server. The server needs nothing from the environment, because agents start MCP servers with
 /// any environment they like. The environment has the attempt only to distinguish the processes of a step from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch {
+pub struct McpServerLaunch {
     /// Name of the server in the agent's configuration.
     pub name: &'static str,
     /// Program.
@@ -20,7 +20,7 @@ pub struct Launch {
 }
 
 /// Returns the server for the context's attempt; `None` outside an attempt, because a result can't be submitted there.
-pub fn launch(context: &AgentContext<'_>) -> Option<Launch> {
+pub fn launch(context: &AgentContext<'_>) -> Option<McpServerLaunch> {
     let attempt = context.attempt()?.opened.attempt.clone();
     let thread = context.thread();
     let home = thread.home();
@@ -29,7 +29,7 @@ pub fn launch(context: &AgentContext<'_>) -> Option<Launch> {
     let command = command.unwrap_or_else(|| home.bin().to_string_lossy().into_owned());
     let root = home.root().to_string_lossy().into_owned();
     let args = ["agent", "mcp", thread.id.as_str(), context.role_name(), "--root", &root, "--attempt", &attempt];
-    Some(Launch {
+    Some(McpServerLaunch {
         name: SERVER_NAME,
         command,
         args: args.map(str::to_owned).into(),
@@ -37,7 +37,7 @@ pub fn launch(context: &AgentContext<'_>) -> Option<Launch> {
     })
 }
 
-impl Launch {
+impl McpServerLaunch {
     /// As an element of `mcpServers` in ACP's `session/new`.
     pub fn acp(&self) -> Value {
         let env: Vec<Value> = self.env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::json_rpc::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, PARSE_ERROR, failure, reply};
+use crate::json_rpc::{INVALID_PARAMS, INVALID_REQUEST, JsonRpcMessage, METHOD_NOT_FOUND, PARSE_ERROR, failure, reply};
 
 /// Supported versions of the protocol, oldest first. For a server of plain tools they differ only in batches, which the last version lacks.
 /// Batches are accepted in every version.
@@ -55,14 +55,14 @@ pub trait ToolSet {
 }
 
 /// An MCP server with tools.
-pub struct Server<T> {
+pub struct McpServer<T> {
     tools: T,
 }
 
-impl<T: ToolSet> Server<T> {
+impl<T: ToolSet> McpServer<T> {
     /// A server with these tools.
-    pub fn new(tools: T) -> Server<T> {
-        Server { tools }
+    pub fn new(tools: T) -> McpServer<T> {
+        McpServer { tools }
     }
 
     /// Returns the reply to one line; `None` if it needs none: notifications, unexpected replies, blank lines.
@@ -87,12 +87,12 @@ impl<T: ToolSet> Server<T> {
     }
 
     fn message(&mut self, message: Value) -> Option<Value> {
-        match Message::of(message) {
-            Ok(Message::Request { id, method, params }) => Some(match self.result(&method, &params) {
+        match JsonRpcMessage::from_value(message) {
+            Ok(JsonRpcMessage::Request { id, method, params }) => Some(match self.result(&method, &params) {
                 Ok(result) => reply(&id, result),
                 Err((code, message)) => failure(&id, code, &message),
             }),
-            Ok(Message::Notification { .. } | Message::Reply { .. }) => None,
+            Ok(JsonRpcMessage::Notification { .. } | JsonRpcMessage::Reply { .. }) => None,
             Err(id) => Some(failure(&id, INVALID_REQUEST, "a message is an object with a `method`")),
         }
     }
@@ -138,7 +138,7 @@ impl<T: ToolSet> Server<T> {
 fn unreadable(line: &[u8], error: &serde_json::Error) -> Value {
     /// The parts that are read from a malformed message.
     #[derive(Deserialize)]
-    struct Envelope {
+    struct MessageIdEnvelope {
         #[serde(default)]
         id: Value,
     }
@@ -146,11 +146,11 @@ fn unreadable(line: &[u8], error: &serde_json::Error) -> Value {
     if why.contains("hex escape") {
         why.push_str("; each surrogate needs the other half of its pair");
     }
-    let refused = |envelope: Envelope| failure(&envelope.id, PARSE_ERROR, &why);
-    match (serde_json::from_slice(line), serde_json::from_slice::<Vec<Envelope>>(line)) {
+    let refused = |envelope: MessageIdEnvelope| failure(&envelope.id, PARSE_ERROR, &why);
+    match (serde_json::from_slice(line), serde_json::from_slice::<Vec<MessageIdEnvelope>>(line)) {
         (Ok(envelope), _) => refused(envelope),
         (_, Ok(batch)) if (1..=MAX_BATCH).contains(&batch.len()) => batch.into_iter().map(refused).collect(),
-        _ => refused(Envelope { id: Value::Null }),
+        _ => refused(MessageIdEnvelope { id: Value::Null }),
     }
 }
 

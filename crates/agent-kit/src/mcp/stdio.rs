@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use serde_json::Value;
 use uwf_engine::error::{Error, Result};
 
-use super::protocol::{Server, ToolSet};
+use super::protocol::{McpServer, ToolSet};
 use super::tools::StepTools;
 use crate::context::AgentContext;
 use crate::json_rpc::{INVALID_REQUEST, MessageLine, MessageLines, failure};
@@ -29,7 +29,7 @@ pub fn serve(context: &AgentContext<'_>, input: &mut dyn Read, output: &mut dyn 
 /// # Errors
 /// As [`serve`].
 pub fn serve_tools(tools: impl ToolSet, input: &mut dyn Read, output: &mut dyn Write) -> Result<()> {
-    let mut server = Server::new(tools);
+    let mut server = McpServer::new(tools);
     let mut lines = MessageLines::new(MAX_MESSAGE_BYTES);
     let mut buffer = vec![0; READ_BYTES];
     loop {
@@ -54,7 +54,7 @@ pub fn serve_tools(tools: impl ToolSet, input: &mut dyn Read, output: &mut dyn W
     }
 }
 
-fn reply(server: &mut Server<impl ToolSet>, line: MessageLine) -> Option<Value> {
+fn reply(server: &mut McpServer<impl ToolSet>, line: MessageLine) -> Option<Value> {
     match line {
         MessageLine::Whole(bytes) => server.handle(&bytes),
         MessageLine::TooLong(bytes) => {

@@ -2,7 +2,7 @@
 //!
 //! Answers state facts in plain words and give no instructions: some agents show them to their model as data that must not be obeyed.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::{Value, json};
 use uwf_core::text::without_end;
 use uwf_engine::attempt::recorded;
@@ -87,7 +87,7 @@ impl<'c, 'h> StepTools<'c, 'h> {
         };
         let text = match step {
             Some(position) => serde_json::to_string(&self.context.step(position)?),
-            None => serde_json::to_string(&ContextReport::of(self.context, most, MAX_CONTEXT_BYTES)?),
+            None => serde_json::to_string(&ContextReport::without_prompt(self.context, most, MAX_CONTEXT_BYTES)?),
         };
         let text = text.map_err(|error| Error::internal(format!("the context is not JSON: {error}")))?;
         Ok(ToolOutcome::done(text))
@@ -98,7 +98,7 @@ impl<'c, 'h> StepTools<'c, 'h> {
             return Ok(ToolOutcome::failed("/hash: expected the hash of a node (13 symbols, 0-9 and A-Z)"));
         };
         let store = self.context.thread().home().store();
-        let hash: Hash = store.resolve_prefix(typed.trim())?;
+        let hash: NodeHash = store.resolve_prefix(typed.trim())?;
         let node = store.get(hash)?;
         let node = json!({ "type": node.type_hash, "payload": node.payload, "timestamp": node.timestamp });
         Ok(ToolOutcome::done(without_end(&node.to_string(), MAX_NODE_BYTES)))

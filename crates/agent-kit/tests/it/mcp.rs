@@ -1,6 +1,6 @@
 //! The protocol of the MCP server, without a process and without a store.
 
-use agent_kit::mcp::protocol::{MAX_BATCH, McpTool, Server, ToolOutcome, ToolSet};
+use agent_kit::mcp::protocol::{MAX_BATCH, McpServer, McpTool, ToolOutcome, ToolSet};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ impl ToolSet for Echo {
 }
 
 fn reply(line: &str) -> Option<Value> {
-    Server::new(Echo).handle(line.as_bytes())
+    McpServer::new(Echo).handle(line.as_bytes())
 }
 
 fn result(method: &str, params: &Value) -> Value {
@@ -153,12 +153,12 @@ fn json_like() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes: Vec<u8>) {
-        let _ = Server::new(Echo).handle(&bytes);
+        let _ = McpServer::new(Echo).handle(&bytes);
     }
 
     #[test]
     fn arbitrary_messages_get_valid_replies_without_panic(message in json_like()) {
-        let replies = match Server::new(Echo).handle(message.to_string().as_bytes()) {
+        let replies = match McpServer::new(Echo).handle(message.to_string().as_bytes()) {
             None => Vec::new(),
             Some(Value::Array(replies)) => replies,
             Some(reply) => vec![reply],

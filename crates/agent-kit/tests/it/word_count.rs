@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::error::{ErrorKind, Result};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::thread::steps::Parts;
+use uwf_engine::thread::steps::StepParts;
 use uwf_engine::verbs::start::{self, StartRequest};
 use uwf_engine::verbs::step::{self, StepReport, StepRequest};
 
@@ -60,11 +60,11 @@ fn write(path: &Path, text: &str) {
 
 fn step(home: &Home, thread: &ThreadId) -> Result<StepReport> {
     let request = StepRequest::plain(thread.clone());
-    step::perform(home, &request, &mut Signals::listen()?)
+    step::perform(home, &request, &mut SignalListener::listen()?)
 }
 
 fn output(home: &Home, report: &StepReport) -> Result<Value> {
-    Ok(Thread::at(home, report.thread.clone(), report.head)?.step(0, Parts::NONE)?.output)
+    Ok(Thread::load_at(home, report.thread.clone(), report.head)?.step(0, StepParts::NONE)?.output)
 }
 
 #[test]

@@ -8,10 +8,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use durable_files::regular;
 
-use crate::hash::{Hash, xxh64};
+use crate::hash::{NodeHash, xxh64};
 
 /// Existing objects, and when each was put if known.
-pub(super) type There = HashMap<Hash, Option<SystemTime>>;
+pub(super) type There = HashMap<NodeHash, Option<SystemTime>>;
 
 /// Bytes of an entry: a hash, and the Unix seconds at which it was put, or zero.
 const ENTRY: usize = 16;
@@ -23,13 +23,13 @@ const MOST: u64 = 1 << 20;
 ///
 /// Each object existed when its entry was added, so the file need not be durable. Garbage from a half-written entry after a crash is the
 /// hash of a node only with a probability of 2^-64.
-pub(super) struct Known {
+pub(super) struct PresentObjectsFile {
     file: PathBuf,
 }
 
-impl Known {
+impl PresentObjectsFile {
     /// The knowledge of one era: see [`Hold::era`](crate::Hold::era). Knowledge of other eras is useless, so their files are removed.
-    pub(super) fn of(dir: &Path, era: &str) -> Known {
+    pub(super) fn open_for_era(dir: &Path, era: &str) -> PresentObjectsFile {
         let dir = dir.join("known");
         let name = xxh64(era.as_bytes()).to_string();
         let file = dir.join(&name);
@@ -37,7 +37,7 @@ impl Known {
             let others = fs::read_dir(&dir).into_iter().flatten().flatten();
             others.for_each(|other| drop(fs::remove_file(other.path())));
         }
-        Known { file }
+        PresentObjectsFile { file }
     }
 
     /// All entries; empty if the file can't be read.
@@ -50,15 +50,15 @@ impl Known {
         let entry = |bytes: &[u8]| {
             let (hash, put) = bytes.split_at(ENTRY / 2);
             let put_at = UNIX_EPOCH.checked_add(Duration::from_secs(number(put))).filter(|at| *at > UNIX_EPOCH);
-            (Hash::from_u64(number(hash)), put_at)
+            (NodeHash::from_u64(number(hash)), put_at)
         };
         bytes.chunks_exact(ENTRY).map(entry).collect()
     }
 
     /// Appends entries, if possible.
-    pub(super) fn add(&self, new: &[(Hash, Option<SystemTime>)]) {
+    pub(super) fn add(&self, new: &[(NodeHash, Option<SystemTime>)]) {
         let seconds = |at: SystemTime| at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let entry = |(hash, put_at): &(Hash, Option<SystemTime>)| {
+        let entry = |(hash, put_at): &(NodeHash, Option<SystemTime>)| {
             [hash.as_u64().to_le_bytes(), put_at.map_or(0, seconds).to_le_bytes()].concat()
         };
         let _ = self.write(&new.iter().flat_map(entry).collect::<Vec<u8>>());

@@ -4,7 +4,7 @@ use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 use super::{CborError, MAX_DEPTH, MAX_SAFE_INTEGER};
-use crate::pointer::Trail;
+use crate::pointer::ValueTrail;
 
 /// Maximum nesting when reading: a payload of [`MAX_DEPTH`], and the node map around it.
 const MAX_READ_DEPTH: usize = MAX_DEPTH + 1;
@@ -18,31 +18,31 @@ const MAX_READ_DEPTH: usize = MAX_DEPTH + 1;
 /// [`CborError::Malformed`] for anything that is not exactly one JSON value: trailing or missing bytes, duplicate or non-text keys, byte
 /// strings, tags, NaN and infinities; [`CborError::TooDeep`] for excessive nesting.
 pub fn decode(bytes: &[u8]) -> Result<Value, CborError> {
-    let mut reader = Reader { bytes, at: 0 };
-    let value = reader.value(0, Trail::Root)?;
+    let mut reader = CborReader { bytes, at: 0 };
+    let value = reader.value(0, ValueTrail::Root)?;
     if reader.at < bytes.len() {
-        return Err(reader.malformed(Trail::Root, "bytes follow the value"));
+        return Err(reader.malformed(ValueTrail::Root, "bytes follow the value"));
     }
     Ok(value)
 }
 
-struct Reader<'a> {
+struct CborReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 /// The argument of an item's head.
-enum Argument {
+enum CborArgument {
     Count(u64),
     Indefinite,
 }
 
-impl<'a> Reader<'a> {
-    fn malformed(&self, trail: Trail<'_>, reason: &'static str) -> CborError {
+impl<'a> CborReader<'a> {
+    fn malformed(&self, trail: ValueTrail<'_>, reason: &'static str) -> CborError {
         CborError::Malformed { path: trail.pointer(), offset: self.at, reason }
     }
 
-    fn take(&mut self, count: u64, trail: Trail<'_>) -> Result<&'a [u8], CborError> {
+    fn take(&mut self, count: u64, trail: ValueTrail<'_>) -> Result<&'a [u8], CborError> {
         let end = usize::try_from(count)
             .ok()
             .and_then(|count| self.at.checked_add(count))
@@ -53,70 +53,70 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    fn unsigned(&mut self, width: u64, trail: Trail<'_>) -> Result<u64, CborError> {
+    fn unsigned(&mut self, width: u64, trail: ValueTrail<'_>) -> Result<u64, CborError> {
         let bytes = self.take(width, trail)?;
         Ok(bytes.iter().fold(0, |value, byte| (value << 8) | u64::from(*byte)))
     }
 
     /// Major type, low five bits and argument of the next item.
-    fn head(&mut self, trail: Trail<'_>) -> Result<(u8, u8, Argument), CborError> {
+    fn head(&mut self, trail: ValueTrail<'_>) -> Result<(u8, u8, CborArgument), CborError> {
         let first = self.take(1, trail)?[0];
         let (major, info) = (first >> 5, first & 31);
         let argument = match info {
-            0..=23 => Argument::Count(u64::from(info)),
-            24..=27 => Argument::Count(self.unsigned(1 << (info - 24), trail)?),
-            31 => Argument::Indefinite,
+            0..=23 => CborArgument::Count(u64::from(info)),
+            24..=27 => CborArgument::Count(self.unsigned(1 << (info - 24), trail)?),
+            31 => CborArgument::Indefinite,
             _ => return Err(self.malformed(trail, "a reserved length")),
         };
         Ok((major, info, argument))
     }
 
-    fn value(&mut self, depth: usize, trail: Trail<'_>) -> Result<Value, CborError> {
+    fn value(&mut self, depth: usize, trail: ValueTrail<'_>) -> Result<Value, CborError> {
         let (major, info, argument) = self.head(trail)?;
         match (major, argument) {
-            (0, Argument::Count(count)) => Ok(Value::from(count)),
-            (1, Argument::Count(count)) => Ok(negative(count)),
+            (0, CborArgument::Count(count)) => Ok(Value::from(count)),
+            (1, CborArgument::Count(count)) => Ok(negative(count)),
             (2, _) => Err(self.malformed(trail, "a byte string, which JSON does not have")),
             (3, argument) => self.text(argument, trail).map(Value::String),
             (4 | 5, _) if depth >= MAX_READ_DEPTH => Err(CborError::TooDeep { path: trail.pointer() }),
             (4, argument) => self.array(argument, depth, trail),
             (5, argument) => self.map(argument, depth, trail),
             (6, _) => Err(self.malformed(trail, "a tag, which JSON does not have")),
-            (7, Argument::Count(bits)) => self.simple(info, bits, trail),
-            (7, Argument::Indefinite) => Err(self.malformed(trail, "a break without a beginning")),
+            (7, CborArgument::Count(bits)) => self.simple(info, bits, trail),
+            (7, CborArgument::Indefinite) => Err(self.malformed(trail, "a break without a beginning")),
             (_, _) => Err(self.malformed(trail, "an integer without a length")),
         }
     }
 
-    fn text(&mut self, argument: Argument, trail: Trail<'_>) -> Result<String, CborError> {
-        if let Argument::Count(count) = argument {
+    fn text(&mut self, argument: CborArgument, trail: ValueTrail<'_>) -> Result<String, CborError> {
+        if let CborArgument::Count(count) = argument {
             return self.chunk(count, trail).map(str::to_owned);
         }
         let mut text = String::new();
         while !self.at_break() {
             match self.head(trail)? {
-                (3, _, Argument::Count(count)) => text.push_str(self.chunk(count, trail)?),
+                (3, _, CborArgument::Count(count)) => text.push_str(self.chunk(count, trail)?),
                 _ => return Err(self.malformed(trail, "a piece of text is not text")),
             }
         }
         Ok(text)
     }
 
-    fn chunk(&mut self, count: u64, trail: Trail<'_>) -> Result<&'a str, CborError> {
+    fn chunk(&mut self, count: u64, trail: ValueTrail<'_>) -> Result<&'a str, CborError> {
         let bytes = self.take(count, trail)?;
         std::str::from_utf8(bytes).map_err(|_| self.malformed(trail, "text that is not UTF-8"))
     }
 
-    fn array(&mut self, argument: Argument, depth: usize, trail: Trail<'_>) -> Result<Value, CborError> {
+    fn array(&mut self, argument: CborArgument, depth: usize, trail: ValueTrail<'_>) -> Result<Value, CborError> {
         let mut items = Vec::new();
         while self.another(&argument, items.len(), trail)? {
-            let item = self.value(depth + 1, Trail::Index(&trail, items.len()))?;
+            let item = self.value(depth + 1, ValueTrail::Index(&trail, items.len()))?;
             items.push(item);
         }
         Ok(Value::Array(items))
     }
 
-    fn map(&mut self, argument: Argument, depth: usize, trail: Trail<'_>) -> Result<Value, CborError> {
+    fn map(&mut self, argument: CborArgument, depth: usize, trail: ValueTrail<'_>) -> Result<Value, CborError> {
         let mut map = Map::new();
         while self.another(&argument, map.len(), trail)? {
             let (3, _, length) = self.head(trail)? else {
@@ -124,12 +124,12 @@ impl<'a> Reader<'a> {
             };
             let key = self.text(length, trail)?;
             let after_key = self.at;
-            let value = self.value(depth + 1, Trail::Key(&trail, &key))?;
+            let value = self.value(depth + 1, ValueTrail::Key(&trail, &key))?;
             match map.entry(key) {
                 Entry::Vacant(entry) => entry.insert(value),
                 Entry::Occupied(entry) => {
                     self.at = after_key;
-                    return Err(self.malformed(Trail::Key(&trail, entry.key()), "the key occurs twice"));
+                    return Err(self.malformed(ValueTrail::Key(&trail, entry.key()), "the key occurs twice"));
                 }
             };
         }
@@ -138,10 +138,10 @@ impl<'a> Reader<'a> {
 
     /// Whether a container has another entry after `read` entries. The claimed length is only a limit for counting and is never allocated:
     /// each entry takes at least one byte, which must be there.
-    fn another(&mut self, argument: &Argument, read: usize, trail: Trail<'_>) -> Result<bool, CborError> {
+    fn another(&mut self, argument: &CborArgument, read: usize, trail: ValueTrail<'_>) -> Result<bool, CborError> {
         match argument {
-            Argument::Indefinite => Ok(!self.at_break()),
-            Argument::Count(count) => {
+            CborArgument::Indefinite => Ok(!self.at_break()),
+            CborArgument::Count(count) => {
                 let missing = count.saturating_sub(read as u64);
                 if missing > (self.bytes.len() - self.at) as u64 {
                     return Err(self.malformed(trail, "the bytes end too early"));
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    fn simple(&mut self, info: u8, bits: u64, trail: Trail<'_>) -> Result<Value, CborError> {
+    fn simple(&mut self, info: u8, bits: u64, trail: ValueTrail<'_>) -> Result<Value, CborError> {
         let float = match info {
             20 => return Ok(Value::Bool(false)),
             21 => return Ok(Value::Bool(true)),

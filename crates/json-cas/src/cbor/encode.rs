@@ -3,7 +3,7 @@
 use serde_json::{Map, Number, Value};
 
 use super::{CborError, MAX_DEPTH, MAX_SAFE_INTEGER};
-use crate::pointer::Trail;
+use crate::pointer::ValueTrail;
 
 /// The only CBOR form of `value`.
 ///
@@ -11,11 +11,11 @@ use crate::pointer::Trail;
 /// [`CborError::TooDeep`] if more than [`MAX_DEPTH`] arrays and objects are nested.
 pub fn encode(value: &Value) -> Result<Vec<u8>, CborError> {
     let mut bytes = Vec::with_capacity(128);
-    write_value(&mut bytes, value, 0, Trail::Root)?;
+    write_value(&mut bytes, value, 0, ValueTrail::Root)?;
     Ok(bytes)
 }
 
-fn write_value(out: &mut Vec<u8>, value: &Value, depth: usize, trail: Trail<'_>) -> Result<(), CborError> {
+fn write_value(out: &mut Vec<u8>, value: &Value, depth: usize, trail: ValueTrail<'_>) -> Result<(), CborError> {
     match value {
         Value::Null => out.push(0xf6),
         Value::Bool(false) => out.push(0xf4),
@@ -28,7 +28,7 @@ fn write_value(out: &mut Vec<u8>, value: &Value, depth: usize, trail: Trail<'_>)
         Value::Array(items) => {
             write_head(out, 4, items.len() as u64);
             for (index, item) in items.iter().enumerate() {
-                write_value(out, item, depth + 1, Trail::Index(&trail, index))?;
+                write_value(out, item, depth + 1, ValueTrail::Index(&trail, index))?;
             }
         }
         Value::Object(map) => write_map(out, map, depth, &trail)?,
@@ -36,14 +36,19 @@ fn write_value(out: &mut Vec<u8>, value: &Value, depth: usize, trail: Trail<'_>)
     Ok(())
 }
 
-fn write_map(out: &mut Vec<u8>, map: &Map<String, Value>, depth: usize, trail: &Trail<'_>) -> Result<(), CborError> {
+fn write_map(
+    out: &mut Vec<u8>,
+    map: &Map<String, Value>,
+    depth: usize,
+    trail: &ValueTrail<'_>,
+) -> Result<(), CborError> {
     write_head(out, 5, map.len() as u64);
     let mut entries: Vec<(&String, &Value)> = map.iter().collect();
     // Order of the encoded keys: a longer text has a greater head, so the length is compared first.
     entries.sort_unstable_by_key(|(key, _)| (key.len(), key.as_bytes()));
     for (key, value) in entries {
         write_text(out, key);
-        write_value(out, value, depth + 1, Trail::Key(trail, key))?;
+        write_value(out, value, depth + 1, ValueTrail::Key(trail, key))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Required behaviour of [`Objects`].
+//! Required behaviour of [`ObjectBackend`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 
 use crate::error::StoreError;
-use crate::hash::Hash;
-use crate::node::{Draft, Node};
-use crate::objects::{Objects, Put, Stored};
+use crate::hash::NodeHash;
+use crate::node::{Node, NodeDraft};
+use crate::objects::{ObjectBackend, ObjectMetadata, ObjectPutOutcome};
 
 /// Required precision of an object's age.
 const AGE: Duration = Duration::from_secs(2);
@@ -32,8 +32,8 @@ const EACH: u64 = 20;
 /// Runs every case against backends made by `make`.
 ///
 /// # Panics
-/// If the backend violates the contract of [`Objects`].
-pub fn objects_suite(make: &dyn Fn() -> Box<dyn Objects>) {
+/// If the backend violates the contract of [`ObjectBackend`].
+pub fn objects_suite(make: &dyn Fn() -> Box<dyn ObjectBackend>) {
     empty(&*make());
     puts_and_gets(&*make());
     gets_many_in_their_order(&*make());
@@ -48,11 +48,11 @@ pub fn objects_suite(make: &dyn Fn() -> Box<dyn Objects>) {
     sweeps_only_when_nobody_holds(&*make());
 }
 
-fn hash(value: u64) -> Hash {
-    Hash::from_u64(value)
+fn hash(value: u64) -> NodeHash {
+    NodeHash::from_u64(value)
 }
 
-fn empty(objects: &dyn Objects) {
+fn empty(objects: &dyn ObjectBackend) {
     assert_eq!(objects.get(hash(1)).expect("get"), None, "get of nothing");
     assert!(!objects.contains(hash(1)).expect("contains"), "contains nothing");
     assert_eq!(objects.list(None).expect("list"), [], "list of nothing");
@@ -65,9 +65,13 @@ fn empty(objects: &dyn Objects) {
     );
 }
 
-fn puts_and_gets(objects: &dyn Objects) {
+fn puts_and_gets(objects: &dyn ObjectBackend) {
     let batch = [(hash(2), b"two".to_vec()), (hash(1), b"one".to_vec())];
-    assert_eq!(objects.put_all(&batch).expect("put_all"), [Put::Published, Put::Published], "a new batch");
+    assert_eq!(
+        objects.put_all(&batch).expect("put_all"),
+        [ObjectPutOutcome::Published, ObjectPutOutcome::Published],
+        "a new batch"
+    );
     assert_eq!(objects.get(hash(1)).expect("get"), Some(b"one".to_vec()));
     assert_eq!(objects.get(hash(2)).expect("get"), Some(b"two".to_vec()));
     assert!(objects.contains(hash(1)).expect("contains"));
@@ -75,18 +79,18 @@ fn puts_and_gets(objects: &dyn Objects) {
     let batch = [(hash(3), b"three".to_vec()), (hash(1), b"one".to_vec()), (hash(3), b"three".to_vec())];
     assert_eq!(
         objects.put_all(&batch).expect("put_all"),
-        [Put::Published, Put::Present, Put::Present],
+        [ObjectPutOutcome::Published, ObjectPutOutcome::Present, ObjectPutOutcome::Present],
         "a batch of new, old and repeated objects, answered in order"
     );
 }
 
 /// A backend that follows chains returns the same as walking back one by one, as far as the chain goes.
-fn follows_chains(objects: &dyn Objects) {
-    let mut links: Vec<(Hash, Vec<u8>)> = Vec::new();
+fn follows_chains(objects: &dyn ObjectBackend) {
+    let mut links: Vec<(NodeHash, Vec<u8>)> = Vec::new();
     for number in 0..5 {
         let prev = links.last().map(|(hash, _)| *hash);
         let payload = json!({ "prev": prev, "number": number });
-        let draft = Draft::new(crate::bootstrap::HASH, payload).expect("a draft");
+        let draft = NodeDraft::new(crate::bootstrap::HASH, payload).expect("a draft");
         links.push((draft.hash(), Node::encode(draft.type_hash(), draft.cbor(), number)));
     }
     links.reverse();
@@ -98,12 +102,13 @@ fn follows_chains(objects: &dyn Objects) {
     }
 }
 
-fn gets_many_in_their_order(objects: &dyn Objects) {
+fn gets_many_in_their_order(objects: &dyn ObjectBackend) {
     assert!(objects.get_all(&[]).expect("get_all").is_empty(), "nothing was asked for");
-    let there: Vec<(Hash, Vec<u8>)> = (0..MANY).map(|value| (hash(value), value.to_string().into_bytes())).collect();
+    let there: Vec<(NodeHash, Vec<u8>)> =
+        (0..MANY).map(|value| (hash(value), value.to_string().into_bytes())).collect();
     objects.put_all(&there).expect("put_all");
     // Each object twice, the second time in reverse order, and as many missing ones.
-    let asked: Vec<Hash> = (0..MANY).chain((0..MANY * 2).rev()).map(hash).collect();
+    let asked: Vec<NodeHash> = (0..MANY).chain((0..MANY * 2).rev()).map(hash).collect();
     let expected: Vec<Option<Vec<u8>>> = asked
         .iter()
         .map(|hash| there.iter().find(|(other, _)| other == hash).map(|(_, bytes)| bytes.clone()))
@@ -111,19 +116,20 @@ fn gets_many_in_their_order(objects: &dyn Objects) {
     assert!(objects.get_all(&asked).expect("get_all") == expected, "absent and repeated ones, answered in order");
     assert!(objects.get_all(&asked).expect("get_all") == expected, "and once more, from whatever cache");
     assert!(objects.get_all_uncached(&asked).expect("get_all_uncached") == expected, "and from where they are");
-    let sizes = |stored: Vec<Option<Stored>>| stored.into_iter().map(|stored| Some(stored?.bytes)).collect::<Vec<_>>();
+    let sizes =
+        |stored: Vec<Option<ObjectMetadata>>| stored.into_iter().map(|stored| Some(stored?.bytes)).collect::<Vec<_>>();
     let expected: Vec<Option<u64>> = expected.iter().map(|bytes| Some(bytes.as_ref()?.len() as u64)).collect();
     assert_eq!(sizes(objects.stored_all(&asked).expect("stored_all")), expected, "and their metadata");
 }
 
-fn never_replaces(objects: &dyn Objects) {
+fn never_replaces(objects: &dyn ObjectBackend) {
     objects.put_all(&[(hash(1), b"first".to_vec())]).expect("put_all");
     let answer = objects.put_all(&[(hash(1), b"second".to_vec())]).expect("put_all");
-    assert_eq!(answer, [Put::Present], "a put on something else");
+    assert_eq!(answer, [ObjectPutOutcome::Present], "a put on something else");
     assert_eq!(objects.get(hash(1)).expect("get"), Some(b"first".to_vec()));
 }
 
-fn replaces_when_told(objects: &dyn Objects) {
+fn replaces_when_told(objects: &dyn ObjectBackend) {
     objects.put_all(&[(hash(1), b"bad".to_vec())]).expect("put_all");
     objects.replace(hash(1), b"good").expect("replace");
     assert_eq!(objects.get(hash(1)).expect("get"), Some(b"good".to_vec()));
@@ -131,25 +137,25 @@ fn replaces_when_told(objects: &dyn Objects) {
     assert_eq!(objects.get(hash(2)).expect("get"), Some(b"new".to_vec()));
 }
 
-fn lists_sorted_and_by_prefix(objects: &dyn Objects) {
+fn lists_sorted_and_by_prefix(objects: &dyn ObjectBackend) {
     let names = ["F000000000000", "0ZK4000000000", "0ZK5000000000", "0ZK4ZZZZZZZZZ"];
-    let batch: Vec<(Hash, Vec<u8>)> =
+    let batch: Vec<(NodeHash, Vec<u8>)> =
         names.iter().map(|name| (name.parse().expect("a hash"), name.as_bytes().to_vec())).collect();
     objects.put_all(&batch).expect("put_all");
-    let mut all: Vec<Hash> = batch.iter().map(|(hash, _)| *hash).collect();
+    let mut all: Vec<NodeHash> = batch.iter().map(|(hash, _)| *hash).collect();
     all.sort_unstable();
     assert_eq!(objects.list(None).expect("list"), all, "all, sorted");
     let prefix = "0zk4".parse().expect("a prefix");
     assert_eq!(
         objects.list(Some(&prefix)).expect("list"),
-        [Hash::literal("0ZK4000000000"), Hash::literal("0ZK4ZZZZZZZZZ")],
+        [NodeHash::literal("0ZK4000000000"), NodeHash::literal("0ZK4ZZZZZZZZZ")],
         "those with a prefix, sorted"
     );
     let prefix = "1111".parse().expect("a prefix");
     assert_eq!(objects.list(Some(&prefix)).expect("list"), [], "none");
 }
 
-fn keeps_any_bytes(objects: &dyn Objects) {
+fn keeps_any_bytes(objects: &dyn ObjectBackend) {
     let large: Vec<u8> = (0..1 << 20).map(|index: u32| index.wrapping_mul(31) as u8).collect();
     let batch = [(hash(1), Vec::new()), (hash(u64::MAX), large.clone())];
     objects.put_all(&batch).expect("put_all");
@@ -157,7 +163,7 @@ fn keeps_any_bytes(objects: &dyn Objects) {
     assert!(objects.get(hash(u64::MAX)).expect("get") == Some(large), "a megabyte");
 }
 
-fn takes_puts_at_once(objects: &dyn Objects) {
+fn takes_puts_at_once(objects: &dyn ObjectBackend) {
     let published: u64 = thread::scope(|scope| {
         let putters: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || put_each(objects, thread))).collect();
         putters.into_iter().map(|putter| putter.join().expect("a putting thread panicked")).sum()
@@ -167,7 +173,7 @@ fn takes_puts_at_once(objects: &dyn Objects) {
     assert_eq!(objects.list(None).expect("list").len() as u64, distinct);
 }
 
-fn put_each(objects: &dyn Objects, thread: u64) -> u64 {
+fn put_each(objects: &dyn ObjectBackend, thread: u64) -> u64 {
     let mut published = 0;
     for number in 0..EACH {
         let name = match number % 2 {
@@ -177,12 +183,12 @@ fn put_each(objects: &dyn Objects, thread: u64) -> u64 {
         let bytes = name.to_string().into_bytes();
         let puts = objects.put_all(&[(name, bytes.clone())]).expect("put_all");
         assert_eq!(objects.get(name).expect("get"), Some(bytes), "whole once put");
-        published += puts.iter().filter(|put| **put == Put::Published).count() as u64;
+        published += puts.iter().filter(|put| **put == ObjectPutOutcome::Published).count() as u64;
     }
     published
 }
 
-fn removes(objects: &dyn Objects) {
+fn removes(objects: &dyn ObjectBackend) {
     objects.put_all(&[(hash(1), b"one".to_vec()), (hash(2), b"two".to_vec())]).expect("put_all");
     let sweep = objects.sweep().expect("sweep");
     assert_eq!(objects.remove_all(&sweep, &[&[hash(1)]]).expect("remove"), [true], "it was there");
@@ -191,15 +197,15 @@ fn removes(objects: &dyn Objects) {
     assert_eq!((objects.get(hash(1)).expect("get"), objects.stored(hash(1)).expect("stored")), (None, None));
     assert_eq!(objects.list(None).expect("list"), [hash(2)]);
     let again = objects.put_all(&[(hash(1), b"one".to_vec())]).expect("put_all");
-    assert_eq!(again, [Put::Published], "a removed node can be put again");
+    assert_eq!(again, [ObjectPutOutcome::Published], "a removed node can be put again");
 }
 
-fn grows_young_again(objects: &dyn Objects) {
+fn grows_young_again(objects: &dyn ObjectBackend) {
     assert!(!objects.refresh(hash(1)).expect("refresh"), "refresh of nothing");
     assert_eq!(objects.stored(hash(1)).expect("stored"), None, "stored of nothing");
     let before = SystemTime::now() - AGE;
     objects.put_all(&[(hash(1), b"one".to_vec())]).expect("put_all");
-    let Stored { bytes, put_at } = objects.stored(hash(1)).expect("stored").expect("it is there");
+    let ObjectMetadata { bytes, put_at } = objects.stored(hash(1)).expect("stored").expect("it is there");
     assert_eq!(bytes, 3);
     assert!(put_at >= before && put_at <= SystemTime::now() + AGE, "put just now");
     thread::sleep(TICK);
@@ -209,7 +215,7 @@ fn grows_young_again(objects: &dyn Objects) {
     assert_eq!(objects.get(hash(1)).expect("get"), Some(b"one".to_vec()), "and the same");
 }
 
-fn sweeps_only_when_nobody_holds(objects: &dyn Objects) {
+fn sweeps_only_when_nobody_holds(objects: &dyn ObjectBackend) {
     let first = objects.hold().expect("hold");
     let second = objects.hold().expect("a holder may hold again");
     drop(first);

@@ -9,10 +9,10 @@ use durable_files::{FileError, FileLock};
 use serde_json::Value;
 
 use super::index::{self, Index};
-use super::journal::Lines;
-use crate::hash::Hash;
-use crate::heads::{Head, Heads, HeadsError, Swap, Version, check_name};
-use crate::journal::{Journal, Records};
+use super::journal::JournalFile;
+use crate::hash::NodeHash;
+use crate::heads::{Head, HeadBackend, HeadsError, NameVersion, SwapOutcome, check_name};
+use crate::journal::{JournalRecords, RemovalJournal};
 
 /// How long a change waits for others. One change takes about a millisecond, so this limit is reached only if a process that holds the
 /// lock is suspended.
@@ -69,15 +69,15 @@ impl FsHeads {
         &self.files
     }
 
-    fn lines(&self) -> Lines<'_> {
-        Lines { path: &self.files.journal, name_key: &self.files.name_key }
+    fn lines(&self) -> JournalFile<'_> {
+        JournalFile { path: &self.files.journal, name_key: &self.files.name_key }
     }
 
     pub(super) fn read_index(&self) -> Result<Option<Vec<u8>>, HeadsError> {
         match regular::read(&self.files.index, MAX_LIST) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FileError::at("read", &self.files.index)(error).into()),
+            Err(error) => Err(FileError::failed_to("read", &self.files.index)(error).into()),
         }
     }
 
@@ -149,7 +149,7 @@ impl FsHeads {
     /// the lock would undo every move made in between, even moves of other names. So the index is read, compared and written under the
     /// lock. If saving fails, it is unknown whether the name moved: the new index may be in place and only the sync of its directory may
     /// have failed. Then every reader sees the move, but a power cut may undo it.
-    fn set(&self, name: &str, expected: Option<&Version>, new: Hash) -> Result<Swap, HeadsError> {
+    fn set(&self, name: &str, expected: Option<&NameVersion>, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         check_name(name)?;
         let lock = self.locked()?;
         let (mut index, completed) = self.load_to_write()?;
@@ -161,28 +161,28 @@ impl FsHeads {
         }
         index.insert(name.to_owned(), new);
         self.save(&lock, &index)?;
-        Ok(Swap::Done)
+        Ok(SwapOutcome::Done)
     }
 
     /// Ends a call that changed nothing itself.
-    fn give_up(&self, lock: &FileLock, index: &Index, completed: bool, name: &str) -> Result<Swap, HeadsError> {
+    fn give_up(&self, lock: &FileLock, index: &Index, completed: bool, name: &str) -> Result<SwapOutcome, HeadsError> {
         if completed {
             self.save(lock, index)?;
         }
-        Ok(Swap::Moved(index.get(name).copied().map(head)))
+        Ok(SwapOutcome::Moved(index.get(name).copied().map(head)))
     }
 }
 
 /// The hash of a name identifies its state: chains only grow, so a head that returns to an earlier hash means the same as before.
-fn head(hash: Hash) -> Head {
-    Head { hash, version: Version::new(hash.to_string()) }
+fn head(hash: NodeHash) -> Head {
+    Head { hash, version: NameVersion::new(hash.to_string()) }
 }
 
-fn is_at(current: Option<Hash>, expected: Option<&Version>) -> bool {
+fn is_at(current: Option<NodeHash>, expected: Option<&NameVersion>) -> bool {
     current.map(|hash| head(hash).version).as_ref() == expected
 }
 
-impl Heads for FsHeads {
+impl HeadBackend for FsHeads {
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
         check_name(name)?;
         let found = self.read_index()?.and_then(|bytes| index::find(&bytes, name));
@@ -196,19 +196,19 @@ impl Heads for FsHeads {
         }
     }
 
-    fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
+    fn list(&self) -> Result<Vec<(String, NodeHash)>, HeadsError> {
         Ok(self.load_completed()?.0.into_iter().collect())
     }
 
-    fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError> {
+    fn create(&self, name: &str, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         self.set(name, None, new)
     }
 
-    fn swap(&self, name: &str, expected: &Version, new: Hash) -> Result<Swap, HeadsError> {
+    fn swap(&self, name: &str, expected: &NameVersion, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         self.set(name, Some(expected), new)
     }
 
-    fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
+    fn remove(&self, name: &str, expected: &NameVersion, record: &Value) -> Result<SwapOutcome, HeadsError> {
         check_name(name)?;
         if self.lines().name_in(record) != Some(name) {
             return Err(HeadsError::BadRecord { name: name.to_owned(), key: self.files.name_key.clone() });
@@ -227,13 +227,13 @@ impl Heads for FsHeads {
             // removal. But that process looks only at the newest records, so unfinished removals must not pile up. If this call found one
             // and could not save it, it fails.
             Err(failed) if completed => Err(failed),
-            Err(_) | Ok(()) => Ok(Swap::Done),
+            Err(_) | Ok(()) => Ok(SwapOutcome::Done),
         }
     }
 }
 
-impl Journal for FsHeads {
-    fn records(&self) -> Result<Records, HeadsError> {
+impl RemovalJournal for FsHeads {
+    fn records(&self) -> Result<JournalRecords, HeadsError> {
         Ok(self.lines().all()?)
     }
 

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::yaml;
-use crate::hash::Hash;
+use crate::hash::NodeHash;
 use crate::heads::{HeadsError, is_name};
 
 /// An index without names, as a file. Not an empty file, because a crash can leave one behind.
 const EMPTY: &str = "{}\n";
 
 /// Names and their hashes.
-pub(super) type Index = BTreeMap<String, Hash>;
+pub(super) type Index = BTreeMap<String, NodeHash>;
 
 /// Parses the bytes of an index file.
 pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Index, HeadsError> {
@@ -28,7 +28,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Index, HeadsError> {
 
 /// The hash of a name that has its own line, found by binary search because the lines are sorted. A thread can continue although another
 /// thread's line is broken, and reading one of 10,000 names does not parse the others. `None` is inconclusive: then use [`parse`].
-pub(super) fn find(bytes: &[u8], name: &str) -> Option<Hash> {
+pub(super) fn find(bytes: &[u8], name: &str) -> Option<NodeHash> {
     let (mut low, mut high) = (0, bytes.len());
     while low < high {
         let middle = low + (high - low) / 2;
@@ -54,14 +54,15 @@ pub(super) fn render(index: &Index) -> String {
 
 /// Parses bytes that consist only of strictly sorted lines.
 fn lines(bytes: &[u8]) -> Option<Index> {
-    let entries: Vec<(String, Hash)> = bytes.split_inclusive(|byte| *byte == b'\n').map(line).collect::<Option<_>>()?;
+    let entries: Vec<(String, NodeHash)> =
+        bytes.split_inclusive(|byte| *byte == b'\n').map(line).collect::<Option<_>>()?;
     (!entries.is_empty() && entries.is_sorted_by(|(a, _), (b, _)| a < b)).then(|| entries.into_iter().collect())
 }
 
 /// Names and hashes of all intact lines, whatever the other bytes are. A name with several hashes is left out, because the right one is
 /// unknown.
-pub(super) fn salvage(bytes: &[u8]) -> Vec<(String, Hash)> {
-    let mut found: BTreeMap<String, Option<Hash>> = BTreeMap::new();
+pub(super) fn salvage(bytes: &[u8]) -> Vec<(String, NodeHash)> {
+    let mut found: BTreeMap<String, Option<NodeHash>> = BTreeMap::new();
     for (name, hash) in bytes.split_inclusive(|byte| *byte == b'\n').filter_map(line) {
         let known = found.entry(name).or_insert(Some(hash));
         *known = known.filter(|known| *known == hash);
@@ -70,7 +71,7 @@ pub(super) fn salvage(bytes: &[u8]) -> Vec<(String, Hash)> {
 }
 
 /// Name and hash of one line as this module writes it, including the line break.
-fn line(line: &[u8]) -> Option<(String, Hash)> {
+fn line(line: &[u8]) -> Option<(String, NodeHash)> {
     let (name, hash) = std::str::from_utf8(line).ok()?.strip_suffix("\"\n")?.split_once(": \"")?;
     is_name(name.as_bytes()).then_some((name.to_owned(), hash.parse().ok()?))
 }
@@ -81,8 +82,8 @@ mod tests {
 
     use super::*;
 
-    const A: Hash = Hash::literal("0000000000001");
-    const B: Hash = Hash::literal("1234567890123");
+    const A: NodeHash = NodeHash::literal("0000000000001");
+    const B: NodeHash = NodeHash::literal("1234567890123");
 
     fn read(text: &str) -> Result<Index, String> {
         parse(Path::new("index.yaml"), text.as_bytes()).map_err(|error| error.to_string())
@@ -90,7 +91,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(index in prop::collection::btree_map("[a-c._-]{1,3}", any::<u64>().prop_map(Hash::from_u64), 0..20)) {
+        fn what_is_written_is_read(index in prop::collection::btree_map("[a-c._-]{1,3}", any::<u64>().prop_map(NodeHash::from_u64), 0..20)) {
             let text = render(&index);
             prop_assert_eq!(lines(text.as_bytes()).unwrap_or_default(), index.clone());
             for name in ["a", "b.c", "_-_"].iter().copied().chain(index.keys().map(String::as_str)) {
@@ -112,7 +113,7 @@ mod tests {
         ] {
             assert_eq!(render(&read(text).unwrap()), lines, "{text}");
         }
-        assert_eq!(read("a: 12345678901e5").unwrap().get("a"), Some(&Hash::literal("12345678901E5")));
+        assert_eq!(read("a: 12345678901e5").unwrap().get("a"), Some(&NodeHash::literal("12345678901E5")));
     }
 
     #[test]

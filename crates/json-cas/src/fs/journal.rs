@@ -6,11 +6,11 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use durable_files::FileError;
-use durable_files::regular::{self, MAX_LIST, Refused};
+use durable_files::regular::{self, MAX_LIST, RegularFileError};
 use memchr::{memchr, memmem};
 use serde_json::Value;
 
-use crate::journal::Records;
+use crate::journal::JournalRecords;
 use crate::json::reason;
 
 /// How many bytes of the end are read to find the newest records. More are read only if one line is longer.
@@ -22,17 +22,17 @@ const TAIL_RECORDS: usize = 16;
 
 /// The lines of a journal file.
 #[derive(Clone, Copy)]
-pub(super) struct Lines<'f> {
+pub(super) struct JournalFile<'f> {
     pub(super) path: &'f Path,
     /// The key under which each record has its name.
     pub(super) name_key: &'f str,
 }
 
-impl Lines<'_> {
+impl JournalFile<'_> {
     /// All records, oldest first, and the lines that could not be read.
-    pub(super) fn all(self) -> Result<Records, FileError> {
+    pub(super) fn all(self) -> Result<JournalRecords, FileError> {
         let bytes = read(self.path)?;
-        let mut records = Records::default();
+        let mut records = JournalRecords::default();
         let ends_whole = bytes.last().is_none_or(|last| *last == b'\n');
         let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
         while let Some((number, line)) = lines.next() {
@@ -117,7 +117,7 @@ impl Lines<'_> {
 fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     match regular::read(path, MAX_LIST) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        other => other.map_err(FileError::at("read", path)),
+        other => other.map_err(FileError::failed_to("read", path)),
     }
 }
 
@@ -126,13 +126,13 @@ fn tail(path: &Path) -> Result<Vec<u8>, FileError> {
     let Some(mut file) = regular::open_if_there(path)? else {
         return Ok(Vec::new());
     };
-    read_tail(&mut file).map_err(FileError::at("read", path))
+    read_tail(&mut file).map_err(FileError::failed_to("read", path))
 }
 
 fn read_tail(file: &mut File) -> std::io::Result<Vec<u8>> {
     let len = file.seek(SeekFrom::End(0))?;
     if len > MAX_LIST {
-        return Err(Refused::TooLarge { limit: MAX_LIST }.into());
+        return Err(RegularFileError::TooLarge { limit: MAX_LIST }.into());
     }
     let mut wanted = TAIL_BYTES;
     loop {

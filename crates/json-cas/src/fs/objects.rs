@@ -9,13 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use durable_files::regular::{self, MAX_OBJECT, Refused};
-use durable_files::{Access, FileError, FileLock, TEMP_PREFIX};
+use durable_files::regular::{self, MAX_OBJECT, RegularFileError};
+use durable_files::{FileError, FileLock, LockMode, TEMP_PREFIX};
 
 use crate::error::StoreError;
-use crate::hash::{Hash, HashPrefix};
-use crate::objects::{Hold, Objects, Put, Reclaim, Stored, Stray, Sweep};
-use crate::pack::{self, DamagedPack, Packs};
+use crate::hash::{HashPrefix, NodeHash};
+use crate::objects::{
+    HoldGuard, ObjectBackend, ObjectMetadata, ObjectPutOutcome, ReclaimScope, StrayEntry, SweepGuard,
+};
+use crate::pack::{self, DamagedPack, PackSet};
 
 /// How long a hold waits for a sweep, and a sweep for holders. A sweep locks the directory for a few seconds at most, unless its process
 /// is suspended.
@@ -35,7 +37,7 @@ const MOST_GONE: usize = 500_000;
 #[derive(Debug, Clone)]
 pub struct FsObjects {
     dir: PathBuf,
-    packs: Arc<Packs>,
+    packs: Arc<PackSet>,
     /// Whether the last object that was read came from a pack. The objects it references are most likely there as well, so the files are
     /// not tried first.
     from_pack: Arc<AtomicBool>,
@@ -45,7 +47,7 @@ impl FsObjects {
     /// The objects in `dir`. Does no I/O; the first put creates the directory.
     pub fn new(dir: impl Into<PathBuf>) -> FsObjects {
         let dir = dir.into();
-        FsObjects { packs: Arc::new(Packs::new(dir.join(PACKS))), from_pack: Arc::default(), dir }
+        FsObjects { packs: Arc::new(PackSet::new(dir.join(PACKS))), from_pack: Arc::default(), dir }
     }
 
     /// The directory.
@@ -54,38 +56,38 @@ impl FsObjects {
     }
 
     /// The file of an object, whether or not it exists.
-    pub fn path(&self, hash: Hash) -> PathBuf {
+    pub fn path(&self, hash: NodeHash) -> PathBuf {
         self.dir.join(file_name(hash))
     }
 
-    pub(super) fn packs(&self) -> &Packs {
+    pub(super) fn packs(&self) -> &PackSet {
         &self.packs
     }
 
     /// The bytes in an object's file.
-    pub(super) fn read_file(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(super) fn read_file(&self, hash: NodeHash) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.path(hash);
         match regular::read(&path, MAX_OBJECT) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FileError::at("read", &path)(error).into()),
+            Err(error) => Err(FileError::failed_to("read", &path)(error).into()),
         }
     }
 
-    fn has_file(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn has_file(&self, hash: NodeHash) -> Result<bool, StoreError> {
         let path = self.path(hash);
-        Ok(fs::exists(&path).map_err(FileError::at("look at", &path))?)
+        Ok(fs::exists(&path).map_err(FileError::failed_to("look at", &path))?)
     }
 
     /// Hashes of all files, optionally only with a prefix, in no particular order.
-    pub(super) fn files(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
-        let mut hashes: Vec<Hash> = self.names()?.iter().filter_map(|name| hash_of(name)).collect();
+    pub(super) fn files(&self, prefix: Option<&HashPrefix>) -> Result<Vec<NodeHash>, StoreError> {
+        let mut hashes: Vec<NodeHash> = self.names()?.iter().filter_map(|name| hash_of(name)).collect();
         hashes.retain(|hash| prefix.is_none_or(|prefix| prefix.matches(*hash)));
         Ok(hashes)
     }
 
     /// Whether an object may be in a pack. `true` as well if a damaged pack makes that uncertain.
-    fn may_be_packed(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn may_be_packed(&self, hash: NodeHash) -> Result<bool, StoreError> {
         match self.packs.find(hash) {
             Ok(found) => Ok(found.is_some()),
             Err(StoreError::Corrupt { .. }) => Ok(true),
@@ -93,17 +95,17 @@ impl FsObjects {
         }
     }
 
-    fn remove_file(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn remove_file(&self, hash: NodeHash) -> Result<bool, StoreError> {
         let path = self.path(hash);
         match fs::remove_file(&path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(FileError::at("remove", &path)(error).into()),
+            Err(error) => Err(FileError::failed_to("remove", &path)(error).into()),
         }
     }
 
     /// Locks the directory: shared for holders, exclusive for sweepers.
-    fn lock(&self, access: Access, wait: Duration) -> Result<FileLock, StoreError> {
+    fn lock(&self, access: LockMode, wait: Duration) -> Result<FileLock, StoreError> {
         let busy = || StoreError::Busy {
             path: self.dir.clone(),
             waited_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
@@ -116,11 +118,11 @@ impl FsObjects {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(FileError::at("list", &self.dir)(error)),
+            Err(error) => return Err(FileError::failed_to("list", &self.dir)(error)),
         };
         let mut names = Vec::new();
         for entry in entries {
-            let entry = entry.map_err(FileError::at("list", &self.dir))?;
+            let entry = entry.map_err(FileError::failed_to("list", &self.dir))?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if !name.starts_with(TEMP_PREFIX) {
                 names.push(name);
@@ -132,7 +134,7 @@ impl FsObjects {
 
 impl FsObjects {
     /// All objects, optionally only with a prefix, and the packs that can't be read.
-    fn listed(&self, prefix: Option<&HashPrefix>) -> Result<(Vec<Hash>, Vec<DamagedPack>), StoreError> {
+    fn listed(&self, prefix: Option<&HashPrefix>) -> Result<(Vec<NodeHash>, Vec<DamagedPack>), StoreError> {
         loop {
             let view = self.packs.view()?;
             let mut hashes = self.files(prefix)?;
@@ -156,8 +158,8 @@ impl FsObjects {
     }
 }
 
-impl Objects for FsObjects {
-    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+impl ObjectBackend for FsObjects {
+    fn get(&self, hash: NodeHash) -> Result<Option<Vec<u8>>, StoreError> {
         if self.from_pack.load(Ordering::Relaxed)
             && let Ok(Some(found)) = self.packs.find(hash)
             && let Ok(bytes) = self.packs.read(&found)
@@ -178,7 +180,7 @@ impl Objects for FsObjects {
         }
     }
 
-    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn contains(&self, hash: NodeHash) -> Result<bool, StoreError> {
         if self.has_file(hash)? {
             return Ok(true);
         }
@@ -186,14 +188,14 @@ impl Objects for FsObjects {
         Ok(packs.find(hash)?.is_some() || (packs.is_used() && self.has_file(hash)?))
     }
 
-    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+    fn put_all(&self, objects: &[(NodeHash, Vec<u8>)]) -> Result<Vec<ObjectPutOutcome>, StoreError> {
         let mut files = Vec::with_capacity(objects.len());
-        let mut puts = vec![Put::Present; objects.len()];
+        let mut puts = vec![ObjectPutOutcome::Present; objects.len()];
         let mut new = Vec::with_capacity(objects.len());
         for (index, (hash, bytes)) in objects.iter().enumerate() {
             if bytes.len() as u64 > MAX_OBJECT {
-                let refused = Refused::TooLarge { limit: MAX_OBJECT };
-                return Err(FileError::at("write", &self.path(*hash))(refused.into()).into());
+                let refused = RegularFileError::TooLarge { limit: MAX_OBJECT };
+                return Err(FileError::failed_to("write", &self.path(*hash))(refused.into()).into());
             }
             // If a damaged pack makes that uncertain, write a file.
             match self.packs.find(*hash) {
@@ -207,17 +209,17 @@ impl Objects for FsObjects {
         }
         let published = durable_files::publish_all(&self.dir, &files)?;
         for (index, is_new) in new.into_iter().zip(published) {
-            puts[index] = if is_new { Put::Published } else { Put::Present };
+            puts[index] = if is_new { ObjectPutOutcome::Published } else { ObjectPutOutcome::Present };
         }
         Ok(puts)
     }
 
-    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+    fn replace(&self, hash: NodeHash, bytes: &[u8]) -> Result<(), StoreError> {
         // A link among the objects may point to another object, which must not be overwritten.
         Ok(durable_files::replace_itself(&self.path(hash), bytes)?)
     }
 
-    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
+    fn sync(&self, hashes: &[NodeHash]) -> Result<(), StoreError> {
         for hash in hashes {
             match durable_files::sync_file(&self.path(*hash)) {
                 Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
@@ -235,7 +237,7 @@ impl Objects for FsObjects {
         }
     }
 
-    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<NodeHash>, StoreError> {
         let (hashes, damaged) = self.listed(prefix)?;
         match damaged.into_iter().next() {
             Some(DamagedPack { path, reason }) => Err(StoreError::DamagedPack { path, reason }),
@@ -243,17 +245,17 @@ impl Objects for FsObjects {
         }
     }
 
-    fn list_readable(&self) -> Result<Vec<Hash>, StoreError> {
+    fn list_readable(&self) -> Result<Vec<NodeHash>, StoreError> {
         Ok(self.listed(None)?.0)
     }
 
-    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+    fn stored(&self, hash: NodeHash) -> Result<Option<ObjectMetadata>, StoreError> {
         let path = self.path(hash);
         let look = || fs::symlink_metadata(&path).and_then(|meta| Ok((meta.len(), meta.modified()?)));
         let file = || match look() {
-            Ok((bytes, put_at)) => Ok(Some(Stored { bytes, put_at })),
+            Ok((bytes, put_at)) => Ok(Some(ObjectMetadata { bytes, put_at })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(StoreError::from(FileError::at("look at", &path)(error))),
+            Err(error) => Err(StoreError::from(FileError::failed_to("look at", &path)(error))),
         };
         if let Some(stored) = file()? {
             return Ok(Some(stored));
@@ -262,14 +264,14 @@ impl Objects for FsObjects {
         match packs.find(hash)? {
             Some(found) => {
                 let put_at = self.packs.put_at(&found.entry)?;
-                Ok(Some(Stored { bytes: u64::from(found.entry.len), put_at }))
+                Ok(Some(ObjectMetadata { bytes: u64::from(found.entry.len), put_at }))
             }
             None if packs.is_used() => file(),
             None => Ok(None),
         }
     }
 
-    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn refresh(&self, hash: NodeHash) -> Result<bool, StoreError> {
         let path = self.path(hash);
         match durable_files::touch(&path) {
             Ok(false) => {}
@@ -292,15 +294,15 @@ impl Objects for FsObjects {
         }
     }
 
-    fn hold(&self) -> Result<Hold, StoreError> {
-        Ok(Hold::new(self.lock(Access::Shared, WAIT)?))
+    fn hold(&self) -> Result<HoldGuard, StoreError> {
+        Ok(HoldGuard::new(self.lock(LockMode::Shared, WAIT)?))
     }
 
-    fn sweep(&self) -> Result<Sweep, StoreError> {
-        Ok(Sweep::new(self.lock(Access::Exclusive, WAIT)?))
+    fn sweep(&self) -> Result<SweepGuard, StoreError> {
+        Ok(SweepGuard::new(self.lock(LockMode::Exclusive, WAIT)?))
     }
 
-    fn remove_all(&self, _sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, _sweep: &SweepGuard, layers: &[&[NodeHash]]) -> Result<Vec<bool>, StoreError> {
         let hashes = layers.concat();
         let lock = if self.packs.are_used()? { Some(self.packs.lock()?) } else { None };
         lock.as_ref().map_or(Ok(()), |lock| self.packs.adopt(lock))?;
@@ -318,21 +320,21 @@ impl Objects for FsObjects {
         }
         drop(lock);
         if self.packs.view()?.gone().len() > MOST_GONE {
-            pack::reclaim(&self.packs, Reclaim::Worthwhile)?;
+            pack::reclaim(&self.packs, ReclaimScope::Worthwhile)?;
         }
         Ok(removed)
     }
 
-    fn reclaim(&self, extent: Reclaim<'_>) -> Result<(), StoreError> {
+    fn reclaim(&self, extent: ReclaimScope<'_>) -> Result<(), StoreError> {
         pack::reclaim(&self.packs, extent)
     }
 
-    fn strays(&self) -> Result<Vec<Stray>, StoreError> {
+    fn strays(&self) -> Result<Vec<StrayEntry>, StoreError> {
         let mut names = self.names()?;
         names.retain(|name| hash_of(name).is_none() && name != PACKS);
         names.sort_unstable();
-        let unnamed = names.into_iter().map(|name| Stray { name, reason: format!("not named <hash>{EXTENSION}") });
-        let damaged = self.damaged_packs()?.into_iter().map(|DamagedPack { path, reason }| Stray {
+        let unnamed = names.into_iter().map(|name| StrayEntry { name, reason: format!("not named <hash>{EXTENSION}") });
+        let damaged = self.damaged_packs()?.into_iter().map(|DamagedPack { path, reason }| StrayEntry {
             name: format!("{PACKS}/{}", path.file_name().unwrap_or_default().to_string_lossy()),
             reason,
         });
@@ -340,13 +342,13 @@ impl Objects for FsObjects {
     }
 }
 
-fn file_name(hash: Hash) -> String {
+fn file_name(hash: NodeHash) -> String {
     format!("{hash}{EXTENSION}")
 }
 
 /// The hash in a file name. Only the exact spelling counts, because no other file name is tried for a hash.
-fn hash_of(name: &str) -> Option<Hash> {
+fn hash_of(name: &str) -> Option<NodeHash> {
     let text = name.strip_suffix(EXTENSION)?;
-    let hash: Hash = text.parse().ok()?;
+    let hash: NodeHash = text.parse().ok()?;
     (hash.to_ascii() == text.as_bytes()).then_some(hash)
 }

@@ -11,13 +11,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use durable_files::{FileError, NewFile};
+use durable_files::{FileError, UnpublishedFile};
 
 use super::objects::FsObjects;
 use crate::error::StoreError;
-use crate::hash::Hash;
-use crate::objects::Objects;
-use crate::pack::{DamagedPack, Found, PackError, PackFile, View, Writer, Written};
+use crate::hash::NodeHash;
+use crate::objects::ObjectBackend;
+use crate::pack::{DamagedPack, FinishedPack, PackError, PackFile, PackSetView, PackWriter, PackedObject};
 
 /// How long files are removed before waiting processes get a turn.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -40,9 +40,9 @@ const DISK_BLOCK: u64 = 512;
 /// A request to pack objects.
 pub struct PackRequest<'r> {
     /// The objects. Neighbours are read together, so related objects should be neighbours.
-    pub objects: &'r [Hash],
+    pub objects: &'r [NodeHash],
     /// Whether bytes are the object of the hash. Unsound objects stay in their files.
-    pub is_sound: &'r dyn Fn(Hash, &[u8]) -> bool,
+    pub is_sound: &'r dyn Fn(NodeHash, &[u8]) -> bool,
     /// Whether to count only.
     pub dry_run: bool,
     /// Called with the number of objects done.
@@ -51,7 +51,7 @@ pub struct PackRequest<'r> {
 
 /// Statistics of a pack run, or of a dry run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Packed {
+pub struct PackRunOutcome {
     /// Objects that are now in packs and whose files were removed.
     pub objects: usize,
     /// Objects that stay in their files, because they are unsound, or were put again or changed meanwhile.
@@ -68,7 +68,7 @@ pub struct Packed {
 
 /// Objects that were moved out of packs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Unpacked {
+pub struct UnpackRunOutcome {
     /// Objects that have files again.
     pub objects: usize,
     /// Size of these objects.
@@ -76,7 +76,7 @@ pub struct Unpacked {
     /// Number of packs removed.
     pub packs: usize,
     /// Unreadable objects, and the reasons. Their packs are kept.
-    pub unreadable: Vec<(Hash, String)>,
+    pub unreadable: Vec<(NodeHash, String)>,
     /// Packs whose content is unknown.
     pub damaged: Vec<DamagedPack>,
 }
@@ -91,7 +91,7 @@ pub enum ForgottenPack {
     /// The pack no longer counts.
     Done {
         /// The objects that could be read.
-        unpacked: Unpacked,
+        unpacked: UnpackRunOutcome,
         /// The new place of its file.
         moved_to: Option<PathBuf>,
     },
@@ -99,7 +99,7 @@ pub enum ForgottenPack {
 
 /// A file to remove, in the state in which it was compared with the pack.
 struct PackedFile {
-    hash: Hash,
+    hash: NodeHash,
     seen: PackingFileStamp,
 }
 
@@ -118,20 +118,20 @@ impl FsObjects {
     /// # Errors
     /// [`StoreError::Io`], and [`StoreError::Busy`] if others lock packs or objects for too long: repeat the call to continue.
     /// [`StoreError::Corrupt`] if the new pack differs from what was written: the disk may be broken, and all files are kept.
-    pub fn pack(&self, request: PackRequest<'_>) -> Result<Packed, StoreError> {
+    pub fn pack(&self, request: PackRequest<'_>) -> Result<PackRunOutcome, StoreError> {
         if request.dry_run {
             return self.count(request);
         }
-        let mut done = Packed::default();
+        let mut done = PackRunOutcome::default();
         if request.objects.is_empty() {
             return Ok(done);
         }
         let lock = self.packs().lock()?;
         self.packs().adopt(&lock)?;
         let dir = self.packs().dir().to_owned();
-        let out = NewFile::create_in(&dir)?;
+        let out = UnpublishedFile::create_in(&dir)?;
         let (out, mut files) = self.write(out, request.objects, request.is_sound, &mut done, request.progress)?;
-        if let Some(Written { name, size }) = files.pack {
+        if let Some(FinishedPack { name, size }) = files.pack {
             let path = self.packs().path(name);
             out.publish(&path.file_name().unwrap_or_default().to_string_lossy())?;
             let pack = self.packs().open(name)?;
@@ -142,7 +142,7 @@ impl FsObjects {
             }
             self.packs().exchange(&lock, Some(name), &[])?;
             done.bytes_after = size;
-            let look = fs::symlink_metadata(&path).map_err(FileError::at("look at", &path))?;
+            let look = fs::symlink_metadata(&path).map_err(FileError::failed_to("look at", &path))?;
             done.disk_after = look.blocks() * DISK_BLOCK;
         }
         drop(lock);
@@ -153,13 +153,13 @@ impl FsObjects {
     }
 
     /// Counts what a pack would contain, without writing it.
-    fn count(&self, request: PackRequest<'_>) -> Result<Packed, StoreError> {
-        let mut done = Packed::default();
+    fn count(&self, request: PackRequest<'_>) -> Result<PackRunOutcome, StoreError> {
+        let mut done = PackRunOutcome::default();
         let (_, files) = self.write(io::sink(), request.objects, request.is_sound, &mut done, request.progress)?;
         done.bytes_after = files.pack.map_or(0, |written| written.size);
         done.disk_after = done.bytes_after.next_multiple_of(8 * DISK_BLOCK);
         for hash in files.written.iter().chain(&files.packed) {
-            if let Some(seen) = self.look(*hash)? {
+            if let Some(seen) = self.file_stamp(*hash)? {
                 done.objects += 1;
                 done.disk_before += seen.disk;
                 done.bytes_before += seen.size;
@@ -172,18 +172,18 @@ impl FsObjects {
     fn write<W: Write>(
         &self,
         out: W,
-        objects: &[Hash],
-        is_sound: &dyn Fn(Hash, &[u8]) -> bool,
-        done: &mut Packed,
+        objects: &[NodeHash],
+        is_sound: &dyn Fn(NodeHash, &[u8]) -> bool,
+        done: &mut PackRunOutcome,
         progress: &mut dyn FnMut(usize),
-    ) -> Result<(W, Files), StoreError> {
-        let failed = |error: io::Error| FileError::at("write a pack in", self.packs().dir())(error);
-        let mut writer = Writer::new(out).map_err(failed)?;
-        let mut files = Files::default();
+    ) -> Result<(W, LooseObjects), StoreError> {
+        let failed = |error: io::Error| FileError::failed_to("write a pack in", self.packs().dir())(error);
+        let mut writer = PackWriter::new(out).map_err(failed)?;
+        let mut files = LooseObjects::default();
         let mut seen_before = HashSet::with_capacity(objects.len());
         for (index, hash) in objects.iter().enumerate().filter(|(_, hash)| seen_before.insert(**hash)) {
             progress(index);
-            let Some(seen) = self.look(*hash)? else { continue };
+            let Some(seen) = self.file_stamp(*hash)? else { continue };
             match self.packs().find(*hash) {
                 Ok(Some(found)) if self.is_readable(&found, is_sound)? => {
                     files.packed.push(*hash);
@@ -210,7 +210,11 @@ impl FsObjects {
         Ok((out, files))
     }
 
-    fn is_readable(&self, found: &Found, is_sound: &dyn Fn(Hash, &[u8]) -> bool) -> Result<bool, StoreError> {
+    fn is_readable(
+        &self,
+        found: &PackedObject,
+        is_sound: &dyn Fn(NodeHash, &[u8]) -> bool,
+    ) -> Result<bool, StoreError> {
         match self.packs().read(found) {
             Ok(bytes) => Ok(is_sound(found.entry.hash, &bytes)),
             Err(StoreError::Corrupt { .. }) => Ok(false),
@@ -219,10 +223,10 @@ impl FsObjects {
     }
 
     /// The objects whose files are byte-for-byte equal to their copies in packs. Other files are left alone.
-    fn compared(&self, objects: Vec<Hash>, done: &mut Packed) -> Result<Vec<PackedFile>, StoreError> {
+    fn compared(&self, objects: Vec<NodeHash>, done: &mut PackRunOutcome) -> Result<Vec<PackedFile>, StoreError> {
         let mut same = Vec::with_capacity(objects.len());
         for hash in objects {
-            let Some(seen) = self.look(hash)? else { continue };
+            let Some(seen) = self.file_stamp(hash)? else { continue };
             let Some(bytes) = self.read_file(hash)? else { continue };
             let packed = self.packs().find(hash)?.map(|found| self.packs().read(&found)).transpose()?;
             if packed.as_ref() == Some(&bytes) {
@@ -235,19 +239,19 @@ impl FsObjects {
     }
 
     /// Removes files of packed objects. Leaves a file if a holder may have found and refreshed it.
-    fn remove_files(&self, files: &[PackedFile], done: &mut Packed) -> Result<(), StoreError> {
+    fn remove_files(&self, files: &[PackedFile], done: &mut PackRunOutcome) -> Result<(), StoreError> {
         let mut files = files;
         while !files.is_empty() {
             let sweep = self.sweep()?;
             let until = Instant::now() + SWEEP;
             while let Some((some, others)) = files.split_at_checked(BETWEEN_LOOKS.min(files.len())) {
                 for PackedFile { hash, seen } in some {
-                    if self.look(*hash)?.as_ref() != Some(seen) || self.packs().find(*hash)?.is_none() {
+                    if self.file_stamp(*hash)?.as_ref() != Some(seen) || self.packs().find(*hash)?.is_none() {
                         done.left += 1;
                         continue;
                     }
                     let path = self.path(*hash);
-                    fs::remove_file(&path).map_err(FileError::at("remove", &path))?;
+                    fs::remove_file(&path).map_err(FileError::failed_to("remove", &path))?;
                     done.objects += 1;
                     done.bytes_before += seen.size;
                     done.disk_before += seen.disk;
@@ -266,7 +270,7 @@ impl FsObjects {
     }
 
     /// The file of an object, if it has one. A link doesn't count, because its target may belong to someone else.
-    fn look(&self, hash: Hash) -> Result<Option<PackingFileStamp>, StoreError> {
+    fn file_stamp(&self, hash: NodeHash) -> Result<Option<PackingFileStamp>, StoreError> {
         let path = self.path(hash);
         match fs::symlink_metadata(&path) {
             Ok(meta) if meta.is_file() => Ok(Some(PackingFileStamp {
@@ -277,7 +281,7 @@ impl FsObjects {
             })),
             Ok(_) => Ok(None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FileError::at("look at", &path)(error).into()),
+            Err(error) => Err(FileError::failed_to("look at", &path)(error).into()),
         }
     }
 
@@ -288,10 +292,10 @@ impl FsObjects {
     /// [`StoreError::Io`], [`StoreError::Busy`]: repeat the call to continue.
     pub fn unpack(
         &self,
-        is_sound: &dyn Fn(Hash, &[u8]) -> bool,
+        is_sound: &dyn Fn(NodeHash, &[u8]) -> bool,
         progress: &mut dyn FnMut(usize),
-    ) -> Result<Unpacked, StoreError> {
-        let mut done = Unpacked::default();
+    ) -> Result<UnpackRunOutcome, StoreError> {
+        let mut done = UnpackRunOutcome::default();
         if !self.packs().are_used()? {
             return Ok(done);
         }
@@ -318,13 +322,17 @@ impl FsObjects {
     ///
     /// # Errors
     /// Like [`FsObjects::unpack`].
-    pub fn forget_pack(&self, name: Hash, is_sound: &dyn Fn(Hash, &[u8]) -> bool) -> Result<ForgottenPack, StoreError> {
+    pub fn forget_pack(
+        &self,
+        name: NodeHash,
+        is_sound: &dyn Fn(NodeHash, &[u8]) -> bool,
+    ) -> Result<ForgottenPack, StoreError> {
         if !self.packs().are_used()? {
             return Ok(ForgottenPack::Unknown);
         }
         let lock = self.packs().lock()?;
         let view = self.packs().view()?;
-        let mut done = Unpacked::default();
+        let mut done = UnpackRunOutcome::default();
         match view.packs().iter().find(|pack| pack.name() == name) {
             Some(pack) if pack.check().is_ok() => return Ok(ForgottenPack::Whole),
             Some(pack) => drop(self.take_out(pack, &view, is_sound, &mut done, &mut |_| ())?),
@@ -336,7 +344,7 @@ impl FsObjects {
         let moved_to = match fs::rename(&path, &aside) {
             Ok(()) => Some(aside),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(FileError::at("rename", &path)(error).into()),
+            Err(error) => return Err(FileError::failed_to("rename", &path)(error).into()),
         };
         self.packs().exchange(&lock, None, &[name])?;
         Ok(ForgottenPack::Done { unpacked: done, moved_to })
@@ -346,9 +354,9 @@ impl FsObjects {
     fn take_out(
         &self,
         pack: &Arc<PackFile>,
-        view: &View,
-        is_sound: &dyn Fn(Hash, &[u8]) -> bool,
-        done: &mut Unpacked,
+        view: &PackSetView,
+        is_sound: &dyn Fn(NodeHash, &[u8]) -> bool,
+        done: &mut UnpackRunOutcome,
         progress: &mut dyn FnMut(usize),
     ) -> Result<bool, StoreError> {
         let mut entries = match pack.entries(None) {
@@ -367,7 +375,7 @@ impl FsObjects {
             if file.as_ref().is_some_and(|file| is_sound(hash, file)) {
                 continue;
             }
-            let bytes = match self.packs().read(&Found { pack: pack.clone(), entry }) {
+            let bytes = match self.packs().read(&PackedObject { pack: pack.clone(), entry }) {
                 Err(StoreError::Corrupt { reason, .. }) => {
                     done.unreadable.push((hash, reason));
                     continue;
@@ -390,8 +398,8 @@ impl FsObjects {
         Ok(done.unreadable.len() == unreadable)
     }
 
-    fn publish(&self, objects: &[(Hash, Vec<u8>)]) -> Result<(), StoreError> {
-        let name = |hash: &Hash| self.path(*hash).file_name().unwrap_or_default().into();
+    fn publish(&self, objects: &[(NodeHash, Vec<u8>)]) -> Result<(), StoreError> {
+        let name = |hash: &NodeHash| self.path(*hash).file_name().unwrap_or_default().into();
         let files: Vec<_> = objects.iter().map(|(hash, bytes)| (name(hash), bytes.as_slice())).collect();
         durable_files::publish_all(self.dir(), &files)?;
         Ok(())
@@ -409,24 +417,24 @@ impl FsObjects {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn is_loose(&self, hash: Hash) -> Result<bool, StoreError> {
-        Ok(self.look(hash)?.is_some())
+    pub fn is_loose(&self, hash: NodeHash) -> Result<bool, StoreError> {
+        Ok(self.file_stamp(hash)?.is_some())
     }
 }
 
 /// Objects that have files.
 #[derive(Default)]
-struct Files {
+struct LooseObjects {
     /// Written into the new pack, in this order.
-    written: Vec<Hash>,
+    written: Vec<NodeHash>,
     /// Already in a pack.
-    packed: Vec<Hash>,
+    packed: Vec<NodeHash>,
     /// The new pack, if it has any objects.
-    pack: Option<Written>,
+    pack: Option<FinishedPack>,
 }
 
 /// Reads a new pack back from the disk. Checks that every byte is as it was written, and that every object matches its hash.
-fn check(pack: &PackFile, objects: &[Hash], is_sound: &dyn Fn(Hash, &[u8]) -> bool) -> Result<(), StoreError> {
+fn check(pack: &PackFile, objects: &[NodeHash], is_sound: &dyn Fn(NodeHash, &[u8]) -> bool) -> Result<(), StoreError> {
     pack.check()?;
     let (mut at, mut block) = (0, Vec::new());
     for hash in objects {

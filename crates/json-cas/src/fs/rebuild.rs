@@ -9,21 +9,21 @@ use serde_json::Value;
 
 use super::heads::FsHeads;
 use super::index::{self, Index};
-use crate::hash::Hash;
+use crate::hash::NodeHash;
 use crate::heads::{HeadsError, check_name};
 
 /// The readable part of an index, whatever state its file is in.
 #[derive(Debug)]
-pub struct Salvaged {
+pub struct SalvagedIndex {
     /// The names and their hashes, including removed names: all names of a readable index, or the intact lines of a broken one.
-    pub entries: Vec<(String, Hash)>,
+    pub entries: Vec<(String, NodeHash)>,
     /// Why the index as a whole is unreadable; `None` if it is readable.
     pub fault: Option<HeadsError>,
     /// The bytes of the file, to detect later changes.
     seen: Option<Vec<u8>>,
 }
 
-impl Salvaged {
+impl SalvagedIndex {
     /// Whether the index file is missing, because it was lost or never created.
     pub fn is_missing(&self) -> bool {
         self.seen.is_none()
@@ -33,7 +33,7 @@ impl Salvaged {
 /// Keeps others from changing index and journal until it is dropped.
 #[derive(Debug)]
 #[must_use = "dropped at once, it keeps nobody from anything"]
-pub struct Held(FileLock);
+pub struct FsHeadsLock(FileLock);
 
 impl FsHeads {
     /// Keeps others from changing index and journal.
@@ -41,21 +41,21 @@ impl FsHeads {
     /// # Errors
     /// [`HeadsError::Busy`] if others hold the lock for too long: try again. [`HeadsError::Io`] if the lock can't be taken at all, for
     /// example because the directory is not writable.
-    pub fn hold(&self) -> Result<Held, HeadsError> {
-        self.locked().map(Held)
+    pub fn hold(&self) -> Result<FsHeadsLock, HeadsError> {
+        self.locked().map(FsHeadsLock)
     }
 
     /// Reads as much of the index as possible. Takes no lock and never fails: the result reports the problem.
-    pub fn salvage(&self) -> Salvaged {
-        let nothing = |fault| Salvaged { entries: Vec::new(), fault, seen: None };
+    pub fn salvage(&self) -> SalvagedIndex {
+        let nothing = |fault| SalvagedIndex { entries: Vec::new(), fault, seen: None };
         let seen = match self.read_made_index() {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return nothing(None),
             Err(fault) => return nothing(Some(fault)),
         };
         match index::parse(&self.files.index, &seen) {
-            Ok(index) => Salvaged { entries: index.into_iter().collect(), fault: None, seen: Some(seen) },
-            Err(fault) => Salvaged { entries: index::salvage(&seen), fault: Some(fault), seen: Some(seen) },
+            Ok(index) => SalvagedIndex { entries: index.into_iter().collect(), fault: None, seen: Some(seen) },
+            Err(fault) => SalvagedIndex { entries: index::salvage(&seen), fault: Some(fault), seen: Some(seen) },
         }
     }
 
@@ -74,9 +74,9 @@ impl FsHeads {
     /// creates the index.
     pub fn rebuild(
         &self,
-        held: &Held,
-        salvaged: &Salvaged,
-        entries: &[(String, Hash)],
+        held: &FsHeadsLock,
+        salvaged: &SalvagedIndex,
+        entries: &[(String, NodeHash)],
         ended: &[Value],
         suffix: &str,
     ) -> Result<bool, HeadsError> {
@@ -92,7 +92,7 @@ impl FsHeads {
             // It was unreadable before and is readable now, but was not changed.
             (Ok(_), None) if matches!(salvaged.fault, Some(HeadsError::Io { .. })) => {
                 let error = io::Error::other("it could not be read a moment ago");
-                return Err(FileError::at("read", &self.files.index)(error).into());
+                return Err(FileError::failed_to("read", &self.files.index)(error).into());
             }
             (Ok(_), _) => return Ok(false),
         }
@@ -115,7 +115,7 @@ impl FsHeads {
 
 fn move_away(path: &Path, suffix: &str) -> Result<(), FileError> {
     match fs::rename(path, kept(path, suffix)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError::at("rename", path)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError::failed_to("rename", path)(error)),
         _ => Ok(()),
     }
 }

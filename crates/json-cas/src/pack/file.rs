@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use durable_files::regular::{self, MAX_OBJECT};
-use durable_files::{FileError, regular::Refused};
+use durable_files::{FileError, regular::RegularFileError};
 use parking_lot::Mutex;
 use twox_hash::XxHash64;
 
-use super::format::{self, BLOCK_HEAD_LEN, ENTRY_LEN, Entry, FOOT_LEN, Foot, HEAD_LEN, PAGE_ENTRIES, SUM_LEN, Unread};
+use super::format::{
+    self, BLOCK_HEAD_LEN, ENTRY_LEN, FOOT_LEN, HEAD_LEN, PAGE_ENTRIES, PackEntry, PackFoot, PackFormatError, SUM_LEN,
+};
 use super::writer::block_sum;
 use crate::error::StoreError;
-use crate::hash::{Hash, HashPrefix};
+use crate::hash::{HashPrefix, NodeHash};
 
 /// Most index pages that are cached: 16 MB. A command that reads more than that reads them in order.
 const MAX_PAGES: usize = 5_000;
@@ -45,7 +47,7 @@ pub(crate) enum PackError {
 
 impl PackError {
     /// The error for a caller that requested this object.
-    pub(crate) fn of(self, hash: Hash) -> StoreError {
+    pub(crate) fn into_store_error(self, hash: NodeHash) -> StoreError {
         match self {
             PackError::Io(_) | PackError::Newer { .. } => self.into(),
             PackError::Damaged { path, reason } => {
@@ -72,43 +74,43 @@ impl From<PackError> for StoreError {
 /// An open pack. It can be read while it is open, even after it was removed.
 #[derive(Debug)]
 pub(crate) struct PackFile {
-    name: Hash,
+    name: NodeHash,
     path: PathBuf,
     file: File,
     size: u64,
-    foot: Foot,
-    fences: Vec<Hash>,
+    foot: PackFoot,
+    fences: Vec<NodeHash>,
     pages: Mutex<HashMap<usize, Arc<[u8]>>>,
 }
 
 impl PackFile {
     /// Opens a pack; `None` if the file does not exist.
-    pub(crate) fn open(path: &Path, name: Hash) -> Result<Option<PackFile>, PackError> {
+    pub(crate) fn open(path: &Path, name: NodeHash) -> Result<Option<PackFile>, PackError> {
         let io = |error: FileError| PackError::Io(error);
-        let file = match regular::open(path).map_err(FileError::at("open", path)) {
+        let file = match regular::open(path).map_err(FileError::failed_to("open", path)) {
             Err(error) if PackError::is_missing(&error) => return Ok(None),
             // The path is not a regular file.
-            Err(error) if Refused::of(&error.source).is_some() => {
+            Err(error) if RegularFileError::from_io_error(&error.source).is_some() => {
                 return Err(PackError::Damaged { path: path.to_owned(), reason: error.source.to_string() });
             }
             other => other.map_err(io)?,
         };
-        let size = file.metadata().map_err(FileError::at("look at", path)).map_err(io)?.len();
-        let foot = Foot { entries: 0, index: 0, fences: 0, raw: 0, sum: name };
+        let size = file.metadata().map_err(FileError::failed_to("look at", path)).map_err(io)?.len();
+        let foot = PackFoot { entries: 0, index: 0, fences: 0, raw: 0, sum: name };
         let mut pack =
             PackFile { name, path: path.to_owned(), file, size, foot, fences: Vec::new(), pages: Mutex::default() };
         if size < (HEAD_LEN + FOOT_LEN) as u64 {
             return Err(pack.damaged(format!("it has {size} bytes")));
         }
         let head = format::check_head(&pack.read(0, HEAD_LEN)?);
-        let foot = Foot::decode(&pack.read(size - FOOT_LEN as u64, FOOT_LEN)?, size);
+        let foot = PackFoot::decode(&pack.read(size - FOOT_LEN as u64, FOOT_LEN)?, size);
         pack.foot = match (head, foot) {
             (Ok(()), Ok(foot)) => foot,
             // The head has no checksum, so a newer version in only one of the two means damage.
-            (Err(Unread::Newer(head)), Err(Unread::Newer(foot))) if head == foot => {
-                return Err(pack.unread(Unread::Newer(head)));
+            (Err(PackFormatError::Newer(head)), Err(PackFormatError::Newer(foot))) if head == foot => {
+                return Err(pack.unread(PackFormatError::Newer(head)));
             }
-            (Err(Unread::Newer(version)), _) | (_, Err(Unread::Newer(version))) => {
+            (Err(PackFormatError::Newer(version)), _) | (_, Err(PackFormatError::Newer(version))) => {
                 return Err(pack.damaged(format!("only its header or only its footer names version {version}")));
             }
             (Err(unread), _) | (_, Err(unread)) => return Err(pack.unread(unread)),
@@ -123,7 +125,7 @@ impl PackFile {
         Ok(Some(pack))
     }
 
-    pub(crate) fn name(&self) -> Hash {
+    pub(crate) fn name(&self) -> NodeHash {
         self.name
     }
 
@@ -143,7 +145,7 @@ impl PackFile {
     }
 
     /// The entry of an object.
-    pub(crate) fn find(&self, hash: Hash) -> Result<Option<Entry>, PackError> {
+    pub(crate) fn find(&self, hash: NodeHash) -> Result<Option<PackEntry>, PackError> {
         let Some(page) = self.fences.partition_point(|fence| *fence <= hash).checked_sub(1) else { return Ok(None) };
         let page = self.page(page)?;
         let (mut low, mut high) = (0, page.len() / ENTRY_LEN);
@@ -153,14 +155,14 @@ impl PackFile {
             match format::hash_at(&page, at).cmp(&hash) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(Some(Entry::decode(&page[at..at + ENTRY_LEN]))),
+                std::cmp::Ordering::Equal => return Ok(Some(PackEntry::decode(&page[at..at + ENTRY_LEN]))),
             }
         }
         Ok(None)
     }
 
     /// All entries in order of their hashes, optionally only with a prefix.
-    pub(crate) fn entries(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Entry>, PackError> {
+    pub(crate) fn entries(&self, prefix: Option<&HashPrefix>) -> Result<Vec<PackEntry>, PackError> {
         let (first, last) = match prefix.map(HashPrefix::range) {
             None => (0, self.fences.len()),
             Some(range) => (
@@ -171,7 +173,7 @@ impl PackFile {
         let mut entries = Vec::new();
         for page in first..last {
             let all = self.page(page)?;
-            let decoded = all.chunks_exact(ENTRY_LEN).map(Entry::decode);
+            let decoded = all.chunks_exact(ENTRY_LEN).map(PackEntry::decode);
             entries.extend(decoded.filter(|entry| prefix.is_none_or(|prefix| prefix.matches(entry.hash))));
         }
         Ok(entries)
@@ -209,7 +211,7 @@ impl PackFile {
     }
 
     /// The bytes of an object within its block.
-    pub(crate) fn object<'b>(&self, entry: &Entry, block: &'b [u8]) -> Result<&'b [u8], PackError> {
+    pub(crate) fn object<'b>(&self, entry: &PackEntry, block: &'b [u8]) -> Result<&'b [u8], PackError> {
         let (at, len) = (entry.at as usize, entry.len as usize);
         let outside = || self.damaged(format!("object {} is outside of the block at {}", entry.hash, entry.block));
         block.get(at..at.saturating_add(len)).ok_or_else(outside)
@@ -253,14 +255,14 @@ impl PackFile {
         match self.file.read_exact_at(&mut bytes, at) {
             Ok(()) => Ok(bytes),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.damaged("it was cut")),
-            Err(error) => Err(PackError::Io(FileError::at("read", &self.path)(error))),
+            Err(error) => Err(PackError::Io(FileError::failed_to("read", &self.path)(error))),
         }
     }
 
-    fn unread(&self, unread: Unread) -> PackError {
+    fn unread(&self, unread: PackFormatError) -> PackError {
         match unread {
-            Unread::Newer(version) => PackError::Newer { path: self.path.clone(), version },
-            Unread::Damaged(reason) => self.damaged(reason),
+            PackFormatError::Newer(version) => PackError::Newer { path: self.path.clone(), version },
+            PackFormatError::Damaged(reason) => self.damaged(reason),
         }
     }
 

@@ -13,7 +13,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::hash::{Hash, xxh64};
+use crate::hash::{NodeHash, xxh64};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -44,8 +44,8 @@ const FOOT_MAGIC: [u8; 8] = *b"JCASPEND";
 
 /// The place of an object in a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) hash: Hash,
+pub(crate) struct PackEntry {
+    pub(crate) hash: NodeHash,
     /// Offset of the object's block in the file.
     pub(crate) block: u64,
     /// Offset of the object's first byte in the block.
@@ -56,7 +56,7 @@ pub(crate) struct Entry {
     pub(crate) put_at_ms: u64,
 }
 
-impl Entry {
+impl PackEntry {
     pub(super) fn encode(&self) -> [u8; ENTRY_LEN] {
         let mut bytes = [0; ENTRY_LEN];
         bytes[..8].copy_from_slice(&self.hash.as_u64().to_le_bytes());
@@ -68,8 +68,8 @@ impl Entry {
     }
 
     /// Decodes an entry from exactly its bytes.
-    pub(super) fn decode(bytes: &[u8]) -> Entry {
-        Entry {
+    pub(super) fn decode(bytes: &[u8]) -> PackEntry {
+        PackEntry {
             hash: hash_at(bytes, 0),
             block: u48_at(bytes, 8),
             at: u32_at(bytes, 14),
@@ -99,16 +99,16 @@ pub(super) fn head() -> [u8; HEAD_LEN] {
 
 /// Why the head or the foot of a pack can't be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(super) enum PackFormatError {
     /// A newer version of this library wrote the pack, in this format.
     Newer(u32),
     /// The pack is not as it was written.
     Damaged(String),
 }
 
-impl From<&str> for Unread {
-    fn from(reason: &str) -> Unread {
-        Unread::Damaged(reason.to_owned())
+impl From<&str> for PackFormatError {
+    fn from(reason: &str) -> PackFormatError {
+        PackFormatError::Damaged(reason.to_owned())
     }
 }
 
@@ -117,29 +117,29 @@ fn is_newer(version: u32) -> bool {
     (VERSION + 1..=0xFF).contains(&version)
 }
 
-pub(super) fn check_head(bytes: &[u8]) -> Result<(), Unread> {
+pub(super) fn check_head(bytes: &[u8]) -> Result<(), PackFormatError> {
     if bytes == head() {
         return Ok(());
     }
     match u32_at(bytes, 8) {
-        version if bytes[..8] == HEAD_MAGIC && is_newer(version) => Err(Unread::Newer(version)),
+        version if bytes[..8] == HEAD_MAGIC && is_newer(version) => Err(PackFormatError::Newer(version)),
         _ => Err("it does not begin as a pack of version 1".into()),
     }
 }
 
 /// The content of a pack's foot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Foot {
+pub(super) struct PackFoot {
     pub(super) entries: u64,
     pub(super) index: u64,
     pub(super) fences: u64,
     /// Length of all objects.
     pub(super) raw: u64,
     /// Checksum of everything before the foot.
-    pub(super) sum: Hash,
+    pub(super) sum: NodeHash,
 }
 
-impl Foot {
+impl PackFoot {
     pub(super) fn pages(&self) -> u64 {
         self.entries.div_ceil(PAGE_ENTRIES as u64)
     }
@@ -158,7 +158,7 @@ impl Foot {
     }
 
     /// Reads the foot of a file of this size, and checks that its numbers are possible.
-    pub(super) fn decode(bytes: &[u8], size: u64) -> Result<Foot, Unread> {
+    pub(super) fn decode(bytes: &[u8], size: u64) -> Result<PackFoot, PackFormatError> {
         if bytes[..8] != FOOT_MAGIC {
             return Err("it does not end as a pack does".into());
         }
@@ -167,11 +167,11 @@ impl Foot {
         }
         match u32_at(bytes, 8) {
             VERSION => {}
-            version if is_newer(version) => return Err(Unread::Newer(version)),
-            version => return Err(Unread::Damaged(format!("it is a pack of version {version}"))),
+            version if is_newer(version) => return Err(PackFormatError::Newer(version)),
+            version => return Err(PackFormatError::Damaged(format!("it is a pack of version {version}"))),
         }
         let number = |at: usize| hash_at(bytes, at).as_u64();
-        let foot = Foot {
+        let foot = PackFoot {
             entries: number(16),
             index: number(24),
             fences: number(32),
@@ -190,10 +190,10 @@ impl Foot {
 }
 
 /// Reads eight bytes as a number, for hashes and checksums.
-pub(super) fn hash_at(bytes: &[u8], at: usize) -> Hash {
+pub(super) fn hash_at(bytes: &[u8], at: usize) -> NodeHash {
     let mut number = [0; 8];
     number.copy_from_slice(&bytes[at..at + 8]);
-    Hash::from_u64(u64::from_le_bytes(number))
+    NodeHash::from_u64(u64::from_le_bytes(number))
 }
 
 fn u48_at(bytes: &[u8], at: usize) -> u64 {

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use durable_files::FileError;
 
-use crate::hash::{Hash, xxh64};
+use crate::hash::{NodeHash, xxh64};
 
 /// Name of the file.
 pub(super) const NAME: &str = "current";
@@ -48,22 +48,22 @@ fn summed(bytes: &[u8]) -> Option<&str> {
 
 /// Which packs count, and which of their objects don't.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Manifest {
+pub(super) struct PackManifest {
     /// Names of the packs, newest first.
-    pub(super) packs: Vec<Hash>,
+    pub(super) packs: Vec<NodeHash>,
     /// Names of replaced packs that may still exist.
-    pub(super) old: BTreeSet<Hash>,
+    pub(super) old: BTreeSet<NodeHash>,
     /// Objects that were removed but are still in packs.
-    pub(super) gone: BTreeSet<Hash>,
+    pub(super) gone: BTreeSet<NodeHash>,
 }
 
-impl Manifest {
-    pub(super) fn parse(bytes: &[u8]) -> Option<Manifest> {
+impl PackManifest {
+    pub(super) fn parse(bytes: &[u8]) -> Option<PackManifest> {
         let mut lines = summed(bytes)?.lines();
         if lines.next()? != FIRST_LINE {
             return None;
         }
-        let mut manifest = Manifest::default();
+        let mut manifest = PackManifest::default();
         for line in lines {
             match line.split_once(' ')? {
                 ("pack", name) => manifest.packs.push(name.parse().ok()?),
@@ -90,7 +90,7 @@ impl Manifest {
         let (path, text) = (dir.join(NAME), self.text());
         if text.len() as u64 > MAX {
             // Readers would take a larger list for a damaged one.
-            return Err(FileError::at("write", &path)(io::ErrorKind::FileTooLarge.into()));
+            return Err(FileError::failed_to("write", &path)(io::ErrorKind::FileTooLarge.into()));
         }
         durable_files::replace_itself(&path, text.as_bytes())
     }
@@ -103,10 +103,11 @@ mod tests {
     #[test]
     fn oversized_list_is_not_written() {
         let dir = tempfile::tempdir().unwrap();
-        let with = |gone: u64| Manifest { gone: (0..gone).map(Hash::from_u64).collect(), ..Manifest::default() };
+        let with =
+            |gone: u64| PackManifest { gone: (0..gone).map(NodeHash::from_u64).collect(), ..PackManifest::default() };
         with(1_000_000).save(dir.path()).unwrap();
         let written = std::fs::read(dir.path().join(NAME)).unwrap();
-        assert_eq!(Manifest::parse(&written), Some(with(1_000_000)));
+        assert_eq!(PackManifest::parse(&written), Some(with(1_000_000)));
         assert_eq!(with(1_200_000).save(dir.path()).unwrap_err().source.kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(std::fs::read(dir.path().join(NAME)).unwrap(), written);
     }
@@ -123,10 +124,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_nothing_else() {
-        let one = Hash::from_u64(7);
-        let list = Manifest {
-            packs: vec![Hash::from_u64(9), Hash::from_u64(8)],
-            old: BTreeSet::from([Hash::from_u64(6)]),
+        let one = NodeHash::from_u64(7);
+        let list = PackManifest {
+            packs: vec![NodeHash::from_u64(9), NodeHash::from_u64(8)],
+            old: BTreeSet::from([NodeHash::from_u64(6)]),
             gone: BTreeSet::from([one]),
         };
         let text = list.text();
@@ -134,13 +135,13 @@ mod tests {
             text,
             "json-cas packs 1\npack 0000000000009\npack 0000000000008\nold 0000000000006\ngone 0000000000007\nsum CGMNFXS9GEJTK\n"
         );
-        assert_eq!(Manifest::parse(text.as_bytes()), Some(list));
-        assert_eq!(Manifest::parse(Manifest::default().text().as_bytes()), Some(Manifest::default()));
+        assert_eq!(PackManifest::parse(text.as_bytes()), Some(list));
+        assert_eq!(PackManifest::parse(PackManifest::default().text().as_bytes()), Some(PackManifest::default()));
         for cut in 0..text.len() {
-            assert_eq!(Manifest::parse(&text.as_bytes()[..cut]), None, "cut at {cut}");
+            assert_eq!(PackManifest::parse(&text.as_bytes()[..cut]), None, "cut at {cut}");
             let mut changed = text.clone().into_bytes();
             changed[cut] ^= 1;
-            assert_eq!(Manifest::parse(&changed), None, "changed at {cut}");
+            assert_eq!(PackManifest::parse(&changed), None, "changed at {cut}");
         }
     }
 }

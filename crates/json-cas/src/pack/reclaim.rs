@@ -6,15 +6,15 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-use durable_files::{FileError, FileLock, NewFile};
+use durable_files::{FileError, FileLock, UnpublishedFile};
 
 use super::file::PackFile;
-use super::format::Entry;
-use super::set::{Packs, View};
-use super::writer::Writer;
+use super::format::PackEntry;
+use super::set::{PackSet, PackSetView};
+use super::writer::PackWriter;
 use crate::error::StoreError;
-use crate::hash::Hash;
-use crate::objects::Reclaim;
+use crate::hash::NodeHash;
+use crate::objects::ReclaimScope;
 
 /// Fraction of a pack that may be gone: a quarter.
 const GONE_PART: u64 = 4;
@@ -26,15 +26,15 @@ const MAX_GONE: usize = 10_000;
 const SMALL: u64 = 256 << 10;
 
 /// How much of a pack is gone.
-struct Use {
+struct PackWaste {
     pack: Arc<PackFile>,
     gone: u64,
     gone_bytes: u64,
 }
 
-impl Use {
-    fn of(pack: &Arc<PackFile>, view: &View) -> Result<Use, StoreError> {
-        let mut used = Use { pack: pack.clone(), gone: 0, gone_bytes: 0 };
+impl PackWaste {
+    fn measure(pack: &Arc<PackFile>, view: &PackSetView) -> Result<PackWaste, StoreError> {
+        let mut used = PackWaste { pack: pack.clone(), gone: 0, gone_bytes: 0 };
         for hash in view.gone() {
             if let Some(entry) = pack.find(*hash)? {
                 used.gone += 1;
@@ -50,7 +50,7 @@ impl Use {
 }
 
 /// Rewrites packs with enough gone objects, and merges small packs.
-pub(crate) fn reclaim(packs: &Packs, extent: Reclaim<'_>) -> Result<(), StoreError> {
+pub(crate) fn reclaim(packs: &PackSet, extent: ReclaimScope<'_>) -> Result<(), StoreError> {
     if !packs.are_used()? {
         return Ok(());
     }
@@ -60,19 +60,20 @@ pub(crate) fn reclaim(packs: &Packs, extent: Reclaim<'_>) -> Result<(), StoreErr
     packs.remove_old_marks();
     let view = packs.view()?;
     // A damaged pack is left alone, because the user may have a backup. It does not prevent work on the others.
-    let mut uses: Vec<Use> = view.packs().iter().filter_map(|pack| Use::of(pack, &view).ok()).collect();
+    let mut uses: Vec<PackWaste> =
+        view.packs().iter().filter_map(|pack| PackWaste::measure(pack, &view).ok()).collect();
     let is_too_much = view.gone().len() > MAX_GONE;
-    if extent == Reclaim::Nothing {
+    if extent == ReclaimScope::Nothing {
         return Ok(());
     }
-    let is_chosen = |used: &&Use| match extent {
-        Reclaim::Nothing => false,
-        Reclaim::These(hashes) => hashes.iter().any(|hash| is_gone_in(*hash, &used.pack, &view)),
-        Reclaim::Worthwhile => used.is_worthwhile() || (is_too_much && used.gone > 0),
+    let is_chosen = |used: &&PackWaste| match extent {
+        ReclaimScope::Nothing => false,
+        ReclaimScope::These(hashes) => hashes.iter().any(|hash| is_gone_in(*hash, &used.pack, &view)),
+        ReclaimScope::Worthwhile => used.is_worthwhile() || (is_too_much && used.gone > 0),
     };
     let chosen = loop {
-        let mut chosen: Vec<Hash> = uses.iter().filter(is_chosen).map(|used| used.pack.name()).collect();
-        if extent == Reclaim::Worthwhile {
+        let mut chosen: Vec<NodeHash> = uses.iter().filter(is_chosen).map(|used| used.pack.name()).collect();
+        if extent == ReclaimScope::Worthwhile {
             chosen.extend(small(&uses));
         }
         let known = uses.len();
@@ -92,14 +93,14 @@ pub(crate) fn reclaim(packs: &Packs, extent: Reclaim<'_>) -> Result<(), StoreErr
 }
 
 /// Whether a pack contains this object although it is gone. `false` if the pack can't be read.
-fn is_gone_in(hash: Hash, pack: &PackFile, view: &View) -> bool {
+fn is_gone_in(hash: NodeHash, pack: &PackFile, view: &PackSetView) -> bool {
     view.gone().contains(&hash) && matches!(pack.find(hash), Ok(Some(_)))
 }
 
 /// Packs to merge. Each pack that is left out is not small, and more than twice as large as all smaller ones together. So there are never
 /// many packs, and an object is seldom copied.
-fn small(uses: &[Use]) -> Vec<Hash> {
-    let mut by_size: Vec<&Use> = uses.iter().collect();
+fn small(uses: &[PackWaste]) -> Vec<NodeHash> {
+    let mut by_size: Vec<&PackWaste> = uses.iter().collect();
     by_size.sort_by_key(|used| used.pack.size());
     let (mut sum, mut take) = (0, 0);
     for (index, used) in by_size.iter().enumerate() {
@@ -112,10 +113,15 @@ fn small(uses: &[Use]) -> Vec<Hash> {
 }
 
 /// Writes a pack with the objects of other packs that still count; `None` if there are none. The new pack does not count yet.
-fn merged(packs: &Packs, _lock: &FileLock, old: &[Arc<PackFile>], view: &View) -> Result<Option<Hash>, StoreError> {
+fn merged(
+    packs: &PackSet,
+    _lock: &FileLock,
+    old: &[Arc<PackFile>],
+    view: &PackSetView,
+) -> Result<Option<NodeHash>, StoreError> {
     let dir = packs.dir();
-    let failed = |error: io::Error| FileError::at("write a pack in", dir)(error);
-    let mut writer = Writer::new(NewFile::create_in(dir)?).map_err(failed)?;
+    let failed = |error: io::Error| FileError::failed_to("write a pack in", dir)(error);
+    let mut writer = PackWriter::new(UnpublishedFile::create_in(dir)?).map_err(failed)?;
     let mut added = HashSet::new();
     for pack in old {
         for (all, counts) in blocks(pack, view, &mut added)? {
@@ -144,11 +150,15 @@ fn merged(packs: &Packs, _lock: &FileLock, old: &[Arc<PackFile>], view: &View) -
 }
 
 /// The blocks of a pack in order: the number of objects in each, and the entries that count and were not added yet.
-fn blocks(pack: &PackFile, view: &View, added: &mut HashSet<Hash>) -> Result<Vec<(usize, Vec<Entry>)>, StoreError> {
+fn blocks(
+    pack: &PackFile,
+    view: &PackSetView,
+    added: &mut HashSet<NodeHash>,
+) -> Result<Vec<(usize, Vec<PackEntry>)>, StoreError> {
     let mut entries = pack.entries(None)?;
     entries.sort_unstable_by_key(|entry| (entry.block, entry.at));
     let blocks = entries.chunk_by(|one, next| one.block == next.block);
-    let counting = |block: &[Entry]| {
+    let counting = |block: &[PackEntry]| {
         let mut counts = block.to_vec();
         counts.retain(|entry| !view.gone().contains(&entry.hash) && added.insert(entry.hash));
         (block.len(), counts)
@@ -157,7 +167,7 @@ fn blocks(pack: &PackFile, view: &View, added: &mut HashSet<Hash>) -> Result<Vec
 }
 
 /// Compares every object of a new pack with its source.
-fn verify(new: &PackFile, old: &[Arc<PackFile>], added: &HashSet<Hash>) -> Result<(), StoreError> {
+fn verify(new: &PackFile, old: &[Arc<PackFile>], added: &HashSet<NodeHash>) -> Result<(), StoreError> {
     new.check()?;
     let mut seen = HashSet::new();
     for pack in old {

@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use durable_files::{Access, FileError, FileLock, regular};
+use durable_files::{FileError, FileLock, LockMode, regular};
 use parking_lot::Mutex;
 
 use super::file::{PackError, PackFile};
-use super::format::Entry;
-use super::manifest::{self, Manifest};
+use super::format::PackEntry;
+use super::manifest::{self, PackManifest};
 use crate::error::StoreError;
-use crate::hash::{Hash, HashPrefix};
-use crate::objects::Stray;
+use crate::hash::{HashPrefix, NodeHash};
+use crate::objects::StrayEntry;
 
 /// File name extension of packs.
 const EXTENSION: &str = ".pack";
@@ -42,18 +42,18 @@ const MAX_CHANGES: usize = 100;
 
 /// The packs in a directory.
 #[derive(Debug)]
-pub(crate) struct Packs {
+pub(crate) struct PackSet {
     dir: PathBuf,
-    view: Mutex<Arc<View>>,
-    blocks: Mutex<Blocks>,
+    view: Mutex<Arc<PackSetView>>,
+    blocks: Mutex<PackBlockCache>,
 }
 
 /// The packs at one moment.
 #[derive(Debug)]
-pub(crate) struct View {
-    source: Source,
+pub(crate) struct PackSetView {
+    source: PackSetSource,
     /// The content of the list, or its equivalent if there is none.
-    manifest: Manifest,
+    manifest: PackManifest,
     packs: Vec<Arc<PackFile>>,
     /// Packs that can't be read, and why.
     damaged: Vec<(PathBuf, String)>,
@@ -61,13 +61,13 @@ pub(crate) struct View {
 
 /// The source of a view.
 #[derive(Debug)]
-enum Source {
+enum PackSetSource {
     /// The directory of packs does not exist.
     Nothing,
     /// The list. It is kept open, so that no other file can be taken for it.
     Listed { _file: File, seen: PackFileStamp, is_whole: bool },
     /// There is a directory but no list, so all packs in it count.
-    Directory(BTreeSet<Hash>),
+    Directory(BTreeSet<NodeHash>),
 }
 
 /// Distinguishes a file from earlier versions and from other files.
@@ -80,7 +80,7 @@ struct PackFileStamp {
 }
 
 impl PackFileStamp {
-    fn of(meta: &fs::Metadata) -> PackFileStamp {
+    fn from_metadata(meta: &fs::Metadata) -> PackFileStamp {
         PackFileStamp {
             inode: (meta.dev(), meta.ino()),
             size: meta.len(),
@@ -92,15 +92,15 @@ impl PackFileStamp {
 
 /// The place of an object.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct PackedObject {
     pub(crate) pack: Arc<PackFile>,
-    pub(crate) entry: Entry,
+    pub(crate) entry: PackEntry,
 }
 
 /// The content of packs.
 #[derive(Debug)]
-pub(crate) struct Listed {
-    pub(crate) hashes: Vec<Hash>,
+pub(crate) struct PackListing {
+    pub(crate) hashes: Vec<NodeHash>,
     pub(crate) damaged: Vec<DamagedPack>,
 }
 
@@ -115,33 +115,33 @@ pub struct DamagedPack {
 
 /// The blocks that were read last.
 #[derive(Debug, Default)]
-struct Blocks {
-    kept: VecDeque<(Hash, u64, Arc<Vec<u8>>)>,
+struct PackBlockCache {
+    kept: VecDeque<(NodeHash, u64, Arc<Vec<u8>>)>,
     size: usize,
 }
 
-impl View {
+impl PackSetView {
     /// The readable packs, newest first.
     pub(crate) fn packs(&self) -> &[Arc<PackFile>] {
         &self.packs
     }
 
     /// Objects that are in packs but don't count.
-    pub(crate) fn gone(&self) -> &BTreeSet<Hash> {
+    pub(crate) fn gone(&self) -> &BTreeSet<NodeHash> {
         &self.manifest.gone
     }
 
     /// Names of the packs that count, readable or not.
-    pub(crate) fn names(&self) -> &[Hash] {
+    pub(crate) fn names(&self) -> &[NodeHash] {
         &self.manifest.packs
     }
 
     /// Whether there is a directory that may have packs.
     pub(crate) fn is_used(&self) -> bool {
-        !matches!(self.source, Source::Nothing)
+        !matches!(self.source, PackSetSource::Nothing)
     }
 
-    fn is_same(&self, other: &View) -> bool {
+    fn is_same(&self, other: &PackSetView) -> bool {
         self.manifest == other.manifest
     }
 
@@ -149,14 +149,14 @@ impl View {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] if a pack can't be read and no other pack has the object.
-    pub(crate) fn find(&self, hash: Hash) -> Result<Option<Found>, StoreError> {
+    pub(crate) fn find(&self, hash: NodeHash) -> Result<Option<PackedObject>, StoreError> {
         if self.gone().contains(&hash) {
             return Ok(None);
         }
         let mut failed = None;
         for pack in &self.packs {
             match pack.find(hash) {
-                Ok(Some(entry)) => return Ok(Some(Found { pack: pack.clone(), entry })),
+                Ok(Some(entry)) => return Ok(Some(PackedObject { pack: pack.clone(), entry })),
                 Ok(None) => {}
                 // Another pack may have the object.
                 Err(error) => failed = failed.or(Some(error)),
@@ -164,28 +164,32 @@ impl View {
         }
         let damaged = self.damaged.first();
         let damaged = damaged.map(|(path, reason)| PackError::Damaged { path: path.clone(), reason: reason.clone() });
-        failed.or(damaged).map_or(Ok(None), |error| Err(error.of(hash)))
+        failed.or(damaged).map_or(Ok(None), |error| Err(error.into_store_error(hash)))
     }
 }
 
-impl Packs {
+impl PackSet {
     /// The packs in a directory, which need not exist. Does no I/O.
-    pub(crate) fn new(dir: PathBuf) -> Packs {
-        let nothing =
-            View { source: Source::Nothing, manifest: Manifest::default(), packs: Vec::new(), damaged: Vec::new() };
-        Packs { dir, view: Mutex::new(Arc::new(nothing)), blocks: Mutex::default() }
+    pub(crate) fn new(dir: PathBuf) -> PackSet {
+        let nothing = PackSetView {
+            source: PackSetSource::Nothing,
+            manifest: PackManifest::default(),
+            packs: Vec::new(),
+            damaged: Vec::new(),
+        };
+        PackSet { dir, view: Mutex::new(Arc::new(nothing)), blocks: Mutex::default() }
     }
 
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    pub(crate) fn path(&self, pack: Hash) -> PathBuf {
+    pub(crate) fn path(&self, pack: NodeHash) -> PathBuf {
         self.dir.join(format!("{pack}{EXTENSION}"))
     }
 
     /// The current packs.
-    pub(crate) fn view(&self) -> Result<Arc<View>, StoreError> {
+    pub(crate) fn view(&self) -> Result<Arc<PackSetView>, StoreError> {
         let mut known = self.view.lock();
         for _ in 0..MAX_CHANGES {
             if self.is_current(&known)? {
@@ -196,28 +200,30 @@ impl Packs {
             }
         }
         let changing = io::Error::new(io::ErrorKind::ResourceBusy, "it changes all the time");
-        Err(FileError::at("read", &self.dir)(changing).into())
+        Err(FileError::failed_to("read", &self.dir)(changing).into())
     }
 
-    fn is_current(&self, view: &View) -> Result<bool, StoreError> {
+    fn is_current(&self, view: &PackSetView) -> Result<bool, StoreError> {
         let path = self.dir.join(manifest::NAME);
         let there = match fs::symlink_metadata(&path) {
             Ok(meta) => Some(meta),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(FileError::at("look at", &path)(error).into()),
+            Err(error) => return Err(FileError::failed_to("look at", &path)(error).into()),
         };
         match (&view.source, there) {
-            (Source::Listed { seen, .. }, Some(there)) => Ok(*seen == PackFileStamp::of(&there)),
-            (Source::Nothing, None) => Ok(self.in_directory()?.is_none()),
-            (Source::Directory(known), None) => Ok(self.in_directory()?.as_ref() == Some(known)),
-            (Source::Listed { .. }, None) | (Source::Nothing | Source::Directory(_), Some(_)) => Ok(false),
+            (PackSetSource::Listed { seen, .. }, Some(there)) => Ok(*seen == PackFileStamp::from_metadata(&there)),
+            (PackSetSource::Nothing, None) => Ok(self.in_directory()?.is_none()),
+            (PackSetSource::Directory(known), None) => Ok(self.in_directory()?.as_ref() == Some(known)),
+            (PackSetSource::Listed { .. }, None) | (PackSetSource::Nothing | PackSetSource::Directory(_), Some(_)) => {
+                Ok(false)
+            }
         }
     }
 
     /// Opens the packs that count; `None` if one of them is missing because others count by now.
-    fn load(&self, known: &View) -> Result<Option<View>, StoreError> {
+    fn load(&self, known: &PackSetView) -> Result<Option<PackSetView>, StoreError> {
         let (source, manifest) = self.read_list()?;
-        let mut view = View { source, manifest, packs: Vec::new(), damaged: Vec::new() };
+        let mut view = PackSetView { source, manifest, packs: Vec::new(), damaged: Vec::new() };
         for name in view.manifest.packs.clone() {
             let path = self.path(name);
             match known.packs.iter().find(|pack| pack.name() == name) {
@@ -235,38 +241,40 @@ impl Packs {
         Ok(Some(view))
     }
 
-    fn read_list(&self) -> Result<(Source, Manifest), StoreError> {
+    fn read_list(&self) -> Result<(PackSetSource, PackManifest), StoreError> {
         let path = self.dir.join(manifest::NAME);
         let Some(file) = regular::open_if_there(&path)? else {
-            let Some(packs) = self.in_directory()? else { return Ok((Source::Nothing, Manifest::default())) };
+            let Some(packs) = self.in_directory()? else {
+                return Ok((PackSetSource::Nothing, PackManifest::default()));
+            };
             let manifest = of_all(&packs);
-            return Ok((Source::Directory(packs), manifest));
+            return Ok((PackSetSource::Directory(packs), manifest));
         };
-        let seen = PackFileStamp::of(&file.metadata().map_err(FileError::at("look at", &path))?);
+        let seen = PackFileStamp::from_metadata(&file.metadata().map_err(FileError::failed_to("look at", &path))?);
         let mut bytes = Vec::new();
-        (&file).take(manifest::MAX).read_to_end(&mut bytes).map_err(FileError::at("read", &path))?;
+        (&file).take(manifest::MAX).read_to_end(&mut bytes).map_err(FileError::failed_to("read", &path))?;
         if let Some(version) = manifest::newer(&bytes) {
             return Err(StoreError::NewerFormat { path, version });
         }
-        let (manifest, is_whole) = match Manifest::parse(&bytes) {
+        let (manifest, is_whole) = match PackManifest::parse(&bytes) {
             Some(manifest) => (manifest, true),
             None => (of_all(&self.in_directory()?.unwrap_or_default()), false),
         };
-        Ok((Source::Listed { _file: file, seen, is_whole }, manifest))
+        Ok((PackSetSource::Listed { _file: file, seen, is_whole }, manifest))
     }
 
     /// Names of the packs in the directory, whether they count or not; `None` if the directory doesn't exist.
-    fn in_directory(&self) -> Result<Option<BTreeSet<Hash>>, StoreError> {
+    fn in_directory(&self) -> Result<Option<BTreeSet<NodeHash>>, StoreError> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(FileError::at("list", &self.dir)(error).into()),
+            Err(error) => return Err(FileError::failed_to("list", &self.dir)(error).into()),
         };
         let mut packs = BTreeSet::new();
         for entry in entries {
-            let name = entry.map_err(FileError::at("list", &self.dir))?.file_name();
+            let name = entry.map_err(FileError::failed_to("list", &self.dir))?.file_name();
             let name = name.to_str().and_then(|name| name.strip_suffix(EXTENSION));
-            packs.extend(name.and_then(|name| name.parse::<Hash>().ok().filter(|hash| hash.to_string() == name)));
+            packs.extend(name.and_then(|name| name.parse::<NodeHash>().ok().filter(|hash| hash.to_string() == name)));
         }
         Ok(Some(packs))
     }
@@ -277,15 +285,16 @@ impl Packs {
     }
 
     /// The place of an object; `None` if it is in no pack.
-    pub(crate) fn find(&self, hash: Hash) -> Result<Option<Found>, StoreError> {
+    pub(crate) fn find(&self, hash: NodeHash) -> Result<Option<PackedObject>, StoreError> {
         self.view()?.find(hash)
     }
 
     /// The bytes of an object.
-    pub(crate) fn read(&self, found: &Found) -> Result<Vec<u8>, StoreError> {
-        let block = self.block(&found.pack, found.entry.block).map_err(|error| error.of(found.entry.hash))?;
+    pub(crate) fn read(&self, found: &PackedObject) -> Result<Vec<u8>, StoreError> {
+        let block =
+            self.block(&found.pack, found.entry.block).map_err(|error| error.into_store_error(found.entry.hash))?;
         let object = found.pack.object(&found.entry, &block);
-        Ok(object.map_err(|error| error.of(found.entry.hash))?.to_vec())
+        Ok(object.map_err(|error| error.into_store_error(found.entry.hash))?.to_vec())
     }
 
     fn block(&self, pack: &PackFile, at: u64) -> Result<Arc<Vec<u8>>, PackError> {
@@ -299,9 +308,9 @@ impl Packs {
     }
 
     /// The objects in packs, optionally only with a prefix, in no particular order and possibly twice, and the packs that can't be read.
-    pub(crate) fn list(&self, view: &View, prefix: Option<&HashPrefix>) -> Result<Listed, StoreError> {
+    pub(crate) fn list(&self, view: &PackSetView, prefix: Option<&HashPrefix>) -> Result<PackListing, StoreError> {
         let damaged = view.damaged.iter().cloned().map(|(path, reason)| DamagedPack { path, reason });
-        let mut listed = Listed { hashes: Vec::new(), damaged: damaged.collect() };
+        let mut listed = PackListing { hashes: Vec::new(), damaged: damaged.collect() };
         for pack in view.packs() {
             let entries = match pack.entries(prefix) {
                 Err(PackError::Damaged { path, reason }) => {
@@ -317,22 +326,22 @@ impl Packs {
     }
 
     /// Whether the packs have changed since a view.
-    pub(crate) fn have_changed(&self, since: &View) -> Result<bool, StoreError> {
+    pub(crate) fn have_changed(&self, since: &PackSetView) -> Result<bool, StoreError> {
         Ok(!self.view()?.is_same(since))
     }
 
     /// When a packed object was last put, or found by a put.
-    pub(crate) fn put_at(&self, entry: &Entry) -> Result<SystemTime, StoreError> {
+    pub(crate) fn put_at(&self, entry: &PackEntry) -> Result<SystemTime, StoreError> {
         let path = self.young_file(entry.hash);
         match fs::symlink_metadata(&path).and_then(|meta| meta.modified()) {
             Ok(marked) => Ok(marked.max(entry.put_at())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(entry.put_at()),
-            Err(error) => Err(FileError::at("look at", &path)(error).into()),
+            Err(error) => Err(FileError::failed_to("look at", &path)(error).into()),
         }
     }
 
     /// Makes a packed object young by touching its mark, an empty file.
-    pub(crate) fn make_young(&self, hash: Hash) -> Result<(), StoreError> {
+    pub(crate) fn make_young(&self, hash: NodeHash) -> Result<(), StoreError> {
         let path = self.young_file(hash);
         match durable_files::touch(&path) {
             Ok(true) => return Ok(()),
@@ -340,7 +349,7 @@ impl Packs {
             // The mark belongs to another user, and only its owner may touch it. A new mark is just as young.
             Err(error) if error.source.kind() == io::ErrorKind::PermissionDenied => match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(FileError::at("replace", &path)(error).into());
+                    return Err(FileError::failed_to("replace", &path)(error).into());
                 }
                 _ => {}
             },
@@ -349,14 +358,14 @@ impl Packs {
         match regular::write(&path, &[]) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let dir = self.dir.join(YOUNG);
-                fs::create_dir_all(&dir).map_err(FileError::at("create", &dir))?;
-                Ok(regular::write(&path, &[]).map_err(FileError::at("create", &path))?)
+                fs::create_dir_all(&dir).map_err(FileError::failed_to("create", &dir))?;
+                Ok(regular::write(&path, &[]).map_err(FileError::failed_to("create", &path))?)
             }
-            other => Ok(other.map_err(FileError::at("create", &path))?),
+            other => Ok(other.map_err(FileError::failed_to("create", &path))?),
         }
     }
 
-    fn young_file(&self, hash: Hash) -> PathBuf {
+    fn young_file(&self, hash: NodeHash) -> PathBuf {
         self.dir.join(YOUNG).join(hash.to_string())
     }
 
@@ -372,9 +381,9 @@ impl Packs {
     }
 
     /// Problems for a report.
-    pub(crate) fn strays(&self) -> Result<Vec<Stray>, StoreError> {
+    pub(crate) fn strays(&self) -> Result<Vec<StrayEntry>, StoreError> {
         match self.view()?.source {
-            Source::Listed { is_whole: false, .. } => Ok(vec![Stray {
+            PackSetSource::Listed { is_whole: false, .. } => Ok(vec![StrayEntry {
                 name: format!("packs/{}", manifest::NAME),
                 reason: "the list of packs is damaged, so all of them count".to_owned(),
             }]),
@@ -388,12 +397,12 @@ impl Packs {
             path: self.dir.clone(),
             waited_ms: u64::try_from(LOCK_WAIT.as_millis()).unwrap_or(u64::MAX),
         };
-        FileLock::acquire_dir(&self.dir, Access::Exclusive, LOCK_WAIT)?.ok_or_else(busy)
+        FileLock::acquire_dir(&self.dir, LockMode::Exclusive, LOCK_WAIT)?.ok_or_else(busy)
     }
 
     /// Makes a pack count in place of others. Objects in the new pack that were gone exist again. Forgets gone objects that are in none of
     /// the remaining packs. Durable.
-    pub(crate) fn exchange(&self, lock: &FileLock, new: Option<Hash>, old: &[Hash]) -> Result<(), StoreError> {
+    pub(crate) fn exchange(&self, lock: &FileLock, new: Option<NodeHash>, old: &[NodeHash]) -> Result<(), StoreError> {
         let view = self.view()?;
         let mut manifest = view.manifest.clone();
         manifest.packs.retain(|name| !old.contains(name) && Some(*name) != new);
@@ -417,20 +426,20 @@ impl Packs {
     }
 
     /// Opens an existing pack, whether it counts or not.
-    pub(crate) fn open(&self, name: Hash) -> Result<PackFile, StoreError> {
+    pub(crate) fn open(&self, name: NodeHash) -> Result<PackFile, StoreError> {
         let path = self.path(name);
-        let missing = || FileError::at("open", &path)(io::ErrorKind::NotFound.into());
+        let missing = || FileError::failed_to("open", &path)(io::ErrorKind::NotFound.into());
         Ok(PackFile::open(&path, name)?.ok_or_else(missing)?)
     }
 
     /// Marks packed objects as gone. Durable.
-    pub(crate) fn remove(&self, lock: &FileLock, hashes: &[Hash]) -> Result<(), StoreError> {
+    pub(crate) fn remove(&self, lock: &FileLock, hashes: &[NodeHash]) -> Result<(), StoreError> {
         let mut manifest = self.view()?.manifest.clone();
         manifest.gone.extend(hashes);
         self.save(lock, &manifest)
     }
 
-    fn save(&self, _lock: &FileLock, manifest: &Manifest) -> Result<(), StoreError> {
+    fn save(&self, _lock: &FileLock, manifest: &PackManifest) -> Result<(), StoreError> {
         Ok(manifest.save(&self.dir)?)
     }
 
@@ -440,7 +449,7 @@ impl Packs {
             let path = self.path(*name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(FileError::at("remove", &path)(error).into());
+                    return Err(FileError::failed_to("remove", &path)(error).into());
                 }
                 _ => {}
             }
@@ -455,9 +464,9 @@ impl Packs {
         let view = self.view()?;
         let mut manifest = view.manifest.clone();
         match &view.source {
-            Source::Listed { is_whole: true, .. } | Source::Nothing => {}
-            Source::Directory(packs) if packs.is_empty() => {}
-            Source::Listed { .. } | Source::Directory(_) => self.save(lock, &manifest)?,
+            PackSetSource::Listed { is_whole: true, .. } | PackSetSource::Nothing => {}
+            PackSetSource::Directory(packs) if packs.is_empty() => {}
+            PackSetSource::Listed { .. } | PackSetSource::Directory(_) => self.save(lock, &manifest)?,
         }
         let known = manifest.packs.len();
         for name in self.in_directory()?.unwrap_or_default() {
@@ -471,16 +480,16 @@ impl Packs {
     }
 }
 
-fn of_all(packs: &BTreeSet<Hash>) -> Manifest {
-    Manifest { packs: packs.iter().copied().collect(), ..Manifest::default() }
+fn of_all(packs: &BTreeSet<NodeHash>) -> PackManifest {
+    PackManifest { packs: packs.iter().copied().collect(), ..PackManifest::default() }
 }
 
-impl Blocks {
-    fn get(&self, pack: Hash, at: u64) -> Option<Arc<Vec<u8>>> {
+impl PackBlockCache {
+    fn get(&self, pack: NodeHash, at: u64) -> Option<Arc<Vec<u8>>> {
         self.kept.iter().rev().find(|(name, block, _)| (*name, *block) == (pack, at)).map(|(_, _, block)| block.clone())
     }
 
-    fn add(&mut self, pack: Hash, at: u64, block: Arc<Vec<u8>>) {
+    fn add(&mut self, pack: NodeHash, at: u64, block: Arc<Vec<u8>>) {
         self.size += block.len();
         self.kept.push_back((pack, at, block));
         while self.size > KEPT {

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::document::{Document, Subschema};
+use super::document::{SchemaDocument, ScopedSubschema};
 
 /// A subschema for one item or key, and the keyword that contains it.
-pub(super) type Rule<'s> = (&'static str, Subschema<'s>);
+pub(super) type Rule<'s> = (&'static str, ScopedSubschema<'s>);
 
 /// The subschemas that apply to the item at `index` of an array, except `contains`.
-pub(super) fn for_item(subschema: Subschema<'_>, index: usize) -> Vec<Rule<'_>> {
+pub(super) fn for_item(subschema: ScopedSubschema<'_>, index: usize) -> Vec<Rule<'_>> {
     // In drafts before 2020-12, the list was `items` itself, and the rest `additionalItems`.
     for (tuple, rest) in [("prefixItems", "items"), ("items", "additionalItems")] {
         let Some(items) = subschema.keyword(tuple).and_then(Value::as_array) else {
@@ -23,7 +23,7 @@ pub(super) fn for_item(subschema: Subschema<'_>, index: usize) -> Vec<Rule<'_>> 
 }
 
 /// The subschemas that apply to the value of `key`.
-pub(super) fn for_key<'s>(document: &Document<'s>, subschema: Subschema<'s>, key: &str) -> Vec<Rule<'s>> {
+pub(super) fn for_key<'s>(document: &SchemaDocument<'s>, subschema: ScopedSubschema<'s>, key: &str) -> Vec<Rule<'s>> {
     let mut found = Vec::new();
     let named = |keyword: &str| subschema.keyword(keyword).and_then(Value::as_object);
     if let Some(schema) = named("properties").and_then(|named| named.get(key)) {
@@ -40,11 +40,11 @@ pub(super) fn for_key<'s>(document: &Document<'s>, subschema: Subschema<'s>, key
     rules(subschema, found)
 }
 
-fn present<'s>(subschema: Subschema<'s>, keywords: &[&'static str]) -> Vec<(&'static str, &'s Value)> {
+fn present<'s>(subschema: ScopedSubschema<'s>, keywords: &[&'static str]) -> Vec<(&'static str, &'s Value)> {
     keywords.iter().filter_map(|keyword| Some((*keyword, subschema.keyword(keyword)?))).collect()
 }
 
-fn rules<'s>(subschema: Subschema<'s>, found: Vec<(&'static str, &'s Value)>) -> Vec<Rule<'s>> {
+fn rules<'s>(subschema: ScopedSubschema<'s>, found: Vec<(&'static str, &'s Value)>) -> Vec<Rule<'s>> {
     found
         .into_iter()
         .filter(|(_, schema)| schema.is_object() || schema.is_boolean())
@@ -53,7 +53,7 @@ fn rules<'s>(subschema: Subschema<'s>, found: Vec<(&'static str, &'s Value)>) ->
 }
 
 /// The schemas in a keyword that holds a list.
-pub(super) fn branches<'s>(subschema: Subschema<'s>, keyword: &str) -> Vec<Subschema<'s>> {
+pub(super) fn branches<'s>(subschema: ScopedSubschema<'s>, keyword: &str) -> Vec<ScopedSubschema<'s>> {
     subschema
         .keyword(keyword)
         .and_then(Value::as_array)
@@ -64,12 +64,12 @@ pub(super) fn branches<'s>(subschema: Subschema<'s>, keyword: &str) -> Vec<Subsc
 }
 
 /// The schema in a keyword that holds a single one.
-pub(super) fn single<'s>(subschema: Subschema<'s>, keyword: &str) -> Option<Subschema<'s>> {
+pub(super) fn single<'s>(subschema: ScopedSubschema<'s>, keyword: &str) -> Option<ScopedSubschema<'s>> {
     subschema.keyword(keyword).map(|schema| subschema.enter(schema))
 }
 
 /// Schemas that apply if a key exists, each with its key.
-pub(super) fn dependent(subschema: Subschema<'_>) -> Vec<(&str, Subschema<'_>)> {
+pub(super) fn dependent(subschema: ScopedSubschema<'_>) -> Vec<(&str, ScopedSubschema<'_>)> {
     ["dependentSchemas", "dependencies"]
         .into_iter()
         .filter_map(|keyword| subschema.keyword(keyword)?.as_object())

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::describe::{describe, found, listed};
-use super::document::{Document, Subschema};
-use super::violation::{Finding, FindingKind, Findings, Violation};
+use super::document::{SchemaDocument, ScopedSubschema};
+use super::violation::{FindingKind, Findings, SchemaFinding, SchemaViolation};
 use crate::text::ellipsize;
 
 /// Most alternatives described.
@@ -20,13 +20,13 @@ const MAX_FORM: usize = 400;
 /// The findings to report if no alternative fits. If one alternative was meant, its own findings help most: `anyOf: [T, null]` is reported
 /// as T.
 pub(super) fn none_fits<'s>(
-    document: &Document<'s>,
+    document: &SchemaDocument<'s>,
     keyword: &str,
-    branches: &[Subschema<'s>],
+    branches: &[ScopedSubschema<'s>],
     findings: &[Findings],
     value: &Value,
     path: &str,
-) -> Vec<Finding> {
+) -> Vec<SchemaFinding> {
     let kinds = |index: usize| -> Vec<&FindingKind> {
         let at_root = findings[index].iter().filter(|f| f.violation.path == path);
         at_root.map(|finding| &finding.kind).collect()
@@ -58,7 +58,7 @@ pub(super) fn none_fits<'s>(
         })
         .collect();
     let message = format!("fits none of the {} allowed forms; {}", findings.len(), reasons.join("; "));
-    vec![Finding::new(path, keyword, message, FindingKind::Other)]
+    vec![SchemaFinding::new(path, keyword, message, FindingKind::Other)]
 }
 
 /// A single finding with a list of types, if each alternative expects another type.
@@ -69,7 +69,7 @@ fn of_types(
     keyword: &str,
     value: &Value,
     path: &str,
-) -> Option<Finding> {
+) -> Option<SchemaFinding> {
     let mut types: Vec<String> = Vec::new();
     for index in meant {
         let wanted = findings[*index].iter().find_map(|finding| match &finding.kind {
@@ -87,7 +87,7 @@ fn of_types(
         types.push("null".to_owned());
     }
     let message = format!("expected {}, found {}", listed(&types, "or"), found(value));
-    Some(Finding::new(path, keyword, message, FindingKind::Type(types)))
+    Some(SchemaFinding::new(path, keyword, message, FindingKind::Type(types)))
 }
 
 /// Whether an alternative fails because a key directly below has another fixed value. Such keys usually distinguish alternatives.
@@ -110,7 +110,7 @@ fn reasons(findings: &Findings, path: &str) -> String {
         .iter()
         .take(MAX_REASONS)
         .map(|finding| {
-            let Violation { path: at, message, .. } = &finding.violation;
+            let SchemaViolation { path: at, message, .. } = &finding.violation;
             match at.strip_prefix(path) {
                 Some("") | None => message.clone(),
                 Some(below) => format!("{below}: {message}"),

@@ -4,9 +4,9 @@ use jsonschema::Draft;
 use serde_json::{Map, Value, json};
 
 use super::describe::{brief, kind};
-use super::document::{Document, Subschema};
-use super::keywords::{self, Holds, subschemas};
-use super::problem::{SchemaProblem, Severity};
+use super::document::{SchemaDocument, ScopedSubschema};
+use super::keywords::{self, KeywordValueKind, subschemas};
+use super::problem::{SchemaProblem, SchemaSeverity};
 use super::{MAX_PATTERN_SIZE, expansion, validator_options, violations, warnings};
 use crate::nearest::nearest;
 use crate::pointer;
@@ -45,8 +45,8 @@ pub fn check(schema: &Value) -> Vec<SchemaProblem> {
         let message = format!("schemas are nested deeper than {MAX_SCHEMA_DEPTH} levels");
         return vec![SchemaProblem::error(path, message)];
     }
-    let document = Document::new(schema);
-    let mut lint = Lint { document: &document, problems: Vec::new(), patterns: 0 };
+    let document = SchemaDocument::new(schema);
+    let mut lint = SchemaLinter { document: &document, problems: Vec::new(), patterns: 0 };
     lint.schema(document.root(), "");
     let patterns = lint.patterns;
     let mut problems = lint.problems;
@@ -71,7 +71,7 @@ pub fn check(schema: &Value) -> Vec<SchemaProblem> {
 }
 
 fn has_errors(problems: &[SchemaProblem]) -> bool {
-    problems.iter().any(|problem| problem.severity == Severity::Error)
+    problems.iter().any(|problem| problem.severity == SchemaSeverity::Error)
 }
 
 /// Whether a `$ref` names its target by URI. Such a target is outside the schema unless an `$id` in the schema is that URI.
@@ -122,7 +122,7 @@ fn against_meta_schema(schema: &Value, problems: &mut Vec<SchemaProblem>) {
     };
     for violation in violations::of_meta_schema(&meta, schema) {
         let is_known = |problem: &SchemaProblem| {
-            problem.severity == Severity::Error
+            problem.severity == SchemaSeverity::Error
                 && (violation.path == problem.path || violation.path.starts_with(&format!("{}/", problem.path)))
         };
         if !problems.iter().any(is_known) {
@@ -131,19 +131,19 @@ fn against_meta_schema(schema: &Value, problems: &mut Vec<SchemaProblem>) {
     }
 }
 
-struct Lint<'d, 's> {
-    document: &'d Document<'s>,
+struct SchemaLinter<'d, 's> {
+    document: &'d SchemaDocument<'s>,
     problems: Vec<SchemaProblem>,
     /// Number of patterns met, for values and keys.
     patterns: usize,
 }
 
-impl<'s> Lint<'_, 's> {
-    fn schema(&mut self, subschema: Subschema<'s>, path: &str) {
+impl<'s> SchemaLinter<'_, 's> {
+    fn schema(&mut self, subschema: ScopedSubschema<'s>, path: &str) {
         let Some(map) = subschema.schema.as_object() else {
             return;
         };
-        self.problems.extend(warnings::of(map, path));
+        self.problems.extend(warnings::find_warnings(map, path));
         for (keyword, value) in map {
             let below = pointer::join(path, keyword);
             match keyword.as_str() {
@@ -185,18 +185,18 @@ impl<'s> Lint<'_, 's> {
             return;
         };
         let wanted = match (holds, value) {
-            (Holds::Schema | Holds::SchemaOrSchemas, Value::Object(_) | Value::Bool(_))
-            | (Holds::Named | Holds::Dependencies, Value::Object(_))
-            | (Holds::Schemas, Value::Array(_))
-            | (Holds::Data, _) => return,
-            (Holds::SchemaOrSchemas, Value::Array(_)) if self.is_older_dialect() => return,
-            (Holds::SchemaOrSchemas, Value::Array(_)) => {
+            (KeywordValueKind::Schema | KeywordValueKind::SchemaOrSchemas, Value::Object(_) | Value::Bool(_))
+            | (KeywordValueKind::Named | KeywordValueKind::Dependencies, Value::Object(_))
+            | (KeywordValueKind::Schemas, Value::Array(_))
+            | (KeywordValueKind::Data, _) => return,
+            (KeywordValueKind::SchemaOrSchemas, Value::Array(_)) if self.is_older_dialect() => return,
+            (KeywordValueKind::SchemaOrSchemas, Value::Array(_)) => {
                 let message = "`items` holds one schema for all items; use `prefixItems` for a list";
                 return self.error(path, message.to_owned());
             }
-            (Holds::Schema | Holds::SchemaOrSchemas, _) => "a schema (an object, true or false)",
-            (Holds::Schemas, _) => "a list of schemas",
-            (Holds::Named | Holds::Dependencies, _) => "an object of schemas",
+            (KeywordValueKind::Schema | KeywordValueKind::SchemaOrSchemas, _) => "a schema (an object, true or false)",
+            (KeywordValueKind::Schemas, _) => "a list of schemas",
+            (KeywordValueKind::Named | KeywordValueKind::Dependencies, _) => "an object of schemas",
         };
         self.error(path, format!("expected {wanted}, found {}", kind(value)));
     }
@@ -228,7 +228,7 @@ impl<'s> Lint<'_, 's> {
         }
     }
 
-    fn reference(&mut self, subschema: Subschema<'s>, value: &Value, path: &str) {
+    fn reference(&mut self, subschema: ScopedSubschema<'s>, value: &Value, path: &str) {
         let Some(text) = value.as_str() else {
             return;
         };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::CAS_REF;
-use super::document::{Document, Subschema};
+use super::document::{SchemaDocument, ScopedSubschema};
 use crate::text::ellipsize;
 
 /// Longest excerpt of a text or value in a message, in characters.
@@ -82,11 +82,11 @@ pub(super) fn listed_values(values: &[Value], last: &str) -> String {
 }
 
 /// The values that a schema accepts: `string`, `array of strings`, `"a" or "b"`, `object with keys x, y`.
-pub(super) fn describe<'s>(document: &Document<'s>, subschema: Subschema<'s>) -> String {
+pub(super) fn describe<'s>(document: &SchemaDocument<'s>, subschema: ScopedSubschema<'s>) -> String {
     description(document, subschema, 0)
 }
 
-fn description<'s>(document: &Document<'s>, subschema: Subschema<'s>, nesting: usize) -> String {
+fn description<'s>(document: &SchemaDocument<'s>, subschema: ScopedSubschema<'s>, nesting: usize) -> String {
     let Some(map) = subschema.schema.as_object() else {
         let anything = subschema.schema.as_bool() == Some(true);
         return if anything { "any value" } else { "nothing" }.to_owned();
@@ -121,7 +121,7 @@ fn description<'s>(document: &Document<'s>, subschema: Subschema<'s>, nesting: u
     }
 }
 
-fn typed<'s>(document: &Document<'s>, subschema: Subschema<'s>, name: &str, nesting: usize) -> String {
+fn typed<'s>(document: &SchemaDocument<'s>, subschema: ScopedSubschema<'s>, name: &str, nesting: usize) -> String {
     match name {
         "string" => match subschema.keyword("format").and_then(Value::as_str) {
             Some(CAS_REF) => "hash of a node".to_owned(),

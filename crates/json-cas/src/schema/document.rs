@@ -13,24 +13,24 @@ use crate::pointer;
 
 /// A subschema and the resource it belongs to. Its references are resolved against the resource.
 #[derive(Debug, Copy, Clone)]
-pub(super) struct Subschema<'s> {
+pub(super) struct ScopedSubschema<'s> {
     pub(super) schema: &'s Value,
     resource: &'s Value,
 }
 
-impl<'s> Subschema<'s> {
+impl<'s> ScopedSubschema<'s> {
     /// Identifies the subschema while the document is borrowed.
     pub(super) fn id(self) -> usize {
         std::ptr::from_ref(self.schema) as usize
     }
 
     /// A subschema of this one. An `$id` starts a new resource.
-    pub(super) fn enter(self, schema: &'s Value) -> Subschema<'s> {
+    pub(super) fn enter(self, schema: &'s Value) -> ScopedSubschema<'s> {
         let resource = match own_id(schema) {
             Some(_) => schema,
             None => self.resource,
         };
-        Subschema { schema, resource }
+        ScopedSubschema { schema, resource }
     }
 
     /// The value of a keyword.
@@ -40,25 +40,25 @@ impl<'s> Subschema<'s> {
 }
 
 /// A whole schema, with everything that its references can name.
-pub(super) struct Document<'s> {
+pub(super) struct SchemaDocument<'s> {
     root: &'s Value,
     /// Maps each absolute `$id` to its resource.
     resources: HashMap<String, &'s Value>,
     /// Maps each resource to its absolute `$id`.
     ids: HashMap<usize, String>,
     /// Maps each anchor to all subschemas that have it.
-    anchors: HashMap<&'s str, Vec<Subschema<'s>>>,
+    anchors: HashMap<&'s str, Vec<ScopedSubschema<'s>>>,
     /// Patterns of keys met so far, because compiling one takes longer than matching a thousand keys.
     patterns: RefCell<HashMap<&'s str, Option<Validator>>>,
     /// Cached targets of the references of subschemas.
-    targets: RefCell<HashMap<usize, Rc<[Subschema<'s>]>>>,
+    targets: RefCell<HashMap<usize, Rc<[ScopedSubschema<'s>]>>>,
     /// Whether a `$ref` overrides the keywords beside it, as before draft 2019-09.
     refs_stand_alone: bool,
 }
 
-impl<'s> Document<'s> {
-    pub(super) fn new(root: &'s Value) -> Document<'s> {
-        let mut document = Document {
+impl<'s> SchemaDocument<'s> {
+    pub(super) fn new(root: &'s Value) -> SchemaDocument<'s> {
+        let mut document = SchemaDocument {
             root,
             resources: HashMap::new(),
             ids: HashMap::new(),
@@ -73,11 +73,11 @@ impl<'s> Document<'s> {
     }
 
     /// The document as a subschema.
-    pub(super) fn root(&self) -> Subschema<'s> {
-        Subschema { schema: self.root, resource: self.root }
+    pub(super) fn root(&self) -> ScopedSubschema<'s> {
+        ScopedSubschema { schema: self.root, resource: self.root }
     }
 
-    fn collect(&mut self, subschema: Subschema<'s>, base: &str) {
+    fn collect(&mut self, subschema: ScopedSubschema<'s>, base: &str) {
         let Some(map) = subschema.schema.as_object() else {
             return;
         };
@@ -104,11 +104,11 @@ impl<'s> Document<'s> {
 
     /// The targets of the references of `subschema`: one per `$ref`, and every possible target of a `$dynamicRef`, whose meaning depends
     /// on the path by which it was reached.
-    pub(super) fn targets(&self, subschema: Subschema<'s>) -> Rc<[Subschema<'s>]> {
+    pub(super) fn targets(&self, subschema: ScopedSubschema<'s>) -> Rc<[ScopedSubschema<'s>]> {
         self.targets.borrow_mut().entry(subschema.id()).or_insert_with(|| self.find_targets(subschema).into()).clone()
     }
 
-    fn find_targets(&self, subschema: Subschema<'s>) -> Vec<Subschema<'s>> {
+    fn find_targets(&self, subschema: ScopedSubschema<'s>) -> Vec<ScopedSubschema<'s>> {
         let text = |keyword: &str| subschema.keyword(keyword).and_then(Value::as_str);
         let mut targets = Vec::new();
         targets.extend(text("$ref").and_then(|text| self.resolve(subschema, text)));
@@ -124,7 +124,7 @@ impl<'s> Document<'s> {
     }
 
     /// Whether the `$ref` of a subschema overrides all of its other keywords.
-    pub(super) fn is_only_a_reference(&self, subschema: Subschema<'s>) -> bool {
+    pub(super) fn is_only_a_reference(&self, subschema: ScopedSubschema<'s>) -> bool {
         self.refs_stand_alone && subschema.keyword("$ref").is_some_and(Value::is_string)
     }
 
@@ -138,7 +138,7 @@ impl<'s> Document<'s> {
     }
 
     /// The subschema that a reference in `subschema` names; `None` if it is not in the document.
-    pub(super) fn resolve(&self, subschema: Subschema<'s>, reference: &str) -> Option<Subschema<'s>> {
+    pub(super) fn resolve(&self, subschema: ScopedSubschema<'s>, reference: &str) -> Option<ScopedSubschema<'s>> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let resource = if uri.is_empty() {
             subschema.resource
@@ -146,7 +146,7 @@ impl<'s> Document<'s> {
             let base = self.ids.get(&(std::ptr::from_ref(subschema.resource) as usize)).map_or("", String::as_str);
             self.resources.get(&resolve_uri(base, uri)).copied()?
         };
-        let found = Subschema { schema: resource, resource };
+        let found = ScopedSubschema { schema: resource, resource };
         if fragment.is_empty() {
             return Some(found);
         }
@@ -163,7 +163,7 @@ impl<'s> Document<'s> {
 }
 
 /// Follows a JSON pointer from a resource.
-fn descend<'s>(from: Subschema<'s>, pointer: &str) -> Option<Subschema<'s>> {
+fn descend<'s>(from: ScopedSubschema<'s>, pointer: &str) -> Option<ScopedSubschema<'s>> {
     pointer.split('/').skip(1).try_fold(from, |subschema, segment| {
         let segment = pointer::unescape(segment);
         let next = match subschema.schema {
@@ -246,7 +246,7 @@ mod tests {
                 }
             }
         });
-        let document = Document::new(&schema);
+        let document = SchemaDocument::new(&schema);
         let root = document.root();
         let title = |from, reference: &str| {
             let found = document.resolve(from, reference)?;

@@ -15,10 +15,10 @@ use serde_json::{Map, Value};
 use super::applicators::{branches, dependent, for_item, for_key, single};
 use super::branches::none_fits;
 use super::describe::{brief, describe, found, listed};
-use super::document::{Document, Subschema};
-use super::keywords::{self, Holds};
+use super::document::{SchemaDocument, ScopedSubschema};
+use super::keywords::{self, KeywordValueKind};
 use super::long_enum::{AllowedValues, long_enum};
-use super::violation::{Finding, FindingKind, Findings, MAX_VIOLATIONS, Violation};
+use super::violation::{FindingKind, Findings, MAX_VIOLATIONS, SchemaFinding, SchemaViolation};
 use super::{messages, validator_options};
 use crate::nearest::nearest;
 use crate::pointer;
@@ -33,9 +33,9 @@ const MAX_FINDINGS: usize = 2 * MAX_VIOLATIONS;
 /// KB of JSON).
 pub(super) const MAX_CHECKS: usize = 1_000_000;
 
-/// The question that an [`Evaluator`] answers.
+/// The question that an [`SchemaEvaluator`] answers.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
-enum Question {
+enum EvaluatorQuestion {
     /// All faults, in words.
     Why,
     /// Whether there is any fault: the first one is enough.
@@ -44,15 +44,15 @@ enum Question {
 
 /// Whether a value fits, as far as [`MAX_CHECKS`] allows.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum SchemaVerdict {
     Fits,
     Faulty,
     /// The limit was reached.
     Unknown,
 }
 
-pub(super) struct Evaluator<'d, 's> {
-    pub(super) document: &'d Document<'s>,
+pub(super) struct SchemaEvaluator<'d, 's> {
+    pub(super) document: &'d SchemaDocument<'s>,
     /// Findings by subschema and value.
     known: HashMap<(usize, usize), Findings>,
     /// Pairs being examined: a reference back to one of them adds nothing.
@@ -67,35 +67,35 @@ pub(super) struct Evaluator<'d, 's> {
     none: Findings,
     /// Represents any fault if no words are needed.
     fault: Findings,
-    question: Question,
+    question: EvaluatorQuestion,
     /// Pairs that may still be examined.
     left: usize,
     /// Whether the limit was reached.
     gave_up: bool,
 }
 
-impl<'d, 's> Evaluator<'d, 's> {
+impl<'d, 's> SchemaEvaluator<'d, 's> {
     /// Whether a payload fits.
-    pub(super) fn decide(document: &'d Document<'s>, payload: &Value) -> Verdict {
-        Evaluator::new(document, Question::Whether, MAX_CHECKS).verdict(payload)
+    pub(super) fn decide(document: &'d SchemaDocument<'s>, payload: &Value) -> SchemaVerdict {
+        SchemaEvaluator::new(document, EvaluatorQuestion::Whether, MAX_CHECKS).verdict(payload)
     }
 
-    fn verdict(&mut self, payload: &Value) -> Verdict {
+    fn verdict(&mut self, payload: &Value) -> SchemaVerdict {
         let fits = self.fits(self.document.root(), payload, "");
         match (self.gave_up, fits) {
-            (true, _) => Verdict::Unknown,
-            (false, true) => Verdict::Fits,
-            (false, false) => Verdict::Faulty,
+            (true, _) => SchemaVerdict::Unknown,
+            (false, true) => SchemaVerdict::Fits,
+            (false, false) => SchemaVerdict::Faulty,
         }
     }
 
     /// The violations of a payload, each once.
-    pub(super) fn explain(document: &'d Document<'s>, payload: &Value) -> Vec<Violation> {
-        Evaluator::new(document, Question::Why, MAX_VISITS).root(payload)
+    pub(super) fn explain(document: &'d SchemaDocument<'s>, payload: &Value) -> Vec<SchemaViolation> {
+        SchemaEvaluator::new(document, EvaluatorQuestion::Why, MAX_VISITS).root(payload)
     }
 
-    fn new(document: &'d Document<'s>, question: Question, limit: usize) -> Self {
-        Evaluator {
+    fn new(document: &'d SchemaDocument<'s>, question: EvaluatorQuestion, limit: usize) -> Self {
+        SchemaEvaluator {
             document,
             known: HashMap::new(),
             open: HashSet::new(),
@@ -116,15 +116,15 @@ impl<'d, 's> Evaluator<'d, 's> {
     }
 
     /// Whether the findings answer the question.
-    fn is_enough(&self, found: &[Finding]) -> bool {
+    fn is_enough(&self, found: &[SchemaFinding]) -> bool {
         match self.question {
-            Question::Whether => !found.is_empty(),
-            Question::Why => found.len() >= MAX_FINDINGS,
+            EvaluatorQuestion::Whether => !found.is_empty(),
+            EvaluatorQuestion::Why => found.len() >= MAX_FINDINGS,
         }
     }
 
-    fn root(&mut self, payload: &Value) -> Vec<Violation> {
-        let mut violations: Vec<Violation> = Vec::new();
+    fn root(&mut self, payload: &Value) -> Vec<SchemaViolation> {
+        let mut violations: Vec<SchemaViolation> = Vec::new();
         for finding in self.pair(self.document.root(), payload, "").iter() {
             if !violations.contains(&finding.violation) {
                 violations.push(finding.violation.clone());
@@ -135,7 +135,7 @@ impl<'d, 's> Evaluator<'d, 's> {
     }
 
     /// The faults of `value` at `path` under one subschema.
-    pub(super) fn pair(&mut self, subschema: Subschema<'s>, value: &Value, path: &str) -> Findings {
+    pub(super) fn pair(&mut self, subschema: ScopedSubschema<'s>, value: &Value, path: &str) -> Findings {
         if let Value::Bool(allowed) = subschema.schema {
             return match allowed {
                 true => self.none.clone(),
@@ -167,9 +167,9 @@ impl<'d, 's> Evaluator<'d, 's> {
         found.truncate(MAX_FINDINGS);
         self.open.remove(&pair);
         let findings = match (self.question, found.is_empty()) {
-            (Question::Whether, true) => self.none.clone(),
-            (Question::Whether, false) => self.fault.clone(),
-            (Question::Why, _) => Rc::new(found),
+            (EvaluatorQuestion::Whether, true) => self.none.clone(),
+            (EvaluatorQuestion::Whether, false) => self.fault.clone(),
+            (EvaluatorQuestion::Why, _) => Rc::new(found),
         };
         self.known.insert(pair, findings.clone());
         findings
@@ -178,13 +178,13 @@ impl<'d, 's> Evaluator<'d, 's> {
     /// The place of a value, computed only if words are needed.
     fn path(&self, path: impl FnOnce() -> String) -> String {
         match self.question {
-            Question::Why => path(),
-            Question::Whether => String::new(),
+            EvaluatorQuestion::Why => path(),
+            EvaluatorQuestion::Whether => String::new(),
         }
     }
 
     /// Applies subschemas to the parts of a value.
-    fn below(&mut self, subschema: Subschema<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
+    fn below(&mut self, subschema: ScopedSubschema<'s>, value: &Value, path: &str, out: &mut Vec<SchemaFinding>) {
         match value {
             Value::Object(map) => self.keys(subschema, value, map, path, out),
             Value::Array(items) => self.items(subschema, value, items, path, out),
@@ -192,27 +192,27 @@ impl<'d, 's> Evaluator<'d, 's> {
         }
     }
 
-    pub(super) fn fits(&mut self, subschema: Subschema<'s>, value: &Value, path: &str) -> bool {
+    pub(super) fn fits(&mut self, subschema: ScopedSubschema<'s>, value: &Value, path: &str) -> bool {
         self.pair(subschema, value, path).is_empty()
     }
 
     /// Applies keywords without subschemas by the validator itself, except a long `enum`.
-    fn leaf(&mut self, subschema: Subschema<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
+    fn leaf(&mut self, subschema: ScopedSubschema<'s>, value: &Value, path: &str, out: &mut Vec<SchemaFinding>) {
         if let Some(options) = long_enum(subschema)
             && !self.options(subschema, options).has(value)
         {
             match self.question {
-                Question::Whether => return out.extend_from_slice(&self.fault),
-                Question::Why => {
+                EvaluatorQuestion::Whether => return out.extend_from_slice(&self.fault),
+                EvaluatorQuestion::Why => {
                     let message = messages::options_message(options, value);
-                    out.push(Finding::new(path, "enum", message, FindingKind::Value));
+                    out.push(SchemaFinding::new(path, "enum", message, FindingKind::Value));
                 }
             }
         }
         let Some(validator) = self.leaf_validator(subschema) else {
             return;
         };
-        if self.question == Question::Whether {
+        if self.question == EvaluatorQuestion::Whether {
             if !validator.is_valid(value) {
                 out.extend_from_slice(&self.fault);
             }
@@ -234,11 +234,11 @@ impl<'d, 's> Evaluator<'d, 's> {
                 _ => FindingKind::Other,
             };
             let path = format!("{path}{}", error.instance_path());
-            out.push(Finding::new(&path, error.kind().keyword(), message, kind));
+            out.push(SchemaFinding::new(&path, error.kind().keyword(), message, kind));
         }
     }
 
-    fn leaf_validator(&mut self, subschema: Subschema<'s>) -> Option<Rc<Validator>> {
+    fn leaf_validator(&mut self, subschema: ScopedSubschema<'s>) -> Option<Rc<Validator>> {
         let root = self.document.root();
         self.leaves
             .entry(subschema.id())
@@ -258,11 +258,11 @@ impl<'d, 's> Evaluator<'d, 's> {
             .clone()
     }
 
-    fn options(&mut self, subschema: Subschema<'s>, options: &[Value]) -> Rc<AllowedValues> {
-        self.options.entry(subschema.id()).or_insert_with(|| Rc::new(AllowedValues::of(options))).clone()
+    fn options(&mut self, subschema: ScopedSubschema<'s>, options: &[Value]) -> Rc<AllowedValues> {
+        self.options.entry(subschema.id()).or_insert_with(|| Rc::new(AllowedValues::from_options(options))).clone()
     }
 
-    fn missing_key(&self, subschema: Subschema<'s>, property: &Value) -> String {
+    fn missing_key(&self, subschema: ScopedSubschema<'s>, property: &Value) -> String {
         let key = property.as_str().unwrap_or_default();
         let described = subschema
             .keyword("properties")
@@ -273,7 +273,7 @@ impl<'d, 's> Evaluator<'d, 's> {
     }
 
     /// Applies subschemas to the same value.
-    fn in_place(&mut self, subschema: Subschema<'s>, value: &Value, path: &str, out: &mut Vec<Finding>) {
+    fn in_place(&mut self, subschema: ScopedSubschema<'s>, value: &Value, path: &str, out: &mut Vec<SchemaFinding>) {
         // Several targets are a dynamic reference, whose meaning depends on the path by which it was reached.
         if let [target] = self.document.targets(subschema)[..] {
             out.extend_from_slice(&self.pair(target, value, path));
@@ -315,14 +315,14 @@ impl<'d, 's> Evaluator<'d, 's> {
 
     fn alternatives(
         &mut self,
-        subschema: Subschema<'s>,
+        subschema: ScopedSubschema<'s>,
         keyword: &str,
         value: &Value,
         path: &str,
-        out: &mut Vec<Finding>,
+        out: &mut Vec<SchemaFinding>,
     ) {
         let branches = branches(subschema, keyword);
-        if self.question == Question::Whether {
+        if self.question == EvaluatorQuestion::Whether {
             if !branches.is_empty() && !self.is_one_of(&branches, keyword, value, path) {
                 out.extend_from_slice(&self.fault);
             }
@@ -347,7 +347,7 @@ impl<'d, 's> Evaluator<'d, 's> {
     }
 
     /// Whether the required number of alternatives fits.
-    fn is_one_of(&mut self, branches: &[Subschema<'s>], keyword: &str, value: &Value, path: &str) -> bool {
+    fn is_one_of(&mut self, branches: &[ScopedSubschema<'s>], keyword: &str, value: &Value, path: &str) -> bool {
         if keyword == "anyOf" {
             return branches.iter().any(|branch| self.fits(*branch, value, path));
         }
@@ -356,11 +356,11 @@ impl<'d, 's> Evaluator<'d, 's> {
 
     fn keys(
         &mut self,
-        subschema: Subschema<'s>,
+        subschema: ScopedSubschema<'s>,
         value: &Value,
         map: &Map<String, Value>,
         path: &str,
-        out: &mut Vec<Finding>,
+        out: &mut Vec<SchemaFinding>,
     ) {
         let names = single(subschema, "propertyNames");
         let mut evaluated = None;
@@ -388,7 +388,7 @@ impl<'d, 's> Evaluator<'d, 's> {
         }
     }
 
-    fn name(&mut self, names: Subschema<'s>, key: &str, path: &str, out: &mut Vec<Finding>) {
+    fn name(&mut self, names: ScopedSubschema<'s>, key: &str, path: &str, out: &mut Vec<SchemaFinding>) {
         let name = Box::new(Value::from(key));
         for finding in self.pair(names, &name, "").iter() {
             let message = format!("bad key `{}`: {}", brief(key), finding.violation.message);
@@ -397,7 +397,14 @@ impl<'d, 's> Evaluator<'d, 's> {
         self.names.push(name);
     }
 
-    fn items(&mut self, subschema: Subschema<'s>, value: &Value, items: &[Value], path: &str, out: &mut Vec<Finding>) {
+    fn items(
+        &mut self,
+        subschema: ScopedSubschema<'s>,
+        value: &Value,
+        items: &[Value],
+        path: &str,
+        out: &mut Vec<SchemaFinding>,
+    ) {
         let mut evaluated = None;
         for (index, item) in items.iter().enumerate() {
             if self.is_enough(out) {
@@ -421,11 +428,11 @@ impl<'d, 's> Evaluator<'d, 's> {
 
     fn contains(
         &mut self,
-        subschema: Subschema<'s>,
-        wanted: Subschema<'s>,
+        subschema: ScopedSubschema<'s>,
+        wanted: ScopedSubschema<'s>,
         items: &[Value],
         path: &str,
-        out: &mut Vec<Finding>,
+        out: &mut Vec<SchemaFinding>,
     ) {
         let mut count = 0;
         for (index, item) in items.iter().enumerate() {
@@ -456,7 +463,7 @@ fn leaf_keywords(schema: &Map<String, Value>) -> Map<String, Value> {
         !keyword.starts_with('$')
             && keyword != "minContains"
             && keyword != "maxContains"
-            && keywords::holds(keyword) == Some(Holds::Data)
+            && keywords::holds(keyword) == Some(KeywordValueKind::Data)
     };
     let mut own: Map<String, Value> = schema
         .iter()
@@ -478,7 +485,7 @@ fn leaf_keywords(schema: &Map<String, Value>) -> Map<String, Value> {
     own
 }
 
-fn unknown_key(subschema: Subschema<'_>, key: &str) -> String {
+fn unknown_key(subschema: ScopedSubschema<'_>, key: &str) -> String {
     let known: Vec<&str> = subschema
         .keyword("properties")
         .and_then(Value::as_object)
@@ -497,8 +504,8 @@ fn unknown_key(subschema: Subschema<'_>, key: &str) -> String {
     format!("unknown key `{}`{hint}", brief(key))
 }
 
-fn other(path: &str, keyword: &str, message: String) -> Finding {
-    Finding::new(path, keyword, message, FindingKind::Other)
+fn other(path: &str, keyword: &str, message: String) -> SchemaFinding {
+    SchemaFinding::new(path, keyword, message, FindingKind::Other)
 }
 
 #[cfg(test)]
@@ -563,12 +570,12 @@ mod tests {
     #[test]
     fn verdict_is_unknown_when_comparison_costs_too_much() {
         let schema = json!({"items": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}});
-        let document = Document::new(&schema);
+        let document = SchemaDocument::new(&schema);
         let verdict = |items: usize| {
-            let mut evaluator = Evaluator::new(&document, Question::Whether, 1000);
+            let mut evaluator = SchemaEvaluator::new(&document, EvaluatorQuestion::Whether, 1000);
             evaluator.verdict(&json!(vec![json!([null]); items]))
         };
-        assert_eq!([verdict(10), verdict(1000)], [Verdict::Fits, Verdict::Unknown]);
+        assert_eq!([verdict(10), verdict(1000)], [SchemaVerdict::Fits, SchemaVerdict::Unknown]);
     }
 
     proptest! {
@@ -579,11 +586,11 @@ mod tests {
         fn the_walk_decides_as_the_validator_does(root in circular(), defs in [circular(), circular(), circular()], payload in payload()) {
             let [d0, d1, d2] = defs;
             let schema = json!({"allOf": [root], "$defs": {"d0": d0, "d1": d1, "d2": d2}});
-            if super::super::check(&schema).iter().all(|problem| problem.severity != super::super::Severity::Error) {
+            if super::super::check(&schema).iter().all(|problem| problem.severity != super::super::SchemaSeverity::Error) {
                 let validator = validator_options().build(&schema).unwrap();
-                let expected = if validator.is_valid(&payload) { Verdict::Fits } else { Verdict::Faulty };
-                let document = Document::new(&schema);
-                prop_assert_eq!(Evaluator::decide(&document, &payload), expected, "{} under {}", payload, schema);
+                let expected = if validator.is_valid(&payload) { SchemaVerdict::Fits } else { SchemaVerdict::Faulty };
+                let document = SchemaDocument::new(&schema);
+                prop_assert_eq!(SchemaEvaluator::decide(&document, &payload), expected, "{} under {}", payload, schema);
             }
         }
     }

@@ -5,20 +5,25 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::applicators::{branches, dependent, for_item, for_key, single};
-use super::document::Subschema;
-use super::evaluate::Evaluator;
+use super::document::ScopedSubschema;
+use super::evaluate::SchemaEvaluator;
 
 /// Keys and items that some subschema has evaluated.
 #[derive(Default)]
-pub(super) struct Evaluated {
+pub(super) struct EvaluatedParts {
     pub(super) keys: HashSet<String>,
     pub(super) items: HashSet<usize>,
 }
 
-impl<'s> Evaluator<'_, 's> {
+impl<'s> SchemaEvaluator<'_, 's> {
     /// The keys and items evaluated by the subschemas beside an `unevaluated…` keyword.
-    pub(super) fn evaluated_in_place(&mut self, subschema: Subschema<'s>, value: &Value, path: &str) -> Evaluated {
-        let mut evaluated = Evaluated::default();
+    pub(super) fn evaluated_in_place(
+        &mut self,
+        subschema: ScopedSubschema<'s>,
+        value: &Value,
+        path: &str,
+    ) -> EvaluatedParts {
+        let mut evaluated = EvaluatedParts::default();
         let mut visited = HashSet::from([subschema.id()]);
         let mut waiting = self.beside(subschema, value, path);
         self.own(subschema, value, path, &mut evaluated, false);
@@ -32,7 +37,7 @@ impl<'s> Evaluator<'_, 's> {
     }
 
     /// Subschemas that apply to the same value, whether or not it fits them.
-    fn beside(&mut self, subschema: Subschema<'s>, value: &Value, path: &str) -> Vec<Subschema<'s>> {
+    fn beside(&mut self, subschema: ScopedSubschema<'s>, value: &Value, path: &str) -> Vec<ScopedSubschema<'s>> {
         let mut beside = self.document.targets(subschema).to_vec();
         for keyword in ["allOf", "anyOf", "oneOf"] {
             beside.extend(branches(subschema, keyword));
@@ -53,10 +58,10 @@ impl<'s> Evaluator<'_, 's> {
     /// Adds the keys and items that one subschema evaluates. Its own `unevaluated…` counts only if it is not the keyword being evaluated.
     fn own(
         &mut self,
-        subschema: Subschema<'s>,
+        subschema: ScopedSubschema<'s>,
         value: &Value,
         path: &str,
-        evaluated: &mut Evaluated,
+        evaluated: &mut EvaluatedParts,
         unevaluated_too: bool,
     ) {
         self.spend(value.as_object().map_or(0, Map::len) + value.as_array().map_or(0, Vec::len));

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::document::{Document, Subschema};
+use super::document::{SchemaDocument, ScopedSubschema};
 use super::keywords::subschemas;
 use super::long_enum::MAX_PLAIN_LIST;
 use super::problem::SchemaProblem;
@@ -35,15 +35,15 @@ const MAX_PLAIN_UNEVALUATED: usize = 4;
 /// * a schema with `unevaluated…` within `unevaluated…` (18 deep: a minute)
 /// * a schema with a long list of allowed values (100,000, and 20,000 others in the answer: two minutes)
 pub(super) fn is_unbounded(schema: &Value) -> bool {
-    let mentioned = KeywordCounts::of(schema);
+    let mentioned = KeywordCounts::count(schema);
     if mentioned.unevaluated > MAX_PLAIN_UNEVALUATED || mentioned.longest > MAX_PLAIN_LIST {
         return true;
     }
     if mentioned.references == 0 {
         return false;
     }
-    let document = Document::new(schema);
-    Graph::new(&document).is_ok_and(|graph| {
+    let document = SchemaDocument::new(schema);
+    DefinitionGraph::new(&document).is_ok_and(|graph| {
         let reached = graph.reached();
         (0..reached.len()).any(|number| reached[number][number]) || graph.size().refs > MAX_PLAIN_REFS
     })
@@ -87,7 +87,7 @@ struct KeywordCounts {
 }
 
 impl KeywordCounts {
-    fn of(schema: &Value) -> KeywordCounts {
+    fn count(schema: &Value) -> KeywordCounts {
         let mut mentioned = KeywordCounts::default();
         each_entry(schema, &mut |key, value| match key {
             "$ref" | "$dynamicRef" | "$recursiveRef" => mentioned.references += 1,
@@ -102,22 +102,24 @@ impl KeywordCounts {
 }
 
 /// The problem with the size of a schema, if it has one.
-pub(super) fn problem(document: &Document<'_>) -> Option<SchemaProblem> {
-    let message = match Graph::new(document).and_then(|graph| graph.check()) {
+pub(super) fn problem(document: &SchemaDocument<'_>) -> Option<SchemaProblem> {
+    let message = match DefinitionGraph::new(document).and_then(|graph| graph.check()) {
         Ok(()) => return None,
-        Err(Limit::Refs) => {
+        Err(ExpansionLimit::Refs) => {
             format!("its references amount to more than {MAX_EXPANDED_REFS} when written out")
         }
-        Err(Limit::Depth) => {
+        Err(ExpansionLimit::Depth) => {
             format!("its references lead through more than {MAX_REF_DEPTH} others")
         }
-        Err(Limit::Circle) => "a reference leads back to itself for the same value, so it means nothing".to_owned(),
-        Err(Limit::Targets) => format!("its references name more than {MAX_TARGETS} definitions"),
+        Err(ExpansionLimit::Circle) => {
+            "a reference leads back to itself for the same value, so it means nothing".to_owned()
+        }
+        Err(ExpansionLimit::Targets) => format!("its references name more than {MAX_TARGETS} definitions"),
     };
     Some(SchemaProblem::error("", message))
 }
 
-enum Limit {
+enum ExpansionLimit {
     Refs,
     Depth,
     Circle,
@@ -125,16 +127,16 @@ enum Limit {
 }
 
 /// The definitions and their references. Number 0 is the schema itself.
-struct Graph {
+struct DefinitionGraph {
     /// All references of a definition. A definition that is named twice appears twice.
     all: Vec<Vec<usize>>,
     /// The references that apply to the same value as the definition.
     in_place: Vec<Vec<usize>>,
 }
 
-impl Graph {
-    fn new(document: &Document<'_>) -> Result<Graph, Limit> {
-        let mut graph = Graph { all: Vec::new(), in_place: Vec::new() };
+impl DefinitionGraph {
+    fn new(document: &SchemaDocument<'_>) -> Result<DefinitionGraph, ExpansionLimit> {
+        let mut graph = DefinitionGraph { all: Vec::new(), in_place: Vec::new() };
         let mut subschemas = vec![document.root()];
         let mut numbers = HashMap::from([(document.root().id(), 0)]);
         while let Some(subschema) = subschemas.get(graph.all.len()).copied() {
@@ -154,13 +156,13 @@ impl Graph {
             graph.all.push(all);
             graph.in_place.push(in_place);
             if subschemas.len() > MAX_TARGETS {
-                return Err(Limit::Targets);
+                return Err(ExpansionLimit::Targets);
             }
         }
         Ok(graph)
     }
 
-    fn check(&self) -> Result<(), Limit> {
+    fn check(&self) -> Result<(), ExpansionLimit> {
         // Every validator writes out what applies to one value, however large the value is.
         for start in 0..self.in_place.len() {
             let mut walk = InPlace { edges: &self.in_place, open: HashSet::new(), refs: 0 };
@@ -168,10 +170,10 @@ impl Graph {
         }
         let whole = self.size();
         if whole.refs > MAX_EXPANDED_REFS {
-            return Err(Limit::Refs);
+            return Err(ExpansionLimit::Refs);
         }
         if whole.depth > MAX_REF_DEPTH {
-            return Err(Limit::Depth);
+            return Err(ExpansionLimit::Depth);
         }
         Ok(())
     }
@@ -192,7 +194,7 @@ impl Graph {
     }
 
     /// The size of the whole schema written out. Definitions that reach each other form a circle, which is written out once.
-    fn size(&self) -> Size {
+    fn size(&self) -> ExpansionSize {
         let reached = self.reached();
         let leads_back = |a: usize, b: usize| reached[a][b] && reached[b][a];
         // A circle gets the number of its first definition.
@@ -200,15 +202,16 @@ impl Graph {
         self.size_of(0, &(0..self.all.len()).map(circle_of).collect::<Vec<_>>(), &mut HashMap::new())
     }
 
-    fn size_of(&self, circle: usize, circles: &[usize], known: &mut HashMap<usize, Size>) -> Size {
+    fn size_of(&self, circle: usize, circles: &[usize], known: &mut HashMap<usize, ExpansionSize>) -> ExpansionSize {
         if let Some(size) = known.get(&circle) {
             return *size;
         }
-        let mut size = Size::default();
+        let mut size = ExpansionSize::default();
         let members = (0..circles.len()).filter(|number| circles[*number] == circle);
         for target in members.flat_map(|number| &self.all[number]) {
             let is_inside = circles[*target] == circle;
-            let inner = if is_inside { Size::default() } else { self.size_of(circles[*target], circles, known) };
+            let inner =
+                if is_inside { ExpansionSize::default() } else { self.size_of(circles[*target], circles, known) };
             size.refs = size.refs.saturating_add(inner.refs).saturating_add(1);
             size.depth = size.depth.max(inner.depth + 1);
         }
@@ -219,17 +222,17 @@ impl Graph {
 
 /// The size of a written-out circle of definitions.
 #[derive(Debug, Default, Copy, Clone)]
-struct Size {
+struct ExpansionSize {
     refs: usize,
     depth: usize,
 }
 
 /// Collects the references in a definition, each with whether it applies to the same value.
 fn collect<'s>(
-    document: &Document<'s>,
-    subschema: Subschema<'s>,
+    document: &SchemaDocument<'s>,
+    subschema: ScopedSubschema<'s>,
     in_place: bool,
-    found: &mut Vec<(Subschema<'s>, bool)>,
+    found: &mut Vec<(ScopedSubschema<'s>, bool)>,
 ) {
     let targets = document.targets(subschema);
     found.extend(targets.iter().map(|target| (*target, in_place)));
@@ -264,17 +267,17 @@ struct InPlace<'g> {
 }
 
 impl InPlace<'_> {
-    fn visit(&mut self, number: usize) -> Result<(), Limit> {
+    fn visit(&mut self, number: usize) -> Result<(), ExpansionLimit> {
         if !self.open.insert(number) {
-            return Err(Limit::Circle);
+            return Err(ExpansionLimit::Circle);
         }
         if self.open.len() > MAX_REF_DEPTH {
-            return Err(Limit::Depth);
+            return Err(ExpansionLimit::Depth);
         }
         for target in &self.edges[number] {
             self.refs += 1;
             if self.refs > MAX_EXPANDED_REFS {
-                return Err(Limit::Refs);
+                return Err(ExpansionLimit::Refs);
             }
             self.visit(*target)?;
         }

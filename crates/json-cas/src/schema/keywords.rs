@@ -6,7 +6,7 @@ use crate::pointer;
 
 /// The kind of value that a keyword holds.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
-pub(super) enum Holds {
+pub(super) enum KeywordValueKind {
     /// Data without schemas.
     Data,
     /// One schema.
@@ -22,73 +22,73 @@ pub(super) enum Holds {
 }
 
 /// Every keyword of draft 2020-12, and the older keywords that it replaced.
-const KEYWORDS: &[(&str, Holds)] = &[
-    ("$anchor", Holds::Data),
-    ("$comment", Holds::Data),
-    ("$defs", Holds::Named),
-    ("$dynamicAnchor", Holds::Data),
-    ("$dynamicRef", Holds::Data),
-    ("$id", Holds::Data),
-    ("$recursiveAnchor", Holds::Data),
-    ("$recursiveRef", Holds::Data),
-    ("$ref", Holds::Data),
-    ("$schema", Holds::Data),
-    ("$vocabulary", Holds::Data),
-    ("additionalItems", Holds::Schema),
-    ("additionalProperties", Holds::Schema),
-    ("allOf", Holds::Schemas),
-    ("anyOf", Holds::Schemas),
-    ("const", Holds::Data),
-    ("contains", Holds::Schema),
-    ("contentEncoding", Holds::Data),
-    ("contentMediaType", Holds::Data),
-    ("contentSchema", Holds::Schema),
-    ("default", Holds::Data),
-    ("definitions", Holds::Named),
-    ("dependencies", Holds::Dependencies),
-    ("dependentRequired", Holds::Data),
-    ("dependentSchemas", Holds::Named),
-    ("deprecated", Holds::Data),
-    ("description", Holds::Data),
-    ("else", Holds::Schema),
-    ("enum", Holds::Data),
-    ("examples", Holds::Data),
-    ("exclusiveMaximum", Holds::Data),
-    ("exclusiveMinimum", Holds::Data),
-    ("format", Holds::Data),
-    ("if", Holds::Schema),
-    ("items", Holds::SchemaOrSchemas),
-    ("maxContains", Holds::Data),
-    ("maxItems", Holds::Data),
-    ("maxLength", Holds::Data),
-    ("maxProperties", Holds::Data),
-    ("maximum", Holds::Data),
-    ("minContains", Holds::Data),
-    ("minItems", Holds::Data),
-    ("minLength", Holds::Data),
-    ("minProperties", Holds::Data),
-    ("minimum", Holds::Data),
-    ("multipleOf", Holds::Data),
-    ("not", Holds::Schema),
-    ("oneOf", Holds::Schemas),
-    ("pattern", Holds::Data),
-    ("patternProperties", Holds::Named),
-    ("prefixItems", Holds::Schemas),
-    ("properties", Holds::Named),
-    ("propertyNames", Holds::Schema),
-    ("readOnly", Holds::Data),
-    ("required", Holds::Data),
-    ("then", Holds::Schema),
-    ("title", Holds::Data),
-    ("type", Holds::Data),
-    ("unevaluatedItems", Holds::Schema),
-    ("unevaluatedProperties", Holds::Schema),
-    ("uniqueItems", Holds::Data),
-    ("writeOnly", Holds::Data),
+const KEYWORDS: &[(&str, KeywordValueKind)] = &[
+    ("$anchor", KeywordValueKind::Data),
+    ("$comment", KeywordValueKind::Data),
+    ("$defs", KeywordValueKind::Named),
+    ("$dynamicAnchor", KeywordValueKind::Data),
+    ("$dynamicRef", KeywordValueKind::Data),
+    ("$id", KeywordValueKind::Data),
+    ("$recursiveAnchor", KeywordValueKind::Data),
+    ("$recursiveRef", KeywordValueKind::Data),
+    ("$ref", KeywordValueKind::Data),
+    ("$schema", KeywordValueKind::Data),
+    ("$vocabulary", KeywordValueKind::Data),
+    ("additionalItems", KeywordValueKind::Schema),
+    ("additionalProperties", KeywordValueKind::Schema),
+    ("allOf", KeywordValueKind::Schemas),
+    ("anyOf", KeywordValueKind::Schemas),
+    ("const", KeywordValueKind::Data),
+    ("contains", KeywordValueKind::Schema),
+    ("contentEncoding", KeywordValueKind::Data),
+    ("contentMediaType", KeywordValueKind::Data),
+    ("contentSchema", KeywordValueKind::Schema),
+    ("default", KeywordValueKind::Data),
+    ("definitions", KeywordValueKind::Named),
+    ("dependencies", KeywordValueKind::Dependencies),
+    ("dependentRequired", KeywordValueKind::Data),
+    ("dependentSchemas", KeywordValueKind::Named),
+    ("deprecated", KeywordValueKind::Data),
+    ("description", KeywordValueKind::Data),
+    ("else", KeywordValueKind::Schema),
+    ("enum", KeywordValueKind::Data),
+    ("examples", KeywordValueKind::Data),
+    ("exclusiveMaximum", KeywordValueKind::Data),
+    ("exclusiveMinimum", KeywordValueKind::Data),
+    ("format", KeywordValueKind::Data),
+    ("if", KeywordValueKind::Schema),
+    ("items", KeywordValueKind::SchemaOrSchemas),
+    ("maxContains", KeywordValueKind::Data),
+    ("maxItems", KeywordValueKind::Data),
+    ("maxLength", KeywordValueKind::Data),
+    ("maxProperties", KeywordValueKind::Data),
+    ("maximum", KeywordValueKind::Data),
+    ("minContains", KeywordValueKind::Data),
+    ("minItems", KeywordValueKind::Data),
+    ("minLength", KeywordValueKind::Data),
+    ("minProperties", KeywordValueKind::Data),
+    ("minimum", KeywordValueKind::Data),
+    ("multipleOf", KeywordValueKind::Data),
+    ("not", KeywordValueKind::Schema),
+    ("oneOf", KeywordValueKind::Schemas),
+    ("pattern", KeywordValueKind::Data),
+    ("patternProperties", KeywordValueKind::Named),
+    ("prefixItems", KeywordValueKind::Schemas),
+    ("properties", KeywordValueKind::Named),
+    ("propertyNames", KeywordValueKind::Schema),
+    ("readOnly", KeywordValueKind::Data),
+    ("required", KeywordValueKind::Data),
+    ("then", KeywordValueKind::Schema),
+    ("title", KeywordValueKind::Data),
+    ("type", KeywordValueKind::Data),
+    ("unevaluatedItems", KeywordValueKind::Schema),
+    ("unevaluatedProperties", KeywordValueKind::Schema),
+    ("uniqueItems", KeywordValueKind::Data),
+    ("writeOnly", KeywordValueKind::Data),
 ];
 
 /// The kind of value that a keyword holds; `None` if the word is not a keyword.
-pub(super) fn holds(keyword: &str) -> Option<Holds> {
+pub(super) fn holds(keyword: &str) -> Option<KeywordValueKind> {
     KEYWORDS.binary_search_by_key(&keyword, |(name, _)| name).ok().map(|at| KEYWORDS[at].1)
 }
 
@@ -101,13 +101,13 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// schemas but have another type are skipped.
 pub(super) fn subschemas<'s>(keyword: &str, value: &'s Value, path: &str) -> Vec<(String, &'s Value)> {
     let mut found = match (holds(keyword), value) {
-        (Some(Holds::Schema | Holds::SchemaOrSchemas), Value::Object(_) | Value::Bool(_)) => {
+        (Some(KeywordValueKind::Schema | KeywordValueKind::SchemaOrSchemas), Value::Object(_) | Value::Bool(_)) => {
             vec![(path.to_owned(), value)]
         }
-        (Some(Holds::Schemas | Holds::SchemaOrSchemas), Value::Array(items)) => {
+        (Some(KeywordValueKind::Schemas | KeywordValueKind::SchemaOrSchemas), Value::Array(items)) => {
             items.iter().enumerate().map(|(index, item)| (format!("{path}/{index}"), item)).collect()
         }
-        (Some(Holds::Named | Holds::Dependencies), Value::Object(map)) => {
+        (Some(KeywordValueKind::Named | KeywordValueKind::Dependencies), Value::Object(map)) => {
             map.iter().map(|(key, item)| (pointer::join(path, key), item)).collect()
         }
         (Some(_) | None, _) => Vec::new(),
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn table_is_sorted_for_the_search() {
         assert!(KEYWORDS.is_sorted_by(|a, b| a.0 < b.0));
-        assert_eq!(holds("allOf"), Some(Holds::Schemas));
+        assert_eq!(holds("allOf"), Some(KeywordValueKind::Schemas));
         assert_eq!(holds("allof"), None);
     }
 }

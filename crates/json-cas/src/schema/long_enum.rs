@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::document::Subschema;
+use super::document::ScopedSubschema;
 use crate::cbor;
 
 /// Number of `enum` values, or alternatives, up to which the validator may compare them with each value one by one.
 pub(super) const MAX_PLAIN_LIST: usize = 256;
 
 /// The values of an `enum` that is too long to be compared one by one.
-pub(super) fn long_enum(subschema: Subschema<'_>) -> Option<&[Value]> {
+pub(super) fn long_enum(subschema: ScopedSubschema<'_>) -> Option<&[Value]> {
     let options = subschema.keyword("enum")?.as_array()?;
     (options.len() > MAX_PLAIN_LIST).then_some(options)
 }
@@ -20,7 +20,7 @@ pub(super) fn long_enum(subschema: Subschema<'_>) -> Option<&[Value]> {
 pub(super) struct AllowedValues(HashSet<Vec<u8>>);
 
 impl AllowedValues {
-    pub(super) fn of(options: &[Value]) -> AllowedValues {
+    pub(super) fn from_options(options: &[Value]) -> AllowedValues {
         // A value that can't be stored can't occur in a payload either.
         AllowedValues(options.iter().filter_map(|option| cbor::encode(option).ok()).collect())
     }

@@ -10,13 +10,13 @@ pub struct SchemaProblem {
     /// The problem in words.
     pub message: String,
     /// Whether the schema can be used.
-    pub severity: Severity,
+    pub severity: SchemaSeverity,
 }
 
 /// The severity of a problem.
 #[derive(Debug, Copy, Clone, Eq, PartialEq, Ord, PartialOrd, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum SchemaSeverity {
     /// The schema can't be used.
     Error,
     /// The schema can be used, but may not mean what its author thinks.
@@ -25,14 +25,14 @@ pub enum Severity {
     Note,
 }
 
-impl Severity {
+impl SchemaSeverity {
     /// `error`, `warning` or `note`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
+            SchemaSeverity::Error => "error",
+            SchemaSeverity::Warning => "warning",
+            SchemaSeverity::Note => "note",
         }
     }
 }
@@ -45,14 +45,14 @@ impl fmt::Display for SchemaProblem {
 
 impl SchemaProblem {
     pub(super) fn error(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
-        SchemaProblem { path: path.into(), message: message.into(), severity: Severity::Error }
+        SchemaProblem { path: path.into(), message: message.into(), severity: SchemaSeverity::Error }
     }
 
     pub(super) fn warning(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
-        SchemaProblem { severity: Severity::Warning, ..SchemaProblem::error(path, message) }
+        SchemaProblem { severity: SchemaSeverity::Warning, ..SchemaProblem::error(path, message) }
     }
 
     pub(super) fn note(path: impl Into<String>, message: impl Into<String>) -> SchemaProblem {
-        SchemaProblem { severity: Severity::Note, ..SchemaProblem::error(path, message) }
+        SchemaProblem { severity: SchemaSeverity::Note, ..SchemaProblem::error(path, message) }
     }
 }

@@ -7,23 +7,23 @@ use serde_json::Value;
 
 use super::CAS_REF;
 use super::applicators::{branches, dependent, for_item, for_key, single};
-use super::document::{Document, Subschema};
+use super::document::{SchemaDocument, ScopedSubschema};
 use super::key_order::required_first;
-use crate::hash::Hash;
+use crate::hash::NodeHash;
 
 /// A schema prepared for finding references, without a validator.
 #[derive(Debug)]
-pub(crate) struct References {
+pub(crate) struct ReferenceFinder {
     value: Arc<Value>,
     /// Whether it can match any reference; most schemas have none.
     any: bool,
 }
 
-impl References {
-    pub(crate) fn new(mut value: Value) -> References {
+impl ReferenceFinder {
+    pub(crate) fn new(mut value: Value) -> ReferenceFinder {
         required_first(&mut value);
         let any = mentions_cas_ref(&value);
-        References { value: Arc::new(value), any }
+        ReferenceFinder { value: Arc::new(value), any }
     }
 
     pub(crate) fn value(&self) -> &Arc<Value> {
@@ -31,12 +31,12 @@ impl References {
     }
 
     /// The references in a payload, in order of appearance, each once.
-    pub(crate) fn of(&self, payload: &Value) -> Vec<Hash> {
+    pub(crate) fn find_in(&self, payload: &Value) -> Vec<NodeHash> {
         if !self.any {
             return Vec::new();
         }
-        let document = Document::new(&self.value);
-        let mut search = Search { document: &document, found: Vec::new(), seen: HashSet::new() };
+        let document = SchemaDocument::new(&self.value);
+        let mut search = ReferenceSearch { document: &document, found: Vec::new(), seen: HashSet::new() };
         search.value(payload, vec![document.root()]);
         search.found
     }
@@ -51,16 +51,16 @@ fn mentions_cas_ref(value: &Value) -> bool {
     }
 }
 
-struct Search<'d, 's> {
-    document: &'d Document<'s>,
-    found: Vec<Hash>,
-    seen: HashSet<Hash>,
+struct ReferenceSearch<'d, 's> {
+    document: &'d SchemaDocument<'s>,
+    found: Vec<NodeHash>,
+    seen: HashSet<NodeHash>,
 }
 
-impl<'s> Search<'_, 's> {
+impl<'s> ReferenceSearch<'_, 's> {
     /// Searches a value to which any of `subschemas` may apply. Visits each value once and, for each value, each subschema once, so a
     /// self-multiplying schema costs nothing extra.
-    fn value(&mut self, value: &Value, subschemas: Vec<Subschema<'s>>) {
+    fn value(&mut self, value: &Value, subschemas: Vec<ScopedSubschema<'s>>) {
         if subschemas.is_empty() {
             return;
         }
@@ -95,8 +95,9 @@ impl<'s> Search<'_, 's> {
         }
     }
 
-    fn text(&mut self, text: &str, applying: &[Subschema<'s>]) {
-        let is_ref = |subschema: &Subschema<'s>| subschema.keyword("format").and_then(Value::as_str) == Some(CAS_REF);
+    fn text(&mut self, text: &str, applying: &[ScopedSubschema<'s>]) {
+        let is_ref =
+            |subschema: &ScopedSubschema<'s>| subschema.keyword("format").and_then(Value::as_str) == Some(CAS_REF);
         if !applying.iter().any(is_ref) {
             return;
         }
@@ -108,9 +109,9 @@ impl<'s> Search<'_, 's> {
     }
 
     /// `subschemas` and all others that apply to the same value with them.
-    fn applying(&self, subschemas: Vec<Subschema<'s>>) -> Vec<Subschema<'s>> {
+    fn applying(&self, subschemas: Vec<ScopedSubschema<'s>>) -> Vec<ScopedSubschema<'s>> {
         let mut seen = HashSet::new();
-        let mut all: Vec<Subschema<'s>> = Vec::new();
+        let mut all: Vec<ScopedSubschema<'s>> = Vec::new();
         let mut waiting = subschemas;
         while let Some(subschema) = waiting.pop() {
             if !seen.insert(subschema.id()) {

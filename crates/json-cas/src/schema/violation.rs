@@ -8,7 +8,7 @@ pub const MAX_VIOLATIONS: usize = 50;
 
 /// One way in which a payload does not fit a schema.
 #[derive(Debug, Clone, Eq, PartialEq, serde::Serialize)]
-pub struct Violation {
+pub struct SchemaViolation {
     /// JSON pointer into the payload; empty for the root.
     pub path: String,
     /// The schema keyword that failed.
@@ -17,7 +17,7 @@ pub struct Violation {
     pub message: String,
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for SchemaViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.path, self.message) }
     }
@@ -25,14 +25,17 @@ impl fmt::Display for Violation {
 
 /// A violation, and what it reveals about which alternative was meant.
 #[derive(Debug, Clone)]
-pub(super) struct Finding {
-    pub(super) violation: Violation,
+pub(super) struct SchemaFinding {
+    pub(super) violation: SchemaViolation,
     pub(super) kind: FindingKind,
 }
 
-impl Finding {
-    pub(super) fn new(path: &str, keyword: &str, message: String, kind: FindingKind) -> Finding {
-        Finding { violation: Violation { path: path.to_owned(), keyword: keyword.to_owned(), message }, kind }
+impl SchemaFinding {
+    pub(super) fn new(path: &str, keyword: &str, message: String, kind: FindingKind) -> SchemaFinding {
+        SchemaFinding {
+            violation: SchemaViolation { path: path.to_owned(), keyword: keyword.to_owned(), message },
+            kind,
+        }
     }
 }
 
@@ -50,4 +53,4 @@ pub(super) enum FindingKind {
 }
 
 /// The findings for one pair; shared, because a pair is reached in many ways.
-pub(super) type Findings = Rc<Vec<Finding>>;
+pub(super) type Findings = Rc<Vec<SchemaFinding>>;

@@ -33,7 +33,7 @@ const ALSO_APPLIED: [&str; 11] = [
 ];
 
 /// The warnings and notes about one schema, not including nested ones.
-pub(super) fn of(schema: &Map<String, Value>, path: &str) -> Vec<SchemaProblem> {
+pub(super) fn find_warnings(schema: &Map<String, Value>, path: &str) -> Vec<SchemaProblem> {
     let mut problems = limits(schema, path);
     let properties = schema.get("properties").and_then(Value::as_object);
     let required = schema.get("required").and_then(Value::as_array);

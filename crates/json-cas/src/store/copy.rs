@@ -2,16 +2,16 @@
 
 use super::Store;
 use crate::error::StoreError;
-use crate::hash::Hash;
-use crate::node::{Node, Unfit};
-use crate::objects::Put;
+use crate::hash::NodeHash;
+use crate::node::{Node, NodeBytesError};
+use crate::objects::ObjectPutOutcome;
 
 /// Nodes per batch.
 const BATCH: usize = 64;
 
 /// Statistics of a copy.
 #[derive(Debug, Copy, Clone, Default, Eq, PartialEq)]
-pub struct Copied {
+pub struct NodeCopyStats {
     /// Nodes that were missing and are now stored.
     pub new: usize,
     /// Nodes that already existed with the same type and payload.
@@ -28,17 +28,17 @@ impl Store {
     /// [`StoreError::NotFound`] and [`StoreError::Corrupt`] of this store; [`StoreError::Collision`] if the other store has something else
     /// under the hash, which is left unchanged. Other errors of both stores: some of the nodes may then be copied, which is harmless; copy
     /// them again.
-    pub fn copy_to(&self, to: &Store, nodes: &[Hash]) -> Result<Copied, StoreError> {
-        let mut copied = Copied::default();
+    pub fn copy_to(&self, to: &Store, nodes: &[NodeHash]) -> Result<NodeCopyStats, StoreError> {
+        let mut copied = NodeCopyStats::default();
         for hashes in nodes.chunks(BATCH) {
             let batch = self.checked_bytes(hashes)?;
             for ((hash, bytes), put) in batch.iter().zip(to.objects.put_all(&batch)?) {
                 match put {
-                    Put::Published => {
+                    ObjectPutOutcome::Published => {
                         copied.new += 1;
                         copied.bytes += bytes.len() as u64;
                     }
-                    Put::Present => {
+                    ObjectPutOutcome::Present => {
                         to.compare(*hash, bytes)?;
                         copied.present += 1;
                     }
@@ -48,8 +48,8 @@ impl Store {
         Ok(copied)
     }
 
-    fn checked_bytes(&self, hashes: &[Hash]) -> Result<Vec<(Hash, Vec<u8>)>, StoreError> {
-        let checked = |(hash, bytes): (&Hash, Option<Vec<u8>>)| {
+    fn checked_bytes(&self, hashes: &[NodeHash]) -> Result<Vec<(NodeHash, Vec<u8>)>, StoreError> {
+        let checked = |(hash, bytes): (&NodeHash, Option<Vec<u8>>)| {
             let bytes = bytes.ok_or(StoreError::NotFound { hash: *hash })?;
             match Node::decode(*hash, &bytes) {
                 Ok(_) => Ok((*hash, bytes)),
@@ -60,7 +60,7 @@ impl Store {
     }
 
     /// Checks that these bytes and the stored ones are the same node. Timestamps may differ.
-    fn compare(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+    fn compare(&self, hash: NodeHash, bytes: &[u8]) -> Result<(), StoreError> {
         let same = |stored: &[u8]| match (Node::decode(hash, stored), Node::decode(hash, bytes)) {
             (Ok((stored, stored_cbor)), Ok((node, cbor))) => {
                 Ok(stored.type_hash == node.type_hash && stored_cbor == cbor)
@@ -74,7 +74,9 @@ impl Store {
             }
             Some(Ok(false)) => Err(StoreError::Collision { hash }),
             // The node is damaged in the other store, or was removed at this moment.
-            Some(Err(Unfit::Unreadable(_) | Unfit::OtherHash(_))) | None => self.objects.replace(hash, bytes),
+            Some(Err(NodeBytesError::Unreadable(_) | NodeBytesError::OtherHash(_))) | None => {
+                self.objects.replace(hash, bytes)
+            }
         }
     }
 }

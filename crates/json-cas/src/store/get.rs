@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Store, Type};
+use super::{CachedType, Store};
 use crate::bootstrap;
 use crate::error::StoreError;
-use crate::hash::Hash;
+use crate::hash::NodeHash;
 use crate::node::Node;
-use crate::schema::{References, Schema};
+use crate::schema::{CompiledSchema, ReferenceFinder};
 
 impl Store {
     /// The node `hash`, checked against its hash.
@@ -15,7 +15,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`]. [`StoreError::Corrupt`]: putting the same content again repairs it. [`StoreError::Io`] if the backend
     /// fails: try again.
-    pub fn get(&self, hash: Hash) -> Result<Node, StoreError> {
+    pub fn get(&self, hash: NodeHash) -> Result<Node, StoreError> {
         self.try_get(hash)?.ok_or(StoreError::NotFound { hash })
     }
 
@@ -23,7 +23,7 @@ impl Store {
     ///
     /// # Errors
     /// Like [`Store::get`], except for a missing node.
-    pub fn try_get(&self, hash: Hash) -> Result<Option<Node>, StoreError> {
+    pub fn try_get(&self, hash: NodeHash) -> Result<Option<Node>, StoreError> {
         Ok(self.try_get_encoded(hash)?.map(|(node, _)| node))
     }
 
@@ -31,7 +31,7 @@ impl Store {
     ///
     /// # Errors
     /// Like [`Store::get`].
-    pub fn get_encoded(&self, hash: Hash) -> Result<(Node, Vec<u8>), StoreError> {
+    pub fn get_encoded(&self, hash: NodeHash) -> Result<(Node, Vec<u8>), StoreError> {
         self.try_get_encoded(hash)?.ok_or(StoreError::NotFound { hash })
     }
 
@@ -40,7 +40,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Remote`] if a remote store does not answer. Errors of single nodes are among the results.
-    pub fn try_get_all(&self, hashes: &[Hash]) -> Result<Vec<Result<Option<Node>, StoreError>>, StoreError> {
+    pub fn try_get_all(&self, hashes: &[NodeHash]) -> Result<Vec<Result<Option<Node>, StoreError>>, StoreError> {
         Ok(decode_all(hashes, read_all(hashes, |all| self.objects.get_all(all), |one| self.objects.get(one))?))
     }
 
@@ -48,12 +48,15 @@ impl Store {
     ///
     /// # Errors
     /// Like [`Store::try_get_all`].
-    pub fn try_get_all_uncached(&self, hashes: &[Hash]) -> Result<Vec<Result<Option<Node>, StoreError>>, StoreError> {
-        let (all, one) = (|all: &[Hash]| self.objects.get_all_uncached(all), |one| self.objects.get_uncached(one));
+    pub fn try_get_all_uncached(
+        &self,
+        hashes: &[NodeHash],
+    ) -> Result<Vec<Result<Option<Node>, StoreError>>, StoreError> {
+        let (all, one) = (|all: &[NodeHash]| self.objects.get_all_uncached(all), |one| self.objects.get_uncached(one));
         Ok(decode_all(hashes, read_all(hashes, all, one)?))
     }
 
-    fn try_get_encoded(&self, hash: Hash) -> Result<Option<(Node, Vec<u8>)>, StoreError> {
+    fn try_get_encoded(&self, hash: NodeHash) -> Result<Option<(Node, Vec<u8>)>, StoreError> {
         let Some(bytes) = self.objects.get(hash)? else { return Ok(None) };
         decode(hash, &bytes).map(Some)
     }
@@ -62,7 +65,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Io`] if the backend fails: try again.
-    pub fn has(&self, hash: Hash) -> Result<bool, StoreError> {
+    pub fn has(&self, hash: NodeHash) -> Result<bool, StoreError> {
         self.objects.contains(hash)
     }
 
@@ -71,21 +74,21 @@ impl Store {
     /// # Errors
     /// [`StoreError::UnknownType`] if it is missing: put the schema first. [`StoreError::NotASchema`] and [`StoreError::BadSchema`]: use
     /// another node as the type. Otherwise like [`Store::get`].
-    pub fn schema(&self, type_hash: Hash) -> Result<Arc<Schema>, StoreError> {
-        if let Some(Type::Compiled(schema)) = self.types.lock().get(&type_hash) {
+    pub fn schema(&self, type_hash: NodeHash) -> Result<Arc<CompiledSchema>, StoreError> {
+        if let Some(CachedType::Compiled(schema)) = self.types.lock().get(&type_hash) {
             return Ok(schema.clone());
         }
         let references = self.references(type_hash)?;
-        let schema = Arc::new(Schema::compile_stored(references)?);
-        self.types.lock().insert(type_hash, Type::Compiled(schema.clone()));
+        let schema = Arc::new(CompiledSchema::compile_stored(references)?);
+        self.types.lock().insert(type_hash, CachedType::Compiled(schema.clone()));
         Ok(schema)
     }
 
     /// The schema node `type_hash`, read but not compiled. References need no more.
-    pub(super) fn references(&self, type_hash: Hash) -> Result<Arc<References>, StoreError> {
+    pub(super) fn references(&self, type_hash: NodeHash) -> Result<Arc<ReferenceFinder>, StoreError> {
         match self.types.lock().get(&type_hash) {
-            Some(Type::Read(references)) => return Ok(references.clone()),
-            Some(Type::Compiled(schema)) => return Ok(schema.references().clone()),
+            Some(CachedType::Read(references)) => return Ok(references.clone()),
+            Some(CachedType::Compiled(schema)) => return Ok(schema.references().clone()),
             None => {}
         }
         let schema = match self.try_get(type_hash)? {
@@ -94,13 +97,13 @@ impl Store {
             None if type_hash == bootstrap::HASH => bootstrap::draft().payload().clone(),
             None => (self.known)(type_hash).ok_or(StoreError::UnknownType { type_hash })?,
         };
-        let references = Arc::new(References::new(schema));
-        self.types.lock().insert(type_hash, Type::Read(references.clone()));
+        let references = Arc::new(ReferenceFinder::new(schema));
+        self.types.lock().insert(type_hash, CachedType::Read(references.clone()));
         Ok(references)
     }
 
     /// Whether a type is not stored but known: see [`Store::with_known`].
-    pub(super) fn is_stand_in(&self, type_hash: Hash) -> Result<bool, StoreError> {
+    pub(super) fn is_stand_in(&self, type_hash: NodeHash) -> Result<bool, StoreError> {
         Ok((self.known)(type_hash).is_some() && !self.has(type_hash)?)
     }
 
@@ -109,7 +112,7 @@ impl Store {
     ///
     /// # Errors
     /// Like [`Store::get`]; but if only the type is missing, the node is not a schema.
-    pub fn is_schema(&self, hash: Hash, node: &Node) -> Result<bool, StoreError> {
+    pub fn is_schema(&self, hash: NodeHash, node: &Node) -> Result<bool, StoreError> {
         if node.type_hash == bootstrap::HASH || node.type_hash == hash {
             return Ok(true);
         }
@@ -117,12 +120,12 @@ impl Store {
     }
 }
 
-fn decode(hash: Hash, bytes: &[u8]) -> Result<(Node, Vec<u8>), StoreError> {
+fn decode(hash: NodeHash, bytes: &[u8]) -> Result<(Node, Vec<u8>), StoreError> {
     Node::decode(hash, bytes).map_err(|unfit| StoreError::Corrupt { hash, reason: unfit.to_string() })
 }
 
-fn decode_all(hashes: &[Hash], read: Vec<Read>) -> Vec<Result<Option<Node>, StoreError>> {
-    let decoded = |(hash, bytes): (&Hash, Read)| match bytes? {
+fn decode_all(hashes: &[NodeHash], read: Vec<Read>) -> Vec<Result<Option<Node>, StoreError>> {
+    let decoded = |(hash, bytes): (&NodeHash, Read)| match bytes? {
         Some(bytes) => decode(*hash, &bytes).map(|(node, _)| Some(node)),
         None => Ok(None),
     };
@@ -137,9 +140,9 @@ pub(super) type Read = Result<Option<Vec<u8>>, StoreError>;
 /// # Errors
 /// [`StoreError::Remote`], because there is no point in asking a silent store for each object.
 pub(super) fn read_all(
-    hashes: &[Hash],
-    all: impl FnOnce(&[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError>,
-    one: impl FnMut(Hash) -> Read,
+    hashes: &[NodeHash],
+    all: impl FnOnce(&[NodeHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError>,
+    one: impl FnMut(NodeHash) -> Read,
 ) -> Result<Vec<Read>, StoreError> {
     match all(hashes) {
         Ok(read) => Ok(read.into_iter().map(Ok).collect()),

@@ -2,7 +2,7 @@
 
 use super::Store;
 use crate::error::StoreError;
-use crate::hash::{Hash, HashPrefix};
+use crate::hash::{HashPrefix, NodeHash};
 
 /// Number of candidates reported for an ambiguous prefix.
 const MAX_MATCHES: usize = 5;
@@ -14,8 +14,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::BadHash`] if no hash can begin with the text. [`StoreError::NoSuchPrefix`]. [`StoreError::AmbiguousPrefix`] with the
     /// first candidates: ask for more symbols. [`StoreError::Io`] if the backend fails: try again.
-    pub fn resolve_prefix(&self, text: &str) -> Result<Hash, StoreError> {
-        if text.len() == Hash::LEN {
+    pub fn resolve_prefix(&self, text: &str) -> Result<NodeHash, StoreError> {
+        if text.len() == NodeHash::LEN {
             return Ok(text.parse()?);
         }
         let prefix: HashPrefix = text.parse()?;

@@ -6,13 +6,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
 
-use super::{Store, Type};
+use super::{CachedType, Store};
 use crate::bootstrap;
 use crate::error::StoreError;
-use crate::hash::Hash;
-use crate::node::{Draft, Node, Unfit};
-use crate::objects::Put;
-use crate::schema::{References, Schema, refuse_bad};
+use crate::hash::NodeHash;
+use crate::node::{Node, NodeBytesError, NodeDraft};
+use crate::objects::ObjectPutOutcome;
+use crate::schema::{CompiledSchema, ReferenceFinder, refuse_bad};
 
 /// A remote object up to this age is young enough for programs that do not hold, and is not refreshed. Refreshing takes two more calls,
 /// and removal from a shared store spares nodes that are less than weeks old.
@@ -30,7 +30,7 @@ impl Store {
     ///
     /// # Errors
     /// Like [`Store::put_all`].
-    pub fn put(&self, draft: &Draft) -> Result<Hash, StoreError> {
+    pub fn put(&self, draft: &NodeDraft) -> Result<NodeHash, StoreError> {
         self.put_all(std::slice::from_ref(draft))?;
         Ok(draft.hash())
     }
@@ -46,9 +46,9 @@ impl Store {
     /// [`StoreError::UnknownType`]: put the schema first, or in the same batch. [`StoreError::Collision`]: other content has this hash, so
     /// this content can't be stored as it is. [`StoreError::Io`]: some of the nodes may be stored, which is harmless; put the same batch
     /// again.
-    pub fn put_all(&self, drafts: &[Draft]) -> Result<Vec<Hash>, StoreError> {
+    pub fn put_all(&self, drafts: &[NodeDraft]) -> Result<Vec<NodeHash>, StoreError> {
         let bootstrap = self.bootstrap_for(drafts);
-        let batch = Batch::new(bootstrap.iter().chain(drafts))?;
+        let batch = DraftBatch::new(bootstrap.iter().chain(drafts))?;
         let mut compiled = HashMap::new();
         // Everything found from here on, including types, must not be removed before the whole batch is stored.
         let _hold = self.objects.hold()?;
@@ -58,16 +58,16 @@ impl Store {
         self.write(&batch)?;
         let mut types = self.types.lock();
         for (hash, schema) in compiled {
-            types.insert(hash, Type::Compiled(schema));
+            types.insert(hash, CachedType::Compiled(schema));
         }
-        Ok(drafts.iter().map(Draft::hash).collect())
+        Ok(drafts.iter().map(NodeDraft::hash).collect())
     }
 
     /// Stores a JSON Schema as a node.
     ///
     /// # Errors
     /// Like [`Store::schema_draft`] and [`Store::put_all`].
-    pub fn put_schema(&self, schema: Value) -> Result<Hash, StoreError> {
+    pub fn put_schema(&self, schema: Value) -> Result<NodeHash, StoreError> {
         self.put(&Store::schema_draft(schema)?)
     }
 
@@ -76,21 +76,21 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::BadSchema`] with every error of the schema; [`StoreError::Cbor`] if it is nested too deeply.
-    pub fn schema_draft(schema: Value) -> Result<Draft, StoreError> {
+    pub fn schema_draft(schema: Value) -> Result<NodeDraft, StoreError> {
         refuse_bad(&schema)?;
-        Ok(Draft::new(bootstrap::HASH, schema)?.trusted())
+        Ok(NodeDraft::new(bootstrap::HASH, schema)?.trusted())
     }
 
     /// The meta-schema node, if any draft is a schema: it is stored together with the first schema.
-    fn bootstrap_for(&self, drafts: &[Draft]) -> Option<Draft> {
+    fn bootstrap_for(&self, drafts: &[NodeDraft]) -> Option<NodeDraft> {
         drafts.iter().any(|draft| draft.type_hash() == bootstrap::HASH).then(bootstrap::draft)
     }
 
     fn check(
         &self,
-        draft: &Draft,
-        batch: &Batch<'_>,
-        compiled: &mut HashMap<Hash, Arc<Schema>>,
+        draft: &NodeDraft,
+        batch: &DraftBatch<'_>,
+        compiled: &mut HashMap<NodeHash, Arc<CompiledSchema>>,
     ) -> Result<(), StoreError> {
         let type_hash = draft.type_hash();
         if draft.is_trusted() && !cfg!(debug_assertions) {
@@ -120,7 +120,7 @@ impl Store {
         Ok(())
     }
 
-    fn type_of(&self, type_hash: Hash, batch: &Batch<'_>) -> Result<Arc<Schema>, StoreError> {
+    fn type_of(&self, type_hash: NodeHash, batch: &DraftBatch<'_>) -> Result<Arc<CompiledSchema>, StoreError> {
         let Some(draft) = batch.get(type_hash) else {
             // It may have been removed since it was read.
             if self.objects.is_far() && !self.objects.contains(type_hash)? {
@@ -131,12 +131,12 @@ impl Store {
         if !self.is_meta_schema(draft.type_hash(), batch)? {
             return Err(StoreError::NotASchema { type_hash });
         }
-        let references = References::new(draft.payload().clone());
-        Ok(Arc::new(Schema::compile_stored(Arc::new(references))?))
+        let references = ReferenceFinder::new(draft.payload().clone());
+        Ok(Arc::new(CompiledSchema::compile_stored(Arc::new(references))?))
     }
 
     /// Whether nodes of this type are schemas.
-    fn is_meta_schema(&self, type_hash: Hash, batch: &Batch<'_>) -> Result<bool, StoreError> {
+    fn is_meta_schema(&self, type_hash: NodeHash, batch: &DraftBatch<'_>) -> Result<bool, StoreError> {
         if type_hash == bootstrap::HASH {
             return Ok(true);
         }
@@ -146,15 +146,15 @@ impl Store {
         }
     }
 
-    fn require_type(&self, type_hash: Hash, batch: &Batch<'_>) -> Result<(), StoreError> {
+    fn require_type(&self, type_hash: NodeHash, batch: &DraftBatch<'_>) -> Result<(), StoreError> {
         let is_known = !self.objects.is_far() && self.types.lock().contains_key(&type_hash);
         let is_there = batch.get(type_hash).is_some() || is_known || self.objects.contains(type_hash)?;
         if is_there { Ok(()) } else { Err(StoreError::UnknownType { type_hash }) }
     }
 
-    fn write(&self, batch: &Batch<'_>) -> Result<(), StoreError> {
+    fn write(&self, batch: &DraftBatch<'_>) -> Result<(), StoreError> {
         let now = (self.clock)();
-        let bytes = |draft: &Draft| Node::encode(draft.type_hash(), draft.cbor(), now);
+        let bytes = |draft: &NodeDraft| Node::encode(draft.type_hash(), draft.cbor(), now);
         let mut fresh = Vec::new();
         for draft in &batch.order {
             if self.objects.is_far() {
@@ -171,8 +171,8 @@ impl Store {
         for ((hash, bytes), put) in fresh.iter().zip(puts) {
             // The node existed, or another process published it meanwhile: check that it is the same node.
             let found = match put {
-                Put::Published => None,
-                Put::Present => batch.get(*hash),
+                ObjectPutOutcome::Published => None,
+                ObjectPutOutcome::Present => batch.get(*hash),
             };
             match found.map(|draft| self.stored(draft)).transpose()? {
                 None => {}
@@ -186,7 +186,7 @@ impl Store {
     }
 
     /// Refreshes an object that was put some time ago; `false` if it is gone.
-    fn grows_young(&self, hash: Hash, now_ms: u64) -> Result<bool, StoreError> {
+    fn grows_young(&self, hash: NodeHash, now_ms: u64) -> Result<bool, StoreError> {
         let Some(stored) = self.objects.stored(hash)? else { return Ok(false) };
         let put_at = stored.put_at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         if u128::from(now_ms).saturating_sub(put_at) < YOUNG.as_millis() {
@@ -195,7 +195,7 @@ impl Store {
         self.objects.refresh(hash)
     }
 
-    fn stored(&self, draft: &Draft) -> Result<DraftState, StoreError> {
+    fn stored(&self, draft: &NodeDraft) -> Result<DraftState, StoreError> {
         let hash = draft.hash();
         let bytes = match self.objects.get(hash) {
             // The backend can't read its own bytes.
@@ -206,20 +206,20 @@ impl Store {
         match Node::decode(hash, &bytes) {
             Ok((node, cbor)) if node.type_hash == draft.type_hash() && cbor == draft.cbor() => Ok(DraftState::Same),
             Ok(_) => Err(StoreError::Collision { hash }),
-            Err(Unfit::Unreadable(_) | Unfit::OtherHash(_)) => Ok(DraftState::Corrupt),
+            Err(NodeBytesError::Unreadable(_) | NodeBytesError::OtherHash(_)) => Ok(DraftState::Corrupt),
         }
     }
 }
 
 /// Drafts by hash, without duplicates, in the given order.
-struct Batch<'d> {
-    order: Vec<&'d Draft>,
-    by_hash: HashMap<Hash, &'d Draft>,
+struct DraftBatch<'d> {
+    order: Vec<&'d NodeDraft>,
+    by_hash: HashMap<NodeHash, &'d NodeDraft>,
 }
 
-impl<'d> Batch<'d> {
-    fn new(drafts: impl Iterator<Item = &'d Draft>) -> Result<Batch<'d>, StoreError> {
-        let mut batch = Batch { order: Vec::new(), by_hash: HashMap::new() };
+impl<'d> DraftBatch<'d> {
+    fn new(drafts: impl Iterator<Item = &'d NodeDraft>) -> Result<DraftBatch<'d>, StoreError> {
+        let mut batch = DraftBatch { order: Vec::new(), by_hash: HashMap::new() };
         for draft in drafts {
             match batch.by_hash.get(&draft.hash()) {
                 None => {
@@ -233,12 +233,12 @@ impl<'d> Batch<'d> {
         Ok(batch)
     }
 
-    fn get(&self, hash: Hash) -> Option<&'d Draft> {
+    fn get(&self, hash: NodeHash) -> Option<&'d NodeDraft> {
         self.by_hash.get(&hash).copied()
     }
 }
 
-fn refuse_invalid(type_hash: Hash, schema: &Schema, payload: &Value) -> Result<(), StoreError> {
+fn refuse_invalid(type_hash: NodeHash, schema: &CompiledSchema, payload: &Value) -> Result<(), StoreError> {
     if schema.is_valid(payload) {
         return Ok(());
     }

@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Store;
-use super::layers::Layers;
+use super::layers::NodeLayers;
 use crate::error::StoreError;
-use crate::hash::Hash;
+use crate::hash::NodeHash;
 use crate::node::Node;
 use crate::objects::READ_AT_ONCE;
 
 /// How to treat a missing node, either a root or a node below one.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
-pub enum Missing {
+pub enum MissingNodePolicy {
     /// Fail, because it is unknown what else is reachable.
     Fails,
     /// Ignore it, because there is nothing to reach.
@@ -20,33 +20,33 @@ pub enum Missing {
 
 /// Everything reachable from some nodes, including types. It grows with each added root, and reads each node once.
 #[derive(Debug)]
-pub struct Reached<'s> {
+pub struct ReachableNodes<'s> {
     store: &'s Store,
-    nodes: HashSet<Hash>,
+    nodes: HashSet<NodeHash>,
 }
 
 /// Why following a root ended early.
 #[derive(Debug)]
-pub struct Stopped {
+pub struct ReachFailure {
     /// The root.
-    pub root: Hash,
+    pub root: NodeHash,
     /// The problem with the root, or with a node below it.
     pub source: StoreError,
 }
 
 /// A node to be read.
-struct Open {
-    hash: Hash,
+struct QueuedNode {
+    hash: NodeHash,
     /// A node that references it.
-    parent: Option<Hash>,
+    parent: Option<NodeHash>,
     /// The root from which it was reached.
-    root: Hash,
+    root: NodeHash,
 }
 
 impl Store {
     /// An empty set of reached nodes.
-    pub fn reach(&self) -> Reached<'_> {
-        Reached { store: self, nodes: HashSet::new() }
+    pub fn reach(&self) -> ReachableNodes<'_> {
+        ReachableNodes { store: self, nodes: HashSet::new() }
     }
 
     /// These nodes in a safe order of removal. Each is in a layer after all nodes that reference it or have it as their type, so that an
@@ -54,8 +54,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Io`] if the backend fails.
-    pub fn layers(&self, nodes: &[Hash]) -> Result<Layers, StoreError> {
-        let mut referrers: HashMap<Hash, usize> = nodes.iter().map(|hash| (*hash, 0)).collect();
+    pub fn layers(&self, nodes: &[NodeHash]) -> Result<NodeLayers, StoreError> {
+        let mut referrers: HashMap<NodeHash, usize> = nodes.iter().map(|hash| (*hash, 0)).collect();
         let mut references = HashMap::with_capacity(nodes.len());
         for batch in nodes.chunks(READ_AT_ONCE) {
             for (hash, node) in batch.iter().zip(self.try_get_all(batch)?) {
@@ -68,7 +68,7 @@ impl Store {
             }
         }
         let mut layers = Vec::new();
-        let mut layer: Vec<Hash> = nodes.iter().copied().filter(|hash| referrers[hash] == 0).collect();
+        let mut layer: Vec<NodeHash> = nodes.iter().copied().filter(|hash| referrers[hash] == 0).collect();
         while !layer.is_empty() {
             let mut next = Vec::new();
             for to in layer.iter().filter_map(|hash| references.remove(hash)).flatten() {
@@ -80,11 +80,11 @@ impl Store {
             }
             layers.push(std::mem::replace(&mut layer, next));
         }
-        Ok(Layers(layers))
+        Ok(NodeLayers(layers))
     }
 
     /// Type and references of a node, each once, as far as they are readable.
-    fn leads_to(&self, node: Result<Option<Node>, StoreError>) -> Result<Vec<Hash>, StoreError> {
+    fn leads_to(&self, node: Result<Option<Node>, StoreError>) -> Result<Vec<NodeHash>, StoreError> {
         let node = match node {
             Err(error) if error.is_of_the_moment() => return Err(error),
             Err(_) | Ok(None) => return Ok(Vec::new()),
@@ -102,14 +102,14 @@ impl Store {
     }
 }
 
-impl Reached<'_> {
+impl ReachableNodes<'_> {
     /// Adds everything reachable from a root, and returns the newly reached nodes.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] for the root and [`StoreError::Dangling`] for nodes below it, unless `missing` is [`Missing::IsFine`]; the
+    /// [`StoreError::NotFound`] for the root and [`StoreError::Dangling`] for nodes below it, unless `missing` is [`MissingNodePolicy::IsFine`]; the
     /// same for [`StoreError::UnknownType`]. [`StoreError::Corrupt`] and [`StoreError::Io`] always, because the references of an
     /// unreadable node are unknown.
-    pub fn add(&mut self, root: Hash, missing: Missing) -> Result<Vec<Hash>, StoreError> {
+    pub fn add(&mut self, root: NodeHash, missing: MissingNodePolicy) -> Result<Vec<NodeHash>, StoreError> {
         let mut new = Vec::new();
         self.follow(&[root], missing, &mut |hash, _| new.push(hash)).map_err(|stopped| stopped.source)?;
         Ok(new)
@@ -119,43 +119,48 @@ impl Reached<'_> {
     /// nodes.
     ///
     /// # Errors
-    /// Like [`Reached::add`], with the root at fault.
+    /// Like [`ReachableNodes::add`], with the root at fault.
     pub fn add_all(
         &mut self,
-        roots: &[Hash],
-        missing: Missing,
+        roots: &[NodeHash],
+        missing: MissingNodePolicy,
         progress: &mut dyn FnMut(usize),
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), ReachFailure> {
         self.follow(roots, missing, &mut |_, reached| progress(reached))
     }
 
     /// Reads the open nodes, the newest ones first, so that few are open at a time, whatever there is to reach. Calls `new` for each
     /// existing node, with the number of nodes reached by then.
-    fn follow(&mut self, roots: &[Hash], missing: Missing, new: &mut dyn FnMut(Hash, usize)) -> Result<(), Stopped> {
-        let is_new = |root: &&Hash| self.nodes.insert(**root);
-        let first = roots.iter().filter(is_new).map(|root| Open { hash: *root, parent: None, root: *root });
-        let mut open: Vec<Open> = first.collect();
+    fn follow(
+        &mut self,
+        roots: &[NodeHash],
+        missing: MissingNodePolicy,
+        new: &mut dyn FnMut(NodeHash, usize),
+    ) -> Result<(), ReachFailure> {
+        let is_new = |root: &&NodeHash| self.nodes.insert(**root);
+        let first = roots.iter().filter(is_new).map(|root| QueuedNode { hash: *root, parent: None, root: *root });
+        let mut open: Vec<QueuedNode> = first.collect();
         open.reverse();
         while !open.is_empty() {
             let mut batch = open.split_off(open.len().saturating_sub(READ_AT_ONCE));
             batch.reverse();
-            let hashes: Vec<Hash> = batch.iter().map(|open| open.hash).collect();
-            let stopped = |root: Hash| move |source: StoreError| Stopped { root, source };
+            let hashes: Vec<NodeHash> = batch.iter().map(|open| open.hash).collect();
+            let stopped = |root: NodeHash| move |source: StoreError| ReachFailure { root, source };
             let read = self.store.try_get_all(&hashes).map_err(stopped(batch[0].root))?;
-            for (Open { hash, parent, root }, node) in batch.into_iter().zip(read) {
+            for (QueuedNode { hash, parent, root }, node) in batch.into_iter().zip(read) {
                 let Some(node) = node.map_err(stopped(root))? else {
                     match (missing, parent) {
-                        (Missing::IsFine, _) => continue,
-                        (Missing::Fails, Some(parent)) => {
+                        (MissingNodePolicy::IsFine, _) => continue,
+                        (MissingNodePolicy::Fails, Some(parent)) => {
                             return Err(stopped(root)(StoreError::Dangling { hash, parent }));
                         }
-                        (Missing::Fails, None) => return Err(stopped(root)(StoreError::NotFound { hash })),
+                        (MissingNodePolicy::Fails, None) => return Err(stopped(root)(StoreError::NotFound { hash })),
                     }
                 };
                 new(hash, self.nodes.len());
                 for to in self.below(&node, missing).map_err(stopped(root))? {
                     if self.nodes.insert(to) {
-                        open.push(Open { hash: to, parent: Some(hash), root });
+                        open.push(QueuedNode { hash: to, parent: Some(hash), root });
                     }
                 }
             }
@@ -164,7 +169,7 @@ impl Reached<'_> {
     }
 
     /// Whether a node was reached.
-    pub fn has(&self, hash: Hash) -> bool {
+    pub fn has(&self, hash: NodeHash) -> bool {
         self.nodes.contains(&hash)
     }
 
@@ -178,10 +183,12 @@ impl Reached<'_> {
         self.nodes.is_empty()
     }
 
-    fn below(&self, node: &Node, missing: Missing) -> Result<Vec<Hash>, StoreError> {
+    fn below(&self, node: &Node, missing: MissingNodePolicy) -> Result<Vec<NodeHash>, StoreError> {
         let mut below = match self.store.refs(node) {
             // Without the type, it is unknown which texts are references.
-            Err(StoreError::UnknownType { .. } | StoreError::NotASchema { .. }) if missing == Missing::IsFine => {
+            Err(StoreError::UnknownType { .. } | StoreError::NotASchema { .. })
+                if missing == MissingNodePolicy::IsFine =>
+            {
                 Vec::new()
             }
             refs => refs?,

@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use super::Store;
 use super::get::{Read, read_all};
 use crate::error::StoreError;
-use crate::hash::Hash;
+use crate::hash::NodeHash;
 use crate::node::Node;
 use crate::objects::READ_AT_ONCE;
 
@@ -17,18 +17,18 @@ pub struct VerifyReport {
     /// Size of these nodes in the store, in bytes.
     pub bytes: u64,
     /// The problems, in the order found.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<StoreProblem>,
     /// Nodes whose copy in a cache of this machine was wrong. The copies were removed, so the nodes are read from the store again.
     #[serde(rename = "removedCopies", skip_serializing_if = "Vec::is_empty")]
-    pub removed_copies: Vec<Hash>,
+    pub removed_copies: Vec<NodeHash>,
 }
 
 /// One problem.
 #[derive(Debug, Clone, Eq, PartialEq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Problem {
+pub struct StoreProblem {
     /// The node; `None` if the problem is a file that is not a node.
-    pub hash: Option<Hash>,
+    pub hash: Option<NodeHash>,
     /// Name of a file that is not a node.
     pub file: Option<String>,
     /// The kind of problem.
@@ -36,7 +36,7 @@ pub struct Problem {
     /// The problem in words.
     pub reason: String,
     /// A node that references the faulty one, if it was found that way.
-    pub referenced_by: Option<Hash>,
+    pub referenced_by: Option<NodeHash>,
 }
 
 /// The kind of a problem.
@@ -59,7 +59,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Io`] if the backend can't list its objects; everything else is in the report.
-    pub fn verify(&self, roots: Option<&[Hash]>) -> Result<VerifyReport, StoreError> {
+    pub fn verify(&self, roots: Option<&[NodeHash]>) -> Result<VerifyReport, StoreError> {
         self.verify_counting(roots, &mut |_| ())
     }
 
@@ -69,11 +69,15 @@ impl Store {
     /// Like [`Store::verify`].
     pub fn verify_counting(
         &self,
-        roots: Option<&[Hash]>,
+        roots: Option<&[NodeHash]>,
         checked: &mut dyn FnMut(usize),
     ) -> Result<VerifyReport, StoreError> {
-        let mut check =
-            Check { store: self, report: VerifyReport::default(), queue: VecDeque::new(), seen: HashSet::new() };
+        let mut check = StoreVerifier {
+            store: self,
+            report: VerifyReport::default(),
+            queue: VecDeque::new(),
+            seen: HashSet::new(),
+        };
         match roots {
             Some(roots) => roots.iter().for_each(|root| check.enqueue(*root, None)),
             None => {
@@ -83,11 +87,12 @@ impl Store {
         }
         while !check.queue.is_empty() {
             let some = check.queue.len().min(READ_AT_ONCE);
-            let batch: Vec<(Hash, Option<Hash>)> = check.queue.drain(..some).collect();
-            let hashes: Vec<Hash> = batch.iter().map(|(hash, _)| *hash).collect();
+            let batch: Vec<(NodeHash, Option<NodeHash>)> = check.queue.drain(..some).collect();
+            let hashes: Vec<NodeHash> = batch.iter().map(|(hash, _)| *hash).collect();
             check.report.removed_copies.extend(self.objects.drop_garbled_copies(&hashes));
             // Bypass caches, because the check is about the stored bytes.
-            let (all, one) = (|all: &[Hash]| self.objects.get_all_uncached(all), |one| self.objects.get_uncached(one));
+            let (all, one) =
+                (|all: &[NodeHash]| self.objects.get_all_uncached(all), |one| self.objects.get_uncached(one));
             for ((hash, parent), bytes) in batch.into_iter().zip(read_all(&hashes, all, one)?) {
                 check.visit(hash, parent, bytes)?;
                 checked(check.report.checked);
@@ -100,25 +105,25 @@ impl Store {
     }
 }
 
-struct Check<'s> {
+struct StoreVerifier<'s> {
     store: &'s Store,
     report: VerifyReport,
-    queue: VecDeque<(Hash, Option<Hash>)>,
-    seen: HashSet<Hash>,
+    queue: VecDeque<(NodeHash, Option<NodeHash>)>,
+    seen: HashSet<NodeHash>,
 }
 
-impl Check<'_> {
-    fn enqueue(&mut self, hash: Hash, parent: Option<Hash>) {
+impl StoreVerifier<'_> {
+    fn enqueue(&mut self, hash: NodeHash, parent: Option<NodeHash>) {
         if self.seen.insert(hash) {
             self.queue.push_back((hash, parent));
         }
     }
 
-    fn problem(&mut self, hash: Hash, parent: Option<Hash>, kind: ProblemKind, reason: String) {
-        self.report.problems.push(Problem { hash: Some(hash), file: None, kind, reason, referenced_by: parent });
+    fn problem(&mut self, hash: NodeHash, parent: Option<NodeHash>, kind: ProblemKind, reason: String) {
+        self.report.problems.push(StoreProblem { hash: Some(hash), file: None, kind, reason, referenced_by: parent });
     }
 
-    fn visit(&mut self, hash: Hash, parent: Option<Hash>, bytes: Read) -> Result<(), StoreError> {
+    fn visit(&mut self, hash: NodeHash, parent: Option<NodeHash>, bytes: Read) -> Result<(), StoreError> {
         let bytes = match bytes {
             Ok(Some(bytes)) => bytes,
             Ok(None) => {
@@ -152,7 +157,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn payload(&mut self, hash: Hash, parent: Option<Hash>, node: &Node) {
+    fn payload(&mut self, hash: NodeHash, parent: Option<NodeHash>, node: &Node) {
         let schema = match self.store.schema(node.type_hash) {
             Ok(schema) => schema,
             // Reported when the type itself is visited.
@@ -174,7 +179,7 @@ impl Check<'_> {
 
     fn add_strays(&mut self) -> Result<(), StoreError> {
         for stray in self.store.objects.strays()? {
-            self.report.problems.push(Problem {
+            self.report.problems.push(StoreProblem {
                 hash: None,
                 file: Some(stray.name),
                 kind: ProblemKind::Misnamed,

@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 
 use super::Store;
 use crate::error::StoreError;
-use crate::hash::Hash;
+use crate::hash::NodeHash;
 use crate::node::Node;
 
 /// Options of a walk.
@@ -20,14 +20,14 @@ impl Store {
     ///
     /// # Errors
     /// Like [`Store::schema`].
-    pub fn refs(&self, node: &Node) -> Result<Vec<Hash>, StoreError> {
-        Ok(self.references(node.type_hash)?.of(&node.payload))
+    pub fn refs(&self, node: &Node) -> Result<Vec<NodeHash>, StoreError> {
+        Ok(self.references(node.type_hash)?.find_in(&node.payload))
     }
 
     /// Everything reachable from `roots`, breadth first, each node once. Missing or corrupt nodes are errors among the items, and the walk
     /// continues.
-    pub fn walk(&self, roots: &[Hash], options: WalkOptions) -> Walk<'_> {
-        let mut walk = Walk { store: self, options, queue: VecDeque::new(), seen: HashSet::new(), failed: None };
+    pub fn walk(&self, roots: &[NodeHash], options: WalkOptions) -> NodeWalk<'_> {
+        let mut walk = NodeWalk { store: self, options, queue: VecDeque::new(), seen: HashSet::new(), failed: None };
         for root in roots {
             walk.enqueue(*root, None);
         }
@@ -37,24 +37,24 @@ impl Store {
 
 /// The iterator of [`Store::walk`].
 #[derive(Debug)]
-pub struct Walk<'s> {
+pub struct NodeWalk<'s> {
     store: &'s Store,
     options: WalkOptions,
     /// Nodes to visit, each with a node that references it.
-    queue: VecDeque<(Hash, Option<Hash>)>,
-    seen: HashSet<Hash>,
+    queue: VecDeque<(NodeHash, Option<NodeHash>)>,
+    seen: HashSet<NodeHash>,
     /// Why the references of the last node are unknown.
     failed: Option<StoreError>,
 }
 
-impl Walk<'_> {
-    fn enqueue(&mut self, hash: Hash, parent: Option<Hash>) {
+impl NodeWalk<'_> {
+    fn enqueue(&mut self, hash: NodeHash, parent: Option<NodeHash>) {
         if self.seen.insert(hash) {
             self.queue.push_back((hash, parent));
         }
     }
 
-    fn visit(&mut self, hash: Hash, parent: Option<Hash>) -> Result<(Hash, Node), StoreError> {
+    fn visit(&mut self, hash: NodeHash, parent: Option<NodeHash>) -> Result<(NodeHash, Node), StoreError> {
         let node = match (self.store.try_get(hash)?, parent) {
             (Some(node), _) => node,
             (None, Some(parent)) => return Err(StoreError::Dangling { hash, parent }),
@@ -75,8 +75,8 @@ impl Walk<'_> {
     }
 }
 
-impl Iterator for Walk<'_> {
-    type Item = Result<(Hash, Node), StoreError>;
+impl Iterator for NodeWalk<'_> {
+    type Item = Result<(NodeHash, Node), StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(error) = self.failed.take() {

@@ -2,8 +2,8 @@
 
 use json_cas::conformance::{heads_suite, notes_suite, objects_suite};
 use json_cas::{
-    CachedObjects, FsHeads, FsObjects, Hash, HeadsFiles, MemoryHeads, MemoryNotes, MemoryObjects, Node, Objects, Store,
-    xxh64,
+    CachedObjects, FsHeads, FsObjects, HeadsFiles, MemoryHeads, MemoryNotes, MemoryObjects, Node, NodeHash,
+    ObjectBackend, Store, xxh64,
 };
 use serde_json::json;
 use std::cell::Cell;
@@ -12,11 +12,11 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 /// For objects that are any bytes.
-const ANY: fn(Hash, &[u8]) -> bool = |_, _| true;
+const ANY: fn(NodeHash, &[u8]) -> bool = |_, _| true;
 
 #[test]
 fn objects_in_memory_pass_the_conformance_suite() {
-    objects_suite(&|| Box::new(MemoryObjects::new()) as Box<dyn Objects>);
+    objects_suite(&|| Box::new(MemoryObjects::new()) as Box<dyn ObjectBackend>);
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn objects_in_files_pass_the_conformance_suite() {
     objects_suite(&|| {
         made.set(made.get() + 1);
         // Two levels that do not exist: the first put makes them.
-        Box::new(FsObjects::new(root.path().join(made.get().to_string()).join("cas"))) as Box<dyn Objects>
+        Box::new(FsObjects::new(root.path().join(made.get().to_string()).join("cas"))) as Box<dyn ObjectBackend>
     });
 }
 
@@ -43,14 +43,14 @@ fn cached_objects_pass_conformance_suite() {
     objects_suite(&|| {
         made.set(made.get() + 1);
         let dir = root.path().join(made.get().to_string());
-        Box::new(CachedObjects::new(Arc::new(MemoryObjects::new()), dir, ANY)) as Box<dyn Objects>
+        Box::new(CachedObjects::new(Arc::new(MemoryObjects::new()), dir, ANY)) as Box<dyn ObjectBackend>
     });
 }
 
 #[test]
 fn reads_come_from_cache_unless_it_is_damaged() {
     let root = TempDir::new().unwrap();
-    let hash = json_cas::Hash::from_u64(1);
+    let hash = json_cas::NodeHash::from_u64(1);
     let behind = Arc::new(MemoryObjects::new());
     behind.put_all(&[(hash, b"one".to_vec())]).unwrap();
     let cached = CachedObjects::new(behind.clone(), root.path(), ANY);
@@ -85,7 +85,7 @@ fn damaged_source_node_is_returned_but_not_cached() {
     let whole = behind.get(sound).unwrap();
     assert_eq!(cached.get(spoiled).unwrap(), Some(b"rubbish".to_vec()), "whoever repairs it has to see it");
     assert_eq!(cached.get_all(&[sound, spoiled]).unwrap(), [whole.clone(), Some(b"rubbish".to_vec())]);
-    let file = |hash: Hash| root.path().join(&hash.to_string()[..2]).join(hash.to_string());
+    let file = |hash: NodeHash| root.path().join(&hash.to_string()[..2]).join(hash.to_string());
     assert!(file(sound).exists() && !file(spoiled).exists());
 
     // As an earlier program kept what it had not checked.
@@ -102,7 +102,7 @@ fn damaged_source_node_is_returned_but_not_cached() {
 #[test]
 fn holder_checks_existence_only_once() {
     let root = TempDir::new().unwrap();
-    let hash = json_cas::Hash::from_u64(1);
+    let hash = json_cas::NodeHash::from_u64(1);
     let behind = Arc::new(MemoryObjects::new());
     let cached = CachedObjects::new(behind.clone(), root.path(), ANY);
     let hold = cached.hold().unwrap();

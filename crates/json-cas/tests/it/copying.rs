@@ -1,20 +1,20 @@
 //! Copying nodes from one store to another.
 
-use json_cas::{Draft, Hash, Missing, Store, StoreError};
+use json_cas::{MissingNodePolicy, NodeDraft, NodeHash, Store, StoreError};
 use serde_json::json;
 
 use crate::store::{colliding_texts, text_schema};
 
-fn with_words(words: &[&str]) -> (Store, Vec<Hash>) {
+fn with_words(words: &[&str]) -> (Store, Vec<NodeHash>) {
     let store = Store::memory();
     let word = store.put_schema(json!({ "title": "word", "type": "string" })).unwrap();
-    let nodes = words.iter().map(|text| store.put(&Draft::new(word, json!(text)).unwrap()).unwrap()).collect();
+    let nodes = words.iter().map(|text| store.put(&NodeDraft::new(word, json!(text)).unwrap()).unwrap()).collect();
     (store, nodes)
 }
 
-fn reached(store: &Store, roots: &[Hash]) -> Vec<Hash> {
+fn reached(store: &Store, roots: &[NodeHash]) -> Vec<NodeHash> {
     let mut reached = store.reach();
-    roots.iter().flat_map(|root| reached.add(*root, Missing::Fails).unwrap()).collect()
+    roots.iter().flat_map(|root| reached.add(*root, MissingNodePolicy::Fails).unwrap()).collect()
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn copy_keeps_existing_timestamp_and_repairs_damaged_node() {
 fn hash_collision_is_rejected_and_keeps_existing_node() {
     let stores = [Store::memory(), Store::memory()];
     let text = stores.each_ref().map(|store| store.put_schema(text_schema()).unwrap())[0];
-    let [one, two] = colliding_texts(text).map(|payload| Draft::new(text, json!(payload)).unwrap());
+    let [one, two] = colliding_texts(text).map(|payload| NodeDraft::new(text, json!(payload)).unwrap());
     stores[0].put(&one).unwrap();
     stores[1].put(&two).unwrap();
     let refused = stores[0].copy_to(&stores[1], &[one.hash()]);
@@ -61,6 +61,6 @@ fn what_is_damaged_or_missing_is_not_copied() {
     let to = Store::memory();
     assert!(matches!(from.copy_to(&to, &nodes), Err(StoreError::Corrupt { hash, .. }) if hash == nodes[0]));
     assert!(!to.has(nodes[0]).unwrap());
-    let missing = Hash::from_u64(1);
+    let missing = NodeHash::from_u64(1);
     assert!(matches!(from.copy_to(&to, &[missing]), Err(StoreError::NotFound { hash }) if hash == missing));
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use durable_files::FileLock;
-use json_cas::{FsHeads, Hash, Heads, HeadsError, HeadsFiles, Journal, Swap};
+use json_cas::{FsHeads, HeadBackend, HeadsError, HeadsFiles, NodeHash, RemovalJournal, SwapOutcome};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -34,18 +34,18 @@ impl Home {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    fn read(&self, name: &str) -> Option<Hash> {
+    fn read(&self, name: &str) -> Option<NodeHash> {
         self.heads.read(name).unwrap().map(|head| head.hash)
     }
 
-    fn swap(&self, name: &str, new: Hash) -> Swap {
+    fn swap(&self, name: &str, new: NodeHash) -> SwapOutcome {
         match self.heads.read(name).unwrap() {
             Some(head) => self.heads.swap(name, &head.version, new).unwrap(),
             None => self.heads.create(name, new).unwrap(),
         }
     }
 
-    fn remove(&self, name: &str, record: &Value) -> Swap {
+    fn remove(&self, name: &str, record: &Value) -> SwapOutcome {
         let version = self.heads.read(name).unwrap().unwrap().version;
         self.heads.remove(name, &version, record).unwrap()
     }
@@ -60,17 +60,17 @@ fn heads_in(dir: PathBuf) -> FsHeads {
     })
 }
 
-const A: Hash = Hash::literal("0000000000001");
-const B: Hash = Hash::literal("1234567890123");
+const A: NodeHash = NodeHash::literal("0000000000001");
+const B: NodeHash = NodeHash::literal("1234567890123");
 
 #[test]
 fn writes_quoted_sorted_lines() {
     let home = Home::new();
-    assert_eq!(home.swap("b", B), Swap::Done);
-    assert_eq!(home.swap("a", A), Swap::Done);
+    assert_eq!(home.swap("b", B), SwapOutcome::Done);
+    assert_eq!(home.swap("a", A), SwapOutcome::Done);
     assert_eq!(home.text("index.yaml"), "a: \"0000000000001\"\nb: \"1234567890123\"\n");
-    assert_eq!(home.remove("a", &json!({"name": "a", "n": 1})), Swap::Done);
-    assert_eq!(home.remove("b", &json!({"name": "b"})), Swap::Done);
+    assert_eq!(home.remove("a", &json!({"name": "a", "n": 1})), SwapOutcome::Done);
+    assert_eq!(home.remove("b", &json!({"name": "b"})), SwapOutcome::Done);
     assert_eq!(home.text("index.yaml"), "{}\n");
     assert_eq!(home.text("journal.jsonl"), "{\"name\":\"a\",\"n\":1}\n{\"name\":\"b\"}\n");
     assert_eq!(home.heads.list().unwrap(), []);
@@ -80,8 +80,8 @@ fn writes_quoted_sorted_lines() {
 /// Heads that YAML readers would take for numbers stay what they are (digits only; digits and E).
 #[test]
 fn reads_indexes_that_others_wrote() {
-    let digits = Hash::literal("1234567890123");
-    let exponent = Hash::literal("12345678901E5");
+    let digits = NodeHash::literal("1234567890123");
+    let exponent = NodeHash::literal("12345678901E5");
     for text in [
         "b: 12345678901E5\na: 1234567890123\n",
         "{a: 1234567890123, 'b': \"12345678901E5\"}",
@@ -93,7 +93,7 @@ fn reads_indexes_that_others_wrote() {
         assert_eq!((home.read("a"), home.read("b"), home.read("c")), (Some(digits), Some(exponent), None), "{text}");
         let list = home.heads.list().unwrap();
         assert_eq!(list, [("a".to_owned(), digits), ("b".to_owned(), exponent)], "{text}");
-        assert_eq!(home.swap("b", A), Swap::Done);
+        assert_eq!(home.swap("b", A), SwapOutcome::Done);
         assert_eq!(home.text("index.yaml"), "a: \"1234567890123\"\nb: \"0000000000001\"\n", "{text}");
     }
 }
@@ -110,7 +110,7 @@ fn unreadable_index_fails_every_operation_and_stays_unchanged() {
         unreadable(home.heads.read("b").unwrap_err());
         unreadable(home.heads.list().unwrap_err());
         unreadable(home.heads.create("b", A).unwrap_err());
-        let version = json_cas::Version::new("x");
+        let version = json_cas::NameVersion::new("x");
         unreadable(home.heads.remove("b", &version, &json!({"name": "b"})).unwrap_err());
         assert_eq!(fs::read(home.path("index.yaml")).unwrap(), bytes);
         assert!(!home.path("journal.jsonl").exists());
@@ -121,17 +121,17 @@ fn unreadable_index_fails_every_operation_and_stays_unchanged() {
 fn missing_index_fails_once_it_existed() {
     let home = Home::new();
     assert_eq!(home.heads.list().unwrap(), [], "there never was one");
-    assert_eq!(home.swap("a", A), Swap::Done);
+    assert_eq!(home.swap("a", A), SwapOutcome::Done);
     let index = home.path("index.yaml");
     fs::remove_file(&index).unwrap();
-    let gone = |result: Result<Swap, HeadsError>| {
+    let gone = |result: Result<SwapOutcome, HeadsError>| {
         let told = format!("cannot read the index {}: the file is gone, although the index existed", index.display());
         assert_eq!(result.unwrap_err().to_string(), told);
     };
     gone(home.heads.create("b", A));
-    gone(home.heads.list().map(|_| Swap::Done));
+    gone(home.heads.list().map(|_| SwapOutcome::Done));
     std::os::unix::fs::symlink(home.path("nowhere"), &index).unwrap();
-    gone(home.heads.read("a").map(|_| Swap::Done));
+    gone(home.heads.read("a").map(|_| SwapOutcome::Done));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn rebuild_replaces_broken_index_and_keeps_old_one() {
 fn interrupted_drop_counts_and_completes_on_next_change() {
     let home = Home::new();
     for name in ["a", "b"] {
-        assert_eq!(home.swap(name, A), Swap::Done);
+        assert_eq!(home.swap(name, A), SwapOutcome::Done);
     }
     let version = home.heads.read("a").unwrap().unwrap().version;
     // The process died after the record and before the drop.
@@ -178,15 +178,15 @@ fn interrupted_drop_counts_and_completes_on_next_change() {
     assert_eq!((home.read("a"), home.read("b")), (None, Some(A)));
     assert_eq!(home.heads.list().unwrap(), [("b".to_owned(), A)]);
     assert!(home.text("index.yaml").contains("a: "), "reading changes nothing");
-    assert_eq!(home.swap("b", B), Swap::Done);
+    assert_eq!(home.swap("b", B), SwapOutcome::Done);
     assert_eq!(home.text("index.yaml"), "b: \"1234567890123\"\n");
 
     // The same when the next change is one that is refused.
     home.write("index.yaml", "a: \"0000000000001\"\nb: \"1234567890123\"\n");
-    assert_eq!(home.heads.swap("a", &version, B).unwrap(), Swap::Moved(None));
+    assert_eq!(home.heads.swap("a", &version, B).unwrap(), SwapOutcome::Moved(None));
     assert_eq!(home.text("index.yaml"), "b: \"1234567890123\"\n");
     let again = json!({"name": "a", "status": "killed"});
-    assert_eq!(home.heads.remove("a", &version, &again).unwrap(), Swap::Moved(None));
+    assert_eq!(home.heads.remove("a", &version, &again).unwrap(), SwapOutcome::Moved(None));
     assert!(matches!(home.heads.create("a", B), Err(HeadsError::Removed { .. })));
     assert_eq!(home.heads.newest("a").unwrap(), Some(json!({"name": "a", "status": "completed"})));
 }
@@ -195,14 +195,14 @@ fn interrupted_drop_counts_and_completes_on_next_change() {
 fn a_torn_record_did_not_happen() {
     let home = Home::new();
     for name in ["a", "b"] {
-        assert_eq!(home.swap(name, A), Swap::Done);
+        assert_eq!(home.swap(name, A), SwapOutcome::Done);
     }
     home.write("journal.jsonl", "{\"name\":\"old\"}\n{\"name\":\"a\",\"stat");
     assert_eq!(home.read("a"), Some(A));
     assert_eq!(home.heads.records().unwrap().readable, [json!({"name": "old"})]);
     assert_eq!(home.heads.records().unwrap().problems, Vec::<String>::new());
     assert_eq!(home.heads.newest("a").unwrap(), None);
-    assert_eq!(home.remove("b", &json!({"name": "b"})), Swap::Done);
+    assert_eq!(home.remove("b", &json!({"name": "b"})), SwapOutcome::Done);
     assert_eq!(home.text("journal.jsonl"), "{\"name\":\"old\"}\n{\"name\":\"a\",\"stat\n{\"name\":\"b\"}\n");
     assert_eq!(home.heads.records().unwrap().readable, [json!({"name": "old"}), json!({"name": "b"})]);
     assert_eq!(home.heads.records().unwrap().problems, ["line 2: not JSON: EOF while parsing a string"]);
@@ -212,7 +212,7 @@ fn a_torn_record_did_not_happen() {
 #[test]
 fn record_without_matching_name_removes_nothing() {
     let home = Home::new();
-    assert_eq!(home.swap("a", A), Swap::Done);
+    assert_eq!(home.swap("a", A), SwapOutcome::Done);
     let version = home.heads.read("a").unwrap().unwrap().version;
     for record in [json!({"name": "b"}), json!({"names": "a"}), json!("a")] {
         let error = home.heads.remove("a", &version, &record).unwrap_err();
@@ -225,13 +225,13 @@ fn record_without_matching_name_removes_nothing() {
 #[test]
 fn a_record_without_its_line_break_did_happen() {
     let home = Home::new();
-    assert_eq!(home.swap("a", A), Swap::Done);
+    assert_eq!(home.swap("a", A), SwapOutcome::Done);
     home.write("journal.jsonl", "{\"name\":\"a\"}");
     assert_eq!(home.read("a"), None);
     assert_eq!(home.heads.records().unwrap().readable, [json!({"name": "a"})]);
     assert_eq!(home.heads.newest("a").unwrap(), Some(json!({"name": "a"})));
-    assert_eq!(home.swap("b", A), Swap::Done);
-    assert_eq!(home.remove("b", &json!({"name": "b"})), Swap::Done);
+    assert_eq!(home.swap("b", A), SwapOutcome::Done);
+    assert_eq!(home.remove("b", &json!({"name": "b"})), SwapOutcome::Done);
     assert_eq!(home.text("journal.jsonl"), "{\"name\":\"a\"}\n{\"name\":\"b\"}\n");
     assert_eq!(home.text("index.yaml"), "{}\n");
 }
@@ -241,14 +241,14 @@ fn records_may_exceed_tail_buffer() {
     let home = Home::new();
     let record = |name: &str| json!({"name": name, "summary": "x".repeat(40_000)});
     for name in ["a", "b"] {
-        assert_eq!(home.swap(name, A), Swap::Done);
+        assert_eq!(home.swap(name, A), SwapOutcome::Done);
     }
-    assert_eq!(home.remove("a", &record("a")), Swap::Done);
+    assert_eq!(home.remove("a", &record("a")), SwapOutcome::Done);
     let index = home.text("index.yaml");
-    assert_eq!(home.remove("b", &record("b")), Swap::Done);
+    assert_eq!(home.remove("b", &record("b")), SwapOutcome::Done);
     home.write("index.yaml", index);
     assert_eq!(home.read("b"), None, "found although the record is ten times the usual read");
-    assert_eq!(home.swap("c", A), Swap::Done);
+    assert_eq!(home.swap("c", A), SwapOutcome::Done);
     assert_eq!(home.text("index.yaml"), "c: \"0000000000001\"\n");
     assert_eq!(home.heads.newest("a").unwrap(), Some(record("a")));
 }
@@ -265,17 +265,17 @@ fn waits_for_the_lock_but_not_for_ever() {
     );
     assert_eq!(home.read("a"), None, "reading does not wait");
     drop(held);
-    assert_eq!(impatient.create("a", A).unwrap(), Swap::Done);
+    assert_eq!(impatient.create("a", A).unwrap(), SwapOutcome::Done);
 }
 
 #[test]
 fn a_failing_disk_loses_nothing() {
     let home = Home::new();
-    assert_eq!(home.swap("a", A), Swap::Done);
+    assert_eq!(home.swap("a", A), SwapOutcome::Done);
     let before = home.text("index.yaml");
     // A directory in the place of the journal: no record can be written.
     fs::create_dir(home.path("journal.jsonl")).unwrap();
-    let version = json_cas::Version::new(A.to_string());
+    let version = json_cas::NameVersion::new(A.to_string());
     let error = home.heads.remove("a", &version, &json!({"name": "a"})).unwrap_err();
     assert!(matches!(error, HeadsError::Io { .. }) && !error.is_disk_full(), "{error}");
     assert_eq!(home.text("index.yaml"), before);
@@ -291,18 +291,18 @@ fn work(dir: PathBuf, worker: &str) {
     let heads = heads_in(dir);
     for number in 0..MOVES {
         let own = format!("own-{worker}-{number}");
-        assert_eq!(heads.create(&own, A).unwrap(), Swap::Done);
+        assert_eq!(heads.create(&own, A).unwrap(), SwapOutcome::Done);
         loop {
             let now = heads.read("shared").unwrap().unwrap();
-            let next = Hash::from_u64(now.hash.as_u64() + 1);
-            if heads.swap("shared", &now.version, next).unwrap() == Swap::Done {
+            let next = NodeHash::from_u64(now.hash.as_u64() + 1);
+            if heads.swap("shared", &now.version, next).unwrap() == SwapOutcome::Done {
                 break;
             }
         }
         if number % 2 == 0 {
             let version = heads.read(&own).unwrap().unwrap().version;
             let record = json!({"name": own, "worker": worker});
-            assert_eq!(heads.remove(&own, &version, &record).unwrap(), Swap::Done);
+            assert_eq!(heads.remove(&own, &version, &record).unwrap(), SwapOutcome::Done);
         }
     }
 }
@@ -314,7 +314,7 @@ fn processes_lose_nothing() {
         return work(PathBuf::from(dir), &worker);
     }
     let home = Home::new();
-    assert_eq!(home.swap("shared", Hash::from_u64(0)), Swap::Done);
+    assert_eq!(home.swap("shared", NodeHash::from_u64(0)), SwapOutcome::Done);
     let children: Vec<_> = (0..WORKERS)
         .map(|worker| {
             Command::new(std::env::current_exe().unwrap())
@@ -329,7 +329,7 @@ fn processes_lose_nothing() {
         assert!(child.wait().unwrap().success());
     }
     let total = WORKERS as u64 * MOVES;
-    assert_eq!(home.read("shared"), Some(Hash::from_u64(total)), "moves of the shared name");
+    assert_eq!(home.read("shared"), Some(NodeHash::from_u64(total)), "moves of the shared name");
     let ended = WORKERS as u64 * MOVES.div_ceil(2);
     assert_eq!(home.heads.records().unwrap().readable.len() as u64, ended);
     assert_eq!(home.heads.list().unwrap().len() as u64, total - ended + 1);

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::fs;
 
-use json_cas::{FsHeads, Hash, Heads, HeadsError, HeadsFiles, Journal, MemoryHeads, Swap, Version};
+use json_cas::{
+    FsHeads, HeadBackend, HeadsError, HeadsFiles, MemoryHeads, NameVersion, NodeHash, RemovalJournal, SwapOutcome,
+};
 use proptest::prelude::*;
 use serde_json::json;
 use tempfile::TempDir;
@@ -37,23 +39,23 @@ fn any_step() -> impl Strategy<Value = Step> {
 /// A backend with the versions a caller has seen.
 struct Seen<H> {
     heads: H,
-    versions: HashMap<u8, Vec<Version>>,
+    versions: HashMap<u8, Vec<NameVersion>>,
 }
 
-impl<H: Heads + Journal> Seen<H> {
+impl<H: HeadBackend + RemovalJournal> Seen<H> {
     fn new(heads: H) -> Seen<H> {
         Seen { heads, versions: HashMap::new() }
     }
 
-    fn version(&self, name: u8, stale: bool) -> Version {
+    fn version(&self, name: u8, stale: bool) -> NameVersion {
         let seen = self.versions.get(&name).map_or(&[][..], Vec::as_slice);
         let back = if stale { 2 } else { 1 };
         let version = seen.len().checked_sub(back).and_then(|at| seen.get(at));
-        version.cloned().unwrap_or_else(|| Version::new("none"))
+        version.cloned().unwrap_or_else(|| NameVersion::new("none"))
     }
 
     /// The answer in words in which backends can be compared.
-    fn step(&mut self, step: &Step, new: Hash) -> String {
+    fn step(&mut self, step: &Step, new: NodeHash) -> String {
         let text = |name: u8| format!("name-{name}");
         let record = |name: u8| json!({"name": text(name), "head": new});
         let (name, answer) = match *step {
@@ -74,8 +76,8 @@ impl<H: Heads + Journal> Seen<H> {
             }
         }
         let answer = match answer {
-            Ok(Swap::Done) => "done".to_owned(),
-            Ok(Swap::Moved(head)) => format!("moved {:?}", head.map(|head| head.hash)),
+            Ok(SwapOutcome::Done) => "done".to_owned(),
+            Ok(SwapOutcome::Moved(head)) => format!("moved {:?}", head.map(|head| head.hash)),
             Err(HeadsError::Removed { name }) => format!("{name} was removed"),
             Err(error) => panic!("{error}"),
         };
@@ -104,7 +106,7 @@ proptest! {
         }));
         let mut memory = Seen::new(MemoryHeads::new());
         for (number, step) in (1..).zip(&steps) {
-            let new = Hash::from_u64(number);
+            let new = NodeHash::from_u64(number);
             let index_before = fs::read(file("index.yaml"));
             prop_assert_eq!(files.step(step, new), memory.step(step, new), "{:?}", step);
             if let (Step::RemoveHalfway(_), Ok(bytes)) = (step, index_before) {

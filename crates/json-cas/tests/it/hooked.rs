@@ -1,9 +1,12 @@
 //! A backend around another one, with something to do before each write and each read of many, and after each write.
 
-use json_cas::{Hash, HashPrefix, Hold, Objects, Put, Reclaim, StoreError, Stored, Stray, Sweep};
+use json_cas::{
+    HashPrefix, HoldGuard, NodeHash, ObjectBackend, ObjectMetadata, ObjectPutOutcome, ReclaimScope, StoreError,
+    StrayEntry, SweepGuard,
+};
 
-type Before<O> = Box<dyn Fn(&O, &[(Hash, Vec<u8>)]) + Send + Sync>;
-type Read = Box<dyn Fn(&[Hash]) + Send + Sync>;
+type Before<O> = Box<dyn Fn(&O, &[(NodeHash, Vec<u8>)]) + Send + Sync>;
+type Read = Box<dyn Fn(&[NodeHash]) + Send + Sync>;
 type After<O> = Box<dyn Fn(&O) + Send + Sync>;
 
 pub(crate) struct Hooked<O> {
@@ -19,14 +22,14 @@ impl<O> Hooked<O> {
     }
 
     /// `before_read` gets the hashes of each batch that is read.
-    pub(crate) fn before_read(inner: O, before_read: impl Fn(&[Hash]) + Send + Sync + 'static) -> Hooked<O> {
+    pub(crate) fn before_read(inner: O, before_read: impl Fn(&[NodeHash]) + Send + Sync + 'static) -> Hooked<O> {
         Hooked { before_read: Box::new(before_read), ..Hooked::around(inner) }
     }
 
     /// `before_put` gets the objects of each batch that is put.
     pub(crate) fn before_put(
         inner: O,
-        before_put: impl Fn(&O, &[(Hash, Vec<u8>)]) + Send + Sync + 'static,
+        before_put: impl Fn(&O, &[(NodeHash, Vec<u8>)]) + Send + Sync + 'static,
     ) -> Hooked<O> {
         Hooked { before_put: Box::new(before_put), ..Hooked::around(inner) }
     }
@@ -37,18 +40,18 @@ impl<O> Hooked<O> {
     }
 }
 
-impl<O: Objects> Objects for Hooked<O> {
-    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+impl<O: ObjectBackend> ObjectBackend for Hooked<O> {
+    fn get(&self, hash: NodeHash) -> Result<Option<Vec<u8>>, StoreError> {
         self.inner.get(hash)
     }
-    fn get_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    fn get_all(&self, hashes: &[NodeHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         (self.before_read)(hashes);
         self.inner.get_all(hashes)
     }
-    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn contains(&self, hash: NodeHash) -> Result<bool, StoreError> {
         self.inner.contains(hash)
     }
-    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+    fn put_all(&self, objects: &[(NodeHash, Vec<u8>)]) -> Result<Vec<ObjectPutOutcome>, StoreError> {
         (self.before_put)(&self.inner, objects);
         let hold = self.inner.hold()?;
         let puts = self.inner.put_all(objects)?;
@@ -56,36 +59,36 @@ impl<O: Objects> Objects for Hooked<O> {
         (self.after_write)(&self.inner);
         Ok(puts)
     }
-    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+    fn replace(&self, hash: NodeHash, bytes: &[u8]) -> Result<(), StoreError> {
         self.inner.replace(hash, bytes)?;
         (self.after_write)(&self.inner);
         Ok(())
     }
-    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
+    fn sync(&self, hashes: &[NodeHash]) -> Result<(), StoreError> {
         self.inner.sync(hashes)
     }
-    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<NodeHash>, StoreError> {
         self.inner.list(prefix)
     }
-    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+    fn stored(&self, hash: NodeHash) -> Result<Option<ObjectMetadata>, StoreError> {
         self.inner.stored(hash)
     }
-    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn refresh(&self, hash: NodeHash) -> Result<bool, StoreError> {
         self.inner.refresh(hash)
     }
-    fn hold(&self) -> Result<Hold, StoreError> {
+    fn hold(&self) -> Result<HoldGuard, StoreError> {
         self.inner.hold()
     }
-    fn sweep(&self) -> Result<Sweep, StoreError> {
+    fn sweep(&self) -> Result<SweepGuard, StoreError> {
         self.inner.sweep()
     }
-    fn remove_all(&self, sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, sweep: &SweepGuard, layers: &[&[NodeHash]]) -> Result<Vec<bool>, StoreError> {
         self.inner.remove_all(sweep, layers)
     }
-    fn reclaim(&self, extent: Reclaim<'_>) -> Result<(), StoreError> {
+    fn reclaim(&self, extent: ReclaimScope<'_>) -> Result<(), StoreError> {
         self.inner.reclaim(extent)
     }
-    fn strays(&self) -> Result<Vec<Stray>, StoreError> {
+    fn strays(&self) -> Result<Vec<StrayEntry>, StoreError> {
         self.inner.strays()
     }
 }

@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use json_cas::conformance::objects_suite;
 use json_cas::{
-    Draft, FsObjects, Hash, Objects, PackRequest, Packed, ProblemKind, Put, Reclaim, Store, StoreError, Stray, xxh64,
+    FsObjects, NodeDraft, NodeHash, ObjectBackend, ObjectPutOutcome, PackRequest, PackRunOutcome, ProblemKind,
+    ReclaimScope, Store, StoreError, StrayEntry, xxh64,
 };
 use parking_lot::Mutex;
 use proptest::prelude::*;
@@ -17,11 +18,11 @@ use tempfile::TempDir;
 use crate::hooked::Hooked;
 
 /// Packs objects; any bytes will do but those that say they are bad.
-fn pack(objects: &FsObjects, hashes: &[Hash]) -> Result<Packed, StoreError> {
+fn pack(objects: &FsObjects, hashes: &[NodeHash]) -> Result<PackRunOutcome, StoreError> {
     objects.pack(PackRequest { objects: hashes, is_sound: &is_sound, dry_run: false, progress: &mut |_| () })
 }
 
-fn is_sound(_: Hash, bytes: &[u8]) -> bool {
+fn is_sound(_: NodeHash, bytes: &[u8]) -> bool {
     !bytes.starts_with(b"bad")
 }
 
@@ -31,15 +32,15 @@ fn pack_all(objects: &FsObjects) -> usize {
     pack(objects, &all).unwrap().objects
 }
 
-fn hash(value: u64) -> Hash {
-    Hash::from_u64(value)
+fn hash(value: u64) -> NodeHash {
+    NodeHash::from_u64(value)
 }
 
 fn put(objects: &FsObjects, value: u64, bytes: &[u8]) {
     objects.put_all(&[(hash(value), bytes.to_vec())]).unwrap();
 }
 
-fn remove(objects: &FsObjects, hashes: &[Hash]) -> Vec<bool> {
+fn remove(objects: &FsObjects, hashes: &[NodeHash]) -> Vec<bool> {
     let sweep = objects.sweep().unwrap();
     objects.remove_all(&sweep, &[hashes]).unwrap()
 }
@@ -76,12 +77,12 @@ fn objects_in_packs_pass_the_conformance_suite() {
         let always_packed = Hooked::after_write(inner, move |inner| {
             let _one_at_a_time = packing.lock();
             let all = inner.list(None).unwrap();
-            let anything = |_: Hash, _: &[u8]| true;
+            let anything = |_: NodeHash, _: &[u8]| true;
             let request = PackRequest { objects: &all, is_sound: &anything, dry_run: false, progress: &mut |_| () };
             inner.pack(request).unwrap();
-            inner.reclaim(Reclaim::Worthwhile).unwrap();
+            inner.reclaim(ReclaimScope::Worthwhile).unwrap();
         });
-        Box::new(always_packed) as Box<dyn Objects>
+        Box::new(always_packed) as Box<dyn ObjectBackend>
     });
 }
 
@@ -113,7 +114,7 @@ fn packed_objects_are_readable_everywhere_and_lose_files() {
         objects.sync(&[hash(1)]).unwrap();
     }
     assert_eq!(pack_all(&objects), 0, "there is nothing left to do");
-    assert_eq!(objects.put_all(&[(hash(1), b"one".to_vec())]).unwrap(), [Put::Present]);
+    assert_eq!(objects.put_all(&[(hash(1), b"one".to_vec())]).unwrap(), [ObjectPutOutcome::Present]);
     assert_eq!(files(dir.path()), Vec::<String>::new(), "and nothing to write");
 }
 
@@ -144,7 +145,7 @@ fn killed_pack_run_is_completed_by_next_run() {
     assert_eq!((pack_all(&objects), packs(dir.path()).len(), files(dir.path()).len()), (2, 3, 0));
     // A list that was not written by it is made anew.
     fs::write(&list, "json-cas packs 1\nsum 2QKE8R33GQK2Z\n").unwrap();
-    let damaged = [Stray {
+    let damaged = [StrayEntry {
         name: "packs/current".to_owned(),
         reason: "the list of packs is damaged, so all of them count".to_owned(),
     }];
@@ -170,7 +171,7 @@ fn killed_packers_pack_does_not_restore_removed_objects() {
     put(&objects, 3, b"object 3");
     put(&objects, 4, b"object 4");
     assert_eq!(remove(&objects, &[hash(1), hash(3)]), [true, true]);
-    for reclaimed in [Reclaim::Worthwhile, Reclaim::These(&[hash(1), hash(3)])] {
+    for reclaimed in [ReclaimScope::Worthwhile, ReclaimScope::These(&[hash(1), hash(3)])] {
         assert_eq!(objects.list(None).unwrap(), [hash(2), hash(4)]);
         objects.reclaim(reclaimed).unwrap();
     }
@@ -181,7 +182,7 @@ fn killed_packers_pack_does_not_restore_removed_objects() {
     let stranger = dir.path().join("packs/0000000000001.pack");
     fs::write(&stranger, "rubbish").unwrap();
     pack_all(&objects);
-    objects.reclaim(Reclaim::Worthwhile).unwrap();
+    objects.reclaim(ReclaimScope::Worthwhile).unwrap();
     assert!(stranger.exists() && objects.list(None).unwrap().len() == 2);
 }
 
@@ -191,7 +192,7 @@ fn file_that_differs_from_its_pack_stays() {
     let objects = FsObjects::new(dir.path());
     put(&objects, 1, b"one");
     put(&objects, 2, b"bad");
-    assert_eq!(pack(&objects, &[hash(1), hash(2)]).unwrap(), Packed { left: 1, ..pack_of(&objects, 1) });
+    assert_eq!(pack(&objects, &[hash(1), hash(2)]).unwrap(), PackRunOutcome { left: 1, ..pack_of(&objects, 1) });
     assert_eq!(files(dir.path()), [format!("{}.bin", hash(2))]);
     // Another file appears: it counts, and is neither packed nor removed.
     objects.replace(hash(1), b"another").unwrap();
@@ -201,13 +202,13 @@ fn file_that_differs_from_its_pack_stays() {
     // A link is not an object's own file.
     fs::rename(objects.path(hash(2)), dir.path().join("elsewhere")).unwrap();
     std::os::unix::fs::symlink(dir.path().join("elsewhere"), objects.path(hash(2))).unwrap();
-    assert_eq!(pack(&objects, &[hash(2)]).unwrap(), Packed::default());
+    assert_eq!(pack(&objects, &[hash(2)]).unwrap(), PackRunOutcome::default());
 }
 
 /// What one pack with so many objects of three bytes is told as.
-fn pack_of(objects: &FsObjects, count: u64) -> Packed {
+fn pack_of(objects: &FsObjects, count: u64) -> PackRunOutcome {
     let path = packs(objects.dir()).pop().unwrap();
-    Packed {
+    PackRunOutcome {
         objects: count as usize,
         left: 0,
         bytes_before: 3 * count,
@@ -235,9 +236,9 @@ fn removed_objects_vanish_immediately_and_reclaim_erases_bytes() {
         assert!(!objects.refresh(hash(5)).unwrap());
     }
     let before = packs(dir.path());
-    objects.reclaim(Reclaim::Worthwhile).unwrap();
+    objects.reclaim(ReclaimScope::Worthwhile).unwrap();
     assert_eq!(packs(dir.path()), before, "two of forty are not worth it");
-    objects.reclaim(Reclaim::These(&doomed)).unwrap();
+    objects.reclaim(ReclaimScope::These(&doomed)).unwrap();
     let after = packs(dir.path());
     assert!(after.len() == 1 && after != before, "{after:?}");
     assert_eq!(fs::read_to_string(dir.path().join("packs/current")).unwrap().matches("gone").count(), 0);
@@ -255,7 +256,7 @@ fn removed_objects_vanish_immediately_and_reclaim_erases_bytes() {
     // Nothing of a pack counts: it goes.
     let all = objects.list(None).unwrap();
     remove(&objects, &all);
-    objects.reclaim(Reclaim::Worthwhile).unwrap();
+    objects.reclaim(ReclaimScope::Worthwhile).unwrap();
     assert_eq!((packs(dir.path()).len(), other.list(None).unwrap().len()), (0, 0));
 }
 
@@ -270,7 +271,7 @@ fn packs_stay_few_and_keep_object_ages() {
         put(&objects, value, &noise.collect::<Vec<u8>>());
         fs::File::options().write(true).open(objects.path(hash(value))).unwrap().set_modified(long_ago).unwrap();
         pack_all(&objects);
-        objects.reclaim(Reclaim::Worthwhile).unwrap();
+        objects.reclaim(ReclaimScope::Worthwhile).unwrap();
         most = most.max(packs(dir.path()).len());
     }
     assert!((2..=4).contains(&most), "{most} packs");
@@ -304,12 +305,12 @@ fn unpacked_store_equals_never_packed_store() {
     assert_eq!(objects.unpack(&is_sound, &mut |_| ()).unwrap().objects, 0);
 }
 
-fn nodes(dir: &Path) -> (Store, FsObjects, Hash, Vec<Hash>) {
+fn nodes(dir: &Path) -> (Store, FsObjects, NodeHash, Vec<NodeHash>) {
     let objects = FsObjects::new(dir);
     let store = Store::open_fs(dir);
     let text = store.put_schema(json!({ "title": "text", "type": "string" })).unwrap();
-    let texts: Vec<Draft> =
-        (0..400).map(|n| Draft::new(text, json!(format!("{n} {}", "abc ".repeat(200)))).unwrap()).collect();
+    let texts: Vec<NodeDraft> =
+        (0..400).map(|n| NodeDraft::new(text, json!(format!("{n} {}", "abc ".repeat(200)))).unwrap()).collect();
     let hashes = store.put_all(&texts).unwrap();
     let all = store.objects().list(None).unwrap();
     pack(&objects, &all).unwrap();
@@ -352,9 +353,9 @@ fn damaged_pack_is_reported_and_others_still_work() {
     assert!(matches!(store.objects().list(None), Err(StoreError::DamagedPack { .. })));
     let schema = store.put_schema(json!({ "title": "text", "type": "string" })).unwrap();
     assert_eq!(schema, text);
-    let again = Draft::new(text, json!(format!("7 {}", "abc ".repeat(200)))).unwrap();
+    let again = NodeDraft::new(text, json!(format!("7 {}", "abc ".repeat(200)))).unwrap();
     assert_eq!((store.put(&again).unwrap(), store.get(hashes[7]).is_ok()), (hashes[7], true));
-    let new = store.put(&Draft::new(text, json!("new")).unwrap()).unwrap();
+    let new = store.put(&NodeDraft::new(text, json!("new")).unwrap()).unwrap();
     assert_eq!(store.get(new).unwrap().payload, "new");
     // Back again, whatever was put meanwhile.
     fs::write(&path, &whole).unwrap();
@@ -425,9 +426,9 @@ fn concurrent_readers_putters_packers_and_sweepers_miss_nothing() {
         for round in 0..30 {
             let all = mine.list(None).unwrap();
             pack(&mine, &all).unwrap();
-            let gone: Vec<Hash> = doomed.clone().map(hash).collect();
+            let gone: Vec<NodeHash> = doomed.clone().map(hash).collect();
             remove(&mine, &gone);
-            mine.reclaim(if round % 3 == 0 { Reclaim::These(&gone) } else { Reclaim::Worthwhile }).unwrap();
+            mine.reclaim(if round % 3 == 0 { ReclaimScope::These(&gone) } else { ReclaimScope::Worthwhile }).unwrap();
             if round % 10 == 9 {
                 mine.unpack(&is_sound, &mut |_| ()).unwrap();
             }
@@ -450,15 +451,15 @@ proptest! {
                 0 | 1 => {
                     let answer = objects.put_all(&[(hash(value), value.to_string().into_bytes())]).unwrap();
                     let is_new = model.insert(value);
-                    prop_assert_eq!(answer, [if is_new { Put::Published } else { Put::Present }]);
+                    prop_assert_eq!(answer, [if is_new { ObjectPutOutcome::Published } else { ObjectPutOutcome::Present }]);
                 }
                 2 => prop_assert_eq!(remove(&other, &[hash(value)]), [model.remove(&value)]),
                 3 => drop(pack(&objects, &[hash(value), hash(value + 1)]).unwrap()),
-                4 if value % 2 == 0 => other.reclaim(Reclaim::These(&[hash(value), hash(value + 1)])).unwrap(),
-                4 => other.reclaim(Reclaim::Worthwhile).unwrap(),
+                4 if value % 2 == 0 => other.reclaim(ReclaimScope::These(&[hash(value), hash(value + 1)])).unwrap(),
+                4 => other.reclaim(ReclaimScope::Worthwhile).unwrap(),
                 _ => drop(objects.unpack(&is_sound, &mut |_| ()).unwrap()),
             }
-            let listed: BTreeSet<u64> = objects.list(None).unwrap().into_iter().map(Hash::as_u64).collect();
+            let listed: BTreeSet<u64> = objects.list(None).unwrap().into_iter().map(NodeHash::as_u64).collect();
             prop_assert_eq!(&listed, &model);
             for value in 0..24 {
                 let expected = model.contains(&value).then(|| value.to_string().into_bytes());

@@ -4,20 +4,22 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use json_cas::{Draft, Hash, MemoryObjects, Missing, Objects, READ_AT_ONCE, Store, StoreError, bootstrap};
+use json_cas::{
+    MemoryObjects, MissingNodePolicy, NodeDraft, NodeHash, ObjectBackend, READ_AT_ONCE, Store, StoreError, bootstrap,
+};
 use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::hooked::Hooked;
 
-fn note(store: &Store) -> Hash {
+fn note(store: &Store) -> NodeHash {
     let to = json!({ "type": "array", "items": { "type": "string", "format": "cas_ref" } });
     let schema = json!({ "title": "note", "type": "object", "properties": { "text": {}, "to": to } });
     store.put_schema(schema).unwrap()
 }
 
-fn put(store: &Store, note: Hash, text: &str, to: &[Hash]) -> Hash {
-    store.put(&Draft::new(note, json!({ "text": text, "to": to })).unwrap()).unwrap()
+fn put(store: &Store, note: NodeHash, text: &str, to: &[NodeHash]) -> NodeHash {
+    store.put(&NodeDraft::new(note, json!({ "text": text, "to": to })).unwrap()).unwrap()
 }
 
 #[test]
@@ -28,7 +30,7 @@ fn types_are_reached_and_unreferenced_nodes_are_not() {
     let root = put(&store, note, "root", &[below]);
     let other = put(&store, note, "other", &[below]);
     let mut reached = store.reach();
-    reached.add(root, Missing::Fails).unwrap();
+    reached.add(root, MissingNodePolicy::Fails).unwrap();
     assert_eq!(
         [root, below, note, bootstrap::HASH, other].map(|hash| reached.has(hash)),
         [true, true, true, true, false]
@@ -45,14 +47,14 @@ fn what_is_missing_or_corrupt_is_not_guessed() {
     let root = put(&store, note, "root", &[below]);
     let sweep = objects.sweep().unwrap();
     objects.remove_all(&sweep, &[&[below]]).unwrap();
-    let error = store.reach().add(root, Missing::Fails).unwrap_err();
+    let error = store.reach().add(root, MissingNodePolicy::Fails).unwrap_err();
     assert!(matches!(error, StoreError::Dangling { hash, parent } if (hash, parent) == (below, root)), "{error}");
-    let error = store.reach().add(below, Missing::Fails).unwrap_err();
+    let error = store.reach().add(below, MissingNodePolicy::Fails).unwrap_err();
     assert!(matches!(error, StoreError::NotFound { hash } if hash == below), "{error}");
-    store.reach().add(root, Missing::IsFine).unwrap();
-    store.reach().add(below, Missing::IsFine).unwrap();
+    store.reach().add(root, MissingNodePolicy::IsFine).unwrap();
+    store.reach().add(below, MissingNodePolicy::IsFine).unwrap();
     objects.replace(below, b"rubbish").unwrap();
-    for missing in [Missing::Fails, Missing::IsFine] {
+    for missing in [MissingNodePolicy::Fails, MissingNodePolicy::IsFine] {
         let error = store.reach().add(root, missing).unwrap_err();
         assert!(matches!(error, StoreError::Corrupt { hash, .. } if hash == below), "{error}");
     }
@@ -62,7 +64,7 @@ fn what_is_missing_or_corrupt_is_not_guessed() {
 fn many_roots_are_read_in_batches_without_repeats() {
     let batches = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&batches);
-    let store = Store::new(Arc::new(Hooked::before_read(MemoryObjects::new(), move |hashes: &[Hash]| {
+    let store = Store::new(Arc::new(Hooked::before_read(MemoryObjects::new(), move |hashes: &[NodeHash]| {
         seen.lock().push(hashes.to_vec());
     })));
     let note = note(&store);
@@ -71,14 +73,14 @@ fn many_roots_are_read_in_batches_without_repeats() {
         let first = put(&store, note, &format!("first {number}"), &[shared]);
         put(&store, note, &format!("second {number}"), &[first])
     };
-    let roots: Vec<Hash> = (0..1000).map(chain).collect();
+    let roots: Vec<NodeHash> = (0..1000).map(chain).collect();
     let mut reached = store.reach();
     let mut told = 0;
-    reached.add_all(&roots, Missing::Fails, &mut |reached| told = reached).unwrap();
+    reached.add_all(&roots, MissingNodePolicy::Fails, &mut |reached| told = reached).unwrap();
     // Two for each root, the shared one, the type and the type of that.
     assert_eq!((reached.len(), told), (2003, 2003));
     let batches = batches.lock();
-    let read: Vec<Hash> = batches.concat();
+    let read: Vec<NodeHash> = batches.concat();
     assert_eq!(read.len(), 2003, "each once");
     assert!(batches.iter().all(|batch| batch.len() <= READ_AT_ONCE), "no more than are to be in memory");
     assert!(batches.len() < 20, "{} batches", batches.len());
@@ -93,7 +95,7 @@ fn unreadable_node_is_reported_with_its_root() {
     let [whole, broken] = [("whole", vec![]), ("broken", vec![below])].map(|(text, to)| put(&store, note, text, &to));
     let sweep = objects.sweep().unwrap();
     objects.remove_all(&sweep, &[&[below]]).unwrap();
-    let stopped = store.reach().add_all(&[whole, broken], Missing::Fails, &mut |_| ()).unwrap_err();
+    let stopped = store.reach().add_all(&[whole, broken], MissingNodePolicy::Fails, &mut |_| ()).unwrap_err();
     assert_eq!(stopped.root, broken);
     assert!(matches!(stopped.source, StoreError::Dangling { hash, .. } if hash == below), "{}", stopped.source);
 }
@@ -105,7 +107,7 @@ fn removal_order_never_leaves_dangling_references() {
     let note = note(&store);
     let mut nodes = vec![note, bootstrap::HASH];
     for index in 0..40_usize {
-        let to: Vec<Hash> = nodes.iter().skip(2).step_by(index % 5 + 1).copied().collect();
+        let to: Vec<NodeHash> = nodes.iter().skip(2).step_by(index % 5 + 1).copied().collect();
         nodes.push(put(&store, note, &index.to_string(), &to));
     }
     let layers = store.layers(&nodes).unwrap();

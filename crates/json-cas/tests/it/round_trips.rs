@@ -2,11 +2,11 @@
 
 use json_cas::cbor::{CborError, MAX_DEPTH, decode, encode};
 use json_cas::json::parse;
-use json_cas::{Draft, Hash, Store, bootstrap};
+use json_cas::{NodeDraft, NodeHash, Store, bootstrap};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-const TYPE: Hash = bootstrap::HASH;
+const TYPE: NodeHash = bootstrap::HASH;
 
 fn any_number() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -97,21 +97,21 @@ fn ten_thousand_doubles_round_trip() {
     }
     for chunk in doubles.chunks(100) {
         let payload: Value = chunk.iter().copied().map(Value::from).collect();
-        let hash = store.put(&Draft::new(numbers, payload).unwrap()).unwrap();
+        let hash = store.put(&NodeDraft::new(numbers, payload).unwrap()).unwrap();
         let node = store.get(hash).unwrap();
         let read: Vec<f64> = node.payload.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect();
         let bits = |doubles: &[f64]| -> Vec<u64> { doubles.iter().map(|d| d.to_bits()).collect() };
         assert_eq!(bits(&read), bits(chunk));
         let printed = parse(&node.payload.to_string()).unwrap();
-        assert_eq!(store.put(&Draft::new(numbers, printed).unwrap()).unwrap(), hash);
+        assert_eq!(store.put(&NodeDraft::new(numbers, printed).unwrap()).unwrap(), hash);
     }
 }
 
 #[test]
 fn decimals_round_trip() {
     for text in ["0.1", "1e-7", "123456789.123456789", "8.98846567431158e307", "4.35", "-2.5e-3"] {
-        let draft = Draft::new(TYPE, parse(text).unwrap()).unwrap();
-        let again = Draft::new(TYPE, parse(&draft.payload().to_string()).unwrap()).unwrap();
+        let draft = NodeDraft::new(TYPE, parse(text).unwrap()).unwrap();
+        let again = NodeDraft::new(TYPE, parse(&draft.payload().to_string()).unwrap()).unwrap();
         assert_eq!(again.hash(), draft.hash(), "{text}");
     }
 }

@@ -2,25 +2,25 @@
 
 use std::time::{Duration, Instant};
 
-use json_cas::schema::{MAX_SCHEMA_DEPTH, MAX_VIOLATIONS, Schema, Severity, check, is_remote_ref};
-use json_cas::{Hash, Violation};
+use json_cas::schema::{CompiledSchema, MAX_SCHEMA_DEPTH, MAX_VIOLATIONS, SchemaSeverity, check, is_remote_ref};
+use json_cas::{NodeHash, SchemaViolation};
 use serde_json::{Map, Value, json};
 
 /// The violations as text; also that they agree with the validator.
 fn told(schema: Value, payload: Value) -> Vec<String> {
-    let schema = Schema::compile(&schema).unwrap();
+    let schema = CompiledSchema::compile(&schema).unwrap();
     let violations = schema.violations(&payload);
     assert_eq!(violations.is_empty(), schema.is_valid(&payload));
-    violations.iter().map(Violation::to_string).collect()
+    violations.iter().map(SchemaViolation::to_string).collect()
 }
 
 fn problems(schema: Value) -> Vec<String> {
     check(&schema)
         .into_iter()
         .map(|problem| match problem.severity {
-            Severity::Error => format!("error {problem}"),
-            Severity::Warning => format!("warning {problem}"),
-            Severity::Note => format!("note {problem}"),
+            SchemaSeverity::Error => format!("error {problem}"),
+            SchemaSeverity::Warning => format!("warning {problem}"),
+            SchemaSeverity::Note => format!("note {problem}"),
         })
         .collect()
 }
@@ -62,13 +62,13 @@ fn tells_keys_and_values() {
 
 #[test]
 fn violations_have_path_and_keyword() {
-    let schema = Schema::compile(&json!({
+    let schema = CompiledSchema::compile(&json!({
         "properties": {"a/b": {"items": {"required": ["k"]}}}
     }))
     .unwrap();
     assert_eq!(
         schema.violations(&json!({"a/b": [{"k": 1}, {}]})),
-        [Violation {
+        [SchemaViolation {
             path: "/a~1b/1".to_owned(),
             keyword: "required".to_owned(),
             message: "missing key `k`".to_owned(),
@@ -303,16 +303,16 @@ fn bomb(levels: usize, name_twice: impl Fn(Value) -> Value) -> Value {
 #[test]
 fn dynamic_self_reference_is_rejected() {
     let dynamic = json!({ "$dynamicAnchor": "node", "properties": { "next": { "$dynamicRef": "#node" } } });
-    let refused = Schema::compile(&dynamic).unwrap_err().to_string();
+    let refused = CompiledSchema::compile(&dynamic).unwrap_err().to_string();
     assert!(refused.contains("judging a value could take for ever; use `$ref`"), "{refused}");
     let recursive = json!({
         "$schema": "https://json-schema.org/draft/2019-09/schema",
         "$recursiveAnchor": true,
         "properties": { "next": { "$recursiveRef": "#" } },
     });
-    assert!(Schema::compile(&recursive).is_err());
+    assert!(CompiledSchema::compile(&recursive).is_err());
     let plain = json!({ "$anchor": "node", "properties": { "next": { "$ref": "#node" } } });
-    assert!(Schema::compile(&plain).unwrap().is_valid(&json!({ "next": { "next": {} } })));
+    assert!(CompiledSchema::compile(&plain).unwrap().is_valid(&json!({ "next": { "next": {} } })));
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn bombs_are_refused_at_once() {
         problems(bomb(200, |next| json!({"properties": {"a": next}}))),
         ["error its references lead through more than 64 others"]
     );
-    let error = Schema::compile(&bomb(28, |next| json!({"allOf": [next, next]}))).unwrap_err();
+    let error = CompiledSchema::compile(&bomb(28, |next| json!({"allOf": [next, next]}))).unwrap_err();
     assert_eq!(error.to_string(), "bad schema: its references amount to more than 4096 when written out");
     let deep = (0..200).fold(json!({}), |inner, _| json!({"not": inner}));
     assert_eq!(
@@ -367,7 +367,7 @@ fn all_to_all(kinds: usize, keyword: &str) -> Value {
 /// The validator alone takes 12^20 comparisons here, and its explanation grew by the same factor.
 #[test]
 fn exhaustively_recursive_schema_is_decided_immediately() {
-    let schema = Schema::compile(&all_to_all(12, "anyOf")).unwrap();
+    let schema = CompiledSchema::compile(&all_to_all(12, "anyOf")).unwrap();
     let nested = |levels: usize, leaf: Value| (0..levels).fold(leaf, |inner, _| json!({"a": inner}));
     let begun = Instant::now();
     assert!(schema.is_valid(&nested(60, json!({}))));
@@ -389,7 +389,7 @@ fn unevaluated_within_unevaluated_is_decided_at_once() {
     };
     let begun = Instant::now();
     for keyword in ["allOf", "anyOf"] {
-        let schema = Schema::compile(&nest(keyword)).unwrap();
+        let schema = CompiledSchema::compile(&nest(keyword)).unwrap();
         assert_eq!([json!({"a": 1}), json!({"b": 1})].map(|value| schema.is_valid(&value)), [true, false], "{keyword}");
     }
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
@@ -405,7 +405,7 @@ fn patterns_have_a_size_and_a_number() {
     assert_eq!(problems(json!({"pattern": "^.{1,1000}$"})), Vec::<String>::new());
     // Many keys under patterns: each pattern is compiled once.
     let few: Map<String, Value> = (0..20).map(|n| (format!("^[a-z]+{n}$"), json!({"type": "null"}))).collect();
-    let schema = Schema::compile(&json!({"patternProperties": few})).unwrap();
+    let schema = CompiledSchema::compile(&json!({"patternProperties": few})).unwrap();
     let keys: Map<String, Value> = (0..2000).map(|n| (format!("key{n}"), json!(1))).collect();
     assert_eq!(schema.violations(&Value::Object(keys)).len(), 20);
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
@@ -422,7 +422,7 @@ fn keywords_beside_reference_follow_dialect() {
             "$ref": "#/definitions/tree",
             "definitions": {"tree": {"properties": {"child": {"$ref": "#/definitions/tree", "required": ["x"]}}}}
         });
-        let schema = Schema::compile(&schema).unwrap();
+        let schema = CompiledSchema::compile(&schema).unwrap();
         assert_eq!(schema.is_valid(&json!({"child": {}})), fits, "{dialect}");
         assert!(schema.is_valid(&json!({"child": {"x": {}}})));
     }
@@ -431,7 +431,7 @@ fn keywords_beside_reference_follow_dialect() {
 /// Such unions are ordinary, and an answer that is wrong deep inside one must not hang the reader.
 #[test]
 fn nested_alternatives_are_explained_at_once() {
-    let schema = Schema::compile(&tree_of_kinds()).unwrap();
+    let schema = CompiledSchema::compile(&tree_of_kinds()).unwrap();
     let wrong =
         (0..20).fold(json!({"kind": "k99"}), |inner, _| json!({"left": inner, "kind": "k7", "right": {"kind": "k3"}}));
     let start = Instant::now();
@@ -448,9 +448,9 @@ fn nested_alternatives_are_explained_at_once() {
 
 #[test]
 fn finds_references_in_every_branch_in_order() {
-    let hash = |n: u64| Hash::from_u64(n).to_string();
+    let hash = |n: u64| NodeHash::from_u64(n).to_string();
     let reference = json!({"type": "string", "format": "cas_ref"});
-    let schema = Schema::compile(&json!({
+    let schema = CompiledSchema::compile(&json!({
         "$defs": {"ref": reference, "list": {"items": {"$ref": "#/$defs/ref"}}},
         "type": "object",
         "properties": {
@@ -480,7 +480,7 @@ fn finds_references_in_every_branch_in_order() {
         "nullable": hash(10),
         "one": hash(11).to_lowercase(),
     });
-    let found: Vec<u64> = schema.refs(&payload).into_iter().map(Hash::as_u64).collect();
+    let found: Vec<u64> = schema.refs(&payload).into_iter().map(NodeHash::as_u64).collect();
     assert_eq!(found, [1, 2, 3, 4, 6, 7, 8, 9, 10, 11]);
     assert_eq!(schema.refs(&json!({"nullable": null, "one": "not a hash"})), []);
 }
@@ -494,9 +494,9 @@ fn references_are_found_through_circles() {
             "children": {"items": {"$ref": "#/$defs/tree"}}
         }, "allOf": [{"properties": {"children": {"items": {"$ref": "#/$defs/tree"}}}}]}}
     });
-    let schema = Schema::compile(&schema).unwrap();
-    let leaf = |n: u64| json!({"value": Hash::from_u64(n).to_string()});
+    let schema = CompiledSchema::compile(&schema).unwrap();
+    let leaf = |n: u64| json!({"value": NodeHash::from_u64(n).to_string()});
     let payload = json!({"value": leaf(1)["value"], "children": [leaf(2), {"children": [leaf(3)]}]});
-    let found: Vec<u64> = schema.refs(&payload).into_iter().map(Hash::as_u64).collect();
+    let found: Vec<u64> = schema.refs(&payload).into_iter().map(NodeHash::as_u64).collect();
     assert_eq!(found, [1, 2, 3]);
 }

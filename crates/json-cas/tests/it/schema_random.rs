@@ -1,6 +1,6 @@
 //! Random schemas and payloads.
 
-use json_cas::schema::Schema;
+use json_cas::schema::CompiledSchema;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ proptest! {
     fn every_fault_is_explained(schema in any_schema(), d in any_schema(), payload in any_payload()) {
         let mut schema = json!({"allOf": [schema]});
         schema["$defs"] = json!({"d": d});
-        if let Ok(compiled) = Schema::compile(&schema) {
+        if let Ok(compiled) = CompiledSchema::compile(&schema) {
             let violations = compiled.violations(&payload);
             prop_assert_eq!(violations.is_empty(), compiled.is_valid(&payload));
             let unexplained = violations.iter().any(|violation| violation.keyword.is_empty());

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use json_cas::{Draft, FsObjects, Hash, MemoryObjects, Node, Store, StoreError, bootstrap};
-use json_cas::{Objects, Put};
+use json_cas::{FsObjects, MemoryObjects, Node, NodeDraft, NodeHash, Store, StoreError, bootstrap};
+use json_cas::{ObjectBackend, ObjectPutOutcome};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -22,11 +22,11 @@ pub(crate) fn text_schema() -> Value {
     json!({"title": "text", "type": "string"})
 }
 
-fn draft(type_hash: Hash, payload: Value) -> Draft {
-    Draft::new(type_hash, payload).unwrap()
+fn draft(type_hash: NodeHash, payload: Value) -> NodeDraft {
+    NodeDraft::new(type_hash, payload).unwrap()
 }
 
-fn file(dir: &Path, hash: Hash) -> std::path::PathBuf {
+fn file(dir: &Path, hash: NodeHash) -> std::path::PathBuf {
     dir.join(format!("{hash}.bin"))
 }
 
@@ -50,9 +50,9 @@ fn first_put_makes_everything_and_wins() {
     let mut expected = [hash, text, bootstrap::HASH].map(|hash| format!("{hash}.bin"));
     expected.sort();
     assert_eq!(names, expected, "three nodes and nothing else");
-    assert!(store.has(hash).unwrap() && !store.has(Hash::from_u64(1)).unwrap());
-    assert_eq!(store.try_get(Hash::from_u64(1)).unwrap(), None);
-    assert_eq!(store.get(Hash::from_u64(1)).unwrap_err().to_string(), "node 0000000000001 does not exist");
+    assert!(store.has(hash).unwrap() && !store.has(NodeHash::from_u64(1)).unwrap());
+    assert_eq!(store.try_get(NodeHash::from_u64(1)).unwrap(), None);
+    assert_eq!(store.get(NodeHash::from_u64(1)).unwrap_err().to_string(), "node 0000000000001 does not exist");
 }
 
 #[test]
@@ -130,14 +130,14 @@ fn trusted_payloads_skip_schema_only_in_release_builds() {
     let put = store.put(&draft(text, json!(5)).trusted());
     assert_eq!(put.is_err(), cfg!(debug_assertions), "{put:?}");
     store.put(&draft(text, json!("fine")).trusted()).unwrap();
-    let unknown = store.put(&draft(Hash::from_u64(7), json!(1)).trusted()).unwrap_err();
+    let unknown = store.put(&draft(NodeHash::from_u64(7), json!(1)).trusted()).unwrap_err();
     assert_eq!(unknown.to_string(), "type 0000000000007 is not in the store");
 }
 
 #[test]
 fn foreign_meta_schemas_type_schemas_too() {
     let store = Store::memory();
-    let meta = Draft::self_typed(json!({"type": ["object", "boolean"], "title": "theirs"})).unwrap();
+    let meta = NodeDraft::self_typed(json!({"type": ["object", "boolean"], "title": "theirs"})).unwrap();
     assert_eq!(meta.hash(), meta.type_hash());
     let schema = draft(meta.hash(), text_schema());
     let node = draft(schema.hash(), json!("hello"));
@@ -193,7 +193,7 @@ fn corrupt_node_is_reported_and_repaired_by_put() {
 
 /// Two texts whose nodes of one type have one hash. XXH64 is no defence against this: in each of
 /// its four lanes one word can be made to undo the change of the word before it.
-pub(crate) fn colliding_texts(type_hash: Hash) -> [String; 2] {
+pub(crate) fn colliding_texts(type_hash: NodeHash) -> [String; 2] {
     const P1: u64 = 0x9E37_79B1_85EB_CA87;
     const P2: u64 = 0xC2B2_AE3D_27D4_EB4F;
     let first = "a".repeat(100);
@@ -306,11 +306,11 @@ fn prefixes_resolve_when_they_are_unique() {
         objects.put_all(&[(name.parse().unwrap(), Vec::new())]).unwrap();
     }
     let store = Store::new(Arc::new(objects));
-    assert_eq!(store.resolve_prefix("0zk5").unwrap(), Hash::literal("0ZK5000000000"));
-    assert_eq!(store.resolve_prefix("0ZK400000Z").unwrap(), Hash::literal("0ZK400000ZZZZ"));
+    assert_eq!(store.resolve_prefix("0zk5").unwrap(), NodeHash::literal("0ZK5000000000"));
+    assert_eq!(store.resolve_prefix("0ZK400000Z").unwrap(), NodeHash::literal("0ZK400000ZZZZ"));
     assert_eq!(
         store.resolve_prefix("ABCD000000000").unwrap(),
-        Hash::literal("ABCD000000000"),
+        NodeHash::literal("ABCD000000000"),
         "a full hash is not looked for"
     );
     let message = |text: &str| store.resolve_prefix(text).unwrap_err().to_string();
@@ -337,15 +337,15 @@ fn errors_of_the_disk_name_the_file() {
     let error = store.put_schema(text_schema()).unwrap_err();
     assert!(matches!(error, StoreError::Io { .. }), "{error}");
     assert!(!error.is_disk_full());
-    let error = store.get(Hash::from_u64(1)).unwrap_err();
+    let error = store.get(NodeHash::from_u64(1)).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("cannot read {}: Not a directory (os error 20)", blocked.join("cas/0000000000001.bin").display()),
         "not reported as a missing node"
     );
     let cas = dir.path().join("cas");
-    fs::create_dir_all(file(&cas, Hash::from_u64(1))).unwrap();
-    let error = Store::open_fs(&cas).get(Hash::from_u64(1)).unwrap_err();
+    fs::create_dir_all(file(&cas, NodeHash::from_u64(1))).unwrap();
+    let error = Store::open_fs(&cas).get(NodeHash::from_u64(1)).unwrap_err();
     assert!(error.to_string().starts_with("cannot read "), "{error}");
 }
 
@@ -353,10 +353,10 @@ fn errors_of_the_disk_name_the_file() {
 fn a_failed_put_leaves_no_temporary_file() {
     let dir = TempDir::new().unwrap();
     let objects = FsObjects::new(dir.path());
-    let hash = Hash::from_u64(1);
+    let hash = NodeHash::from_u64(1);
     fs::create_dir(objects.path(hash)).unwrap();
     let puts = objects.put_all(&[(hash, b"x".to_vec())]).unwrap();
-    assert_eq!(puts, [Put::Present]);
+    assert_eq!(puts, [ObjectPutOutcome::Present]);
     objects.replace(hash, b"x").unwrap_err();
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(left, [objects.path(hash)]);
@@ -366,10 +366,11 @@ fn a_failed_put_leaves_no_temporary_file() {
 fn batch_may_exceed_open_file_limit() {
     let dir = TempDir::new().unwrap();
     let objects = FsObjects::new(dir.path());
-    let batch: Vec<(Hash, Vec<u8>)> = (0..150).map(|n| (Hash::from_u64(n), n.to_string().into_bytes())).collect();
-    assert_eq!(objects.put_all(&batch[100..120]).unwrap(), [Put::Published; 20]);
+    let batch: Vec<(NodeHash, Vec<u8>)> =
+        (0..150).map(|n| (NodeHash::from_u64(n), n.to_string().into_bytes())).collect();
+    assert_eq!(objects.put_all(&batch[100..120]).unwrap(), [ObjectPutOutcome::Published; 20]);
     let puts = objects.put_all(&batch).unwrap();
-    let present: Vec<usize> = (0..150).filter(|n| puts[*n] == Put::Present).collect();
+    let present: Vec<usize> = (0..150).filter(|n| puts[*n] == ObjectPutOutcome::Present).collect();
     assert_eq!(present, (100..120).collect::<Vec<_>>());
     assert_eq!(objects.list(None).unwrap().len(), 150);
 }

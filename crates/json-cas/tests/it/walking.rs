@@ -2,16 +2,16 @@
 
 use std::fs;
 
-use json_cas::{Draft, Hash, Problem, ProblemKind, Store, StoreError, WalkOptions, bootstrap};
+use json_cas::{NodeDraft, NodeHash, ProblemKind, Store, StoreError, StoreProblem, WalkOptions, bootstrap};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-fn put(store: &Store, type_hash: Hash, payload: Value) -> Hash {
-    store.put(&Draft::new(type_hash, payload).unwrap()).unwrap()
+fn put(store: &Store, type_hash: NodeHash, payload: Value) -> NodeHash {
+    store.put(&NodeDraft::new(type_hash, payload).unwrap()).unwrap()
 }
 
 /// A schema of list cells: a text and the cell before.
-fn cell_type(store: &Store) -> Hash {
+fn cell_type(store: &Store) -> NodeHash {
     store
         .put_schema(json!({
             "title": "cell",
@@ -28,7 +28,7 @@ fn cell_type(store: &Store) -> Hash {
 }
 
 /// Hashes and errors of a walk, as text.
-fn walked(store: &Store, roots: &[Hash], types: bool) -> Vec<String> {
+fn walked(store: &Store, roots: &[NodeHash], types: bool) -> Vec<String> {
     store
         .walk(roots, WalkOptions { types })
         .map(|item| match item {
@@ -48,9 +48,10 @@ fn walks_breadth_first_each_once() {
     let top = put(&store, cell, json!({"prev": b, "also": [c, b, c, a]}));
     // In the order in which a stored payload comes back: shorter keys first.
     assert_eq!(store.refs(&store.get(top).unwrap()).unwrap(), [c, b, a]);
-    let hashes: Vec<Hash> = store.walk(&[top], WalkOptions::default()).map(|item| item.unwrap().0).collect();
+    let hashes: Vec<NodeHash> = store.walk(&[top], WalkOptions::default()).map(|item| item.unwrap().0).collect();
     assert_eq!(hashes, [top, c, b, a]);
-    let hashes: Vec<Hash> = store.walk(&[a, top], WalkOptions { types: true }).map(|item| item.unwrap().0).collect();
+    let hashes: Vec<NodeHash> =
+        store.walk(&[a, top], WalkOptions { types: true }).map(|item| item.unwrap().0).collect();
     assert_eq!(hashes, [a, top, cell, c, b, bootstrap::HASH]);
     assert_eq!(store.refs(&store.get(cell).unwrap()).unwrap(), []);
 }
@@ -66,7 +67,7 @@ fn a_walk_goes_on_past_what_is_broken() {
     let orphan = put(&store, text, json!("orphan"));
     let fine = put(&store, cell, json!({"prev": null, "text": "fine"}));
     let top = put(&store, cell, json!({"prev": fine, "also": [lost, bad, orphan]}));
-    let path = |hash: Hash| dir.path().join(format!("{hash}.bin"));
+    let path = |hash: NodeHash| dir.path().join(format!("{hash}.bin"));
     fs::remove_file(path(lost)).unwrap();
     fs::write(path(bad), "garbage").unwrap();
     fs::remove_file(path(text)).unwrap();
@@ -83,13 +84,13 @@ fn a_walk_goes_on_past_what_is_broken() {
             format!("{fine} {}", store.get(fine).unwrap().payload),
         ]
     );
-    let missing = Hash::from_u64(1);
+    let missing = NodeHash::from_u64(1);
     assert!(matches!(
         store.walk(&[missing], WalkOptions::default()).next(),
         Some(Err(StoreError::NotFound { hash })) if hash == missing
     ));
 
-    let problem = |hash, kind, reason: &str, referenced_by| Problem {
+    let problem = |hash, kind, reason: &str, referenced_by| StoreProblem {
         hash: Some(hash),
         file: None,
         kind,
@@ -128,14 +129,14 @@ fn a_whole_store_is_verified_with_its_strays() {
     assert_eq!((report.checked, report.bytes), (3, size));
 
     // A node that does not fit its type: written past the store, as another program might.
-    let invalid = Draft::new(cell, json!({"text": 5})).unwrap();
+    let invalid = NodeDraft::new(cell, json!({"text": 5})).unwrap();
     let other = Store::memory();
     let any = other.put_schema(json!(true)).unwrap();
     let bytes = {
-        let twin = Draft::new(any, invalid.payload().clone()).unwrap();
+        let twin = NodeDraft::new(any, invalid.payload().clone()).unwrap();
         other.put(&twin).unwrap();
         let bytes = other.objects().get(twin.hash()).unwrap().unwrap();
-        let text = |hash: Hash| hash.to_string().into_bytes();
+        let text = |hash: NodeHash| hash.to_string().into_bytes();
         let at = bytes.windows(13).position(|window| window == text(any)).unwrap();
         let mut bytes = bytes;
         bytes[at..at + 13].copy_from_slice(&text(cell));
@@ -147,14 +148,14 @@ fn a_whole_store_is_verified_with_its_strays() {
     assert_eq!(
         report.problems,
         [
-            Problem {
+            StoreProblem {
                 hash: Some(invalid.hash()),
                 file: None,
                 kind: ProblemKind::Invalid,
                 reason: "missing key `prev` (hash of a node or null); /text: expected a string, found 5".to_owned(),
                 referenced_by: None,
             },
-            Problem {
+            StoreProblem {
                 hash: None,
                 file: Some("notes.txt".to_owned()),
                 kind: ProblemKind::Misnamed,
@@ -173,9 +174,9 @@ fn an_empty_store_verifies() {
 }
 
 /// Type of nodes whose schema nobody stored.
-const OTHERS: Hash = Hash::literal("0123456789ABC");
+const OTHERS: NodeHash = NodeHash::literal("0123456789ABC");
 
-fn known(type_hash: Hash) -> Option<Value> {
+fn known(type_hash: NodeHash) -> Option<Value> {
     (type_hash == OTHERS)
         .then(|| json!({"properties": {"next": {"type": "string", "format": "cas_ref"}}, "required": ["next"]}))
 }
@@ -187,7 +188,7 @@ fn known_type_stands_in_for_missing_schema() {
     let text = writer.put_schema(json!({"title": "text", "type": "string"})).unwrap();
     let end = put(&writer, text, json!("end"));
     // Nobody can put a node without its schema, so its file is copied from elsewhere.
-    let draft = Draft::new(OTHERS, json!({"next": end})).unwrap();
+    let draft = NodeDraft::new(OTHERS, json!({"next": end})).unwrap();
     let file = json!({"type": OTHERS, "payload": draft.payload(), "timestamp": 1});
     fs::write(dir.path().join(format!("{}.bin", draft.hash())), json_cas::cbor::encode(&file).unwrap()).unwrap();
 

@@ -1,6 +1,6 @@
 //! One tool call of an agent, assembled from all updates about it.
 
-use agent_kit::answer::ToolCall;
+use agent_kit::answer::AgentToolCall;
 use serde_json::{Value, json};
 use uwf_core::text::without_end;
 
@@ -58,8 +58,8 @@ impl AcpToolCall {
     }
 
     /// The call for the trace. Its time runs from the first to the last update; 0 if all came at once.
-    pub(super) fn record(&self) -> ToolCall {
-        ToolCall {
+    pub(super) fn record(&self) -> AgentToolCall {
+        AgentToolCall {
             name: self.name().to_owned(),
             arguments: self.input.clone().unwrap_or_default(),
             result: self.result().to_owned(),

@@ -16,12 +16,12 @@ use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use uwf_engine::attempt::agent_process::{Signals, cannot_start};
-use uwf_engine::attempt::recorded::Opened;
+use uwf_engine::attempt::agent_process::{SignalListener, cannot_start};
+use uwf_engine::attempt::recorded::PlannedAttempt;
 use uwf_engine::error::{Error, Result};
 
 use super::messages::{self, AcpMessage};
-use super::settings::Settings;
+use super::settings::AcpSettings;
 use crate::program::how_it_ended;
 
 /// Bytes of one message. The largest are results of tools; longer ones are skipped.
@@ -61,27 +61,27 @@ pub(super) enum AcpEvent {
 }
 
 /// The process of an agent that speaks the protocol.
-pub(super) struct Client {
+pub(super) struct AcpClient {
     child: Child,
     stdout: ChildStdout,
     lines: MessageLines,
     inbox: VecDeque<AcpEvent>,
     outgoing: Option<Sender<String>>,
-    signals: Signals,
+    signals: SignalListener,
     buffer: Vec<u8>,
     stderr: JoinHandle<()>,
     last_words: Arc<Mutex<String>>,
     ended: bool,
 }
 
-impl Client {
+impl AcpClient {
     /// Starts the agent of an attempt in its workspace.
     ///
     /// # Errors
     /// `Config` when the program cannot be started, `Internal` when signals cannot be listened for.
-    pub(super) fn start(settings: &Settings, opened: &Opened) -> Result<Client> {
+    pub(super) fn start(settings: &AcpSettings, opened: &PlannedAttempt) -> Result<AcpClient> {
         keep_default_actions()?;
-        let signals = Signals::listen()?;
+        let signals = SignalListener::listen()?;
         let mut command = Command::new(&settings.command);
         without_secrets(&mut command, opened);
         let is_set = |name: &str| std::env::var_os(name).is_some() || opened.agent.set.contains_key(name);
@@ -108,7 +108,7 @@ impl Client {
         });
         let last_words = Arc::new(Mutex::new(String::new()));
         let stderr = pass_on(child.stderr.take(), Arc::clone(&last_words));
-        Ok(Client {
+        Ok(AcpClient {
             child,
             stdout,
             lines: MessageLines::new(MAX_MESSAGE_BYTES),
@@ -129,7 +129,7 @@ impl Client {
         }
     }
 
-    /// From now on signals are events of [`Client::next`], until [`Client::release`].
+    /// From now on signals are events of [`AcpClient::next`], until [`AcpClient::release`].
     pub(super) fn hold(&self) {
         released().store(false, Ordering::SeqCst);
     }
@@ -249,7 +249,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for AcpClient {
     fn drop(&mut self) {
         self.end();
         self.release();

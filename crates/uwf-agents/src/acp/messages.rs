@@ -11,7 +11,7 @@ const MAX_SHOWN: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub enum AcpMessage {
     /// A message of the protocol.
-    Rpc(json_rpc::Message),
+    Rpc(json_rpc::JsonRpcMessage),
     /// Any other line: a warning, a banner, debug output.
     Noise(String),
 }
@@ -32,7 +32,7 @@ pub fn read(line: &[u8]) -> Option<AcpMessage> {
         return None;
     }
     let parsed = serde_json::from_slice::<Value>(line).ok();
-    let message = parsed.and_then(|value| json_rpc::Message::of(value).ok());
+    let message = parsed.and_then(|value| json_rpc::JsonRpcMessage::from_value(value).ok());
     Some(message.map_or_else(|| AcpMessage::Noise(shown(line)), AcpMessage::Rpc))
 }
 

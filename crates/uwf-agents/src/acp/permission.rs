@@ -12,7 +12,7 @@ const MAX_SHOWN: usize = 300;
 /// How requests for permission are answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Policy {
+pub enum PermissionPolicy {
     /// Yes, this once.
     #[default]
     Allow,
@@ -24,7 +24,7 @@ pub enum Policy {
 
 /// The answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum PermissionDecision {
     /// Pick the option with this id.
     Pick(String),
     /// None of the offered options matches the policy.
@@ -34,22 +34,24 @@ pub enum Decision {
 }
 
 /// Decides on the parameters of a `session/request_permission`. Tools of uwf's own server are always allowed.
-pub fn decide(policy: Policy, params: &Value) -> Decision {
-    let policy = if is_own_tool(params) { Policy::Allow } else { policy };
+pub fn decide(policy: PermissionPolicy, params: &Value) -> PermissionDecision {
+    let policy = if is_own_tool(params) { PermissionPolicy::Allow } else { policy };
     let kinds = match policy {
-        Policy::Allow => ["allow_once", "allow_always"],
-        Policy::Deny => ["reject_once", "reject_always"],
-        Policy::Ask => return Decision::Ask(what(params)),
+        PermissionPolicy::Allow => ["allow_once", "allow_always"],
+        PermissionPolicy::Deny => ["reject_once", "reject_always"],
+        PermissionPolicy::Ask => return PermissionDecision::Ask(what(params)),
     };
-    kinds.iter().find_map(|kind| option(params, kind)).map_or(Decision::NoneFits, Decision::Pick)
+    kinds.iter().find_map(|kind| option(params, kind)).map_or(PermissionDecision::NoneFits, PermissionDecision::Pick)
 }
 
-impl Decision {
+impl PermissionDecision {
     /// The result of the request. If no option matches, the request is cancelled, which neither grants nor denies it.
     pub fn outcome(&self) -> Value {
         match self {
-            Decision::Pick(option) => json!({ "outcome": { "outcome": "selected", "optionId": option } }),
-            Decision::NoneFits | Decision::Ask(_) => json!({ "outcome": { "outcome": "cancelled" } }),
+            PermissionDecision::Pick(option) => json!({ "outcome": { "outcome": "selected", "optionId": option } }),
+            PermissionDecision::NoneFits | PermissionDecision::Ask(_) => {
+                json!({ "outcome": { "outcome": "cancelled" } })
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// The meaning of the token counts in the reply to a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Counting {
+pub enum TokenCountScope {
     /// This prompt.
     Prompt,
     /// The session from its beginning; the difference to the prompt before is this prompt's.
@@ -17,7 +17,7 @@ pub enum Counting {
 
 /// One row of [`PRESETS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Preset {
+pub struct AcpPreset {
     /// Its name in `config.preset`.
     pub name: &'static str,
     /// Program.
@@ -31,46 +31,46 @@ pub struct Preset {
     /// Mode that turns off its permission prompts; only with `permissions: allow`, and only if it offers that mode.
     pub unattended_mode: Option<&'static str>,
     /// Meaning of its token counts, as measured.
-    pub counting: Counting,
+    pub counting: TokenCountScope,
 }
 
 /// An agent without special needs. Rows override its fields.
-const PLAIN: Preset = Preset {
+const PLAIN: AcpPreset = AcpPreset {
     name: "",
     command: "",
     args: &["acp"],
     env: &[],
     unattended_env: &[],
     unattended_mode: None,
-    counting: Counting::None,
+    counting: TokenCountScope::None,
 };
 
 /// The agents `config.preset` knows.
-pub const PRESETS: [Preset; 7] = [
-    Preset {
+pub const PRESETS: [AcpPreset; 7] = [
+    AcpPreset {
         name: "hermes",
         command: "hermes",
         unattended_env: &[("HERMES_YOLO_MODE", "1")],
-        counting: Counting::Session,
+        counting: TokenCountScope::Session,
         ..PLAIN
     },
-    Preset { name: "codex", command: "codex-acp", args: &[], unattended_mode: Some("full-access"), ..PLAIN },
-    Preset {
+    AcpPreset { name: "codex", command: "codex-acp", args: &[], unattended_mode: Some("full-access"), ..PLAIN },
+    AcpPreset {
         name: "claude",
         command: "claude-agent-acp",
         args: &[],
         unattended_mode: Some("bypassPermissions"),
-        counting: Counting::Prompt,
+        counting: TokenCountScope::Prompt,
         ..PLAIN
     },
-    Preset {
+    AcpPreset {
         name: "opencode",
         command: "opencode",
         env: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
         // Its counts cover only its last model call.
         ..PLAIN
     },
-    Preset {
+    AcpPreset {
         name: "gemini",
         command: "gemini",
         args: &["--acp"],
@@ -79,11 +79,11 @@ pub const PRESETS: [Preset; 7] = [
         unattended_mode: Some("yolo"),
         ..PLAIN
     },
-    Preset { name: "cursor", command: "cursor-agent", ..PLAIN },
-    Preset { name: "goose", command: "goose", unattended_env: &[("GOOSE_MODE", "auto")], ..PLAIN },
+    AcpPreset { name: "cursor", command: "cursor-agent", ..PLAIN },
+    AcpPreset { name: "goose", command: "goose", unattended_env: &[("GOOSE_MODE", "auto")], ..PLAIN },
 ];
 
 /// The preset with this name.
-pub fn preset(name: &str) -> Option<&'static Preset> {
+pub fn preset(name: &str) -> Option<&'static AcpPreset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

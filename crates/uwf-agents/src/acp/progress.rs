@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use super::transcript::Seen;
+use super::transcript::AcpUpdate;
 
 /// Kind of the text being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stream {
+enum AcpTextKind {
     Nothing,
     Text,
     Thought,
@@ -15,39 +15,39 @@ enum Stream {
 /// The progress of one session.
 #[derive(Debug)]
 pub(super) struct AcpProgress {
-    stream: Stream,
+    stream: AcpTextKind,
     at_line_start: bool,
 }
 
 impl AcpProgress {
     pub(super) fn new() -> AcpProgress {
-        AcpProgress { stream: Stream::Nothing, at_line_start: true }
+        AcpProgress { stream: AcpTextKind::Nothing, at_line_start: true }
     }
 
     /// Prints what was seen.
-    pub(super) fn seen(&mut self, seen: &Seen) {
+    pub(super) fn seen(&mut self, seen: &AcpUpdate) {
         match seen {
-            Seen::Text(text) => self.stream(Stream::Text, text),
-            Seen::Thought(text) => self.stream(Stream::Thought, text),
-            Seen::Event(line) => self.line(line),
+            AcpUpdate::Text(text) => self.stream(AcpTextKind::Text, text),
+            AcpUpdate::Thought(text) => self.stream(AcpTextKind::Thought, text),
+            AcpUpdate::Event(line) => self.line(line),
         }
     }
 
     /// Prints one line.
     pub(super) fn line(&mut self, line: &str) {
         let lead = if self.at_line_start { "" } else { "\n" };
-        self.stream = Stream::Nothing;
+        self.stream = AcpTextKind::Nothing;
         self.at_line_start = true;
         write(&format!("{lead}acp: {line}\n"));
     }
 
-    fn stream(&mut self, stream: Stream, text: &str) {
+    fn stream(&mut self, stream: AcpTextKind, text: &str) {
         let mut lead = String::new();
         if stream != self.stream {
             if !self.at_line_start {
                 lead.push('\n');
             }
-            if stream == Stream::Thought {
+            if stream == AcpTextKind::Thought {
                 lead.push_str("acp: thinks: ");
             }
         }

@@ -3,26 +3,26 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agent_kit::json_rpc::Message;
-use agent_kit::{AgentContext, Recorder, Turn, json_rpc, mcp, submit, submitted_value};
+use agent_kit::json_rpc::JsonRpcMessage;
+use agent_kit::{AgentContext, AgentTurn, TurnRecorder, json_rpc, mcp, submit, submitted_value};
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
-use uwf_core::node::Tokens;
-use uwf_engine::attempt::recorded::Opened;
-use uwf_engine::attempt::redactor::Redactor;
+use uwf_core::node::TokenCounts;
+use uwf_engine::attempt::recorded::PlannedAttempt;
+use uwf_engine::attempt::redactor::SecretRedactor;
 use uwf_engine::error::{Error, ErrorKind, Result};
-use uwf_llm::Finish;
+use uwf_llm::FinishReason;
 
 use super::SOURCE;
-use super::client::{AcpEvent, Client};
+use super::client::{AcpClient, AcpEvent};
 use super::messages::{self, AcpFailure, AcpMessage};
-use super::permission::{self, Decision};
-use super::preset::Counting;
+use super::permission::{self, PermissionDecision};
+use super::preset::TokenCountScope;
 use super::progress::AcpProgress;
 use super::session_options::{self, SessionOption};
-use super::settings::Settings;
+use super::settings::AcpSettings;
 use super::transcript::AcpTranscript;
-use super::usage::Counts;
+use super::usage::AcpTokenCounts;
 use crate::model_exchange::millis;
 
 /// Version of the protocol. All agents that were measured speak it.
@@ -42,32 +42,32 @@ const AUTH_REQUIRED: i64 = -32000;
 
 /// An open session.
 pub(super) struct AcpSession {
-    client: Client,
-    settings: Settings,
+    client: AcpClient,
+    settings: AcpSettings,
     /// The agent, for error messages.
     name: String,
     id: Option<String>,
     next_request: u64,
     progress: AcpProgress,
     /// Counts and cost of the session before the next prompt, if the agent has reported them each time.
-    counts: Option<Counts>,
+    counts: Option<AcpTokenCounts>,
     dollars: Option<f64>,
-    recorder: Recorder,
+    recorder: TurnRecorder,
 }
 
 /// Result of a prompt.
 #[derive(Debug)]
-pub(super) struct Prompted {
+pub(super) struct AcpPromptResult {
     /// The answer.
     pub(super) answer: String,
     /// Everything that was reported. Its tokens cover only this prompt, as far as they are known.
-    pub(super) turn: Turn,
+    pub(super) turn: AgentTurn,
 }
 
 /// State of a prompt while we listen.
-struct Listening<'a, 'h> {
+struct AcpPromptState<'a, 'h> {
     context: &'a AgentContext<'h>,
-    redactor: Redactor,
+    redactor: SecretRedactor,
     transcript: AcpTranscript,
     begun: Instant,
     /// The parts of the prompt.
@@ -79,11 +79,11 @@ struct Listening<'a, 'h> {
     saved: Instant,
 }
 
-impl<'a, 'h> Listening<'a, 'h> {
-    fn new(context: &'a AgentContext<'h>, redactor: Redactor, cap: usize) -> Listening<'a, 'h> {
+impl<'a, 'h> AcpPromptState<'a, 'h> {
+    fn new(context: &'a AgentContext<'h>, redactor: SecretRedactor, cap: usize) -> AcpPromptState<'a, 'h> {
         let (transcript, now) = (AcpTranscript::new(cap), Instant::now());
         let (input, saves, has_news) = (Vec::new(), false, false);
-        Listening { context, redactor, transcript, begun: now, input, saves, has_news, saved: now }
+        AcpPromptState { context, redactor, transcript, begun: now, input, saves, has_news, saved: now }
     }
 
     fn elapsed_ms(&self) -> u64 {
@@ -108,8 +108,8 @@ impl<'a, 'h> Listening<'a, 'h> {
     }
 
     /// The prompt's turn so far.
-    fn turn(&self, tokens: Option<Tokens>) -> Turn {
-        Turn {
+    fn turn(&self, tokens: Option<TokenCounts>) -> AgentTurn {
+        AgentTurn {
             input: self.input.clone(),
             output: self.transcript.said(),
             tool_calls: self.transcript.tool_calls(),
@@ -127,12 +127,12 @@ impl AcpSession {
     /// `Config` if it cannot be started or lacks a requested feature, `AgentFailed` if it fails before a session is open.
     pub(super) fn open(
         context: &AgentContext<'_>,
-        opened: &Opened,
-        settings: Settings,
+        opened: &PlannedAttempt,
+        settings: AcpSettings,
         earlier: Option<&str>,
     ) -> Result<AcpSession> {
         let again = settings.clone();
-        let client = Client::start(&settings, opened)?;
+        let client = AcpClient::start(&settings, opened)?;
         let mut session = AcpSession {
             client,
             settings,
@@ -140,9 +140,9 @@ impl AcpSession {
             id: None,
             next_request: 0,
             progress: AcpProgress::new(),
-            counts: Some(Counts::default()),
+            counts: Some(AcpTokenCounts::default()),
             dollars: Some(0.0),
-            recorder: Recorder::begin(context, SOURCE)?,
+            recorder: TurnRecorder::begin(context, SOURCE)?,
         };
         session.client.hold();
         let done = session.set_up(context, opened, earlier);
@@ -168,13 +168,18 @@ impl AcpSession {
     /// # Errors
     /// `AgentFailed` if the turn does not end well, `Waiting` if a person must answer something, `Interrupted` or `Terminated` if this
     /// process was asked to stop.
-    pub(super) fn prompt(&mut self, context: &AgentContext<'_>, input: Vec<String>, saves: bool) -> Result<Prompted> {
+    pub(super) fn prompt(
+        &mut self,
+        context: &AgentContext<'_>,
+        input: Vec<String>,
+        saves: bool,
+    ) -> Result<AcpPromptResult> {
         let cap = context
             .attempt()
             .map_or(usize::MAX, |attempt| usize::try_from(attempt.opened.output_cap).unwrap_or(usize::MAX));
         let text = input.concat();
         let input = input.into_iter().map(Into::into).collect();
-        let mut listening = Listening { input, saves, ..Listening::new(context, context.redactor()?, cap) };
+        let mut listening = AcpPromptState { input, saves, ..AcpPromptState::new(context, context.redactor()?, cap) };
         self.recorder.under_way(&listening.turn(None));
         let params = json!({ "sessionId": self.id, "prompt": [{ "type": "text", "text": text }] });
         self.progress.line(&format!("prompt of {} bytes", text.len()));
@@ -197,11 +202,11 @@ impl AcpSession {
         done?;
         let turn = listening.turn(tokens);
         self.recorder.turn(&turn);
-        Ok(Prompted { answer: listening.transcript.answer().to_owned(), turn })
+        Ok(AcpPromptResult { answer: listening.transcript.answer().to_owned(), turn })
     }
 
-    fn set_up(&mut self, context: &AgentContext<'_>, opened: &Opened, earlier: Option<&str>) -> Result<()> {
-        let mut listening = Listening::new(context, Redactor::default(), 0);
+    fn set_up(&mut self, context: &AgentContext<'_>, opened: &PlannedAttempt, earlier: Option<&str>) -> Result<()> {
+        let mut listening = AcpPromptState::new(context, SecretRedactor::default(), 0);
         let mut ask = |session: &mut AcpSession, method: &str, params: Value| {
             session.request(method, params, Some(STARTUP_LIMIT), &mut listening)
         };
@@ -225,7 +230,7 @@ impl AcpSession {
             ask(self, "authenticate", json!({ "methodId": method }))?;
         }
         let server = if self.settings.mcp { mcp::launch(context) } else { None };
-        let servers: Vec<Value> = server.iter().map(mcp::Launch::acp).collect();
+        let servers: Vec<Value> = server.iter().map(mcp::McpServerLaunch::acp).collect();
         let opening = json!({ "cwd": opened.workspace, "mcpServers": servers });
         let can_load = initialized.pointer("/agentCapabilities/loadSession").and_then(Value::as_bool) == Some(true);
         let mut loaded = None;
@@ -298,7 +303,7 @@ impl AcpSession {
         method: &str,
         params: Value,
         limit: Option<Duration>,
-        listening: &mut Listening<'_, '_>,
+        listening: &mut AcpPromptState<'_, '_>,
     ) -> Result<Value> {
         let id = self.next_request;
         self.next_request += 1;
@@ -307,7 +312,7 @@ impl AcpSession {
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             match self.client.next(listening.patience(left), true) {
-                AcpEvent::Message(AcpMessage::Rpc(Message::Reply { id: answered, result }))
+                AcpEvent::Message(AcpMessage::Rpc(JsonRpcMessage::Reply { id: answered, result }))
                     if messages::request_number(&answered) == Some(id) =>
                 {
                     return result.map_err(|error| self.refused(method, &messages::failure(&error)));
@@ -331,7 +336,7 @@ impl AcpSession {
     }
 
     /// Saves and records the reports so far, in case this process does not live until the turn ends.
-    fn save_now_and_then(&mut self, listening: &mut Listening<'_, '_>) -> Result<()> {
+    fn save_now_and_then(&mut self, listening: &mut AcpPromptState<'_, '_>) -> Result<()> {
         if listening.has_news && listening.saved.elapsed() >= SAVE_EVERY {
             listening.save()?;
             self.recorder.under_way(&listening.turn(self.cost_so_far(listening)));
@@ -348,7 +353,7 @@ impl AcpSession {
     }
 
     /// Handles any message that is not the awaited reply.
-    fn hear(&mut self, message: AcpMessage, listening: &mut Listening<'_, '_>) -> Result<()> {
+    fn hear(&mut self, message: AcpMessage, listening: &mut AcpPromptState<'_, '_>) -> Result<()> {
         let message = match message {
             AcpMessage::Rpc(message) => message,
             AcpMessage::Noise(line) => {
@@ -357,10 +362,10 @@ impl AcpSession {
             }
         };
         match message {
-            Message::Notification { method, params } if method == "session/update" && self.is_other(&params) => {
+            JsonRpcMessage::Notification { method, params } if method == "session/update" && self.is_other(&params) => {
                 self.progress.line("an update of another session");
             }
-            Message::Notification { method, params } if method == "session/update" => {
+            JsonRpcMessage::Notification { method, params } if method == "session/update" => {
                 let at_ms = listening.elapsed_ms();
                 let seen = params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
                 // Nothing is kept while a session is being set up.
@@ -369,28 +374,30 @@ impl AcpSession {
                     self.progress.seen(&seen);
                 }
             }
-            Message::Notification { method, .. } => self.progress.line(&format!("told: {method}")),
-            Message::Request { id, method, params } if method == "session/request_permission" => {
+            JsonRpcMessage::Notification { method, .. } => self.progress.line(&format!("told: {method}")),
+            JsonRpcMessage::Request { id, method, params } if method == "session/request_permission" => {
                 let decision = permission::decide(self.settings.permissions, &params);
                 self.client.send(&json_rpc::reply(&id, decision.outcome()));
                 let asked = permission::what(&params);
                 match decision {
-                    Decision::Ask(asked) => return Err(self.ask_a_person(&asked, listening)),
-                    Decision::Pick(option) => self.progress.line(&format!("asked: {asked}; answered: {option}")),
-                    Decision::NoneFits => self.progress.line(&format!("asked: {asked}; no option fits")),
+                    PermissionDecision::Ask(asked) => return Err(self.ask_a_person(&asked, listening)),
+                    PermissionDecision::Pick(option) => {
+                        self.progress.line(&format!("asked: {asked}; answered: {option}"));
+                    }
+                    PermissionDecision::NoneFits => self.progress.line(&format!("asked: {asked}; no option fits")),
                 }
             }
-            Message::Request { id, method, .. } => {
+            JsonRpcMessage::Request { id, method, .. } => {
                 self.client.send(&messages::unsupported(&id, &method));
                 self.progress.line(&format!("asked for {method}, which is not supported"));
             }
-            Message::Reply { .. } => self.progress.line("a reply without a request"),
+            JsonRpcMessage::Reply { .. } => self.progress.line("a reply without a request"),
         }
         Ok(())
     }
 
     /// No person is there to answer, so the step waits for one.
-    fn ask_a_person(&mut self, asked: &str, listening: &mut Listening<'_, '_>) -> Error {
+    fn ask_a_person(&mut self, asked: &str, listening: &mut AcpPromptState<'_, '_>) -> Error {
         self.progress.line(&format!("asked: {asked}; a person must answer"));
         self.cancel(None, listening);
         Error::waiting(format!("agent `{}` asks for permission: {asked}", self.name))
@@ -399,7 +406,7 @@ impl AcpSession {
     }
 
     /// This process was asked to stop: cancels the turn and saves the text so far.
-    fn stop(&mut self, signal: i32, request: u64, listening: &mut Listening<'_, '_>) -> Error {
+    fn stop(&mut self, signal: i32, request: u64, listening: &mut AcpPromptState<'_, '_>) -> Error {
         self.progress.line("cancelled");
         // Save first: there may be no time later.
         let saved = listening.save();
@@ -410,25 +417,25 @@ impl AcpSession {
     }
 
     /// Cancels the turn and listens briefly for its last messages.
-    fn cancel(&mut self, request: Option<u64>, listening: &mut Listening<'_, '_>) {
+    fn cancel(&mut self, request: Option<u64>, listening: &mut AcpPromptState<'_, '_>) {
         self.client.send(&json_rpc::notification("session/cancel", json!({ "sessionId": self.id })));
         let deadline = Instant::now() + CANCEL_WAIT;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.client.next(Some(left), false) {
-                AcpEvent::Message(AcpMessage::Rpc(Message::Reply { id, .. }))
+                AcpEvent::Message(AcpMessage::Rpc(JsonRpcMessage::Reply { id, .. }))
                     if request.is_none() || messages::request_number(&id) == request =>
                 {
                     return;
                 }
-                AcpEvent::Message(AcpMessage::Rpc(Message::Notification { method, params }))
+                AcpEvent::Message(AcpMessage::Rpc(JsonRpcMessage::Notification { method, params }))
                     if method == "session/update" && !self.is_other(&params) =>
                 {
                     let at_ms = listening.elapsed_ms();
                     params.get("update").and_then(|update| listening.transcript.update(update, at_ms));
                 }
-                AcpEvent::Message(AcpMessage::Rpc(Message::Request { id, .. })) => {
-                    self.client.send(&json_rpc::reply(&id, Decision::NoneFits.outcome()));
+                AcpEvent::Message(AcpMessage::Rpc(JsonRpcMessage::Request { id, .. })) => {
+                    self.client.send(&json_rpc::reply(&id, PermissionDecision::NoneFits.outcome()));
                 }
                 AcpEvent::Message(_) | AcpEvent::TooLong(_) => {}
                 AcpEvent::Ended | AcpEvent::Stopped(_) | AcpEvent::Silence => return,
@@ -437,21 +444,21 @@ impl AcpSession {
     }
 
     /// Cost of the current turn, if the agent reports it.
-    fn cost_so_far(&self, listening: &Listening<'_, '_>) -> Option<Tokens> {
+    fn cost_so_far(&self, listening: &AcpPromptState<'_, '_>) -> Option<TokenCounts> {
         let cost = listening.transcript.dollars().zip(self.dollars).map(|(now, before)| now - before);
-        cost.filter(|cost| *cost > 0.0).map(|cost| Tokens { cost: Some(cost), ..Tokens::default() })
+        cost.filter(|cost| *cost > 0.0).map(|cost| TokenCounts { cost: Some(cost), ..TokenCounts::default() })
     }
 
     /// Whether a turn ended well.
-    fn turn_ended(&mut self, reply: &Value, listening: &Listening<'_, '_>) -> Result<()> {
+    fn turn_ended(&mut self, reply: &Value, listening: &AcpPromptState<'_, '_>) -> Result<()> {
         let reason = reply.get("stopReason").and_then(Value::as_str).unwrap_or_default();
         self.progress.line(&format!("turn ended: {reason}"));
-        let cut_off = match (reason, Finish::of(reason)) {
+        let cut_off = match (reason, FinishReason::from_provider_word(reason)) {
             ("max_turn_requests", _) => Some("reached its limit of model requests in one turn".to_owned()),
             ("refusal", _) => return Err(self.failed("refused to continue".to_owned())),
             ("cancelled", _) => return Err(self.failed("cancelled the turn without being asked".to_owned())),
-            (_, Finish::Stop) => None,
-            (_, cut @ Finish::Length) => cut.fault(),
+            (_, FinishReason::Stop) => None,
+            (_, cut @ FinishReason::Length) => cut.fault(),
             ("", none) => return Err(self.failed(none.fault().unwrap_or_default())),
             (other, _) => return Err(self.failed(format!("ended its turn with `{other}`, an unknown reason"))),
         };
@@ -462,21 +469,21 @@ impl AcpSession {
         }
     }
 
-    fn tokens(&mut self, reply: &Value, transcript: &AcpTranscript) -> Option<Tokens> {
-        let now = reply.get("usage").and_then(Counts::read);
+    fn tokens(&mut self, reply: &Value, transcript: &AcpTranscript) -> Option<TokenCounts> {
+        let now = reply.get("usage").and_then(AcpTokenCounts::read);
         let before = std::mem::replace(&mut self.counts, now);
         let counts = match self.settings.counting {
-            Counting::None => None,
-            Counting::Prompt => now,
-            Counting::Session => now.zip(before).and_then(|(now, before)| now.since(before)),
+            TokenCountScope::None => None,
+            TokenCountScope::Prompt => now,
+            TokenCountScope::Session => now.zip(before).and_then(|(now, before)| now.since(before)),
         };
         let dollars = std::mem::replace(&mut self.dollars, transcript.dollars());
         let cost = transcript.dollars().zip(dollars).map(|(now, before)| now - before).filter(|cost| *cost >= 0.0);
-        let tokens = counts.map(Counts::tokens);
+        let tokens = counts.map(AcpTokenCounts::tokens);
         match (tokens, cost) {
             (None, None) => None,
-            (Some(tokens), cost) => Some(Tokens { cost, ..tokens }),
-            (None, cost) => Some(Tokens { cost, ..Tokens::default() }),
+            (Some(tokens), cost) => Some(TokenCounts { cost, ..tokens }),
+            (None, cost) => Some(TokenCounts { cost, ..TokenCounts::default() }),
         }
     }
 

@@ -5,13 +5,13 @@ use serde::Deserialize;
 use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::error::{Error, Result};
 
-use super::permission::Policy;
-use super::preset::{Counting, PRESETS, Preset, preset};
+use super::permission::PermissionPolicy;
+use super::preset::{AcpPreset, PRESETS, TokenCountScope, preset};
 use crate::settings;
 
 /// An agent that speaks the protocol.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct AcpSettings {
     /// Program.
     pub command: String,
     /// Its arguments.
@@ -21,15 +21,15 @@ pub struct Settings {
     /// Environment that replaces existing variables.
     pub own_env: Vec<(String, String)>,
     /// Mode the session is set to.
-    pub mode: Option<Mode>,
+    pub mode: Option<AcpSessionMode>,
     /// Login method to call before a session is opened.
     pub auth_method: Option<String>,
     /// Answer to its requests for permission.
-    pub permissions: Policy,
+    pub permissions: PermissionPolicy,
     /// Whether to give it the server with the tool `submit`.
     pub mcp: bool,
     /// Meaning of its token counts.
-    pub counting: Counting,
+    pub counting: TokenCountScope,
     /// Model the session is set to, under the agent's own name for it.
     pub model: Option<String>,
     /// Whether to continue its session of an earlier visit of the role.
@@ -38,7 +38,7 @@ pub struct Settings {
 
 /// A mode the session is set to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mode {
+pub struct AcpSessionMode {
     /// The agent's name for it.
     pub id: String,
     /// Whether the user asked for it. If so, an agent without it fails.
@@ -48,7 +48,7 @@ pub struct Mode {
 /// Settings in the `config` of the agent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Config {
+pub(crate) struct AcpConfig {
     /// A known agent: its program, arguments and modes.
     #[schemars(extend("enum" = PRESETS.map(|preset| preset.name)))]
     preset: Option<String>,
@@ -59,25 +59,25 @@ pub(crate) struct Config {
     /// Login method to call first, by the agent's name for it.
     auth_method: Option<String>,
     /// The answer when it asks for permission, where `ask` ends the step as waiting.
-    permissions: Policy,
+    permissions: PermissionPolicy,
     /// Whether it is given the tool `submit`; true by default.
     mcp: Option<bool>,
     /// The meaning of its token counts, by default from the preset.
-    usage: Option<Counting>,
+    usage: Option<TokenCountScope>,
     /// Whether a later visit of a role continues its session, where the agent can load it; true by default.
     resume: Option<bool>,
 }
 
-impl settings::Settings for Config {}
+impl settings::BuiltInSettings for AcpConfig {}
 
-impl Settings {
+impl AcpSettings {
     /// The settings of a configured agent. `command` replaces a preset's program, and `args` follow the preset's own. Without preset and
     /// `command`, the first of `args` is the program.
     ///
     /// # Errors
     /// `Config` for unknown keys and values, and if no program is named.
-    pub fn of(spec: &AgentSpec) -> Result<Settings> {
-        let config: Config = settings::read(spec)?;
+    pub fn from_spec(spec: &AgentSpec) -> Result<AcpSettings> {
+        let config: AcpConfig = settings::read(spec)?;
         let known = config.preset.as_deref().and_then(preset);
         let mut words = spec.args.iter().cloned();
         let command = config.command.or_else(|| known.map(|preset| preset.command.to_owned())).or_else(|| words.next());
@@ -86,13 +86,13 @@ impl Settings {
                 .hint("set `preset` to a known agent, or give the program: `args: [my-agent, --acp]`"));
         };
         let settings = match known {
-            Some(preset) => Settings::preset(preset, config.permissions),
-            None => Settings { permissions: config.permissions, ..Settings::program(&command) },
+            Some(preset) => AcpSettings::preset(preset, config.permissions),
+            None => AcpSettings { permissions: config.permissions, ..AcpSettings::program(&command) },
         };
-        Ok(Settings {
+        Ok(AcpSettings {
             command,
             args: settings.args.into_iter().chain(words).collect(),
-            mode: config.mode.map(|id| Mode { id, required: true }).or(settings.mode),
+            mode: config.mode.map(|id| AcpSessionMode { id, required: true }).or(settings.mode),
             auth_method: config.auth_method,
             mcp: config.mcp.unwrap_or(settings.mcp),
             counting: config.usage.unwrap_or(settings.counting),
@@ -103,33 +103,33 @@ impl Settings {
     }
 
     /// Settings for a known agent. Its permission prompts are turned off only if the policy allows everything.
-    pub fn preset(preset: &Preset, permissions: Policy) -> Settings {
-        let unattended = permissions == Policy::Allow;
+    pub fn preset(preset: &AcpPreset, permissions: PermissionPolicy) -> AcpSettings {
+        let unattended = permissions == PermissionPolicy::Allow;
         let more = if unattended { preset.unattended_env } else { &[] };
         let env = preset.env.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let mode = preset.unattended_mode.filter(|_| unattended);
-        Settings {
+        AcpSettings {
             args: preset.args.iter().map(|arg| (*arg).to_owned()).collect(),
             env: env.collect(),
-            mode: mode.map(|id| Mode { id: id.to_owned(), required: false }),
+            mode: mode.map(|id| AcpSessionMode { id: id.to_owned(), required: false }),
             counting: preset.counting,
             permissions,
-            ..Settings::program(preset.command)
+            ..AcpSettings::program(preset.command)
         }
     }
 
     /// Settings for an unknown agent with this program.
-    pub fn program(command: &str) -> Settings {
-        Settings {
+    pub fn program(command: &str) -> AcpSettings {
+        AcpSettings {
             command: command.to_owned(),
             args: Vec::new(),
             env: Vec::new(),
             own_env: Vec::new(),
             mode: None,
             auth_method: None,
-            permissions: Policy::Allow,
+            permissions: PermissionPolicy::Allow,
             mcp: true,
-            counting: Counting::None,
+            counting: TokenCountScope::None,
             model: None,
             resume: true,
         }

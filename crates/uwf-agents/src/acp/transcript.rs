@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use agent_kit::answer::ToolCall;
+use agent_kit::answer::AgentToolCall;
 use serde_json::Value;
 
 use super::call::{AcpToolCall, content_text};
@@ -18,7 +18,7 @@ const MODE_CHUNK: &str = "[MODE_UPDATE]";
 
 /// A piece of the transcript, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Block {
+enum AcpTranscriptBlock {
     /// Part of the answer, or talk before it.
     Text { message: Option<String>, text: String, chunks: usize },
     /// A thought of the model.
@@ -27,18 +27,18 @@ enum Block {
     Call(usize),
 }
 
-impl Block {
+impl AcpTranscriptBlock {
     fn size(&self) -> usize {
         match self {
-            Block::Text { text, .. } | Block::Thought(text) => text.len(),
-            Block::Call(_) => 0,
+            AcpTranscriptBlock::Text { text, .. } | AcpTranscriptBlock::Thought(text) => text.len(),
+            AcpTranscriptBlock::Call(_) => 0,
         }
     }
 }
 
 /// An update as a watcher sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Seen {
+pub enum AcpUpdate {
     /// More of a text.
     Text(String),
     /// More of a thought.
@@ -54,7 +54,7 @@ pub struct AcpTranscript {
     cap: usize,
     size: usize,
     dropped: usize,
-    blocks: VecDeque<Block>,
+    blocks: VecDeque<AcpTranscriptBlock>,
     calls: Vec<AcpToolCall>,
     calls_dropped: usize,
     plan: String,
@@ -68,37 +68,39 @@ impl AcpTranscript {
     }
 
     /// Applies the `update` of a `session/update` that came `at_ms` milliseconds after the prompt.
-    pub fn update(&mut self, update: &Value, at_ms: u64) -> Option<Seen> {
+    pub fn update(&mut self, update: &Value, at_ms: u64) -> Option<AcpUpdate> {
         let text_of = |key: &str| update.get(key).and_then(Value::as_str);
         match text_of("sessionUpdate").unwrap_or_default() {
             "agent_message_chunk" => self.text(update),
             "agent_thought_chunk" => {
                 let text = content_text(update.get("content")?)?;
                 self.thought(&text);
-                Some(Seen::Thought(text))
+                Some(AcpUpdate::Thought(text))
             }
             "tool_call" | "tool_call_update" => self.call(update, at_ms),
             "plan" => {
                 self.plan = plan_text(update);
-                Some(Seen::Event(format!("plan: {}", self.plan.replace('\n', "; "))))
+                Some(AcpUpdate::Event(format!("plan: {}", self.plan.replace('\n', "; "))))
             }
             "usage_update" => {
                 self.dollars = usage::dollars(update).or(self.dollars);
                 let used = update.get("used").and_then(Value::as_u64);
-                used.map(|used| Seen::Event(format!("context: {used} tokens")))
+                used.map(|used| AcpUpdate::Event(format!("context: {used} tokens")))
             }
-            "current_mode_update" => Some(Seen::Event(format!("mode: {}", text_of("currentModeId").unwrap_or("?")))),
+            "current_mode_update" => {
+                Some(AcpUpdate::Event(format!("mode: {}", text_of("currentModeId").unwrap_or("?"))))
+            }
             // An echo of our prompt.
             "user_message_chunk" => None,
-            other => Some(Seen::Event(format!("told: {other}"))),
+            other => Some(AcpUpdate::Event(format!("told: {other}"))),
         }
     }
 
     /// The answer: the last text after the last tool call, or the last text before it if none followed.
     pub fn answer(&self) -> &str {
         let texts = self.blocks.iter().rev().filter_map(|block| match block {
-            Block::Text { text, .. } => Some(text.as_str()),
-            Block::Thought(_) | Block::Call(_) => None,
+            AcpTranscriptBlock::Text { text, .. } => Some(text.as_str()),
+            AcpTranscriptBlock::Thought(_) | AcpTranscriptBlock::Call(_) => None,
         });
         texts.into_iter().find(|text| !text.trim().is_empty()).unwrap_or_default()
     }
@@ -114,7 +116,7 @@ impl AcpTranscript {
     }
 
     /// The tool calls, in order.
-    pub fn tool_calls(&self) -> Vec<ToolCall> {
+    pub fn tool_calls(&self) -> Vec<AgentToolCall> {
         self.calls.iter().map(AcpToolCall::record).collect()
     }
 
@@ -128,15 +130,15 @@ impl AcpTranscript {
         self.blocks.is_empty() && self.plan.is_empty()
     }
 
-    fn text(&mut self, update: &Value) -> Option<Seen> {
+    fn text(&mut self, update: &Value) -> Option<AcpUpdate> {
         let text = content_text(update.get("content")?)?;
         if text.trim_start().starts_with(MODE_CHUNK) && text.trim().lines().count() == 1 {
-            return Some(Seen::Event(text.trim().to_owned()));
+            return Some(AcpUpdate::Event(text.trim().to_owned()));
         }
         let message = update.get("messageId").and_then(Value::as_str);
         let mut bytes = text.len();
         match self.open_text() {
-            Some(Block::Text { message: known, text: open, chunks })
+            Some(AcpTranscriptBlock::Text { message: known, text: open, chunks })
                 if message.is_none() || known.as_deref() == message =>
             {
                 // A warning before an answer comes as an ordinary chunk, without a line break.
@@ -149,23 +151,23 @@ impl AcpTranscript {
             }
             _ => {
                 let message = message.map(str::to_owned);
-                self.blocks.push_back(Block::Text { message, text: text.clone(), chunks: 1 });
+                self.blocks.push_back(AcpTranscriptBlock::Text { message, text: text.clone(), chunks: 1 });
             }
         }
         self.grown(bytes);
-        Some(Seen::Text(text))
+        Some(AcpUpdate::Text(text))
     }
 
     /// The last text, if no tool was called after it.
-    fn open_text(&mut self) -> Option<&mut Block> {
-        let open = self.blocks.iter_mut().rev().find(|block| !matches!(block, Block::Thought(_)))?;
-        matches!(open, Block::Text { .. }).then_some(open)
+    fn open_text(&mut self) -> Option<&mut AcpTranscriptBlock> {
+        let open = self.blocks.iter_mut().rev().find(|block| !matches!(block, AcpTranscriptBlock::Thought(_)))?;
+        matches!(open, AcpTranscriptBlock::Text { .. }).then_some(open)
     }
 
     fn thought(&mut self, text: &str) {
         match self.blocks.back_mut() {
-            Some(Block::Thought(thought)) => thought.push_str(text),
-            _ => self.blocks.push_back(Block::Thought(text.to_owned())),
+            Some(AcpTranscriptBlock::Thought(thought)) => thought.push_str(text),
+            _ => self.blocks.push_back(AcpTranscriptBlock::Thought(text.to_owned())),
         }
         self.grown(text.len());
     }
@@ -179,7 +181,8 @@ impl AcpTranscript {
             self.dropped += gone;
         }
         if self.size > self.cap
-            && let Some(Block::Text { text, .. } | Block::Thought(text)) = self.blocks.back_mut()
+            && let Some(AcpTranscriptBlock::Text { text, .. } | AcpTranscriptBlock::Thought(text)) =
+                self.blocks.back_mut()
         {
             let kept = text.floor_char_boundary(self.cap);
             self.dropped += text.len() - kept;
@@ -188,18 +191,18 @@ impl AcpTranscript {
         }
     }
 
-    fn call(&mut self, update: &Value, at_ms: u64) -> Option<Seen> {
+    fn call(&mut self, update: &Value, at_ms: u64) -> Option<AcpUpdate> {
         let id = update.get("toolCallId").and_then(Value::as_str)?;
         let known = self.calls.iter().rposition(|call| call.id == id);
         let index = match known {
             Some(index) => index,
             None if self.calls.len() >= MAX_CALLS => {
                 self.calls_dropped += 1;
-                return Some(Seen::Event(format!("tool call {id} is not kept: there are {MAX_CALLS} before it")));
+                return Some(AcpUpdate::Event(format!("tool call {id} is not kept: there are {MAX_CALLS} before it")));
             }
             None => {
                 self.calls.push(AcpToolCall::new(id, at_ms));
-                self.blocks.push_back(Block::Call(self.calls.len() - 1));
+                self.blocks.push_back(AcpTranscriptBlock::Call(self.calls.len() - 1));
                 self.calls.len() - 1
             }
         };
@@ -207,7 +210,7 @@ impl AcpTranscript {
         let was = call.status().to_owned();
         call.update(update, at_ms);
         let changed = known.is_none() || call.status() != was;
-        Some(Seen::Event(match changed {
+        Some(AcpUpdate::Event(match changed {
             true => format!("tool {}: {}", call.name(), call.status()),
             false => format!("tool {}: …", call.name()),
         }))
@@ -219,9 +222,9 @@ impl AcpTranscript {
             parts.push(format!("[… {} bytes cut …]", self.dropped));
         }
         parts.extend(self.blocks.iter().filter_map(|block| match block {
-            Block::Text { text, .. } => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
-            Block::Thought(thought) => Some(format!("<thought>\n{}\n</thought>", thought.trim())),
-            Block::Call(index) => self.calls.get(*index).map(&call),
+            AcpTranscriptBlock::Text { text, .. } => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+            AcpTranscriptBlock::Thought(thought) => Some(format!("<thought>\n{}\n</thought>", thought.trim())),
+            AcpTranscriptBlock::Call(index) => self.calls.get(*index).map(&call),
         }));
         if self.calls_dropped > 0 {
             parts.push(format!("[… {} more tool calls …]", self.calls_dropped));

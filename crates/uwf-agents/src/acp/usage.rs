@@ -1,12 +1,12 @@
 //! Token counts, as far as an agent reports them and their meaning is known.
 
 use serde_json::Value;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 use uwf_core::number;
 
 /// The counts in the reply to a prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct AcpTokenCounts {
     input: u64,
     output: u64,
     cache_read: Option<u64>,
@@ -15,11 +15,11 @@ pub struct Counts {
     total: Option<u64>,
 }
 
-impl Counts {
+impl AcpTokenCounts {
     /// Reads `usage` of a reply; `None` if it lacks the input or output tokens.
-    pub fn read(usage: &Value) -> Option<Counts> {
+    pub fn read(usage: &Value) -> Option<AcpTokenCounts> {
         let count = |key: &str| usage.get(key).and_then(number::count);
-        Some(Counts {
+        Some(AcpTokenCounts {
             input: count("inputTokens")?,
             output: count("outputTokens")?,
             cache_read: count("cachedReadTokens"),
@@ -30,12 +30,12 @@ impl Counts {
     }
 
     /// The counts since an earlier count of the same session; `None` if they do not add up.
-    pub fn since(self, before: Counts) -> Option<Counts> {
+    pub fn since(self, before: AcpTokenCounts) -> Option<AcpTokenCounts> {
         let part = |now: Option<u64>, before: Option<u64>| match (now, before) {
             (Some(now), before) => now.checked_sub(before.unwrap_or(0)).map(Some),
             (None, _) => Some(None),
         };
-        Some(Counts {
+        Some(AcpTokenCounts {
             input: self.input.checked_sub(before.input)?,
             output: self.output.checked_sub(before.output)?,
             cache_read: part(self.cache_read, before.cache_read)?,
@@ -47,7 +47,7 @@ impl Counts {
 
     /// The counts as the store defines them: input includes cached tokens, output includes reasoning. Some agents count these separately,
     /// which their total shows.
-    pub fn tokens(self) -> Tokens {
+    pub fn tokens(self) -> TokenCounts {
         let cached = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
         let thought = self.thought.unwrap_or(0);
         let plain = self.input.saturating_add(self.output);
@@ -57,7 +57,7 @@ impl Counts {
             self.total == Some(plain.saturating_add(cached).saturating_add(thought))
         });
         let (cache_apart, thought_apart) = apart.unwrap_or((cached > self.input, thought > self.output));
-        Tokens {
+        TokenCounts {
             input: Some(self.input.saturating_add(if cache_apart { cached } else { 0 })),
             output: Some(self.output.saturating_add(if thought_apart { thought } else { 0 })),
             cached: self.cache_read,

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use agent_kit::answer::Answer;
+use agent_kit::answer::AgentAnswer;
 use agent_kit::{Agent, AgentContext, Error, ErrorKind, Result};
 use serde_json::{Value, json};
-use uwf_core::prompt::Prompt;
-use uwf_engine::thread::steps::Parts;
+use uwf_core::prompt::AgentPrompt;
+use uwf_engine::thread::steps::StepParts;
 
 use super::{DocumentPlace, answer, not_made, remove};
 
@@ -35,13 +35,13 @@ impl Agent for DiffAgent {
     }
 
     /// The program gets only paths.
-    fn prompt(&mut self, _context: &AgentContext<'_>, _prompt: Prompt) -> Result<Prompt> {
-        Ok(Prompt { parts: Vec::new() })
+    fn prompt(&mut self, _context: &AgentContext<'_>, _prompt: AgentPrompt) -> Result<AgentPrompt> {
+        Ok(AgentPrompt { parts: Vec::new() })
     }
 
-    fn answer(&mut self, context: &AgentContext<'_>, _prompt: &Prompt) -> Result<Answer> {
+    fn answer(&mut self, context: &AgentContext<'_>, _prompt: &AgentPrompt) -> Result<AgentAnswer> {
         let changed = changed(context)?;
-        let place = DocumentPlace::of(context)?;
+        let place = DocumentPlace::create(context)?;
         let diff = place.file(DIFF);
         remove(&diff)?;
         let (source, modified) = (changed.source.as_os_str(), changed.modified.as_os_str());
@@ -71,7 +71,7 @@ struct DocumentVersions {
 fn changed(context: &AgentContext<'_>) -> Result<DocumentVersions> {
     let thread = context.thread();
     for index in (0..thread.chain()?.len()).rev() {
-        let step = thread.step(index, Parts::NONE)?;
+        let step = thread.step(index, StepParts::NONE)?;
         let text = |key: &str| step.output.get(key).and_then(Value::as_str);
         match (text("mode"), text("sourceDocx"), text("outputDocx")) {
             (Some("edit"), Some(source), Some(modified)) => {

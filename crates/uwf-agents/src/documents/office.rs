@@ -3,12 +3,12 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use agent_kit::answer::Answer;
+use agent_kit::answer::AgentAnswer;
 use agent_kit::{Agent, AgentContext, Error, Result};
 use serde_json::json;
-use uwf_core::prompt::{Part, PartKind, Prompt};
+use uwf_core::prompt::{AgentPrompt, PartKind, PromptPart};
 
-use super::task::Task;
+use super::task::DocumentTask;
 use super::{DocumentPlace, answer, copy, modified, not_made, remove};
 use crate::command::MAX_PROMPT_ARGUMENT;
 use crate::program::ProgramRun;
@@ -33,15 +33,15 @@ impl Agent for OfficeAgent {
         self.exit_code
     }
 
-    fn prompt(&mut self, context: &AgentContext<'_>, prompt: Prompt) -> Result<Prompt> {
-        let task = Task::read(context.task(), &context.opened()?.workspace)?;
+    fn prompt(&mut self, context: &AgentContext<'_>, prompt: AgentPrompt) -> Result<AgentPrompt> {
+        let task = DocumentTask::read(context.task(), &context.opened()?.workspace)?;
         let text = instruction(&task.prompt, &prompt)?;
-        Ok(Prompt { parts: vec![Part { kind: PartKind::Instruction, text }] })
+        Ok(AgentPrompt { parts: vec![PromptPart { kind: PartKind::Instruction, text }] })
     }
 
-    fn answer(&mut self, context: &AgentContext<'_>, prompt: &Prompt) -> Result<Answer> {
-        let place = DocumentPlace::of(context)?;
-        let task = Task::read(context.task(), place.workspace())?;
+    fn answer(&mut self, context: &AgentContext<'_>, prompt: &AgentPrompt) -> Result<AgentAnswer> {
+        let place = DocumentPlace::create(context)?;
+        let task = DocumentTask::read(context.task(), place.workspace())?;
         let wanted = prompt.text();
         match task.input {
             None => self.generate(&place, wanted),
@@ -51,7 +51,7 @@ impl Agent for OfficeAgent {
 }
 
 impl OfficeAgent {
-    fn generate(&mut self, place: &DocumentPlace<'_>, wanted: String) -> Result<Answer> {
+    fn generate(&mut self, place: &DocumentPlace<'_>, wanted: String) -> Result<AgentAnswer> {
         let output = place.file(OUTPUT);
         remove(&output)?;
         let ran = self.run(place, ["create", &wanted, "-o", OUTPUT])?;
@@ -61,7 +61,7 @@ impl OfficeAgent {
         Ok(answer(json!({ "mode": "generate", "outputDocx": output, "sourceDocx": null }), vec![wanted], ran))
     }
 
-    fn edit(&mut self, place: &DocumentPlace<'_>, input: &Path, wanted: String) -> Result<Answer> {
+    fn edit(&mut self, place: &DocumentPlace<'_>, input: &Path, wanted: String) -> Result<AgentAnswer> {
         let (original, changed) = (place.file(ORIGINAL), place.file(MODIFIED));
         copy(input, &original)?;
         let before = copy(input, &changed)?;
@@ -88,7 +88,7 @@ impl OfficeAgent {
 }
 
 /// The program's instruction: the task, and what other roles have said since the role's last visit.
-fn instruction(asked: &str, prompt: &Prompt) -> Result<String> {
+fn instruction(asked: &str, prompt: &AgentPrompt) -> Result<String> {
     let steps = prompt.parts.iter().filter(|part| matches!(part.kind, PartKind::Steps(..)));
     let said: String = steps.map(|part| part.text.as_str()).collect();
     let wanted = if said.is_empty() { asked.to_owned() } else { format!("{asked}\n\n{said}") };

@@ -7,22 +7,22 @@ use serde_json::Value;
 
 /// The task of a thread that writes a document.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Task {
+pub(super) struct DocumentTask {
     /// The text to write, or the change to make.
     pub(super) prompt: String,
     /// The document to change; without it, a new one is written.
     pub(super) input: Option<PathBuf>,
 }
 
-impl Task {
+impl DocumentTask {
     /// Reads a thread's prompt: JSON `{"prompt": …, "inputDocx": …}`, or plain text. Paths are relative to the thread's workspace.
     ///
     /// # Errors
     /// `AgentFailed` if the JSON has no prompt or names a missing document.
-    pub(super) fn read(text: &str, workspace: &Path) -> Result<Task> {
+    pub(super) fn read(text: &str, workspace: &Path) -> Result<DocumentTask> {
         let written = serde_json::from_str::<Value>(text).ok().filter(Value::is_object);
         let Some(written) = written else {
-            return Ok(Task { prompt: text.to_owned(), input: None });
+            return Ok(DocumentTask { prompt: text.to_owned(), input: None });
         };
         let prompt = written.get("prompt").and_then(Value::as_str).filter(|prompt| !prompt.trim().is_empty());
         let prompt = prompt.ok_or_else(|| refused("the task is JSON without a text `prompt`"))?.to_owned();
@@ -34,7 +34,7 @@ impl Task {
                 return Err(refused(&format!("`inputDocx` of the task is {other}, not the path of a document")));
             }
         };
-        Ok(Task { prompt, input })
+        Ok(DocumentTask { prompt, input })
     }
 }
 
@@ -59,8 +59,8 @@ mod tests {
     fn a_task_is_json_or_a_plain_text() {
         let here = tempfile::tempdir().unwrap();
         std::fs::write(here.path().join("a.docx"), "x").unwrap();
-        let read = |text: &str| Task::read(text, here.path());
-        let task = |prompt: &str, input: Option<&str>| Task {
+        let read = |text: &str| DocumentTask::read(text, here.path());
+        let task = |prompt: &str, input: Option<&str>| DocumentTask {
             prompt: prompt.to_owned(),
             input: input.map(|name| here.path().join(name)),
         };

@@ -1,7 +1,7 @@
 //! Lookups of the extracting model: store nodes that a text mentions by hash.
 
-use json_cas::{Hash, Store};
-use uwf_llm::{Lookups, Tool, ToolCall};
+use json_cas::{NodeHash, Store};
+use uwf_llm::{ChatTool, ChatToolCall, LookupTools};
 
 use crate::cas_get;
 use crate::progress;
@@ -28,19 +28,19 @@ const DESCRIPTION: &str = "Reads a node of the store by its hash of 13 symbols. 
                            for a value you need.";
 
 /// The nodes of a store, for one text.
-pub(super) struct Nodes<'a> {
+pub(super) struct NodeLookupTools<'a> {
     store: &'a Store,
     text: &'a str,
     /// Nodes read so far.
     read: usize,
 }
 
-impl<'a> Nodes<'a> {
-    pub(super) fn new(store: &'a Store, text: &'a str) -> Nodes<'a> {
-        Nodes { store, text, read: 0 }
+impl<'a> NodeLookupTools<'a> {
+    pub(super) fn new(store: &'a Store, text: &'a str) -> NodeLookupTools<'a> {
+        NodeLookupTools { store, text, read: 0 }
     }
 
-    fn get(&mut self, call: &ToolCall) -> Result<String, String> {
+    fn get(&mut self, call: &ChatToolCall) -> Result<String, String> {
         let arguments = call.parsed()?;
         if self.read == MAX_NODES {
             return Err(format!("not read: {MAX_NODES} nodes were shown, which is the limit"));
@@ -51,10 +51,10 @@ impl<'a> Nodes<'a> {
     }
 
     /// Nodes whose hashes are in the text, the last one first: an answer names its result at the end.
-    fn named(&self) -> Vec<(Hash, String)> {
-        let mut found: Vec<(Hash, String)> = Vec::new();
+    fn named(&self) -> Vec<(NodeHash, String)> {
+        let mut found: Vec<(NodeHash, String)> = Vec::new();
         let words = self.text.rsplit(|c: char| !c.is_ascii_alphanumeric()).filter(|word| word.len() == HASH_LENGTH);
-        for hash in words.filter_map(|word| word.parse::<Hash>().ok()) {
+        for hash in words.filter_map(|word| word.parse::<NodeHash>().ok()) {
             if found.len() == MAX_NAMED {
                 break;
             }
@@ -69,13 +69,13 @@ impl<'a> Nodes<'a> {
     }
 }
 
-impl Lookups for Nodes<'_> {
-    fn tools(&self) -> Vec<Tool> {
+impl LookupTools for NodeLookupTools<'_> {
+    fn tools(&self) -> Vec<ChatTool> {
         let (name, description) = (cas_get::NAME.to_owned(), DESCRIPTION.to_owned());
-        vec![Tool { name, description, parameters: cas_get::parameters() }]
+        vec![ChatTool { name, description, parameters: cas_get::parameters() }]
     }
 
-    fn look_up(&mut self, call: &ToolCall) -> Result<String, String> {
+    fn look_up(&mut self, call: &ChatToolCall) -> Result<String, String> {
         let result = self.get(call);
         let (Ok(text) | Err(text)) = &result;
         progress::line(&format!("\n[{} {}]", call.name, progress::excerpt(&call.arguments)));

@@ -1,6 +1,6 @@
 //! Questions to the extracting model.
 
-use agent_kit::ladder::Unread;
+use agent_kit::ladder::UnreadableAnswer;
 use serde_json::{Map, Value, json};
 
 use uwf_core::text::without_middle;
@@ -73,7 +73,7 @@ fn relocate(schema: &mut Value) {
 }
 
 /// The question: the problems of the text, then the text.
-pub(super) fn text(unread: &Unread<'_>) -> String {
+pub(super) fn text(unread: &UnreadableAnswer<'_>) -> String {
     let mut text = String::from("The text below should state values in a certain form. Reading them failed:\n\n");
     unread.errors.iter().for_each(|error| text.push_str(&format!("- {error}\n")));
     text.push_str("\nTake the values from it. The text:\n\n");
@@ -99,7 +99,7 @@ mod tests {
             "$defs": { "name": { "type": "string", "minLength": 1 } },
         });
         let wrapped = schema(&tree);
-        let compiled = json_cas::Schema::compile(&wrapped).unwrap();
+        let compiled = json_cas::CompiledSchema::compile(&wrapped).unwrap();
         let reply = |value: Value| json!({ "found": true, "value": value });
         assert!(compiled.is_valid(&reply(json!({ "name": "a", "children": [{ "name": "b", "children": [] }] }))));
         assert!(!compiled.is_valid(&reply(json!({ "name": "a", "children": [{ "name": "" }] }))));

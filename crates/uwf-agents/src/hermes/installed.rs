@@ -6,11 +6,11 @@ use agent_kit::{AgentContext, Error, Result};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use uwf_engine::attempt::agents::AgentSpec;
-use uwf_engine::attempt::recorded::Opened;
+use uwf_engine::attempt::recorded::PlannedAttempt;
 
 use crate::acp;
-use crate::acp::permission::Policy;
-use crate::program::Program;
+use crate::acp::permission::PermissionPolicy;
+use crate::program::AttemptProgram;
 use crate::settings;
 
 /// The program, unless `command` says otherwise.
@@ -25,7 +25,7 @@ const DEFAULT_MAX_TURNS: u32 = 90;
 /// Settings in the `config` of the agent.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Settings {
+pub(crate) struct HermesSettings {
     /// The program.
     pub(crate) command: String,
     /// Tool-calling rounds of one answer.
@@ -42,9 +42,9 @@ pub(crate) struct Settings {
     pub(super) mcp: bool,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for HermesSettings {
+    fn default() -> HermesSettings {
+        HermesSettings {
             command: COMMAND.to_owned(),
             max_turns: DEFAULT_MAX_TURNS,
             model: None,
@@ -55,26 +55,26 @@ impl Default for Settings {
     }
 }
 
-impl settings::Settings for Settings {}
+impl settings::BuiltInSettings for HermesSettings {}
 
 /// The program with its settings, for one attempt.
-pub(super) struct Hermes<'c, 'h> {
+pub(super) struct HermesProgram<'c, 'h> {
     pub(super) context: &'c AgentContext<'h>,
-    pub(super) opened: &'c Opened,
-    pub(super) settings: Settings,
+    pub(super) opened: &'c PlannedAttempt,
+    pub(super) settings: HermesSettings,
     home: Option<PathBuf>,
 }
 
-impl<'c, 'h> Hermes<'c, 'h> {
+impl<'c, 'h> HermesProgram<'c, 'h> {
     /// Hermes as the agent of the attempt is configured.
     ///
     /// # Errors
     /// `Usage` outside an attempt, `Config` for invalid settings.
-    pub(super) fn of(context: &'c AgentContext<'h>) -> Result<Hermes<'c, 'h>> {
+    pub(super) fn from_context(context: &'c AgentContext<'h>) -> Result<HermesProgram<'c, 'h>> {
         let opened = context.opened()?;
-        let settings: Settings = settings::read(&opened.agent)?;
+        let settings: HermesSettings = settings::read(&opened.agent)?;
         let home = settings.home.as_deref().map(|written| settings::directory(context.thread().home(), written));
-        Ok(Hermes { context, opened, settings, home })
+        Ok(HermesProgram { context, opened, settings, home })
     }
 
     /// The agent of the attempt.
@@ -83,8 +83,8 @@ impl<'c, 'h> Hermes<'c, 'h> {
     }
 
     /// The program, without arguments.
-    pub(super) fn program(&self) -> Program<'c> {
-        let mut program = Program::new(self.opened, &self.settings.command);
+    pub(super) fn program(&self) -> AttemptProgram<'c> {
+        let mut program = AttemptProgram::new(self.opened, &self.settings.command);
         if let Some(dir) = &self.home {
             program.command().env(HOME_VARIABLE, dir);
         }
@@ -110,17 +110,17 @@ impl<'c, 'h> Hermes<'c, 'h> {
     ///
     /// # Errors
     /// `Config` if `config.yaml` cannot be read.
-    pub(super) fn protocol(&self) -> Result<acp::settings::Settings> {
+    pub(super) fn protocol(&self) -> Result<acp::settings::AcpSettings> {
         let Some(preset) = acp::preset::preset("hermes") else {
             return Err(Error::internal("the protocol has no preset for hermes"));
         };
         let home = self.home.as_ref().map(|dir| (HOME_VARIABLE.to_owned(), dir.to_string_lossy().into_owned()));
-        Ok(acp::settings::Settings {
+        Ok(acp::settings::AcpSettings {
             command: self.settings.command.clone(),
             model: self.model()?,
             mcp: self.settings.mcp,
             own_env: home.into_iter().collect(),
-            ..acp::settings::Settings::preset(preset, Policy::Allow)
+            ..acp::settings::AcpSettings::preset(preset, PermissionPolicy::Allow)
         })
     }
 }

@@ -20,22 +20,29 @@ const AT_ONCE: u64 = 1 << 20;
 const STARTUP: Duration = Duration::from_mins(2);
 
 /// The log from now on.
-pub(super) struct Tail {
+pub(super) struct HermesLogTail {
     path: PathBuf,
     read: u64,
     begun: Instant,
     looked: Instant,
     rest: String,
-    sessions: Sessions,
+    sessions: HermesCandidateSessions,
 }
 
-impl Tail {
+impl HermesLogTail {
     /// Starts at the end of the log in a `HERMES_HOME`. `resumed` is the session that the run continues; without it the run begins one.
-    pub(super) fn open(home: &Path, resumed: Option<&str>) -> Tail {
+    pub(super) fn open(home: &Path, resumed: Option<&str>) -> HermesLogTail {
         let path = home.join("logs").join("agent.log");
         let read = path.metadata().map_or(0, |meta| meta.len());
         let now = Instant::now();
-        Tail { path, read, begun: now, looked: now, rest: String::new(), sessions: Sessions::new(resumed) }
+        HermesLogTail {
+            path,
+            read,
+            begun: now,
+            looked: now,
+            rest: String::new(),
+            sessions: HermesCandidateSessions::new(resumed),
+        }
     }
 
     /// Events since the last call, one per line.
@@ -76,7 +83,7 @@ impl Tail {
 }
 
 /// The candidate sessions of one run.
-struct Sessions {
+struct HermesCandidateSessions {
     ours: BTreeSet<String>,
     /// Whether a session that begins now can be ours.
     is_open: bool,
@@ -84,10 +91,10 @@ struct Sessions {
     is_shortening: bool,
 }
 
-impl Sessions {
-    fn new(resumed: Option<&str>) -> Sessions {
+impl HermesCandidateSessions {
+    fn new(resumed: Option<&str>) -> HermesCandidateSessions {
         let ours = resumed.map(str::to_owned).into_iter().collect();
-        Sessions { ours, is_open: resumed.is_none(), is_shortening: false }
+        HermesCandidateSessions { ours, is_open: resumed.is_none(), is_shortening: false }
     }
 
     /// The time to begin is over. If no session has begun, the next one to begin counts as ours.
@@ -124,7 +131,7 @@ fn is_new(turn: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn events_of(sessions: &mut Sessions, log: &str) -> Vec<String> {
+    fn events_of(sessions: &mut HermesCandidateSessions, log: &str) -> Vec<String> {
         log.lines().filter_map(|line| sessions.event(line)).collect()
     }
 
@@ -142,7 +149,7 @@ mod tests {
 
     #[test]
     fn calls_of_newly_started_session_are_events() {
-        let mut sessions = Sessions::new(None);
+        let mut sessions = HermesCandidateSessions::new(None);
         let log = [
             call("other", 7),
             turn("mine", "model=m platform=cli history=0"),
@@ -160,22 +167,22 @@ mod tests {
 
     #[test]
     fn sessions_of_others_are_no_sign_of_life() {
-        let mut late = Sessions::new(None);
+        let mut late = HermesCandidateSessions::new(None);
         events_of(&mut late, &turn("mine", "history=0"));
         late.no_more();
         let others = turn("other", "history=0") + &call("other", 1);
         assert_eq!(events_of(&mut late, &others), [""; 0], "it began when this run had long begun");
         assert_eq!(events_of(&mut late, &call("mine", 1)).len(), 1);
 
-        let mut slow = Sessions::new(None);
+        let mut slow = HermesCandidateSessions::new(None);
         slow.no_more();
         assert_eq!(events_of(&mut slow, &(turn("mine", "history=0") + &call("mine", 1))).len(), 1);
 
-        let mut resumed = Sessions::new(Some("mine"));
+        let mut resumed = HermesCandidateSessions::new(Some("mine"));
         assert_eq!(events_of(&mut resumed, &others), [""; 0], "it is known which session goes on");
         assert_eq!(events_of(&mut resumed, &(turn("mine", "history=4") + &call("mine", 2))).len(), 1);
 
-        let mut new = Sessions::new(None);
+        let mut new = HermesCandidateSessions::new(None);
         for begun in ["platform=cli history=6", "platform=acp history=0"] {
             assert_eq!(events_of(&mut new, &(turn("other", begun) + &call("other", 1))), [""; 0], "{begun}");
         }
@@ -183,7 +190,7 @@ mod tests {
 
     #[test]
     fn compressed_session_continues_under_new_id() {
-        let mut sessions = Sessions::new(Some("first"));
+        let mut sessions = HermesCandidateSessions::new(Some("first"));
         let shortened = |session: &str, how: &str| {
             format!(
                 "2026-11-22 02:30:00,000 INFO [{session}] agent.conversation_compression: context compression {how}: session={session}\n"

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use agent_kit::{Result, mcp};
 use durable_files::regular;
 use serde_json::json;
-use uwf_core::document::Document;
+use uwf_core::document::SourceDocument;
 use uwf_engine::error::AtPath;
 
-use super::installed::Hermes;
+use super::installed::HermesProgram;
 
 /// Variable that names the directory of the managed scope.
 pub(super) const VARIABLE: &str = "HERMES_MANAGED_DIR";
@@ -32,7 +32,7 @@ const MAX_CONFIG: u64 = 1 << 20;
 /// The configuration file, in that directory and in hermes's home.
 const FILE: &str = "config.yaml";
 
-impl Hermes<'_, '_> {
+impl HermesProgram<'_, '_> {
     /// The directory that gives hermes the tool `submit`; `None` if it should not have it, or not in this way.
     ///
     /// # Errors
@@ -46,8 +46,8 @@ impl Hermes<'_, '_> {
         let attempts = self.context.thread().home().attempts_dir(&self.opened.thread);
         let dir = attempts.join(format!("{}.hermes", self.opened.attempt));
         // hermes runs in the thread's workspace, so the path must be absolute.
-        let dir = std::path::absolute(&dir).at("make absolute", &dir)?;
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir).at("create", &dir)?;
+        let dir = std::path::absolute(&dir).path_context("make absolute", &dir)?;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir).path_context("create", &dir)?;
         let file = dir.join(FILE);
         let mut writing = std::fs::OpenOptions::new();
         writing.write(true).create(true).truncate(true).mode(0o600);
@@ -58,7 +58,7 @@ impl Hermes<'_, '_> {
         });
         regular::open_with(&mut writing, &file)
             .and_then(|mut file| file.write_all(config.to_string().as_bytes()))
-            .at("write", &file)?;
+            .path_context("write", &file)?;
         Ok(Some(dir))
     }
 
@@ -67,7 +67,7 @@ impl Hermes<'_, '_> {
         let mut text = String::new();
         let read =
             regular::open(&self.home_dir().join(FILE)).and_then(|file| file.take(MAX_CONFIG).read_to_string(&mut text));
-        let config = read.ok().and_then(|_| Document::parse(&text, FILE).ok()).map(|document| document.value);
+        let config = read.ok().and_then(|_| SourceDocument::parse(&text, FILE).ok()).map(|document| document.value);
         config.is_some_and(|config| config["mcp_servers"].as_object().is_some_and(|servers| !servers.is_empty()))
     }
 }

@@ -8,9 +8,9 @@ use agent_kit::Result;
 use agent_kit::context::is_session_id;
 use durable_files::regular;
 
-use super::installed::Hermes;
+use super::installed::HermesProgram;
 use crate::progress;
-use crate::trace::{Format, MAX_TRACE_BYTES, Trace};
+use crate::trace::{MAX_TRACE_BYTES, ParsedTrace, TraceFormat};
 
 /// Time for an export, which reads one session from a local database.
 const EXPORT_LIMIT: Duration = Duration::from_mins(2);
@@ -43,9 +43,9 @@ pub(super) fn without_id(stdout: &str) -> String {
     stdout.split_inclusive('\n').filter(|line| !is_about_it(line)).collect()
 }
 
-impl Hermes<'_, '_> {
+impl HermesProgram<'_, '_> {
     /// hermes's record of a session; `None` if it is unavailable, which is reported on stderr.
-    pub(super) fn session(&self, id: &str) -> Result<Option<Trace>> {
+    pub(super) fn session(&self, id: &str) -> Result<Option<ParsedTrace>> {
         let export = self.export(id)?;
         if let Some(trace) = export.as_deref().and_then(|text| trace_of(text, id)) {
             return Ok(Some(trace));
@@ -55,7 +55,7 @@ impl Hermes<'_, '_> {
         if kept.is_none() {
             progress::line(&format!("hermes: session {id} can be neither exported nor read from {}", file.display()));
         }
-        Ok(kept.map(|trace| Trace { source: "session-file".to_owned(), ..trace }))
+        Ok(kept.map(|trace| ParsedTrace { source: "session-file".to_owned(), ..trace }))
     }
 
     /// Runs `hermes sessions export - --session-id ID`. Some versions take `-` as a file name, so it runs in a directory where such a file
@@ -80,8 +80,8 @@ impl Hermes<'_, '_> {
     }
 }
 
-fn trace_of(text: &str, id: &str) -> Option<Trace> {
-    let trace = Format::Hermes.read(text);
+fn trace_of(text: &str, id: &str) -> Option<ParsedTrace> {
+    let trace = TraceFormat::Hermes.read(text);
     (trace.session_id.as_deref() == Some(id) && !trace.turns.is_empty()).then_some(trace)
 }
 

@@ -7,10 +7,10 @@ use agent_kit::{Error, Result};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use uwf_core::document::{Document, OneOrMany, Problem};
+use uwf_core::document::{FileProblem, OneOrMany, SourceDocument};
 use uwf_core::file_schema;
 
-use super::script::{Script, ScriptEntry, ScriptedAct, ScriptedFailure, ScriptedGarbage, ScriptedReply};
+use super::script::{MockScript, ScriptEntry, ScriptedAct, ScriptedFailure, ScriptedGarbage, ScriptedReply};
 
 /// Longest `hang`: a day. A longer one is probably a wrong unit.
 const LONGEST_HANG: f64 = 86_400.0;
@@ -65,28 +65,28 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Opti
     Value::deserialize(deserializer).map(Some)
 }
 
-impl Script {
+impl MockScript {
     /// Parses a script. `file` is its name in messages.
     ///
     /// # Errors
     /// `Config` with every problem, each with line and column.
-    pub(super) fn parse(text: &str, file: &str) -> Result<Script> {
-        let document = Document::parse(text, file).map_err(|problems| refused(&problems))?;
+    pub(super) fn parse(text: &str, file: &str) -> Result<MockScript> {
+        let document = SourceDocument::parse(text, file).map_err(|problems| refused(&problems))?;
         let (roles, mut problems) = document.read::<Roles>("a script");
-        problems.extend(Combinations::find(&document));
+        problems.extend(KeyConflictFinder::find(&document));
         problems.sort_by_key(|problem| (problem.line, problem.column));
         let Some(roles) = roles.filter(|_| problems.is_empty()) else { return Err(refused(&problems)) };
         let entries = |(role, RoleEntries(entries)): (String, RoleEntries)| {
-            let at = Document::below("", &role);
-            let place = |index: usize| document.place(&Document::below(&at, &index.to_string()));
+            let at = SourceDocument::below("", &role);
+            let place = |index: usize| document.place(&SourceDocument::below(&at, &index.to_string()));
             let entries = entries.into_iter().enumerate().map(|(index, keys)| keys.entry(place(index)));
             (role, entries.collect())
         };
-        Ok(Script { file: file.to_owned(), roles: roles.into_iter().map(entries).collect() })
+        Ok(MockScript { file: file.to_owned(), roles: roles.into_iter().map(entries).collect() })
     }
 }
 
-fn refused(problems: &[Problem]) -> Error {
+fn refused(problems: &[FileProblem]) -> Error {
     let lines: Vec<String> = problems
         .iter()
         .map(|problem| match &problem.hint {
@@ -119,32 +119,32 @@ impl EntryKeys {
 }
 
 /// Finds keys that exclude each other.
-struct Combinations<'d> {
-    document: &'d Document,
+struct KeyConflictFinder<'d> {
+    document: &'d SourceDocument,
     known: Value,
-    problems: Vec<Problem>,
+    problems: Vec<FileProblem>,
 }
 
-impl Combinations<'_> {
-    fn find(document: &Document) -> Vec<Problem> {
-        let known = file_schema::of::<EntryKeys>("")["properties"].take();
-        let mut combinations = Combinations { document, known, problems: Vec::new() };
+impl KeyConflictFinder<'_> {
+    fn find(document: &SourceDocument) -> Vec<FileProblem> {
+        let known = file_schema::schema_of_file::<EntryKeys>("")["properties"].take();
+        let mut combinations = KeyConflictFinder { document, known, problems: Vec::new() };
         combinations.roles();
         combinations.problems
     }
 
     fn roles(&mut self) {
         for (role, entries) in self.document.value.as_object().into_iter().flatten() {
-            let pointer = Document::below("", role);
+            let pointer = SourceDocument::below("", role);
             let entries = entries.as_array().map(Vec::as_slice).unwrap_or_default();
             for (index, entry) in entries.iter().enumerate() {
                 let Value::Object(keys) = entry else { continue };
-                let pointer = Document::below(&pointer, &index.to_string());
+                let pointer = SourceDocument::below(&pointer, &index.to_string());
                 self.entry(&pointer, keys);
                 if keys.get("repeat") == Some(&Value::Bool(true)) && index + 1 < entries.len() {
                     let message = "only the last entry of a role can be repeated: the entries after it are never \
                                    reached";
-                    self.error(&Document::below(&pointer, "repeat"), "unreachable", message.to_owned(), None);
+                    self.error(&SourceDocument::below(&pointer, "repeat"), "unreachable", message.to_owned(), None);
                 }
             }
         }
@@ -178,7 +178,7 @@ impl Combinations<'_> {
         for (key, act) in [("exit-code", "fail"), ("stderr", "fail"), ("feedback", "garbage"), ("repeat", "reply")] {
             let is_off = key == "repeat" && keys.get(key) != Some(&Value::Bool(true));
             if has(key) && !is_off && acts != [act] {
-                let at = Document::below(pointer, key);
+                let at = SourceDocument::below(pointer, key);
                 self.error(&at, "misplaced", format!("`{key}` goes with `{act}`"), None);
             }
         }
@@ -195,15 +195,15 @@ mod tests {
 
     /// Errors of a script; the schema must reject it as well.
     fn told(script: &str) -> String {
-        let document = Document::parse(script, "s.yaml").unwrap();
-        let schema = json_cas::Schema::compile(&super::super::schema()).unwrap();
+        let document = SourceDocument::parse(script, "s.yaml").unwrap();
+        let schema = json_cas::CompiledSchema::compile(&super::super::schema()).unwrap();
         assert_ne!(schema.violations(&document.value), [], "{script}");
-        Script::parse(script, "s.yaml").unwrap_err().message
+        MockScript::parse(script, "s.yaml").unwrap_err().message
     }
 
     #[test]
     fn schema_and_reader_agree_on_what_goes_together() {
-        let schema = json_cas::Schema::compile(&super::super::schema()).unwrap();
+        let schema = json_cas::CompiledSchema::compile(&super::super::schema()).unwrap();
         let entries = [
             "reply: ~",
             "reply: a\n    repeat: true",
@@ -227,9 +227,9 @@ mod tests {
         ];
         for entry in entries {
             let script = format!("a:\n  - {entry}\n");
-            let value = Document::parse(&script, "s.yaml").unwrap().value;
+            let value = SourceDocument::parse(&script, "s.yaml").unwrap().value;
             let refused = schema.violations(&value);
-            assert_eq!(Script::parse(&script, "s.yaml").is_ok(), refused.is_empty(), "{script}{refused:?}");
+            assert_eq!(MockScript::parse(&script, "s.yaml").is_ok(), refused.is_empty(), "{script}{refused:?}");
         }
     }
 

@@ -7,7 +7,7 @@ use super::read::Roles;
 /// JSON Schema of a script, without descriptions. It does not check that only the last entry of a role can be repeated.
 #[must_use]
 pub fn schema() -> Value {
-    let mut schema = uwf_core::file_schema::of::<Roles>("A script for the agent uwf-mock");
+    let mut schema = uwf_core::file_schema::schema_of_file::<Roles>("A script for the agent uwf-mock");
     let entry = &mut schema["additionalProperties"]["items"];
     let acts = ["reply", "garbage", "fail"];
     let does = |act: &str| json!({ "required": [act] });

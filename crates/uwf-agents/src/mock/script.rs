@@ -37,7 +37,7 @@ use serde_json::Value;
 
 /// A parsed script.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Script {
+pub(super) struct MockScript {
     pub(super) file: String,
     pub(super) roles: BTreeMap<String, Vec<ScriptEntry>>,
 }
@@ -99,7 +99,7 @@ pub(super) struct ScriptedFailure {
     pub(super) stderr: Option<String>,
 }
 
-impl Script {
+impl MockScript {
     /// The action of a role, or of its branch `GROUP.BRANCH` if the script has that, at visit `visit` (from 0) after `failed` failed attempts of that visit.
     ///
     /// # Errors
@@ -177,7 +177,7 @@ tester:
 
     /// The line of the entry that is played, or why none is played.
     fn played(script: &str, role: &str, visit: usize, failed: usize) -> String {
-        let script = Script::parse(script, "s.yaml").unwrap();
+        let script = MockScript::parse(script, "s.yaml").unwrap();
         match script.entry((None, role), visit, failed) {
             Ok(entry) => entry.place.clone(),
             Err(error) => error.message,
@@ -207,7 +207,7 @@ tester:
 
     #[test]
     fn reply_is_value_unless_it_is_text() {
-        let script = Script::parse(SCRIPT, "s.yaml").unwrap();
+        let script = MockScript::parse(SCRIPT, "s.yaml").unwrap();
         let acts: Vec<&ScriptedAct> = script.roles["coder"].iter().map(|entry| &entry.act).collect();
         let fail = ScriptedFailure { times: 2, exit_code: 3, stderr: Some("rate limit".to_owned()) };
         let expected = [

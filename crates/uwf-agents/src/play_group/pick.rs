@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use agent_kit::{Error, ErrorKind, Result};
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::{Map, Value, json};
 use uwf_core::prompt::{copies_part, git_branches_part};
 use uwf_core::thread::{BranchOutput, ThreadId};
-use uwf_core::workflow::{PERSON_PICKS, Picker, PlannedBranch, Role, RoleGroup, RoleOptions, Workflow};
-use uwf_engine::attempt::agent_process::Signals;
+use uwf_core::workflow::{CopyPicker, PERSON_PICKS, PlannedBranch, Role, RoleGroup, RoleOptions, Workflow};
+use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::agents::{BUILT_IN_PREFIX, HUMAN};
-use uwf_engine::attempt::bindings::{Bindings, Named};
+use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
 use uwf_engine::attempt::child_threads::Child;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
@@ -27,7 +27,7 @@ const WINNER: &str = "winner";
 
 /// A workflow, with the role of a person if a person picks a copy of its group.
 pub(super) fn with_person(home: &Home, workflow: Workflow, group: &RoleGroup) -> Result<Workflow> {
-    if group.copies.is_none() || Picker::for_group(&workflow, group) != Picker::Person {
+    if group.copies.is_none() || CopyPicker::for_group(&workflow, group) != CopyPicker::Person {
         return Ok(workflow);
     }
     let schema = json!({
@@ -88,12 +88,12 @@ impl GroupAttempt<'_, '_> {
         let is_person =
             judge.role == PERSON_PICKS && !self.context.thread().workflow()?.roles.contains_key(PERSON_PICKS);
         let sees_as = if is_person { self.context.role_name() } else { &judge.role };
-        let bound = if is_person { with_human() } else { Bindings::default() };
+        let bound = if is_person { with_human() } else { AgentBindings::default() };
         let task = BranchTask { item: None, part: &part, sees_as, bound, has_files: false };
         let child = self.start(&group, judge, task, || self.judge_workflow(&judge.role, &copies))?;
         let played = match child {
             Child::Ended(ended) => Ok(ended),
-            Child::Active(thread) => Signals::listen()
+            Child::Active(thread) => SignalListener::listen()
                 .and_then(|mut signals| workflow::drive_branch(home, &judge.name, &thread, &mut signals)),
         };
         let ended = played.and_then(window::not_killed).map_err(|error| {
@@ -121,15 +121,15 @@ impl GroupAttempt<'_, '_> {
     /// The output of the group: the winner, the judge's output, and the outputs of the copies. `steps` are the steps of the group's thread.
     pub(super) fn picked(&self, group: &Thread<'_>, steps: Vec<BranchOutput>) -> Result<Value> {
         let mut output = Map::new();
-        let picker = Picker::for_group(&self.workflow, &self.group);
+        let picker = CopyPicker::for_group(&self.workflow, &self.group);
         let name = self.context.role_name();
         let mut steps = steps;
         let winner = match picker {
-            Picker::Expression(expression) => by_expression(group, name, expression)?,
+            CopyPicker::Expression(expression) => by_expression(group, name, expression)?,
             _ => {
                 let verdict = steps.pop().map(|step| step.output).unwrap_or_default();
                 let winner = verdict.get(WINNER).cloned().unwrap_or_default();
-                if let Picker::Role(role) = picker
+                if let CopyPicker::Role(role) = picker
                     && role != PERSON_PICKS
                 {
                     output.insert("verdict".to_owned(), verdict);
@@ -154,13 +154,13 @@ impl GroupAttempt<'_, '_> {
 }
 
 /// The binding of the role of the person who picks.
-fn with_human() -> Bindings {
-    let human = Named::plain(format!("{BUILT_IN_PREFIX}{HUMAN}"));
-    Bindings { agents: [(PERSON_PICKS.to_owned(), human)].into(), every_role: None }
+fn with_human() -> AgentBindings {
+    let human = AgentReference::plain(format!("{BUILT_IN_PREFIX}{HUMAN}"));
+    AgentBindings { agents: [(PERSON_PICKS.to_owned(), human)].into(), every_role: None }
 }
 
 /// The schema of a judge's output, in which only copies that have not failed can win.
-fn winners_schema(home: &Home, meta: Hash, copies: &[BranchOutput]) -> Result<Hash> {
+fn winners_schema(home: &Home, meta: NodeHash, copies: &[BranchOutput]) -> Result<NodeHash> {
     let mut schema = home.store().schema(meta)?.value().clone();
     let can_win: Vec<&str> =
         copies.iter().filter(|copy| copy.failure().is_none()).map(|copy| copy.name.as_str()).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use agent_kit::{Error, Result};
 use serde_json::Value;
 use uwf_core::usage::ThreadLimits;
-use uwf_core::workflow::{GroupBranch, PERSON_PICKS, Picker, PlannedBranch, RoleGroup, Workflow};
+use uwf_core::workflow::{CopyPicker, GroupBranch, PERSON_PICKS, PlannedBranch, RoleGroup, Workflow};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate;
 
@@ -95,10 +95,10 @@ fn copies(group: &RoleGroup, branch: &GroupBranch) -> Vec<PlannedBranch> {
 
 /// The branch of the role that picks a copy; none if an expression does.
 fn judge(workflow: &Workflow, group: &RoleGroup) -> Option<PlannedBranch> {
-    let role = match Picker::for_group(workflow, group) {
-        Picker::Role(role) => role.to_owned(),
-        Picker::Person => PERSON_PICKS.to_owned(),
-        Picker::Expression(_) => return None,
+    let role = match CopyPicker::for_group(workflow, group) {
+        CopyPicker::Role(role) => role.to_owned(),
+        CopyPicker::Person => PERSON_PICKS.to_owned(),
+        CopyPicker::Expression(_) => return None,
     };
     Some(PlannedBranch { name: role.clone(), role, may_fail: false, limits: ThreadLimits::default() })
 }

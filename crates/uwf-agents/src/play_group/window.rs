@@ -5,10 +5,10 @@ use std::sync::mpsc;
 use agent_kit::{Error, ErrorKind, Result, failure_notice};
 use uwf_core::node::EndStatus;
 use uwf_core::workflow::PlannedBranch;
-use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::child_threads::Child;
 use uwf_engine::attempt::recorded;
-use uwf_engine::root::history::Finished;
+use uwf_engine::root::history::HistoryLine;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::end_group::{BranchResult, EndedBranch};
@@ -24,7 +24,7 @@ impl GroupAttempt<'_, '_> {
     /// have as well.
     pub(super) fn play_branches(&self, group: &Thread<'_>, plan: &GroupPlan) -> Result<Vec<EndedBranch>> {
         let count = plan.branches.len();
-        let mut results: Vec<Option<Result<Finished>>> = (0..count).map(|_| None).collect();
+        let mut results: Vec<Option<Result<HistoryLine>>> = (0..count).map(|_| None).collect();
         let mut stop = None;
         let (send, receive) = mpsc::channel();
         let home = self.context.thread().home();
@@ -39,7 +39,7 @@ impl GroupAttempt<'_, '_> {
                             let files = self.files.as_ref();
                             scope.spawn(move || {
                                 let play = || {
-                                    Signals::listen().and_then(|mut signals| {
+                                    SignalListener::listen().and_then(|mut signals| {
                                         workflow::drive_branch(home, &branch.name, &id, &mut signals)
                                     })
                                 };
@@ -95,7 +95,7 @@ impl GroupAttempt<'_, '_> {
         &self,
         group: &Thread<'_>,
         branch: &PlannedBranch,
-        played: Result<Finished>,
+        played: Result<HistoryLine>,
         all_began: bool,
     ) -> Result<BranchResult> {
         let home = self.context.thread().home();
@@ -122,7 +122,7 @@ fn is_failure(error: &Error) -> bool {
 }
 
 /// The end of a branch's thread, unless it was killed.
-pub(super) fn not_killed(ended: Finished) -> Result<Finished> {
+pub(super) fn not_killed(ended: HistoryLine) -> Result<HistoryLine> {
     match ended.status {
         EndStatus::Killed => Err(Error::agent_failed("it was killed")
             .hint(format!("`uwf thread rm {}`, then a retry starts the branch again", ended.thread))),
@@ -131,7 +131,7 @@ pub(super) fn not_killed(ended: Finished) -> Result<Finished> {
 }
 
 /// Why a branch failed whose thread was ended.
-fn reason(home: &Home, killed: &Finished) -> Result<String> {
+fn reason(home: &Home, killed: &HistoryLine) -> Result<String> {
     let last = recorded::read(home, &killed.thread)?.and_then(|last| last.gave_up);
     Ok(last.map_or_else(|| "it was killed".to_owned(), |gave_up| first_line(&gave_up.error)))
 }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use uwf_core::config::{Agent, AgentDescription, Config};
+use uwf_core::config::{AgentConfig, AgentDescription, UwfConfig};
 use uwf_engine::attempt::agents::ask_program::ask;
 use uwf_engine::attempt::program::{self, look_up};
 use uwf_engine::attempt::{agents, self_description};
-use uwf_engine::verbs::doctor::Finding;
+use uwf_engine::verbs::doctor::DoctorFinding;
 
 /// Characters shown of a version.
 const SHOWN: usize = 60;
@@ -19,7 +19,7 @@ const KNOWN_PROGRAMS: [&str; 8] = ["hermes", "cursor-agent", "codex", "claude", 
 type Versions = BTreeMap<PathBuf, Option<String>>;
 
 /// One finding for each agent. Programs run at the same time, each once.
-pub(super) fn findings(config: &Config, secrets: &BTreeSet<String>) -> Vec<Finding> {
+pub(super) fn findings(config: &UwfConfig, secrets: &BTreeSet<String>) -> Vec<DoctorFinding> {
     let commands =
         config.agents.values().map(|agent| &agent.command).filter(|command| agents::built_in(command).is_none());
     let programs = commands.filter_map(|command| program::find(command));
@@ -31,7 +31,7 @@ pub(super) fn findings(config: &Config, secrets: &BTreeSet<String>) -> Vec<Findi
     });
     let descriptions = self_description::of_all(config, secrets);
     let used = super::used_agents(config);
-    let finding = |(alias, agent): (&String, &Agent)| {
+    let finding = |(alias, agent): (&String, &AgentConfig)| {
         let described = descriptions.get(alias).map(|described| said(described.as_ref()));
         finding(alias, agent, used.contains(alias.as_str()), &versions, described)
     };
@@ -57,14 +57,20 @@ fn said(described: Result<&AgentDescription, &String>) -> String {
     }
 }
 
-fn finding(alias: &str, agent: &Agent, is_used: bool, versions: &Versions, described: Option<String>) -> Finding {
+fn finding(
+    alias: &str,
+    agent: &AgentConfig,
+    is_used: bool,
+    versions: &Versions,
+    described: Option<String>,
+) -> DoctorFinding {
     let check = format!("agent:{alias}");
     let command = &agent.command;
     if let Some(name) = agents::built_in(command).filter(|name| crate::NAMES.contains(name)) {
-        return Finding::ok(check, format!("built in: {name} {}", env!("CARGO_PKG_VERSION")));
+        return DoctorFinding::ok(check, format!("built in: {name} {}", env!("CARGO_PKG_VERSION")));
     }
     if command.contains('/') && !command.starts_with('/') {
-        return Finding::ok(check, format!("{command} is looked for in the workspace of each thread"));
+        return DoctorFinding::ok(check, format!("{command} is looked for in the workspace of each thread"));
     }
     match look_up(command, Path::new("/")) {
         Ok(program) => {
@@ -74,11 +80,11 @@ fn finding(alias: &str, agent: &Agent, is_used: bool, versions: &Versions, descr
                 (None, Some(None)) => "it does not report its version",
                 (None, None) => "it is not asked for its version",
             };
-            Finding::ok(check, format!("{}: {version}", program.display()))
+            DoctorFinding::ok(check, format!("{}: {version}", program.display()))
         }
         Err(why) => {
             let why = why.to_string();
-            let finding = if is_used { Finding::fail(check, why) } else { Finding::warn(check, why) };
+            let finding = if is_used { DoctorFinding::fail(check, why) } else { DoctorFinding::warn(check, why) };
             finding.hint("install it, put its directory on PATH, or correct `command`")
         }
     }

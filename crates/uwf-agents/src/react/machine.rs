@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
-use uwf_llm::{ChatMessage, ChatReply, Finish, ToolCall};
+use uwf_llm::{ChatMessage, ChatReply, ChatToolCall, FinishReason};
 
 use super::tools::submit;
 
@@ -28,12 +28,12 @@ const CUT: &str = "not run: your answer was cut off at its token limit; make the
 
 /// Whether a reply was truncated within its calls.
 pub(crate) fn is_cut_in_calls(reply: &ChatReply) -> bool {
-    reply.finish == Finish::Length && !reply.tool_calls.is_empty()
+    reply.finish == FinishReason::Length && !reply.tool_calls.is_empty()
 }
 
 /// State of the loop.
 #[derive(Debug, Clone, PartialEq)]
-pub struct State {
+pub struct ReactState {
     /// The conversation so far, oldest first.
     pub messages: Vec<ChatMessage>,
     /// The submitted and accepted value.
@@ -42,29 +42,29 @@ pub struct State {
     pub rounds_left: u32,
     /// Calls left in this step.
     pub calls_left: usize,
-    round: Option<Round>,
+    round: Option<ReactRound>,
 }
 
 /// A round: the request, the reply, and the results of its calls.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Round {
+pub struct ReactRound {
     /// Number of messages in the request, from the beginning of the conversation.
     pub asked_with: usize,
     /// The model's reply.
     pub reply: ChatReply,
     /// Its finished calls, in order.
-    pub done: Vec<Done>,
+    pub done: Vec<FinishedToolCall>,
     /// Its pending calls.
-    waiting: VecDeque<ToolCall>,
+    waiting: VecDeque<ChatToolCall>,
     /// Number of calls over the limit of a reply, which were dropped unseen.
     dropped: usize,
 }
 
 /// A finished call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Done {
+pub struct FinishedToolCall {
     /// The call as the model wrote it.
-    pub call: ToolCall,
+    pub call: ChatToolCall,
     /// The tool's answer.
     pub result: String,
     /// Whether the result is an error.
@@ -75,7 +75,7 @@ pub struct Done {
 
 /// Event of the loop.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum ReactEvent {
     /// A message to answer, within this many rounds.
     Asked {
         /// The message.
@@ -101,30 +101,30 @@ pub enum Event {
 
 /// Next action for the driver.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    /// Ask the model with all messages; answered by [`Event::Replied`].
+pub enum ReactEffect {
+    /// Ask the model with all messages; answered by [`ReactEvent::Replied`].
     Ask,
-    /// Run a tool; answered by [`Event::Ran`].
+    /// Run a tool; answered by [`ReactEvent::Ran`].
     Run {
         /// Its name, one of those the loop was given.
         name: String,
         /// Its arguments.
         arguments: Map<String, Value>,
     },
-    /// Check a role's output; answered by [`Event::Submitted`].
+    /// Check a role's output; answered by [`ReactEvent::Submitted`].
     Check {
         /// The arguments of the submitting call.
         arguments: Map<String, Value>,
     },
     /// A round is over: record it.
-    Keep(Box<Round>),
+    Keep(Box<ReactRound>),
     /// The loop is over.
-    End(End),
+    End(ReactEnd),
 }
 
 /// How the loop ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum End {
+pub enum ReactEnd {
     /// The role's output was submitted.
     Submitted(Value),
     /// The model answered without calling a tool. This is its text.
@@ -133,10 +133,10 @@ pub enum End {
     OutOfRounds,
 }
 
-impl State {
+impl ReactState {
     /// The initial state. `system` is the message that explains to the model where it works.
-    pub fn new(system: &str) -> State {
-        State {
+    pub fn new(system: &str) -> ReactState {
+        ReactState {
             messages: vec![ChatMessage::System(system.to_owned())],
             submitted: None,
             rounds_left: 0,
@@ -146,7 +146,7 @@ impl State {
     }
 
     /// The round whose calls are being run.
-    pub fn round(&self) -> Option<&Round> {
+    pub fn round(&self) -> Option<&ReactRound> {
         self.round.as_ref()
     }
 }
@@ -154,46 +154,52 @@ impl State {
 /// The new state and the effects of an event. `tools` are the names of available tools; `submit` may be one of them.
 ///
 /// An unexpected event (such as an unrequested reply) changes nothing.
-pub fn handle(state: State, event: Event, tools: &[&str]) -> (State, Vec<Effect>) {
+pub fn handle(state: ReactState, event: ReactEvent, tools: &[&str]) -> (ReactState, Vec<ReactEffect>) {
     match event {
-        Event::Asked { text, rounds } => asked(state, text, rounds),
-        Event::Replied(reply) => replied(state, *reply, tools),
-        Event::Ran { result, duration_ms } => {
+        ReactEvent::Asked { text, rounds } => asked(state, text, rounds),
+        ReactEvent::Replied(reply) => replied(state, *reply, tools),
+        ReactEvent::Ran { result, duration_ms } => {
             let (result, is_error) = either(result);
             done(state, result, is_error, duration_ms, tools)
         }
-        Event::Submitted { result: Ok(value) } => {
-            let state = State { submitted: Some(value), ..state };
+        ReactEvent::Submitted { result: Ok(value) } => {
+            let state = ReactState { submitted: Some(value), ..state };
             done(state, "accepted".to_owned(), false, 0, tools)
         }
-        Event::Submitted { result: Err(why) } => done(state, why, true, 0, tools),
+        ReactEvent::Submitted { result: Err(why) } => done(state, why, true, 0, tools),
     }
 }
 
-fn asked(mut state: State, text: String, rounds: u32) -> (State, Vec<Effect>) {
+fn asked(mut state: ReactState, text: String, rounds: u32) -> (ReactState, Vec<ReactEffect>) {
     state.messages.push(ChatMessage::User(text));
     state.submitted = None;
     state.rounds_left = rounds;
     ask(state)
 }
 
-fn replied(mut state: State, mut reply: ChatReply, tools: &[&str]) -> (State, Vec<Effect>) {
+fn replied(mut state: ReactState, mut reply: ChatReply, tools: &[&str]) -> (ReactState, Vec<ReactEffect>) {
     let asked_with = state.messages.len();
     // Also drop them from the conversation: a provider requires an answer to each call in it.
     let dropped = reply.tool_calls.len().saturating_sub(MAX_CALLS_IN_REPLY);
     reply.tool_calls.truncate(MAX_CALLS_IN_REPLY);
     state.messages.push(reply.message());
-    let waiting: VecDeque<ToolCall> = reply.tool_calls.iter().cloned().collect();
-    let round = Round { asked_with, reply, done: Vec::new(), waiting, dropped };
+    let waiting: VecDeque<ChatToolCall> = reply.tool_calls.iter().cloned().collect();
+    let round = ReactRound { asked_with, reply, done: Vec::new(), waiting, dropped };
     if round.waiting.is_empty() {
         let said = round.reply.text.clone();
-        return (state, vec![Effect::Keep(Box::new(round)), Effect::End(End::Said(said))]);
+        return (state, vec![ReactEffect::Keep(Box::new(round)), ReactEffect::End(ReactEnd::Said(said))]);
     }
     state.round = Some(round);
     next_call(state, tools)
 }
 
-fn done(mut state: State, result: String, is_error: bool, duration_ms: u64, tools: &[&str]) -> (State, Vec<Effect>) {
+fn done(
+    mut state: ReactState,
+    result: String,
+    is_error: bool,
+    duration_ms: u64,
+    tools: &[&str],
+) -> (ReactState, Vec<ReactEffect>) {
     if let Some(round) = &mut state.round {
         round.finish_first(result, is_error, duration_ms);
     }
@@ -201,7 +207,7 @@ fn done(mut state: State, result: String, is_error: bool, duration_ms: u64, tool
 }
 
 /// Goes through the pending calls: answers calls that cannot be run, and returns the first other call as an effect.
-fn next_call(mut state: State, tools: &[&str]) -> (State, Vec<Effect>) {
+fn next_call(mut state: ReactState, tools: &[&str]) -> (ReactState, Vec<ReactEffect>) {
     let Some(mut round) = state.round.take() else { return (state, Vec::new()) };
     while let Some(call) = round.waiting.front() {
         let name = call.name.clone();
@@ -218,8 +224,8 @@ fn next_call(mut state: State, tools: &[&str]) -> (State, Vec<Effect>) {
                 state.calls_left = state.calls_left.saturating_sub(1);
                 state.round = Some(round);
                 let effect = match name.as_str() {
-                    submit::NAME => Effect::Check { arguments },
-                    _ => Effect::Run { name, arguments },
+                    submit::NAME => ReactEffect::Check { arguments },
+                    _ => ReactEffect::Run { name, arguments },
                 };
                 return (state, vec![effect]);
             }
@@ -229,7 +235,7 @@ fn next_call(mut state: State, tools: &[&str]) -> (State, Vec<Effect>) {
     end_round(state, round, tools)
 }
 
-fn end_round(mut state: State, round: Round, tools: &[&str]) -> (State, Vec<Effect>) {
+fn end_round(mut state: ReactState, round: ReactRound, tools: &[&str]) -> (ReactState, Vec<ReactEffect>) {
     let results = round.done.iter().map(|done| ChatMessage::Tool {
         id: done.call.id.clone(),
         content: done.result.clone(),
@@ -243,9 +249,9 @@ fn end_round(mut state: State, round: Round, tools: &[&str]) -> (State, Vec<Effe
              extra calls were not run; repeat those that matter."
         )));
     }
-    let keep = Effect::Keep(Box::new(round));
+    let keep = ReactEffect::Keep(Box::new(round));
     if let Some(value) = state.submitted.clone() {
-        return (state, vec![keep, Effect::End(End::Submitted(value))]);
+        return (state, vec![keep, ReactEffect::End(ReactEnd::Submitted(value))]);
     }
     if WARN_AT.contains(&state.rounds_left) {
         state.messages.push(ChatMessage::User(warning(state.rounds_left, tools)));
@@ -255,13 +261,13 @@ fn end_round(mut state: State, round: Round, tools: &[&str]) -> (State, Vec<Effe
     (state, effects)
 }
 
-fn ask(mut state: State) -> (State, Vec<Effect>) {
+fn ask(mut state: ReactState) -> (ReactState, Vec<ReactEffect>) {
     match state.rounds_left.checked_sub(1) {
         Some(left) => {
             state.rounds_left = left;
-            (state, vec![Effect::Ask])
+            (state, vec![ReactEffect::Ask])
         }
-        None => (state, vec![Effect::End(End::OutOfRounds)]),
+        None => (state, vec![ReactEffect::End(ReactEnd::OutOfRounds)]),
     }
 }
 
@@ -278,10 +284,10 @@ fn warning(left: u32, tools: &[&str]) -> String {
     }
 }
 
-impl Round {
+impl ReactRound {
     fn finish_first(&mut self, result: String, is_error: bool, duration_ms: u64) {
         if let Some(call) = self.waiting.pop_front() {
-            self.done.push(Done { call, result, is_error, duration_ms });
+            self.done.push(FinishedToolCall { call, result, is_error, duration_ms });
         }
     }
 }

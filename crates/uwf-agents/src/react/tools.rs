@@ -15,12 +15,12 @@ use json_cas::Store;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::workspace::Workspace;
+use super::workspace::ConfinedWorkspace;
 
 /// Context of the tools.
-pub struct Scene<'a> {
+pub struct ReactToolContext<'a> {
     /// The workspace, for files.
-    pub workspace: &'a Workspace,
+    pub workspace: &'a ConfinedWorkspace,
     /// The store, for nodes.
     pub store: &'a Store,
     /// Removes secrets from a command's environment.
@@ -35,7 +35,7 @@ pub struct Scene<'a> {
 pub type Answer = Result<String, String>;
 
 /// A tool.
-pub struct Tool {
+pub struct ReactTool {
     /// Its name for the model.
     pub name: &'static str,
     /// Its description for the model.
@@ -43,15 +43,15 @@ pub struct Tool {
     /// JSON Schema of its arguments.
     pub parameters: fn() -> Value,
     /// Runs it, or explains to the model why it failed.
-    pub run: fn(&Scene<'_>, &Map<String, Value>) -> Answer,
+    pub run: fn(&ReactToolContext<'_>, &Map<String, Value>) -> Answer,
 }
 
 /// All tools except `submit`, which belongs to the loop.
-pub const ALL: [Tool; 5] =
+pub const ALL: [ReactTool; 5] =
     [read_file::READ_FILE, write_file::WRITE_FILE, patch_file::PATCH_FILE, shell_exec::SHELL_EXEC, cas_get::CAS_GET];
 
 /// The tool with this name.
-pub fn find(name: &str) -> Option<Tool> {
+pub fn find(name: &str) -> Option<ReactTool> {
     ALL.into_iter().find(|tool| tool.name == name)
 }
 

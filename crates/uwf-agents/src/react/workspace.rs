@@ -28,7 +28,7 @@ const DIR_MODE: Mode = Mode::from_raw_mode(0o777);
 
 /// A directory that no path can leave.
 #[derive(Debug)]
-pub struct Workspace {
+pub struct ConfinedWorkspace {
     root: OwnedFd,
     path: PathBuf,
     real: PathBuf,
@@ -38,18 +38,18 @@ pub struct Workspace {
 /// Why a path was not opened, in words for the model.
 pub type Refused = String;
 
-impl Workspace {
+impl ConfinedWorkspace {
     /// Opens the directory.
     ///
     /// # Errors
     /// `NotFound`, `Io` if it does not exist or is not a directory.
-    pub fn open(path: &Path) -> Result<Workspace> {
+    pub fn open(path: &Path) -> Result<ConfinedWorkspace> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty()).map_err(std::io::Error::from);
-        Ok(Workspace {
-            root: root.at("open the workspace", path)?,
+        Ok(ConfinedWorkspace {
+            root: root.path_context("open the workspace", path)?,
             path: path.to_owned(),
-            real: path.canonicalize().at("find the workspace", path)?,
+            real: path.canonicalize().path_context("find the workspace", path)?,
             hard_links: false,
         })
     }
@@ -57,8 +57,8 @@ impl Workspace {
     /// The workspace, with or without permission to write files that have several hard links. By default they are rejected: another name of
     /// the file may be outside the workspace, and nothing shows it.
     #[must_use]
-    pub fn with_hard_links(self, hard_links: bool) -> Workspace {
-        Workspace { hard_links, ..self }
+    pub fn with_hard_links(self, hard_links: bool) -> ConfinedWorkspace {
+        ConfinedWorkspace { hard_links, ..self }
     }
 
     /// The path of the workspace.
@@ -233,7 +233,7 @@ mod tests {
         std::fs::write(dir.path().join("w/sub/file"), "f").unwrap();
         std::os::unix::fs::symlink("../secret", dir.path().join("w/out")).unwrap();
         std::os::unix::fs::symlink("sub", dir.path().join("w/in")).unwrap();
-        let workspace = Workspace::open(&dir.path().join("w")).unwrap();
+        let workspace = ConfinedWorkspace::open(&dir.path().join("w")).unwrap();
         let open = |path: &str| workspace.by_components(Path::new(path), OFlags::RDONLY, Mode::empty()).err();
         assert_eq!(open("sub/file"), None);
         assert_eq!(open("out"), Some(Errno::LOOP));

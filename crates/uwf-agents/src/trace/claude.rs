@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 use uwf_core::number;
 
 use super::json::{content, count, dollars, list, shown, some_text, text};
-use super::turns::Turns;
-use super::{Ending, Trace, json, timestamp};
+use super::turns::TraceTurnCollector;
+use super::{ParsedTrace, TraceEnding, json, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     let has_message = event.get("message").is_some_and(|message| !text(message, "role").is_empty());
@@ -20,14 +20,14 @@ pub(super) fn is_event(event: &Value) -> bool {
     }
 }
 
-pub(super) fn read(events: &[Value]) -> Trace {
-    let mut turns = Turns::default();
+pub(super) fn read(events: &[Value]) -> ParsedTrace {
+    let mut turns = TraceTurnCollector::default();
     let mut session_id = None;
     let mut message = String::new();
-    let mut usage: HashMap<String, Tokens> = HashMap::new();
+    let mut usage: HashMap<String, TokenCounts> = HashMap::new();
     let mut result = None;
     let mut is_over = false;
-    let mut ending = Ending::Unknown;
+    let mut ending = TraceEnding::Unknown;
     for event in events {
         let at = timestamp::ms(event.get("timestamp"));
         session_id = session_id.or_else(|| some_text(event, "session_id")).or_else(|| some_text(event, "sessionId"));
@@ -49,7 +49,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
             }
             "user" => {
                 user(&mut turns, body, at);
-                ending = Ending::Unknown;
+                ending = TraceEnding::Unknown;
             }
             "result" => {
                 result = Some(event);
@@ -60,11 +60,11 @@ pub(super) fn read(events: &[Value]) -> Trace {
     }
     let is_file = result.is_none() && events.iter().any(|event| event.get("sessionId").is_some());
     let source = if is_file { "session-file" } else { "stdout" };
-    let trace = turns.into_trace(source, Trace { session_id, ending, ..Trace::default() });
+    let trace = turns.into_trace(source, ParsedTrace { session_id, ending, ..ParsedTrace::default() });
     let trace = match result {
         Some(result) if is_over => concluded(trace, result),
         // A turn began after the totals.
-        Some(result) => Trace { ending: trace.ending.clone(), ..concluded(trace, result) },
+        Some(result) => ParsedTrace { ending: trace.ending.clone(), ..concluded(trace, result) },
         None => trace,
     };
     if is_file { trace } else { without_first_counts(trace) }
@@ -72,8 +72,8 @@ pub(super) fn read(events: &[Value]) -> Trace {
 
 /// Removes output counts that are incomplete. An event has the message's count at its beginning, so a turn's output tokens are unknown.
 /// Only if the counts add up to the total do they cover whole messages.
-fn without_first_counts(mut trace: Trace) -> Trace {
-    let written = |tokens: &Option<Tokens>| tokens.as_ref().and_then(|tokens| tokens.output);
+fn without_first_counts(mut trace: ParsedTrace) -> ParsedTrace {
+    let written = |tokens: &Option<TokenCounts>| tokens.as_ref().and_then(|tokens| tokens.output);
     let sum =
         trace.turns.iter().map(|turn| written(&turn.tokens)).try_fold(0, |sum, more| Some(number::sum(sum, more?)));
     if sum.is_none() || sum != written(&trace.tokens) {
@@ -83,11 +83,11 @@ fn without_first_counts(mut trace: Trace) -> Trace {
 }
 
 /// The ending of a message. A synthetic message is from Claude Code itself, because the API failed.
-fn ending_of(message: &Value) -> Ending {
+fn ending_of(message: &Value) -> TraceEnding {
     if text(message, "model") == "<synthetic>" {
-        return Ending::failed(Some(content(message.get("content"))).filter(|said| !said.is_empty()));
+        return TraceEnding::failed(Some(content(message.get("content"))).filter(|said| !said.is_empty()));
     }
-    Ending::of(text(message, "stop_reason"))
+    TraceEnding::from_word(text(message, "stop_reason"))
 }
 
 /// Whether an event is from a sub-agent. The result of the tool that called the sub-agent covers it.
@@ -96,7 +96,7 @@ fn is_of_a_helper(event: &Value) -> bool {
         || event.get("isSidechain").and_then(Value::as_bool) == Some(true)
 }
 
-fn assistant(turns: &mut Turns, message: &Value, at: Option<u64>) {
+fn assistant(turns: &mut TraceTurnCollector, message: &Value, at: Option<u64>) {
     if let Some(said) = message.get("content").and_then(Value::as_str) {
         return turns.said(said, at);
     }
@@ -110,7 +110,7 @@ fn assistant(turns: &mut Turns, message: &Value, at: Option<u64>) {
     }
 }
 
-fn user(turns: &mut Turns, message: &Value, at: Option<u64>) {
+fn user(turns: &mut TraceTurnCollector, message: &Value, at: Option<u64>) {
     if let Some(text) = message.get("content").and_then(Value::as_str) {
         return turns.asked(text, at);
     }
@@ -124,7 +124,7 @@ fn user(turns: &mut Turns, message: &Value, at: Option<u64>) {
 }
 
 /// Tokens of a message. Its first events count fewer output tokens than its last.
-fn counted(known: &mut HashMap<String, Tokens>, id: &str, usage: Option<&Value>) -> Option<Tokens> {
+fn counted(known: &mut HashMap<String, TokenCounts>, id: &str, usage: Option<&Value>) -> Option<TokenCounts> {
     let latest = tokens(usage?)?;
     let most = match known.remove(id) {
         Some(before) if before.output > latest.output => before,
@@ -135,14 +135,14 @@ fn counted(known: &mut HashMap<String, Tokens>, id: &str, usage: Option<&Value>)
 }
 
 /// Applies the final event: totals, and the answer if the messages have none.
-fn concluded(trace: Trace, result: &Value) -> Trace {
+fn concluded(trace: ParsedTrace, result: &Value) -> ParsedTrace {
     let ending = conclusion(trace.ending, result);
-    let said = some_text(result, "result").filter(|_| ending == Ending::Good);
+    let said = some_text(result, "result").filter(|_| ending == TraceEnding::Good);
     let cost = dollars(result, "total_cost_usd");
     let counts = result.get("usage").and_then(tokens);
-    Trace {
+    ParsedTrace {
         answer: trace.answer.or(said),
-        tokens: counts.or(cost.map(|_| Tokens::default())).map(|tokens| Tokens { cost, ..tokens }),
+        tokens: counts.or(cost.map(|_| TokenCounts::default())).map(|tokens| TokenCounts { cost, ..tokens }),
         duration_ms: count(result, "duration_ms"),
         ending,
         ..trace
@@ -150,29 +150,29 @@ fn concluded(trace: Trace, result: &Value) -> Trace {
 }
 
 /// The ending of the run, from its final event and its last message.
-fn conclusion(message: Ending, result: &Value) -> Ending {
+fn conclusion(message: TraceEnding, result: &Value) -> TraceEnding {
     let subtype = text(result, "subtype");
     let is_error = result.get("is_error").and_then(Value::as_bool);
     let errors = || Some(content(result.get("errors"))).filter(|errors| !errors.is_empty());
     match (subtype, is_error) {
-        ("", None) => Ending::Unknown,
-        ("" | "success", None | Some(false)) => match (Ending::of(text(result, "stop_reason")), message) {
-            (bad @ Ending::Bad(_), _) | (_, bad @ (Ending::Bad(_) | Ending::Failed(_))) => bad,
-            _ => Ending::Good,
+        ("", None) => TraceEnding::Unknown,
+        ("" | "success", None | Some(false)) => match (TraceEnding::from_word(text(result, "stop_reason")), message) {
+            (bad @ TraceEnding::Bad(_), _) | (_, bad @ (TraceEnding::Bad(_) | TraceEnding::Failed(_))) => bad,
+            _ => TraceEnding::Good,
         },
         _ => reason(subtype, some_text(result, "result").or_else(errors).or_else(|| message.words())),
     }
 }
 
 /// The reason of a failed run: its kind and its message.
-fn reason(subtype: &str, said: Option<String>) -> Ending {
+fn reason(subtype: &str, said: Option<String>) -> TraceEnding {
     let kind = Some(subtype).filter(|kind| !matches!(*kind, "" | "success"));
-    Ending::failed(match (kind, said) {
+    TraceEnding::failed(match (kind, said) {
         (Some(kind), Some(said)) if said != kind => Some(format!("{kind}: {said}")),
         (kind, said) => kind.map(str::to_owned).or(said),
     })
 }
 
-fn tokens(usage: &Value) -> Option<Tokens> {
+fn tokens(usage: &Value) -> Option<TokenCounts> {
     json::tokens(usage, ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"])
 }

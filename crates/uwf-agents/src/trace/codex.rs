@@ -1,11 +1,11 @@
 //! Traces of codex: the events of `codex exec --json`, and the rollout file of a session, which has more.
 
 use serde_json::Value;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 
 use super::json::{content, count, shown, some_text, text};
-use super::turns::Turns;
-use super::{Ending, Trace, timestamp};
+use super::turns::TraceTurnCollector;
+use super::{ParsedTrace, TraceEnding, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     is_rollout(event) || matches!(text(event, "type"), "thread.started" | "turn.started" | "turn.completed")
@@ -16,15 +16,15 @@ fn is_rollout(event: &Value) -> bool {
     kinds.contains(&text(event, "type")) && event.get("payload").is_some()
 }
 
-pub(super) fn read(events: &[Value]) -> Trace {
+pub(super) fn read(events: &[Value]) -> ParsedTrace {
     if events.iter().any(is_rollout) { rollout(events) } else { stream(events) }
 }
 
 /// Parses the events of a run. The run has one usage, which counts from the thread's beginning, so it is the session's. The order of the
 /// events shows which call belongs to which turn.
-fn stream(events: &[Value]) -> Trace {
-    let mut turns = Turns::default();
-    let mut trace = Trace::default();
+fn stream(events: &[Value]) -> ParsedTrace {
+    let mut turns = TraceTurnCollector::default();
+    let mut trace = ParsedTrace::default();
     for event in events {
         let item = &event["item"];
         match text(event, "type") {
@@ -34,12 +34,12 @@ fn stream(events: &[Value]) -> Trace {
             "turn.completed" => {
                 trace.tokens = event.get("usage").and_then(tokens).or(trace.tokens);
                 // Earlier errors were retried.
-                trace.ending = Ending::Good;
+                trace.ending = TraceEnding::Good;
             }
-            "turn.failed" => trace.ending = Ending::failed(some_text(&event["error"], "message")),
+            "turn.failed" => trace.ending = TraceEnding::failed(some_text(&event["error"], "message")),
             "turn.aborted" => trace.ending = aborted(event),
-            "error" => trace.ending = Ending::failed(some_text(event, "message")),
-            "turn.started" => trace.ending = Ending::Unknown,
+            "error" => trace.ending = TraceEnding::failed(some_text(event, "message")),
+            "turn.started" => trace.ending = TraceEnding::Unknown,
             "item.updated" => {}
             _ => trace.unread += 1,
         }
@@ -47,13 +47,13 @@ fn stream(events: &[Value]) -> Trace {
     turns.into_trace("stdout", trace)
 }
 
-fn item_started(turns: &mut Turns, item: &Value) {
+fn item_started(turns: &mut TraceTurnCollector, item: &Value) {
     if let Some((name, arguments)) = tool(item) {
         turns.called(text(item, "id"), &name, &arguments, None);
     }
 }
 
-fn item_completed(turns: &mut Turns, item: &Value) {
+fn item_completed(turns: &mut TraceTurnCollector, item: &Value) {
     let id = text(item, "id");
     match text(item, "type") {
         "agent_message" => turns.said(text(item, "text"), None),
@@ -99,15 +99,15 @@ fn result(item: &Value) -> String {
 }
 
 /// A turn ended by a person or a limit.
-fn aborted(event: &Value) -> Ending {
+fn aborted(event: &Value) -> TraceEnding {
     let why = some_text(event, "reason").map(|why| format!(" ({why})")).unwrap_or_default();
-    Ending::Bad(format!("aborted its turn{why}"))
+    TraceEnding::Bad(format!("aborted its turn{why}"))
 }
 
 /// Parses a session file: every response item in order, tokens of every response, times.
-fn rollout(events: &[Value]) -> Trace {
-    let mut turns = Turns::default();
-    let mut trace = Trace::default();
+fn rollout(events: &[Value]) -> ParsedTrace {
+    let mut turns = TraceTurnCollector::default();
+    let mut trace = ParsedTrace::default();
     // Newer versions have a record per response, before the answers of its tools; older ones only have an event after them.
     let has_records = events.iter().any(|event| text(event, "type") == "token_usage_record");
     for event in events {
@@ -127,22 +127,22 @@ fn rollout(events: &[Value]) -> Trace {
                 turns.counted(info.get("last_token_usage").and_then(tokens));
                 trace.tokens = info.get("total_token_usage").and_then(tokens).or(trace.tokens);
             }
-            ("event_msg", "task_started" | "turn_started") => trace.ending = Ending::Unknown,
+            ("event_msg", "task_started" | "turn_started") => trace.ending = TraceEnding::Unknown,
             ("event_msg", "turn_aborted") => trace.ending = aborted(payload),
             ("event_msg", "task_complete" | "turn_complete") => {
-                trace.ending = Ending::Good;
+                trace.ending = TraceEnding::Good;
                 let so_far = trace.duration_ms;
                 trace.duration_ms =
                     count(payload, "duration_ms").map(|ms| ms.saturating_add(so_far.unwrap_or(0))).or(so_far);
             }
-            ("event_msg", "error") => trace.ending = Ending::failed(some_text(payload, "message")),
+            ("event_msg", "error") => trace.ending = TraceEnding::failed(some_text(payload, "message")),
             _ => {}
         }
     }
     turns.into_trace("session-file", trace)
 }
 
-fn response_item(turns: &mut Turns, item: &Value, at: Option<u64>) {
+fn response_item(turns: &mut TraceTurnCollector, item: &Value, at: Option<u64>) {
     let call_id = text(item, "call_id");
     match text(item, "type") {
         "message" => {
@@ -166,8 +166,8 @@ fn response_item(turns: &mut Turns, item: &Value, at: Option<u64>) {
     }
 }
 
-fn tokens(usage: &Value) -> Option<Tokens> {
-    Some(Tokens {
+fn tokens(usage: &Value) -> Option<TokenCounts> {
+    Some(TokenCounts {
         input: Some(count(usage, "input_tokens")?),
         output: count(usage, "output_tokens"),
         cached: count(usage, "cached_input_tokens"),

@@ -3,16 +3,16 @@
 use serde_json::Value;
 
 use super::json::{content, count, shown, some_text, text, tokens};
-use super::turns::Turns;
-use super::{Ending, Trace, timestamp};
+use super::turns::TraceTurnCollector;
+use super::{ParsedTrace, TraceEnding, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     text(event, "type") == "tool_call" && event.get("tool_call").is_some()
 }
 
-pub(super) fn read(events: &[Value]) -> Trace {
-    let mut turns = Turns::default();
-    let mut trace = Trace::default();
+pub(super) fn read(events: &[Value]) -> ParsedTrace {
+    let mut turns = TraceTurnCollector::default();
+    let mut trace = ParsedTrace::default();
     for event in events {
         let at = timestamp::ms(event.get("timestamp_ms"));
         trace.session_id = trace.session_id.or_else(|| some_text(event, "session_id"));
@@ -21,12 +21,12 @@ pub(super) fn read(events: &[Value]) -> Trace {
             ("user", _) => turns.asked(&said(), at),
             ("assistant", _) => {
                 turns.said(&said(), at);
-                trace.ending = Ending::Unknown;
+                trace.ending = TraceEnding::Unknown;
             }
             ("tool_call", "started") => started(&mut turns, event, at),
             ("tool_call", "completed") => completed(&mut turns, event, at),
             ("result", _) => concluded(&mut trace, event),
-            ("error", _) => trace.ending = Ending::failed(some_text(event, "message")),
+            ("error", _) => trace.ending = TraceEnding::failed(some_text(event, "message")),
             ("system" | "thinking" | "interaction_query", _) => {}
             _ => trace.unread += 1,
         }
@@ -34,12 +34,12 @@ pub(super) fn read(events: &[Value]) -> Trace {
     turns.into_trace("stdout", trace)
 }
 
-fn started(turns: &mut Turns, event: &Value, at: Option<u64>) {
+fn started(turns: &mut TraceTurnCollector, event: &Value, at: Option<u64>) {
     let (name, call) = tool(event);
     turns.called(text(event, "call_id"), &name, &shown(call.get("args").or_else(|| call.get("arguments"))), at);
 }
 
-fn completed(turns: &mut Turns, event: &Value, at: Option<u64>) {
+fn completed(turns: &mut TraceTurnCollector, event: &Value, at: Option<u64>) {
     if !turns.has_call(text(event, "call_id")) {
         started(turns, event, at);
     }
@@ -58,17 +58,17 @@ fn tool(event: &Value) -> (String, &Value) {
     }
 }
 
-fn concluded(trace: &mut Trace, event: &Value) {
+fn concluded(trace: &mut ParsedTrace, event: &Value) {
     trace.duration_ms = count(event, "duration_ms");
     let said = some_text(event, "result");
     let subtype = text(event, "subtype");
     let before = std::mem::take(&mut trace.ending);
     trace.ending = match (subtype, event.get("is_error").and_then(Value::as_bool)) {
-        ("", None) => Ending::Unknown,
-        ("" | "success", None | Some(false)) => Ending::Good,
-        _ => Ending::failed(said.clone().or_else(|| some_text(event, "subtype")).or_else(|| before.words())),
+        ("", None) => TraceEnding::Unknown,
+        ("" | "success", None | Some(false)) => TraceEnding::Good,
+        _ => TraceEnding::failed(said.clone().or_else(|| some_text(event, "subtype")).or_else(|| before.words())),
     };
     // The result contains all text from the beginning. It is the answer only if no final message was read.
-    trace.answer = said.filter(|_| trace.ending == Ending::Good);
+    trace.answer = said.filter(|_| trace.ending == TraceEnding::Good);
     trace.tokens = tokens(&event["usage"], ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"]);
 }

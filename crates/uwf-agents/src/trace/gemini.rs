@@ -1,11 +1,11 @@
 //! Traces of `gemini --output-format stream-json`. They have only total tokens, not the tokens of turns.
 
 use serde_json::Value;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 
 use super::json::{content, count, shown, some_text, text};
-use super::turns::Turns;
-use super::{Ending, Trace, timestamp};
+use super::turns::TraceTurnCollector;
+use super::{ParsedTrace, TraceEnding, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     match text(event, "type") {
@@ -16,16 +16,16 @@ pub(super) fn is_event(event: &Value) -> bool {
     }
 }
 
-pub(super) fn read(events: &[Value]) -> Trace {
-    let mut turns = Turns::default();
-    let mut trace = Trace::default();
+pub(super) fn read(events: &[Value]) -> ParsedTrace {
+    let mut turns = TraceTurnCollector::default();
+    let mut trace = ParsedTrace::default();
     for event in events {
         let at = timestamp::ms(event.get("timestamp"));
         match text(event, "type") {
             "init" => {
                 trace.session_id = some_text(event, "session_id");
                 turns.close(at);
-                trace.ending = Ending::Unknown;
+                trace.ending = TraceEnding::Unknown;
             }
             "message" if text(event, "role") == "user" => turns.asked(&content(event.get("content")), at),
             "message" if event.get("delta").and_then(Value::as_bool) == Some(true) => {
@@ -36,7 +36,7 @@ pub(super) fn read(events: &[Value]) -> Trace {
                 turns.called(text(event, "tool_id"), text(event, "tool_name"), &shown(event.get("parameters")), at);
             }
             "tool_result" => turns.returned(text(event, "tool_id"), &result(event), at),
-            "error" => trace.ending = Ending::failed(some_text(event, "message")),
+            "error" => trace.ending = TraceEnding::failed(some_text(event, "message")),
             "result" => concluded(&mut trace, event),
             _ => trace.unread += 1,
         }
@@ -51,20 +51,20 @@ fn result(event: &Value) -> String {
     }
 }
 
-fn concluded(trace: &mut Trace, event: &Value) {
+fn concluded(trace: &mut ParsedTrace, event: &Value) {
     let stats = &event["stats"];
     trace.duration_ms = count(stats, "duration_ms");
-    trace.tokens = count(stats, "input_tokens").map(|input| Tokens {
+    trace.tokens = count(stats, "input_tokens").map(|input| TokenCounts {
         input: Some(input),
         output: count(stats, "output_tokens"),
         cached: count(stats, "cached"),
-        ..Tokens::default()
+        ..TokenCounts::default()
     });
     match (text(event, "status"), event.get("error")) {
         ("error", Some(error)) => {
-            trace.ending = Ending::failed(some_text(error, "message").or_else(|| Some(error.to_string())));
+            trace.ending = TraceEnding::failed(some_text(error, "message").or_else(|| Some(error.to_string())));
         }
         // An error before a successful end was only a warning.
-        (status, _) => trace.ending = Ending::of(status),
+        (status, _) => trace.ending = TraceEnding::from_word(status),
     }
 }

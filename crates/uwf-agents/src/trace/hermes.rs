@@ -2,11 +2,11 @@
 //! have the time of each message, but only total tokens, not the tokens of turns.
 
 use serde_json::Value;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 
 use super::json::{content, count, dollars, list, shown, some_text, text, tokens};
-use super::turns::Turns;
-use super::{Ending, Trace, timestamp};
+use super::turns::TraceTurnCollector;
+use super::{ParsedTrace, TraceEnding, timestamp};
 
 /// Source of such a trace.
 const SOURCE: &str = "export";
@@ -16,12 +16,12 @@ pub(super) fn is_session(object: &Value) -> bool {
     has_id && list(object, "messages").iter().any(|message| !text(message, "role").is_empty())
 }
 
-pub(super) fn read(objects: &[Value]) -> Trace {
+pub(super) fn read(objects: &[Value]) -> ParsedTrace {
     let Some(session) = objects.iter().rev().find(|object| is_session(object)) else {
-        return Trace { unread: objects.len(), source: SOURCE.to_owned(), ..Trace::default() };
+        return ParsedTrace { unread: objects.len(), source: SOURCE.to_owned(), ..ParsedTrace::default() };
     };
-    let mut turns = Turns::default();
-    let (mut unread, mut ending) = (0, Ending::Unknown);
+    let mut turns = TraceTurnCollector::default();
+    let (mut unread, mut ending) = (0, TraceEnding::Unknown);
     for message in list(session, "messages") {
         let at = timestamp::ms(message.get("timestamp"));
         let said = content(message.get("content"));
@@ -32,7 +32,7 @@ pub(super) fn read(objects: &[Value]) -> Trace {
                 // Two model messages in a row are two turns.
                 turns.close(None);
                 // Each model message has a reason. If a turn breaks, hermes closes it with its own message, which has none.
-                ending = Ending::of(text(message, "finish_reason"));
+                ending = TraceEnding::from_word(text(message, "finish_reason"));
                 turns.reasoned(text(message, "reasoning"), at);
                 turns.said(&said, at);
                 for call in list(message, "tool_calls") {
@@ -44,12 +44,15 @@ pub(super) fn read(objects: &[Value]) -> Trace {
         }
     }
     let session_id = some_text(session, "id").or_else(|| some_text(session, "session_id"));
-    turns.into_trace(SOURCE, Trace { tokens: totals(session), session_id, ending, unread, ..Trace::default() })
+    turns.into_trace(
+        SOURCE,
+        ParsedTrace { tokens: totals(session), session_id, ending, unread, ..ParsedTrace::default() },
+    )
 }
 
 /// Tokens of the whole session.
-fn totals(session: &Value) -> Option<Tokens> {
-    Some(Tokens {
+fn totals(session: &Value) -> Option<TokenCounts> {
+    Some(TokenCounts {
         reasoning: count(session, "reasoning_tokens"),
         cost: dollars(session, "actual_cost_usd"),
         ..tokens(session, ["input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"])?

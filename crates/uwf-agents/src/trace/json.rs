@@ -1,7 +1,7 @@
 //! Tolerant access to JSON from other programs.
 
 use serde_json::Value;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 use uwf_core::number;
 
 /// The JSON objects of a text, either one per line or one object after any other text, and the number of lines that are not objects.
@@ -72,11 +72,11 @@ pub(super) fn dollars(value: &Value, key: &str) -> Option<f64> {
 
 /// Token counts of a program that counts the cache separately from other input, by its names for them: input, read from the cache, written
 /// to it, output.
-pub(super) fn tokens(counts: &Value, [input, read, written, output]: [&str; 4]) -> Option<Tokens> {
+pub(super) fn tokens(counts: &Value, [input, read, written, output]: [&str; 4]) -> Option<TokenCounts> {
     let cached = count(counts, read);
     let cache = number::sum(cached.unwrap_or(0), count(counts, written).unwrap_or(0));
     let input = number::sum(count(counts, input)?, cache);
-    Some(Tokens { input: Some(input), output: count(counts, output), cached, ..Tokens::default() })
+    Some(TokenCounts { input: Some(input), output: count(counts, output), cached, ..TokenCounts::default() })
 }
 
 /// A value as text: text as it is, anything else as JSON, nothing for null.

@@ -1,13 +1,13 @@
 //! uwf's own trace format, for agents without an importer. See `docs/reference/trace-format.md`.
 
-use agent_kit::Turn;
-use agent_kit::answer::ToolCall;
+use agent_kit::AgentTurn;
+use agent_kit::answer::AgentToolCall;
 use serde_json::Value;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 
 use super::json::{count, dollars, list, shown, some_text, text};
 use super::turns::clip;
-use super::{Ending, MAX_CALLS_PER_TURN, MAX_TURNS, Trace};
+use super::{MAX_CALLS_PER_TURN, MAX_TURNS, ParsedTrace, TraceEnding};
 
 /// Default source of a trace.
 const SOURCE: &str = "trace";
@@ -20,9 +20,9 @@ pub(super) fn is_event(event: &Value) -> bool {
     }
 }
 
-pub(super) fn read(events: &[Value]) -> Trace {
+pub(super) fn read(events: &[Value]) -> ParsedTrace {
     // A successful exit code means that the program is done; a `session` line can override it.
-    let mut trace = Trace { source: SOURCE.to_owned(), ending: Ending::Good, ..Trace::default() };
+    let mut trace = ParsedTrace { source: SOURCE.to_owned(), ending: TraceEnding::Good, ..ParsedTrace::default() };
     for event in events {
         match text(event, "type") {
             "turn" if trace.turns.len() < MAX_TURNS => {
@@ -42,14 +42,14 @@ pub(super) fn read(events: &[Value]) -> Trace {
     trace
 }
 
-fn about(trace: &mut Trace, event: &Value) {
+fn about(trace: &mut ParsedTrace, event: &Value) {
     let field = |key| some_text(event, key);
     trace.session_id = field("sessionId").or(trace.session_id.take());
     if let Some(word) = field("stopReason") {
-        trace.ending = Ending::of(&word);
+        trace.ending = TraceEnding::from_word(&word);
     }
     if let Some(error) = field("error") {
-        trace.ending = Ending::Failed(error);
+        trace.ending = TraceEnding::Failed(error);
     }
     if let Some(source) = field("source") {
         trace.source = source;
@@ -58,13 +58,13 @@ fn about(trace: &mut Trace, event: &Value) {
     trace.tokens = tokens(event).or(trace.tokens.take());
 }
 
-fn turn(event: &Value, calls: &[Value]) -> Turn {
+fn turn(event: &Value, calls: &[Value]) -> AgentTurn {
     let input = match event.get("input") {
         Some(Value::Array(texts)) => texts.iter().map(|text| clip(&shown(Some(text))).into()).collect(),
         None | Some(Value::Null) => Vec::new(),
         Some(one) => vec![clip(&shown(Some(one))).into()],
     };
-    Turn {
+    AgentTurn {
         input,
         output: clip(&shown(event.get("output"))),
         tool_calls: calls.iter().take(MAX_CALLS_PER_TURN).map(call).collect(),
@@ -73,8 +73,8 @@ fn turn(event: &Value, calls: &[Value]) -> Turn {
     }
 }
 
-fn call(call: &Value) -> ToolCall {
-    ToolCall {
+fn call(call: &Value) -> AgentToolCall {
+    AgentToolCall {
         name: text(call, "name").to_owned(),
         arguments: clip(&shown(call.get("arguments"))),
         result: clip(&shown(call.get("result"))),
@@ -82,14 +82,14 @@ fn call(call: &Value) -> ToolCall {
     }
 }
 
-fn tokens(event: &Value) -> Option<Tokens> {
+fn tokens(event: &Value) -> Option<TokenCounts> {
     let counts = event.get("tokens").filter(|tokens| tokens.is_object())?;
-    let tokens = Tokens {
+    let tokens = TokenCounts {
         input: count(counts, "input"),
         output: count(counts, "output"),
         cached: count(counts, "cached"),
         reasoning: count(counts, "reasoning"),
         cost: dollars(counts, "cost"),
     };
-    (tokens != Tokens::default()).then_some(tokens)
+    (tokens != TokenCounts::default()).then_some(tokens)
 }

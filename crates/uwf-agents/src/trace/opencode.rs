@@ -2,12 +2,12 @@
 //! messages with parts.
 
 use serde_json::Value;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 use uwf_core::number;
 
 use super::json::{count, dollars, list, shown, some_text, text};
-use super::turns::Turns;
-use super::{Ending, Trace, timestamp};
+use super::turns::TraceTurnCollector;
+use super::{ParsedTrace, TraceEnding, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     let is_step = event.get("sessionID").is_some()
@@ -19,31 +19,31 @@ fn is_export(object: &Value) -> bool {
     object.get("info").is_some() && list(object, "messages").iter().any(|message| message.get("parts").is_some())
 }
 
-pub(super) fn read(events: &[Value]) -> Trace {
+pub(super) fn read(events: &[Value]) -> ParsedTrace {
     match events.iter().find(|event| is_export(event)) {
         Some(export) => read_export(export),
         None => read_stream(events),
     }
 }
 
-fn read_stream(events: &[Value]) -> Trace {
-    let mut turns = Turns::default();
-    let mut trace = Trace::default();
+fn read_stream(events: &[Value]) -> ParsedTrace {
+    let mut turns = TraceTurnCollector::default();
+    let mut trace = ParsedTrace::default();
     for event in events {
         trace.session_id = trace.session_id.or_else(|| some_text(event, "sessionID"));
         let at = timestamp::ms(event.get("timestamp"));
         let part = event.get("part").unwrap_or(event);
         match text(event, "type") {
-            "error" => trace.ending = Ending::failed(error(event.get("error").unwrap_or(event))),
+            "error" => trace.ending = TraceEnding::failed(error(event.get("error").unwrap_or(event))),
             kind => apply(&mut turns, &mut trace, kind, part, at),
         }
     }
     turns.into_trace("stdout", trace)
 }
 
-fn read_export(export: &Value) -> Trace {
-    let mut turns = Turns::default();
-    let mut trace = Trace { session_id: some_text(&export["info"], "id"), ..Trace::default() };
+fn read_export(export: &Value) -> ParsedTrace {
+    let mut turns = TraceTurnCollector::default();
+    let mut trace = ParsedTrace { session_id: some_text(&export["info"], "id"), ..ParsedTrace::default() };
     for message in list(export, "messages") {
         let info = &message["info"];
         let at = timestamp::ms(info["time"].get("created"));
@@ -57,7 +57,7 @@ fn read_export(export: &Value) -> Trace {
         if text(info, "role") == "assistant" {
             turns.close(timestamp::ms(info["time"].get("completed")));
             if let Some(failure) = info.get("error").filter(|failure| failure.is_object()) {
-                trace.ending = Ending::failed(error(failure));
+                trace.ending = TraceEnding::failed(error(failure));
             }
         }
     }
@@ -65,18 +65,18 @@ fn read_export(export: &Value) -> Trace {
 }
 
 /// Applies one part of a message.
-fn apply(turns: &mut Turns, trace: &mut Trace, kind: &str, part: &Value, at: Option<u64>) {
+fn apply(turns: &mut TraceTurnCollector, trace: &mut ParsedTrace, kind: &str, part: &Value, at: Option<u64>) {
     let at = timestamp::ms(part["time"].get("end")).or(at);
     match kind {
         "step_start" => {
             turns.close(at);
-            trace.ending = Ending::Unknown;
+            trace.ending = TraceEnding::Unknown;
         }
         "text" => turns.said(text(part, "text"), at),
         "reasoning" => turns.reasoned(text(part, "text"), at),
         "tool_use" | "tool" => tool(turns, part),
         "step_finish" => {
-            trace.ending = Ending::of(text(part, "reason"));
+            trace.ending = TraceEnding::from_word(text(part, "reason"));
             let of_step = tokens(part);
             turns.counted(of_step.clone());
             turns.close(at);
@@ -91,7 +91,7 @@ fn apply(turns: &mut Turns, trace: &mut Trace, kind: &str, part: &Value, at: Opt
 }
 
 /// A call with its result. It closes nothing: the model's next text may still belong to the same step.
-fn tool(turns: &mut Turns, part: &Value) {
+fn tool(turns: &mut TraceTurnCollector, part: &Value) {
     let (state, time) = (&part["state"], &part["state"]["time"]);
     let (begun, ended) = (timestamp::ms(time.get("start")), timestamp::ms(time.get("end")));
     let id = text(part, "callID");
@@ -108,14 +108,14 @@ fn tool(turns: &mut Turns, part: &Value) {
 
 /// Tokens of a step. Opencode counts the cache separately from other input. Newer versions also count reasoning separately from other
 /// output, which their total shows.
-fn tokens(part: &Value) -> Option<Tokens> {
+fn tokens(part: &Value) -> Option<TokenCounts> {
     let counts = part.get("tokens")?;
     let cache = &counts["cache"];
     let read = count(cache, "read");
     let cached = number::sum(read.unwrap_or(0), count(cache, "write").unwrap_or(0));
     let input = number::sum(count(counts, "input")?, cached);
     let all_output = count(counts, "total").and_then(|total| total.checked_sub(input));
-    Some(Tokens {
+    Some(TokenCounts {
         input: Some(input),
         output: all_output.or_else(|| count(counts, "output")),
         cached: read,

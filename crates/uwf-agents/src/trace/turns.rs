@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use agent_kit::Turn;
-use agent_kit::answer::ToolCall;
-use uwf_core::node::Tokens;
+use agent_kit::AgentTurn;
+use agent_kit::answer::AgentToolCall;
+use uwf_core::node::TokenCounts;
 use uwf_core::text::without_middle;
 
-use super::{MAX_CALLS_PER_TURN, MAX_TEXT, MAX_TURNS, Trace};
+use super::{MAX_CALLS_PER_TURN, MAX_TEXT, MAX_TURNS, ParsedTrace};
 
 /// Separator between two texts of one turn.
 const GAP: &str = "\n\n";
@@ -17,8 +17,8 @@ const THOUGHT: &str = "</thinking>";
 
 /// Turns so far. A turn begins with the first text or call of a model after an input, and contains everything up to the next input.
 #[derive(Default)]
-pub(super) struct Turns {
-    turns: Vec<Turn>,
+pub(super) struct TraceTurnCollector {
+    turns: Vec<AgentTurn>,
     /// Inputs since the last turn, and the time of the last one.
     input: Vec<String>,
     asked_at: Option<u64>,
@@ -28,18 +28,18 @@ pub(super) struct Turns {
     said: String,
     /// Text of the newest earlier turn that has one.
     said_before: String,
-    calls: HashMap<String, Call>,
+    calls: HashMap<String, TraceCallPosition>,
     left_out: usize,
 }
 
 /// Position and time of a call.
-struct Call {
+struct TraceCallPosition {
     turn: usize,
     index: usize,
     at: Option<u64>,
 }
 
-impl Turns {
+impl TraceTurnCollector {
     /// Adds an input of the model: its next text begins a turn. Times are Unix milliseconds.
     pub(super) fn asked(&mut self, text: &str, at: Option<u64>) {
         self.is_open = false;
@@ -90,13 +90,13 @@ impl Turns {
             self.left_out += 1;
             return;
         }
-        calls.push(ToolCall {
+        calls.push(AgentToolCall {
             name: name.to_owned(),
             arguments: clip(arguments),
             result: String::new(),
             duration_ms: 0,
         });
-        self.calls.insert(id.to_owned(), Call { turn, index: calls.len() - 1, at });
+        self.calls.insert(id.to_owned(), TraceCallPosition { turn, index: calls.len() - 1, at });
     }
 
     /// Adds a tool's answer: the model's next text begins a turn.
@@ -119,7 +119,7 @@ impl Turns {
     }
 
     /// Sets the tokens of the last turn.
-    pub(super) fn counted(&mut self, tokens: Option<Tokens>) {
+    pub(super) fn counted(&mut self, tokens: Option<TokenCounts>) {
         if let (Some(turn), Some(tokens)) = (self.turns.last_mut(), tokens) {
             turn.tokens = Some(tokens);
         }
@@ -137,13 +137,20 @@ impl Turns {
     }
 
     /// A trace with these turns. Its answer is the text of the last turn, if no tool call follows the text.
-    pub(super) fn into_trace(self, source: &str, trace: Trace) -> Trace {
+    pub(super) fn into_trace(self, source: &str, trace: ParsedTrace) -> ParsedTrace {
         let ended = self.turns.last().is_some_and(|turn| turn.tool_calls.is_empty());
         let is_text = |said: &String| !said.trim().is_empty();
         let answer = Some(self.said.clone()).filter(|said| ended && is_text(said)).or(trace.answer);
         let last_said = [self.said, self.said_before].into_iter().find(is_text);
-        let turns = self.turns.into_iter().map(|turn| Turn { output: clip(without_gap(&turn.output)), ..turn });
-        Trace { answer, last_said, turns: turns.collect(), left_out: self.left_out, source: source.to_owned(), ..trace }
+        let turns = self.turns.into_iter().map(|turn| AgentTurn { output: clip(without_gap(&turn.output)), ..turn });
+        ParsedTrace {
+            answer,
+            last_said,
+            turns: turns.collect(),
+            left_out: self.left_out,
+            source: source.to_owned(),
+            ..trace
+        }
     }
 
     /// Makes the last turn, or a new one, the current turn at this time. `false` if it exceeds the limit.
@@ -157,7 +164,7 @@ impl Turns {
                 self.left_out += 1;
                 return false;
             }
-            self.turns.push(Turn::asked(std::mem::take(&mut self.input)));
+            self.turns.push(AgentTurn::asked(std::mem::take(&mut self.input)));
             self.is_open = true;
         }
         if let (Some(turn), Some(at), Some(begun)) = (self.turns.last_mut(), at, self.asked_at) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, getppid};
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::last_line;
-use uwf_engine::attempt::recorded::{self, OutputFiles};
+use uwf_engine::attempt::recorded::{self, AttemptOutputFiles};
 use uwf_engine::root::home::Home;
 
 /// Time between two reads of the agent's output, shorter than any sensible `idleTimeout`.
@@ -20,7 +20,7 @@ const SHOWN: usize = 200;
 const ABANDONED: i32 = 143;
 
 /// Passes on signs of life of one child thread.
-pub(super) struct Relay<'h> {
+pub(super) struct ChildOutputRelay<'h> {
     home: &'h Home,
     child: &'h ThreadId,
     keeper: Option<Pid>,
@@ -28,19 +28,19 @@ pub(super) struct Relay<'h> {
     size: u64,
 }
 
-impl<'h> Relay<'h> {
-    pub(super) fn new(home: &'h Home, child: &'h ThreadId) -> Relay<'h> {
-        Relay { home, child, keeper: getppid(), next: Instant::now(), size: 0 }
+impl<'h> ChildOutputRelay<'h> {
+    pub(super) fn new(home: &'h Home, child: &'h ThreadId) -> ChildOutputRelay<'h> {
+        ChildOutputRelay { home, child, keeper: getppid(), next: Instant::now(), size: 0 }
     }
 
     /// Prints a line on stderr.
-    pub(super) fn say(&self, line: &str) {
+    pub(super) fn print_line(&self, line: &str) {
         // stderr is a file; if the disk is full, the step has other problems.
         let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
     }
 
     /// Passes on new output of the child's agent. Called about ten times a second.
-    pub(super) fn look(&mut self) {
+    pub(super) fn relay_new_output(&mut self) {
         self.leave_when_abandoned();
         if Instant::now() < self.next {
             return;
@@ -48,7 +48,7 @@ impl<'h> Relay<'h> {
         self.next = Instant::now() + PACE;
         let Ok(Some(attempt)) = recorded::read(self.home, self.child) else { return };
         let opened = &attempt.opened;
-        let files = OutputFiles::of(self.home, self.child, &opened.attempt);
+        let files = AttemptOutputFiles::paths_of_attempt(self.home, self.child, &opened.attempt);
         let files = [files.raw, files.out, files.err];
         let size = files.iter().map(|path| path.metadata().map_or(0, |meta| meta.len())).sum();
         if size == self.size {
@@ -57,7 +57,7 @@ impl<'h> Relay<'h> {
         self.size = size;
         let line = files.iter().find_map(|path| last_line(path)).unwrap_or_default();
         let line: String = line.chars().take(SHOWN).collect();
-        self.say(&format!("{} by {}: {line}", opened.role, opened.agent.name));
+        self.print_line(&format!("{} by {}: {line}", opened.role, opened.agent.name));
     }
 
     /// Exits if the keeper has died, which leaves this process without a purpose. The child's step has its own keeper and is paid for, so

@@ -1,10 +1,10 @@
 //! Report on a child thread for a model that must find a role's output in it. It has more than the last text, because the parent's role may
 //! need a result from an earlier step of the child.
 
-use agent_kit::answer::Answer;
-use agent_kit::ladder::{Extractor, Unread};
+use agent_kit::answer::AgentAnswer;
+use agent_kit::ladder::{UnreadableAnswer, ValueExtractor};
 use agent_kit::{AgentContext, Result, Step};
-use uwf_engine::root::history::Finished;
+use uwf_engine::root::history::HistoryLine;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
 
@@ -14,21 +14,21 @@ use crate::extractor::LlmExtractor;
 const MAX_SHOWN: usize = 48_000;
 
 /// The last stage of reading the answer of a child thread that has ended.
-pub(super) struct Account<'a> {
+pub(super) struct ChildOutputExtractor<'a> {
     pub(super) home: &'a Home,
-    pub(super) ended: &'a Finished,
+    pub(super) ended: &'a HistoryLine,
     /// The role of the child's last step.
     pub(super) role: &'a str,
     pub(super) model: LlmExtractor<'a>,
 }
 
-impl Extractor for Account<'_> {
-    fn extract(&mut self, unread: &Unread<'_>) -> Result<Option<Answer>> {
-        let thread = Thread::at(self.home, self.ended.thread.clone(), self.ended.head)?;
-        let steps = AgentContext::of(thread, self.role, None)?.newest_steps(usize::MAX, MAX_SHOWN)?;
+impl ValueExtractor for ChildOutputExtractor<'_> {
+    fn extract(&mut self, unread: &UnreadableAnswer<'_>) -> Result<Option<AgentAnswer>> {
+        let thread = Thread::load_at(self.home, self.ended.thread.clone(), self.ended.head)?;
+        let steps = AgentContext::for_role(thread, self.role, None)?.newest_steps(usize::MAX, MAX_SHOWN)?;
         let raw: String = steps.iter().map(summary).collect();
         // A single step over the limit is shown as its text, and the model gets it without its middle.
-        self.model.extract(&Unread { raw: if raw.is_empty() { unread.raw } else { &raw }, ..*unread })
+        self.model.extract(&UnreadableAnswer { raw: if raw.is_empty() { unread.raw } else { &raw }, ..*unread })
     }
 }
 

@@ -1,16 +1,16 @@
 //! The pure parts of the ACP agent: lines, what is told, what is answered, what it cost.
 
-use agent_kit::json_rpc::Message;
+use agent_kit::json_rpc::JsonRpcMessage;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use uwf_agents::acp::messages::{AcpFailure, AcpMessage, failure, read, request_number};
-use uwf_agents::acp::permission::{Decision, Policy, decide, what};
+use uwf_agents::acp::permission::{PermissionDecision, PermissionPolicy, decide, what};
 use uwf_agents::acp::preset::PRESETS;
-use uwf_agents::acp::settings::Settings;
-use uwf_agents::acp::transcript::{AcpTranscript, MAX_CALLS, Seen};
-use uwf_agents::acp::usage::{Counts, dollars};
+use uwf_agents::acp::settings::AcpSettings;
+use uwf_agents::acp::transcript::{AcpTranscript, AcpUpdate, MAX_CALLS};
+use uwf_agents::acp::usage::{AcpTokenCounts, dollars};
 use uwf_agents::describe::describe;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 
 /// Cap no test comes near.
 const PLENTY: usize = 1 << 20;
@@ -59,7 +59,7 @@ fn lines_are_messages_or_noise() {
         "warn: slow network",
     ];
     let messages: Vec<AcpMessage> = lines.iter().filter_map(|line| read(line.as_bytes())).collect();
-    let reply = |id: Value, result| AcpMessage::Rpc(Message::Reply { id, result });
+    let reply = |id: Value, result| AcpMessage::Rpc(JsonRpcMessage::Reply { id, result });
     let errors = [
         json!({ "code": -32603, "message": "Internal error", "data": { "details": "no key" } }),
         json!({ "message": "no", "data": "no" }),
@@ -72,12 +72,12 @@ fn lines_are_messages_or_noise() {
             reply(json!(5), Err(errors[0].clone())),
             reply(json!(5), Err(errors[1].clone())),
             reply(json!("x"), Ok(json!(1))),
-            AcpMessage::Rpc(Message::Request {
+            AcpMessage::Rpc(JsonRpcMessage::Request {
                 id: json!("a-1"),
                 method: "fs/read_text_file".to_owned(),
                 params: json!({ "path": "/a" })
             }),
-            AcpMessage::Rpc(Message::Notification { method: "session/update".to_owned(), params: Value::Null }),
+            AcpMessage::Rpc(JsonRpcMessage::Notification { method: "session/update".to_owned(), params: Value::Null }),
             AcpMessage::Noise("{\"progress\": 3}".to_owned()),
             AcpMessage::Noise("[1]".to_owned()),
             AcpMessage::Noise("warn: slow network".to_owned()),
@@ -127,7 +127,7 @@ fn warning_before_answer_keeps_header_readable() {
 fn mode_update_text_is_not_part_of_answer() {
     let mut transcript = AcpTranscript::new(PLENTY);
     let seen = transcript.update(&chunk("[MODE_UPDATE] yolo\n"), 0);
-    assert_eq!(seen, Some(Seen::Event("[MODE_UPDATE] yolo".to_owned())));
+    assert_eq!(seen, Some(AcpUpdate::Event("[MODE_UPDATE] yolo".to_owned())));
     transcript.update(&chunk("[MODE_UPDATE] is what it printed\nfirst"), 0);
     assert_eq!(transcript.answer(), "[MODE_UPDATE] is what it printed\nfirst");
 }
@@ -204,38 +204,45 @@ fn asked(title: &str, kinds: &[&str]) -> Value {
 #[test]
 fn policy_picks_least_committing_option_of_its_kind() {
     let all = ["allow_always", "reject_always", "allow_once", "reject_once"];
-    let pick = |option: &str| Decision::Pick(option.to_owned());
-    assert_eq!(decide(Policy::Allow, &asked("ls", &all)), pick("id-allow_once"));
-    assert_eq!(decide(Policy::Deny, &asked("ls", &all)), pick("id-reject_once"));
-    assert_eq!(decide(Policy::Ask, &asked("ls\n-l", &all)), Decision::Ask("ls -l (execute)".to_owned()));
-    assert_eq!(decide(Policy::Deny, &asked("ls", &["allow_once"])), Decision::NoneFits);
-    assert_eq!(decide(Policy::Allow, &json!({})), Decision::NoneFits);
+    let pick = |option: &str| PermissionDecision::Pick(option.to_owned());
+    assert_eq!(decide(PermissionPolicy::Allow, &asked("ls", &all)), pick("id-allow_once"));
+    assert_eq!(decide(PermissionPolicy::Deny, &asked("ls", &all)), pick("id-reject_once"));
+    assert_eq!(
+        decide(PermissionPolicy::Ask, &asked("ls\n-l", &all)),
+        PermissionDecision::Ask("ls -l (execute)".to_owned())
+    );
+    assert_eq!(decide(PermissionPolicy::Deny, &asked("ls", &["allow_once"])), PermissionDecision::NoneFits);
+    assert_eq!(decide(PermissionPolicy::Allow, &json!({})), PermissionDecision::NoneFits);
     let of_kind = |title: &str, kind: Value| {
         let mut asked = asked(title, &all);
         asked["toolCall"]["kind"] = kind;
         asked
     };
     for own in ["mcp__uwf__submit", "uwf_context", "mcp_uwf_cas_get", "submit (uwf MCP Server)"] {
-        assert_eq!(decide(Policy::Ask, &of_kind(own, json!("other"))), pick("id-allow_once"), "{own}");
-        assert_eq!(decide(Policy::Deny, &of_kind(own, json!("execute"))), pick("id-reject_once"), "{own} as a command");
+        assert_eq!(decide(PermissionPolicy::Ask, &of_kind(own, json!("other"))), pick("id-allow_once"), "{own}");
+        assert_eq!(
+            decide(PermissionPolicy::Deny, &of_kind(own, json!("execute"))),
+            pick("id-reject_once"),
+            "{own} as a command"
+        );
     }
     let mut codex = of_kind("Approve MCP tool call", Value::Null);
     let approval = json!({ "_meta": { "codex_approval_kind": "mcp_tool_call" } });
     codex["toolCall"]["rawInput"] = json!({ "server_name": "uwf", "request": approval });
-    assert_eq!(decide(Policy::Deny, &codex), pick("id-allow_once"));
+    assert_eq!(decide(PermissionPolicy::Deny, &codex), pick("id-allow_once"));
     codex["toolCall"]["rawInput"]["server_name"] = json!("another");
-    assert_eq!(decide(Policy::Deny, &codex), pick("id-reject_once"));
+    assert_eq!(decide(PermissionPolicy::Deny, &codex), pick("id-reject_once"));
     for other in ["sh -c mcp__uwf__submit", "mcp__uwf__delete", "uwf_submit; rm -rf /"] {
-        assert_eq!(decide(Policy::Deny, &of_kind(other, json!("other"))), pick("id-reject_once"), "{other}");
+        assert_eq!(decide(PermissionPolicy::Deny, &of_kind(other, json!("other"))), pick("id-reject_once"), "{other}");
     }
     assert!(what(&asked(&"long ".repeat(500), &[])).chars().count() <= 301);
 }
 
 #[test]
 fn tokens_are_told_so_that_parts_are_parts() {
-    let tokens = |usage: Value| Counts::read(&usage).map(Counts::tokens);
+    let tokens = |usage: Value| AcpTokenCounts::read(&usage).map(AcpTokenCounts::tokens);
     let expected = |input, output, cached, reasoning| {
-        Some(Tokens { input: Some(input), output: Some(output), cached, reasoning, cost: None })
+        Some(TokenCounts { input: Some(input), output: Some(output), cached, reasoning, cost: None })
     };
     assert_eq!(tokens(json!({ "inputTokens": 100, "outputTokens": 20 })), expected(100, 20, None, None));
     let within = json!({ "inputTokens": 100, "outputTokens": 20, "totalTokens": 120, "cachedReadTokens": 80, "thoughtTokens": 5 });
@@ -247,10 +254,10 @@ fn tokens_are_told_so_that_parts_are_parts() {
     assert_eq!(tokens(json!({ "totalTokens": 9 })), None);
 
     let at = |input: u64, cached: u64| {
-        Counts::read(&json!({ "inputTokens": input, "outputTokens": 1, "cachedReadTokens": cached }))
+        AcpTokenCounts::read(&json!({ "inputTokens": input, "outputTokens": 1, "cachedReadTokens": cached }))
             .unwrap_or_default()
     };
-    let since = at(30, 8).since(at(10, 3)).map(Counts::tokens);
+    let since = at(30, 8).since(at(10, 3)).map(AcpTokenCounts::tokens);
     assert_eq!(since, expected(20, 0, Some(5), None));
     assert_eq!(at(5, 0).since(at(10, 0)), None, "counts that shrink are not those of the session");
 
@@ -265,10 +272,13 @@ fn presets_match_schema_and_still_ask_unless_allowed() {
     let schema = describe("acp").unwrap().config_schema;
     assert_eq!(schema["properties"]["preset"]["enum"], json!(names));
     for preset in &PRESETS {
-        let careful = Settings::preset(preset, Policy::Ask);
+        let careful = AcpSettings::preset(preset, PermissionPolicy::Ask);
         assert_eq!(careful.mode, None, "{}", preset.name);
         assert_eq!(careful.env.len(), preset.env.len(), "{}", preset.name);
-        assert_eq!(Settings::preset(preset, Policy::Allow).env.len(), preset.env.len() + preset.unattended_env.len());
+        assert_eq!(
+            AcpSettings::preset(preset, PermissionPolicy::Allow).env.len(),
+            preset.env.len() + preset.unattended_env.len()
+        );
     }
 }
 
@@ -307,7 +317,7 @@ proptest! {
         let mut transcript = AcpTranscript::new(cap);
         for (at, update) in updates.iter().enumerate() {
             let line = json!({ "method": "session/update", "params": { "update": update } }).to_string();
-            let is_notification = matches!(read(line.as_bytes()), Some(AcpMessage::Rpc(Message::Notification { .. })));
+            let is_notification = matches!(read(line.as_bytes()), Some(AcpMessage::Rpc(JsonRpcMessage::Notification { .. })));
             prop_assert!(is_notification);
             transcript.update(update, at as u64);
         }

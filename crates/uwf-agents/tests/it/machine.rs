@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use uwf_agents::react::machine::{Effect, End, Event, MAX_CALLS_IN_REPLY, MAX_CALLS_IN_STEP, State, handle};
-use uwf_llm::{ChatMessage, ChatReply, Finish, ToolCall};
+use uwf_agents::react::machine::{
+    MAX_CALLS_IN_REPLY, MAX_CALLS_IN_STEP, ReactEffect, ReactEnd, ReactEvent, ReactState, handle,
+};
+use uwf_llm::{ChatMessage, ChatReply, ChatToolCall, FinishReason};
 
 const TOOLS: [&str; 3] = ["look", "act", "submit"];
 
-fn call(name: &str, arguments: &str) -> ToolCall {
-    ToolCall {
+fn call(name: &str, arguments: &str) -> ChatToolCall {
+    ChatToolCall {
         id: format!("id-{name}"),
         name: name.to_owned(),
         arguments: arguments.to_owned(),
@@ -18,12 +20,12 @@ fn call(name: &str, arguments: &str) -> ToolCall {
     }
 }
 
-fn reply(text: &str, tool_calls: Vec<ToolCall>) -> ChatReply {
+fn reply(text: &str, tool_calls: Vec<ChatToolCall>) -> ChatReply {
     ChatReply {
         text: text.to_owned(),
         tool_calls,
         usage: None,
-        finish: Finish::Stop,
+        finish: FinishReason::Stop,
         reasoning: None,
         raw: Value::Null,
         latency: Duration::ZERO,
@@ -33,19 +35,19 @@ fn reply(text: &str, tool_calls: Vec<ToolCall>) -> ChatReply {
 /// A loop with a scripted model: each answer in its turn; tools say `did NAME`; an output is valid if it has `ok: true`.
 struct Loop {
     replies: std::vec::IntoIter<ChatReply>,
-    state: State,
+    state: ReactState,
     ran: Vec<String>,
     rounds: usize,
 }
 
 impl Loop {
     fn new(replies: Vec<ChatReply>) -> Loop {
-        Loop { replies: replies.into_iter(), state: State::new("be good"), ran: Vec::new(), rounds: 0 }
+        Loop { replies: replies.into_iter(), state: ReactState::new("be good"), ran: Vec::new(), rounds: 0 }
     }
 
     /// Goes on until the end; `None` when the model has no answer left.
-    fn tell(&mut self, text: &str, rounds: u32) -> Option<End> {
-        let mut event = Event::Asked { text: text.to_owned(), rounds };
+    fn tell(&mut self, text: &str, rounds: u32) -> Option<ReactEnd> {
+        let mut event = ReactEvent::Asked { text: text.to_owned(), rounds };
         loop {
             let (state, effects) = handle(self.state.clone(), event, &TOOLS);
             self.state = state;
@@ -53,20 +55,20 @@ impl Loop {
             for effect in effects {
                 assert!(next.is_none(), "at most one effect is answered");
                 next = match effect {
-                    Effect::Keep(_) => {
+                    ReactEffect::Keep(_) => {
                         self.rounds += 1;
                         None
                     }
-                    Effect::End(end) => return Some(end),
-                    Effect::Ask => Some(Event::Replied(Box::new(self.replies.next()?))),
-                    Effect::Run { name, arguments } => {
+                    ReactEffect::End(end) => return Some(end),
+                    ReactEffect::Ask => Some(ReactEvent::Replied(Box::new(self.replies.next()?))),
+                    ReactEffect::Run { name, arguments } => {
                         self.ran.push(format!("{name} {}", Value::Object(arguments)));
-                        Some(Event::Ran { result: Ok(format!("did {name}")), duration_ms: 1 })
+                        Some(ReactEvent::Ran { result: Ok(format!("did {name}")), duration_ms: 1 })
                     }
-                    Effect::Check { arguments } => {
+                    ReactEffect::Check { arguments } => {
                         let value = Value::Object(arguments);
                         let valid = value["ok"] == true;
-                        Some(Event::Submitted { result: if valid { Ok(value) } else { Err("not ok".to_owned()) } })
+                        Some(ReactEvent::Submitted { result: if valid { Ok(value) } else { Err("not ok".to_owned()) } })
                     }
                 };
             }
@@ -96,7 +98,7 @@ fn calls_run_in_order_and_errors_are_reported() {
         ),
         reply("done", vec![call("submit", "{\"ok\":true}")]),
     ]);
-    assert_eq!(agent.tell("work", 9), Some(End::Submitted(json!({ "ok": true }))));
+    assert_eq!(agent.tell("work", 9), Some(ReactEnd::Submitted(json!({ "ok": true }))));
     assert_eq!(agent.ran, ["act {\"n\":1}", "look {}"]);
     let told = agent.told();
     assert_eq!(told[..4], ["system: be good", "user: work", "assistant: let me see +4", "id-act: did act"]);
@@ -117,7 +119,7 @@ fn last_valid_output_counts_and_other_calls_run() {
             call("act", "{}"),
         ],
     )]);
-    assert_eq!(agent.tell("work", 9), Some(End::Submitted(json!({ "ok": true, "n": 2 }))));
+    assert_eq!(agent.tell("work", 9), Some(ReactEnd::Submitted(json!({ "ok": true, "n": 2 }))));
     assert_eq!(agent.ran, ["act {}"]);
 }
 
@@ -127,7 +129,7 @@ fn rejected_output_is_corrected_in_same_loop() {
         reply("", vec![call("submit", "{\"ok\":false}")]),
         reply("", vec![call("submit", "{\"ok\":true}")]),
     ]);
-    assert_eq!(agent.tell("work", 2), Some(End::Submitted(json!({ "ok": true }))));
+    assert_eq!(agent.tell("work", 2), Some(ReactEnd::Submitted(json!({ "ok": true }))));
     assert!(agent.told().contains(&"id-submit: not ok !".to_owned()));
 }
 
@@ -135,8 +137,8 @@ fn rejected_output_is_corrected_in_same_loop() {
 fn answer_without_calls_ends_loop_and_conversation_continues() {
     let mut agent =
         Loop::new(vec![reply("I think it is done", Vec::new()), reply("", vec![call("submit", "{\"ok\":true}")])]);
-    assert_eq!(agent.tell("work", 3), Some(End::Said("I think it is done".to_owned())));
-    assert_eq!(agent.tell("is it?", 3), Some(End::Submitted(json!({ "ok": true }))));
+    assert_eq!(agent.tell("work", 3), Some(ReactEnd::Said("I think it is done".to_owned())));
+    assert_eq!(agent.tell("is it?", 3), Some(ReactEnd::Submitted(json!({ "ok": true }))));
     assert_eq!(agent.told()[2..4], ["assistant: I think it is done +0", "user: is it?"]);
 }
 
@@ -147,14 +149,14 @@ fn earlier_output_does_not_end_later_loop() {
         reply("", vec![call("look", "{}")]),
         reply("no more", Vec::new()),
     ]);
-    assert_eq!(agent.tell("work", 3), Some(End::Submitted(json!({ "ok": true }))));
-    assert_eq!(agent.tell("again", 3), Some(End::Said("no more".to_owned())));
+    assert_eq!(agent.tell("work", 3), Some(ReactEnd::Submitted(json!({ "ok": true }))));
+    assert_eq!(agent.tell("again", 3), Some(ReactEnd::Said("no more".to_owned())));
 }
 
 #[test]
 fn the_model_is_warned_before_its_rounds_end() {
     let mut agent = Loop::new(vec![reply("", vec![call("look", "{}")]); 20]);
-    assert_eq!(agent.tell("work", 7), Some(End::OutOfRounds));
+    assert_eq!(agent.tell("work", 7), Some(ReactEnd::OutOfRounds));
     assert_eq!((agent.ran.len(), agent.rounds), (7, 7));
     let told = agent.told();
     let warnings: Vec<usize> =
@@ -172,7 +174,11 @@ fn calls_per_reply_and_step_are_limited() {
     let mut replies = vec![many(); rounds];
     replies.push(reply("", vec![call("act", "{}"), call("submit", "{\"ok\":true}")]));
     let mut agent = Loop::new(replies);
-    assert_eq!(agent.tell("work", 1000), Some(End::Submitted(json!({ "ok": true }))), "handing in is always possible");
+    assert_eq!(
+        agent.tell("work", 1000),
+        Some(ReactEnd::Submitted(json!({ "ok": true }))),
+        "handing in is always possible"
+    );
     assert_eq!(agent.ran.len(), MAX_CALLS_IN_STEP);
     let told = agent.told();
     assert_eq!(told[2], format!("assistant:  +{MAX_CALLS_IN_REPLY}"), "a provider wants each call answered");
@@ -187,7 +193,7 @@ fn calls_per_reply_and_step_are_limited() {
     );
 }
 
-fn any_call() -> impl Strategy<Value = ToolCall> {
+fn any_call() -> impl Strategy<Value = ChatToolCall> {
     let name = prop::sample::select(vec!["look", "act", "dance", "submit"]);
     let arguments = prop::sample::select(vec!["{}", "{\"ok\":true}", "[1]", "{", "", "null"]);
     (name, arguments).prop_map(|(name, arguments)| call(name, arguments))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
-use uwf_agents::react::workspace::Workspace;
+use uwf_agents::react::workspace::ConfinedWorkspace;
 
 /// Pieces paths are made of: what is there, what is not, and every way out.
 const PIECES: [&str; 16] =
@@ -64,7 +64,7 @@ proptest! {
         let dir = place();
         let work = dir.path().join("w");
         let before = outside(dir.path());
-        let workspace = Workspace::open(&work).unwrap();
+        let workspace = ConfinedWorkspace::open(&work).unwrap();
         for path in paths {
             let path = path.replace("<w>", &work.to_string_lossy()).replace("<dir>", &dir.path().to_string_lossy());
             if let Ok(mut file) = workspace.read(&path) {
@@ -86,7 +86,7 @@ proptest! {
     fn any_text_is_a_path_or_is_refused(path in any::<String>()) {
         let dir = place();
         let before = outside(dir.path());
-        let workspace = Workspace::open(&dir.path().join("w")).unwrap();
+        let workspace = ConfinedWorkspace::open(&dir.path().join("w")).unwrap();
         let _ = workspace.read(&path);
         let _ = workspace.write(&path);
         prop_assert_eq!(outside(dir.path()), before);

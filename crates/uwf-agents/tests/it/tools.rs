@@ -8,13 +8,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use json_cas::{Draft, MemoryObjects, Store};
+use json_cas::{MemoryObjects, NodeDraft, Store};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use uwf_agents::react::tools::submit::Submit;
-use uwf_agents::react::tools::{Answer, Scene, find};
-use uwf_agents::react::workspace::Workspace;
-use uwf_core::node::{Content, Payload};
+use uwf_agents::react::tools::submit::SubmitTool;
+use uwf_agents::react::tools::{Answer, ReactToolContext, find};
+use uwf_agents::react::workspace::ConfinedWorkspace;
+use uwf_core::node::{ContentNode, TypedPayload};
 
 /// What no tool may tell.
 const SECRET: &str = "sk-0123456789";
@@ -48,11 +48,11 @@ impl Place {
     }
 
     fn run(&self, tool: &str, arguments: Value) -> Answer {
-        let workspace = Workspace::open(&self.work()).unwrap();
+        let workspace = ConfinedWorkspace::open(&self.work()).unwrap();
         let prepare = |command: &mut Command| {
             command.env_remove("A_SECRET_OF_THE_TEST");
         };
-        let scene = Scene {
+        let scene = ReactToolContext {
             workspace: &workspace,
             store: &self.store,
             prepare: &prepare,
@@ -248,21 +248,21 @@ fn leftover_process_is_reported_and_does_not_block() {
 fn a_node_is_read_by_its_hash() {
     let place = Place::new();
     let schema = place.store.put_schema(json!({ "title": "t", "type": "object" })).unwrap();
-    let node = place.store.put(&Draft::new(schema, json!({ "n": 1 })).unwrap()).unwrap();
+    let node = place.store.put(&NodeDraft::new(schema, json!({ "n": 1 })).unwrap()).unwrap();
     let told = place.run("cas_get", json!({ "hash": node.to_string() }));
     assert_eq!(told, ok("{\n  \"n\": 1\n}"));
-    let text = Content { text: "what was said".to_owned() }.draft();
+    let text = ContentNode { text: "what was said".to_owned() }.draft();
     let missing = place.run("cas_get", json!({ "hash": text.hash().to_string() })).unwrap_err();
     assert!(missing.contains(&text.hash().to_string()), "{missing}");
 }
 
 #[test]
 fn non_object_output_is_submitted_wrapped() {
-    let schema = json_cas::Schema::compile(
+    let schema = json_cas::CompiledSchema::compile(
         &json!({ "type": "array", "items": { "$ref": "#/$defs/n" }, "$defs": { "n": { "type": "integer" } } }),
     )
     .unwrap();
-    let submit = Submit::new(&schema);
+    let submit = SubmitTool::new(&schema);
     assert_eq!(
         submit.parameters(),
         json!({
@@ -323,6 +323,6 @@ fn outside_hard_link_is_readable_but_not_writable() {
     assert_eq!(fs::read_to_string(&outside).unwrap(), "secret");
     // Where the configuration allows it (`hardLinks: true`).
     fs::hard_link(&outside, place.work().join("shared")).unwrap();
-    let workspace = Workspace::open(&place.work()).unwrap().with_hard_links(true);
+    let workspace = ConfinedWorkspace::open(&place.work()).unwrap().with_hard_links(true);
     assert!(workspace.write("shared").is_ok() && workspace.edit("shared").is_ok());
 }

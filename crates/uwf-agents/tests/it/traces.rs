@@ -2,10 +2,10 @@
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use uwf_agents::trace::{Ending, Format, MAX_CALLS_PER_TURN, MAX_TEXT, MAX_TURNS, Trace};
-use uwf_core::node::Tokens;
+use uwf_agents::trace::{MAX_CALLS_PER_TURN, MAX_TEXT, MAX_TURNS, ParsedTrace, TraceEnding, TraceFormat};
+use uwf_core::node::TokenCounts;
 
-fn tokens(tokens: Option<&Tokens>) -> String {
+fn tokens(tokens: Option<&TokenCounts>) -> String {
     let Some(tokens) = tokens else { return "-".to_owned() };
     let count = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
     let counts = [tokens.input, tokens.output, tokens.cached, tokens.reasoning].map(count).join("/");
@@ -13,7 +13,7 @@ fn tokens(tokens: Option<&Tokens>) -> String {
 }
 
 /// A trace in lines: the session, then each turn with its input, output and calls.
-fn told(trace: &Trace) -> String {
+fn told(trace: &ParsedTrace) -> String {
     let mut lines = vec![format!(
         "{} {} {} ms tokens {} unread {} answer {:?} ending {:?}",
         trace.source,
@@ -37,14 +37,14 @@ fn told(trace: &Trace) -> String {
 }
 
 /// Reads a sample in the format it is told to have.
-fn read(sample: &str, format: Format) -> String {
-    assert_eq!(Format::of(sample), Some(format));
+fn read(sample: &str, format: TraceFormat) -> String {
+    assert_eq!(TraceFormat::detect(sample), Some(format));
     told(&format.read(sample))
 }
 
 #[test]
 fn codex_exec_is_read_turn_by_turn() {
-    assert_snapshot!(read(include_str!("traces/codex-exec.jsonl"), Format::Codex), @r#"
+    assert_snapshot!(read(include_str!("traces/codex-exec.jsonl"), TraceFormat::Codex), @r#"
     stdout 01a2010b-aaaa ? ms tokens 222/44/22/10 unread 2 answer "---\nn: 0\n---\nThere is no such file." ending Good
     [] -> "<thinking>\nI have to count.\n</thinking>\n\nCounting." 0 ms tokens -
       shell wc -l a.txt -> "wc: a.txt: No such file\n\n[exit code 1]" 0 ms
@@ -55,7 +55,7 @@ fn codex_exec_is_read_turn_by_turn() {
 
 #[test]
 fn codex_rollout_is_read_turn_by_turn() {
-    assert_snapshot!(read(include_str!("traces/codex-rollout.jsonl"), Format::Codex), @r#"
+    assert_snapshot!(read(include_str!("traces/codex-rollout.jsonl"), TraceFormat::Codex), @r#"
     session-file 01a2010b-bbbb 1140 ms tokens 231/30/111/5 unread 0 answer "---\nn: 1\n---\nDone." ending Good
     ["You work in /w.", "count"] -> "<thinking>\nI think.\n</thinking>" 500 ms tokens 111/22/11/5
       exec_command {"cmd": "wc -l"} -> "1\n" 300 ms
@@ -65,7 +65,7 @@ fn codex_rollout_is_read_turn_by_turn() {
 
 #[test]
 fn claude_stream_is_read_turn_by_turn() {
-    assert_snapshot!(read(include_str!("traces/claude-stream.jsonl"), Format::Claude), @r#"
+    assert_snapshot!(read(include_str!("traces/claude-stream.jsonl"), TraceFormat::Claude), @r#"
     stdout 5c1e 4200 ms tokens 1012/34/900/? $0.0123 unread 0 answer "---\nn: 1\n---\nDone." ending Good
     [] -> "<thinking>\nCount first.\n</thinking>\n\nCounting." 0 ms tokens 500/25/400/?
       Bash {"command":"wc -l"} -> "1" 0 ms
@@ -75,7 +75,7 @@ fn claude_stream_is_read_turn_by_turn() {
 
 #[test]
 fn claude_session_is_read_turn_by_turn() {
-    assert_snapshot!(read(include_str!("traces/claude-session.jsonl"), Format::Claude), @r#"
+    assert_snapshot!(read(include_str!("traces/claude-session.jsonl"), TraceFormat::Claude), @r#"
     session-file 77aa ? ms tokens - unread 0 answer "---\nn: 1\n---" ending Good
     ["count"] -> "" 2500 ms tokens 10/25/?/?
       Bash {"command":"wc -l"} -> "1" 500 ms
@@ -85,7 +85,7 @@ fn claude_session_is_read_turn_by_turn() {
 
 #[test]
 fn cursor_stream_is_read_turn_by_turn() {
-    assert_snapshot!(read(include_str!("traces/cursor-stream.jsonl"), Format::Cursor), @r#"
+    assert_snapshot!(read(include_str!("traces/cursor-stream.jsonl"), TraceFormat::Cursor), @r#"
     stdout c6b6 5234 ms tokens - unread 0 answer "---\nn: 1\n---\nDone." ending Good
     ["count"] -> "Counting." 0 ms tokens -
       read {"path":"a.txt"} -> "{\"success\":{\"content\":\"one line\",\"totalLines\":1}}" 40 ms
@@ -97,7 +97,7 @@ fn cursor_stream_is_read_turn_by_turn() {
 
 #[test]
 fn opencode_run_is_read_turn_by_turn() {
-    assert_snapshot!(read(include_str!("traces/opencode-run.jsonl"), Format::Opencode), @r#"
+    assert_snapshot!(read(include_str!("traces/opencode-run.jsonl"), TraceFormat::Opencode), @r#"
     stdout ses_1 ? ms tokens 231/31/111/5 $0.03 unread 0 answer "---\nn: 1\n---\nDone." ending Good
     [] -> "Counting." 1000 ms tokens 111/22/11/5 $0.01
       bash {"command":"wc -l"} -> "1\n" 400 ms
@@ -107,7 +107,7 @@ fn opencode_run_is_read_turn_by_turn() {
 
 #[test]
 fn opencode_export_is_read_turn_by_turn() {
-    assert_snapshot!(read(include_str!("traces/opencode-export.json"), Format::Opencode), @r#"
+    assert_snapshot!(read(include_str!("traces/opencode-export.json"), TraceFormat::Opencode), @r#"
     export ses_2 ? ms tokens 230/28/0/0 $0 unread 1 answer "---\nn: 0\n---" ending Good
     ["count"] -> "<thinking>\nOne file.\n</thinking>" 1000 ms tokens 100/20/0/0 $0
       bash {"command":"wc"} -> "timed out" 900 ms
@@ -117,7 +117,7 @@ fn opencode_export_is_read_turn_by_turn() {
 
 #[test]
 fn gemini_stream_is_read_turn_by_turn() {
-    assert_snapshot!(read(include_str!("traces/gemini-stream.jsonl"), Format::Gemini), @r#"
+    assert_snapshot!(read(include_str!("traces/gemini-stream.jsonl"), TraceFormat::Gemini), @r#"
     stdout 9e1f 2600 ms tokens 220/30/40/? unread 1 answer "---\nn: 0\n---\nNone." ending Good
     ["count"] -> "Counting." 1100 ms tokens -
       run_shell_command {"command":"wc -l"} -> "not found" 400 ms
@@ -127,7 +127,7 @@ fn gemini_stream_is_read_turn_by_turn() {
 
 #[test]
 fn hermes_export_is_read_turn_by_turn() {
-    assert_snapshot!(read(include_str!("traces/hermes-export.jsonl"), Format::Hermes), @r#"
+    assert_snapshot!(read(include_str!("traces/hermes-export.jsonl"), TraceFormat::Hermes), @r#"
     export 20261122_021459_fa0b62 ? ms tokens 325/44/100/7 unread 1 answer "---\nn: 1\n---\nDone." ending Good
     ["count"] -> "<thinking>\nTwo files.\n</thinking>\n\nCounting." 1500 ms tokens -
       terminal {"command": "wc -l"} -> "{\"output\": \"1\"}" 1500 ms
@@ -137,7 +137,7 @@ fn hermes_export_is_read_turn_by_turn() {
 
 #[test]
 fn own_format_is_read_turn_by_turn() {
-    assert_snapshot!(read(include_str!("traces/uwf.jsonl"), Format::Jsonl), @r#"
+    assert_snapshot!(read(include_str!("traces/uwf.jsonl"), TraceFormat::Jsonl), @r#"
     wire s-1 1500 ms tokens 30/12/?/? $0.25 unread 1 answer "---\nn: 1\n---\nDone." ending Good
     ["count", "a.txt has one line"] -> "Counting." 400 ms tokens 10/2/?/?
       count {"file":"a.txt"} -> "1" 3 ms
@@ -148,32 +148,40 @@ fn own_format_is_read_turn_by_turn() {
 #[test]
 fn failures_are_told_in_the_agents_words() {
     let cases = [
-        (Format::Codex, r#"{"type":"turn.failed","error":{"message":"stream disconnected"}}"#, "stream disconnected"),
         (
-            Format::Claude,
+            TraceFormat::Codex,
+            r#"{"type":"turn.failed","error":{"message":"stream disconnected"}}"#,
+            "stream disconnected",
+        ),
+        (
+            TraceFormat::Claude,
             r#"{"type":"result","subtype":"success","is_error":true,"result":"Invalid API key"}"#,
             "Invalid API key",
         ),
-        (Format::Claude, r#"{"type":"result","subtype":"error_max_turns","is_error":true}"#, "error_max_turns"),
+        (TraceFormat::Claude, r#"{"type":"result","subtype":"error_max_turns","is_error":true}"#, "error_max_turns"),
         (
-            Format::Cursor,
+            TraceFormat::Cursor,
             r#"{"type":"result","subtype":"error","is_error":true,"result":"not signed in"}"#,
             "not signed in",
         ),
         (
-            Format::Opencode,
+            TraceFormat::Opencode,
             r#"{"type":"error","sessionID":"s","error":{"name":"APIError","data":{"message":"no credit"}}}"#,
             "no credit",
         ),
         (
-            Format::Gemini,
+            TraceFormat::Gemini,
             r#"{"type":"result","status":"error","error":{"type":"FatalError","message":"quota"}}"#,
             "quota",
         ),
     ];
     for (format, line, error) in cases {
         let trace = format.read(line);
-        assert_eq!((trace.ending, trace.answer, trace.unread), (Ending::Failed(error.to_owned()), None, 0), "{line}");
+        assert_eq!(
+            (trace.ending, trace.answer, trace.unread),
+            (TraceEnding::Failed(error.to_owned()), None, 0),
+            "{line}"
+        );
     }
 }
 
@@ -197,43 +205,47 @@ fn a_turn_that_ended_badly_has_its_reason() {
     };
     let cut = Some("was cut off at its token limit");
     for (format, text, error) in [
-        (Format::Claude, claude("", ",\"subtype\":\"success\",\"is_error\":false"), None),
-        (Format::Claude, claude(",\"stop_reason\":\"end_turn\"", ",\"subtype\":\"success\""), None),
-        (Format::Claude, claude("", ",\"subtype\":\"success\",\"is_error\":true"), Some("{}")),
+        (TraceFormat::Claude, claude("", ",\"subtype\":\"success\",\"is_error\":false"), None),
+        (TraceFormat::Claude, claude(",\"stop_reason\":\"end_turn\"", ",\"subtype\":\"success\""), None),
+        (TraceFormat::Claude, claude("", ",\"subtype\":\"success\",\"is_error\":true"), Some("{}")),
         (
-            Format::Claude,
+            TraceFormat::Claude,
             claude("", ",\"subtype\":\"error_during_execution\",\"is_error\":false"),
             Some("error_during_execution: {}"),
         ),
-        (Format::Claude, claude(",\"stop_reason\":\"max_tokens\"", ",\"subtype\":\"success\""), cut),
+        (TraceFormat::Claude, claude(",\"stop_reason\":\"max_tokens\"", ",\"subtype\":\"success\""), cut),
         (
-            Format::Claude,
+            TraceFormat::Claude,
             claude(",\"stop_reason\":\"refusal\"", ",\"subtype\":\"success\""),
             Some("ended its turn with `refusal`"),
         ),
         (
-            Format::Claude,
+            TraceFormat::Claude,
             claude("", ",\"subtype\":\"success\",\"stop_reason\":\"model_context_window_exceeded\""),
             Some("ended its turn with `model_context_window_exceeded`"),
         ),
-        (Format::Claude, claude(",\"model\":\"<synthetic>\"", ",\"subtype\":\"success\""), Some("{}")),
-        (Format::Opencode, opencode("stop"), None),
-        (Format::Opencode, opencode("tool-calls"), None),
-        (Format::Opencode, opencode("length"), cut),
-        (Format::Opencode, opencode("content-filter"), Some("ended its turn with `content-filter`")),
-        (Format::Codex, codex("{\"type\":\"turn.completed\"}"), None),
+        (TraceFormat::Claude, claude(",\"model\":\"<synthetic>\"", ",\"subtype\":\"success\""), Some("{}")),
+        (TraceFormat::Opencode, opencode("stop"), None),
+        (TraceFormat::Opencode, opencode("tool-calls"), None),
+        (TraceFormat::Opencode, opencode("length"), cut),
+        (TraceFormat::Opencode, opencode("content-filter"), Some("ended its turn with `content-filter`")),
+        (TraceFormat::Codex, codex("{\"type\":\"turn.completed\"}"), None),
         (
-            Format::Codex,
+            TraceFormat::Codex,
             codex("{\"type\":\"error\",\"message\":\"Reconnecting\"}\n{\"type\":\"turn.completed\"}"),
             None,
         ),
-        (Format::Codex, codex("{\"type\":\"turn.failed\",\"error\":{\"message\":\"no credit\"}}"), Some("no credit")),
+        (
+            TraceFormat::Codex,
+            codex("{\"type\":\"turn.failed\",\"error\":{\"message\":\"no credit\"}}"),
+            Some("no credit"),
+        ),
     ] {
         let trace = format.read(&text);
         let why = match &trace.ending {
-            Ending::Bad(why) | Ending::Failed(why) => Some(why.as_str()),
-            Ending::Good => None,
-            Ending::Unknown => panic!("{text}"),
+            TraceEnding::Bad(why) | TraceEnding::Failed(why) => Some(why.as_str()),
+            TraceEnding::Good => None,
+            TraceEnding::Unknown => panic!("{text}"),
         };
         assert_eq!((why, trace.answer.as_deref()), (error, Some("{}")), "{text}");
     }
@@ -242,11 +254,11 @@ fn a_turn_that_ended_badly_has_its_reason() {
 #[test]
 fn truncated_trace_has_turns_but_no_answer() {
     for (format, sample) in [
-        (Format::Codex, include_str!("traces/codex-exec.jsonl")),
-        (Format::Claude, include_str!("traces/claude-stream.jsonl")),
-        (Format::Cursor, include_str!("traces/cursor-stream.jsonl")),
-        (Format::Opencode, include_str!("traces/opencode-run.jsonl")),
-        (Format::Gemini, include_str!("traces/gemini-stream.jsonl")),
+        (TraceFormat::Codex, include_str!("traces/codex-exec.jsonl")),
+        (TraceFormat::Claude, include_str!("traces/claude-stream.jsonl")),
+        (TraceFormat::Cursor, include_str!("traces/cursor-stream.jsonl")),
+        (TraceFormat::Opencode, include_str!("traces/opencode-run.jsonl")),
+        (TraceFormat::Gemini, include_str!("traces/gemini-stream.jsonl")),
     ] {
         let end = sample.find("---").unwrap();
         let trace = format.read(&sample[..end]);
@@ -258,14 +270,14 @@ fn truncated_trace_has_turns_but_no_answer() {
 #[test]
 fn what_is_no_trace_has_no_format() {
     for text in ["", "words\n", "{}\n", "[1]\n", r#"{"type":"session_meta"}"#, r#"{"messages":[]}"#] {
-        assert_eq!(Format::of(text), None, "{text:?}");
+        assert_eq!(TraceFormat::detect(text), None, "{text:?}");
     }
 }
 
 #[test]
 fn excess_turns_and_calls_are_counted() {
     let line = "{\"type\":\"turn\",\"output\":\"x\"}\n";
-    let trace = Format::Jsonl.read(&line.repeat(MAX_TURNS + 3));
+    let trace = TraceFormat::Jsonl.read(&line.repeat(MAX_TURNS + 3));
     assert_eq!((trace.turns.len(), trace.left_out), (MAX_TURNS, 3));
     assert_eq!(trace.gaps().unwrap(), "3 turns or tool calls are over the limit");
 
@@ -277,11 +289,11 @@ fn excess_turns_and_calls_are_counted() {
             )
         })
         .collect();
-    let trace = Format::Codex.read(&format!("{call}\n{calls}"));
+    let trace = TraceFormat::Codex.read(&format!("{call}\n{calls}"));
     assert_eq!((trace.turns[0].tool_calls.len(), trace.left_out), (MAX_CALLS_PER_TURN, 2));
 
     let long = serde_json::json!({ "type": "turn", "output": "ü".repeat(MAX_TEXT) }).to_string();
-    let output = Format::Jsonl.read(&long).turns.remove(0).output;
+    let output = TraceFormat::Jsonl.read(&long).turns.remove(0).output;
     assert!(output.len() < MAX_TEXT + 100 && output.contains("bytes cut"), "{}", output.len());
 }
 
@@ -357,8 +369,8 @@ proptest! {
     #[test]
     fn no_text_makes_an_importer_panic(text in any::<String>(), lines in lines()) {
         for text in [&text, &lines] {
-            let _ = Format::of(text);
-            for format in Format::ALL {
+            let _ = TraceFormat::detect(text);
+            for format in TraceFormat::ALL {
                 let _ = format.read(text);
             }
         }
@@ -367,10 +379,10 @@ proptest! {
     #[test]
     fn a_sample_cut_anywhere_is_read(at in 0usize..4000, which in 0usize..4) {
         let samples = [
-            (Format::Codex, include_str!("traces/codex-rollout.jsonl")),
-            (Format::Claude, include_str!("traces/claude-stream.jsonl")),
-            (Format::Opencode, include_str!("traces/opencode-export.json")),
-            (Format::Hermes, include_str!("traces/hermes-export.jsonl")),
+            (TraceFormat::Codex, include_str!("traces/codex-rollout.jsonl")),
+            (TraceFormat::Claude, include_str!("traces/claude-stream.jsonl")),
+            (TraceFormat::Opencode, include_str!("traces/opencode-export.json")),
+            (TraceFormat::Hermes, include_str!("traces/hermes-export.jsonl")),
         ];
         let (format, sample) = samples[which];
         let cut = sample.get(..at.min(sample.len())).unwrap_or_default();

@@ -4,23 +4,26 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use uwf_call::{Call, End};
+use uwf_call::{UwfCall, UwfCallEnd};
 use uwf_testing::TestHome;
 
 fn home() -> TestHome {
     TestHome::new("/bin/sh")
 }
 
-fn call(home: &TestHome, script: &str) -> Call {
-    Call::new(Path::new("/bin/sh"), home.work(), ["-c", script])
+fn call(home: &TestHome, script: &str) -> UwfCall {
+    UwfCall::new(Path::new("/bin/sh"), home.work(), ["-c", script])
 }
 
 #[test]
 fn report_is_the_last_value() {
     let home = home();
     let script = "cat; echo; echo '{\"done\": true}'; echo talk >&2; exit 20";
-    let outcome = Call { input: "{\"done\": false}".to_owned(), ..call(&home, script) }.run(None).unwrap();
-    assert_eq!((outcome.end, outcome.is_news(), outcome.report()), (End::Code(20), true, json!({ "done": true })));
+    let outcome = UwfCall { input: "{\"done\": false}".to_owned(), ..call(&home, script) }.run(None).unwrap();
+    assert_eq!(
+        (outcome.end, outcome.is_news(), outcome.report()),
+        (UwfCallEnd::Code(20), true, json!({ "done": true }))
+    );
     assert_eq!(outcome.stderr, "talk\n");
     let failed = call(&home, "exit 64").run(None).unwrap();
     assert_eq!((failed.code(), failed.is_news(), failed.report()), (Some(64), false, json!(null)));
@@ -31,7 +34,7 @@ fn command_continues_after_the_limit() {
     let home = home();
     let begun = Instant::now();
     let outcome = call(&home, "echo begun; sleep 1; touch ended").run(Some(Duration::from_millis(100))).unwrap();
-    assert_eq!((outcome.end, outcome.stdout.as_str(), outcome.is_news()), (End::Running, "begun\n", false));
+    assert_eq!((outcome.end, outcome.stdout.as_str(), outcome.is_news()), (UwfCallEnd::Running, "begun\n", false));
     assert!(begun.elapsed() < Duration::from_millis(900));
     while !home.work().join("ended").exists() {
         assert!(begun.elapsed() < Duration::from_secs(20), "it was ended");
@@ -42,7 +45,7 @@ fn command_continues_after_the_limit() {
 #[test]
 fn signal_is_no_exit_code() {
     let outcome = call(&home(), "kill -KILL $$").run(None).unwrap();
-    assert_eq!((outcome.end, outcome.code(), outcome.is_news()), (End::Signal, None, false));
+    assert_eq!((outcome.end, outcome.code(), outcome.is_news()), (UwfCallEnd::Signal, None, false));
 }
 
 #[test]

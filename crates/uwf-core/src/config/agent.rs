@@ -11,7 +11,7 @@ use super::limits::DEFAULT_IDLE_TIMEOUT;
 
 /// One entry of `agents`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Agent {
+pub struct AgentConfig {
     /// `command`: the program, a name on `PATH` or a path.
     pub command: String,
     /// `args`: arguments before those that the protocol adds. They can contain `{thread}`, `{role}`, `{prompt}`.
@@ -36,8 +36,8 @@ pub struct Agent {
     pub expect_file: Option<String>,
     /// `config`: settings for the agent itself; always an object.
     pub config: Value,
-    /// `describe`: its own description, or whether to ask its program for one; see [`Describe`].
-    pub describe: Option<Describe>,
+    /// `describe`: its own description, or whether to ask its program for one; see [`AgentDescriptionSource`].
+    pub describe: Option<AgentDescriptionSource>,
 }
 
 /// The argument that asks an agent's program for its description.
@@ -45,7 +45,7 @@ pub const DESCRIBE_ARGUMENT: &str = "--uwf-describe";
 
 /// `describe` of an agent.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Describe {
+pub enum AgentDescriptionSource {
     /// Whether to ask its program, with `--uwf-describe`.
     Asked(bool),
     /// The description itself.
@@ -95,11 +95,11 @@ pub enum ExitMeaning {
     Fail,
 }
 
-impl Agent {
+impl AgentConfig {
     /// An agent from a command line, with defaults for everything else.
     #[must_use]
-    pub fn from_command(command: impl Into<String>, args: Vec<String>) -> Agent {
-        Agent {
+    pub fn from_command(command: impl Into<String>, args: Vec<String>) -> AgentConfig {
+        AgentConfig {
             command: command.into(),
             args,
             output: OutputMode::default(),

@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Config;
+use super::UwfConfig;
 use super::keys::{is_store_key, is_temporal_key};
 use super::limits::{LONG_TIMEOUT, long_timeout};
 use super::secret::{is_variable, looks_like_key};
-use crate::document::fields::Fields;
-use crate::document::{Problems, parse_duration};
+use crate::document::fields::MappingFields;
+use crate::document::{ProblemCollector, parse_duration};
 use json_cas::nearest::did_you_mean;
-use yaml_tree::Position;
-use yaml_tree::{Data, Entry, Node};
+use yaml_tree::TextPosition;
+use yaml_tree::{MappingEntry, YamlContent, YamlNode};
 
 /// Checks references. An undefined agent is an error: a config that names it needs it. Models and providers are needed only when they are
 /// used, so undefined ones get a warning.
-pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Problems) {
-    let mut agent = |node: &Node| {
+pub(super) fn references(config: &UwfConfig, fields: MappingFields<'_>, problems: &mut ProblemCollector) {
+    let mut agent = |node: &YamlNode| {
         if let Some(name) = undefined(node, &config.agents) {
             let hint = hint(name, config.agents.keys(), "agents", "{command: …}");
             problems.error("unknown-agent", node.at, format!("agent `{name}` is not in `agents`"), Some(hint));
@@ -24,11 +24,11 @@ pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Pro
     fields.get("defaultAgent").into_iter().for_each(|entry| agent(&entry.value));
     for role in children(fields.get("agentOverrides")).flat_map(|workflow| children(Some(workflow))) {
         match &role.value.data {
-            Data::Sequence(copies) => copies.iter().for_each(&mut agent),
-            Data::Scalar { .. } | Data::Mapping(_) => agent(&role.value),
+            YamlContent::Sequence(copies) => copies.iter().for_each(&mut agent),
+            YamlContent::Scalar { .. } | YamlContent::Mapping(_) => agent(&role.value),
         }
     }
-    let mut model = |entry: &Entry| {
+    let mut model = |entry: &MappingEntry| {
         if let Some(name) = undefined(&entry.value, &config.models) {
             let hint = hint(name, config.models.keys(), "models", "{provider: …, name: …}");
             problems.warning("unknown-model", entry.value.at, format!("model `{name}` is not in `models`"), Some(hint));
@@ -48,11 +48,11 @@ pub(super) fn references(config: &Config, fields: Fields<'_>, problems: &mut Pro
 }
 
 /// The keys below an entry; none if it is missing or not a mapping.
-fn children(entry: Option<&Entry>) -> std::slice::Iter<'_, Entry> {
+fn children(entry: Option<&MappingEntry>) -> std::slice::Iter<'_, MappingEntry> {
     entry.map_or(&[][..], |entry| entry.value.entries()).iter()
 }
 
-fn undefined<'n, T>(node: &'n Node, defined: &BTreeMap<String, T>) -> Option<&'n str> {
+fn undefined<'n, T>(node: &'n YamlNode, defined: &BTreeMap<String, T>) -> Option<&'n str> {
     node.as_text().filter(|name| !defined.contains_key(*name))
 }
 
@@ -63,27 +63,27 @@ fn hint<'n>(name: &str, defined: impl Iterator<Item = &'n String>, section: &str
 
 /// Warns about likely mistakes: arguments in `command`, and a secret given to an agent although the rest of the config does not list it as
 /// a secret.
-pub(super) fn agents(config: &Config, fields: Fields<'_>, problems: &mut Problems) {
+pub(super) fn agents(config: &UwfConfig, fields: MappingFields<'_>, problems: &mut ProblemCollector) {
     let secrets = config.secret_names();
     for agent in children(fields.get("agents")) {
         for entry in children(Some(agent)) {
             match (entry.key.as_str(), &entry.value.data) {
-                ("command", Data::Scalar { text, .. }) if is_command_line(text) => {
+                ("command", YamlContent::Scalar { text, .. }) if is_command_line(text) => {
                     let message = format!("uwf takes `{text}` for the name of one program");
                     let hint = "put arguments into `args`".to_owned();
                     problems.warning("command-line", entry.value.at, message, Some(hint));
                 }
-                (key @ ("timeout" | "idleTimeout"), Data::Scalar { text, .. }) => {
+                (key @ ("timeout" | "idleTimeout"), YamlContent::Scalar { text, .. }) => {
                     let long = parse_duration(text).and_then(|limit| long_timeout(key, text, limit));
                     if let Some((message, hint)) = long {
                         problems.warning(LONG_TIMEOUT, entry.value.at, message, Some(hint));
                     }
                 }
-                ("env", Data::Sequence(items)) => {
+                ("env", YamlContent::Sequence(items)) => {
                     let names = items.iter().filter_map(|item| Some((item.as_text()?, item.at)));
                     names.for_each(|(name, at)| given(name, at, &secrets, problems));
                 }
-                ("env", Data::Mapping(variables)) => {
+                ("env", YamlContent::Mapping(variables)) => {
                     for variable in variables {
                         match variable.value.as_raw() {
                             _ if variable.value.is_null() => {
@@ -106,7 +106,7 @@ fn is_command_line(command: &str) -> bool {
 }
 
 /// Checks a variable with a value: a config must not contain the value of a secret.
-fn set(variable: &Entry, value: &str, secrets: &BTreeSet<String>, problems: &mut Problems) {
+fn set(variable: &MappingEntry, value: &str, secrets: &BTreeSet<String>, problems: &mut ProblemCollector) {
     let name = &variable.key;
     if secrets.contains(name) || looks_like_key(value) {
         let message = format!("the value of `{name}` is a secret or looks like one");
@@ -115,7 +115,7 @@ fn set(variable: &Entry, value: &str, secrets: &BTreeSet<String>, problems: &mut
     }
 }
 
-fn given(name: &str, at: Position, secrets: &BTreeSet<String>, problems: &mut Problems) {
+fn given(name: &str, at: TextPosition, secrets: &BTreeSet<String>, problems: &mut ProblemCollector) {
     // Keys of shared stores and of Temporal are kept from agents although they are not listed as secrets.
     if !is_variable(name) || secrets.contains(name) || is_store_key(name) || is_temporal_key(name) {
         return;
@@ -127,7 +127,7 @@ fn given(name: &str, at: Position, secrets: &BTreeSet<String>, problems: &mut Pr
 }
 
 /// Rejects header values that look like secrets.
-pub(super) fn headers(fields: Fields<'_>, problems: &mut Problems) {
+pub(super) fn headers(fields: MappingFields<'_>, problems: &mut ProblemCollector) {
     let of_otel = children(fields.get("otel")).filter(|entry| entry.key == "headers");
     for header in of_otel.flat_map(|headers| children(Some(headers))) {
         if header.value.as_raw().is_some_and(|value| value.split_whitespace().any(looks_like_key)) {

@@ -20,15 +20,15 @@ use serde_json::{Map, Value};
 pub use path::{BadPath, KeyPath};
 pub use value::{BadValue, value};
 
-use crate::document::{Document, Problem, has_no_content};
-use tree::Tree;
+use crate::document::{FileProblem, SourceDocument, has_no_content};
+use tree::EditTree;
 
 /// Why a text was not edited.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     /// The text is unreadable.
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
-    Unreadable(Vec<Problem>),
+    Unreadable(Vec<FileProblem>),
     /// The path crosses a value that has no keys.
     #[error("line {line}: `{at}` is {found}, which has no keys")]
     NotAMapping {
@@ -73,7 +73,7 @@ pub fn values(text: &str, origin: &str) -> Result<Value, EditError> {
     if has_no_content(text) {
         return Ok(Value::Null);
     }
-    Document::parse(text, origin).map(|document| document.value).map_err(EditError::Unreadable)
+    SourceDocument::parse(text, origin).map(|document| document.value).map_err(EditError::Unreadable)
 }
 
 /// The text with `value` at `path`. Missing parents are created. `origin` is the file's name in problems.
@@ -88,7 +88,7 @@ pub fn set(text: &str, origin: &str, path: &KeyPath, value: &Value) -> Result<St
     if get(&before, path) == Some(value) {
         return Ok(text.to_owned());
     }
-    let tree = Tree::read(text, origin);
+    let tree = EditTree::read(text, origin);
     let edited = splice::set(&tree, path, value)?;
     let mut expected = before;
     put(&mut expected, path.parts(), value);
@@ -105,7 +105,7 @@ pub fn unset(text: &str, origin: &str, path: &KeyPath) -> Result<Option<String>,
     if get(&expected, path).is_none() {
         return Ok(None);
     }
-    let tree = Tree::read(text, origin);
+    let tree = EditTree::read(text, origin);
     let edited = remove::remove(&tree, path).ok_or_else(|| entangled(&tree, path))?;
     take(&mut expected, path.parts());
     verified(edited, origin, &expected, || entangled(&tree, path)).map(Some)
@@ -140,7 +140,7 @@ pub fn leaves(value: &Value) -> Vec<(KeyPath, &Value)> {
     found
 }
 
-fn entangled(tree: &Tree<'_>, path: &KeyPath) -> EditError {
+fn entangled(tree: &EditTree<'_>, path: &KeyPath) -> EditError {
     EditError::Entangled { at: path.to_string(), line: tree.nearest_line(path.parts()) }
 }
 

@@ -10,16 +10,16 @@ use serde_json::{Map, Value};
 
 use super::agent::{AgentDescription, ExitMeaning, OutputMode};
 use super::limits::{MAX_OUTPUT_CAP, MAX_PARALLEL, MAX_ROUNDS, MIN_PROMPT_BUDGET};
-use super::notify::Happening;
+use super::notify::NotifyEvent;
 use super::texts::{
     self, Address, Argument, Currency, Day, HeaderValue, LeaseText, NotBlank, RemoteText, StoreUrlText, Variable,
     VariableValue,
 };
-use super::{Model, Price, Provider};
+use super::{ModelConfig, ModelPrice, ModelProvider};
 use crate::document::{DurationText, OneOrMany};
 use crate::number::MAX_WHOLE;
 use crate::usage::LimitKeys;
-use crate::workspace::Workspace;
+use crate::workspace::WorkspaceKind;
 
 /// A user's name → its value.
 type Named<T> = BTreeMap<String, T>;
@@ -32,14 +32,14 @@ type RoleAgents = Named<Option<OneOrMany<String>>>;
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub(super) struct ConfigFile {
-    pub providers: Option<Named<Provider>>,
-    pub models: Option<Named<Model>>,
+    pub providers: Option<Named<ModelProvider>>,
+    pub models: Option<Named<ModelConfig>>,
     pub agents: Option<Named<AgentKeys>>,
     pub default_agent: Option<String>,
     pub agent_overrides: Option<Named<Option<RoleAgents>>>,
     pub default_model: Option<String>,
     pub model_overrides: Option<Named<Option<String>>>,
-    pub workspaces: Option<Named<Option<Workspace>>>,
+    pub workspaces: Option<Named<Option<WorkspaceKind>>>,
     #[schemars(with = "Option<Vec<Variable>>")]
     pub secrets: Option<BTreeSet<String>>,
     #[serde(flatten)]
@@ -64,7 +64,7 @@ pub(super) struct ConfigFile {
     pub prices: Option<PricesKeys>,
     pub otel: Option<OtelKeys>,
     pub store: Option<StoreKeys>,
-    pub temporal: Option<super::Temporal>,
+    pub temporal: Option<super::TemporalConfig>,
     pub worktree: Option<WorktreeKeys>,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct AgentKeys {
     pub args: Option<Vec<String>>,
     pub output: Option<OutputMode>,
     pub model: Option<String>,
-    pub env: Option<Environment>,
+    pub env: Option<AgentEnvironment>,
     #[serde(default, deserialize_with = "DurationText::deserialize")]
     #[schemars(with = "Option<DurationText>")]
     pub timeout: Option<Duration>,
@@ -98,7 +98,7 @@ pub(super) struct AgentKeys {
 /// The environment variables of an agent.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub(super) enum Environment {
+pub(super) enum AgentEnvironment {
     /// Names of the secrets that are passed on.
     Secrets(#[schemars(with = "Vec<Variable>")] Vec<String>),
     /// Variables that are set; null passes a secret on.
@@ -122,23 +122,23 @@ pub(super) enum DescribeKey {
 pub(super) struct ExtractKeys {
     pub submit: Option<bool>,
     pub frontmatter: Option<bool>,
-    pub feedback: Option<Rounds>,
-    pub llm: Option<Rounds>,
+    pub feedback: Option<RoundsKey>,
+    pub llm: Option<RoundsKey>,
 }
 
 /// A number of rounds; `false` is none, `true` the usual ones.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub(super) enum Rounds {
+pub(super) enum RoundsKey {
     Count(#[schemars(range(max = MAX_ROUNDS))] u32),
     Switch(bool),
 }
 
-impl Rounds {
+impl RoundsKey {
     pub(super) fn or_usual(&self, usual: u32) -> u32 {
         match self {
-            Rounds::Count(count) => *count,
-            Rounds::Switch(is_on) => u32::from(*is_on) * usual,
+            RoundsKey::Count(count) => *count,
+            RoundsKey::Switch(is_on) => u32::from(*is_on) * usual,
         }
     }
 }
@@ -148,7 +148,7 @@ impl Rounds {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["command"]}, {"required": ["webhook"]}, {"required": ["webhookEnv"]}]))]
 pub(super) struct NotifyKeys {
-    pub on: Option<OneOrMany<Happening>>,
+    pub on: Option<OneOrMany<NotifyEvent>>,
     pub outcome: Option<OneOrMany<String>>,
     pub command: Option<String>,
     pub webhook: Option<String>,
@@ -164,7 +164,7 @@ pub(super) struct PricesKeys {
     pub date: String,
     #[schemars(with = "Option<Currency>")]
     pub currency: Option<String>,
-    pub models: Option<Named<Price>>,
+    pub models: Option<Named<ModelPrice>>,
 }
 
 /// The collector of spans.

@@ -74,7 +74,7 @@ pub fn long_timeout(key: &str, written: &str, limit: Duration) -> Option<(String
 
 /// The limits; in the file each is a top-level key.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
+pub struct ConfigLimits {
     /// `maxSteps`, by default `DEFAULT_MAX_STEPS`, `maxTime`, `maxTokens`, `maxCost`: limits of one thread.
     pub thread: ThreadLimits,
     /// `maxDepth`: depth of child threads, `DEFAULT_MAX_DEPTH`.
@@ -94,9 +94,9 @@ pub struct Limits {
     pub kill_grace: Duration,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for ConfigLimits {
+    fn default() -> ConfigLimits {
+        ConfigLimits {
             thread: ThreadLimits { max_steps: Some(DEFAULT_MAX_STEPS), ..ThreadLimits::default() },
             max_depth: DEFAULT_MAX_DEPTH,
             max_branches: DEFAULT_MAX_BRANCHES,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// An event of a thread that people can be notified of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Happening {
+pub enum NotifyEvent {
     /// It has ended: done, or killed.
     Ended,
     /// It waits for a person.
@@ -17,45 +17,46 @@ pub enum Happening {
     Stuck,
 }
 
-impl Happening {
+impl NotifyEvent {
     /// All events.
-    pub const ALL: [Happening; 4] = [Happening::Ended, Happening::Waiting, Happening::Limited, Happening::Stuck];
+    pub const ALL: [NotifyEvent; 4] =
+        [NotifyEvent::Ended, NotifyEvent::Waiting, NotifyEvent::Limited, NotifyEvent::Stuck];
 
     /// Its name in config.yaml and in notifications.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Happening::Ended => "ended",
-            Happening::Waiting => "waiting",
-            Happening::Limited => "limited",
-            Happening::Stuck => "stuck",
+            NotifyEvent::Ended => "ended",
+            NotifyEvent::Waiting => "waiting",
+            NotifyEvent::Limited => "limited",
+            NotifyEvent::Stuck => "stuck",
         }
     }
 
     /// The event with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Happening> {
-        Happening::ALL.into_iter().find(|happening| happening.name() == name)
+    pub fn named(name: &str) -> Option<NotifyEvent> {
+        NotifyEvent::ALL.into_iter().find(|happening| happening.name() == name)
     }
 }
 
 /// One entry of `notify`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notify {
+pub struct NotifyRule {
     /// `on`: events to report; all if absent.
-    pub on: Vec<Happening>,
+    pub on: Vec<NotifyEvent>,
     /// `outcome`: the outcomes of ended threads to report; all if empty.
     pub outcomes: Vec<String>,
     /// How to report them.
     pub by: NotifyBy,
 }
 
-impl Notify {
+impl NotifyRule {
     /// Whether an event of a thread is to be reported; `outcome` is the outcome of an ended thread.
     #[must_use]
-    pub fn wants(&self, happening: Happening, outcome: Option<&str>) -> bool {
+    pub fn wants(&self, happening: NotifyEvent, outcome: Option<&str>) -> bool {
         let has_outcome = || outcome.is_some_and(|outcome| self.outcomes.iter().any(|wanted| wanted == outcome));
-        self.on.contains(&happening) && (happening != Happening::Ended || self.outcomes.is_empty() || has_outcome())
+        self.on.contains(&happening) && (happening != NotifyEvent::Ended || self.outcomes.is_empty() || has_outcome())
     }
 }
 

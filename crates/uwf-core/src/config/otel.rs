@@ -7,7 +7,7 @@ const TRACES: &str = "/v1/traces";
 
 /// The collector that gets spans.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Otel {
+pub struct OtelConfig {
     /// `endpoint`: its address. `/v1/traces` is appended if missing.
     pub endpoint: String,
     /// `headers`: sent with each request.
@@ -18,12 +18,12 @@ pub struct Otel {
     pub content: bool,
 }
 
-impl Otel {
+impl OtelConfig {
     /// A collector at an address, with defaults for everything else.
     #[must_use]
-    pub fn at(endpoint: impl Into<String>) -> Otel {
+    pub fn for_endpoint(endpoint: impl Into<String>) -> OtelConfig {
         let (headers, headers_env) = (BTreeMap::new(), BTreeMap::new());
-        Otel { endpoint: endpoint.into(), headers, headers_env, content: false }
+        OtelConfig { endpoint: endpoint.into(), headers, headers_env, content: false }
     }
 
     /// The URL that takes spans.
@@ -58,7 +58,7 @@ mod tests {
             ("https://otlp.example/otlp", "https://otlp.example/otlp/v1/traces"),
             ("https://otlp.example/v1/traces/", "https://otlp.example/v1/traces"),
         ] {
-            assert_eq!(Otel::at(endpoint).traces_url(), url);
+            assert_eq!(OtelConfig::for_endpoint(endpoint).traces_url(), url);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::node::Tokens;
+use crate::node::TokenCounts;
 
 /// The default currency of prices, and the currency of providers' reports.
 pub const DEFAULT_CURRENCY: &str = "USD";
@@ -15,20 +15,20 @@ const PER: f64 = 1_000_000.0;
 
 /// A table of prices on a certain day.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prices {
+pub struct PriceTable {
     /// `prices.date`: the day they applied, as written: `2026-11-01`.
     pub date: String,
     /// `prices.currency`: three capital letters.
     pub currency: String,
     /// `prices.models`: a model's alias, or its provider's name for it → its price.
-    pub models: BTreeMap<String, Price>,
+    pub models: BTreeMap<String, ModelPrice>,
 }
 
 /// Prices of a million tokens of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "price")]
-pub struct Price {
+pub struct ModelPrice {
     /// Tokens read.
     #[schemars(range(min = 0))]
     pub input: f64,
@@ -43,10 +43,10 @@ pub struct Price {
     pub reasoning: Option<f64>,
 }
 
-impl Price {
+impl ModelPrice {
     /// The cost of these tokens; `None` if they were not counted.
     #[must_use]
-    pub fn of(&self, tokens: &Tokens) -> Option<f64> {
+    pub(crate) fn cost_of_tokens(&self, tokens: &TokenCounts) -> Option<f64> {
         // The agent reports these numbers, so a part may be larger than the whole.
         let (input, output) = (tokens.input?, tokens.output?);
         let cached = tokens.cached.unwrap_or(0).min(input);
@@ -74,10 +74,10 @@ pub fn is_date(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    const PRICE: Price = Price { input: 2.0, output: 10.0, cached: Some(0.5), reasoning: None };
+    const PRICE: ModelPrice = ModelPrice { input: 2.0, output: 10.0, cached: Some(0.5), reasoning: None };
 
-    fn tokens(input: u64, output: u64, cached: Option<u64>, reasoning: Option<u64>) -> Tokens {
-        Tokens { input: Some(input), output: Some(output), cached, reasoning, cost: None }
+    fn tokens(input: u64, output: u64, cached: Option<u64>, reasoning: Option<u64>) -> TokenCounts {
+        TokenCounts { input: Some(input), output: Some(output), cached, reasoning, cost: None }
     }
 
     #[test]
@@ -85,20 +85,20 @@ mod tests {
         for (price, tokens, cost) in [
             (PRICE, tokens(1_000_000, 100_000, None, None), 3.0),
             (PRICE, tokens(1_000_000, 100_000, Some(400_000), Some(50_000)), 2.4),
-            (Price { reasoning: Some(20.0), ..PRICE }, tokens(0, 100_000, None, Some(50_000)), 1.5),
-            (Price { cached: None, ..PRICE }, tokens(1_000_000, 0, Some(1_000_000), None), 2.0),
+            (ModelPrice { reasoning: Some(20.0), ..PRICE }, tokens(0, 100_000, None, Some(50_000)), 1.5),
+            (ModelPrice { cached: None, ..PRICE }, tokens(1_000_000, 0, Some(1_000_000), None), 2.0),
             (PRICE, tokens(10, 0, Some(20), Some(5)), 0.000_005),
             (PRICE, tokens(0, 0, None, None), 0.0),
         ] {
-            let got = price.of(&tokens).unwrap();
+            let got = price.cost_of_tokens(&tokens).unwrap();
             assert!((got - cost).abs() < 1e-12, "{tokens:?}: {got}, not {cost}");
         }
     }
 
     #[test]
     fn tokens_that_were_not_counted_have_no_cost() {
-        assert_eq!(PRICE.of(&Tokens { input: Some(1), ..Tokens::default() }), None);
-        assert_eq!(PRICE.of(&Tokens { output: Some(1), ..Tokens::default() }), None);
+        assert_eq!(PRICE.cost_of_tokens(&TokenCounts { input: Some(1), ..TokenCounts::default() }), None);
+        assert_eq!(PRICE.cost_of_tokens(&TokenCounts { output: Some(1), ..TokenCounts::default() }), None);
     }
 
     #[test]

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::agent::Agent;
-use crate::document::Problems;
-use crate::document::fields::Fields;
-use yaml_tree::Data;
+use super::agent::AgentConfig;
+use crate::document::ProblemCollector;
+use crate::document::fields::MappingFields;
+use yaml_tree::YamlContent;
 
 /// Keys that a project must not set: they say where secrets are, and where they are sent.
 const OWN_KEYS: [&str; 6] = ["providers", "secrets", "notify", "otel", "store", "temporal"];
@@ -16,7 +16,7 @@ const OWN_KEYS: [&str; 6] = ["providers", "secrets", "notify", "otel", "store", 
 const OWN_WORKTREE_KEY: &str = "remote";
 
 /// Rejects everything that says where secrets are, or gives them to agents.
-pub(super) fn refuse_secrets(fields: Fields<'_>, problems: &mut Problems) {
+pub(super) fn refuse_secrets(fields: MappingFields<'_>, problems: &mut ProblemCollector) {
     for entry in fields.iter().filter(|entry| OWN_KEYS.contains(&entry.key.as_str())) {
         let message = format!("a project cannot set `{}`", entry.key);
         let hint = "set it in your own config.yaml: it decides where secrets are read and sent".to_owned();
@@ -32,9 +32,9 @@ pub(super) fn refuse_secrets(fields: Fields<'_>, problems: &mut Problems) {
     let env = agents.flat_map(|agent| agent.value.entries()).filter(|entry| entry.key == "env");
     for entry in env {
         let gives = match &entry.value.data {
-            Data::Mapping(variables) => variables.iter().any(|variable| variable.value.is_null()),
-            Data::Sequence(names) => !names.is_empty(),
-            Data::Scalar { .. } => false,
+            YamlContent::Mapping(variables) => variables.iter().any(|variable| variable.value.is_null()),
+            YamlContent::Sequence(names) => !names.is_empty(),
+            YamlContent::Scalar { .. } => false,
         };
         if gives {
             let message = "a project cannot give secrets to agents".to_owned();
@@ -44,7 +44,7 @@ pub(super) fn refuse_secrets(fields: Fields<'_>, problems: &mut Problems) {
     }
 }
 /// Makes the paths of an agent's program, or of the workflow it runs, absolute.
-pub(super) fn make_absolute(agent: &mut Agent, dir: &Path) {
+pub(super) fn make_absolute(agent: &mut AgentConfig, dir: &Path) {
     agent.command = in_dir(&agent.command, dir);
     // For a workflow as an agent, the first argument names it.
     if agent.command.ends_with("uwf-workflow")

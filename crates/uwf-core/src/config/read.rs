@@ -8,20 +8,22 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::agent::{Agent, Describe};
-use super::file::{AgentKeys, ConfigFile, DescribeKey, Environment, ExtractKeys, NotifyKeys, PricesKeys, WorktreeKeys};
-use super::limits::{ExtractRungs, Limits};
-use super::notify::{Happening, Notify, NotifyBy};
-use super::prices::{DEFAULT_CURRENCY, Prices};
-use super::{Config, GitRemote, Otel, StoreUrl, check, project, texts};
-use crate::document::by_schema::{self, Reading};
-use crate::document::{self, OneOrMany, Problem, Problems, fields::Fields, has_no_content};
+use super::agent::{AgentConfig, AgentDescriptionSource};
+use super::file::{
+    AgentEnvironment, AgentKeys, ConfigFile, DescribeKey, ExtractKeys, NotifyKeys, PricesKeys, WorktreeKeys,
+};
+use super::limits::{ConfigLimits, ExtractRungs};
+use super::notify::{NotifyBy, NotifyEvent, NotifyRule};
+use super::prices::{DEFAULT_CURRENCY, PriceTable};
+use super::{GitRemote, OtelConfig, StoreUrl, UwfConfig, check, project, texts};
+use crate::document::by_schema::{self, SchemaReadOptions};
+use crate::document::{self, FileProblem, OneOrMany, ProblemCollector, fields::MappingFields, has_no_content};
 use crate::usage::ThreadLimits;
 
-static SCHEMA: LazyLock<Value> = LazyLock::new(by_schema::of::<ConfigFile>);
+static SCHEMA: LazyLock<Value> = LazyLock::new(by_schema::schema_of_type::<ConfigFile>);
 
 /// Settings of the parser.
-const READING: Reading = Reading { name: "the file", rule: texts::fault, refuses_unknown: false };
+const READING: SchemaReadOptions = SchemaReadOptions { name: "the file", rule: texts::fault, refuses_unknown: false };
 
 /// The schema of the file.
 pub(crate) fn schema() -> &'static Value {
@@ -34,18 +36,23 @@ pub fn keys() -> impl Iterator<Item = &'static str> {
 }
 
 /// Parses a file over the configuration `base`. `project` is the directory of a project, if the file is a project's; see
-/// [`Config::with_project`].
-pub(super) fn read(text: &str, origin: &str, base: &Config, project: Option<&Path>) -> (Config, Vec<Problem>) {
+/// [`UwfConfig::with_project`].
+pub(super) fn read(
+    text: &str,
+    origin: &str,
+    base: &UwfConfig,
+    project: Option<&Path>,
+) -> (UwfConfig, Vec<FileProblem>) {
     // An empty file, or one with only comments, sets nothing and is valid.
     if has_no_content(text) {
         return (base.clone(), Vec::new());
     }
-    let mut problems = Problems::new(origin);
+    let mut problems = ProblemCollector::new(origin);
     let config = config(text, base, project, &mut problems);
     (config.unwrap_or_else(|| base.clone()), problems.finish())
 }
 
-fn config(text: &str, base: &Config, project: Option<&Path>, problems: &mut Problems) -> Option<Config> {
+fn config(text: &str, base: &UwfConfig, project: Option<&Path>, problems: &mut ProblemCollector) -> Option<UwfConfig> {
     let root = document::parse(text, problems)?;
     let value = by_schema::read(&SCHEMA, &root, &READING, problems)?;
     let mut file = match ConfigFile::deserialize(value) {
@@ -55,8 +62,8 @@ fn config(text: &str, base: &Config, project: Option<&Path>, problems: &mut Prob
             return None;
         }
     };
-    let fields = Fields::of_file(&root, "the file", problems)?;
-    let mut agents: BTreeMap<String, Agent> =
+    let fields = MappingFields::of_file(&root, "the file", problems)?;
+    let mut agents: BTreeMap<String, AgentConfig> =
         file.agents.take().into_iter().flatten().map(|(alias, keys)| (alias, agent(keys))).collect();
     let mut config = base.clone();
     match project {
@@ -75,10 +82,10 @@ fn config(text: &str, base: &Config, project: Option<&Path>, problems: &mut Prob
 }
 
 /// Applies the keys that only a user's own configuration can set.
-fn machine_keys(config: &mut Config, file: &mut ConfigFile) {
+fn machine_keys(config: &mut UwfConfig, file: &mut ConfigFile) {
     config.providers = file.providers.take().unwrap_or_default();
     config.secrets = file.secrets.take().unwrap_or_default();
-    config.otel = file.otel.take().map(|otel| Otel {
+    config.otel = file.otel.take().map(|otel| OtelConfig {
         endpoint: otel.endpoint,
         headers: otel.headers.unwrap_or_default(),
         headers_env: otel.headers_env.unwrap_or_default(),
@@ -93,7 +100,7 @@ fn machine_keys(config: &mut Config, file: &mut ConfigFile) {
 }
 
 /// Applies the keys that a project can set as well.
-fn shared_keys(config: &mut Config, file: ConfigFile) {
+fn shared_keys(config: &mut UwfConfig, file: ConfigFile) {
     config.limits = limits(&file, &config.limits);
     config.models.extend(file.models.into_iter().flatten());
     config.default_agent = file.default_agent.or(config.default_agent.take());
@@ -116,15 +123,15 @@ fn shared_keys(config: &mut Config, file: ConfigFile) {
     }
 }
 
-fn agent(keys: AgentKeys) -> Agent {
-    let mut agent = Agent::from_command(keys.command, keys.args.unwrap_or_default());
+fn agent(keys: AgentKeys) -> AgentConfig {
+    let mut agent = AgentConfig::from_command(keys.command, keys.args.unwrap_or_default());
     let is_limit = |limit: &Duration| !limit.is_zero();
     agent.output = keys.output.unwrap_or_default();
     agent.model = keys.model;
     match keys.env {
         None => {}
-        Some(Environment::Secrets(names)) => agent.env = names,
-        Some(Environment::Variables(variables)) => {
+        Some(AgentEnvironment::Secrets(names)) => agent.env = names,
+        Some(AgentEnvironment::Variables(variables)) => {
             for (name, value) in variables {
                 match value {
                     Value::String(value) => drop(agent.set.insert(name, value)),
@@ -141,16 +148,16 @@ fn agent(keys: AgentKeys) -> Agent {
     agent.expect_file = keys.expect_file;
     agent.config = Value::Object(keys.config.unwrap_or_default());
     agent.describe = keys.describe.map(|describe| match describe {
-        DescribeKey::Asked(is_asked) => Describe::Asked(is_asked),
-        DescribeKey::Given(description) => Describe::Given(description),
+        DescribeKey::Asked(is_asked) => AgentDescriptionSource::Asked(is_asked),
+        DescribeKey::Given(description) => AgentDescriptionSource::Given(description),
     });
     agent
 }
 
 /// The limits, with `defaults` for those that are not set.
-fn limits(file: &ConfigFile, defaults: &Limits) -> Limits {
+fn limits(file: &ConfigFile, defaults: &ConfigLimits) -> ConfigLimits {
     let budget = file.prompt_budget.and_then(|bytes| usize::try_from(bytes).ok());
-    Limits {
+    ConfigLimits {
         thread: ThreadLimits::from(file.limits).or(defaults.thread),
         max_depth: file.max_depth.unwrap_or(defaults.max_depth),
         max_branches: file.max_branches.unwrap_or(defaults.max_branches),
@@ -174,15 +181,15 @@ fn extract(keys: &ExtractKeys, defaults: ExtractRungs) -> ExtractRungs {
     }
 }
 
-fn notify(keys: NotifyKeys) -> Option<Notify> {
+fn notify(keys: NotifyKeys) -> Option<NotifyRule> {
     let command = keys.command.map(NotifyBy::Command);
     let by = command.or(keys.webhook.map(NotifyBy::Webhook)).or(keys.webhook_env.map(NotifyBy::WebhookEnv))?;
     let outcomes = keys.outcome.map_or(Vec::new(), OneOrMany::into_vec);
-    Some(Notify { on: keys.on.map_or(Happening::ALL.to_vec(), OneOrMany::into_vec), outcomes, by })
+    Some(NotifyRule { on: keys.on.map_or(NotifyEvent::ALL.to_vec(), OneOrMany::into_vec), outcomes, by })
 }
 
-fn prices(keys: PricesKeys) -> Prices {
-    Prices {
+fn prices(keys: PricesKeys) -> PriceTable {
+    PriceTable {
         date: keys.date,
         currency: keys.currency.unwrap_or_else(|| DEFAULT_CURRENCY.to_owned()),
         models: keys.models.unwrap_or_default(),

@@ -9,7 +9,7 @@ use super::texts::NotBlank;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(title = "engine")]
-pub struct Temporal {
+pub struct TemporalConfig {
     /// `address`: host and port.
     #[schemars(with = "NotBlank")]
     pub address: String,

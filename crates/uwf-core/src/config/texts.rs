@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::is_date;
-use super::otel::{Otel, is_header_name};
+use super::otel::{OtelConfig, is_header_name};
 use super::secret::is_variable;
 use super::store::{LONGEST_LEASE, SHORTEST_LEASE, StoreUrl};
 use super::worktree::GitRemote;
@@ -121,7 +121,7 @@ pub(super) fn fault(format: &str, key: &str, text: &str) -> Option<TextFault> {
             .or_else(|| lease_fault(parse_duration(text)?).and_then(|why| bad_value(why, None))),
         "store-url" => StoreUrl::parse(text).err().and_then(|why| bad_value(why, None)),
         "git-remote" => GitRemote::parse(text).err().and_then(|why| bad_value(why, None)),
-        "address" if !Otel::is_address(text) => bad_value(
+        "address" if !OtelConfig::is_address(text) => bad_value(
             format!("`{key}` is `{text}`, which is not an address"),
             Some("write it as http://localhost:4318; `/v1/traces` is added"),
         ),

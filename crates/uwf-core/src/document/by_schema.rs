@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
-use yaml_tree::{Data, Entry, Node, Position};
+use yaml_tree::{MappingEntry, TextPosition, YamlContent, YamlNode};
 
 use super::fields::{wrong_type, wrong_type_with};
-use super::problem::Problems;
+use super::problem::ProblemCollector;
 use super::to_json;
 use json_cas::nearest::did_you_mean;
 
@@ -28,7 +28,7 @@ pub(crate) struct TextFault {
 pub(crate) type TextRule = fn(format: &str, key: &str, text: &str) -> Option<TextFault>;
 
 /// The schema that a type is read by, complete and without references.
-pub(crate) fn of<T: JsonSchema>() -> Value {
+pub(crate) fn schema_of_type<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     // The publisher of the schema adds its dialect.
@@ -44,17 +44,21 @@ pub(crate) fn of<T: JsonSchema>() -> Value {
 
 /// The value of a key as a `T`; `None` if it does not fit.
 pub(crate) fn entry<T: JsonSchema + DeserializeOwned>(
-    entry: &Entry,
+    entry: &MappingEntry,
     rule: TextRule,
-    problems: &mut Problems,
+    problems: &mut ProblemCollector,
 ) -> Option<T> {
-    let (_, value) =
-        SchemaReader { rule, refuses_unknown: false, problems }.entry(&of::<T>(), entry, &entry.key, None)?;
+    let (_, value) = SchemaReader { rule, refuses_unknown: false, problems }.entry(
+        &schema_of_type::<T>(),
+        entry,
+        &entry.key,
+        None,
+    )?;
     serde_json::from_value(value).ok()
 }
 
 /// Settings for reading a file.
-pub(crate) struct Reading<'w> {
+pub(crate) struct SchemaReadOptions<'w> {
     /// Name of the file in messages.
     pub(crate) name: &'w str,
     /// Checks texts.
@@ -65,40 +69,45 @@ pub(crate) struct Reading<'w> {
 
 /// The value of `root` by `schema`. Invalid parts are reported and dropped. For an optional key, null counts as a missing key. `None` if
 /// nothing is left.
-pub(crate) fn read(schema: &Value, root: &Node, reading: &Reading<'_>, problems: &mut Problems) -> Option<Value> {
-    let Reading { name, rule, refuses_unknown } = *reading;
-    if !matches!(root.data, Data::Mapping(_)) {
+pub(crate) fn read(
+    schema: &Value,
+    root: &YamlNode,
+    reading: &SchemaReadOptions<'_>,
+    problems: &mut ProblemCollector,
+) -> Option<Value> {
+    let SchemaReadOptions { name, rule, refuses_unknown } = *reading;
+    if !matches!(root.data, YamlContent::Mapping(_)) {
         problems.error("wrong-type", root.at, format!("{name} must be a mapping, not {}", root.kind()), None);
         return None;
     }
     SchemaReader { rule, refuses_unknown, problems }.value(
         schema,
         root,
-        &Place { key: name, label: "", at: root.at, owner: None },
+        &ValueLocation { key: name, label: "", at: root.at, owner: None },
     )
 }
 
 struct SchemaReader<'p> {
     rule: TextRule,
     refuses_unknown: bool,
-    problems: &'p mut Problems,
+    problems: &'p mut ProblemCollector,
 }
 
 /// The place of a value.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ValueLocation<'a> {
     /// Its key, or the key of the list it is in.
     key: &'a str,
     /// Its name in messages, for [`wrong_type`]: the key, with the keys of the maps around it.
     label: &'a str,
     /// Position of its key, otherwise its own position.
-    at: Position,
+    at: TextPosition,
     /// Kind and name of the mapping around it.
     owner: Option<(&'a str, &'a str)>,
 }
 
 impl SchemaReader<'_> {
-    fn value(&mut self, schema: &Value, node: &Node, place: &Place<'_>) -> Option<Value> {
+    fn value(&mut self, schema: &Value, node: &YamlNode, place: &ValueLocation<'_>) -> Option<Value> {
         let Some(shape) = alternatives(schema).into_iter().find(|shape| takes(shape, node)) else {
             match hint(schema) {
                 None => wrong_type(node, place.label, &wanted(schema), self.problems),
@@ -110,20 +119,16 @@ impl SchemaReader<'_> {
             return Some(to_json(node, self.problems));
         }
         match &node.data {
-            Data::Mapping(entries) => self.mapping(shape, entries, place),
-            Data::Sequence(items) => Some(self.list(shape, items, place)),
-            Data::Scalar { .. } if node.is_null() && format(shape) != Some(AS_WRITTEN) => {
-                if has_type(shape, "null") {
-                    Some(Value::Null)
-                } else {
-                    self.mapping(shape, &[], place)
-                }
+            YamlContent::Mapping(entries) => self.mapping(shape, entries, place),
+            YamlContent::Sequence(items) => Some(self.list(shape, items, place)),
+            YamlContent::Scalar { .. } if node.is_null() && format(shape) != Some(AS_WRITTEN) => {
+                if has_type(shape, "null") { Some(Value::Null) } else { self.mapping(shape, &[], place) }
             }
-            Data::Scalar { .. } => self.scalar(shape, node, place),
+            YamlContent::Scalar { .. } => self.scalar(shape, node, place),
         }
     }
 
-    fn mapping(&mut self, shape: &Value, entries: &[Entry], place: &Place<'_>) -> Option<Value> {
+    fn mapping(&mut self, shape: &Value, entries: &[MappingEntry], place: &ValueLocation<'_>) -> Option<Value> {
         let known = shape["properties"].as_object();
         let mut values = Map::new();
         for entry in entries {
@@ -156,15 +161,15 @@ impl SchemaReader<'_> {
     fn entry(
         &mut self,
         schema: &Value,
-        entry: &Entry,
+        entry: &MappingEntry,
         label: &str,
         owner: Option<(&str, &str)>,
     ) -> Option<(String, Value)> {
-        let place = Place { key: &entry.key, label, at: entry.key_at, owner };
+        let place = ValueLocation { key: &entry.key, label, at: entry.key_at, owner };
         Some((entry.key.clone(), self.value(schema, &entry.value, &place)?))
     }
 
-    fn unknown(&mut self, entry: &Entry, known: Option<&Map<String, Value>>) {
+    fn unknown(&mut self, entry: &MappingEntry, known: Option<&Map<String, Value>>) {
         if self.problems.is_full() {
             return;
         }
@@ -180,7 +185,7 @@ impl SchemaReader<'_> {
     }
 
     /// Whether all required keys are present, and one of the keys in `anyOf`.
-    fn has_all(&mut self, shape: &Value, is_given: &dyn Fn(&str) -> bool, place: &Place<'_>) -> bool {
+    fn has_all(&mut self, shape: &Value, is_given: &dyn Fn(&str) -> bool, place: &ValueLocation<'_>) -> bool {
         let mut missing: Vec<&str> = strings(&shape["required"]).filter(|key| !is_given(key)).collect();
         let enough = required_by(&shape["anyOf"]);
         if !enough.is_empty() && !enough.iter().any(|key| is_given(key)) {
@@ -195,7 +200,7 @@ impl SchemaReader<'_> {
     }
 
     /// Whether exactly one of several exclusive keys is present.
-    fn has_one(&mut self, shape: &Value, is_given: &dyn Fn(&str) -> bool, place: &Place<'_>) -> bool {
+    fn has_one(&mut self, shape: &Value, is_given: &dyn Fn(&str) -> bool, place: &ValueLocation<'_>) -> bool {
         let keys = required_by(&shape["oneOf"]);
         if keys.is_empty() || keys.iter().filter(|key| is_given(key)).count() == 1 {
             return true;
@@ -205,16 +210,16 @@ impl SchemaReader<'_> {
         false
     }
 
-    fn list(&mut self, shape: &Value, items: &[Node], place: &Place<'_>) -> Value {
+    fn list(&mut self, shape: &Value, items: &[YamlNode], place: &ValueLocation<'_>) -> Value {
         let label = format!("{}[]", place.label);
-        let read = |item: &Node| {
-            let place = Place { label: &label, at: item.at, ..*place };
+        let read = |item: &YamlNode| {
+            let place = ValueLocation { label: &label, at: item.at, ..*place };
             self.value(&shape["items"], item, &place)
         };
         Value::Array(items.iter().filter_map(read).collect())
     }
 
-    fn scalar(&mut self, shape: &Value, node: &Node, place: &Place<'_>) -> Option<Value> {
+    fn scalar(&mut self, shape: &Value, node: &YamlNode, place: &ValueLocation<'_>) -> Option<Value> {
         if let Some(format) = format(shape) {
             let text = node.as_raw()?;
             if format == "not-blank" && text.trim().is_empty() {
@@ -240,7 +245,7 @@ impl SchemaReader<'_> {
     }
 
     /// Whether a text follows the rule of its format.
-    fn fits(&mut self, format: Option<&str>, key: &str, text: &str, at: Position) -> bool {
+    fn fits(&mut self, format: Option<&str>, key: &str, text: &str, at: TextPosition) -> bool {
         let Some(TextFault { code, message, hint }) = format.and_then(|format| (self.rule)(format, key, text)) else {
             return true;
         };
@@ -248,7 +253,7 @@ impl SchemaReader<'_> {
         false
     }
 
-    fn number(&mut self, shape: &Value, number: &Number, node: &Node, place: &Place<'_>) -> Option<Value> {
+    fn number(&mut self, shape: &Value, number: &Number, node: &YamlNode, place: &ValueLocation<'_>) -> Option<Value> {
         let float = number.as_f64().filter(|float| float.is_finite());
         let bound = |keyword: &str| shape.get(keyword).and_then(Value::as_f64);
         let is_within = float.is_some_and(|float| {
@@ -270,7 +275,7 @@ impl SchemaReader<'_> {
 }
 
 /// Names a value in messages; an item is named after its list.
-fn name<'a>(place: &Place<'a>) -> &'a str {
+fn name<'a>(place: &ValueLocation<'a>) -> &'a str {
     place.label.trim_end_matches("[]")
 }
 
@@ -283,17 +288,17 @@ fn alternatives(schema: &Value) -> Vec<&Value> {
 }
 
 /// Whether a value of this kind can have the shape.
-fn takes(shape: &Value, node: &Node) -> bool {
+fn takes(shape: &Value, node: &YamlNode) -> bool {
     let is = |name: &str| has_type(shape, name);
     match &node.data {
-        Data::Mapping(_) => is("object"),
-        Data::Sequence(_) => is("array"),
-        Data::Scalar { .. } if format(shape) == Some(AS_WRITTEN) => true,
+        YamlContent::Mapping(_) => is("object"),
+        YamlContent::Sequence(_) => is("array"),
+        YamlContent::Scalar { .. } if format(shape) == Some(AS_WRITTEN) => true,
         // Null counts as a mapping without keys.
-        Data::Scalar { .. } if node.is_null() => is("null") || is("object"),
-        Data::Scalar { .. } if node.as_bool().is_some() => is("boolean"),
-        Data::Scalar { .. } if node.as_text().is_some() => is("string"),
-        Data::Scalar { .. } => is("number") || is("integer"),
+        YamlContent::Scalar { .. } if node.is_null() => is("null") || is("object"),
+        YamlContent::Scalar { .. } if node.as_bool().is_some() => is("boolean"),
+        YamlContent::Scalar { .. } if node.as_text().is_some() => is("string"),
+        YamlContent::Scalar { .. } => is("number") || is("integer"),
     }
 }
 
@@ -307,7 +312,7 @@ fn has_type(shape: &Value, name: &str) -> bool {
 }
 
 /// Whether a known key with the value null counts as absent. If the schema accepts every value, null is a value.
-fn is_absent(shape: &Value, schema: &Value, entry: &Entry) -> bool {
+fn is_absent(shape: &Value, schema: &Value, entry: &MappingEntry) -> bool {
     let is_required = strings(&shape["required"]).any(|key| key == entry.key);
     let takes_null = || alternatives(schema).into_iter().any(|shape| takes(shape, &entry.value));
     entry.value.is_null() && !is_open(schema) && (is_required || takes_null())

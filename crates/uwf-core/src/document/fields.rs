@@ -1,24 +1,28 @@
 //! Reads typed fields of a parsed file and reports wrong types.
 
-use yaml_tree::{Data, Entry, Node, Position};
+use yaml_tree::{MappingEntry, TextPosition, YamlContent, YamlNode};
 
-use super::problem::Problems;
+use super::problem::ProblemCollector;
 use json_cas::nearest::did_you_mean;
 
 /// The fields of one mapping.
 #[derive(Clone, Copy)]
-pub(crate) struct Fields<'n> {
-    pub(crate) at: Position,
-    entries: &'n [Entry],
+pub(crate) struct MappingFields<'n> {
+    pub(crate) at: TextPosition,
+    entries: &'n [MappingEntry],
 }
 
-impl<'n> Fields<'n> {
+impl<'n> MappingFields<'n> {
     /// The fields of `node`; `name` is its name in messages. Null counts as a mapping without fields.
-    pub(crate) fn of(node: &'n Node, what: &str, problems: &mut Problems) -> Option<Fields<'n>> {
+    pub(crate) fn from_mapping(
+        node: &'n YamlNode,
+        what: &str,
+        problems: &mut ProblemCollector,
+    ) -> Option<MappingFields<'n>> {
         match &node.data {
-            Data::Mapping(entries) => Some(Fields { at: node.at, entries }),
-            Data::Scalar { .. } if node.is_null() => Some(Fields { at: node.at, entries: &[] }),
-            Data::Scalar { .. } | Data::Sequence(_) => {
+            YamlContent::Mapping(entries) => Some(MappingFields { at: node.at, entries }),
+            YamlContent::Scalar { .. } if node.is_null() => Some(MappingFields { at: node.at, entries: &[] }),
+            YamlContent::Scalar { .. } | YamlContent::Sequence(_) => {
                 wrong_type(node, what, "a mapping", problems);
                 None
             }
@@ -26,26 +30,30 @@ impl<'n> Fields<'n> {
     }
 
     /// The fields of a whole file; `name` is its name in messages.
-    pub(crate) fn of_file(root: &'n Node, name: &str, problems: &mut Problems) -> Option<Fields<'n>> {
-        if let Data::Mapping(entries) = &root.data {
-            return Some(Fields { at: root.at, entries });
+    pub(crate) fn of_file(
+        root: &'n YamlNode,
+        name: &str,
+        problems: &mut ProblemCollector,
+    ) -> Option<MappingFields<'n>> {
+        if let YamlContent::Mapping(entries) = &root.data {
+            return Some(MappingFields { at: root.at, entries });
         }
         problems.error("wrong-type", root.at, format!("{name} must be a mapping, not {}", root.kind()), None);
         None
     }
 
-    pub(crate) fn iter(self) -> std::slice::Iter<'n, Entry> {
+    pub(crate) fn iter(self) -> std::slice::Iter<'n, MappingEntry> {
         self.entries.iter()
     }
 
     /// The entry of a key, unless its value is null, which counts as absent.
-    pub(crate) fn get(self, key: &str) -> Option<&'n Entry> {
+    pub(crate) fn get(self, key: &str) -> Option<&'n MappingEntry> {
         self.entries.iter().find(|entry| entry.key == key && !entry.value.is_null())
     }
 
     /// Rejects every key that is not in `known`, where ignoring it would change what the file does. `meant` maps words of other tools to
     /// our keys.
-    pub(crate) fn refuse_unknown(self, known: &[&str], meant: &[(&str, &str)], problems: &mut Problems) {
+    pub(crate) fn refuse_unknown(self, known: &[&str], meant: &[(&str, &str)], problems: &mut ProblemCollector) {
         for entry in self.unknown(known) {
             if problems.is_full() {
                 return;
@@ -62,12 +70,12 @@ impl<'n> Fields<'n> {
         }
     }
 
-    fn unknown(self, known: &[&str]) -> impl Iterator<Item = &'n Entry> {
+    fn unknown(self, known: &[&str]) -> impl Iterator<Item = &'n MappingEntry> {
         self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str()))
     }
 
     /// Warns about every key that is not in `known`.
-    pub(crate) fn warn_unknown(self, known: &[&str], problems: &mut Problems) {
+    pub(crate) fn warn_unknown(self, known: &[&str], problems: &mut ProblemCollector) {
         for entry in self.unknown(known) {
             if problems.is_full() {
                 return;
@@ -78,12 +86,12 @@ impl<'n> Fields<'n> {
     }
 }
 
-fn hint_of(unknown: &Entry, known: &[&str]) -> String {
+fn hint_of(unknown: &MappingEntry, known: &[&str]) -> String {
     did_you_mean(&unknown.key, known.iter().copied()).unwrap_or_else(|| format!("known here: {}", known.join(", ")))
 }
 
 /// Reports that `what` (a key, or `key[]` for an item of its list) must be `wanted`.
-pub(crate) fn wrong_type(node: &Node, what: &str, wanted: &str, problems: &mut Problems) {
+pub(crate) fn wrong_type(node: &YamlNode, what: &str, wanted: &str, problems: &mut ProblemCollector) {
     let hint = match (wanted, node.as_raw()) {
         ("a text", Some(raw)) => Some(format!("put it in quotes: \"{raw}\"")),
         _ => None,
@@ -92,7 +100,13 @@ pub(crate) fn wrong_type(node: &Node, what: &str, wanted: &str, problems: &mut P
 }
 
 /// Like [`wrong_type`], with a hint.
-pub(super) fn wrong_type_with(node: &Node, what: &str, wanted: &str, hint: Option<String>, problems: &mut Problems) {
+pub(super) fn wrong_type_with(
+    node: &YamlNode,
+    what: &str,
+    wanted: &str,
+    hint: Option<String>,
+    problems: &mut ProblemCollector,
+) {
     let subject = match what.strip_suffix("[]") {
         Some(list) => format!("each item of `{list}`"),
         None => format!("`{what}`"),
@@ -101,7 +115,7 @@ pub(super) fn wrong_type_with(node: &Node, what: &str, wanted: &str, hint: Optio
 }
 
 /// A text, or `None` and a problem.
-pub(crate) fn text(node: &Node, what: &str, problems: &mut Problems) -> Option<String> {
+pub(crate) fn text(node: &YamlNode, what: &str, problems: &mut ProblemCollector) -> Option<String> {
     let text = node.as_text().map(str::to_owned);
     if text.is_none() {
         wrong_type(node, what, "a text", problems);
@@ -110,11 +124,16 @@ pub(crate) fn text(node: &Node, what: &str, problems: &mut Problems) -> Option<S
 }
 
 /// The entries of a list; null counts as empty.
-pub(crate) fn list<'n>(node: &'n Node, what: &str, wanted: &str, problems: &mut Problems) -> Option<&'n [Node]> {
+pub(crate) fn list<'n>(
+    node: &'n YamlNode,
+    what: &str,
+    wanted: &str,
+    problems: &mut ProblemCollector,
+) -> Option<&'n [YamlNode]> {
     match &node.data {
-        Data::Sequence(items) => Some(items),
-        Data::Scalar { .. } if node.is_null() => Some(&[]),
-        Data::Scalar { .. } | Data::Mapping(_) => {
+        YamlContent::Sequence(items) => Some(items),
+        YamlContent::Scalar { .. } if node.is_null() => Some(&[]),
+        YamlContent::Scalar { .. } | YamlContent::Mapping(_) => {
             wrong_type(node, what, wanted, problems);
             None
         }
@@ -122,7 +141,7 @@ pub(crate) fn list<'n>(node: &'n Node, what: &str, wanted: &str, problems: &mut 
 }
 
 /// A list of texts. Other items are reported and dropped.
-pub(crate) fn texts(node: &Node, what: &str, problems: &mut Problems) -> Option<Vec<String>> {
+pub(crate) fn texts(node: &YamlNode, what: &str, problems: &mut ProblemCollector) -> Option<Vec<String>> {
     let items = list(node, what, "a list of texts", problems)?;
     Some(items.iter().filter_map(|item| text(item, &format!("{what}[]"), problems)).collect())
 }

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-pub use json_cas::schema::Severity;
+pub use json_cas::schema::SchemaSeverity;
 use serde::Serialize;
-use yaml_tree::Position;
+use yaml_tree::TextPosition;
 
 /// One problem of a file that a person wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct FileProblem {
     /// Whether it makes the file unusable.
-    pub severity: Severity,
+    pub severity: SchemaSeverity,
     /// Stable kebab-case name of the kind of problem.
     pub code: &'static str,
     /// The problem; one line.
@@ -28,36 +28,36 @@ pub struct Problem {
 /// Characters of a message. A quoted key or value may be as long as the file.
 const MAX_MESSAGE: usize = 2000;
 
-impl Problem {
+impl FileProblem {
     /// A problem at a place of a file. Message and hint may quote text of the file, so each is reduced to one line.
-    pub(crate) fn at(
-        (file, Position { line, column }): (&str, Position),
-        severity: Severity,
+    pub(crate) fn at_position(
+        (file, TextPosition { line, column }): (&str, TextPosition),
+        severity: SchemaSeverity,
         code: &'static str,
         message: &str,
         hint: Option<&str>,
-    ) -> Problem {
+    ) -> FileProblem {
         let (message, hint) = (one_line(message), hint.map(one_line));
-        Problem { severity, code, message, hint, file: file.to_owned(), line, column }
+        FileProblem { severity, code, message, hint, file: file.to_owned(), line, column }
     }
 
     /// Whether this problem makes the file unusable.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.severity == Severity::Error
+        self.severity == SchemaSeverity::Error
     }
 
     /// Whether this problem makes the file unusable if warnings count as errors.
     #[must_use]
     pub fn is_refused_strictly(&self) -> bool {
-        matches!(self.severity, Severity::Error | Severity::Warning)
+        matches!(self.severity, SchemaSeverity::Error | SchemaSeverity::Warning)
     }
 }
 
 /// `file:line:column: severity[code]: message`, for editors and CI, without the hint.
-impl fmt::Display for Problem {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { severity, code, message, hint: _, file, line, column } = self;
+        let FileProblem { severity, code, message, hint: _, file, line, column } = self;
         write!(f, "{file}:{line}:{column}: {}[{code}]: {message}", severity.as_str())
     }
 }
@@ -81,7 +81,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Sorts by place, then severity, and drops exact duplicates.
-fn sort(problems: &mut Vec<Problem>) {
+fn sort(problems: &mut Vec<FileProblem>) {
     problems.sort_by(|a, b| {
         (a.line, a.column, a.severity, a.code, &a.message).cmp(&(b.line, b.column, b.severity, b.code, &b.message))
     });
@@ -93,42 +93,42 @@ const MAX_PROBLEMS: usize = 200;
 
 /// Collects the problems of one file.
 #[derive(Debug)]
-pub(crate) struct Problems {
+pub(crate) struct ProblemCollector {
     file: String,
-    list: Vec<Problem>,
+    list: Vec<FileProblem>,
     errors_left_out: bool,
 }
 
-impl Problems {
-    pub(crate) fn new(file: &str) -> Problems {
-        Problems { file: file.to_owned(), list: Vec::new(), errors_left_out: false }
+impl ProblemCollector {
+    pub(crate) fn new(file: &str) -> ProblemCollector {
+        ProblemCollector { file: file.to_owned(), list: Vec::new(), errors_left_out: false }
     }
 
-    pub(crate) fn error(&mut self, code: &'static str, at: Position, message: String, hint: Option<String>) {
-        self.push(Severity::Error, code, at, message, hint);
+    pub(crate) fn error(&mut self, code: &'static str, at: TextPosition, message: String, hint: Option<String>) {
+        self.push(SchemaSeverity::Error, code, at, message, hint);
     }
 
-    pub(crate) fn warning(&mut self, code: &'static str, at: Position, message: String, hint: Option<String>) {
-        self.push(Severity::Warning, code, at, message, hint);
+    pub(crate) fn warning(&mut self, code: &'static str, at: TextPosition, message: String, hint: Option<String>) {
+        self.push(SchemaSeverity::Warning, code, at, message, hint);
     }
 
-    pub(crate) fn note(&mut self, code: &'static str, at: Position, message: String) {
-        self.push(Severity::Note, code, at, message, None);
+    pub(crate) fn note(&mut self, code: &'static str, at: TextPosition, message: String) {
+        self.push(SchemaSeverity::Note, code, at, message, None);
     }
 
     pub(crate) fn push(
         &mut self,
-        severity: Severity,
+        severity: SchemaSeverity,
         code: &'static str,
-        at: Position,
+        at: TextPosition,
         message: String,
         hint: Option<String>,
     ) {
         if self.is_full() {
-            self.errors_left_out |= severity == Severity::Error;
+            self.errors_left_out |= severity == SchemaSeverity::Error;
             return;
         }
-        self.list.push(Problem::at((&self.file, at), severity, code, &message, hint.as_deref()));
+        self.list.push(FileProblem::at_position((&self.file, at), severity, code, &message, hint.as_deref()));
     }
 
     /// The file's name in messages.
@@ -142,17 +142,17 @@ impl Problems {
     }
 
     pub(crate) fn has_errors(&self) -> bool {
-        self.errors_left_out || self.list.iter().any(Problem::is_error)
+        self.errors_left_out || self.list.iter().any(FileProblem::is_error)
     }
 
     /// All problems, in order of place.
-    pub(crate) fn finish(mut self) -> Vec<Problem> {
+    pub(crate) fn finish(mut self) -> Vec<FileProblem> {
         sort(&mut self.list);
         if self.is_full() {
             let message = format!("there are more than {MAX_PROBLEMS} problems; these are some of them");
-            let severity = if self.has_errors() { Severity::Error } else { Severity::Warning };
+            let severity = if self.has_errors() { SchemaSeverity::Error } else { SchemaSeverity::Warning };
             let (code, file) = ("too-many", self.file.clone());
-            self.list.push(Problem { severity, code, message, hint: None, file, line: 1, column: 1 });
+            self.list.push(FileProblem { severity, code, message, hint: None, file, line: 1, column: 1 });
         }
         self.list
     }

@@ -4,18 +4,18 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
-use yaml_tree::{Data, Entry, Node, Position, SyntaxError};
+use yaml_tree::{MappingEntry, SyntaxError, TextPosition, YamlContent, YamlNode};
 
-use super::problem::Problems;
+use super::problem::ProblemCollector;
 
 /// Bytes of one file. Workflow and config files have a few KB; a megabyte is more likely a log.
 const MAX_BYTES: usize = 1024 * 1024;
 
 /// Parses a whole file. `None` if it is malformed, empty or too big; `problems` then has an error.
-pub(crate) fn parse(text: &str, problems: &mut Problems) -> Option<Node> {
+pub(crate) fn parse(text: &str, problems: &mut ProblemCollector) -> Option<YamlNode> {
     if text.len() > MAX_BYTES {
         let message = format!("the file has {} bytes; at most {MAX_BYTES} are read", text.len());
-        problems.error("too-big", Position::FIRST, message, None);
+        problems.error("too-big", TextPosition::FIRST, message, None);
         return None;
     }
     match as_written(text, problems.file()) {
@@ -24,7 +24,7 @@ pub(crate) fn parse(text: &str, problems: &mut Problems) -> Option<Node> {
             Some(root)
         }
         Ok(_) => {
-            problems.error("empty-file", Position::FIRST, "the file is empty".to_owned(), None);
+            problems.error("empty-file", TextPosition::FIRST, "the file is empty".to_owned(), None);
             None
         }
         Err(SyntaxError { at, code, message, hint }) => {
@@ -35,7 +35,7 @@ pub(crate) fn parse(text: &str, problems: &mut Problems) -> Option<Node> {
 }
 
 /// The tree of a file before duplicate keys and merges are resolved; `None` if the file is empty.
-pub(crate) fn as_written(text: &str, file: &str) -> Result<Option<Node>, SyntaxError> {
+pub(crate) fn as_written(text: &str, file: &str) -> Result<Option<YamlNode>, SyntaxError> {
     let named = |language: &str, error: SyntaxError| match error.code {
         "syntax" => SyntaxError { message: format!("not valid {language}: {}", error.message), ..error },
         _ => error,
@@ -66,26 +66,26 @@ pub fn has_no_content(text: &str) -> bool {
 }
 
 /// A value as JSON. Numbers that JSON lacks (`.inf`, `.nan`) are reported and become null.
-pub(crate) fn to_json(node: &Node, problems: &mut Problems) -> Value {
+pub(crate) fn to_json(node: &YamlNode, problems: &mut ProblemCollector) -> Value {
     node.to_json(&mut |at, text| {
         problems.error("not-finite", at, format!("`{text}` is not a number JSON can hold"), None);
     })
 }
 
 /// Reports duplicate keys and keeps the first, reports unknown tags, and applies `<<` merges.
-fn settle(node: &mut Node, problems: &mut Problems) {
+fn settle(node: &mut YamlNode, problems: &mut ProblemCollector) {
     check_tag(node, problems);
     match &mut node.data {
-        Data::Scalar { .. } => {}
-        Data::Sequence(items) => items.iter_mut().for_each(|item| settle(item, problems)),
-        Data::Mapping(entries) => {
-            let mut keys: HashMap<String, Position> = HashMap::new();
+        YamlContent::Scalar { .. } => {}
+        YamlContent::Sequence(items) => items.iter_mut().for_each(|item| settle(item, problems)),
+        YamlContent::Mapping(entries) => {
+            let mut keys: HashMap<String, TextPosition> = HashMap::new();
             let mut merges = Vec::new();
             for mut entry in std::mem::take(entries) {
                 settle(&mut entry.value, problems);
                 if entry.key == "<<" {
                     merges.push(entry.value);
-                } else if let Some(Position { line, .. }) = keys.get(&entry.key) {
+                } else if let Some(TextPosition { line, .. }) = keys.get(&entry.key) {
                     let message = format!("the key `{}` is here a second time; the first is at line {line}", entry.key);
                     problems.error("duplicate-key", entry.key_at, message, None);
                 } else {
@@ -102,26 +102,31 @@ fn settle(node: &mut Node, problems: &mut Problems) {
 }
 
 /// Adds the keys of `<<` that the mapping does not have yet.
-fn merge(entries: &mut Vec<Entry>, own: &mut HashSet<String>, merged: Node, problems: &mut Problems) {
+fn merge(
+    entries: &mut Vec<MappingEntry>,
+    own: &mut HashSet<String>,
+    merged: YamlNode,
+    problems: &mut ProblemCollector,
+) {
     match merged.data {
-        Data::Mapping(more) => {
+        YamlContent::Mapping(more) => {
             entries.extend(more.into_iter().filter(|entry| own.insert(entry.key.clone())));
         }
-        Data::Sequence(items) if items.iter().all(|item| matches!(item.data, Data::Mapping(_))) => {
+        YamlContent::Sequence(items) if items.iter().all(|item| matches!(item.data, YamlContent::Mapping(_))) => {
             for item in items {
                 merge(entries, own, item, problems);
             }
         }
-        Data::Sequence(_) | Data::Scalar { .. } => {
+        YamlContent::Sequence(_) | YamlContent::Scalar { .. } => {
             let message = "`<<` takes a mapping or a list of mappings".to_owned();
             problems.error("bad-merge", merged.at, message, None);
         }
     }
 }
 
-fn check_tag(node: &Node, problems: &mut Problems) {
+fn check_tag(node: &YamlNode, problems: &mut ProblemCollector) {
     let Some(tag) = node.tag.as_ref().filter(|_| !node.alias) else { return };
-    let is_scalar = matches!(node.data, Data::Scalar { .. });
+    let is_scalar = matches!(node.data, YamlContent::Scalar { .. });
     let known = match tag.core.as_deref() {
         Some("str" | "int" | "float" | "bool" | "null") => is_scalar,
         Some("seq" | "map") => !is_scalar,

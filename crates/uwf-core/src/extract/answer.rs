@@ -5,16 +5,16 @@
 
 use std::ops::Range;
 
-use json_cas::schema::Schema;
+use json_cas::schema::CompiledSchema;
 use serde_json::{Map, Value};
 
-use super::blocks::{Block, Blocks, Mark, blocks};
+use super::blocks::{AnswerBlock, AnswerBlockKind, BlockScanResult, blocks};
 use super::clean::{at_left_edge, clean};
 use super::echo::{echoes, is_echoed};
 use super::lines::{CodeFence, KeyLine, names_answer, trimmed};
-use super::read::{MOST_NAMED, Notation, Reading, Target, names_in_json};
+use super::read::{AnswerReading, AnswerTarget, BlockNotation, MOST_NAMED, names_in_json};
 use super::thinking::without_thoughts;
-use super::{Extraction, Failure, Found, MAX_ANSWER_BYTES, mentions, plain_text, verdicts};
+use super::{ExtractedAnswer, Extraction, ExtractionFailure, MAX_ANSWER_BYTES, mentions, plain_text, verdicts};
 use crate::prompt::AnswerForm;
 use crate::text::ellipsize;
 use crate::workflow::is_text;
@@ -24,35 +24,35 @@ use crate::workflow::is_text;
 /// Reasoning is ignored, and so is text repeated from the prompt: a program that prints its prompt has not answered. `prompt` is called
 /// only if it is compared with the text. If the role's output is a text, the whole answer is the output. `form` selects the wording of errors and fixes; it never changes the value. The work is linear
 /// in the text, which may have up to [`MAX_ANSWER_BYTES`].
-pub fn read(raw: &str, form: AnswerForm, schema: &Schema, prompt: &dyn Fn() -> String) -> Extraction {
+pub fn read(raw: &str, form: AnswerForm, schema: &CompiledSchema, prompt: &dyn Fn() -> String) -> Extraction {
     if raw.len() > MAX_ANSWER_BYTES {
         let error = format!("the answer has {} bytes, the limit is {MAX_ANSWER_BYTES}", raw.len());
-        return Extraction::Failed(Failure::of(error));
+        return Extraction::Failed(ExtractionFailure::from_error(error));
     }
     if form == AnswerForm::Frontmatter && is_text(schema.value()) {
         return plain_text::read(raw, schema, prompt);
     }
     let text = clean(raw);
     if text.trim().is_empty() {
-        return Extraction::Failed(Failure::of("the answer is empty"));
+        return Extraction::Failed(ExtractionFailure::from_error("the answer is empty"));
     }
-    let target = Target::new(schema);
+    let target = AnswerTarget::new(schema);
     if let Some(whole) = whole(without_wrapper(&text), &target) {
         return whole;
     }
     let said = at_left_edge(without_thoughts(&text));
     if said.trim().is_empty() {
-        return Extraction::Failed(Failure::of("the answer contains only reasoning, and no output"));
+        return Extraction::Failed(ExtractionFailure::from_error("the answer contains only reasoning, and no output"));
     }
-    Search { text: &said, form, target, prompt, read: 0, nearest: None, header: Map::new() }.run()
+    AnswerSearch { text: &said, form, target, prompt, read: 0, nearest: None, header: Map::new() }.run()
 }
 
 /// Why the text of an answer contradicts a value that a model read from it; `None` if it doesn't.
 #[must_use]
-pub fn contradiction_of(raw: &str, value: &Value, schema: &Schema) -> Option<String> {
+pub fn contradiction_of(raw: &str, value: &Value, schema: &CompiledSchema) -> Option<String> {
     let text = clean(raw);
     let said = at_left_edge(without_thoughts(&text));
-    let target = Target::new(schema);
+    let target = AnswerTarget::new(schema);
     verdicts::contradiction(&said, value, &target.choices(value)).map(|contrary| {
         format!(
             "line {} of the text says `{}`, but the value is {value}",
@@ -63,8 +63,8 @@ pub fn contradiction_of(raw: &str, value: &Value, schema: &Schema) -> Option<Str
 }
 
 /// Reads a value that a person typed. The text must be the value or start with it; it is never searched.
-pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
-    let (text, target) = (at_left_edge(clean(text)), Target::new(schema));
+pub fn read_typed(text: &str, schema: &CompiledSchema) -> Extraction {
+    let (text, target) = (at_left_edge(clean(text)), AnswerTarget::new(schema));
     if let Some(whole) = whole(text.trim(), &target) {
         return whole;
     }
@@ -72,7 +72,7 @@ pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
         blocks(&text, &target.keys, target.may_be("array")).found.into_iter().next().filter(|block| block.is_first);
     let form = AnswerForm::Frontmatter;
     let mut search =
-        Search { text: &text, form, target, prompt: &String::new, read: 0, nearest: None, header: Map::new() };
+        AnswerSearch { text: &text, form, target, prompt: &String::new, read: 0, nearest: None, header: Map::new() };
     match first.map(|block| search.candidate(block)) {
         Some(Ok(candidate)) => search.answer(candidate),
         Some(Err(reading)) => search.failure(reading.map(|reading| *reading)),
@@ -83,7 +83,7 @@ pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
                 "expected values, not prose: begin with {}, or put such lines between two `---` lines",
                 keys.join(", ")
             );
-            Extraction::Failed(Failure::of(error))
+            Extraction::Failed(ExtractionFailure::from_error(error))
         }
     }
 }
@@ -113,39 +113,43 @@ fn without_wrapper(text: &str) -> &str {
 }
 
 /// Reads a text that is one JSON value; `None` if it is not JSON.
-fn whole(text: &str, target: &Target<'_>) -> Option<Extraction> {
+fn whole(text: &str, target: &AnswerTarget<'_>) -> Option<Extraction> {
     let mut reading = match text.as_bytes().first()? {
         b'"' => target.read_quoted_json(text),
         b'{' | b'[' | b'/' => target.read_json(text, true).ok(),
         _ => None,
     }?;
     if !reading.errors.is_empty() {
-        return Some(Extraction::Failed(Failure { errors: reading.errors, candidates: 1, header: reading.extras }));
+        return Some(Extraction::Failed(ExtractionFailure {
+            errors: reading.errors,
+            candidates: 1,
+            header: reading.extras,
+        }));
     }
     let fixes = std::mem::take(&mut reading.fixes);
     Some(Extraction::Found(found(reading, fixes, String::new())))
 }
 
-fn found(reading: Reading, fixes: Vec<String>, body: String) -> Found {
-    Found { value: reading.value, extras: reading.extras, fixes, unread: reading.unread, body }
+fn found(reading: AnswerReading, fixes: Vec<String>, body: String) -> ExtractedAnswer {
+    ExtractedAnswer { value: reading.value, extras: reading.extras, fixes, unread: reading.unread, body }
 }
 
-struct Search<'t> {
+struct AnswerSearch<'t> {
     text: &'t str,
     form: AnswerForm,
-    target: Target<'t>,
+    target: AnswerTarget<'t>,
     prompt: &'t dyn Fn() -> String,
     /// Number of blocks read.
     read: usize,
     /// The reading with the fewest errors.
-    nearest: Option<Reading>,
+    nearest: Option<AnswerReading>,
     /// Keys every header may carry, from a header that does not fit.
     header: Map<String, Value>,
 }
 
 /// The blocks of an answer, by their readings.
 struct SortedBlocks {
-    candidates: Vec<Candidate>,
+    candidates: Vec<AnswerCandidate>,
     /// Ranges of blocks with placeholders of the form.
     examples: Vec<Range<usize>>,
     /// Whether a header or a broken object has keys of the schema, so that it may be the answer.
@@ -153,12 +157,12 @@ struct SortedBlocks {
 }
 
 /// A block that fits.
-struct Candidate {
-    block: Block,
-    reading: Reading,
+struct AnswerCandidate {
+    block: AnswerBlock,
+    reading: AnswerReading,
 }
 
-impl Candidate {
+impl AnswerCandidate {
     /// The value in one line, shortened.
     fn shown(&self) -> String {
         ellipsize(&self.reading.value.to_string(), SHOWN).to_string()
@@ -169,19 +173,20 @@ impl Candidate {
     }
 }
 
-impl Search<'_> {
+impl AnswerSearch<'_> {
     fn run(mut self) -> Extraction {
-        let Blocks { found: blocks, set_aside, is_endless } =
+        let BlockScanResult { found: blocks, set_aside, is_endless } =
             blocks(self.text, &self.target.keys, self.target.may_be("array"));
         let echoes = if blocks.is_empty() { Vec::new() } else { echoes(self.text, &(self.prompt)()) };
-        let is_echoed = |block: &Block| is_echoed(&block.whole, self.text, &echoes);
+        let is_echoed = |block: &AnswerBlock| is_echoed(&block.whole, self.text, &echoes);
         // Most answers start with their header. Then the text below it is never searched.
-        let is_header = |block: &&Block| block.is_first && block.mark == Mark::Header;
+        let is_header = |block: &&AnswerBlock| block.is_first && block.mark == AnswerBlockKind::Header;
         if let Some(first) = blocks.first().filter(is_header).filter(|block| !is_echoed(block)) {
             return match self.candidate(first.clone()) {
                 Ok(candidate) => self.answer(candidate),
                 Err(reading) => {
-                    self.header = self.target.read_block(&self.text[first.inside.clone()], Notation::Header).extras;
+                    self.header =
+                        self.target.read_block(&self.text[first.inside.clone()], BlockNotation::Header).extras;
                     self.failure(reading.map(|reading| *reading))
                 }
             };
@@ -189,10 +194,10 @@ impl Search<'_> {
         if is_endless {
             return self.refused("the answer has too many possible values: reply with the output only");
         }
-        let blocks: Vec<Block> = blocks.into_iter().filter(|block| !is_echoed(block)).collect();
+        let blocks: Vec<AnswerBlock> = blocks.into_iter().filter(|block| !is_echoed(block)).collect();
         let SortedBlocks { mut candidates, examples, has_misfit } = self.sorted(blocks);
         drop_summaries(&mut candidates);
-        let has_header = candidates.iter().any(|candidate| candidate.block.mark == Mark::Header);
+        let has_header = candidates.iter().any(|candidate| candidate.block.mark == AnswerBlockKind::Header);
         if has_misfit && !has_header {
             // A broken object with the keys may be the answer, so no other block is.
             return self.failure(None);
@@ -222,7 +227,7 @@ impl Search<'_> {
     }
 
     /// The error for a value that is talked about, with the line that says so.
-    fn talked_about(&self, candidate: &Candidate) -> String {
+    fn talked_about(&self, candidate: &AnswerCandidate) -> String {
         let doubt = candidate.block.doubt.unwrap_or_default();
         let words = ellipsize(self.text.lines().nth(doubt).unwrap_or_default().trim(), SHOWN);
         format!(
@@ -235,10 +240,10 @@ impl Search<'_> {
     }
 
     /// Reads all blocks.
-    fn sorted(&mut self, blocks: Vec<Block>) -> SortedBlocks {
+    fn sorted(&mut self, blocks: Vec<AnswerBlock>) -> SortedBlocks {
         let mut sorted = SortedBlocks { candidates: Vec::new(), examples: Vec::new(), has_misfit: false };
         for block in blocks {
-            let is_header = block.mark == Mark::Header;
+            let is_header = block.mark == AnswerBlockKind::Header;
             let whole = block.whole.clone();
             match self.candidate(block) {
                 Ok(candidate) => sorted.candidates.push(candidate),
@@ -256,11 +261,11 @@ impl Search<'_> {
 
     /// Refuses the answer for a reason that concerns the whole text.
     fn refused(&self, error: impl Into<String>) -> Extraction {
-        Extraction::Failed(Failure { candidates: self.read, ..Failure::of(error) })
+        Extraction::Failed(ExtractionFailure { candidates: self.read, ..ExtractionFailure::from_error(error) })
     }
 
     /// Reads a block: a candidate if its value fits the schema, otherwise the failed reading, if there is one.
-    fn candidate(&mut self, block: Block) -> Result<Candidate, Option<Box<Reading>>> {
+    fn candidate(&mut self, block: AnswerBlock) -> Result<AnswerCandidate, Option<Box<AnswerReading>>> {
         let mut last = None;
         let mut repaired = None;
         let places = [Some((block.inside.clone(), block.whole.clone())), block.shorter.clone()];
@@ -271,13 +276,13 @@ impl Search<'_> {
             }
             self.read += 1;
             // A code block that starts with another code block or with a sentence is an example.
-            if block.mark == Mark::Fence && !self.begins_with_value(text) {
+            if block.mark == AnswerBlockKind::Fence && !self.begins_with_value(text) {
                 continue;
             }
             let notation = match block.mark {
-                Mark::Header => Notation::Header,
-                Mark::Fence if block.is_json => Notation::Json,
-                _ => Notation::Any,
+                AnswerBlockKind::Header => BlockNotation::Header,
+                AnswerBlockKind::Fence if block.is_json => BlockNotation::Json,
+                _ => BlockNotation::Any,
             };
             let reading = self.target.read_block(text, notation);
             if !reading.errors.is_empty() {
@@ -288,7 +293,7 @@ impl Search<'_> {
                 continue;
             }
             let is_clean = reading.clean;
-            let candidate = Candidate { block: Block { inside, whole, ..block.clone() }, reading };
+            let candidate = AnswerCandidate { block: AnswerBlock { inside, whole, ..block.clone() }, reading };
             if is_clean {
                 return Ok(candidate);
             }
@@ -302,19 +307,20 @@ impl Search<'_> {
         let is_comment = |line: &&str| line.starts_with("//") || line.starts_with("# ") || line.trim().is_empty();
         let first = block.lines().find(|line| !is_comment(line)).unwrap_or_default();
         let is_key = |line: KeyLine<'_>| self.target.keys.knows(line.key) || line.is_word();
-        self.target.keys.is_empty() && CodeFence::of(first).is_none()
+        self.target.keys.is_empty() && CodeFence::from_line(first).is_none()
             || first.trim_start().starts_with(['{', '[', '/'])
-            || KeyLine::of(first).is_some_and(is_key)
+            || KeyLine::split_line(first).is_some_and(is_key)
     }
 
     /// Returns an error if candidates differ.
-    fn contradiction(&self, candidates: &[Candidate]) -> Option<String> {
+    fn contradiction(&self, candidates: &[AnswerCandidate]) -> Option<String> {
         let first = candidates.first()?;
-        let differs = |other: &&Candidate| {
+        let differs = |other: &&AnswerCandidate| {
             other.reading.value != first.reading.value || other.reading.extras != first.reading.extras
         };
         let other = candidates.iter().find(differs)?;
-        let shown = |candidate: &Candidate| format!("{} in line {}", candidate.shown(), candidate.line(self.text));
+        let shown =
+            |candidate: &AnswerCandidate| format!("{} in line {}", candidate.shown(), candidate.line(self.text));
         Some(format!("the answer has two different values, {} and {}: give only one", shown(first), shown(other)))
     }
 
@@ -323,7 +329,7 @@ impl Search<'_> {
         if self.target.keys.is_empty() {
             self.read += 1;
             let text = self.text.trim();
-            let reading = self.target.read_block(text, Notation::Any);
+            let reading = self.target.read_block(text, BlockNotation::Any);
             if reading.errors.is_empty() {
                 let fixes = reading.fixes.clone();
                 return Extraction::Found(found(reading, fixes, String::new()));
@@ -341,7 +347,7 @@ impl Search<'_> {
     }
 
     /// Accepts a candidate unless the text around it says the opposite. `silent` ranges say nothing: text of the prompt, and its form.
-    fn agreed(&self, candidate: Candidate, silent: &[Range<usize>]) -> Extraction {
+    fn agreed(&self, candidate: AnswerCandidate, silent: &[Range<usize>]) -> Extraction {
         let own = self.outside(&candidate.block.whole, silent);
         let value = &candidate.reading.value;
         let choices = self.target.choices(value);
@@ -374,8 +380,8 @@ impl Search<'_> {
         own + &self.text[at..]
     }
 
-    fn answer(&self, candidate: Candidate) -> Extraction {
-        let Candidate { block, mut reading } = candidate;
+    fn answer(&self, candidate: AnswerCandidate) -> Extraction {
+        let AnswerCandidate { block, mut reading } = candidate;
         let fixes = std::mem::take(&mut reading.fixes);
         let place = self.place_fix(&block).map(str::to_owned);
         let body = body(self.text, &block);
@@ -383,20 +389,22 @@ impl Search<'_> {
     }
 
     /// Describes an unusual place of the value, for the list of fixes.
-    fn place_fix(&self, block: &Block) -> Option<&'static str> {
+    fn place_fix(&self, block: &AnswerBlock) -> Option<&'static str> {
         match block.mark {
             _ if block.is_wrapped => Some("the answer stood in a code block"),
-            Mark::Header
+            AnswerBlockKind::Header
                 if !block.is_closed || block.shorter.as_ref().is_some_and(|(_, whole)| *whole == block.whole) =>
             {
                 Some("the header was not closed").filter(|_| !block.is_first)
             }
-            Mark::Header => Some("there was text before the header").filter(|_| !block.is_first),
-            Mark::Fence | Mark::Braces if self.form == AnswerForm::Json => Some("there was text around the JSON"),
-            Mark::Fence if block.is_first => Some("the answer stood in a code block"),
-            Mark::Fence => Some(IN_THE_TEXT[0]),
-            Mark::Braces => Some(IN_THE_TEXT[1]).filter(|_| !block.is_first),
-            Mark::Keys => Some("the header had no `---` lines").filter(|_| !block.is_first),
+            AnswerBlockKind::Header => Some("there was text before the header").filter(|_| !block.is_first),
+            AnswerBlockKind::Fence | AnswerBlockKind::Braces if self.form == AnswerForm::Json => {
+                Some("there was text around the JSON")
+            }
+            AnswerBlockKind::Fence if block.is_first => Some("the answer stood in a code block"),
+            AnswerBlockKind::Fence => Some(IN_THE_TEXT[0]),
+            AnswerBlockKind::Braces => Some(IN_THE_TEXT[1]).filter(|_| !block.is_first),
+            AnswerBlockKind::Keys => Some("the header had no `---` lines").filter(|_| !block.is_first),
         }
     }
 
@@ -415,7 +423,7 @@ impl Search<'_> {
         self.text.lines().position(begins).map(|line| line + 1)
     }
 
-    fn failure(self, reading: Option<Reading>) -> Extraction {
+    fn failure(self, reading: Option<AnswerReading>) -> Extraction {
         let keys: Vec<&str> = self.target.keys.names().take(MOST_NAMED).collect();
         let missing = || {
             let error = match self.form {
@@ -435,16 +443,16 @@ impl Search<'_> {
             };
             vec![error]
         };
-        let of_use = |reading: &Reading| reading.known > 0 || self.target.keys.is_empty();
+        let of_use = |reading: &AnswerReading| reading.known > 0 || self.target.keys.is_empty();
         let nearest = reading.filter(of_use).or_else(|| self.nearest.clone().filter(of_use));
         let errors = nearest.map_or_else(missing, |nearest| nearest.errors);
-        Extraction::Failed(Failure { errors, candidates: self.read, header: self.header })
+        Extraction::Failed(ExtractionFailure { errors, candidates: self.read, header: self.header })
     }
 }
 
 /// Drops lines that are written like a heading if their values all occur in a fuller value: `Verdict: approve` above the answer. Lines with
 /// the very keys of the schema are another answer.
-fn drop_summaries(candidates: &mut Vec<Candidate>) {
+fn drop_summaries(candidates: &mut Vec<AnswerCandidate>) {
     let values: Vec<Value> = candidates.iter().map(|candidate| candidate.reading.value.clone()).collect();
     let is_part = |part: &Value, whole: &Value| match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => {
@@ -453,7 +461,7 @@ fn drop_summaries(candidates: &mut Vec<Candidate>) {
         _ => false,
     };
     candidates.retain(|candidate| {
-        candidate.block.mark != Mark::Keys
+        candidate.block.mark != AnswerBlockKind::Keys
             || candidate.reading.clean
             || !values.iter().any(|whole| is_part(&candidate.reading.value, whole))
     });
@@ -467,7 +475,7 @@ pub(super) const IN_THE_TEXT: [&str; 2] =
     ["the header stood in a code block within the text", "the answer was an object in braces within the text"];
 
 /// Returns the text before and after the value.
-fn body(text: &str, block: &Block) -> String {
+fn body(text: &str, block: &AnswerBlock) -> String {
     let (before, behind) = (trimmed(&text[..block.whole.start]), block.whole.end);
     let parts: Vec<&str> = match &block.closing {
         Some(closing) if behind <= closing.start => {
@@ -479,8 +487,8 @@ fn body(text: &str, block: &Block) -> String {
 }
 
 /// A value without any text, for example from the tool `submit`.
-impl From<Value> for Found {
-    fn from(value: Value) -> Found {
-        Found { value, extras: Map::new(), fixes: Vec::new(), unread: String::new(), body: String::new() }
+impl From<Value> for ExtractedAnswer {
+    fn from(value: Value) -> ExtractedAnswer {
+        ExtractedAnswer { value, extras: Map::new(), fixes: Vec::new(), unread: String::new(), body: String::new() }
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::keys::Keys;
+use super::keys::SchemaKeys;
 use super::lines::{CodeFence, KeyLine, bullet, indent, is_blank, is_rule};
 
 /// Returns the part of a range that can be a header. A heading, a rule or a code block ends it. After an empty line, only a new key of the
 /// schema or the continuation of an unfinished value belongs to it.
-pub(super) fn cut(text: &str, range: Range<usize>, keys: &Keys<'_>) -> Range<usize> {
+pub(super) fn cut(text: &str, range: Range<usize>, keys: &SchemaKeys<'_>) -> Range<usize> {
     let mut end = range.start;
     let mut after_blank = false;
     let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -21,13 +21,13 @@ pub(super) fn cut(text: &str, range: Range<usize>, keys: &Keys<'_>) -> Range<usi
             after_blank = true;
             continue;
         }
-        let key = KeyLine::of(line).filter(|line| keys.knows(line.key));
+        let key = KeyLine::split_line(line).filter(|line| keys.knows(line.key));
         let own = key.filter(|key| key.indent == 0);
         let goes_on = is_open && (line.starts_with([' ', '\t']) || bullet(line).is_some());
         let is_next = own.is_some_and(|key| keys.has(key.key) || keys.extra(key.key).is_some())
             && line.starts_with(char::is_alphabetic);
         let heading = line.starts_with("## ") || (after_blank && line.starts_with("# "));
-        let fence = indent(line) == 0 && CodeFence::of(line).is_some();
+        let fence = indent(line) == 0 && CodeFence::from_line(line).is_some();
         let again = own.is_some_and(|key| seen.contains(keys.listed(key.key).unwrap_or(key.key)));
         let ends = heading || is_rule(line) || fence || (after_blank && (again || !goes_on && !is_next));
         if !seen.is_empty() && ends {

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use super::block_ends::{balanced, cut};
 use super::containers::contained;
-use super::keys::Keys;
+use super::keys::SchemaKeys;
 use super::lead_in::{leads_elsewhere, takes_back};
 use super::lines::{CodeFence, KeyLine, bullet, indent, is_blank, is_rule, opens};
 use super::loose_json;
@@ -22,11 +22,11 @@ use super::origins::{ChatSpeaker, origin, speaker};
 /// Most blocks that are read. Answers with more are rejected.
 const MAX_BLOCKS: usize = 1_000;
 
-pub(super) struct Blocks {
+pub(super) struct BlockScanResult {
     /// In the order of the text.
-    pub(super) found: Vec<Block>,
+    pub(super) found: Vec<AnswerBlock>,
     /// Blocks that are the subject or the object of a sentence. They don't count, whatever their value is.
-    pub(super) set_aside: Vec<Block>,
+    pub(super) set_aside: Vec<AnswerBlock>,
     /// Whether the scan stopped early, so that later blocks are unknown.
     pub(super) is_endless: bool,
 }
@@ -49,7 +49,7 @@ const PARAGRAPH: usize = 64;
 
 /// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum AnswerBlockKind {
     /// Between two `---` lines.
     Header,
     /// A code block.
@@ -62,8 +62,8 @@ pub(super) enum Mark {
 
 /// A part of the text that can contain the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Block {
-    pub(super) mark: Mark,
+pub(super) struct AnswerBlock {
+    pub(super) mark: AnswerBlockKind,
     /// Range between the marks.
     pub(super) inside: Range<usize>,
     /// Range including the marks.
@@ -85,9 +85,9 @@ pub(super) struct Block {
     pub(super) closing: Option<Range<usize>>,
 }
 
-impl Block {
-    fn new(mark: Mark, inside: Range<usize>, whole: Range<usize>) -> Block {
-        Block {
+impl AnswerBlock {
+    fn new(mark: AnswerBlockKind, inside: Range<usize>, whole: Range<usize>) -> AnswerBlock {
+        AnswerBlock {
             mark,
             inside,
             whole,
@@ -104,20 +104,20 @@ impl Block {
 
 /// A line and where it is.
 #[derive(Debug, Clone)]
-struct Line<'t> {
+struct AnswerLine<'t> {
     at: Range<usize>,
     text: &'t str,
 }
 
 /// Finds the blocks of a text.
-pub(super) fn blocks(text: &str, keys: &Keys<'_>, lists: bool) -> Blocks {
+pub(super) fn blocks(text: &str, keys: &SchemaKeys<'_>, lists: bool) -> BlockScanResult {
     let mut at = 0;
-    let lines: Vec<Line<'_>> = text
+    let lines: Vec<AnswerLine<'_>> = text
         .split_inclusive('\n')
         .map(|full| {
             let start = at;
             at += full.len();
-            Line { at: start..at, text: full.trim_end_matches('\n') }
+            AnswerLine { at: start..at, text: full.trim_end_matches('\n') }
         })
         .collect();
     let belongs = belongs(&lines);
@@ -125,7 +125,7 @@ pub(super) fn blocks(text: &str, keys: &Keys<'_>, lists: bool) -> Blocks {
     let taken_back = lines.iter().rposition(|line| takes_back(line.text)).unwrap_or(0);
     let unread = 8 * text.len() + (1 << 16);
     let (found, set_aside) = (Vec::new(), Vec::new());
-    Scan {
+    BlockScanner {
         text,
         keys,
         lists,
@@ -143,7 +143,7 @@ pub(super) fn blocks(text: &str, keys: &Keys<'_>, lists: bool) -> Blocks {
 }
 
 /// Returns for each line whether it continues a list item or quotation above it.
-fn belongs(lines: &[Line<'_>]) -> Vec<bool> {
+fn belongs(lines: &[AnswerLine<'_>]) -> Vec<bool> {
     let mut inside = false;
     let mut of_lines = Vec::with_capacity(lines.len());
     for line in lines {
@@ -154,20 +154,20 @@ fn belongs(lines: &[Line<'_>]) -> Vec<bool> {
     of_lines
 }
 
-struct Scan<'t, 'k, 's> {
+struct BlockScanner<'t, 'k, 's> {
     text: &'t str,
-    keys: &'k Keys<'s>,
+    keys: &'k SchemaKeys<'s>,
     lists: bool,
-    lines: Vec<Line<'t>>,
+    lines: Vec<AnswerLine<'t>>,
     /// See [`belongs`].
     belongs: Vec<bool>,
     /// See [`contained`].
     contained: Vec<bool>,
     /// The last line that retracts a block above it.
     taken_back: usize,
-    found: Vec<Block>,
-    /// See [`Blocks::set_aside`].
-    set_aside: Vec<Block>,
+    found: Vec<AnswerBlock>,
+    /// See [`BlockScanResult::set_aside`].
+    set_aside: Vec<AnswerBlock>,
     /// The first lines of a person and of a model in a chat.
     turns: [Option<usize>; 2],
     /// Bytes that may still be read without finding a block. The limit keeps the work linear.
@@ -175,15 +175,15 @@ struct Scan<'t, 'k, 's> {
     is_endless: bool,
 }
 
-impl Scan<'_, '_, '_> {
-    fn run(mut self) -> Blocks {
+impl BlockScanner<'_, '_, '_> {
+    fn run(mut self) -> BlockScanResult {
         let mut next = 0;
         while next < self.lines.len() && self.found.len() < MAX_BLOCKS && self.unread > 0 {
             next = self.line(next);
         }
         self.mark_chat();
         let is_endless = self.is_endless || next < self.lines.len();
-        Blocks { is_endless, found: self.found, set_aside: self.set_aside }
+        BlockScanResult { is_endless, found: self.found, set_aside: self.set_aside }
     }
 
     /// Marks the blocks in a chat, in which a person and a model take turns.
@@ -204,10 +204,10 @@ impl Scan<'_, '_, '_> {
         if let Some(speaker) = speaker(line) {
             self.turns[usize::from(speaker == ChatSpeaker::Model)].get_or_insert(number);
         }
-        if let Some(fence) = CodeFence::of(line) {
+        if let Some(fence) = CodeFence::from_line(line) {
             return self.fence(number, fence);
         }
-        if let Some(fence) = bullet(line).and_then(CodeFence::of) {
+        if let Some(fence) = bullet(line).and_then(CodeFence::from_line) {
             return self.behind(number, &fence, false) + 1;
         }
         if opens(line) {
@@ -223,7 +223,7 @@ impl Scan<'_, '_, '_> {
                 && (self.keys.has(line.key)
                     || self.keys.knows(line.key) && !line.key.starts_with('-') && self.is_first(number))
         };
-        if self.begins_paragraph(number) && KeyLine::of(line).is_some_and(is_known) {
+        if self.begins_paragraph(number) && KeyLine::split_line(line).is_some_and(is_known) {
             return self.key_lines(number);
         }
         number + 1
@@ -245,8 +245,8 @@ impl Scan<'_, '_, '_> {
 
     /// Returns the header that starts at a rule, and the line after it; `None` for a rule that separates paragraphs. Inside a code block, the
     /// closing fence also ends the header.
-    fn header_at(&self, number: usize, around: Option<CodeFence<'_>>) -> Option<(Block, usize)> {
-        let ends = |line: &Line<'_>| is_rule(line.text) || around.is_some_and(|open| closes(line.text, &open));
+    fn header_at(&self, number: usize, around: Option<CodeFence<'_>>) -> Option<(AnswerBlock, usize)> {
+        let ends = |line: &AnswerLine<'_>| is_rule(line.text) || around.is_some_and(|open| closes(line.text, &open));
         let from = self.behind_object(number + 1);
         let close = self.lines[from..].iter().position(ends).map(|offset| from + offset);
         let is_closed = close.is_some_and(|close| is_rule(self.lines[close].text));
@@ -255,17 +255,17 @@ impl Scan<'_, '_, '_> {
         // Comments may precede the keys. A heading and prose below a rule are a page.
         let mut lines = self.lines[number + 1..close.unwrap_or(self.lines.len())].iter();
         let first = lines.find(|line| !is_blank(line.text) && !line.text.starts_with("# "))?;
-        let key = KeyLine::of(first.text);
+        let key = KeyLine::split_line(first.text);
         let is_known = key.is_some_and(|line| self.keys.knows(line.key));
         let is_like_one = is_known
             || self.keys.is_empty()
             || key.is_some_and(|line| line.is_word())
             || first.text.starts_with(['{', '[', '"'])
-            || CodeFence::of(first.text).is_some();
+            || CodeFence::from_line(first.text).is_some();
         let short = cut(self.text, full.clone(), self.keys);
         let has_key = self.text[short.clone()]
             .lines()
-            .any(|line| KeyLine::of(line).is_some_and(|line| self.keys.knows(line.key)));
+            .any(|line| KeyLine::split_line(line).is_some_and(|line| self.keys.knows(line.key)));
         if !(is_like_one && is_closed || has_key && is_known) {
             return None;
         }
@@ -277,14 +277,14 @@ impl Scan<'_, '_, '_> {
         let is_whole = is_closed
             && below
                 .clone()
-                .any(|line| KeyLine::of(line).is_some_and(|line| line.indent == 0 && self.keys.has(line.key)));
+                .any(|line| KeyLine::split_line(line).is_some_and(|line| line.indent == 0 && self.keys.has(line.key)));
         let shorter = (short != full && has_key && !is_whole).then(|| (short.clone(), start..short.end));
         let (inside, whole, shorter) = match (is_closed, shorter) {
             (false, Some((inside, whole))) => (inside, whole, None),
             (_, shorter) => (full, start..whole_end, shorter),
         };
         let behind = if is_closed { behind } else { self.line_at(whole.end) };
-        let block = Block { shorter, is_closed, ..Block::new(Mark::Header, inside, whole) };
+        let block = AnswerBlock { shorter, is_closed, ..AnswerBlock::new(AnswerBlockKind::Header, inside, whole) };
         Some((block, behind))
     }
 
@@ -322,7 +322,7 @@ impl Scan<'_, '_, '_> {
             inside.end = self.start_of(close);
         }
         let whole = self.lines[number].at.start..self.lines.get(close).map_or(self.text.len(), |line| line.at.end);
-        self.push(Mark::Fence, inside, whole, number);
+        self.push(AnswerBlockKind::Fence, inside, whole, number);
         if let Some(block) = self.found.last_mut() {
             block.is_json = open.is_json();
         }
@@ -338,16 +338,16 @@ impl Scan<'_, '_, '_> {
 
     /// Returns the line of the closing fence, or the number of lines if there is none.
     fn behind(&self, number: usize, open: &CodeFence<'_>, is_at_edge: bool) -> usize {
-        let ends = |line: &Line<'_>| match is_at_edge {
+        let ends = |line: &AnswerLine<'_>| match is_at_edge {
             true => closes(line.text, open),
-            false => CodeFence::of(line.text.trim_start()).is_some_and(|fence| fence.closes(open)),
+            false => CodeFence::from_line(line.text.trim_start()).is_some_and(|fence| fence.closes(open)),
         };
         let close = self.lines[number + 1..].iter().position(ends);
         close.map_or(self.lines.len(), |offset| number + 1 + offset)
     }
 
     /// Adds the header at the start of a code block. A code block at the start of the text may surround the whole answer.
-    fn header_in_fence(&mut self, number: usize, open: CodeFence<'_>, header: Block, behind: usize) -> usize {
+    fn header_in_fence(&mut self, number: usize, open: CodeFence<'_>, header: AnswerBlock, behind: usize) -> usize {
         let from = header.shorter.as_ref().map_or(behind, |(_, whole)| self.line_at(whole.end));
         let close = self.lines[from.min(self.lines.len())..].iter().position(|line| closes(line.text, &open));
         let close = close.map_or(self.lines.len(), |offset| from + offset);
@@ -359,11 +359,11 @@ impl Scan<'_, '_, '_> {
             let last = (behind..self.lines.len()).rev().find(|number| !is_blank(self.lines[*number].text));
             let last = last.filter(|last| closes(self.lines[*last].text, &open)).unwrap_or(close);
             let closing = self.lines.get(last).map(|line| line.at.clone());
-            self.found.push(Block { whole, shorter, is_first: true, is_wrapped: true, closing, ..header });
+            self.found.push(AnswerBlock { whole, shorter, is_first: true, is_wrapped: true, closing, ..header });
             return behind;
         }
         let closing = self.lines.get(close).map(|line| line.at.clone());
-        self.found.push(Block { mark: Mark::Fence, whole, shorter, closing, ..header });
+        self.found.push(AnswerBlock { mark: AnswerBlockKind::Fence, whole, shorter, closing, ..header });
         self.mark_sentence(number, close + 1);
         close + 1
     }
@@ -389,7 +389,7 @@ impl Scan<'_, '_, '_> {
             // Skip objects without any key of the schema: a program's log may contain thousands.
             let block = &self.text[start..end];
             if self.keys.is_empty() || self.keys.names().any(|key| block.contains(key)) || !is_json {
-                self.push(Mark::Braces, start..end, start..end, number);
+                self.push(AnswerBlockKind::Braces, start..end, start..end, number);
                 self.mark_sentence(number, last + 1);
             }
             return last + 1;
@@ -401,15 +401,16 @@ impl Scan<'_, '_, '_> {
     /// Adds an object without an end. It can't be read, but it may be the answer. A brace before other text than a key doesn't begin an object.
     fn cut_off(&mut self, number: usize) -> usize {
         let inside = self.text[self.lines[number].at.start + 1..].trim_start();
-        let is_key = KeyLine::of(inside.lines().next().unwrap_or_default()).is_some_and(|key| self.keys.knows(key.key));
+        let is_key =
+            KeyLine::split_line(inside.lines().next().unwrap_or_default()).is_some_and(|key| self.keys.knows(key.key));
         if !is_key && !inside.starts_with(['"', '\'', '“', '„']) {
             return number + 1;
         }
-        let ends = |line: &Line<'_>| is_blank(line.text) || CodeFence::of(line.text).is_some();
+        let ends = |line: &AnswerLine<'_>| is_blank(line.text) || CodeFence::from_line(line.text).is_some();
         let length = self.lines[number..].iter().position(ends).unwrap_or(self.lines.len() - number);
         let range = self.lines[number].at.start..self.start_of(number + length);
         self.charge(range.len());
-        self.push(Mark::Braces, range.clone(), range, number);
+        self.push(AnswerBlockKind::Braces, range.clone(), range, number);
         number + 1
     }
 
@@ -417,8 +418,8 @@ impl Scan<'_, '_, '_> {
         let start = self.lines[number].at.start;
         let block = cut(self.text, start..self.text.len(), self.keys);
         let end = self.line_at(block.end);
-        let belongs = |line: &Line<'_>| {
-            let key = KeyLine::of(line.text).filter(|line| line.indent == 0);
+        let belongs = |line: &AnswerLine<'_>| {
+            let key = KeyLine::split_line(line.text).filter(|line| line.indent == 0);
             is_blank(line.text)
                 || line.text.starts_with([' ', '\t', '#'])
                 || bullet(line.text).is_some()
@@ -430,16 +431,16 @@ impl Scan<'_, '_, '_> {
             let closing = (end..self.lines.len()).find(|next| !is_blank(self.lines[*next].text));
             let closing = closing.filter(|next| is_rule(self.lines[*next].text));
             let whole = start..closing.map_or(block.end, |closing| self.lines[closing].at.end);
-            self.push(Mark::Keys, block, whole, number);
+            self.push(AnswerBlockKind::Keys, block, whole, number);
             self.mark_talked_about(number, end);
             return closing.map_or(end, |closing| closing + 1).max(number + 1);
         }
         end.max(number + 1)
     }
 
-    fn push(&mut self, mark: Mark, inside: Range<usize>, whole: Range<usize>, number: usize) {
+    fn push(&mut self, mark: AnswerBlockKind, inside: Range<usize>, whole: Range<usize>, number: usize) {
         let is_first = self.is_first(number);
-        self.found.push(Block { is_first, ..Block::new(mark, inside, whole) });
+        self.found.push(AnswerBlock { is_first, ..AnswerBlock::new(mark, inside, whole) });
     }
 
     fn is_first(&self, number: usize) -> bool {
@@ -449,7 +450,7 @@ impl Scan<'_, '_, '_> {
     fn begins_paragraph(&self, number: usize) -> bool {
         let above = number.checked_sub(1).map(|above| self.lines[above].text);
         above.is_none_or(|above| {
-            is_blank(above) || is_rule(above) || CodeFence::of(above).is_some() || above.starts_with("# ")
+            is_blank(above) || is_rule(above) || CodeFence::from_line(above).is_some() || above.starts_with("# ")
         })
     }
 
@@ -461,7 +462,7 @@ impl Scan<'_, '_, '_> {
         let above = if is_blank(above) { begin.checked_sub(2).map_or("", line) } else { above };
         let is_apart = is_blank(line(behind));
         let below = line(behind + usize::from(is_apart));
-        let is_fence = self.found.last().is_some_and(|block| block.mark == Mark::Fence);
+        let is_fence = self.found.last().is_some_and(|block| block.mark == AnswerBlockKind::Fence);
         let word = below.split([' ', ',', '.', ':', ';']).next().unwrap_or_default();
         let goes_on = below.starts_with([',', ';', ')']) || GOES_ON.contains(&word);
         // Below an empty line, another lowercase word may be a key.
@@ -473,7 +474,7 @@ impl Scan<'_, '_, '_> {
         if is_call || VERBS.contains(&word) || is_open && may_go_on && (goes_on || !above.ends_with(':')) {
             let doubt = if is_call { begin.saturating_sub(1) } else { below_line };
             let block = self.found.pop();
-            self.set_aside.extend(block.map(|block| Block { doubt: Some(doubt), ..block }));
+            self.set_aside.extend(block.map(|block| AnswerBlock { doubt: Some(doubt), ..block }));
         } else if let Some(block) = self.found.last_mut() {
             block.doubt = (goes_on || is_open && may_go_on).then_some(below_line);
             self.mark_talked_about(begin, behind);
@@ -515,5 +516,5 @@ impl Scan<'_, '_, '_> {
 }
 
 fn closes(line: &str, open: &CodeFence<'_>) -> bool {
-    indent(line) == 0 && CodeFence::of(line).is_some_and(|fence| fence.closes(open))
+    indent(line) == 0 && CodeFence::from_line(line).is_some_and(|fence| fence.closes(open))
 }

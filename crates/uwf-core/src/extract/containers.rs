@@ -15,8 +15,8 @@ const PAIRS: [(&str, &str); 5] =
 /// without an end does not count, except for a comment. Code blocks are skipped.
 pub(super) fn contained<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<bool> {
     let lines: Vec<&str> = lines.collect();
-    let ends = Ends::of(lines.iter().copied());
-    let mut container: Option<Container<'_>> = None;
+    let ends = ContainerEnds::from_lines(lines.iter().copied());
+    let mut container: Option<LineContainer<'_>> = None;
     let mut code: Option<CodeFence<'_>> = None;
     lines
         .iter()
@@ -30,14 +30,15 @@ pub(super) fn contained<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<bool> {
                 return true;
             }
             if let Some(open) = &code {
-                if CodeFence::of(line).is_some_and(|fence| fence.closes(open)) {
+                if CodeFence::from_line(line).is_some_and(|fence| fence.closes(open)) {
                     code = None;
                 }
                 return false;
             }
-            code = CodeFence::of(line);
+            code = CodeFence::from_line(line);
             let is_answer = summary(line).or_else(|| summary(lines.get(number + 1)?)).is_some_and(names_answer);
-            let opened = Container::of(line).filter(|container| code.is_none() && ends.has(container, number));
+            let opened =
+                LineContainer::opened_by(line).filter(|container| code.is_none() && ends.has(container, number));
             container = opened.filter(|_| !is_answer);
             container.is_some()
         })
@@ -46,7 +47,7 @@ pub(super) fn contained<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<bool> {
 
 /// Something that surrounds lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Container<'t> {
+enum LineContainer<'t> {
     /// Ends with a line that contains the mark.
     Marked(&'static str),
     /// An element in angle or square brackets. `depth` counts its open tags.
@@ -55,19 +56,19 @@ enum Container<'t> {
     Document(&'t str),
 }
 
-impl<'t> Container<'t> {
+impl<'t> LineContainer<'t> {
     /// Returns the container that a line opens and does not close.
-    fn of(line: &'t str) -> Option<Container<'t>> {
+    fn opened_by(line: &'t str) -> Option<LineContainer<'t>> {
         let text = line.trim();
         if let Some((mark, end)) = PAIRS.into_iter().find(|(mark, _)| text.starts_with(mark)) {
-            return (!text[mark.len()..].contains(end)).then_some(Container::Marked(end));
+            return (!text[mark.len()..].contains(end)).then_some(LineContainer::Marked(end));
         }
-        Self::element(text).or_else(|| document(text).map(Container::Document))
+        Self::element(text).or_else(|| document(text).map(LineContainer::Document))
     }
 
-    fn element(text: &'t str) -> Option<Container<'t>> {
+    fn element(text: &'t str) -> Option<LineContainer<'t>> {
         let (close, name) = opening(text)?;
-        (!names_answer(name) && closings(text, name, close) == 0).then_some(Container::Element {
+        (!names_answer(name) && closings(text, name, close) == 0).then_some(LineContainer::Element {
             name,
             close,
             depth: 1,
@@ -77,9 +78,9 @@ impl<'t> Container<'t> {
     /// Processes a line inside the container. Returns whether it is the last one.
     fn ends(&mut self, line: &str) -> bool {
         match self {
-            Container::Marked(end) => line.contains(*end),
-            Container::Document(word) => line.trim() == *word,
-            Container::Element { name, close, depth } => {
+            LineContainer::Marked(end) => line.contains(*end),
+            LineContainer::Document(word) => line.trim() == *word,
+            LineContainer::Element { name, close, depth } => {
                 let opened = opening(line.trim()).is_some_and(|(mark, other)| mark == *close && other == *name);
                 *depth = (*depth + usize::from(opened)).saturating_sub(closings(line, name, *close));
                 *depth == 0
@@ -125,15 +126,15 @@ fn document(text: &str) -> Option<&str> {
 }
 
 /// The last line that may end each container.
-struct Ends<'t> {
+struct ContainerEnds<'t> {
     closings: HashMap<(char, &'t str), usize>,
     words: HashMap<&'t str, usize>,
     marks: HashMap<&'static str, usize>,
 }
 
-impl<'t> Ends<'t> {
-    fn of(lines: impl Iterator<Item = &'t str>) -> Ends<'t> {
-        let mut ends = Ends { closings: HashMap::new(), words: HashMap::new(), marks: HashMap::new() };
+impl<'t> ContainerEnds<'t> {
+    fn from_lines(lines: impl Iterator<Item = &'t str>) -> ContainerEnds<'t> {
+        let mut ends = ContainerEnds { closings: HashMap::new(), words: HashMap::new(), marks: HashMap::new() };
         for (number, line) in lines.enumerate() {
             for (open, close) in [("</", '>'), ("[/", ']')] {
                 for tag in line.split(open).skip(1) {
@@ -153,13 +154,13 @@ impl<'t> Ends<'t> {
     }
 
     /// Whether a container that begins in a line has an end.
-    fn has(&self, container: &Container<'_>, number: usize) -> bool {
+    fn has(&self, container: &LineContainer<'_>, number: usize) -> bool {
         let last = match container {
             // A page shows nothing below an open comment.
-            Container::Marked("-->") => return true,
-            Container::Marked(end) => self.marks.get(end),
-            Container::Element { name, close, .. } => self.closings.get(&(*close, *name)),
-            Container::Document(word) => self.words.get(word),
+            LineContainer::Marked("-->") => return true,
+            LineContainer::Marked(end) => self.marks.get(end),
+            LineContainer::Element { name, close, .. } => self.closings.get(&(*close, *name)),
+            LineContainer::Document(word) => self.words.get(word),
         };
         last.is_some_and(|last| *last > number)
     }

@@ -1,8 +1,8 @@
 //! The message to the same session when an answer could not be read.
 
-use json_cas::schema::Schema;
+use json_cas::schema::CompiledSchema;
 
-use super::Failure;
+use super::ExtractionFailure;
 use crate::prompt::{AnswerForm, header_example, json_example};
 use crate::workflow::is_text;
 
@@ -13,10 +13,10 @@ const MAX_ERRORS: usize = 20;
 const HONEST: &str =
     "Fill in what you found when you did the work. If you do not know a value, say so instead of making one up.\n";
 
-impl Failure {
+impl ExtractionFailure {
     /// Returns the text that asks the same session for the output only, in the requested form. The work is done, and doing it again would
     /// cost money again.
-    pub fn feedback(&self, schema: &Schema, form: AnswerForm) -> String {
+    pub fn feedback(&self, schema: &CompiledSchema, form: AnswerForm) -> String {
         if form == AnswerForm::Frontmatter && is_text(schema.value()) {
             return self.feedback_on_text();
         }

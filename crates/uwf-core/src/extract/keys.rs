@@ -5,28 +5,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::scalar::{normal, normal_key};
-use crate::schema_shape::Shape;
+use crate::schema_shape::SchemaShape;
 use crate::thread::ALWAYS_ALLOWED;
 
 /// The keys of one object, found in any case and with any separators.
 #[derive(Debug, Clone)]
-pub(super) struct Keys<'s> {
+pub(super) struct SchemaKeys<'s> {
     listed: BTreeMap<String, &'s str>,
     exact: BTreeSet<&'s str>,
     extras: bool,
 }
 
-impl<'s> Keys<'s> {
+impl<'s> SchemaKeys<'s> {
     /// The keys that a place lists, including those in its alternatives.
-    pub(super) fn of(root: &'s Value, shape: &Shape<'s>) -> Keys<'s> {
+    pub(super) fn of_shape(root: &'s Value, shape: &SchemaShape<'s>) -> SchemaKeys<'s> {
         let keys = shape.keys_of_all(root);
         let listed = keys.iter().map(|key| (normal(key), *key)).collect();
-        Keys { listed, exact: keys.into_iter().collect(), extras: false }
+        SchemaKeys { listed, exact: keys.into_iter().collect(), extras: false }
     }
 
     /// The same keys, and the keys every header may carry.
-    pub(super) fn of_header(root: &'s Value, shape: &Shape<'s>) -> Keys<'s> {
-        Keys { extras: true, ..Keys::of(root, shape) }
+    pub(super) fn of_header(root: &'s Value, shape: &SchemaShape<'s>) -> SchemaKeys<'s> {
+        SchemaKeys { extras: true, ..SchemaKeys::of_shape(root, shape) }
     }
 
     /// Whether the schema lists no keys.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::lines::{KeyLine, indent};
-use super::tree::{Raw, RawContent};
+use super::tree::{RawContent, RawTree};
 
 /// Returns the sections of a YAML block that have one of these keys or lines. If a key is not found, returns the whole block.
 pub(super) fn sections(block: &str, keys: &[String], lines: &BTreeSet<usize>) -> String {
@@ -18,7 +18,8 @@ pub(super) fn sections(block: &str, keys: &[String], lines: &BTreeSet<usize>) ->
     let mut section = String::new();
     let mut is_kept = false;
     for (number, line) in block.lines().enumerate() {
-        let key = KeyLine::of(line).filter(|key| key.indent == edge && !line.trim_start().starts_with(['#', '-']));
+        let key =
+            KeyLine::split_line(line).filter(|key| key.indent == edge && !line.trim_start().starts_with(['#', '-']));
         let is_comment = line.trim_start().starts_with('#') && indent(line) == edge;
         if key.is_some() || is_comment {
             if is_kept {
@@ -40,7 +41,7 @@ pub(super) fn sections(block: &str, keys: &[String], lines: &BTreeSet<usize>) ->
 
 /// Returns the numbers of the lines with a comment, for a tree that was read from the block. Text that a scalar keeps as `uncut` is not a
 /// comment.
-pub(super) fn comment_lines(block: &str, raw: &Raw) -> BTreeSet<usize> {
+pub(super) fn comment_lines(block: &str, raw: &RawTree) -> BTreeSet<usize> {
     if !block.contains('#') {
         return BTreeSet::new();
     }
@@ -62,7 +63,7 @@ pub(super) fn comment_lines(block: &str, raw: &Raw) -> BTreeSet<usize> {
 }
 
 /// Collects the places of all scalars.
-fn scalars(raw: &Raw, into: &mut Vec<std::ops::Range<usize>>) {
+fn scalars(raw: &RawTree, into: &mut Vec<std::ops::Range<usize>>) {
     match &raw.content {
         RawContent::Scalar(scalar) => {
             if let Some(mut range) = raw.range() {

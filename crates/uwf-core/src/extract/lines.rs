@@ -26,7 +26,7 @@ pub(super) struct CodeFence<'t> {
 
 impl<'t> CodeFence<'t> {
     /// Reads a line as a fence, by CommonMark: three or more backticks or tildes, indented by up to three blanks.
-    pub(super) fn of(line: &'t str) -> Option<CodeFence<'t>> {
+    pub(super) fn from_line(line: &'t str) -> Option<CodeFence<'t>> {
         let text = line.trim_start_matches(' ');
         let mark = *text.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
         let length = text.bytes().take_while(|byte| *byte == mark).count();
@@ -177,7 +177,7 @@ const MAX_KEY: usize = 128;
 
 impl<'t> KeyLine<'t> {
     /// Reads a line as a key and a value. The caller checks whether it knows the key.
-    pub(super) fn of(line: &'t str) -> Option<KeyLine<'t>> {
+    pub(super) fn split_line(line: &'t str) -> Option<KeyLine<'t>> {
         let at = line.bytes().take(MAX_KEY).position(|byte| matches!(byte, b':' | b'='))?;
         let (head, rest) = (&line[..at], &line[at + 1..]);
         // `**key:** value` closes its emphasis after the colon.
@@ -208,14 +208,16 @@ mod tests {
 
     #[test]
     fn fences_close_with_their_own_mark() {
-        let open = CodeFence::of("````yaml answer").unwrap();
+        let open = CodeFence::from_line("````yaml answer").unwrap();
         assert!(open.may_hold_answer());
-        assert!(!CodeFence::of("```yaml title=x").unwrap().may_hold_answer());
-        assert!(!CodeFence::of("```").unwrap().closes(&open) && !CodeFence::of("~~~~").unwrap().closes(&open));
-        assert!(CodeFence::of("`````").unwrap().closes(&open));
-        assert!(!CodeFence::of("```rust").unwrap().may_hold_answer());
-        assert_eq!(CodeFence::of("    ```"), None);
-        assert_eq!(CodeFence::of("``` a ` b"), None);
+        assert!(!CodeFence::from_line("```yaml title=x").unwrap().may_hold_answer());
+        assert!(
+            !CodeFence::from_line("```").unwrap().closes(&open) && !CodeFence::from_line("~~~~").unwrap().closes(&open)
+        );
+        assert!(CodeFence::from_line("`````").unwrap().closes(&open));
+        assert!(!CodeFence::from_line("```rust").unwrap().may_hold_answer());
+        assert_eq!(CodeFence::from_line("    ```"), None);
+        assert_eq!(CodeFence::from_line("``` a ` b"), None);
     }
 
     #[test]
@@ -229,7 +231,7 @@ mod tests {
 
     #[test]
     fn key_lines_shed_their_dressing() {
-        let line = |text| KeyLine::of(text).map(|line| (line.indent, line.key, line.value));
+        let line = |text| KeyLine::split_line(text).map(|line| (line.indent, line.key, line.value));
         assert_eq!(line("  \"a b\" :  x: y "), Some((2, "a b", "x: y")));
         assert_eq!(line("**status:** done"), Some((0, "status", "done")));
         assert_eq!(line("**status**: done"), Some((0, "status", "done")));

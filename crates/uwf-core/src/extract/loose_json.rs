@@ -6,14 +6,14 @@
 use serde_json::Number;
 
 use super::scalar::is_kept;
-use super::tree::{Raw, RawContent, Style};
+use super::tree::{RawContent, RawScalarStyle, RawTree};
 
 /// Deepest nesting that the store accepts.
 const MAX_LEVELS: usize = 128;
 
 /// A mistake that is not repaired.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Slip {
+pub(super) struct LooseJsonError {
     line: usize,
     column: usize,
     what: String,
@@ -21,7 +21,7 @@ pub(super) struct Slip {
     pub(super) read: usize,
 }
 
-impl std::fmt::Display for Slip {
+impl std::fmt::Display for LooseJsonError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "line {}, column {}: {}", self.line, self.column, self.what)
     }
@@ -29,8 +29,8 @@ impl std::fmt::Display for Slip {
 
 /// A value and its repairs.
 #[derive(Debug)]
-pub(super) struct Loose {
-    pub(super) raw: Raw,
+pub(super) struct LooseJsonValue {
+    pub(super) raw: RawTree,
     /// Repairs, each listed once.
     pub(super) fixes: Vec<String>,
     /// Whether comments were left out.
@@ -43,8 +43,8 @@ pub(super) struct Loose {
 ///
 /// # Errors
 /// The first mistake that is not repaired, or text after the value.
-pub(super) fn read(text: &str) -> Result<Loose, Slip> {
-    let mut reader = Reader::new(text, 0);
+pub(super) fn read(text: &str) -> Result<LooseJsonValue, LooseJsonError> {
+    let mut reader = LooseJsonReader::new(text, 0);
     let raw = reader.whole()?;
     reader.blanks()?;
     if reader.at < text.len() {
@@ -57,8 +57,8 @@ pub(super) fn read(text: &str) -> Result<Loose, Slip> {
 ///
 /// # Errors
 /// The first mistake that is not repaired.
-pub(super) fn read_at(text: &str, start: usize) -> Result<Loose, Slip> {
-    let mut reader = Reader::new(text, start);
+pub(super) fn read_at(text: &str, start: usize) -> Result<LooseJsonValue, LooseJsonError> {
+    let mut reader = LooseJsonReader::new(text, start);
     let raw = reader.whole()?;
     Ok(reader.loose(raw))
 }
@@ -66,24 +66,24 @@ pub(super) fn read_at(text: &str, start: usize) -> Result<Loose, Slip> {
 /// The fix for a comment.
 const LEFT_OUT_COMMENT: &str = "left out a comment";
 
-struct Reader<'t> {
+struct LooseJsonReader<'t> {
     text: &'t str,
     at: usize,
     begin: usize,
     fixes: Vec<String>,
 }
 
-impl<'t> Reader<'t> {
-    fn new(text: &'t str, start: usize) -> Reader<'t> {
-        Reader { text, at: start, begin: start, fixes: Vec::new() }
+impl<'t> LooseJsonReader<'t> {
+    fn new(text: &'t str, start: usize) -> LooseJsonReader<'t> {
+        LooseJsonReader { text, at: start, begin: start, fixes: Vec::new() }
     }
 
-    fn loose(self, raw: Raw) -> Loose {
+    fn loose(self, raw: RawTree) -> LooseJsonValue {
         let has_comments = self.fixes.iter().any(|fix| fix == LEFT_OUT_COMMENT);
-        Loose { raw, fixes: self.fixes, has_comments, end: self.at }
+        LooseJsonValue { raw, fixes: self.fixes, has_comments, end: self.at }
     }
 
-    fn whole(&mut self) -> Result<Raw, Slip> {
+    fn whole(&mut self) -> Result<RawTree, LooseJsonError> {
         self.blanks()?;
         self.value(0)
     }
@@ -96,11 +96,11 @@ impl<'t> Reader<'t> {
         self.rest().chars().next()
     }
 
-    fn slip(&self, what: impl Into<String>) -> Slip {
+    fn slip(&self, what: impl Into<String>) -> LooseJsonError {
         let before = &self.text[self.begin..self.at];
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        Slip { line, column, what: what.into(), read: self.at - self.begin }
+        LooseJsonError { line, column, what: what.into(), read: self.at - self.begin }
     }
 
     fn tolerate(&mut self, what: &str) {
@@ -110,7 +110,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Skips white space and comments. Returns whether it skipped a line break.
-    fn blanks(&mut self) -> Result<bool, Slip> {
+    fn blanks(&mut self) -> Result<bool, LooseJsonError> {
         let begin = self.at;
         loop {
             self.at = self.text.len() - self.rest().trim_start().len();
@@ -120,7 +120,7 @@ impl<'t> Reader<'t> {
             } else if comment.starts_with("/*") {
                 let Some(end) = comment.find("*/") else {
                     let slip = self.slip("unterminated comment");
-                    return Err(Slip { read: self.text.len() - self.begin, ..slip });
+                    return Err(LooseJsonError { read: self.text.len() - self.begin, ..slip });
                 };
                 self.at += end + 2;
             } else {
@@ -131,15 +131,15 @@ impl<'t> Reader<'t> {
         Ok(self.text[begin..self.at].contains('\n'))
     }
 
-    fn value(&mut self, level: usize) -> Result<Raw, Slip> {
+    fn value(&mut self, level: usize) -> Result<RawTree, LooseJsonError> {
         if level > MAX_LEVELS {
             return Err(self.slip(format!("nested deeper than {MAX_LEVELS} levels")));
         }
         match self.peek() {
             Some('{') => self.object(level),
             Some('[') => self.list(level),
-            Some(quote @ ('"' | '\'')) => Ok(Raw::scalar(self.string(quote)?, Style::Quoted)),
-            Some('“' | '”' | '„') => Ok(Raw::scalar(self.curly_string()?, Style::Quoted)),
+            Some(quote @ ('"' | '\'')) => Ok(RawTree::scalar(self.string(quote)?, RawScalarStyle::Quoted)),
+            Some('“' | '”' | '„') => Ok(RawTree::scalar(self.curly_string()?, RawScalarStyle::Quoted)),
             Some('-' | '+' | '.' | '0'..='9') => self.number(),
             Some(symbol) if symbol.is_alphabetic() => self.word(),
             Some(symbol) => Err(self.slip(format!("expected a value, found `{symbol}`"))),
@@ -147,7 +147,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn object(&mut self, level: usize) -> Result<Raw, Slip> {
+    fn object(&mut self, level: usize) -> Result<RawTree, LooseJsonError> {
         self.at += 1;
         let mut entries = Vec::new();
         self.blanks()?;
@@ -165,10 +165,10 @@ impl<'t> Reader<'t> {
             }
         }
         self.close('}')?;
-        Ok(Raw::unplaced(RawContent::Map(entries)))
+        Ok(RawTree::unplaced(RawContent::Map(entries)))
     }
 
-    fn list(&mut self, level: usize) -> Result<Raw, Slip> {
+    fn list(&mut self, level: usize) -> Result<RawTree, LooseJsonError> {
         self.at += 1;
         let mut items = Vec::new();
         self.blanks()?;
@@ -179,11 +179,11 @@ impl<'t> Reader<'t> {
             }
         }
         self.close(']')?;
-        Ok(Raw::unplaced(RawContent::List(items)))
+        Ok(RawTree::unplaced(RawContent::List(items)))
     }
 
     /// Skips the comma between two members. Returns whether another member follows. At the end of a line the comma may be missing.
-    fn separator(&mut self, close: char) -> Result<bool, Slip> {
+    fn separator(&mut self, close: char) -> Result<bool, LooseJsonError> {
         let breaks = self.blanks()?;
         match self.peek() {
             Some(',') => {
@@ -206,7 +206,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn close(&mut self, close: char) -> Result<(), Slip> {
+    fn close(&mut self, close: char) -> Result<(), LooseJsonError> {
         if self.peek() != Some(close) {
             return Err(self.slip(format!("expected `{close}`")));
         }
@@ -214,7 +214,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn key(&mut self) -> Result<String, Slip> {
+    fn key(&mut self) -> Result<String, LooseJsonError> {
         match self.peek() {
             Some(quote @ ('"' | '\'')) => self.string(quote),
             Some('“' | '”' | '„') => self.curly_string(),
@@ -236,7 +236,7 @@ impl<'t> Reader<'t> {
         &rest[..end]
     }
 
-    fn word(&mut self) -> Result<Raw, Slip> {
+    fn word(&mut self) -> Result<RawTree, LooseJsonError> {
         let begin = self.at;
         let word = self.letters();
         let token = match word {
@@ -256,17 +256,17 @@ impl<'t> Reader<'t> {
             // A one-word string without quotation marks.
             _ if matches!(self.rest().trim_start_matches([' ', '\t']).chars().next(), Some(',' | '}' | ']' | '\n')) => {
                 self.tolerate("quoted a string");
-                return Ok(Raw::scalar(word, Style::Plain));
+                return Ok(RawTree::scalar(word, RawScalarStyle::Plain));
             }
             _ => {
                 self.at = begin;
                 return Err(self.slip("strings need quotation marks"));
             }
         };
-        Ok(Raw::scalar(token, Style::Token))
+        Ok(RawTree::scalar(token, RawScalarStyle::Token))
     }
 
-    fn number(&mut self) -> Result<Raw, Slip> {
+    fn number(&mut self) -> Result<RawTree, LooseJsonError> {
         let begin = self.at;
         let rest = self.rest();
         let end = rest.find(|symbol: char| !(symbol.is_ascii_alphanumeric() || matches!(symbol, '.' | '+' | '-')));
@@ -288,11 +288,11 @@ impl<'t> Reader<'t> {
             return Err(self.slip(format!("`{digits}` has more digits than a number can keep: write it as a string")));
         }
         self.at += written.len();
-        Ok(Raw::scalar(digits, Style::Token))
+        Ok(RawTree::scalar(digits, RawScalarStyle::Token))
     }
 
     /// Reads a string in typographic quotation marks. Other quotation marks inside leave its end open.
-    fn curly_string(&mut self) -> Result<String, Slip> {
+    fn curly_string(&mut self) -> Result<String, LooseJsonError> {
         let begin = self.at;
         let opening = self.peek().map_or(0, char::len_utf8);
         let inside = &self.rest()[opening..];
@@ -306,7 +306,7 @@ impl<'t> Reader<'t> {
         Ok(inside[..end].to_owned())
     }
 
-    fn string(&mut self, quote: char) -> Result<String, Slip> {
+    fn string(&mut self, quote: char) -> Result<String, LooseJsonError> {
         let begin = self.at;
         if quote == '\'' {
             self.tolerate("read single quotes as double quotes");
@@ -320,7 +320,7 @@ impl<'t> Reader<'t> {
             let Some(at) = rest.find([quote, '\\', '\n']) else {
                 self.at = begin;
                 let slip = self.slip("unterminated string");
-                return Err(Slip { read: self.text.len() - self.begin, ..slip });
+                return Err(LooseJsonError { read: self.text.len() - self.begin, ..slip });
             };
             text.push_str(&rest[..at]);
             self.at += at;
@@ -350,7 +350,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads a backslash and the characters of its escape. Returns whether it is an escape.
-    fn escape(&mut self, text: &mut String, quote: char) -> Result<bool, Slip> {
+    fn escape(&mut self, text: &mut String, quote: char) -> Result<bool, LooseJsonError> {
         let mut rest = self.rest()[1..].chars();
         let Some(symbol) = rest.next() else { return Err(self.slip("unfinished escape sequence")) };
         let (known, length) = match symbol {

@@ -68,7 +68,7 @@ pub(super) fn contradiction<'t>(text: &'t str, choices: &KeyChoices<'_>) -> Opti
     let mut is_hunk = false;
     let mut cells = Vec::new();
     for (line, (written, is_contained)) in text.lines().zip(contained).enumerate() {
-        let fence = CodeFence::of(bullet(written).unwrap_or(written).trim_start());
+        let fence = CodeFence::from_line(bullet(written).unwrap_or(written).trim_start());
         match (&code, fence) {
             (Some(open), Some(fence)) if fence.closes(open) => code = None,
             (None, Some(_)) => code = fence,

@@ -1,29 +1,29 @@
 //! Reads the answer of a role whose output is a text. Nothing in the text is parsed.
 
-use json_cas::schema::Schema;
+use json_cas::schema::CompiledSchema;
 use serde_json::Value;
 
 use super::clean::clean;
 use super::lines::trimmed;
 use super::thinking::without_thoughts;
-use super::{Extraction, Failure};
+use super::{Extraction, ExtractionFailure};
 
 /// Words at the start of a prompt by which a repeated prompt is recognized.
 const OPENING: usize = 30;
 
 /// Reads the text without reasoning, and without blank lines and blanks at both ends.
-pub(super) fn read(raw: &str, schema: &Schema, prompt: &dyn Fn() -> String) -> Extraction {
+pub(super) fn read(raw: &str, schema: &CompiledSchema, prompt: &dyn Fn() -> String) -> Extraction {
     let text = clean(raw);
     if text.trim().is_empty() {
-        return Extraction::Failed(Failure::of("the answer is empty"));
+        return Extraction::Failed(ExtractionFailure::from_error("the answer is empty"));
     }
     let said = without_thoughts(&text);
     let said = trimmed(&said);
     if said.is_empty() {
-        return Extraction::Failed(Failure::of("the answer contains only reasoning, and no output"));
+        return Extraction::Failed(ExtractionFailure::from_error("the answer contains only reasoning, and no output"));
     }
     if repeats(said, &prompt()) {
-        return Extraction::Failed(Failure::of("the answer repeats the prompt"));
+        return Extraction::Failed(ExtractionFailure::from_error("the answer repeats the prompt"));
     }
     let value = Value::from(said);
     let violations = schema.violations(&value);
@@ -31,7 +31,7 @@ pub(super) fn read(raw: &str, schema: &Schema, prompt: &dyn Fn() -> String) -> E
         return Extraction::Found(value.into());
     }
     let errors = violations.iter().map(ToString::to_string).collect();
-    Extraction::Failed(Failure { errors, candidates: 1, ..Failure::default() })
+    Extraction::Failed(ExtractionFailure { errors, candidates: 1, ..ExtractionFailure::default() })
 }
 
 /// Whether a text contains the first words of the prompt. Line breaks and blanks don't matter.

@@ -1,11 +1,11 @@
 //! Finds a question to a person in an answer. The agent asks one by `status: needs_input` instead of handing in an output.
 
-use json_cas::schema::Schema;
+use json_cas::schema::CompiledSchema;
 use serde_json::{Value, json};
 
 use super::answer::{self, IN_THE_TEXT};
 use super::scalar::normal;
-use super::{Extraction, Failure, Found};
+use super::{ExtractedAnswer, Extraction, ExtractionFailure};
 use crate::prompt::AnswerForm;
 
 /// The `status` of an answer that asks a person.
@@ -17,7 +17,7 @@ pub fn question(
     raw: &str,
     form: AnswerForm,
     prompt: &dyn Fn() -> String,
-    read: Result<&Found, &Failure>,
+    read: Result<&ExtractedAnswer, &ExtractionFailure>,
 ) -> Option<String> {
     let asks = |status: &Value| status.as_str().is_some_and(|status| normal(status) == normal(NEEDS_INPUT));
     let found = match read {
@@ -36,13 +36,13 @@ pub fn question(
 }
 
 /// Reads an answer that has the status. It may lack everything else.
-fn without_output(raw: &str, form: AnswerForm, prompt: &dyn Fn() -> String) -> Option<Found> {
+fn without_output(raw: &str, form: AnswerForm, prompt: &dyn Fn() -> String) -> Option<ExtractedAnswer> {
     let schema = json!({
         "type": "object",
         "required": ["status"],
         "properties": { "status": { "enum": [NEEDS_INPUT] }, "question": { "type": "string" } },
     });
-    let schema = Schema::compile(&schema).expect("this schema is one");
+    let schema = CompiledSchema::compile(&schema).expect("this schema is one");
     match answer::read(raw, form, &schema, prompt) {
         // A header within the text is usually only mentioned.
         Extraction::Found(found) if form == AnswerForm::Json || !is_quoted(&found) => Some(found),
@@ -50,7 +50,7 @@ fn without_output(raw: &str, form: AnswerForm, prompt: &dyn Fn() -> String) -> O
     }
 }
 
-fn is_quoted(found: &Found) -> bool {
+fn is_quoted(found: &ExtractedAnswer) -> bool {
     found.fixes.iter().any(|fix| IN_THE_TEXT.contains(&fix.as_str()))
 }
 
@@ -63,7 +63,7 @@ mod tests {
         let mut properties = json!({ "n": { "type": "integer" } });
         properties.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let schema = json!({ "type": "object", "required": ["n"], "properties": properties });
-        let schema = Schema::compile(&schema).unwrap();
+        let schema = CompiledSchema::compile(&schema).unwrap();
         match &answer::read(raw, form, &schema, &String::new) {
             Extraction::Found(found) => question(raw, form, &String::new, Ok(found)),
             Extraction::Failed(failure) => question(raw, form, &String::new, Err(failure)),

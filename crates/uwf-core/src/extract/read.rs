@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use json_cas::schema::Schema;
+use json_cas::schema::CompiledSchema;
 use serde_json::{Map, Value};
 
-use super::keys::Keys;
+use super::keys::SchemaKeys;
 use super::left_out;
 use super::lines::{CodeFence, KeyLine};
 use super::mentions::{KeyChoice, KeyChoices};
 use super::scalar::normal;
-use super::tree::{Raw, RawContent, Style};
-use super::typed::{Typing, untyped};
+use super::tree::{RawContent, RawScalarStyle, RawTree};
+use super::typed::{TypedValueReader, untyped};
 use super::{loose_json, repair, yaml};
 use crate::placeholder::is_placeholder;
-use crate::schema_shape::{Shape, shape};
+use crate::schema_shape::{SchemaShape, shape};
 
 /// Most keys that one error names.
 pub(super) const MOST_NAMED: usize = 8;
@@ -23,15 +23,15 @@ pub(super) const MOST_NAMED: usize = 8;
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
 /// The answer that is searched for.
-pub(super) struct Target<'s> {
-    pub(super) schema: &'s Schema,
-    pub(super) keys: Keys<'s>,
-    shape: Shape<'s>,
+pub(super) struct AnswerTarget<'s> {
+    pub(super) schema: &'s CompiledSchema,
+    pub(super) keys: SchemaKeys<'s>,
+    shape: SchemaShape<'s>,
 }
 
 /// The reading of one place.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Reading {
+pub(super) struct AnswerReading {
     pub(super) value: Value,
     pub(super) extras: Map<String, Value>,
     pub(super) fixes: Vec<String>,
@@ -55,7 +55,7 @@ pub(super) struct Reading {
 
 /// A tree without the keys that every header may have, and these keys.
 struct HeaderSplit {
-    inside: Raw,
+    inside: RawTree,
     extras: Map<String, Value>,
     /// Number of keys that the schema lists.
     known: usize,
@@ -63,11 +63,11 @@ struct HeaderSplit {
     twice: Vec<String>,
 }
 
-impl<'s> Target<'s> {
-    pub(super) fn new(schema: &'s Schema) -> Target<'s> {
+impl<'s> AnswerTarget<'s> {
+    pub(super) fn new(schema: &'s CompiledSchema) -> AnswerTarget<'s> {
         let root = schema.value();
         let shape = shape(root, &[root]);
-        Target { schema, keys: Keys::of_header(root, &shape), shape }
+        AnswerTarget { schema, keys: SchemaKeys::of_header(root, &shape), shape }
     }
 
     /// Whether the answer may be of this type.
@@ -102,10 +102,10 @@ impl<'s> Target<'s> {
     pub(super) fn is_likely(&self, block: &str) -> bool {
         let mut lines = block.lines().filter(|line| !line.trim().is_empty());
         let Some(first) = lines.next() else { return false };
-        if !self.is_keyed() || first.trim_start().starts_with(['{', '[']) || CodeFence::of(first).is_some() {
+        if !self.is_keyed() || first.trim_start().starts_with(['{', '[']) || CodeFence::from_line(first).is_some() {
             return true;
         }
-        let is_key = |line: &str| KeyLine::of(line).is_some_and(|line| self.keys.listed(line.key).is_some());
+        let is_key = |line: &str| KeyLine::split_line(line).is_some_and(|line| self.keys.listed(line.key).is_some());
         is_key(first) || lines.any(is_key)
     }
 
@@ -113,7 +113,7 @@ impl<'s> Target<'s> {
     ///
     /// # Errors
     /// The position and the kind of the first mistake.
-    pub(super) fn read_json(&self, text: &str, whole: bool) -> Result<Reading, String> {
+    pub(super) fn read_json(&self, text: &str, whole: bool) -> Result<AnswerReading, String> {
         let json = loose_json::read(text).map_err(|slip| format!("invalid JSON at {slip}"))?;
         let mut reading = self.judge(&json.raw);
         let is_answer = whole || reading.known > 0 || !self.is_keyed();
@@ -126,7 +126,7 @@ impl<'s> Target<'s> {
             && let Ok(value) = json_cas::json::parse(text)
             && self.schema.is_valid(&value)
         {
-            return Ok(Reading { value, clean: true, known: reading.known, ..Reading::default() });
+            return Ok(AnswerReading { value, clean: true, known: reading.known, ..AnswerReading::default() });
         }
         if !reading.left_out.is_empty() || json.has_comments {
             reading.unread = text.trim().to_owned();
@@ -136,7 +136,7 @@ impl<'s> Target<'s> {
     }
 
     /// Reads JSON inside a JSON string: `"{\"ok\": true}"`; `None` for any other text.
-    pub(super) fn read_quoted_json(&self, text: &str) -> Option<Reading> {
+    pub(super) fn read_quoted_json(&self, text: &str) -> Option<AnswerReading> {
         let inner: String = serde_json::from_str(text).ok()?;
         let is_wanted = inner.trim_start().starts_with(['{', '[']) && !self.may_be("string");
         let mut reading = self.read_json(inner.trim(), true).ok().filter(|_| is_wanted)?;
@@ -152,25 +152,25 @@ impl<'s> Target<'s> {
 
     /// Reads a block as JSON if it is meant to be JSON. Otherwise reads it as YAML, then with tabs replaced, then line by line. Returns the
     /// first valid reading, or the one with the fewest errors.
-    pub(super) fn read_block(&self, block: &str, notation: Notation) -> Reading {
-        let block = if notation == Notation::Header { unwrapped(block) } else { block };
-        if self.is_json(block) || notation == Notation::Json {
+    pub(super) fn read_block(&self, block: &str, notation: BlockNotation) -> AnswerReading {
+        let block = if notation == BlockNotation::Header { unwrapped(block) } else { block };
+        if self.is_json(block) || notation == BlockNotation::Json {
             return self.read_json(block.trim(), false).unwrap_or_else(|error| {
                 let known = self.keys.names().filter(|key| names_in_json(block, key)).count();
-                Reading { errors: vec![error], known, is_broken: true, ..Reading::default() }
+                AnswerReading { errors: vec![error], known, is_broken: true, ..AnswerReading::default() }
             });
         }
         if block.len() > MAX_HEADER_BYTES {
             let error = format!("the header has {} bytes, the limit is {MAX_HEADER_BYTES}", block.len());
-            return Reading { errors: vec![error], ..Reading::default() };
+            return AnswerReading { errors: vec![error], ..AnswerReading::default() };
         }
         if is_json_without_braces(block) {
             let errors = vec!["this is JSON without its braces".to_owned()];
-            return Reading { errors, known: 1, ..Reading::default() };
+            return AnswerReading { errors, known: 1, ..AnswerReading::default() };
         }
-        let mut best: Option<Reading> = None;
+        let mut best: Option<AnswerReading> = None;
         let mut why = None;
-        let mut offer = |reading: Reading| -> bool {
+        let mut offer = |reading: AnswerReading| -> bool {
             // An example stays an example, however it is read.
             let done = reading.errors.is_empty() || reading.is_example;
             if done || best.as_ref().is_none_or(|best| reading.rank() < best.rank()) {
@@ -202,7 +202,7 @@ impl<'s> Target<'s> {
         }
         // A rule ends a header, so a code block with a rule is not a header.
         let is_cut =
-            notation != Notation::Header && block.trim_end().lines().skip(1).any(|line| line.trim_end() == "---");
+            notation != BlockNotation::Header && block.trim_end().lines().skip(1).any(|line| line.trim_end() == "---");
         let lines = blanks.as_deref().unwrap_or(block);
         if let Some(raw) = repair::read(lines, self.schema.value()).filter(|_| !is_cut) {
             let mut reading = self.judge(&raw);
@@ -213,28 +213,35 @@ impl<'s> Target<'s> {
             offer(reading);
         }
         let error = || vec![why.clone().unwrap_or_else(|| "the header is empty".to_owned())];
-        let is_key = |line: &&str| KeyLine::of(line).is_some_and(|line| self.keys.listed(line.key).is_some());
+        let is_key = |line: &&str| KeyLine::split_line(line).is_some_and(|line| self.keys.listed(line.key).is_some());
         let known = block.lines().filter(is_key).count();
-        best.unwrap_or_else(|| Reading { errors: error(), known, ..Reading::default() })
+        best.unwrap_or_else(|| AnswerReading { errors: error(), known, ..AnswerReading::default() })
     }
 
     /// Types a tree by the schema and validates it.
-    pub(super) fn judge(&self, raw: &Raw) -> Reading {
+    pub(super) fn judge(&self, raw: &RawTree) -> AnswerReading {
         let HeaderSplit { inside, extras, known, twice } = self.split(raw);
         if self.is_keyed() && known == 0 {
             let keys: Vec<String> = self.keys.names().take(MOST_NAMED).map(|key| format!("`{key}`")).collect();
             let errors = vec![format!("none of the keys that are asked for is there: {}", keys.join(", "))];
-            return Reading { value: untyped(raw), extras, errors, ..Reading::default() };
+            return AnswerReading { value: untyped(raw), extras, errors, ..AnswerReading::default() };
         }
         if let Some(errors) = placeholders(&inside) {
-            return Reading { value: untyped(raw), extras, errors, known, is_example: true, ..Reading::default() };
+            return AnswerReading {
+                value: untyped(raw),
+                extras,
+                errors,
+                known,
+                is_example: true,
+                ..AnswerReading::default()
+            };
         }
         if !self.is_keyed() && !self.is_of_its_kind(raw) {
             let errors = vec!["the value does not have the type that the schema asks for".to_owned()];
-            return Reading { value: untyped(raw), extras, errors, ..Reading::default() };
+            return AnswerReading { value: untyped(raw), extras, errors, ..AnswerReading::default() };
         }
         let root = self.schema.value();
-        let outcome = Typing::new(root).read(&inside, &[root], "");
+        let outcome = TypedValueReader::new(root).read(&inside, &[root], "");
         let mut errors = outcome.errors;
         errors.extend(twice);
         let has_doubles = !errors.is_empty();
@@ -242,7 +249,7 @@ impl<'s> Target<'s> {
         let clean = outcome.renamed == 0;
         let top = |place: &String| place.split(['.', '[']).next().unwrap_or_default().to_owned();
         let left_out = outcome.left_out.iter().map(top).collect();
-        Reading {
+        AnswerReading {
             value: outcome.value,
             extras,
             fixes: outcome.fixes,
@@ -251,13 +258,13 @@ impl<'s> Target<'s> {
             clean,
             left_out,
             has_doubles,
-            ..Reading::default()
+            ..AnswerReading::default()
         }
     }
 
     /// Whether a tree already has a type that the schema accepts. Without keys that identify an answer, any line of prose could be read as
     /// a list with one text.
-    fn is_of_its_kind(&self, raw: &Raw) -> bool {
+    fn is_of_its_kind(&self, raw: &RawTree) -> bool {
         let types = self.shape.types(self.schema.value());
         let wanted = |names: &[&str]| types.as_ref().is_some_and(|types| names.iter().any(|name| types.contains(name)));
         match &raw.content {
@@ -268,7 +275,7 @@ impl<'s> Target<'s> {
     }
 
     /// Separates the keys that every header may have from the others.
-    fn split(&self, raw: &Raw) -> HeaderSplit {
+    fn split(&self, raw: &RawTree) -> HeaderSplit {
         let RawContent::Map(entries) = &raw.content else {
             return HeaderSplit { inside: raw.clone(), extras: Map::new(), known: 0, twice: Vec::new() };
         };
@@ -292,7 +299,7 @@ impl<'s> Target<'s> {
     }
 }
 
-impl Reading {
+impl AnswerReading {
     /// Keeps the text of a YAML block that the value lacks.
     fn keep_left_out(&mut self, block: &str, comments: &BTreeSet<usize>) {
         self.unread = left_out::sections(block, &self.left_out, comments);
@@ -305,7 +312,7 @@ impl Reading {
 }
 
 /// Returns an error for each place that still has a placeholder of the format example.
-fn placeholders(raw: &Raw) -> Option<Vec<String>> {
+fn placeholders(raw: &RawTree) -> Option<Vec<String>> {
     let mut errors = Vec::new();
     raw.visit("", &mut |path, text| {
         if is_placeholder(text) {
@@ -331,7 +338,7 @@ fn lead(path: &str) -> String {
 
 /// The notation of a block, according to its marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Notation {
+pub(super) enum BlockNotation {
     /// Between rules. A code fence may surround the keys.
     Header,
     /// In a code block whose language is JSON.
@@ -350,22 +357,22 @@ fn is_json_without_braces(block: &str) -> bool {
 fn unwrapped(block: &str) -> &str {
     let trimmed = block.trim_matches('\n');
     let Some((first, rest)) = trimmed.split_once('\n') else { return block };
-    let Some(open) = CodeFence::of(first) else { return block };
+    let Some(open) = CodeFence::from_line(first) else { return block };
     let inner = rest.trim_end();
     let last = inner.rsplit('\n').next().unwrap_or("");
-    match CodeFence::of(last) {
+    match CodeFence::from_line(last) {
         Some(close) if close.closes(&open) => &inner[..inner.len() - last.len()],
         _ => block,
     }
 }
 
 /// Parses a quoted text as JSON, anything else as YAML.
-fn parse(block: &str) -> Result<Raw, String> {
+fn parse(block: &str) -> Result<RawTree, String> {
     let trimmed = block.trim();
     if trimmed.starts_with('"')
         && let Ok(text) = serde_json::from_str::<String>(trimmed)
     {
-        return Ok(Raw::scalar(text, Style::Quoted));
+        return Ok(RawTree::scalar(text, RawScalarStyle::Quoted));
     }
     yaml::parse(block)
 }

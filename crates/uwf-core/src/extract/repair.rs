@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::keys::Keys;
+use super::keys::SchemaKeys;
 use super::lines::{KeyLine, bullet, dedent, indent};
-use super::tree::{Raw, RawContent, Style};
+use super::tree::{RawContent, RawScalarStyle, RawTree};
 use super::yaml;
-use crate::schema_shape::{Schemas, Shape, shape};
+use crate::schema_shape::{SchemaShape, Schemas, shape};
 
 /// Deepest nesting that is read by lines; deeper values are text.
 const MAX_LEVELS: usize = 8;
@@ -33,12 +33,12 @@ pub(super) fn without_tabs(text: &str) -> Option<String> {
 }
 
 /// Reads a header by lines. `None` if it does not start with a known key, comments aside, because lines before the first key would be lost.
-pub(super) fn read(text: &str, root: &Value) -> Option<Raw> {
+pub(super) fn read(text: &str, root: &Value) -> Option<RawTree> {
     let here = shape(root, &[root]);
-    let keys = Keys::of_header(root, &here);
+    let keys = SchemaKeys::of_header(root, &here);
     let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'))?;
     let is_key = |line: KeyLine<'_>| keys.knows(line.key) || is_foreign_key(first, line);
-    KeyLine::of(first).filter(|line| is_key(*line))?;
+    KeyLine::split_line(first).filter(|line| is_key(*line))?;
     LineReader { root }.map(text, &here, &keys, 0)
 }
 
@@ -59,7 +59,7 @@ struct HeaderSection<'t> {
 
 impl HeaderSection<'_> {
     /// Whether its text could mean several values. Then no reading by lines is right.
-    fn is_ambiguous(&self, keys: &Keys<'_>, is_list: bool) -> bool {
+    fn is_ambiguous(&self, keys: &SchemaKeys<'_>, is_list: bool) -> bool {
         let is_unclear = self.opens_quotation()
             || self.mixes_escapes()
             || self.hides_key(keys)
@@ -88,10 +88,11 @@ impl HeaderSection<'_> {
     }
 
     /// Whether a line below a value begins with another key, but is indented.
-    fn hides_key(&self, keys: &Keys<'_>) -> bool {
+    fn hides_key(&self, keys: &SchemaKeys<'_>) -> bool {
         let has_value = !self.line.value.is_empty() && !is_block_mark(self.line.value);
-        let is_hidden =
-            |line: &str| KeyLine::of(line).is_some_and(|key| key.indent > self.line.indent && keys.has(key.key));
+        let is_hidden = |line: &str| {
+            KeyLine::split_line(line).is_some_and(|key| key.indent > self.line.indent && keys.has(key.key))
+        };
         has_value && self.below.lines().any(is_hidden)
     }
 
@@ -110,7 +111,7 @@ struct LineReader<'s> {
 }
 
 impl<'s> LineReader<'s> {
-    fn map(&self, text: &str, here: &Shape<'s>, keys: &Keys<'s>, level: usize) -> Option<Raw> {
+    fn map(&self, text: &str, here: &SchemaShape<'s>, keys: &SchemaKeys<'s>, level: usize) -> Option<RawTree> {
         let sections = sections(text, keys);
         let schemas = |section: &HeaderSection<'_>| {
             keys.listed(section.line.key).and_then(|name| self.property(here, name)).unwrap_or_default()
@@ -124,12 +125,12 @@ impl<'s> LineReader<'s> {
         }
         let entry =
             |section: &HeaderSection<'_>| (section.line.key.to_owned(), self.value(section, &schemas(section), level));
-        let entries: Vec<(String, Raw)> = sections.iter().map(entry).collect();
-        (!entries.is_empty()).then_some(Raw::unplaced(RawContent::Map(entries)))
+        let entries: Vec<(String, RawTree)> = sections.iter().map(entry).collect();
+        (!entries.is_empty()).then_some(RawTree::unplaced(RawContent::Map(entries)))
     }
 
-    fn value(&self, section: &HeaderSection<'_>, schemas: &[&'s Value], level: usize) -> Raw {
-        if let Ok(Raw { content: RawContent::Map(mut entries), .. }) = yaml::parse(section.text)
+    fn value(&self, section: &HeaderSection<'_>, schemas: &[&'s Value], level: usize) -> RawTree {
+        if let Ok(RawTree { content: RawContent::Map(mut entries), .. }) = yaml::parse(section.text)
             && entries.len() == 1
             && let Some((_, value)) = entries.pop()
         {
@@ -139,10 +140,10 @@ impl<'s> LineReader<'s> {
     }
 
     /// Reads a value with broken YAML as a list, an object or a text, depending on the schema.
-    fn by_lines(&self, first: &str, below: &str, schemas: &[&'s Value], level: usize) -> Raw {
+    fn by_lines(&self, first: &str, below: &str, schemas: &[&'s Value], level: usize) -> RawTree {
         let below = without_comments(below);
         if is_block_mark(first) && !below.trim().is_empty() {
-            return Raw::scalar(dedent(&format!("\n{below}")).trim_start_matches('\n'), Style::Quoted);
+            return RawTree::scalar(dedent(&format!("\n{below}")).trim_start_matches('\n'), RawScalarStyle::Quoted);
         }
         let here = shape(self.root, schemas);
         let types = here.types(self.root);
@@ -153,10 +154,10 @@ impl<'s> LineReader<'s> {
             {
                 let schemas = self.item(&here);
                 let items = items.iter().map(|item| self.member(item, &schemas, level + 1)).collect();
-                return Raw::unplaced(RawContent::List(items));
+                return RawTree::unplaced(RawContent::List(items));
             }
             if wants("object")
-                && let Some(object) = self.map(&below, &here, &Keys::of(self.root, &here), level + 1)
+                && let Some(object) = self.map(&below, &here, &SchemaKeys::of_shape(self.root, &here), level + 1)
             {
                 return object;
             }
@@ -165,13 +166,13 @@ impl<'s> LineReader<'s> {
     }
 
     /// One member of a list, its bullet replaced by blanks.
-    fn member(&self, item: &str, schemas: &[&'s Value], level: usize) -> Raw {
+    fn member(&self, item: &str, schemas: &[&'s Value], level: usize) -> RawTree {
         let here = shape(self.root, schemas);
         let types = here.types(self.root);
         let wants = |name: &str| types.as_ref().is_none_or(|types| types.contains(name));
         if !wants("string")
             && wants("object")
-            && let Some(object) = self.map(item, &here, &Keys::of(self.root, &here), level)
+            && let Some(object) = self.map(item, &here, &SchemaKeys::of_shape(self.root, &here), level)
         {
             return object;
         }
@@ -179,12 +180,12 @@ impl<'s> LineReader<'s> {
     }
 
     /// Schemas of a key, from the first alternative that has the key.
-    fn property(&self, here: &Shape<'s>, key: &str) -> Option<Schemas<'s>> {
+    fn property(&self, here: &SchemaShape<'s>, key: &str) -> Option<Schemas<'s>> {
         here.property(key).or_else(|| self.branches(here).find_map(|branch| branch.property(key)))
     }
 
     /// Schemas of a list's members, from the first alternative that has any.
-    fn item(&self, here: &Shape<'s>) -> Schemas<'s> {
+    fn item(&self, here: &SchemaShape<'s>) -> Schemas<'s> {
         let own = here.item(0);
         if !own.is_empty() {
             return own;
@@ -192,12 +193,12 @@ impl<'s> LineReader<'s> {
         self.branches(here).map(|branch| branch.item(0)).find(|item| !item.is_empty()).unwrap_or_default()
     }
 
-    fn branches(&self, here: &Shape<'s>) -> impl Iterator<Item = Shape<'s>> {
+    fn branches(&self, here: &SchemaShape<'s>) -> impl Iterator<Item = SchemaShape<'s>> {
         here.groups.iter().flat_map(|group| group.iter()).map(|branch| shape(self.root, &[branch]))
     }
 }
 
-fn sections<'t>(text: &'t str, keys: &Keys<'_>) -> Vec<HeaderSection<'t>> {
+fn sections<'t>(text: &'t str, keys: &SchemaKeys<'_>) -> Vec<HeaderSection<'t>> {
     let mut sections: Vec<HeaderSection<'t>> = Vec::new();
     let mut left_edge = None;
     let mut at = 0;
@@ -205,7 +206,7 @@ fn sections<'t>(text: &'t str, keys: &Keys<'_>) -> Vec<HeaderSection<'t>> {
         let line = full.trim_end_matches('\n');
         let start = at;
         at += full.len();
-        let key_line = KeyLine::of(line).filter(|key_line| {
+        let key_line = KeyLine::split_line(line).filter(|key_line| {
             left_edge.is_none_or(|edge| key_line.indent <= edge)
                 && (keys.knows(key_line.key) || (left_edge.is_some() && is_foreign_key(line, *key_line)))
         });
@@ -266,7 +267,7 @@ fn without_comments(below: &str) -> String {
 }
 
 /// A text over several lines, without the quotes around it.
-fn text(first: &str, below: &str) -> Raw {
+fn text(first: &str, below: &str) -> RawTree {
     let below = dedent(&format!("\n{}", below.trim_end()));
     let whole = [first, below.trim_start_matches('\n')].into_iter().filter(|part| !part.is_empty());
     let whole = whole.collect::<Vec<_>>().join("\n");
@@ -276,10 +277,10 @@ fn text(first: &str, below: &str) -> Raw {
             && !inner.starts_with(quote)
             && !closes_early(inner, quote)
         {
-            return Raw::scalar(inner, Style::Quoted);
+            return RawTree::scalar(inner, RawScalarStyle::Quoted);
         }
     }
-    Raw::scalar(whole, Style::Plain)
+    RawTree::scalar(whole, RawScalarStyle::Plain)
 }
 
 /// Whether the first quotation mark inside ends a quotation: in `"a" and "b"` the outer ones are no pair.

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Number, Value};
 
-use super::tree::{RawScalar, Style};
+use super::tree::{RawScalar, RawScalarStyle};
 
 /// A reading of a scalar that fits.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fit {
+pub(super) struct ScalarReading {
     pub(super) value: Value,
     /// The tolerance that was needed, in words.
     pub(super) fix: Option<String>,
@@ -16,18 +16,18 @@ pub(super) struct Fit {
     pub(super) strained: bool,
 }
 
-impl Fit {
-    fn plain(value: Value) -> Fit {
-        Fit { value, fix: None, strained: false }
+impl ScalarReading {
+    fn plain(value: Value) -> ScalarReading {
+        ScalarReading { value, fix: None, strained: false }
     }
 
-    fn fixed(value: Value, fix: String) -> Fit {
-        Fit { value, fix: Some(fix), strained: false }
+    fn fixed(value: Value, fix: String) -> ScalarReading {
+        ScalarReading { value, fix: Some(fix), strained: false }
     }
 }
 
 /// Returns the best reading as one of the types; `None` if nothing fits.
-pub(super) fn read(written: &RawScalar, types: Option<&BTreeSet<&str>>) -> Option<Fit> {
+pub(super) fn read(written: &RawScalar, types: Option<&BTreeSet<&str>>) -> Option<ScalarReading> {
     let Some(types) = types else { return Some(untyped(written)) };
     // `None` is Python's word for null. A header rarely means it as a text.
     if types.contains("null") && written.style.is_bare() && written.uncut.is_none() && written.text == "None" {
@@ -40,7 +40,7 @@ pub(super) fn read(written: &RawScalar, types: Option<&BTreeSet<&str>>) -> Optio
     fits.min_by_key(|fit| (fit.fix.is_some(), fit.strained))
 }
 
-fn read_as(written: &RawScalar, name: &str) -> Option<Fit> {
+fn read_as(written: &RawScalar, name: &str) -> Option<ScalarReading> {
     match name {
         "null" => null(written),
         "boolean" => boolean(written),
@@ -53,20 +53,20 @@ fn read_as(written: &RawScalar, name: &str) -> Option<Fit> {
 
 /// Reads a scalar without a type from the schema, as YAML 1.2 does. Digits stay text if the number would be printed differently (`1.10`,
 /// `007`, `12345678901E5`).
-fn untyped(written: &RawScalar) -> Fit {
+fn untyped(written: &RawScalar) -> ScalarReading {
     if written.style.is_bare() && written.uncut.is_none() {
         let value = itself(written);
         if !value.is_string() {
-            return Fit::plain(value);
+            return ScalarReading::plain(value);
         }
     }
-    string(written).unwrap_or_else(|| Fit::plain(Value::Null))
+    string(written).unwrap_or_else(|| ScalarReading::plain(Value::Null))
 }
 
 /// The value of a scalar by itself: a JSON number, whose digits may be written in many ways, or a bare text.
 fn itself(written: &RawScalar) -> Value {
     match (written.style, serde_json::from_str(&written.text)) {
-        (Style::Token, Ok(value)) => value,
+        (RawScalarStyle::Token, Ok(value)) => value,
         _ => core(&written.text),
     }
 }
@@ -85,16 +85,16 @@ pub(super) fn core(text: &str) -> Value {
     }
 }
 
-fn null(written: &RawScalar) -> Option<Fit> {
+fn null(written: &RawScalar) -> Option<ScalarReading> {
     if written.style.is_bare() && core(&written.text).is_null() && written.uncut.is_none() {
-        return Some(Fit::plain(Value::Null));
+        return Some(ScalarReading::plain(Value::Null));
     }
     let words = ["", "null", "~", "none", "nil", "n/a"];
     let text = written.text.trim();
     words.iter().any(|word| text.eq_ignore_ascii_case(word)).then(|| fixed_as(text, Value::Null))
 }
 
-fn boolean(written: &RawScalar) -> Option<Fit> {
+fn boolean(written: &RawScalar) -> Option<ScalarReading> {
     let text = bare(&written.text);
     let value = match text.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "y" => true,
@@ -102,19 +102,21 @@ fn boolean(written: &RawScalar) -> Option<Fit> {
         _ => return None,
     };
     if written.style.is_bare() && written.uncut.is_none() && core(&written.text).is_boolean() {
-        return Some(Fit::plain(Value::Bool(value)));
+        return Some(ScalarReading::plain(Value::Bool(value)));
     }
     Some(fixed_as(written.text.trim(), Value::Bool(value)))
 }
 
-fn number(written: &RawScalar, whole: bool) -> Option<Fit> {
+fn number(written: &RawScalar, whole: bool) -> Option<ScalarReading> {
     let text = bare(&written.text);
     let digits = without_grouping(text)?;
     let value = parse_number(&digits, whole)?;
     let natural = written.style.is_bare() && written.uncut.is_none() && digits == written.text;
     // Reading `3.0` as an integer is a fix. Reading `3` or `1e3` as a number is not.
-    if natural && (!whole || core(&digits) == value) || written.style == Style::Token && itself(written) == value {
-        return Some(Fit::plain(value));
+    if natural && (!whole || core(&digits) == value)
+        || written.style == RawScalarStyle::Token && itself(written) == value
+    {
+        return Some(ScalarReading::plain(value));
     }
     Some(fixed_as(written.text.trim(), value))
 }
@@ -170,30 +172,30 @@ fn significant(number: &str) -> String {
     digits.trim_matches('0').to_owned()
 }
 
-fn string(written: &RawScalar) -> Option<Fit> {
+fn string(written: &RawScalar) -> Option<ScalarReading> {
     if let Some(uncut) = &written.uncut {
-        return Some(Fit::fixed(
+        return Some(ScalarReading::fixed(
             uncut.as_str().into(),
             "kept the text from ` #` on, which YAML takes for a comment".to_owned(),
         ));
     }
     let text = written.text.as_str();
     match written.style {
-        Style::Quoted => Some(Fit::plain(text.into())),
-        Style::Plain => {
+        RawScalarStyle::Quoted => Some(ScalarReading::plain(text.into())),
+        RawScalarStyle::Plain => {
             let alone = core(&written.text);
-            (!alone.is_null()).then(|| Fit { value: text.into(), fix: None, strained: !alone.is_string() })
+            (!alone.is_null()).then(|| ScalarReading { value: text.into(), fix: None, strained: !alone.is_string() })
         }
         // JSON distinguishes `3` from `"3"`.
-        Style::Token => {
-            let fit = || Fit { strained: true, ..fixed_as(text, text.into()) };
+        RawScalarStyle::Token => {
+            let fit = || ScalarReading { strained: true, ..fixed_as(text, text.into()) };
             (!core(&written.text).is_null()).then(fit)
         }
     }
 }
 
 /// The allowed value of an `enum` or `const` that the text means, if there is exactly one.
-pub(super) fn choose(written: &RawScalar, allowed: &[&Value]) -> Option<Fit> {
+pub(super) fn choose(written: &RawScalar, allowed: &[&Value]) -> Option<ScalarReading> {
     let text = written.text.trim();
     let same = |value: &&&Value| match value {
         Value::String(word) => word == text,
@@ -202,9 +204,9 @@ pub(super) fn choose(written: &RawScalar, allowed: &[&Value]) -> Option<Fit> {
     if let Some(exact) = allowed.iter().find(same) {
         let exact = (**exact).clone();
         return Some(match &written.uncut {
-            None if written.style == Style::Token && exact.is_string() => fixed_as(text, exact),
-            None => Fit::plain(exact),
-            Some(_) => Fit::fixed(exact, "left out a comment".to_owned()),
+            None if written.style == RawScalarStyle::Token && exact.is_string() => fixed_as(text, exact),
+            None => ScalarReading::plain(exact),
+            Some(_) => ScalarReading::fixed(exact, "left out a comment".to_owned()),
         });
     }
     // `C++` is not `C`, and `!approve` is not `approve`.
@@ -226,9 +228,9 @@ pub(super) fn choose(written: &RawScalar, allowed: &[&Value]) -> Option<Fit> {
     }
 }
 
-fn fixed_as(text: &str, value: Value) -> Fit {
+fn fixed_as(text: &str, value: Value) -> ScalarReading {
     let fix = format!("read `{text}` as {value}");
-    Fit::fixed(value, fix)
+    ScalarReading::fixed(value, fix)
 }
 
 /// A text without the marks that chat models put around a word: quotes, backticks, asterisks, a final full stop.
@@ -262,11 +264,11 @@ mod tests {
     use super::*;
 
     fn plain(text: &str) -> RawScalar {
-        RawScalar { text: text.to_owned(), style: Style::Plain, uncut: None }
+        RawScalar { text: text.to_owned(), style: RawScalarStyle::Plain, uncut: None }
     }
 
     fn quoted(text: &str) -> RawScalar {
-        RawScalar { text: text.to_owned(), style: Style::Quoted, uncut: None }
+        RawScalar { text: text.to_owned(), style: RawScalarStyle::Quoted, uncut: None }
     }
 
     fn value(written: RawScalar, types: &[&str]) -> Option<Value> {

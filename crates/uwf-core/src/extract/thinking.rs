@@ -85,7 +85,7 @@ fn spoken(text: &str) -> Result<String, usize> {
                 continue;
             }
             if let Some(open) = code {
-                let fence = CodeFence::of(line.trim_end());
+                let fence = CodeFence::from_line(line.trim_end());
                 if let (Some(begin), true) = (closed_in_code, fence.is_some_and(|fence| fence.opens_beside(&open))) {
                     return Err(begin);
                 }
@@ -106,7 +106,7 @@ fn spoken(text: &str) -> Result<String, usize> {
                 said.clear();
                 rest = behind;
             } else {
-                code = CodeFence::of(line.trim_end());
+                code = CodeFence::from_line(line.trim_end());
             }
         }
         while let Some(closing) = &thinks {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 /// How a scalar was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum RawScalarStyle {
     /// Bare: `no`, `1.10`, `null` may mean something other than their text.
     Plain,
     /// In quotes or as a block: the text itself is meant.
@@ -14,12 +14,12 @@ pub(super) enum Style {
     Token,
 }
 
-impl Style {
+impl RawScalarStyle {
     /// Whether it may mean something other than its text.
     pub(super) fn is_bare(self) -> bool {
         match self {
-            Style::Plain | Style::Token => true,
-            Style::Quoted => false,
+            RawScalarStyle::Plain | RawScalarStyle::Token => true,
+            RawScalarStyle::Quoted => false,
         }
     }
 }
@@ -33,7 +33,7 @@ pub(super) struct RawSource {
 
 /// One place of an answer.
 #[derive(Debug, Clone)]
-pub(super) struct Raw {
+pub(super) struct RawTree {
     pub(super) content: RawContent,
     source: Option<RawSource>,
 }
@@ -42,24 +42,24 @@ pub(super) struct Raw {
 #[derive(Debug, Clone)]
 pub(super) enum RawContent {
     Scalar(RawScalar),
-    List(Vec<Raw>),
+    List(Vec<RawTree>),
     /// Keys in order, including repeated keys.
-    Map(Vec<(String, Raw)>),
+    Map(Vec<(String, RawTree)>),
 }
 
 /// A scalar as written.
 #[derive(Debug, Clone)]
 pub(super) struct RawScalar {
     pub(super) text: String,
-    pub(super) style: Style,
+    pub(super) style: RawScalarStyle,
     /// The text including what YAML took for a trailing comment: `Fix #42`.
     pub(super) uncut: Option<String>,
 }
 
-impl Raw {
+impl RawTree {
     /// A place whose source text is known.
-    pub(super) fn new(content: RawContent, source: RawSource) -> Raw {
-        Raw { content, source: Some(source) }
+    pub(super) fn new(content: RawContent, source: RawSource) -> RawTree {
+        RawTree { content, source: Some(source) }
     }
 
     /// The place as it was written, without trailing blanks, if its source is known.
@@ -74,22 +74,22 @@ impl Raw {
     }
 
     /// A place that was put together, so that no single text is its source.
-    pub(super) fn unplaced(content: RawContent) -> Raw {
-        Raw { content, source: None }
+    pub(super) fn unplaced(content: RawContent) -> RawTree {
+        RawTree { content, source: None }
     }
 
     /// The same place with other content.
-    pub(super) fn with(&self, content: RawContent) -> Raw {
-        Raw { content, source: self.source.clone() }
+    pub(super) fn with(&self, content: RawContent) -> RawTree {
+        RawTree { content, source: self.source.clone() }
     }
 
     /// A scalar without `uncut` text or a source.
-    pub(super) fn scalar(text: impl Into<String>, style: Style) -> Raw {
-        Raw::unplaced(RawContent::Scalar(RawScalar { text: text.into(), style, uncut: None }))
+    pub(super) fn scalar(text: impl Into<String>, style: RawScalarStyle) -> RawTree {
+        RawTree::unplaced(RawContent::Scalar(RawScalar { text: text.into(), style, uncut: None }))
     }
 
     /// Whether two places have the same content, however they are written.
-    pub(super) fn says_the_same(&self, other: &Raw) -> bool {
+    pub(super) fn says_the_same(&self, other: &RawTree) -> bool {
         match (&self.content, &other.content) {
             (RawContent::Scalar(left), RawContent::Scalar(right)) => {
                 left.text == right.text && left.uncut == right.uncut
@@ -125,7 +125,7 @@ impl Raw {
 
     /// Whether it is empty: a bare scalar without text.
     pub(super) fn is_empty(&self) -> bool {
-        matches!(&self.content, RawContent::Scalar(RawScalar { text, style: Style::Plain, uncut: None }) if text.is_empty())
+        matches!(&self.content, RawContent::Scalar(RawScalar { text, style: RawScalarStyle::Plain, uncut: None }) if text.is_empty())
     }
 }
 

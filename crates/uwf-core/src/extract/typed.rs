@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::lines::{bullets, dedent};
 use super::scalar::{self, normal};
-use super::tree::{Raw, RawContent, RawScalar, Style, below};
+use super::tree::{RawContent, RawScalar, RawScalarStyle, RawTree, below};
 use super::yaml;
-use crate::schema_shape::{Schemas, Shape, Unlisted, shape};
+use crate::schema_shape::{SchemaShape, Schemas, UnlistedKeyRule, shape};
 
 /// Most branches of `anyOf` and `oneOf` that are tried for one answer. After that, the first branch is used.
 const MAX_BRANCHES: usize = 4096;
@@ -57,23 +57,23 @@ impl TypedValue {
 }
 
 /// Reads answers for one schema.
-pub(super) struct Typing<'s> {
+pub(super) struct TypedValueReader<'s> {
     root: &'s Value,
     branches: Cell<usize>,
     compared: Cell<usize>,
 }
 
-impl<'s> Typing<'s> {
-    pub(super) fn new(root: &'s Value) -> Typing<'s> {
-        Typing { root, branches: Cell::new(MAX_BRANCHES), compared: Cell::new(MAX_COMPARED) }
+impl<'s> TypedValueReader<'s> {
+    pub(super) fn new(root: &'s Value) -> TypedValueReader<'s> {
+        TypedValueReader { root, branches: Cell::new(MAX_BRANCHES), compared: Cell::new(MAX_COMPARED) }
     }
 
     /// Returns the value of a raw tree under schemas that all apply.
-    pub(super) fn read(&self, raw: &Raw, schemas: &[&'s Value], path: &str) -> TypedValue {
+    pub(super) fn read(&self, raw: &RawTree, schemas: &[&'s Value], path: &str) -> TypedValue {
         self.place(raw, &shape(self.root, schemas), path)
     }
 
-    fn place(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> TypedValue {
+    fn place(&self, raw: &RawTree, shape: &SchemaShape<'s>, path: &str) -> TypedValue {
         let Some(group) = shape.groups.first().filter(|group| !group.is_empty()) else {
             return self.settled(raw, shape, path);
         };
@@ -85,7 +85,7 @@ impl<'s> Typing<'s> {
     }
 
     /// Reads a place without alternatives.
-    fn settled(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> TypedValue {
+    fn settled(&self, raw: &RawTree, shape: &SchemaShape<'s>, path: &str) -> TypedValue {
         let Some(left) = self.compared.get().checked_sub(shape.listed_values()) else {
             return TypedValue { value: untyped(raw), ..TypedValue::default() };
         };
@@ -116,9 +116,9 @@ impl<'s> Typing<'s> {
 
     fn scalar(
         &self,
-        raw: &Raw,
+        raw: &RawTree,
         written: &RawScalar,
-        shape: &Shape<'s>,
+        shape: &SchemaShape<'s>,
         types: Option<&BTreeSet<&str>>,
         path: &str,
     ) -> TypedValue {
@@ -152,7 +152,7 @@ impl<'s> Typing<'s> {
         misfit(raw)
     }
 
-    fn list_from_scalar(&self, raw: &Raw, written: &RawScalar, shape: &Shape<'s>, path: &str) -> TypedValue {
+    fn list_from_scalar(&self, raw: &RawTree, written: &RawScalar, shape: &SchemaShape<'s>, path: &str) -> TypedValue {
         let is_written = !raw.is_empty() && !written.text.trim().is_empty();
         // `null` is not an empty list, unless it is a way to write nothing.
         if is_written && scalar::core(&written.text).is_null() {
@@ -168,7 +168,7 @@ impl<'s> Typing<'s> {
             outcome.fix(path, &format!("read `{}` as an empty list", written.text.trim()));
             return outcome;
         }
-        if let Some(Raw { content: RawContent::List(items), .. }) = flow(&written.text) {
+        if let Some(RawTree { content: RawContent::List(items), .. }) = flow(&written.text) {
             let mut outcome = self.list(&items, shape, path);
             outcome.fix(path, "read the text as a list");
             return outcome;
@@ -178,8 +178,8 @@ impl<'s> Typing<'s> {
             return misfit(raw);
         }
         let lines = match written.style {
-            Style::Plain | Style::Token => raw.source().unwrap_or(&written.text),
-            Style::Quoted => &written.text,
+            RawScalarStyle::Plain | RawScalarStyle::Token => raw.source().unwrap_or(&written.text),
+            RawScalarStyle::Quoted => &written.text,
         };
         if let Some(items) = with_quoted_members(written) {
             let mut outcome = self.list(&items, shape, path);
@@ -188,31 +188,31 @@ impl<'s> Typing<'s> {
         }
         let parts = bullets(lines).or_else(|| by_commas(&written.text));
         // Quotation marks around `a, b.rs` may keep it together.
-        if written.style == Style::Quoted && by_commas(&written.text).is_some() {
+        if written.style == RawScalarStyle::Quoted && by_commas(&written.text).is_some() {
             return misfit(raw);
         }
         let Some(parts) = parts else { return self.wrapped(raw, shape, path) };
-        let items: Vec<Raw> = parts.into_iter().map(|part| Raw::scalar(part, written.style)).collect();
+        let items: Vec<RawTree> = parts.into_iter().map(|part| RawTree::scalar(part, written.style)).collect();
         let mut outcome = self.list(&items, shape, path);
         outcome.fix(path, &format!("split into {} members", items.len()));
         outcome
     }
 
     /// Whether a list may have this exact member, because the schema lists it.
-    fn may_be_member(&self, raw: &Raw, list: &Shape<'s>) -> bool {
+    fn may_be_member(&self, raw: &RawTree, list: &SchemaShape<'s>) -> bool {
         let member = shape(self.root, &list.item(0));
         let RawContent::Scalar(written) = &raw.content else { return false };
         member.allowed().is_some_and(|allowed| scalar::choose(written, &allowed).is_some())
     }
 
     /// Reads one value as a list of one, if the schema requires a list.
-    fn wrapped(&self, raw: &Raw, shape: &Shape<'s>, path: &str) -> TypedValue {
+    fn wrapped(&self, raw: &RawTree, shape: &SchemaShape<'s>, path: &str) -> TypedValue {
         let mut outcome = self.list(std::slice::from_ref(raw), shape, path);
         outcome.fix(path, "one value, read as a list of one");
         outcome
     }
 
-    fn list(&self, items: &[Raw], shape: &Shape<'s>, path: &str) -> TypedValue {
+    fn list(&self, items: &[RawTree], shape: &SchemaShape<'s>, path: &str) -> TypedValue {
         let mut outcome = TypedValue::default();
         let mut values = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
@@ -223,7 +223,7 @@ impl<'s> Typing<'s> {
         outcome
     }
 
-    fn object(&self, entries: &[(String, Raw)], shape: &Shape<'s>, path: &str) -> TypedValue {
+    fn object(&self, entries: &[(String, RawTree)], shape: &SchemaShape<'s>, path: &str) -> TypedValue {
         let mut outcome = TypedValue::default();
         let mut map = Map::new();
         let named = names(entries, shape, path, &mut outcome);
@@ -244,13 +244,19 @@ impl<'s> Typing<'s> {
     }
 
     /// Schemas of a key, `None` if the value can't have the key.
-    fn schemas_of(&self, key: &str, shape: &Shape<'s>, place: &str, outcome: &mut TypedValue) -> Option<Schemas<'s>> {
+    fn schemas_of(
+        &self,
+        key: &str,
+        shape: &SchemaShape<'s>,
+        place: &str,
+        outcome: &mut TypedValue,
+    ) -> Option<Schemas<'s>> {
         if let Some(schemas) = shape.property(key) {
             return Some(schemas);
         }
         match shape.unlisted() {
-            Unlisted::Allowed(schemas) => Some(schemas),
-            Unlisted::Refused | Unlisted::Unspecified => {
+            UnlistedKeyRule::Allowed(schemas) => Some(schemas),
+            UnlistedKeyRule::Refused | UnlistedKeyRule::Unspecified => {
                 outcome.fix(place, "left out, the schema has no such key");
                 outcome.left_out.push(place.to_owned());
                 None
@@ -262,16 +268,16 @@ impl<'s> Typing<'s> {
 /// The entries under their names in the schema. A key in other case or with other separators counts as the listed key that it can only mean.
 /// A key that is written twice, in whatever spelling, counts once if both values are the same.
 fn names<'k, 'r>(
-    entries: &'r [(String, Raw)],
-    shape: &Shape<'k>,
+    entries: &'r [(String, RawTree)],
+    shape: &SchemaShape<'k>,
     path: &str,
     outcome: &mut TypedValue,
-) -> Vec<(&'r str, &'r Raw)>
+) -> Vec<(&'r str, &'r RawTree)>
 where
     'k: 'r,
 {
     let listed = shape.keys();
-    let mut named: Vec<(&'r str, &'r Raw)> = Vec::with_capacity(entries.len());
+    let mut named: Vec<(&'r str, &'r RawTree)> = Vec::with_capacity(entries.len());
     let mut places = std::collections::BTreeMap::new();
     for (key, raw) in entries {
         let name = if listed.contains(&key.as_str()) { key.as_str() } else { meant(key, &listed).unwrap_or(key) };
@@ -303,16 +309,16 @@ fn meant<'k>(key: &str, listed: &[&'k str]) -> Option<&'k str> {
     }
 }
 
-fn is_map(raw: &Raw) -> bool {
+fn is_map(raw: &RawTree) -> bool {
     matches!(raw.content, RawContent::Map(_))
 }
 
-fn writes_null(raw: &Raw) -> bool {
+fn writes_null(raw: &RawTree) -> bool {
     matches!(&raw.content, RawContent::Scalar(RawScalar { text, style, uncut: None }) if style.is_bare() && scalar::core(text).is_null())
 }
 
 /// Parses a list or an object that is written as a text.
-fn flow(text: &str) -> Option<Raw> {
+fn flow(text: &str) -> Option<RawTree> {
     let text = text.trim();
     let wrapped = (text.starts_with('[') && text.ends_with(']')) || (text.starts_with('{') && text.ends_with('}'));
     if !wrapped {
@@ -333,16 +339,16 @@ fn by_commas(text: &str) -> Option<Vec<String>> {
 }
 
 /// Members of `a.rs, "b, c.rs"`. Only if members without quotation marks have no blank, so that sentences stay whole.
-fn with_quoted_members(written: &RawScalar) -> Option<Vec<Raw>> {
-    if written.style != Style::Plain || !written.text.contains(['"', '\'']) {
+fn with_quoted_members(written: &RawScalar) -> Option<Vec<RawTree>> {
+    if written.style != RawScalarStyle::Plain || !written.text.contains(['"', '\'']) {
         return None;
     }
-    let Raw { content: RawContent::List(items), .. } = yaml::parse(&format!("[{}]", written.text)).ok()? else {
+    let RawTree { content: RawContent::List(items), .. } = yaml::parse(&format!("[{}]", written.text)).ok()? else {
         return None;
     };
-    let is_member = |item: &Raw| match &item.content {
+    let is_member = |item: &RawTree| match &item.content {
         RawContent::Scalar(RawScalar { text, style, .. }) => {
-            *style == Style::Quoted || !text.contains(char::is_whitespace)
+            *style == RawScalarStyle::Quoted || !text.contains(char::is_whitespace)
         }
         RawContent::List(_) | RawContent::Map(_) => false,
     };
@@ -350,7 +356,7 @@ fn with_quoted_members(written: &RawScalar) -> Option<Vec<Raw>> {
 }
 
 /// A list or map as it was written, as text.
-fn as_text(raw: &Raw) -> Option<String> {
+fn as_text(raw: &RawTree) -> Option<String> {
     if let Some(source) = raw.source() {
         let text = dedent(source);
         // The source of a list at the edge begins after its first bullet.
@@ -369,12 +375,12 @@ fn as_text(raw: &Raw) -> Option<String> {
     texts.map(|texts| texts.join("\n"))
 }
 
-fn misfit(raw: &Raw) -> TypedValue {
+fn misfit(raw: &RawTree) -> TypedValue {
     TypedValue { value: untyped(raw), misfits: 1, ..TypedValue::default() }
 }
 
 /// The value, read without a schema.
-pub(super) fn untyped(raw: &Raw) -> Value {
+pub(super) fn untyped(raw: &RawTree) -> Value {
     match &raw.content {
         RawContent::Scalar(written) => scalar::read(written, None).map_or(Value::Null, |fit| fit.value),
         RawContent::List(items) => items.iter().map(untyped).collect(),

@@ -4,12 +4,12 @@
 
 use std::rc::Rc;
 
-use yaml_tree::{Data, Node};
+use yaml_tree::{YamlContent, YamlNode};
 
-use super::tree::{Raw, RawContent, RawScalar, RawSource, Style};
+use super::tree::{RawContent, RawScalar, RawScalarStyle, RawSource, RawTree};
 
 /// Parses a block. The error says what is wrong and in which line of the block (from 1).
-pub(super) fn parse(text: &str) -> Result<Raw, String> {
+pub(super) fn parse(text: &str) -> Result<RawTree, String> {
     let root = yaml_tree::parse(text).map_err(|error| in_line(&error.message, error.at.line))?;
     let root = root.ok_or("the header is empty")?;
     BlockReader { text, shared: text.into() }.value(root, ParentCollection::Nothing)
@@ -38,32 +38,34 @@ struct BlockReader<'t> {
 }
 
 impl BlockReader<'_> {
-    fn value(&self, node: Node, within: ParentCollection) -> Result<Raw, String> {
+    fn value(&self, node: YamlNode, within: ParentCollection) -> Result<RawTree, String> {
         if node.anchored || node.alias || node.tag.is_some() {
             return Err(in_line("an anchor, alias or tag", node.at.line));
         }
         let inside = |within: ParentCollection| if node.flow { ParentCollection::Flow } else { within };
         let content = match node.data {
-            Data::Scalar { text, style: yaml_tree::Style::Plain } => {
+            YamlContent::Scalar { text, style: yaml_tree::YamlScalarStyle::Plain } => {
                 let uncut = self.uncut(&text, node.span.start, node.span.end, within);
-                RawContent::Scalar(RawScalar { text, style: Style::Plain, uncut })
+                RawContent::Scalar(RawScalar { text, style: RawScalarStyle::Plain, uncut })
             }
-            Data::Scalar { text, .. } => RawContent::Scalar(RawScalar { text, style: Style::Quoted, uncut: None }),
-            Data::Sequence(items) => RawContent::List(
+            YamlContent::Scalar { text, .. } => {
+                RawContent::Scalar(RawScalar { text, style: RawScalarStyle::Quoted, uncut: None })
+            }
+            YamlContent::Sequence(items) => RawContent::List(
                 items
                     .into_iter()
                     .map(|item| self.value(item, inside(ParentCollection::List)))
                     .collect::<Result<_, _>>()?,
             ),
-            Data::Mapping(entries) => {
-                let entry = |entry: yaml_tree::Entry| {
+            YamlContent::Mapping(entries) => {
+                let entry = |entry: yaml_tree::MappingEntry| {
                     let value = self.value(entry.value, inside(ParentCollection::Mapping(entry.key_span.end)))?;
                     Ok::<_, String>((entry.key, value))
                 };
                 RawContent::Map(entries.into_iter().map(entry).collect::<Result<_, _>>()?)
             }
         };
-        Ok(Raw::new(content, RawSource { text: Rc::clone(&self.shared), range: node.span }))
+        Ok(RawTree::new(content, RawSource { text: Rc::clone(&self.shared), range: node.span }))
     }
 
     /// The whole text of a bare scalar that YAML ended at ` #`.
@@ -100,10 +102,10 @@ mod tests {
     use super::*;
 
     /// Draws the tree in one line: bare scalars unquoted, others in quotes, uncut texts after `|`.
-    fn draw(raw: &Raw) -> String {
+    fn draw(raw: &RawTree) -> String {
         match &raw.content {
             RawContent::Scalar(RawScalar { text, style, uncut }) => {
-                let text = if *style == Style::Plain { text.clone() } else { format!("{text:?}") };
+                let text = if *style == RawScalarStyle::Plain { text.clone() } else { format!("{text:?}") };
                 uncut.as_ref().map_or(text.clone(), |uncut| format!("{text}|{uncut}"))
             }
             RawContent::List(items) => format!("[{}]", items.iter().map(draw).collect::<Vec<_>>().join(", ")),

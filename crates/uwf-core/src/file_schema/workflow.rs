@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{file, for_editors, list, mapping, named, not_blank, optional, text};
-use crate::config::Workspace;
+use crate::config::WorkspaceKind;
 use crate::document::{OneOrMany, by_schema};
 use crate::usage::LimitKeys;
 use crate::workflow::{
@@ -33,8 +33,8 @@ pub fn workflow() -> Value {
         "conditions": optional(conditions),
         "graph": optional(named(optional(list(transition())))),
         "moderator": optional(list(row())),
-        "limits": for_editors(by_schema::of::<Option<LimitKeys>>()),
-        "workspace": for_editors(by_schema::of::<Option<Workspace>>()),
+        "limits": for_editors(by_schema::schema_of_type::<Option<LimitKeys>>()),
+        "workspace": for_editors(by_schema::schema_of_type::<Option<WorkspaceKind>>()),
     });
     let mut schema = file("A workflow of uwf", mapping(&WORKFLOW_KEYS, keys, &["name", "roles"]));
     // Exactly one of them; null counts as absent.
@@ -63,7 +63,7 @@ fn role() -> Value {
     let mut forms = vec![json!({ "$ref": "#/definitions/schema" })];
     forms.extend(hash());
     let meta = json!({ "anyOf": forms });
-    let limits = for_editors(by_schema::of::<Option<LimitKeys>>());
+    let limits = for_editors(by_schema::schema_of_type::<Option<LimitKeys>>());
     let branch = json!({ "role": text(), "condition": optional(text()), "mayFail": optional_flag(), "limits": limits });
     let branch = mapping(&BRANCH_KEYS, branch, &["role"]);
     let keys = json!({
@@ -78,12 +78,12 @@ fn role() -> Value {
         "extractPrompt": optional(text()),
         "outputSchema": optional(meta.clone()),
         "schema": optional(meta),
-        "sees": for_editors(by_schema::of::<Option<OneOrMany<String>>>()),
+        "sees": for_editors(by_schema::schema_of_type::<Option<OneOrMany<String>>>()),
         "model": optional(text()),
         "effort": optional(text()),
-        "timeout": for_editors(by_schema::of::<Option<AttemptLimit>>()),
+        "timeout": for_editors(by_schema::schema_of_type::<Option<AttemptLimit>>()),
         "run": optional(not_blank()),
-        "shell": for_editors(by_schema::of::<Option<CommandShell>>()),
+        "shell": for_editors(by_schema::schema_of_type::<Option<CommandShell>>()),
         "env": optional(named(text())),
         "cwd": optional(text()),
         "fails": optional(list(json!({ "type": "integer", "minimum": 0, "maximum": 255 }))),
@@ -94,8 +94,8 @@ fn role() -> Value {
         "pick": optional(not_blank()),
         "max": optional(json!({ "type": "integer", "minimum": 1 })),
         "mayFail": optional_flag(),
-        "files": for_editors(by_schema::of::<Option<BranchFiles>>()),
-        "merge": for_editors(by_schema::of::<Option<BranchMerge>>()),
+        "files": for_editors(by_schema::schema_of_type::<Option<BranchFiles>>()),
+        "merge": for_editors(by_schema::schema_of_type::<Option<BranchMerge>>()),
         "name": optional(text()),
     });
     mapping(&ROLE_KEYS, keys, &[])

@@ -4,8 +4,8 @@ use json_cas::pointer::join;
 use serde_json::{Map, Value};
 
 use super::problem::InputProblem;
-use crate::document::Document;
-use crate::schema_shape::{Shape, shape, type_name};
+use crate::document::SourceDocument;
+use crate::schema_shape::{SchemaShape, shape, type_name};
 
 /// A value for one name.
 pub(super) struct InputAssignment {
@@ -86,7 +86,7 @@ fn place(name: &str) -> String {
 }
 
 /// The keys that a name means, and the shape of the value there. A name of the schema may have a dot.
-fn path<'s>(name: &str, root: &'s Value) -> (Vec<String>, Shape<'s>) {
+fn path<'s>(name: &str, root: &'s Value) -> (Vec<String>, SchemaShape<'s>) {
     let mut here = shape(root, &[root]);
     let mut rest = name;
     let mut path = Vec::new();
@@ -107,7 +107,7 @@ fn path<'s>(name: &str, root: &'s Value) -> (Vec<String>, Shape<'s>) {
     }
 }
 
-fn typed(name: &str, text: &str, shape: &Shape<'_>, root: &Value) -> Result<Value, InputProblem> {
+fn typed(name: &str, text: &str, shape: &SchemaShape<'_>, root: &Value) -> Result<Value, InputProblem> {
     let as_text = || Value::String(text.to_owned());
     let types = shape.types(root);
     let is_allowed_text = shape.allowed().is_some_and(|values| values.iter().any(|value| value.as_str() == Some(text)));
@@ -117,7 +117,7 @@ fn typed(name: &str, text: &str, shape: &Shape<'_>, root: &Value) -> Result<Valu
     let read = if matches!(text.trim(), "" | "null" | "~") {
         Ok(Value::Null)
     } else {
-        Document::parse(text, &place(name)).map(|document| document.value)
+        SourceDocument::parse(text, &place(name)).map(|document| document.value)
     };
     match read {
         Ok(value) if types.is_none() || !shape.may_be(root, "string") => Ok(value),

@@ -1,17 +1,17 @@
 //! The defaults of a schema.
 
 use json_cas::pointer::join;
-use json_cas::{Schema, Violation};
+use json_cas::{CompiledSchema, SchemaViolation};
 use serde_json::{Value, json};
 
-use crate::schema_shape::{Shape, shape};
+use crate::schema_shape::{SchemaShape, shape};
 
 /// Adds the default of each name that has no value, also in objects and lists within.
 pub(super) fn fill(root: &Value, value: &mut Value) {
     fill_at(root, &shape(root, &[root]), value);
 }
 
-fn fill_at<'s>(root: &'s Value, here: &Shape<'s>, value: &mut Value) {
+fn fill_at<'s>(root: &'s Value, here: &SchemaShape<'s>, value: &mut Value) {
     match value {
         Value::Object(object) => {
             for key in here.keys() {
@@ -35,14 +35,14 @@ fn fill_at<'s>(root: &'s Value, here: &Shape<'s>, value: &mut Value) {
 }
 
 /// Defaults of the whole input that its own schema refuses, each with the pointer of its keyword.
-pub(crate) fn bad_defaults(schema: &Value) -> Vec<(String, Violation)> {
+pub(crate) fn bad_defaults(schema: &Value) -> Vec<(String, SchemaViolation)> {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Vec::new() };
     let mut bad = Vec::new();
     for (name, property) in properties {
         let Some(default) = property.get("default") else { continue };
         // The same place, without rules about other names.
         let alone = json!({ "properties": { name: property }, "$defs": schema.get("$defs").unwrap_or(&json!({})) });
-        let Ok(alone) = Schema::compile(&alone) else { continue };
+        let Ok(alone) = CompiledSchema::compile(&alone) else { continue };
         let mut value = json!({ name: default });
         fill(alone.value(), &mut value);
         if let Some(violation) = alone.violations(&value).into_iter().next() {

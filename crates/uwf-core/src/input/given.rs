@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::assignment::InputAssignment;
 use super::problem::InputProblem;
-use crate::document::Document;
+use crate::document::SourceDocument;
 
 /// The values for a new thread.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,7 @@ pub struct InputRequest {
 #[derive(Clone, Debug)]
 pub enum InputValues {
     /// A file that a person wrote.
-    Document(Box<Document>),
+    Document(Box<SourceDocument>),
     /// A value that a program made.
     Value {
         /// The object.

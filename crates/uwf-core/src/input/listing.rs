@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::schema_shape::{Shape, shape};
+use crate::schema_shape::{SchemaShape, shape};
 
 /// One name of a workflow's input.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -65,6 +65,6 @@ pub fn fields(schema: &Value) -> Vec<InputField> {
     whole.keys().into_iter().map(field).collect()
 }
 
-fn types<'s>(root: &'s Value, shape: &Shape<'s>) -> Vec<String> {
+fn types<'s>(root: &'s Value, shape: &SchemaShape<'s>) -> Vec<String> {
     shape.types(root).into_iter().flatten().map(str::to_owned).collect()
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::listing::fields;
 use super::problem::InputProblem;
-use crate::schema_shape::{Shape, Unlisted, shape};
+use crate::schema_shape::{SchemaShape, UnlistedKeyRule, shape};
 
 /// A name that the schema does not list.
 pub(super) struct UnknownName {
@@ -21,13 +21,13 @@ pub(super) fn unknown(root: &Value, value: &Value) -> Vec<UnknownName> {
     found
 }
 
-fn collect<'s>(root: &'s Value, here: &Shape<'s>, value: &Value, pointer: &str, found: &mut Vec<UnknownName>) {
+fn collect<'s>(root: &'s Value, here: &SchemaShape<'s>, value: &Value, pointer: &str, found: &mut Vec<UnknownName>) {
     match value {
         Value::Object(object) => {
             let known = here.keys_of_all(root);
             // An input without names takes no values.
             let allows_others =
-                matches!(here.unlisted(), Unlisted::Allowed(_)) && !(pointer.is_empty() && is_bare(here));
+                matches!(here.unlisted(), UnlistedKeyRule::Allowed(_)) && !(pointer.is_empty() && is_bare(here));
             for (key, below) in object {
                 let at = join(pointer, key);
                 if known.contains(&key.as_str()) {
@@ -52,7 +52,7 @@ fn collect<'s>(root: &'s Value, here: &Shape<'s>, value: &Value, pointer: &str, 
 }
 
 /// Whether a schema says nothing about names.
-fn is_bare(shape: &Shape<'_>) -> bool {
+fn is_bare(shape: &SchemaShape<'_>) -> bool {
     ["additionalProperties", "unevaluatedProperties", "patternProperties"]
         .into_iter()
         .all(|keyword| shape.keyword(keyword).next().is_none())

@@ -8,7 +8,7 @@ use crate::text::{ellipsize, one_line};
 
 /// Where a condition may be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum ConditionClass {
     /// In process: the syntax bounds the cost to about its length times the size of the data it reads.
     Plain,
     /// Only in a child process with limits on memory and time, because nothing bounds the cost.
@@ -28,16 +28,16 @@ pub struct FieldRead {
 
 /// A comparison with a literal, as in `steps[-1].output.ok = true` or `role in ["a", "b"]`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Comparison {
+pub struct LiteralComparison {
     /// The side that is compared with the literal.
-    pub what: Compared,
+    pub what: ComparisonSubject,
     /// The literal.
     pub literal: Value,
 }
 
-/// The subject of a [`Comparison`].
+/// The subject of a [`LiteralComparison`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Compared {
+pub enum ComparisonSubject {
     /// The role of a step, or the argument of `$first` or `$last`.
     Role,
     /// A field of a role's output, compared for equality.

@@ -1,8 +1,8 @@
 //! A compiled condition, with its class and its reads.
 
-use super::Reads;
-use super::analysis::{Class, Comparison, ConditionError, FieldRead};
-use super::jsonata::{self, Analysis, Program};
+use super::HistoryReads;
+use super::analysis::{ConditionClass, ConditionError, FieldRead, LiteralComparison};
+use super::jsonata::{self, ConditionAnalysis, JsonataProgram};
 
 /// The longest expression accepted, in bytes. Typical conditions are under 1 KB. Analysis is linear in the length, so this limit keeps
 /// every later step cheap.
@@ -10,18 +10,18 @@ const MAX_EXPRESSION_BYTES: usize = 64 * 1024;
 
 /// A compiled condition. Cheap to keep, `Send` and `Sync`.
 #[derive(Debug)]
-pub struct Condition {
+pub struct CompiledCondition {
     source: String,
-    analysis: Analysis,
+    analysis: ConditionAnalysis,
 }
 
-impl Condition {
+impl CompiledCondition {
     /// Parses an expression and determines its class and its reads.
     ///
     /// # Errors
     /// The expression does not parse, is too long, calls a function that does not exist, or uses something that a decision must not use:
     /// `$now`, `$millis`, `$random`, `$shuffle`, `$eval`, the `@` and `#` bindings.
-    pub fn compile(expression: &str) -> Result<Condition, ConditionError> {
+    pub fn compile(expression: &str) -> Result<CompiledCondition, ConditionError> {
         if expression.len() > MAX_EXPRESSION_BYTES {
             return Err(ConditionError {
                 expression: expression.to_owned(),
@@ -31,7 +31,7 @@ impl Condition {
                 hint: Some("let an agent work it out and route on its output".into()),
             });
         }
-        Ok(Condition { source: expression.to_owned(), analysis: jsonata::analyse(expression)? })
+        Ok(CompiledCondition { source: expression.to_owned(), analysis: jsonata::analyse(expression)? })
     }
 
     /// The expression as it was given.
@@ -40,24 +40,24 @@ impl Condition {
         &self.source
     }
 
-    pub(super) fn program(&self) -> &Program {
+    pub(super) fn program(&self) -> &JsonataProgram {
         &self.analysis.program
     }
 
     /// Where it may be evaluated.
     #[must_use]
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> ConditionClass {
         self.analysis.class
     }
 
     /// The part of the history that must be loaded before the condition can be evaluated.
     #[must_use]
-    pub fn reads(&self) -> &Reads {
+    pub fn reads(&self) -> &HistoryReads {
         &self.analysis.reads
     }
 
     /// The parts of the history it reads, each as a separate expression, in source order. They explain a result to people. A decision needs
-    /// only [`Condition::reads`], so this list is computed on demand.
+    /// only [`CompiledCondition::reads`], so this list is computed on demand.
     #[must_use]
     pub fn references(&self) -> Vec<String> {
         jsonata::references(&self.source)
@@ -77,7 +77,7 @@ impl Condition {
 
     /// Comparisons of roles and fields with literals, in source order.
     #[must_use]
-    pub fn comparisons(&self) -> &[Comparison] {
+    pub fn comparisons(&self) -> &[LiteralComparison] {
         &self.analysis.comparisons
     }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::analysis::shown;
 use super::jsonata::{EvalError, EvaluationSession};
-use super::{Class, Condition, ConditionError, History, Reads, truth};
+use super::{CompiledCondition, ConditionClass, ConditionError, HistoryReads, ThreadHistory, truth};
 use crate::outcome;
 
 /// The target of a transition that ends the thread.
@@ -13,11 +13,11 @@ pub const END: &str = "$END";
 
 /// One transition, its condition compiled.
 #[derive(Debug)]
-pub struct Edge {
+pub struct CompiledTransition {
     /// The role to run next, or `$END`.
     pub role: String,
     /// Name and condition; `None` always matches.
-    pub condition: Option<(String, Condition)>,
+    pub condition: Option<(String, CompiledCondition)>,
     /// For `$END`: the outcome; `None` is `succeeded`.
     pub outcome: Option<String>,
 }
@@ -25,13 +25,13 @@ pub struct Edge {
 /// The transitions of one position of a workflow's graph.
 #[derive(Debug)]
 pub struct Moderator {
-    edges: Vec<Edge>,
+    edges: Vec<CompiledTransition>,
 }
 
 /// The next action of a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Next {
+pub enum NextAction {
     /// This role runs.
     Role(String),
     /// The thread ends.
@@ -50,21 +50,21 @@ pub enum EndReason {
 
 /// The next role of a thread, and the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decision {
+pub struct ModeratorDecision {
     /// The next role, or the end.
-    pub next: Next,
+    pub next: NextAction,
     /// Every transition that was tried, in order. The last one was taken, unless none matched.
-    pub trace: Vec<Considered>,
+    pub trace: Vec<TriedTransition>,
 }
 
-impl Decision {
+impl ModeratorDecision {
     /// The outcome, if the thread ends.
     #[must_use]
     pub fn outcome(&self) -> Option<&str> {
         match self.next {
-            Next::Role(_) => None,
-            Next::End(EndReason::NoMatch) => Some(outcome::NO_MATCH),
-            Next::End(EndReason::Graph) => {
+            NextAction::Role(_) => None,
+            NextAction::End(EndReason::NoMatch) => Some(outcome::NO_MATCH),
+            NextAction::End(EndReason::Graph) => {
                 Some(self.taken().and_then(|taken| taken.outcome.as_deref()).unwrap_or(outcome::SUCCEEDED))
             }
         }
@@ -72,14 +72,14 @@ impl Decision {
 
     /// The transition that was taken; `None` if none matched.
     #[must_use]
-    pub fn taken(&self) -> Option<&Considered> {
+    pub fn taken(&self) -> Option<&TriedTransition> {
         self.trace.last().filter(|last| last.matched)
     }
 }
 
 /// One transition that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Considered {
+pub struct TriedTransition {
     /// The next role, or `$END`.
     pub role: String,
     /// The outcome that a transition to the end names.
@@ -97,7 +97,7 @@ pub struct Considered {
     /// Whether it was taken.
     pub matched: bool,
     /// Why `matched` is true or false.
-    pub note: Note,
+    pub note: MatchReason,
 }
 
 /// Reads a value that is present, including `null`, which serde would read as an absent value.
@@ -111,7 +111,7 @@ pub fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Valu
 /// Why a transition matched or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Note {
+pub enum MatchReason {
     /// The transition has no condition.
     Unconditional,
     /// The value is true or false.
@@ -124,33 +124,33 @@ pub enum Note {
 
 /// The state of a decision.
 #[derive(Debug)]
-pub enum Progress<'h> {
+pub enum DecisionState<'h> {
     /// The decision.
-    Decided(Decision),
+    Decided(ModeratorDecision),
     /// The decision depends on an expression that must be evaluated under limits.
     Evaluate {
         /// The expression to evaluate; see [`evaluate`].
-        request: Evaluate,
+        request: EvaluationRequest,
         /// Takes the result.
-        resume: Pending<'h>,
+        resume: PendingDecision<'h>,
     },
 }
 
 /// A decision waiting for the value of one condition.
 #[derive(Debug)]
-pub struct Pending<'h> {
-    edges: Vec<Edge>,
+pub struct PendingDecision<'h> {
+    edges: Vec<CompiledTransition>,
     at: usize,
-    trace: Vec<Considered>,
-    history: &'h History,
+    trace: Vec<TriedTransition>,
+    history: &'h ThreadHistory,
 }
 
 /// An expression to evaluate elsewhere, with the data it needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evaluate {
+pub struct EvaluationRequest {
     /// The expression.
     pub expression: String,
-    /// A serialised [`History`] with everything the expression reads.
+    /// A serialised [`ThreadHistory`] with everything the expression reads.
     pub context: Value,
 }
 
@@ -196,13 +196,13 @@ pub enum ModeratorError {
 impl Moderator {
     /// Creates a moderator from transitions, which it tries in order.
     #[must_use]
-    pub fn new(edges: Vec<Edge>) -> Moderator {
+    pub fn new(edges: Vec<CompiledTransition>) -> Moderator {
         Moderator { edges }
     }
 
     /// The part of the history to load before deciding: everything that conditions read, up to the first unconditional transition.
     #[must_use]
-    pub fn reads(&self) -> Reads {
+    pub fn reads(&self) -> HistoryReads {
         reads(&self.edges)
     }
 
@@ -210,45 +210,45 @@ impl Moderator {
     ///
     /// # Errors
     /// A condition fails to evaluate.
-    pub fn decide(self, history: &History) -> Result<Progress<'_>, ModeratorError> {
-        Pending { edges: self.edges, at: 0, trace: Vec::new(), history }.proceed()
+    pub fn decide(self, history: &ThreadHistory) -> Result<DecisionState<'_>, ModeratorError> {
+        PendingDecision { edges: self.edges, at: 0, trace: Vec::new(), history }.proceed()
     }
 }
 
-fn reads(edges: &[Edge]) -> Reads {
-    let mut reads = Reads::none();
+fn reads(edges: &[CompiledTransition]) -> HistoryReads {
+    let mut reads = HistoryReads::none();
     for (_, condition) in edges.iter().map_while(|edge| edge.condition.as_ref()) {
         reads.union(condition.reads());
     }
     reads
 }
 
-impl<'h> Pending<'h> {
+impl<'h> PendingDecision<'h> {
     /// Continues with the value of the requested expression (`None` is a missing value), or with the reason why it has no value.
     ///
     /// # Errors
     /// The evaluation failed, or a later condition fails.
-    pub fn answer(mut self, answer: Result<Option<Value>, String>) -> Result<Progress<'h>, ModeratorError> {
+    pub fn answer(mut self, answer: Result<Option<Value>, String>) -> Result<DecisionState<'h>, ModeratorError> {
         let edge = &self.edges[self.at];
         let value = answer.map_err(|message| failed(edge, message))?;
         let considered = considered(edge, value);
         match self.consider(considered) {
-            Some(decision) => Ok(Progress::Decided(decision)),
+            Some(decision) => Ok(DecisionState::Decided(decision)),
             None => self.proceed(),
         }
     }
 
-    fn proceed(mut self) -> Result<Progress<'h>, ModeratorError> {
+    fn proceed(mut self) -> Result<DecisionState<'h>, ModeratorError> {
         let mut session = None;
         while let Some(edge) = self.edges.get(self.at) {
             let value = match &edge.condition {
                 None => None,
                 Some((_, condition)) => match condition.class() {
-                    Class::Bounded => {
-                        let request = Evaluate::new(condition.source(), self.history);
-                        return Ok(Progress::Evaluate { request, resume: self });
+                    ConditionClass::Bounded => {
+                        let request = EvaluationRequest::new(condition.source(), self.history);
+                        return Ok(DecisionState::Evaluate { request, resume: self });
                     }
-                    Class::Plain => session
+                    ConditionClass::Plain => session
                         .get_or_insert_with(|| EvaluationSession::new(self.history, &reads(&self.edges)))
                         .run(condition.program())
                         .map_err(|error| failed(edge, error.to_string()))?,
@@ -256,32 +256,32 @@ impl<'h> Pending<'h> {
             };
             let considered = considered(edge, value);
             if let Some(decision) = self.consider(considered) {
-                return Ok(Progress::Decided(decision));
+                return Ok(DecisionState::Decided(decision));
             }
         }
-        Ok(Progress::Decided(Decision { next: Next::End(EndReason::NoMatch), trace: self.trace }))
+        Ok(DecisionState::Decided(ModeratorDecision { next: NextAction::End(EndReason::NoMatch), trace: self.trace }))
     }
 
     /// Records a transition. Returns the decision if the transition matched.
-    fn consider(&mut self, considered: Considered) -> Option<Decision> {
+    fn consider(&mut self, considered: TriedTransition) -> Option<ModeratorDecision> {
         self.at += 1;
         let next = considered.matched.then(|| match considered.role.as_str() {
-            END => Next::End(EndReason::Graph),
-            role => Next::Role(role.to_owned()),
+            END => NextAction::End(EndReason::Graph),
+            role => NextAction::Role(role.to_owned()),
         });
         self.trace.push(considered);
-        next.map(|next| Decision { next, trace: std::mem::take(&mut self.trace) })
+        next.map(|next| ModeratorDecision { next, trace: std::mem::take(&mut self.trace) })
     }
 }
 
-fn considered(edge: &Edge, value: Option<Value>) -> Considered {
+fn considered(edge: &CompiledTransition, value: Option<Value>) -> TriedTransition {
     let (note, matched) = match (&edge.condition, &value) {
-        (None, _) => (Note::Unconditional, true),
-        (Some(_), None) => (Note::Missing, false),
-        (Some(_), Some(Value::Bool(value))) => (Note::Boolean, *value),
-        (Some(_), Some(value)) => (Note::Counted, truth(Some(value))),
+        (None, _) => (MatchReason::Unconditional, true),
+        (Some(_), None) => (MatchReason::Missing, false),
+        (Some(_), Some(Value::Bool(value))) => (MatchReason::Boolean, *value),
+        (Some(_), Some(value)) => (MatchReason::Counted, truth(Some(value))),
     };
-    Considered {
+    TriedTransition {
         role: edge.role.clone(),
         outcome: edge.outcome.clone(),
         condition: edge.condition.as_ref().map(|(name, _)| name.clone()),
@@ -292,7 +292,7 @@ fn considered(edge: &Edge, value: Option<Value>) -> Considered {
     }
 }
 
-fn failed(edge: &Edge, message: String) -> ModeratorError {
+fn failed(edge: &CompiledTransition, message: String) -> ModeratorError {
     let (condition, expression) = match &edge.condition {
         Some((name, condition)) => (name.clone(), condition.source().to_owned()),
         None => (String::new(), String::new()),
@@ -300,12 +300,12 @@ fn failed(edge: &Edge, message: String) -> ModeratorError {
     ModeratorError::Evaluate { condition, expression, message }
 }
 
-impl Evaluate {
+impl EvaluationRequest {
     /// Creates a request to evaluate an expression on a history.
     #[must_use]
-    pub fn new(expression: &str, history: &History) -> Evaluate {
+    pub fn new(expression: &str, history: &ThreadHistory) -> EvaluationRequest {
         let context = serde_json::to_value(history).expect("a history has only text keys and JSON values");
-        Evaluate { expression: expression.to_owned(), context }
+        EvaluationRequest { expression: expression.to_owned(), context }
     }
 }
 
@@ -314,11 +314,11 @@ impl Evaluate {
 /// It applies no limits; the caller sets them for its process.
 ///
 /// # Errors
-/// The expression does not compile or fails, or the context is not a serialised [`History`].
-pub fn evaluate(request: &Evaluate) -> Result<Option<Value>, EvalError> {
-    let condition = Condition::compile(&request.expression)
+/// The expression does not compile or fails, or the context is not a serialised [`ThreadHistory`].
+pub fn evaluate(request: &EvaluationRequest) -> Result<Option<Value>, EvalError> {
+    let condition = CompiledCondition::compile(&request.expression)
         .map_err(|error| EvalError { message: error.to_string(), code: error.code })?;
-    let history = History::deserialize(&request.context)
+    let history = ThreadHistory::deserialize(&request.context)
         .map_err(|error| EvalError { message: format!("the context can't be read: {error}"), code: None })?;
     EvaluationSession::new(&history, condition.reads()).run(condition.program())
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::thread::Step;
-use crate::usage::Usage;
+use crate::usage::ThreadUsage;
 
 /// The name of the input in the start.
 pub(super) const INPUT: &str = "input";
@@ -14,7 +14,7 @@ pub(super) const INPUT: &str = "input";
 /// A thread's history, loaded as far as [`Reads`](super::Reads) asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct History {
+pub struct ThreadHistory {
     /// The thread's id: `threadId` and `$threadId`.
     pub thread_id: String,
     /// Hash of the workflow: `start.workflow`.
@@ -46,10 +46,10 @@ pub struct History {
     pub branches: BTreeMap<String, Value>,
     /// The usage of the thread so far, if [`Reads::usage`](super::Reads::usage) asks for it: `$usage`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
+    pub usage: Option<ThreadUsage>,
 }
 
-impl History {
+impl ThreadHistory {
     /// Whether every step is loaded.
     #[must_use]
     pub fn is_complete(&self) -> bool {
@@ -60,7 +60,7 @@ impl History {
 /// The context value that expressions start from, `{start: {workflow, prompt, input}, steps: [{role, output, meta, detail, agent}], threadId,
 /// depth}`, with the loaded steps. For display only; evaluation builds its own.
 #[must_use]
-pub fn context(history: &History) -> Value {
+pub fn context(history: &ThreadHistory) -> Value {
     let steps: Vec<Value> = history
         .steps
         .iter()
@@ -88,24 +88,24 @@ pub fn context(history: &History) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use json_cas::Hash;
+    use json_cas::NodeHash;
 
     use super::*;
 
     #[test]
     fn context_has_start_and_steps_with_meta_alias() {
-        let history = History {
+        let history = ThreadHistory {
             thread_id: "T".into(),
             workflow: "W".into(),
             prompt: "P".into(),
             total: 1,
             steps: vec![Step {
-                detail: Hash::from_u64(1),
+                detail: NodeHash::from_u64(1),
                 agent: "mock".into(),
                 extracted_by: Some("llm".into()),
                 ..Step::new(1, "coder", json!({"done": true}))
             }],
-            ..History::default()
+            ..ThreadHistory::default()
         };
         assert_eq!(
             context(&history),

@@ -1,6 +1,6 @@
 //! The only module that uses the JSONata library, so that the library can be replaced.
 //!
-//! [`analyse`] turns text into a [`Program`] and facts about it. An [`EvaluationSession`] runs programs on one history. Both use the same
+//! [`analyse`] turns text into a [`JsonataProgram`] and facts about it. An [`EvaluationSession`] runs programs on one history. Both use the same
 //! variables for rewritten references to the history (`names`).
 
 mod constant;
@@ -23,42 +23,42 @@ mod tests;
 pub use evaluate::EvalError;
 pub(super) use evaluate::EvaluationSession;
 
-use super::Reads;
-use super::analysis::{Class, Comparison, ConditionError, FieldRead};
+use super::HistoryReads;
+use super::analysis::{ConditionClass, ConditionError, FieldRead, LiteralComparison};
 use jsonata_core::ast::AstNode;
 
 /// A syntax tree ready to run.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct JsonataProgram {
     tree: AstNode,
 }
 
 /// The result of compiling an expression.
 #[derive(Debug)]
-pub(super) struct Analysis {
-    pub(super) program: Program,
-    pub(super) class: Class,
-    pub(super) reads: Reads,
+pub(super) struct ConditionAnalysis {
+    pub(super) program: JsonataProgram,
+    pub(super) class: ConditionClass,
+    pub(super) reads: HistoryReads,
     pub(super) fields: Vec<FieldRead>,
     pub(super) warnings: Vec<String>,
-    pub(super) comparisons: Vec<Comparison>,
+    pub(super) comparisons: Vec<LiteralComparison>,
     pub(super) inputs: Vec<FieldRead>,
 }
 
 /// The parts of the history an expression reads, each as a separate expression, in source order. Empty if the text is not an expression.
 pub(super) fn references(expression: &str) -> Vec<String> {
-    parse::parse(expression).map(|tree| references::of(&tree)).unwrap_or_default()
+    parse::parse(expression).map(|tree| references::collect_references(&tree)).unwrap_or_default()
 }
 
 /// Parses an expression, rejects forbidden constructs, and determines its cost and its reads.
-pub(super) fn analyse(expression: &str) -> Result<Analysis, ConditionError> {
+pub(super) fn analyse(expression: &str) -> Result<ConditionAnalysis, ConditionError> {
     let mut tree = parse::parse(expression)?;
     let bound = walk::bound_names(&tree);
     forbidden::check(&tree, &bound, expression)?;
-    let fields::Found { fields, mut warnings, comparisons, inputs } = fields::of(&tree, &bound);
+    let fields::FieldAnalysis { fields, mut warnings, comparisons, inputs } = fields::analyse_fields(&tree, &bound);
     warnings.extend(constant::warnings(&tree, &bound, expression));
     // Rewrite first, because a reference that became a plain variable no longer affects the class.
-    let reads = reads::of(&mut tree, &bound);
-    let class = if cost::is_plain(&tree, expression) { Class::Plain } else { Class::Bounded };
-    Ok(Analysis { program: Program { tree }, class, reads, fields, warnings, comparisons, inputs })
+    let reads = reads::determine_reads(&mut tree, &bound);
+    let class = if cost::is_plain(&tree, expression) { ConditionClass::Plain } else { ConditionClass::Bounded };
+    Ok(ConditionAnalysis { program: JsonataProgram { tree }, class, reads, fields, warnings, comparisons, inputs })
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// The analysis prefers too much to too little: if it can't determine what an expression reads, it sets [`all`](Reads::all). The start
 /// (workflow, prompt, input), the thread's id and depth, and the number of steps are always available and not part of this.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reads {
+pub struct HistoryReads {
     /// Every step. Then the other fields don't matter, except [`details`](Reads::details) and
     /// [`outcomes`](Reads::outcomes).
     pub all: bool,
@@ -33,21 +33,28 @@ pub struct Reads {
     pub usage: bool,
 }
 
-impl Reads {
+impl HistoryReads {
     /// Only what is always available.
     #[must_use]
-    pub fn none() -> Reads {
-        Reads::default()
+    pub fn none() -> HistoryReads {
+        HistoryReads::default()
     }
 
     /// Every step with all its parts, for expressions whose reads are unknown.
     #[must_use]
-    pub fn everything() -> Reads {
-        Reads { all: true, details: true, outcomes: true, branches: true, usage: true, ..Reads::default() }
+    pub fn everything() -> HistoryReads {
+        HistoryReads {
+            all: true,
+            details: true,
+            outcomes: true,
+            branches: true,
+            usage: true,
+            ..HistoryReads::default()
+        }
     }
 
     /// Adds the reads of `other`.
-    pub fn union(&mut self, other: &Reads) {
+    pub fn union(&mut self, other: &HistoryReads) {
         self.all |= other.all;
         self.last = self.last.max(other.last);
         self.first = self.first.max(other.first);
@@ -80,28 +87,28 @@ mod tests {
 
     #[test]
     fn positions_are_both_ends_without_repetition() {
-        let reads = Reads { first: 2, last: 3, ..Reads::none() };
+        let reads = HistoryReads { first: 2, last: 3, ..HistoryReads::none() };
         assert_eq!(reads.positions(10), [0, 1, 7, 8, 9]);
         assert_eq!(reads.positions(5), [0, 1, 2, 3, 4]);
         assert_eq!(reads.positions(4), [0, 1, 2, 3]);
         assert_eq!(reads.positions(0), Vec::<usize>::new());
-        assert_eq!(Reads::none().positions(3), Vec::<usize>::new());
-        assert_eq!(Reads::everything().positions(3), [0, 1, 2]);
-        let huge = Reads { last: u32::MAX as usize, ..Reads::none() };
+        assert_eq!(HistoryReads::none().positions(3), Vec::<usize>::new());
+        assert_eq!(HistoryReads::everything().positions(3), [0, 1, 2]);
+        let huge = HistoryReads { last: u32::MAX as usize, ..HistoryReads::none() };
         assert_eq!(huge.positions(2), [0, 1]);
     }
 
     #[test]
     fn a_union_covers_both() {
-        let mut reads = Reads { last: 1, first: 3, counts: true, ..Reads::none() };
+        let mut reads = HistoryReads { last: 1, first: 3, counts: true, ..HistoryReads::none() };
         reads.last_of.insert("coder".into());
-        let mut other = Reads { last: 2, details: true, ..Reads::none() };
+        let mut other = HistoryReads { last: 2, details: true, ..HistoryReads::none() };
         other.last_of.insert("tester".into());
         other.count_of.insert("coder".into());
         reads.union(&other);
         assert_eq!(
             reads,
-            Reads {
+            HistoryReads {
                 all: false,
                 last: 2,
                 first: 3,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::placeholder::{ANY, CHOICE, EXACTLY, HASH, KEY, TEXT, WORDS, placeholder};
-use crate::schema_shape::{Schemas, Shape, Unlisted, shape};
+use crate::schema_shape::{SchemaShape, Schemas, UnlistedKeyRule, shape};
 
 /// Deepest nesting in the example. Each choice between alternatives counts as a level. A recursive shape is shown once.
 const MAX_LEVELS: usize = 12;
@@ -14,21 +14,21 @@ const MAX_SHOWN: usize = 6;
 /// An example answer with a placeholder in each place.
 pub(super) fn example(root: &Value) -> Value {
     let here = shape(root, &[root]);
-    let mut writer = Writer { root, above: Vec::new() };
+    let mut writer = ExampleWriter { root, above: Vec::new() };
     if here.may_be(root, "object") && here.types(root).is_none() {
         return writer.object(&here, 0);
     }
     writer.place(&here, 0)
 }
 
-struct Writer<'s> {
+struct ExampleWriter<'s> {
     root: &'s Value,
     /// Schemas of the objects and lists around the current place.
     above: Vec<*const Map<String, Value>>,
 }
 
-impl<'s> Writer<'s> {
-    fn place(&mut self, here: &Shape<'s>, level: usize) -> Value {
+impl<'s> ExampleWriter<'s> {
+    fn place(&mut self, here: &SchemaShape<'s>, level: usize) -> Value {
         if let Some(chosen) = first_branch(self.root, here).filter(|_| level < MAX_LEVELS) {
             return match self.place(&chosen, level + 1) {
                 Value::String(text) => Value::String(self.or_null(here, text)),
@@ -54,7 +54,7 @@ impl<'s> Writer<'s> {
         Value::String(placeholder(&words.map_or_else(|| ANY.to_owned(), |words| null_last(words).join(" or "))))
     }
 
-    fn object(&mut self, here: &Shape<'s>, level: usize) -> Value {
+    fn object(&mut self, here: &SchemaShape<'s>, level: usize) -> Value {
         let mut map = Map::new();
         for key in here.keys() {
             let schemas: Schemas<'s> = here.property(key).unwrap_or_default();
@@ -62,20 +62,20 @@ impl<'s> Writer<'s> {
         }
         if map.is_empty() {
             let value = match here.unlisted() {
-                Unlisted::Allowed(schemas) => self.place(&shape(self.root, &schemas), level + 1),
-                Unlisted::Refused | Unlisted::Unspecified => Value::String(placeholder(ANY)),
+                UnlistedKeyRule::Allowed(schemas) => self.place(&shape(self.root, &schemas), level + 1),
+                UnlistedKeyRule::Refused | UnlistedKeyRule::Unspecified => Value::String(placeholder(ANY)),
             };
             map.insert(placeholder(KEY), value);
         }
         Value::Object(map)
     }
 
-    fn list(&mut self, here: &Shape<'s>, level: usize) -> Value {
+    fn list(&mut self, here: &SchemaShape<'s>, level: usize) -> Value {
         let item = shape(self.root, &here.item(0));
         Value::Array(vec![self.place(&item, level + 1)])
     }
 
-    fn or_null(&self, here: &Shape<'s>, text: String) -> String {
+    fn or_null(&self, here: &SchemaShape<'s>, text: String) -> String {
         let nullable = here.types(self.root).is_some_and(|types| types.contains("null"));
         match text.strip_suffix('>') {
             Some(open) if nullable && !text.contains("null") => format!("{open} or null>"),
@@ -85,7 +85,7 @@ impl<'s> Writer<'s> {
 }
 
 /// The shape with the first alternative that allows more than `null`.
-fn first_branch<'s>(root: &'s Value, here: &Shape<'s>) -> Option<Shape<'s>> {
+fn first_branch<'s>(root: &'s Value, here: &SchemaShape<'s>) -> Option<SchemaShape<'s>> {
     let group = here.groups.first()?;
     let is_null = |branch: &Value| {
         let types = shape(root, &[branch]).own_types();
@@ -111,7 +111,7 @@ pub(super) fn bare(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn word(name: &str, shape: &Shape<'_>) -> String {
+fn word(name: &str, shape: &SchemaShape<'_>) -> String {
     match name {
         "boolean" => "true or false".to_owned(),
         "string" => match shape.text("format") {

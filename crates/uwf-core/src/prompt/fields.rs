@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::example::bare;
-use crate::schema_shape::{Shape, Unlisted, shape};
+use crate::schema_shape::{SchemaShape, UnlistedKeyRule, shape};
 use crate::text::one_line;
 
 /// Deepest nesting that is described. Only the types of deeper values are named.
@@ -19,7 +19,7 @@ const MAX_LINES: usize = 200;
 pub(super) fn fields(root: &Value) -> String {
     let here = shape(root, &[root]);
     let above = here.all.iter().map(|map| std::ptr::from_ref(*map)).collect();
-    let mut list = List { root, lines: Vec::new(), above };
+    let mut list = FieldListWriter { root, lines: Vec::new(), above };
     list.place(&here, 0);
     if list.lines.len() > MAX_LINES {
         list.lines.truncate(MAX_LINES);
@@ -28,16 +28,16 @@ pub(super) fn fields(root: &Value) -> String {
     list.lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-struct List<'s> {
+struct FieldListWriter<'s> {
     root: &'s Value,
     lines: Vec<String>,
     /// Schemas of the objects around the current place, to detect a recursive shape.
     above: Vec<*const Map<String, Value>>,
 }
 
-impl<'s> List<'s> {
+impl<'s> FieldListWriter<'s> {
     /// The keys of an object, of the objects in a list, or of each alternative.
-    fn place(&mut self, here: &Shape<'s>, depth: usize) {
+    fn place(&mut self, here: &SchemaShape<'s>, depth: usize) {
         if depth >= MAX_DEPTH || self.lines.len() > MAX_LINES {
             return;
         }
@@ -49,7 +49,7 @@ impl<'s> List<'s> {
         }
         if here.keys().is_empty()
             && here.own_types().is_some_and(|types| types.contains("object"))
-            && let Unlisted::Allowed(schemas) = here.unlisted()
+            && let UnlistedKeyRule::Allowed(schemas) = here.unlisted()
         {
             let value = shape(self.root, &schemas);
             self.line(depth, &format!("any key: {}", self.type_in_words(&value)), &value);
@@ -63,7 +63,7 @@ impl<'s> List<'s> {
         self.alternatives(here, depth);
     }
 
-    fn key(&mut self, key: &str, need: &str, value: &Shape<'s>, depth: usize) {
+    fn key(&mut self, key: &str, need: &str, value: &SchemaShape<'s>, depth: usize) {
         let words = self.type_in_words(value);
         if self.holds_itself(value) || self.members_hold_it(value) {
             self.line(depth, &format!("`{key}` ({need}): {words} of the same shape as above"), value);
@@ -74,7 +74,7 @@ impl<'s> List<'s> {
     }
 
     /// Describes the content of a value: its keys, or the keys of its members.
-    fn below(&mut self, value: &Shape<'s>, depth: usize) {
+    fn below(&mut self, value: &SchemaShape<'s>, depth: usize) {
         if self.holds_itself(value) {
             return;
         }
@@ -92,7 +92,7 @@ impl<'s> List<'s> {
         self.above.truncate(before);
     }
 
-    fn keys_below(&mut self, value: &Shape<'s>, depth: usize) {
+    fn keys_below(&mut self, value: &SchemaShape<'s>, depth: usize) {
         if value.own_types().is_some_and(|types| types.contains("object")) || !value.keys().is_empty() {
             self.place(value, depth);
         } else {
@@ -101,11 +101,12 @@ impl<'s> List<'s> {
     }
 
     /// Describes the alternatives that have keys. If there are several, each is below a line of its own.
-    fn alternatives(&mut self, here: &Shape<'s>, depth: usize) {
+    fn alternatives(&mut self, here: &SchemaShape<'s>, depth: usize) {
         for group in &here.groups {
             let branches = group.iter().map(|branch| shape(self.root, &[branch]));
-            let has_more = |branch: &Shape<'s>| !branch.keys_of_all(self.root).is_empty() || !branch.item(0).is_empty();
-            let keyed: Vec<Shape<'s>> =
+            let has_more =
+                |branch: &SchemaShape<'s>| !branch.keys_of_all(self.root).is_empty() || !branch.item(0).is_empty();
+            let keyed: Vec<SchemaShape<'s>> =
                 branches.filter(|branch| has_more(branch) && !self.holds_itself(branch)).collect();
             for (at, branch) in keyed.iter().enumerate() {
                 if keyed.len() > 1 {
@@ -118,15 +119,15 @@ impl<'s> List<'s> {
     }
 
     /// Whether a list has members of a shape that contains the list.
-    fn members_hold_it(&self, value: &Shape<'s>) -> bool {
+    fn members_hold_it(&self, value: &SchemaShape<'s>) -> bool {
         self.holds_itself(&shape(self.root, &value.item(0)))
     }
 
-    fn holds_itself(&self, value: &Shape<'s>) -> bool {
+    fn holds_itself(&self, value: &SchemaShape<'s>) -> bool {
         value.all.iter().any(|map| self.above.contains(&std::ptr::from_ref(*map)))
     }
 
-    fn line(&mut self, depth: usize, what: &str, value: &Shape<'s>) {
+    fn line(&mut self, depth: usize, what: &str, value: &SchemaShape<'s>) {
         let mut line = format!("{}- {what}", "  ".repeat(depth));
         let limits = limits(value);
         if !limits.is_empty() {
@@ -138,11 +139,11 @@ impl<'s> List<'s> {
         self.lines.push(line);
     }
 
-    fn type_in_words(&self, value: &Shape<'s>) -> String {
+    fn type_in_words(&self, value: &SchemaShape<'s>) -> String {
         self.type_to_depth(value, MAX_LISTS)
     }
 
-    fn type_to_depth(&self, value: &Shape<'s>, lists: usize) -> String {
+    fn type_to_depth(&self, value: &SchemaShape<'s>, lists: usize) -> String {
         if let Some(allowed) = value.allowed() {
             return match allowed.as_slice() {
                 [only] => format!("`{}`", bare(only)),
@@ -169,7 +170,7 @@ impl<'s> List<'s> {
         words.join(" or ")
     }
 
-    fn type_word(&self, name: &str, value: &Shape<'s>, lists: usize) -> String {
+    fn type_word(&self, name: &str, value: &SchemaShape<'s>, lists: usize) -> String {
         match name {
             "string" => match value.text("format") {
                 Some("cas_ref") => "hash of a stored node (13 symbols)".to_owned(),
@@ -191,7 +192,7 @@ impl<'s> List<'s> {
 }
 
 /// A branch without its alternatives, so that recursive alternatives end.
-fn shape_once<'s>(root: &'s Value, branch: &'s Value) -> Shape<'s> {
+fn shape_once<'s>(root: &'s Value, branch: &'s Value) -> SchemaShape<'s> {
     let mut once = shape(root, &[branch]);
     once.groups.clear();
     once
@@ -213,7 +214,7 @@ fn list_of(member: &str) -> String {
 }
 
 /// Limits that a model can respect.
-fn limits(value: &Shape<'_>) -> Vec<String> {
+fn limits(value: &SchemaShape<'_>) -> Vec<String> {
     const LIMITS: [(&str, &str); 10] = [
         ("minimum", "at least {}"),
         ("exclusiveMinimum", "more than {}"),

@@ -1,6 +1,6 @@
 //! The git branches with the changes of a group's branches.
 
-use super::{Part, PartKind, Prompt};
+use super::{AgentPrompt, PartKind, PromptPart};
 
 /// A git branch with the changes of a branch of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,17 +11,17 @@ pub struct GitBranch {
     pub branch: String,
 }
 
-impl Prompt {
+impl AgentPrompt {
     /// The prompt with the git branches of the group that was just played, before any replies.
     #[must_use]
-    pub fn with_git_branches(mut self, group: &str, branches: &[GitBranch]) -> Prompt {
+    pub fn with_git_branches(mut self, group: &str, branches: &[GitBranch]) -> AgentPrompt {
         if branches.is_empty() {
             return self;
         }
         let text = git_branches_part(group, branches);
         let is_reply = self.parts.last().is_some_and(|part| part.kind == PartKind::Replies);
         let place = self.parts.len() - usize::from(is_reply);
-        self.parts.insert(place, Part { kind: PartKind::GitBranches, text });
+        self.parts.insert(place, PromptPart { kind: PartKind::GitBranches, text });
         self
     }
 }

@@ -3,12 +3,12 @@
 //! It has no counts, because the headings of the steps number them. So the note is the same at the role's first and second return, and is
 //! stored once.
 
-use super::Visit;
+use super::VisitKind;
 
 /// The facts that a note may mention.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Facts<'a> {
-    pub(super) visit: Visit,
+pub(super) struct NoteFacts<'a> {
+    pub(super) visit: VisitKind,
     /// Name of the role.
     pub(super) role: &'a str,
     /// Whether the role's own last answer is shown.
@@ -26,12 +26,12 @@ pub(super) struct Facts<'a> {
 }
 
 /// The note, `None` if it would be empty.
-pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
-    let Facts { role, command, .. } = facts;
+pub(super) fn note(facts: &NoteFacts<'_>) -> Option<String> {
+    let NoteFacts { role, command, .. } = facts;
     let mut lines = Vec::new();
-    if facts.visit != Visit::First {
+    if facts.visit != VisitKind::First {
         let before = match (facts.visit, facts.shows_own) {
-            (Visit::Resumed, _) => "You are back in your earlier session.".to_owned(),
+            (VisitKind::Resumed, _) => "You are back in your earlier session.".to_owned(),
             (_, true) => format!(
                 "You have played this role in this thread before. The last step of role `{role}` above is your own last \
                  answer."
@@ -40,7 +40,7 @@ pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
         };
         let since = match (facts.shows_news, facts.visit) {
             (false, _) => "No steps were added since then.",
-            (true, Visit::Resumed) => "The steps above are new.",
+            (true, VisitKind::Resumed) => "The steps above are new.",
             (true, _) => "The steps after it are new.",
         };
         lines.push(format!("{before} {since} Answer again in the form above."));
@@ -61,8 +61,8 @@ pub(super) fn note(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Most bytes of a note on this kind of visit.
-pub(super) fn most(visit: Visit, has_steps: bool, has_input: bool, role: &str, command: &str) -> usize {
-    let facts = Facts {
+pub(super) fn most(visit: VisitKind, has_steps: bool, has_input: bool, role: &str, command: &str) -> usize {
+    let facts = NoteFacts {
         visit,
         role,
         shows_own: true,

@@ -80,7 +80,7 @@ mod tests {
             capabilities: Vec::new(),
             procedure: String::new(),
             output: "Say why.\n".to_owned(),
-            meta: json_cas::Hash::literal("FXEFD3A3K4P94"),
+            meta: json_cas::NodeHash::literal("FXEFD3A3K4P94"),
             more: crate::workflow::RoleOptions::default(),
         };
         let schema = json!({

@@ -1,14 +1,14 @@
 //! Questions that an agent asks a person during a step, and the replies.
 
 use super::fence::head;
-use super::{Part, PartKind, Prompt};
+use super::{AgentPrompt, PartKind, PromptPart};
 
 /// Bytes of its question that an agent gets back.
 const QUESTION_SHOWN: usize = 8 << 10;
 
 /// A question and the reply to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct QuestionReply {
     /// The agent's question.
     pub question: String,
     /// The person's reply.
@@ -16,12 +16,12 @@ pub struct Reply {
 }
 
 /// All questions and replies, at the end of a prompt for a new session; `None` if there are none.
-pub(super) fn part(replies: &[Reply]) -> Option<Part> {
+pub(super) fn part(replies: &[QuestionReply]) -> Option<PromptPart> {
     if replies.is_empty() {
         return None;
     }
     let mut text = String::new();
-    for Reply { question, reply } in replies {
+    for QuestionReply { question, reply } in replies {
         let (question, left_out) = head(question.trim(), QUESTION_SHOWN);
         let more = if left_out > 0 { format!("\n[… {left_out} bytes left out]") } else { String::new() };
         text.push_str(&format!(
@@ -30,14 +30,14 @@ pub(super) fn part(replies: &[Reply]) -> Option<Part> {
         ));
     }
     text.push_str("\nContinue with this reply, and answer in the form above.\n");
-    Some(Part { kind: PartKind::Replies, text })
+    Some(PromptPart { kind: PartKind::Replies, text })
 }
 
 /// The prompt of an agent that continues the session in which it asked.
-pub fn reply(reply: &str) -> Prompt {
+pub fn reply(reply: &str) -> AgentPrompt {
     let text = format!(
         "# The person's reply\n\n{}\n\nContinue with this reply, and answer in the form you were given.\n",
         reply.trim()
     );
-    Prompt { parts: vec![Part { kind: PartKind::Replies, text }] }
+    AgentPrompt { parts: vec![PromptPart { kind: PartKind::Replies, text }] }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value, json};
 
-use crate::schema_shape::{Shape, shape};
+use crate::schema_shape::{SchemaShape, shape};
 
 /// Deepest nesting that is filled in.
 const MAX_LEVELS: usize = 8;
@@ -12,13 +12,13 @@ const MAX_REPEATED: u64 = 20;
 
 /// A value that fits a schema, with optional keys if they fit; `None` if none is found. Booleans are false, so that copying the sample
 /// approves nothing.
-pub fn sample(schema: &json_cas::Schema) -> Option<Value> {
+pub fn sample(schema: &json_cas::CompiledSchema) -> Option<Value> {
     let root = schema.value();
     let fits = |value: &Value| schema.violations(value).is_empty();
     [false, true].into_iter().map(|only_required| place(root, &shape(root, &[root]), only_required, 0)).find(fits)
 }
 
-fn place(root: &Value, here: &Shape<'_>, only_required: bool, level: usize) -> Value {
+fn place(root: &Value, here: &SchemaShape<'_>, only_required: bool, level: usize) -> Value {
     if let Some(first) = here.allowed().and_then(|allowed| allowed.first().copied()) {
         return first.clone();
     }
@@ -46,7 +46,7 @@ fn place(root: &Value, here: &Shape<'_>, only_required: bool, level: usize) -> V
     if is("null") { Value::Null } else { Value::from("text") }
 }
 
-fn object(root: &Value, here: &Shape<'_>, only_required: bool, level: usize) -> Value {
+fn object(root: &Value, here: &SchemaShape<'_>, only_required: bool, level: usize) -> Value {
     let required = here.required();
     let keys = here.keys_of_all(root);
     let wanted = keys.into_iter().filter(|key| !only_required || required.contains(key));
@@ -58,7 +58,7 @@ fn object(root: &Value, here: &Shape<'_>, only_required: bool, level: usize) -> 
 }
 
 /// A text with the required length and format.
-fn words(here: &Shape<'_>) -> String {
+fn words(here: &SchemaShape<'_>) -> String {
     let kind = match here.text("format") {
         Some("date") => "2026-01-31",
         Some("time") => "12:00:00Z",
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     fn sampled(schema: Value) -> Option<Value> {
-        sample(&json_cas::Schema::compile(&schema).unwrap())
+        sample(&json_cas::CompiledSchema::compile(&schema).unwrap())
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::fence::head;
 use super::fields::fields;
 use super::instruction::section;
-use super::{Parts, PromptCuts, PromptInput, divide, input, parts};
+use super::{PromptCuts, PromptInput, PromptSteps, divide, input, parts};
 use crate::thread::Step;
 
 /// The task of the child thread that plays a role: the parent's task and input, the role, the required output, and the steps of the parent.
@@ -39,7 +39,7 @@ fn with_frame<E>(
     let (start, left_out) = head(task, divided.for_task);
     let mark = if left_out > 0 { task_mark(left_out) } else { String::new() };
     let mut text = format!("{start}{mark}\n{frame}");
-    let Parts { steps, note } = parts(asked, &divided, PromptCuts { task: left_out > 0, input: cuts_input });
+    let PromptSteps { steps, note } = parts(asked, &divided, PromptCuts { task: left_out > 0, input: cuts_input });
     if !steps.is_empty() || note.is_some() {
         text.push_str(BEFORE);
         text.extend(steps.into_iter().map(|part| part.text));

@@ -21,7 +21,7 @@ const CLEANED: usize = 4;
 
 /// A text in one form in which a reader may see it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct View<'t> {
+pub(super) struct TextView<'t> {
     bytes: Cow<'t, [u8]>,
     /// Start of each run of bytes, in the view and in the text. Empty if both are equal.
     runs: Vec<(usize, usize)>,
@@ -33,23 +33,23 @@ pub(super) struct View<'t> {
 
 /// Whether the text can still grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum TextEnd {
     /// It can't.
     Over,
     /// It can, so an unfinished sequence at its end is undecided.
     Grows,
 }
 
-impl End {
+impl TextEnd {
     fn waits(self) -> usize {
-        if self == End::Grows { WAITS } else { 0 }
+        if self == TextEnd::Grows { WAITS } else { 0 }
     }
 }
 
 /// Calls `show` for each view of a text, including the text itself.
-pub(super) fn of(whole: View<'_>, end: End, mut show: impl FnMut(&View<'_>)) {
+pub(super) fn for_each_view(whole: TextView<'_>, end: TextEnd, mut show: impl FnMut(&TextView<'_>)) {
     let valid = whole.valid();
-    let mut bases = vec![valid.percent_decoded(end).map(View::valid)];
+    let mut bases = vec![valid.percent_decoded(end).map(TextView::valid)];
     let mut decoded = Some(valid);
     for _ in 0..DECODED {
         let next = decoded.as_ref().and_then(|view| view.json_decoded(end));
@@ -64,12 +64,12 @@ pub(super) fn of(whole: View<'_>, end: End, mut show: impl FnMut(&View<'_>)) {
 
 /// A text without invisible symbols.
 pub(super) fn seen(text: &str) -> String {
-    let view = View { bytes: Cow::Borrowed(text.as_bytes()), ..View::default() };
-    view.seen().as_ref().map_or(text, View::text).to_owned()
+    let view = TextView { bytes: Cow::Borrowed(text.as_bytes()), ..TextView::default() };
+    view.seen().as_ref().map_or(text, TextView::text).to_owned()
 }
 
 /// Shows a view unchanged, without invisible symbols, and without escape sequences and invisible symbols.
-fn cleaned(mut view: View<'_>, waits: usize, show: &mut dyn FnMut(&View<'_>)) {
+fn cleaned(mut view: TextView<'_>, waits: usize, show: &mut dyn FnMut(&TextView<'_>)) {
     for pass in 0..=CLEANED {
         let text = view.text();
         let kept = escapes::kept(text);
@@ -98,15 +98,15 @@ fn earliest(one: Option<usize>, other: Option<usize>) -> Option<usize> {
     one.into_iter().chain(other).min()
 }
 
-impl<'t> View<'t> {
+impl<'t> TextView<'t> {
     /// A view of a text with a visible mark in place of these ranges.
-    pub(super) fn masked(text: &'t [u8], ranges: impl IntoIterator<Item = Range<usize>>) -> View<'t> {
-        let whole = View { bytes: Cow::Borrowed(text), ..View::default() };
+    pub(super) fn masked(text: &'t [u8], ranges: impl IntoIterator<Item = Range<usize>>) -> TextView<'t> {
+        let whole = TextView { bytes: Cow::Borrowed(text), ..TextView::default() };
         let mut ranges = ranges.into_iter().peekable();
         if ranges.peek().is_none() {
             return whole;
         }
-        let mut masked = Draft::default();
+        let mut masked = TextViewBuilder::default();
         let mut from = 0;
         for range in ranges {
             masked.push(&text[from..range.start], from);
@@ -118,7 +118,7 @@ impl<'t> View<'t> {
     }
 }
 
-impl View<'_> {
+impl TextView<'_> {
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -169,14 +169,14 @@ impl View<'_> {
         Some(self.wide[found].1)
     }
 
-    fn keeping(&self, ranges: impl IntoIterator<Item = Range<usize>>) -> View<'static> {
-        let mut kept = Draft { open_from: self.open_from, ..Draft::default() };
+    fn keeping(&self, ranges: impl IntoIterator<Item = Range<usize>>) -> TextView<'static> {
+        let mut kept = TextViewBuilder { open_from: self.open_from, ..TextViewBuilder::default() };
         ranges.into_iter().for_each(|range| self.copy(range, &mut kept));
         kept.view()
     }
 
     /// Adds a range to another view.
-    fn copy(&self, range: Range<usize>, to: &mut Draft) {
+    fn copy(&self, range: Range<usize>, to: &mut TextViewBuilder) {
         let mut at = range.start;
         while at < range.end {
             let next = self.runs.partition_point(|(begin, _)| *begin <= at);
@@ -205,13 +205,13 @@ impl View<'_> {
     }
 
     /// Replaces each lone `\r` by `\n`; `None` if the text has none.
-    fn with_line_ends(&self) -> Option<View<'static>> {
+    fn with_line_ends(&self) -> Option<TextView<'static>> {
         let mut bytes = self.bytes.iter().zip(self.bytes.iter().skip(1).chain([&0]));
         bytes.any(|(byte, next)| *byte == b'\r' && *next != b'\n').then(|| self.seen_with(true))
     }
 
     /// Without invisible symbols; `None` if the text has none.
-    fn seen(&self) -> Option<View<'static>> {
+    fn seen(&self) -> Option<TextView<'static>> {
         if self.bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
             return None;
         }
@@ -219,7 +219,7 @@ impl View<'_> {
     }
 
     /// Without invisible symbols. This includes `\r`, unless it ends a line alone and `line_ends` is set.
-    fn seen_with(&self, line_ends: bool) -> View<'static> {
+    fn seen_with(&self, line_ends: bool) -> TextView<'static> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut symbols = self.text().char_indices().peekable();
         while let Some((at, symbol)) = symbols.next() {
@@ -238,7 +238,7 @@ impl View<'_> {
         seen
     }
 
-    pub(super) fn without_white_space(&self) -> View<'static> {
+    pub(super) fn without_white_space(&self) -> TextView<'static> {
         let mut at = 0;
         let words = self.bytes.split(u8::is_ascii_whitespace).map(|word| {
             let range = at..at + word.len();
@@ -249,7 +249,7 @@ impl View<'_> {
     }
 
     /// Decodes `%XX`; `None` if the text has none.
-    fn percent_decoded(&self, end: End) -> Option<View<'static>> {
+    fn percent_decoded(&self, end: TextEnd) -> Option<TextView<'static>> {
         self.decoded(
             b'%',
             |rest| match rest {
@@ -262,7 +262,7 @@ impl View<'_> {
     }
 
     /// Decodes JSON escapes; `None` if the text has none.
-    fn json_decoded(&self, end: End) -> Option<View<'static>> {
+    fn json_decoded(&self, end: TextEnd) -> Option<TextView<'static>> {
         self.decoded(b'\\', json_escape, 12, end)
     }
 
@@ -273,12 +273,12 @@ impl View<'_> {
         mark: u8,
         escape: impl Fn(&[u8]) -> Option<(Vec<u8>, usize)>,
         longest: usize,
-        end: End,
-    ) -> Option<View<'static>> {
+        end: TextEnd,
+    ) -> Option<TextView<'static>> {
         if !self.bytes.contains(&mark) {
             return None;
         }
-        let mut decoded = Draft { open_from: self.open_from, ..Draft::default() };
+        let mut decoded = TextViewBuilder { open_from: self.open_from, ..TextViewBuilder::default() };
         let mut at = 0;
         while at < self.bytes.len() {
             let rest = &self.bytes[at..];
@@ -290,7 +290,7 @@ impl View<'_> {
             }
             let origin = self.origin_of(at);
             let found = escape(rest);
-            if end == End::Grows
+            if end == TextEnd::Grows
                 && rest.len() < longest
                 && may_go_on(rest, found.as_ref().map(|(bytes, _)| bytes.as_slice()))
             {
@@ -365,7 +365,7 @@ fn is_unseen(symbol: char) -> bool {
 
 /// A view that is being built.
 #[derive(Default)]
-struct Draft {
+struct TextViewBuilder {
     bytes: Vec<u8>,
     runs: Vec<(usize, usize)>,
     wide: Vec<(usize, usize)>,
@@ -374,7 +374,7 @@ struct Draft {
     next: Option<usize>,
 }
 
-impl Draft {
+impl TextViewBuilder {
     /// Adds bytes that are the same in the text.
     fn push(&mut self, bytes: &[u8], origin: usize) {
         if bytes.is_empty() {
@@ -397,12 +397,12 @@ impl Draft {
         self.next = None;
     }
 
-    fn view(self) -> View<'static> {
-        let Draft { bytes, mut runs, wide, open_from, .. } = self;
+    fn view(self) -> TextView<'static> {
+        let TextViewBuilder { bytes, mut runs, wide, open_from, .. } = self;
         if runs.is_empty() {
             // An empty view. Without any run it would count as the whole text.
             runs.push((0, usize::MAX));
         }
-        View { bytes: Cow::Owned(bytes), runs, wide, open_from }
+        TextView { bytes: Cow::Owned(bytes), runs, wide, open_from }
     }
 }

@@ -1,6 +1,6 @@
 //! A step of a thread, as shown to readers, put into prompts and used in decisions.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ pub struct Step {
     /// Its position in the thread, from 1.
     pub index: usize,
     /// The `StepNode`.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// The role that was played.
     pub role: String,
     /// The structured output, valid under the role's schema; null if it is not readable.
@@ -29,7 +29,7 @@ pub struct Step {
     /// The configured command of the agent, or its whole command line.
     pub agent: String,
     /// The node that says how the output was obtained. If a child thread played the role, that thread's last step.
-    pub detail: Hash,
+    pub detail: NodeHash,
     /// Unix milliseconds at which the `StepNode` was first stored.
     pub timestamp: u64,
     /// Alias of the agent, if it has one and the detail names it.
@@ -55,12 +55,12 @@ pub struct Step {
     pub is_child_thread: bool,
     /// Damaged parts.
     #[serde(skip)]
-    pub unreadable: Unreadable,
+    pub unreadable: StepDamage,
 }
 
 /// Why parts of a step are not readable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct StepDamage {
     /// Why the output is not readable.
     pub output: Option<String>,
     /// Why the detail is not readable.
@@ -72,12 +72,12 @@ impl Step {
     pub fn new(index: usize, role: impl Into<String>, output: Value) -> Step {
         Step {
             index,
-            hash: Hash::from_u64(0),
+            hash: NodeHash::from_u64(0),
             role: role.into(),
             output,
             message: None,
             agent: String::new(),
-            detail: Hash::from_u64(0),
+            detail: NodeHash::from_u64(0),
             timestamp: 0,
             alias: None,
             extracted_by: None,
@@ -86,7 +86,7 @@ impl Step {
             branches: Vec::new(),
             failed_attempts: 0,
             is_child_thread: false,
-            unreadable: Unreadable::default(),
+            unreadable: StepDamage::default(),
         }
     }
 }

@@ -37,7 +37,7 @@ fn contained(text: &str, level: usize) -> Option<String> {
             Event::Start(tag) => {
                 match tag {
                     Tag::Heading { level, .. } if depth == 0 => {
-                        headings.push(MarkdownHeading::at(&page, range, level as usize)?);
+                        headings.push(MarkdownHeading::from_page(&page, range, level as usize)?);
                     }
                     Tag::CodeBlock(CodeBlockKind::Fenced(_)) => match unclosed(&page[range]) {
                         Some(marks) if depth == 0 => return contained(&format!("{text}\n{marks}"), level),
@@ -72,7 +72,7 @@ struct MarkdownHeading<'t> {
 }
 
 impl<'t> MarkdownHeading<'t> {
-    fn at(page: &'t str, range: Range<usize>, level: usize) -> Option<MarkdownHeading<'t>> {
+    fn from_page(page: &'t str, range: Range<usize>, level: usize) -> Option<MarkdownHeading<'t>> {
         let source = page[range.clone()].trim_end();
         let lines = page[..range.start].rfind('\n').map_or(0, |newline| newline + 1)..range.start + source.len();
         let text = match source.trim_start().rsplit_once('\n') {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::schema_shape::{Shape, shape};
+use crate::schema_shape::{SchemaShape, shape};
 
 /// Deepest nesting that is sorted. Deeper values are shown as JSON.
 const MAX_DEPTH: usize = 6;
@@ -13,7 +13,7 @@ pub fn in_schema_order(output: Value, schema: &Value) -> Value {
     place(output, schema, &shape(schema, &[schema]), MAX_DEPTH)
 }
 
-fn place<'s>(value: Value, root: &'s Value, here: &Shape<'s>, depth: usize) -> Value {
+fn place<'s>(value: Value, root: &'s Value, here: &SchemaShape<'s>, depth: usize) -> Value {
     match value {
         Value::Object(fields) if depth > 0 => Value::Object(object(fields, root, here, depth)),
         Value::Array(items) if depth > 0 => {
@@ -24,7 +24,12 @@ fn place<'s>(value: Value, root: &'s Value, here: &Shape<'s>, depth: usize) -> V
     }
 }
 
-fn object<'s>(mut fields: Map<String, Value>, root: &'s Value, here: &Shape<'s>, depth: usize) -> Map<String, Value> {
+fn object<'s>(
+    mut fields: Map<String, Value>,
+    root: &'s Value,
+    here: &SchemaShape<'s>,
+    depth: usize,
+) -> Map<String, Value> {
     let mut ordered = Map::new();
     for key in here.keys_of_all(root) {
         let Some((key, value)) = fields.shift_remove_entry(key) else { continue };

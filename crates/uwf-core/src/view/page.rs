@@ -1,12 +1,12 @@
 //! A whole page about a thread.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::embed::embed;
 use super::inline::{code, inline, sentence};
-use super::step::{Section, start_of};
+use super::step::{MarkdownSection, start_of};
 use crate::agent_name::AgentName;
 use crate::prompt::fence::fenced;
 
@@ -15,25 +15,25 @@ const FAILURES: usize = 5;
 
 /// A page: facts about a thread, and the sections of the steps it shows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Page {
+pub struct MarkdownPage {
     /// Name of the workflow.
     pub workflow: String,
     /// The state of the thread, in short phrases of markdown.
     pub standing: Vec<String>,
     /// The task of the thread; `None` on a page that does not show it.
-    pub task: Option<Section>,
+    pub task: Option<MarkdownSection>,
     /// The input of the thread, on a page that shows the task; `None` if it has none.
-    pub input: Option<Section>,
+    pub input: Option<MarkdownSection>,
     /// Steps before those shown.
     pub older: Option<LeftOut>,
     /// Sections in thread order.
-    pub sections: Vec<Section>,
+    pub sections: Vec<MarkdownSection>,
     /// Steps after those shown.
     pub newer: Option<LeftOut>,
     /// The end of the page, if the thread ended or is stuck.
-    pub ending: Option<Ending>,
+    pub ending: Option<PageEnding>,
     /// Failed attempts since the last step, oldest first.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<PageFailure>,
 }
 
 /// Steps that a page omits or shortens.
@@ -49,7 +49,7 @@ pub struct LeftOut {
 
 /// The end of a page: a heading and a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
+pub struct PageEnding {
     /// The heading, plain text.
     pub title: String,
     /// The text, foreign markdown.
@@ -58,9 +58,9 @@ pub struct Ending {
 
 /// A failed attempt at a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct PageFailure {
     /// The attempt node.
-    pub attempt: Hash,
+    pub attempt: NodeHash,
     /// The role.
     pub role: String,
     /// The agent, if it is known.
@@ -72,7 +72,7 @@ pub struct Failure {
 }
 
 /// The task as the first section of a page, in about `quota` characters.
-pub fn task(text: &str, start: Hash, quota: usize) -> Section {
+pub fn task(text: &str, start: NodeHash, quota: usize) -> MarkdownSection {
     let (beginning, left_out) = start_of(text.trim(), quota);
     let shown = embed(beginning, 3);
     let mut section = format!("## Task\n\n{shown}");
@@ -81,11 +81,11 @@ pub fn task(text: &str, start: Hash, quota: usize) -> Section {
         section
             .push_str(&format!("{gap}[… {left_out} characters left out: {}]\n", code(&format!("uwf cas get {start}"))));
     }
-    Section { text: section, left_out }
+    MarkdownSection { text: section, left_out }
 }
 
 /// The input of a thread in at most about `quota` characters.
-pub fn input(value: &Value, start: Hash, quota: usize) -> Section {
+pub fn input(value: &Value, start: NodeHash, quota: usize) -> MarkdownSection {
     let text = yaml_tree::write::block(value);
     let (beginning, left_out) = start_of(&text, quota);
     let mut section = format!("## Input\n\n{}", fenced("yaml", beginning));
@@ -93,11 +93,11 @@ pub fn input(value: &Value, start: Hash, quota: usize) -> Section {
         let command = code(&format!("uwf cas get {start}"));
         section.push_str(&format!("\n[… {left_out} characters left out; {command} names its node]\n"));
     }
-    Section { text: section, left_out }
+    MarkdownSection { text: section, left_out }
 }
 
 /// The page as markdown.
-pub fn page(page: &Page) -> String {
+pub fn page(page: &MarkdownPage) -> String {
     let mut blocks = vec![format!("# {}\n", inline(&page.workflow)), format!("{}\n", page.standing.join(" · "))];
     blocks.extend(page.task.as_ref().map(|task| task.text.clone()));
     blocks.extend(page.input.as_ref().map(|input| input.text.clone()));
@@ -119,7 +119,7 @@ fn left_out(steps: &LeftOut, label: &str) -> String {
     format!("[{label}: {which}, shown by {}]\n", code(command))
 }
 
-fn failures(failures: &[Failure]) -> String {
+fn failures(failures: &[PageFailure]) -> String {
     let mut text = "## Failed attempts since the last step\n\n".to_owned();
     let hidden = failures.len().saturating_sub(FAILURES);
     if hidden > 0 {
@@ -142,10 +142,10 @@ fn failures(failures: &[Failure]) -> String {
 mod tests {
     use super::*;
 
-    const HASH: Hash = Hash::literal("0123456789ABC");
+    const HASH: NodeHash = NodeHash::literal("0123456789ABC");
 
-    fn failure(n: usize) -> Failure {
-        Failure {
+    fn failure(n: usize) -> PageFailure {
+        PageFailure {
             attempt: HASH,
             role: "coder".to_owned(),
             agent: Some(AgentName { alias: Some("claude".to_owned()), agent: "claude".to_owned() }),
@@ -156,15 +156,15 @@ mod tests {
 
     #[test]
     fn a_page_has_everything_in_order() {
-        let made = page(&Page {
+        let made = page(&MarkdownPage {
             workflow: "solve-issue".to_owned(),
             standing: vec!["thread `01A`".to_owned(), "stuck".to_owned()],
             task: Some(task("# Fix\n\nIt is broken.", HASH, 100)),
             input: None,
             older: Some(LeftOut { first: 1, last: 2, command: "uwf thread read 01A --before X".to_owned() }),
-            sections: vec![Section { text: "## 3. coder\n".to_owned(), left_out: 0 }],
+            sections: vec![MarkdownSection { text: "## 3. coder\n".to_owned(), left_out: 0 }],
             newer: Some(LeftOut { first: 4, last: 4, command: "uwf thread read 01A --after X".to_owned() }),
-            ending: Some(Ending { title: "Stuck at coder".to_owned(), text: "# the agent failed".to_owned() }),
+            ending: Some(PageEnding { title: "Stuck at coder".to_owned(), text: "# the agent failed".to_owned() }),
             failures: (1..=7).map(failure).collect(),
         });
         insta::assert_snapshot!(made, @r"

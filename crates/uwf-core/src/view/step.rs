@@ -1,6 +1,6 @@
 //! One step of a thread, as a section of a page.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 
 use super::embed::embed;
 use super::inline::{code, inline, sentence};
@@ -14,14 +14,14 @@ pub const MIN_SECTION: usize = 400;
 
 /// A section of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub struct MarkdownSection {
     /// Markdown.
     pub text: String,
     /// Omitted characters of the step; 0 if it is complete.
     pub left_out: usize,
 }
 
-impl Section {
+impl MarkdownSection {
     /// Length in characters, the unit of quotas.
     pub fn chars(&self) -> usize {
         self.text.chars().count()
@@ -30,7 +30,7 @@ impl Section {
 
 /// A step in about `quota` characters, at least [`MIN_SECTION`]. The ends of its message and of its output are left out if they don't fit,
 /// with the command that shows them.
-pub fn section(step: &Step, quota: usize) -> Section {
+pub fn section(step: &Step, quota: usize) -> MarkdownSection {
     let mut text = heading(step);
     let mut left = quota.max(MIN_SECTION).saturating_sub(text.chars().count());
     let message = step.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
@@ -48,7 +48,7 @@ pub fn section(step: &Step, quota: usize) -> Section {
     text.push('\n');
     text.push_str(&out);
     text.push_str(&remark(cut_of_output, step.hash));
-    Section { text, left_out }
+    MarkdownSection { text, left_out }
 }
 
 fn heading(step: &Step) -> String {
@@ -105,7 +105,7 @@ pub(super) fn start_of(text: &str, chars: usize) -> (&str, usize) {
     (&text[..end], text[end..].chars().count())
 }
 
-fn remark(cut: usize, step: Hash) -> String {
+fn remark(cut: usize, step: NodeHash) -> String {
     if cut == 0 {
         return String::new();
     }
@@ -116,13 +116,13 @@ fn remark(cut: usize, step: Hash) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::thread::Unreadable;
+    use crate::thread::StepDamage;
 
     use super::*;
 
     fn step(message: Option<&str>, output: Value) -> Step {
         Step {
-            hash: Hash::literal("0123456789ABC"),
+            hash: NodeHash::literal("0123456789ABC"),
             message: message.map(str::to_owned),
             agent: "claude".to_owned(),
             timestamp: 1_795_298_731_000,
@@ -227,9 +227,9 @@ mod tests {
     fn how_it_came_to_be_is_said() {
         let plain = step(None, json!({}));
         let unusual = Step { extracted_by: Some("llm".to_owned()), failed_attempts: 2, ..plain.clone() };
-        let child = Step { is_child_thread: true, detail: Hash::literal("0000000000001"), ..plain.clone() };
+        let child = Step { is_child_thread: true, detail: NodeHash::literal("0000000000001"), ..plain.clone() };
         let detail = Some("node 0000000000001 is corrupt".to_owned());
-        let broken = Step { unreadable: Unreadable { detail, output: None }, role: "co*der".to_owned(), ..plain };
+        let broken = Step { unreadable: StepDamage { detail, output: None }, role: "co*der".to_owned(), ..plain };
         let headings: String = [unusual, child, broken].iter().map(heading).collect();
         insta::assert_snapshot!(headings, @r"
         ## 3. coder
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn an_unreadable_output_is_said() {
         let output = Some("node 1 is corrupt".to_owned());
-        let step = Step { unreadable: Unreadable { output, detail: None }, ..step(None, Value::Null) };
+        let step = Step { unreadable: StepDamage { output, detail: None }, ..step(None, Value::Null) };
         insta::assert_snapshot!(section(&step, 1000).text, @r"
         ## 3. coder
 

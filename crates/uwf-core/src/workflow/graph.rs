@@ -18,7 +18,7 @@ use super::model::{END, START, Transition, Workflow};
 use crate::text::{ellipsize, one_line};
 
 use branches::{DrawnBranch, drawn_branches, inner_roles};
-pub use page::{GRAPH_CSS, GraphOnPage, Ledger};
+pub use page::{GRAPH_CSS, GraphLedger, GraphOnPage};
 
 /// Longest line of a condition's description on an arrow, in characters.
 const LINE: usize = 28;
@@ -28,7 +28,7 @@ const LINES: usize = 2;
 
 /// The course of a thread through the graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Course {
+pub struct GraphCourse {
     /// The roles that were played, in order.
     pub roles: Vec<String>,
     /// The current position: a role, `$START` or `$END`.
@@ -50,7 +50,7 @@ pub struct CourseBranch {
 
 /// A graph ready to be drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Drawing {
+pub struct GraphDrawing {
     name: String,
     nodes: Vec<DrawnNode>,
     edges: Vec<DrawnEdge>,
@@ -158,10 +158,10 @@ fn wrapped(text: &str) -> Vec<String> {
     lines.iter().map(|line| ellipsize(line, LINE + 4).into_owned()).collect()
 }
 
-impl Drawing {
+impl GraphDrawing {
     /// Draws the graph of a workflow, optionally with the course of a thread.
     #[must_use]
-    pub fn of(workflow: &Workflow, course: Option<&Course>) -> Drawing {
+    pub fn from_workflow(workflow: &Workflow, course: Option<&GraphCourse>) -> GraphDrawing {
         let inner = inner_roles(workflow);
         let roles = role_order(workflow).into_iter().filter(|role| !inner.contains(role));
         let names: Vec<&str> = std::iter::once(START).chain(roles).chain([END]).collect();
@@ -188,7 +188,7 @@ impl Drawing {
             }
         }
         let mut drawing =
-            Drawing { name: workflow.name.clone(), nodes: nodes.collect(), edges, has_course: course.is_some() };
+            GraphDrawing { name: workflow.name.clone(), nodes: nodes.collect(), edges, has_course: course.is_some() };
         for ((from, to), times) in course.map(taken).unwrap_or_default() {
             if let (Some(from), Some(to)) = (index(&from), index(&to))
                 && let Some(edge) = drawing.edges.iter_mut().find(|edge| (edge.from, edge.to) == (from, to))
@@ -220,7 +220,7 @@ fn condition(workflow: &Workflow, transition: &Transition, at: usize) -> DrawnCo
 }
 
 /// Counts how often a course goes from one node to another.
-fn taken(course: &Course) -> BTreeMap<(String, String), usize> {
+fn taken(course: &GraphCourse) -> BTreeMap<(String, String), usize> {
     let end = (course.at == END).then_some(END);
     let stations: Vec<&str> =
         std::iter::once(START).chain(course.roles.iter().map(String::as_str)).chain(end).collect();
@@ -270,7 +270,7 @@ mod tests {
     use crate::workflow::NamedCondition;
 
     /// A graph with these arrows. Nodes are numbered from the start, and the last node is the end.
-    pub(super) fn drawing(nodes: usize, edges: &[(usize, usize)]) -> Drawing {
+    pub(super) fn drawing(nodes: usize, edges: &[(usize, usize)]) -> GraphDrawing {
         let node = |name: usize| DrawnNode {
             name: name.to_string(),
             description: String::new(),
@@ -280,7 +280,7 @@ mod tests {
         };
         let edge = |(from, to): &(usize, usize)| DrawnEdge { from: *from, to: *to, conditions: Vec::new(), taken: 0 };
         let edges = edges.iter().map(edge).collect();
-        Drawing { name: String::new(), nodes: (0..nodes).map(node).collect(), edges, has_course: false }
+        GraphDrawing { name: String::new(), nodes: (0..nodes).map(node).collect(), edges, has_course: false }
     }
 
     fn to(role: &str, condition: Option<&str>) -> Transition {
@@ -293,7 +293,7 @@ mod tests {
             name: "solve-issue".to_owned(),
             description: String::new(),
             limits: crate::usage::ThreadLimits::default(),
-            workspace: crate::workspace::Workspace::default(),
+            workspace: crate::workspace::WorkspaceKind::default(),
             input: None,
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
@@ -303,7 +303,7 @@ mod tests {
                 ("reviewer".to_owned(), vec![to("developer", Some("notApproved")), to("$END", None)]),
             ]),
         };
-        insta::assert_snapshot!(Drawing::of(&workflow, None).mermaid(), @r#"
+        insta::assert_snapshot!(GraphDrawing::from_workflow(&workflow, None).mermaid(), @r#"
         flowchart TD
             start([START])
             r0["developer"]
@@ -322,7 +322,7 @@ mod tests {
             name: "x".to_owned(),
             description: String::new(),
             limits: crate::usage::ThreadLimits::default(),
-            workspace: crate::workspace::Workspace::default(),
+            workspace: crate::workspace::WorkspaceKind::default(),
             input: None,
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
@@ -343,13 +343,13 @@ mod tests {
             name: "x".to_owned(),
             description: String::new(),
             limits: crate::usage::ThreadLimits::default(),
-            workspace: crate::workspace::Workspace::default(),
+            workspace: crate::workspace::WorkspaceKind::default(),
             input: None,
             roles: BTreeMap::new(),
             conditions: BTreeMap::new(),
             graph: BTreeMap::from([("end".to_owned(), vec![to("a\"] --> b;\n%% <b>", Some("x|y"))])]),
         };
-        insta::assert_snapshot!(Drawing::of(&workflow, None).mermaid(), @r#"
+        insta::assert_snapshot!(GraphDrawing::from_workflow(&workflow, None).mermaid(), @r#"
         flowchart TD
             start([START])
             r0["end"]
@@ -368,7 +368,7 @@ mod tests {
         Workflow {
             name: "fix \"it\"".to_owned(),
             limits: crate::usage::ThreadLimits::default(),
-            workspace: crate::workspace::Workspace::default(),
+            workspace: crate::workspace::WorkspaceKind::default(),
             input: None,
             description: String::new(),
             roles: BTreeMap::new(),
@@ -391,14 +391,14 @@ mod tests {
         }
     }
 
-    fn course() -> Course {
+    fn course() -> GraphCourse {
         let roles = ["coder", "reviewer", "coder", "reviewer", "stranger"].map(str::to_owned).to_vec();
-        Course { roles, at: "reviewer".to_owned(), state: "stuck".to_owned(), ..Course::default() }
+        GraphCourse { roles, at: "reviewer".to_owned(), state: "stuck".to_owned(), ..GraphCourse::default() }
     }
 
     #[test]
     fn parallel_transitions_share_arrow_and_traversals_are_counted() {
-        let drawing = Drawing::of(&reviewed(), Some(&course()));
+        let drawing = GraphDrawing::from_workflow(&reviewed(), Some(&course()));
         let taken: Vec<_> = drawing.taken().collect();
         assert_eq!(taken, [("$START", "coder", 1), ("coder", "reviewer", 2), ("reviewer", "coder", 1)]);
         insta::assert_snapshot!(drawing.mermaid(), @r#"
@@ -439,7 +439,7 @@ mod tests {
 
     #[test]
     fn svg_matches_graph_and_escapes_its_texts() {
-        let svg = Drawing::of(&reviewed(), Some(&course())).svg();
+        let svg = GraphDrawing::from_workflow(&reviewed(), Some(&course())).svg();
         for part in [
             "<title>fix &quot;it&quot;</title>",
             ">rejected · 1×</text>",
@@ -453,6 +453,6 @@ mod tests {
         }
         assert_eq!(svg.matches("class=\"edge taken\"").count(), 3);
         assert_eq!(svg.matches("class=\"node here stuck\"").count(), 1);
-        assert_eq!(svg, Drawing::of(&reviewed(), Some(&course())).svg(), "always the same");
+        assert_eq!(svg, GraphDrawing::from_workflow(&reviewed(), Some(&course())).svg(), "always the same");
     }
 }

@@ -6,10 +6,10 @@ use super::model::{NamedCondition, RoleOptions};
 use super::older_forms;
 use super::reader::WorkflowReader;
 use super::role_group::{BranchFiles, BranchMerge, GroupBranch, RoleGroup};
-use crate::document::fields::{Fields, text, wrong_type};
+use crate::document::fields::{MappingFields, text, wrong_type};
 use crate::document::join;
 use crate::usage::ThreadLimits;
-use yaml_tree::{Data, Entry, Node};
+use yaml_tree::{MappingEntry, YamlContent, YamlNode};
 
 /// The key of a role that is a group.
 pub(super) const PLAY: &str = "play";
@@ -30,7 +30,7 @@ impl WorkflowReader {
     /// The options of a role that is a group; `None` if it is not. `name` is the role's name, `role` its pointer.
     pub(super) fn group(
         &mut self,
-        fields: Fields<'_>,
+        fields: MappingFields<'_>,
         name: &str,
         role: &str,
         conditions: &mut BTreeMap<String, NamedCondition>,
@@ -60,7 +60,7 @@ impl WorkflowReader {
     /// The roles of `play`: a list, or one role for `each` and `copies`.
     fn group_roles(
         &mut self,
-        play: &Entry,
+        play: &MappingEntry,
         name: &str,
         role: &str,
         conditions: &mut BTreeMap<String, NamedCondition>,
@@ -68,8 +68,8 @@ impl WorkflowReader {
         let pointer = join(role, PLAY);
         self.locate(&pointer, play);
         let items = match &play.value.data {
-            Data::Sequence(items) => items.as_slice(),
-            Data::Scalar { .. } | Data::Mapping(_) => std::slice::from_ref(&play.value),
+            YamlContent::Sequence(items) => items.as_slice(),
+            YamlContent::Scalar { .. } | YamlContent::Mapping(_) => std::slice::from_ref(&play.value),
         };
         if items.is_empty() || items.len() > MAX_BRANCHES {
             let message = format!("`play` lists {} roles; write 1 to {MAX_BRANCHES}", items.len());
@@ -91,7 +91,7 @@ impl WorkflowReader {
     }
 
     /// A text that must not be blank.
-    fn expression(&mut self, fields: Fields<'_>, role: &str, key: &str) -> Option<String> {
+    fn expression(&mut self, fields: MappingFields<'_>, role: &str, key: &str) -> Option<String> {
         let entry = fields.get(key)?;
         let written = self.text_entry(entry, &join(role, key));
         if written.trim().is_empty() && entry.value.as_text().is_some() {
@@ -100,7 +100,7 @@ impl WorkflowReader {
         Some(written).filter(|written| !written.trim().is_empty())
     }
 
-    fn count(&mut self, fields: Fields<'_>, role: &str, key: &str) -> Option<u64> {
+    fn count(&mut self, fields: MappingFields<'_>, role: &str, key: &str) -> Option<u64> {
         let count: Option<u64> = self.option(fields, role, key);
         if let Some(entry) = fields.get(key).filter(|_| count == Some(0)) {
             let message = format!("`{key}` is 0, so that no branch could run");
@@ -112,7 +112,7 @@ impl WorkflowReader {
     /// A role's name, or a mapping of role and condition. `at` is the pointer of the branch.
     fn group_branch(
         &mut self,
-        item: &Node,
+        item: &YamlNode,
         group: &str,
         at: &str,
         conditions: &mut BTreeMap<String, NamedCondition>,
@@ -121,11 +121,11 @@ impl WorkflowReader {
             let role = role.to_owned();
             return Some(GroupBranch { role, condition: None, may_fail: false, limits: ThreadLimits::default() });
         }
-        if !matches!(item.data, Data::Mapping(_)) {
+        if !matches!(item.data, YamlContent::Mapping(_)) {
             wrong_type(item, PLAY, "a role, or a list of roles", &mut self.problems);
             return None;
         }
-        let fields = Fields::of(item, "branch", &mut self.problems)?;
+        let fields = MappingFields::from_mapping(item, "branch", &mut self.problems)?;
         fields.refuse_unknown(&BRANCH_KEYS, &[("when", "condition"), ("if", "condition")], &mut self.problems);
         let Some(role) = fields.get("role") else {
             self.problems.error("missing-key", item.at, "the branch has no `role`".to_owned(), None);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::model::{Meta, RoleDraft};
+use super::model::{DraftSchema, RoleDraft};
 use super::role_group::{GroupBranch, RoleGroup};
 use crate::thread::failed_branch_schema;
 
@@ -18,7 +18,7 @@ pub(super) fn derive_schemas(roles: &mut BTreeMap<String, RoleDraft>) {
     for name in groups {
         let schema = schema_of(roles, &name, &mut { MAX_PROPERTIES });
         if let Some(role) = roles.get_mut(&name) {
-            role.meta = Meta::Inline(schema);
+            role.meta = DraftSchema::Inline(schema);
         }
     }
 }
@@ -29,8 +29,8 @@ fn schema_of(roles: &BTreeMap<String, RoleDraft>, name: &str, left: &mut usize) 
     let Some(role) = roles.get(name).filter(|_| *left > 0) else { return Value::Bool(true) };
     let Some(group) = &role.more.play else {
         return match &role.meta {
-            Meta::Inline(schema) if !schema.to_string().contains("\"$") => schema.clone(),
-            Meta::Inline(_) | Meta::Stored(_) => Value::Bool(true),
+            DraftSchema::Inline(schema) if !schema.to_string().contains("\"$") => schema.clone(),
+            DraftSchema::Inline(_) | DraftSchema::Stored(_) => Value::Bool(true),
         };
     };
     let mut of_branch = |branch: &GroupBranch| {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::model::{END, Role, RoleOptions, START, Transition, Workflow};
 use super::role_group::{GroupBranch, RoleGroup};
 use crate::usage::ThreadLimits;
-use crate::workspace::Workspace;
+use crate::workspace::WorkspaceKind;
 
 /// A branch of a group that is about to be played, or that has been.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,7 +103,7 @@ impl Workflow {
             conditions: BTreeMap::new(),
             graph: BTreeMap::new(),
             limits: ThreadLimits::default(),
-            workspace: Workspace::default(),
+            workspace: WorkspaceKind::default(),
             input: self.input,
         }
     }

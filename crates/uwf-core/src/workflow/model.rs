@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,12 +17,12 @@ use super::role_group::RoleGroup;
 pub use crate::moderator::END;
 use crate::number;
 use crate::usage::ThreadLimits;
-use crate::workspace::Workspace;
+use crate::workspace::WorkspaceKind;
 
 /// A workflow. In its stored form `M` is the hash of a role's schema, and it serialises to the payload of a `Workflow` node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "M: Deserialize<'de>"))]
-pub struct Workflow<M = Hash> {
+pub struct Workflow<M = NodeHash> {
     /// Its name; the registry maps this name to the node's hash.
     pub name: String,
     /// Its purpose; may be empty.
@@ -37,8 +37,8 @@ pub struct Workflow<M = Hash> {
     #[serde(default, skip_serializing_if = "ThreadLimits::is_empty")]
     pub limits: ThreadLimits,
     /// Default workspace of its threads.
-    #[serde(default, skip_serializing_if = "Workspace::is_default")]
-    pub workspace: Workspace,
+    #[serde(default, skip_serializing_if = "WorkspaceKind::is_default")]
+    pub workspace: WorkspaceKind,
     /// The JSON Schema of the values that a thread is started with besides its task; in the stored form the hash of its node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<M>,
@@ -46,7 +46,7 @@ pub struct Workflow<M = Hash> {
 
 /// One role: pure data, without an agent. All texts may be empty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Role<M = Hash> {
+pub struct Role<M = NodeHash> {
     /// One line for listings.
     pub description: String,
     /// Who the agent is and what it should achieve.
@@ -178,18 +178,18 @@ pub struct Transition {
 }
 
 /// A workflow as read from a file, with schemas still inline.
-pub type WorkflowDraft = Workflow<Meta>;
+pub type WorkflowDraft = Workflow<DraftSchema>;
 
 /// A role as read from a file.
-pub(super) type RoleDraft = Role<Meta>;
+pub(super) type RoleDraft = Role<DraftSchema>;
 
 /// A role's output schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Meta {
+pub enum DraftSchema {
     /// Written in the file.
     Inline(Value),
     /// A schema node that is already stored. The caller checks whether it exists.
-    Stored(Hash),
+    Stored(NodeHash),
 }
 
 impl Workflow {
@@ -211,11 +211,11 @@ impl WorkflowDraft {
     ///
     /// # Errors
     /// Returns the first error of `store`.
-    pub fn resolve<E>(self, mut store: impl FnMut(&str, Value) -> Result<Hash, E>) -> Result<Workflow, E> {
+    pub fn resolve<E>(self, mut store: impl FnMut(&str, Value) -> Result<NodeHash, E>) -> Result<Workflow, E> {
         let Workflow { name: workflow, description, roles, conditions, graph, limits, workspace, input } = self;
-        let mut stored = |name: &str, schema: Meta| match schema {
-            Meta::Stored(hash) => Ok(hash),
-            Meta::Inline(schema) => store(name, titled(schema, &workflow, name)),
+        let mut stored = |name: &str, schema: DraftSchema| match schema {
+            DraftSchema::Stored(hash) => Ok(hash),
+            DraftSchema::Inline(schema) => store(name, titled(schema, &workflow, name)),
         };
         let roles = roles.into_iter().map(|(name, role)| {
             let Role { description, goal, capabilities, procedure, output, meta, more } = role;

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use super::model::{END, NamedCondition, START, Transition};
 use super::reader::WorkflowReader;
 use crate::document;
-use crate::document::Problems;
-use crate::document::fields::{Fields, list, text};
+use crate::document::ProblemCollector;
+use crate::document::fields::{MappingFields, list, text};
 use crate::document::join;
-use yaml_tree::{Entry, Node};
+use yaml_tree::{MappingEntry, YamlNode};
 
 /// Keys of a role, today's first. `name` repeats the role's key.
 pub(crate) const ROLE_KEYS: [&str; 30] = [
@@ -65,8 +65,12 @@ pub(super) fn names(key: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The field of a role under today's or an older name. If two names are present with different values, reports an error.
-pub(super) fn role_field<'n>(fields: Fields<'n>, key: &str, problems: &mut Problems) -> Option<&'n Entry> {
-    let mut found: Option<&Entry> = None;
+pub(super) fn role_field<'n>(
+    fields: MappingFields<'n>,
+    key: &str,
+    problems: &mut ProblemCollector,
+) -> Option<&'n MappingEntry> {
+    let mut found: Option<&MappingEntry> = None;
     for entry in names(key).filter_map(|name| fields.get(name)) {
         match found {
             None => found = Some(entry),
@@ -80,13 +84,13 @@ pub(super) fn role_field<'n>(fields: Fields<'n>, key: &str, problems: &mut Probl
     found
 }
 
-fn same(a: &Node, b: &Node) -> bool {
-    let mut ignored = Problems::new("");
+fn same(a: &YamlNode, b: &YamlNode) -> bool {
+    let mut ignored = ProblemCollector::new("");
     document::to_json(a, &mut ignored) == document::to_json(b, &mut ignored)
 }
 
 /// Reports a role whose `name` differs from its key.
-pub(super) fn check_role_name(fields: Fields<'_>, role: &str, problems: &mut Problems) {
+pub(super) fn check_role_name(fields: MappingFields<'_>, role: &str, problems: &mut ProblemCollector) {
     if let Some(entry) = fields.get("name")
         && entry.value.as_raw() != Some(role)
     {
@@ -110,7 +114,7 @@ pub(super) fn graph_name(name: &str) -> &str {
 /// Reads `moderator: [{from, to, when}]`.
 pub(super) fn transition_table(
     reader: &mut WorkflowReader,
-    table: &Entry,
+    table: &MappingEntry,
     conditions: &mut BTreeMap<String, NamedCondition>,
 ) -> BTreeMap<String, Vec<Transition>> {
     let mut graph: BTreeMap<String, Vec<Transition>> = BTreeMap::new();
@@ -129,11 +133,11 @@ pub(super) fn transition_table(
 
 fn row_of(
     reader: &mut WorkflowReader,
-    row: &Node,
+    row: &YamlNode,
     conditions: &mut BTreeMap<String, NamedCondition>,
     graph: &mut BTreeMap<String, Vec<Transition>>,
 ) -> Option<()> {
-    let fields = Fields::of(row, "moderator[]", &mut reader.problems)?;
+    let fields = MappingFields::from_mapping(row, "moderator[]", &mut reader.problems)?;
     fields.refuse_unknown(&TABLE_KEYS, &TABLE_MEANT, &mut reader.problems);
     let from = end_of_row(reader, fields, "from");
     let to = end_of_row(reader, fields, "to");
@@ -160,7 +164,11 @@ fn row_of(
     Some(())
 }
 
-fn end_of_row<'n>(reader: &mut WorkflowReader, fields: Fields<'n>, key: &str) -> Option<(&'n Entry, String)> {
+fn end_of_row<'n>(
+    reader: &mut WorkflowReader,
+    fields: MappingFields<'n>,
+    key: &str,
+) -> Option<(&'n MappingEntry, String)> {
     let Some(entry) = fields.get(key) else {
         reader.problems.error("missing-key", fields.at, format!("the transition has no `{key}`"), None);
         return None;
@@ -174,7 +182,7 @@ fn end_of_row<'n>(reader: &mut WorkflowReader, fields: Fields<'n>, key: &str) ->
 pub(super) fn named(
     reader: &mut WorkflowReader,
     written: &str,
-    entry: &Entry,
+    entry: &MappingEntry,
     edge: (&str, &str),
     conditions: &mut BTreeMap<String, NamedCondition>,
 ) -> String {

@@ -3,42 +3,42 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::Value;
 
 use super::group_schema;
-use super::model::{INPUT, Meta, NamedCondition, RoleDraft, RoleOptions, WorkflowDraft};
+use super::model::{DraftSchema, INPUT, NamedCondition, RoleDraft, RoleOptions, WorkflowDraft};
 use super::older_forms;
-use super::reader::{Inlined, WorkflowReader};
+use super::reader::{InlineConditions, WorkflowReader};
 use super::role_options::{RUN, command_schema};
 use super::text_role::text_schema;
 use super::validate::{check_stored, validate_into};
 use crate::document;
-use crate::document::fields::{Fields, text, texts, wrong_type};
-use crate::document::{DurationText, Positions, by_schema, join};
-use crate::document::{Problem, Problems};
+use crate::document::fields::{MappingFields, text, texts, wrong_type};
+use crate::document::{DurationText, SourcePositions, by_schema, join};
+use crate::document::{FileProblem, ProblemCollector};
 use crate::input;
 use crate::usage::ThreadLimits;
-use crate::workspace::Workspace;
-use yaml_tree::Position;
-use yaml_tree::{Data, Entry, Node};
+use crate::workspace::WorkspaceKind;
+use yaml_tree::TextPosition;
+use yaml_tree::{MappingEntry, YamlContent, YamlNode};
 
 /// The result of [`parse`] and [`check`].
 #[derive(Clone, Debug)]
-pub struct Parsed {
+pub struct ParsedWorkflow {
     /// The workflow; each function says when there is one.
     pub draft: Option<WorkflowDraft>,
     /// Where its parts are in the file.
-    pub positions: Positions,
+    pub positions: SourcePositions,
     /// All problems in the file, in order of place.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
 }
 
-impl Parsed {
+impl ParsedWorkflow {
     /// Whether any problem is an error.
     #[must_use]
     pub fn has_errors(&self) -> bool {
-        self.problems.iter().any(Problem::is_error)
+        self.problems.iter().any(FileProblem::is_error)
     }
 }
 
@@ -49,7 +49,7 @@ impl Parsed {
 ///
 /// A schema that a role names by hash is assumed to be stored; [`check_with`] verifies it.
 #[must_use]
-pub fn check(text: &str, origin: &str, file_stem: Option<&str>) -> Parsed {
+pub fn check(text: &str, origin: &str, file_stem: Option<&str>) -> ParsedWorkflow {
     let Ok(parsed) = check_with(text, origin, file_stem, |_| Ok::<bool, Infallible>(true));
     parsed
 }
@@ -62,15 +62,15 @@ pub fn check_with<E>(
     text: &str,
     origin: &str,
     file_stem: Option<&str>,
-    is_stored: impl FnMut(Hash) -> Result<bool, E>,
-) -> Result<Parsed, E> {
+    is_stored: impl FnMut(NodeHash) -> Result<bool, E>,
+) -> Result<ParsedWorkflow, E> {
     let (draft, positions, mut problems) = read(text, origin);
     if let Some(draft) = &draft {
         validate_into(draft, &positions, file_stem, &mut problems);
         check_stored(draft, &positions, is_stored, &mut problems)?;
     }
     let draft = draft.filter(|_| !problems.has_errors());
-    Ok(Parsed { draft, positions, problems: problems.finish() })
+    Ok(ParsedWorkflow { draft, positions, problems: problems.finish() })
 }
 
 /// Reads a workflow file without validating it: only types, older forms and unknown keys.
@@ -78,16 +78,16 @@ pub fn check_with<E>(
 /// If the file is a mapping, there is a draft, so that its other parts can be validated as well. If a problem is an error, parts of the
 /// draft are placeholders and it must not be stored; [`check`] prevents that.
 #[must_use]
-pub fn parse(text: &str, origin: &str) -> Parsed {
+pub fn parse(text: &str, origin: &str) -> ParsedWorkflow {
     let (draft, positions, problems) = read(text, origin);
-    Parsed { draft, positions, problems: problems.finish() }
+    ParsedWorkflow { draft, positions, problems: problems.finish() }
 }
 
-fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, Positions, Problems) {
+fn read(text: &str, origin: &str) -> (Option<WorkflowDraft>, SourcePositions, ProblemCollector) {
     let mut reader = WorkflowReader {
-        problems: Problems::new(origin),
-        positions: Positions::none(origin),
-        inlined: Inlined::default(),
+        problems: ProblemCollector::new(origin),
+        positions: SourcePositions::none(origin),
+        inlined: InlineConditions::default(),
     };
     let root = document::parse(text, &mut reader.problems);
     let draft = root.and_then(|root| reader.workflow(&root));
@@ -99,8 +99,8 @@ pub(crate) const WORKFLOW_KEYS: [&str; 9] =
 pub(crate) const CONDITION_KEYS: [&str; 2] = ["description", "expression"];
 
 impl WorkflowReader {
-    fn workflow(&mut self, root: &Node) -> Option<WorkflowDraft> {
-        let fields = Fields::of_file(root, "a workflow file", &mut self.problems)?;
+    fn workflow(&mut self, root: &YamlNode) -> Option<WorkflowDraft> {
+        let fields = MappingFields::of_file(root, "a workflow file", &mut self.problems)?;
         self.positions.set_value(String::new(), root.at);
         fields.warn_unknown(&WORKFLOW_KEYS, &mut self.problems);
         let name = self.name(fields);
@@ -115,61 +115,61 @@ impl WorkflowReader {
         Some(WorkflowDraft { name, description, roles, conditions, graph, limits, workspace, input })
     }
 
-    fn name(&mut self, fields: Fields<'_>) -> String {
+    fn name(&mut self, fields: MappingFields<'_>) -> String {
         if fields.get("name").is_none() {
             self.missing("", "name", fields.at, "the workflow has no `name`");
         }
         self.text_field(fields, "", "name")
     }
 
-    fn limits(&mut self, fields: Fields<'_>) -> ThreadLimits {
+    fn limits(&mut self, fields: MappingFields<'_>) -> ThreadLimits {
         let Some(entry) = fields.get("limits") else { return ThreadLimits::default() };
         self.locate("/limits", entry);
         ThreadLimits::read(entry, &mut self.problems)
     }
 
-    fn workspace(&mut self, fields: Fields<'_>) -> Workspace {
-        let Some(entry) = fields.get("workspace") else { return Workspace::default() };
+    fn workspace(&mut self, fields: MappingFields<'_>) -> WorkspaceKind {
+        let Some(entry) = fields.get("workspace") else { return WorkspaceKind::default() };
         self.locate("/workspace", entry);
         by_schema::entry(entry, DurationText::fault, &mut self.problems).unwrap_or_default()
     }
 
     /// The schema of the input. A schema that is refused leaves a placeholder, so that conditions may read the input.
-    fn input(&mut self, fields: Fields<'_>) -> Option<Meta> {
+    fn input(&mut self, fields: MappingFields<'_>) -> Option<DraftSchema> {
         let entry = fields.get(INPUT)?;
         let pointer = join("", INPUT);
         self.positions.set_tree(&pointer, &entry.value);
         self.positions.set_key(pointer.clone(), entry.key_at);
-        if let Data::Scalar { text, .. } = &entry.value.data
-            && let Ok(hash) = text.parse::<Hash>()
+        if let YamlContent::Scalar { text, .. } = &entry.value.data
+            && let Ok(hash) = text.parse::<NodeHash>()
         {
-            return Some(Meta::Stored(hash));
+            return Some(DraftSchema::Stored(hash));
         }
-        if !matches!(entry.value.data, Data::Mapping(_)) {
+        if !matches!(entry.value.data, YamlContent::Mapping(_)) {
             self.positions.set_broken(&pointer);
             wrong_type(&entry.value, INPUT, "the JSON Schema of an object, or the hash of one", &mut self.problems);
-            return Some(Meta::Inline(Value::Bool(true)));
+            return Some(DraftSchema::Inline(Value::Bool(true)));
         }
         let schema = document::to_json(&entry.value, &mut self.problems);
         if let Some((message, hint)) = schema.as_object().and_then(input::fault_of_schema) {
             self.positions.set_broken(&pointer);
             self.problems.error("bad-schema", entry.key_at, message, Some(hint));
-            return Some(Meta::Inline(Value::Bool(true)));
+            return Some(DraftSchema::Inline(Value::Bool(true)));
         }
-        Some(Meta::Inline(schema))
+        Some(DraftSchema::Inline(schema))
     }
 
-    fn missing(&mut self, parent: &str, key: &str, at: Position, message: &str) {
+    fn missing(&mut self, parent: &str, key: &str, at: TextPosition, message: &str) {
         self.positions.set_broken(&join(parent, key));
         self.problems.error("missing-key", at, message.to_owned(), None);
     }
 
     /// An optional text.
-    fn text_field(&mut self, fields: Fields<'_>, parent: &str, key: &str) -> String {
+    fn text_field(&mut self, fields: MappingFields<'_>, parent: &str, key: &str) -> String {
         fields.get(key).map(|entry| self.text_entry(entry, &join(parent, key))).unwrap_or_default()
     }
 
-    pub(super) fn text_entry(&mut self, entry: &Entry, pointer: &str) -> String {
+    pub(super) fn text_entry(&mut self, entry: &MappingEntry, pointer: &str) -> String {
         self.locate(pointer, entry);
         text(&entry.value, &entry.key, &mut self.problems).unwrap_or_else(|| {
             self.positions.set_broken(pointer);
@@ -179,7 +179,7 @@ impl WorkflowReader {
 
     fn roles(
         &mut self,
-        fields: Fields<'_>,
+        fields: MappingFields<'_>,
         conditions: &mut BTreeMap<String, NamedCondition>,
     ) -> BTreeMap<String, RoleDraft> {
         let Some(entry) = fields.get("roles") else {
@@ -187,17 +187,17 @@ impl WorkflowReader {
             return BTreeMap::new();
         };
         self.locate("/roles", entry);
-        let Some(roles) = Fields::of(&entry.value, "roles", &mut self.problems) else {
+        let Some(roles) = MappingFields::from_mapping(&entry.value, "roles", &mut self.problems) else {
             self.positions.set_broken("/roles");
             return BTreeMap::new();
         };
         roles.iter().map(|entry| (entry.key.clone(), self.role(entry, conditions))).collect()
     }
 
-    fn role(&mut self, entry: &Entry, conditions: &mut BTreeMap<String, NamedCondition>) -> RoleDraft {
+    fn role(&mut self, entry: &MappingEntry, conditions: &mut BTreeMap<String, NamedCondition>) -> RoleDraft {
         let pointer = join("/roles", &entry.key);
         self.locate(&pointer, entry);
-        let Some(fields) = Fields::of(&entry.value, &entry.key, &mut self.problems) else {
+        let Some(fields) = MappingFields::from_mapping(&entry.value, &entry.key, &mut self.problems) else {
             self.positions.set_broken(&pointer);
             return broken_role();
         };
@@ -219,7 +219,7 @@ impl WorkflowReader {
         let output = text_of("output");
         let capabilities = self.capabilities(fields, &pointer);
         let meta = match has_command {
-            true => Meta::Inline(command_schema()),
+            true => DraftSchema::Inline(command_schema()),
             false => self.meta(fields, &pointer),
         };
         let more = match self.group(fields, &entry.key, &pointer, conditions) {
@@ -229,7 +229,7 @@ impl WorkflowReader {
         RoleDraft { description, goal, capabilities, procedure, output, meta, more }
     }
 
-    fn capabilities(&mut self, fields: Fields<'_>, role: &str) -> Vec<String> {
+    fn capabilities(&mut self, fields: MappingFields<'_>, role: &str) -> Vec<String> {
         let Some(entry) = fields.get("capabilities") else {
             return Vec::new();
         };
@@ -238,21 +238,21 @@ impl WorkflowReader {
     }
 
     /// The schema of the role's output. Without one, the output is a text.
-    fn meta(&mut self, fields: Fields<'_>, role: &str) -> Meta {
+    fn meta(&mut self, fields: MappingFields<'_>, role: &str) -> DraftSchema {
         let pointer = join(role, "meta");
         let Some(entry) = older_forms::role_field(fields, "meta", &mut self.problems) else {
-            return Meta::Inline(text_schema());
+            return DraftSchema::Inline(text_schema());
         };
         self.positions.set_tree(&pointer, &entry.value);
         self.positions.set_key(pointer.clone(), entry.key_at);
         match &entry.value.data {
-            Data::Mapping(_) => Meta::Inline(document::to_json(&entry.value, &mut self.problems)),
-            Data::Scalar { .. } if entry.value.as_bool().is_some() => {
-                Meta::Inline(document::to_json(&entry.value, &mut self.problems))
+            YamlContent::Mapping(_) => DraftSchema::Inline(document::to_json(&entry.value, &mut self.problems)),
+            YamlContent::Scalar { .. } if entry.value.as_bool().is_some() => {
+                DraftSchema::Inline(document::to_json(&entry.value, &mut self.problems))
             }
-            Data::Scalar { text, .. } => {
-                if let Ok(hash) = text.parse::<Hash>() {
-                    return Meta::Stored(hash);
+            YamlContent::Scalar { text, .. } => {
+                if let Ok(hash) = text.parse::<NodeHash>() {
+                    return DraftSchema::Stored(hash);
                 }
                 self.positions.set_broken(&pointer);
                 let message =
@@ -261,7 +261,7 @@ impl WorkflowReader {
                 self.problems.error("wrong-type", entry.value.at, message, Some(hint));
                 broken_role().meta
             }
-            Data::Sequence(_) => {
+            YamlContent::Sequence(_) => {
                 self.positions.set_broken(&pointer);
                 wrong_type(&entry.value, &entry.key, "a JSON Schema or the hash of one", &mut self.problems);
                 broken_role().meta
@@ -269,12 +269,12 @@ impl WorkflowReader {
         }
     }
 
-    fn conditions(&mut self, fields: Fields<'_>) -> BTreeMap<String, NamedCondition> {
+    fn conditions(&mut self, fields: MappingFields<'_>) -> BTreeMap<String, NamedCondition> {
         let Some(entry) = fields.get("conditions") else {
             return BTreeMap::new();
         };
         self.locate("/conditions", entry);
-        let Some(conditions) = Fields::of(&entry.value, "conditions", &mut self.problems) else {
+        let Some(conditions) = MappingFields::from_mapping(&entry.value, "conditions", &mut self.problems) else {
             self.positions.set_broken("/conditions");
             return BTreeMap::new();
         };
@@ -282,7 +282,7 @@ impl WorkflowReader {
     }
 
     /// A condition is a mapping, or just the expression.
-    fn condition(&mut self, entry: &Entry) -> NamedCondition {
+    fn condition(&mut self, entry: &MappingEntry) -> NamedCondition {
         let pointer = join("/conditions", &entry.key);
         let at_expression = join(&pointer, "expression");
         self.locate(&pointer, entry);
@@ -290,7 +290,7 @@ impl WorkflowReader {
             self.locate(&at_expression, entry);
             return NamedCondition { description: String::new(), expression: expression.to_owned() };
         }
-        let Some(fields) = Fields::of(&entry.value, &entry.key, &mut self.problems) else {
+        let Some(fields) = MappingFields::from_mapping(&entry.value, &entry.key, &mut self.problems) else {
             self.positions.set_broken(&at_expression);
             return NamedCondition { description: String::new(), expression: String::new() };
         };
@@ -314,7 +314,7 @@ fn broken_role() -> RoleDraft {
         capabilities: Vec::new(),
         procedure: String::new(),
         output: String::new(),
-        meta: Meta::Inline(Value::Bool(true)),
+        meta: DraftSchema::Inline(Value::Bool(true)),
         more: RoleOptions::default(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use super::model::{NamedCondition, PayloadError, Role, RoleOptions, Transition, 
 use super::older_forms::{graph_name, names};
 use crate::document::join;
 use crate::usage::ThreadLimits;
-use crate::workspace::Workspace;
+use crate::workspace::WorkspaceKind;
 
 impl Workflow {
     /// The payload of the `Workflow` node that stores this workflow.
@@ -47,7 +47,7 @@ fn read(payload: &Value) -> Result<Workflow, PayloadError> {
     let name = fields.get("name").and_then(Value::as_str).ok_or_else(|| fail("/name", "no text"))?.to_owned();
     let limits = field(fields, "limits").map(ThreadLimits::deserialize).transpose();
     let limits = limits.map_err(|error| fail("/limits", &error.to_string()))?.unwrap_or_default();
-    let workspace = field(fields, "workspace").map(Workspace::deserialize).transpose();
+    let workspace = field(fields, "workspace").map(WorkspaceKind::deserialize).transpose();
     let workspace = workspace.map_err(|error| fail("/workspace", &error.to_string()))?.unwrap_or_default();
     let description = text(fields, "", "description")?;
     let input = field(fields, "input").map(|value| schema(value, "/input")).transpose()?;
@@ -109,7 +109,7 @@ fn role(value: &Value, path: &str) -> Result<Role, PayloadError> {
     })
 }
 
-fn schema(value: &Value, path: &str) -> Result<Hash, PayloadError> {
+fn schema(value: &Value, path: &str) -> Result<NodeHash, PayloadError> {
     value.as_str().and_then(|text| text.parse().ok()).ok_or_else(|| fail(path, "not the hash of a schema"))
 }
 

@@ -8,7 +8,7 @@ pub const PERSON_PICKS: &str = "pick";
 
 /// Who picks the best copy of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Picker<'g> {
+pub enum CopyPicker<'g> {
     /// A role of the workflow.
     Role(&'g str),
     /// JSONata over the thread of the group, whose steps are the copies.
@@ -17,14 +17,14 @@ pub enum Picker<'g> {
     Person,
 }
 
-impl<'g> Picker<'g> {
+impl<'g> CopyPicker<'g> {
     /// Who picks for a group of a workflow.
     #[must_use]
-    pub fn for_group<M>(workflow: &Workflow<M>, group: &'g RoleGroup) -> Picker<'g> {
+    pub fn for_group<M>(workflow: &Workflow<M>, group: &'g RoleGroup) -> CopyPicker<'g> {
         match group.pick.as_deref() {
-            None => Picker::Person,
-            Some(pick) if workflow.roles.contains_key(pick) => Picker::Role(pick),
-            Some(pick) => Picker::Expression(pick),
+            None => CopyPicker::Person,
+            Some(pick) if workflow.roles.contains_key(pick) => CopyPicker::Role(pick),
+            Some(pick) => CopyPicker::Expression(pick),
         }
     }
 }

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::model::{CommandShell, RoleCommand, RoleOptions};
 use super::older_forms::ROLE_KEYS;
 use super::reader::WorkflowReader;
-use crate::document::fields::Fields;
+use crate::document::fields::MappingFields;
 use crate::document::{DurationText, OneOrMany, by_schema, join};
-use yaml_tree::Entry;
+use yaml_tree::MappingEntry;
 
 /// The key of a role's command.
 pub(super) const RUN: &str = "run";
@@ -36,7 +36,7 @@ pub(super) fn command_schema() -> Value {
 
 impl WorkflowReader {
     /// The options of a role. `role` is its pointer.
-    pub(super) fn role_options(&mut self, fields: Fields<'_>, role: &str) -> RoleOptions {
+    pub(super) fn role_options(&mut self, fields: MappingFields<'_>, role: &str) -> RoleOptions {
         RoleOptions {
             sees: self.option::<OneOrMany<String>>(fields, role, "sees").map(OneOrMany::into_vec),
             model: self.option(fields, role, "model"),
@@ -50,7 +50,7 @@ impl WorkflowReader {
 
     pub(super) fn option<T: schemars::JsonSchema + serde::de::DeserializeOwned>(
         &mut self,
-        fields: Fields<'_>,
+        fields: MappingFields<'_>,
         role: &str,
         key: &str,
     ) -> Option<T> {
@@ -60,21 +60,23 @@ impl WorkflowReader {
     }
 
     /// The input of the workflow that plays a role: name → expression.
-    fn with(&mut self, fields: Fields<'_>, role: &str) -> BTreeMap<String, String> {
+    fn with(&mut self, fields: MappingFields<'_>, role: &str) -> BTreeMap<String, String> {
         let Some(entry) = fields.get("with") else { return BTreeMap::new() };
         let pointer = join(role, "with");
         self.locate(&pointer, entry);
-        let Some(values) = Fields::of(&entry.value, "with", &mut self.problems) else { return BTreeMap::new() };
+        let Some(values) = MappingFields::from_mapping(&entry.value, "with", &mut self.problems) else {
+            return BTreeMap::new();
+        };
         values.iter().map(|entry| (entry.key.clone(), self.text_entry(entry, &join(&pointer, &entry.key)))).collect()
     }
 
     /// The limit on an attempt in milliseconds.
-    fn timeout(&mut self, fields: Fields<'_>, role: &str) -> Option<u64> {
+    fn timeout(&mut self, fields: MappingFields<'_>, role: &str) -> Option<u64> {
         let AttemptLimit(limit) = self.option(fields, role, "timeout")?;
         limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)).filter(|limit| *limit > 0)
     }
 
-    fn command(&mut self, fields: Fields<'_>, role: &str) -> Option<RoleCommand> {
+    fn command(&mut self, fields: MappingFields<'_>, role: &str) -> Option<RoleCommand> {
         let Some(run) = fields.get(RUN) else {
             for entry in OF_COMMANDS.iter().filter_map(|key| fields.get(key)) {
                 self.misplaced(entry, "belongs only to a role with `run`");
@@ -103,14 +105,14 @@ impl WorkflowReader {
     }
 
     /// Reports the known keys of a role that must not stand beside its `run` or `play`.
-    pub(super) fn refuse_beside(&mut self, fields: Fields<'_>, allowed: &[&str], why: &str) {
+    pub(super) fn refuse_beside(&mut self, fields: MappingFields<'_>, allowed: &[&str], why: &str) {
         let is_misplaced = |key: &str| ROLE_KEYS.contains(&key) && !allowed.contains(&key);
         for entry in fields.iter().filter(|entry| is_misplaced(&entry.key) && !entry.value.is_null()) {
             self.misplaced(entry, why);
         }
     }
 
-    pub(super) fn misplaced(&mut self, entry: &Entry, why: &str) {
+    pub(super) fn misplaced(&mut self, entry: &MappingEntry, why: &str) {
         self.problems.error("conflict", entry.key_at, format!("`{}` {why}", entry.key), None);
     }
 }

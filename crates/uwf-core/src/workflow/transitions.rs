@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::model::{END, NamedCondition, START, Transition};
 use super::older_forms;
 use super::reader::WorkflowReader;
-use crate::document::fields::{Fields, list, text};
+use crate::document::fields::{MappingFields, list, text};
 use crate::document::join;
 use crate::outcome;
-use yaml_tree::{Entry, Node};
+use yaml_tree::{MappingEntry, YamlNode};
 
 pub(crate) const TRANSITION_KEYS: [&str; 3] = ["role", "condition", "outcome"];
 
@@ -27,7 +27,7 @@ impl WorkflowReader {
     /// The graph, from `graph` or from the older `moderator` table.
     pub(super) fn routes(
         &mut self,
-        fields: Fields<'_>,
+        fields: MappingFields<'_>,
         conditions: &mut BTreeMap<String, NamedCondition>,
     ) -> BTreeMap<String, Vec<Transition>> {
         match (fields.get("graph"), fields.get("moderator")) {
@@ -50,12 +50,12 @@ impl WorkflowReader {
 
     fn graph(
         &mut self,
-        entry: &Entry,
+        entry: &MappingEntry,
         conditions: &mut BTreeMap<String, NamedCondition>,
     ) -> BTreeMap<String, Vec<Transition>> {
         let mut graph = BTreeMap::new();
         self.locate("/graph", entry);
-        let Some(positions) = Fields::of(&entry.value, "graph", &mut self.problems) else {
+        let Some(positions) = MappingFields::from_mapping(&entry.value, "graph", &mut self.problems) else {
             self.positions.set_broken("/graph");
             return graph;
         };
@@ -74,7 +74,7 @@ impl WorkflowReader {
     fn transitions(
         &mut self,
         from: &str,
-        entry: &Entry,
+        entry: &MappingEntry,
         conditions: &mut BTreeMap<String, NamedCondition>,
     ) -> Vec<Transition> {
         let pointer = join("/graph", from);
@@ -97,7 +97,7 @@ impl WorkflowReader {
     fn transition(
         &mut self,
         from: &str,
-        item: &Node,
+        item: &YamlNode,
         pointer: &str,
         conditions: &mut BTreeMap<String, NamedCondition>,
     ) -> Option<Transition> {
@@ -106,7 +106,7 @@ impl WorkflowReader {
             self.problems.error("wrong-type", item.at, message, Some(format!("write `role: {name}`")));
             return None;
         }
-        let fields = Fields::of(item, "transition", &mut self.problems)?;
+        let fields = MappingFields::from_mapping(item, "transition", &mut self.problems)?;
         fields.refuse_unknown(&TRANSITION_KEYS, &MEANT, &mut self.problems);
         self.positions.set_value(pointer.to_owned(), item.at);
         let Some(role) = fields.get("role") else {
@@ -131,7 +131,7 @@ impl WorkflowReader {
         Some(Transition { role: target, condition, outcome })
     }
 
-    fn outcome(&mut self, entry: &Entry, target: &str, pointer: &str) -> Option<String> {
+    fn outcome(&mut self, entry: &MappingEntry, target: &str, pointer: &str) -> Option<String> {
         self.locate(&join(pointer, "outcome"), entry);
         let word = text(&entry.value, "outcome", &mut self.problems)?;
         if target != END {

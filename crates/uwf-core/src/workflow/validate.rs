@@ -14,25 +14,25 @@ pub use names::name_fault;
 pub(super) use schemas::check_stored;
 
 use super::model::WorkflowDraft;
-use crate::document::Positions;
-use crate::document::{Problem, Problems};
+use crate::document::SourcePositions;
+use crate::document::{FileProblem, ProblemCollector};
 
 /// Returns all problems of a draft, in order of place. `positions` comes from [`parse`](super::parse) with the draft. `file_stem` is the
 /// file's name without directory and extension, if it came from a file.
 ///
 /// Whether a schema given by hash exists is not checked here; see [`check_with`](super::check_with).
 #[must_use]
-pub fn validate(draft: &WorkflowDraft, positions: &Positions, file_stem: Option<&str>) -> Vec<Problem> {
-    let mut problems = Problems::new(positions.file());
+pub fn validate(draft: &WorkflowDraft, positions: &SourcePositions, file_stem: Option<&str>) -> Vec<FileProblem> {
+    let mut problems = ProblemCollector::new(positions.file());
     validate_into(draft, positions, file_stem, &mut problems);
     problems.finish()
 }
 
 pub(super) fn validate_into(
     draft: &WorkflowDraft,
-    positions: &Positions,
+    positions: &SourcePositions,
     file_stem: Option<&str>,
-    problems: &mut Problems,
+    problems: &mut ProblemCollector,
 ) {
     names::check(draft, positions, file_stem, problems);
     groups::check(draft, positions, problems);

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use uwf_core::config::{
-    Agent, Config, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, GitRemote, Happening, Limits, Model, Notify,
-    NotifyBy, Otel, OutputMode, Price, Prices, Provider, StoreUrl, Workspace, WorktreePrepare,
+    AgentConfig, ConfigLimits, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, GitRemote, ModelConfig, ModelPrice,
+    ModelProvider, NotifyBy, NotifyEvent, NotifyRule, OtelConfig, OutputMode, PriceTable, StoreUrl, UwfConfig,
+    WorkspaceKind, WorktreePrepare,
 };
 use uwf_core::usage::ThreadLimits;
 
@@ -17,8 +18,8 @@ use crate::workflow::{lines, shared};
 
 /// A config without problems.
 #[track_caller]
-fn sound(text: &str) -> Config {
-    let (config, problems) = Config::parse(text, "config.yaml");
+fn sound(text: &str) -> UwfConfig {
+    let (config, problems) = UwfConfig::parse(text, "config.yaml");
     assert_eq!(lines(&problems), "");
     agrees_on_config(text, &problems);
     config
@@ -26,7 +27,7 @@ fn sound(text: &str) -> Config {
 
 #[track_caller]
 fn problems_of(text: &str) -> String {
-    let (_, problems) = Config::parse(text, "config.yaml");
+    let (_, problems) = UwfConfig::parse(text, "config.yaml");
     agrees_on_config(text, &problems);
     lines(&problems)
 }
@@ -41,7 +42,7 @@ fn the_example_loads() {
         return;
     };
     let config = sound(&text);
-    assert_eq!(config.agent("cursor"), Some(&Agent::from_command("uwf-cursor", Vec::new())));
+    assert_eq!(config.agent("cursor"), Some(&AgentConfig::from_command("uwf-cursor", Vec::new())));
     assert_eq!(config.agent_for("solve-issue", "developer"), Some("cursor"));
     assert_eq!(config.agent_for("solve-issue", "planner"), Some("hermes"));
     assert_eq!(config.model_for("extract"), Some("gpt4o-mini"));
@@ -99,7 +100,7 @@ prices:
   models: { small: { input: 0.5, output: 2, cached: 0 }, "gpt-4.1": { input: 2, output: 8, reasoning: 9 } }
 "#;
     let args = ["-t", "{thread}", "5", "true"].map(str::to_owned).to_vec();
-    let full = Agent {
+    let full = AgentConfig {
         output: OutputMode::Json,
         model: some("small"),
         env: vec!["PAID_KEY".to_owned()],
@@ -108,23 +109,27 @@ prices:
         exit_codes: BTreeMap::from([(0, ExitMeaning::Fail), (3, ExitMeaning::Ok)]),
         expect_file: some("out/report.md"),
         config: json!({"depth": 3, "tags": ["no"]}),
-        ..Agent::from_command("run-it", args)
+        ..AgentConfig::from_command("run-it", args)
     };
     assert_eq!([0, 1, 3].map(|code| full.meaning(code)), [ExitMeaning::Fail, ExitMeaning::Fail, ExitMeaning::Ok]);
-    let endless = Agent { output: OutputMode::Text, idle_timeout: None, ..Agent::from_command("sleepy", Vec::new()) };
-    let bare = Agent::from_command("agent", Vec::new());
+    let endless =
+        AgentConfig { output: OutputMode::Text, idle_timeout: None, ..AgentConfig::from_command("sleepy", Vec::new()) };
+    let bare = AgentConfig::from_command("agent", Vec::new());
     assert_eq!(bare.idle_timeout, Some(DEFAULT_IDLE_TIMEOUT));
-    let provider = |url: &str, key: Option<&str>, kind: Option<&str>| Provider {
+    let provider = |url: &str, key: Option<&str>, kind: Option<&str>| ModelProvider {
         base_url: url.to_owned(),
         api_key_env: key.map(str::to_owned),
         kind: kind.map(str::to_owned),
     };
-    let expected = Config {
+    let expected = UwfConfig {
         providers: BTreeMap::from([
             ("local".to_owned(), provider("http://localhost:1234/v1", None, Some("openai"))),
             ("paid".to_owned(), provider("https://api.example.com", Some("PAID_KEY"), None)),
         ]),
-        models: BTreeMap::from([("small".to_owned(), Model { provider: "local".to_owned(), name: "tiny".to_owned() })]),
+        models: BTreeMap::from([(
+            "small".to_owned(),
+            ModelConfig { provider: "local".to_owned(), name: "tiny".to_owned() },
+        )]),
         agents: BTreeMap::from([("full".to_owned(), full), ("endless".to_owned(), endless), ("bare".to_owned(), bare)]),
         default_agent: some("bare"),
         agent_overrides: BTreeMap::from([
@@ -137,12 +142,12 @@ prices:
         default_model: some("small"),
         model_overrides: BTreeMap::from([("extract".to_owned(), None), ("supervisor".to_owned(), some("small"))]),
         workspaces: BTreeMap::from([
-            ("solve-it".to_owned(), Workspace::Worktree),
-            ("here".to_owned(), Workspace::Directory),
-            ("other".to_owned(), Workspace::Directory),
+            ("solve-it".to_owned(), WorkspaceKind::Worktree),
+            ("here".to_owned(), WorkspaceKind::Directory),
+            ("other".to_owned(), WorkspaceKind::Directory),
         ]),
         secrets: ["GITHUB_TOKEN".to_owned()].into(),
-        limits: Limits {
+        limits: ConfigLimits {
             max_branches: 64,
             parallel: 8,
             thread: ThreadLimits {
@@ -158,17 +163,17 @@ prices:
             kill_grace: Duration::from_millis(500),
         },
         extract: ExtractRungs { submit: false, frontmatter: false, feedback: 0, llm: 2 },
-        notify: vec![Notify {
-            on: vec![Happening::Ended, Happening::Stuck],
+        notify: vec![NotifyRule {
+            on: vec![NotifyEvent::Ended, NotifyEvent::Stuck],
             outcomes: Vec::new(),
             by: NotifyBy::WebhookEnv("HOOK".to_owned()),
         }],
-        prices: Some(Prices {
+        prices: Some(PriceTable {
             date: "2026-11-01".to_owned(),
             currency: "EUR".to_owned(),
             models: BTreeMap::from([
-                ("small".to_owned(), Price { input: 0.5, output: 2.0, cached: Some(0.0), reasoning: None }),
-                ("gpt-4.1".to_owned(), Price { input: 2.0, output: 8.0, cached: None, reasoning: Some(9.0) }),
+                ("small".to_owned(), ModelPrice { input: 0.5, output: 2.0, cached: Some(0.0), reasoning: None }),
+                ("gpt-4.1".to_owned(), ModelPrice { input: 2.0, output: 8.0, cached: None, reasoning: Some(9.0) }),
             ]),
         }),
         store: StoreUrl::parse("s3://team/uwf").ok(),
@@ -179,7 +184,7 @@ prices:
             commands: vec!["npm ci".to_owned(), "make".to_owned()],
             timeout: Some(Duration::from_mins(5)),
         },
-        otel: Some(Otel {
+        otel: Some(OtelConfig {
             endpoint: "https://otlp.example".to_owned(),
             headers: [("x-team".to_owned(), "a".to_owned())].into(),
             headers_env: [("authorization".to_owned(), "OTLP_AUTH".to_owned())].into(),
@@ -201,7 +206,7 @@ fn a_config_that_says_nothing_is_the_default() {
         "---\n",
         "agents:\nproviders: ~\ndefaultAgent:\nagentOverrides: null\nextract:\n",
     ] {
-        assert_eq!(sound(text), Config::default(), "{text:?}");
+        assert_eq!(sound(text), UwfConfig::default(), "{text:?}");
     }
 }
 
@@ -347,7 +352,7 @@ fn prices_need_input_output_and_date() {
     insta::assert_snapshot!(problems_of("prices: 5"), @"
     config.yaml:1:9: error[wrong-type]: `prices` must be a mapping, not a number
     ");
-    let (config, _) = Config::parse("prices: { models: { m: { input: 1, output: 2 } } }", "config.yaml");
+    let (config, _) = UwfConfig::parse("prices: { models: { m: { input: 1, output: 2 } } }", "config.yaml");
     assert_eq!(config.prices, None, "nobody knows of when they are");
 }
 

@@ -13,17 +13,17 @@ mod texts;
 mod typed_by_a_person;
 mod types;
 
-use json_cas::schema::Schema;
+use json_cas::schema::CompiledSchema;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use uwf_core::extract::{self, Extraction, Failure, Found};
+use uwf_core::extract::{self, ExtractedAnswer, Extraction, ExtractionFailure};
 use uwf_core::prompt::AnswerForm;
 
-fn frontmatter(raw: &str, schema: &Schema) -> Extraction {
+fn frontmatter(raw: &str, schema: &CompiledSchema) -> Extraction {
     extract::read(raw, AnswerForm::Frontmatter, schema, &String::new)
 }
 
-fn json_rung(raw: &str, schema: &Schema) -> Extraction {
+fn json_rung(raw: &str, schema: &CompiledSchema) -> Extraction {
     extract::read(raw, AnswerForm::Json, schema, &String::new)
 }
 
@@ -51,17 +51,17 @@ fn task_schema() -> Value {
 }
 
 fn read(raw: &str, schema: &Value) -> Extraction {
-    frontmatter(raw, &Schema::compile(schema).expect("a valid schema"))
+    frontmatter(raw, &CompiledSchema::compile(schema).expect("a valid schema"))
 }
 
-fn found_in(raw: &str, schema: &Value) -> Found {
+fn found_in(raw: &str, schema: &Value) -> ExtractedAnswer {
     match read(raw, schema) {
         Extraction::Found(found) => found,
         Extraction::Failed(failure) => panic!("no answer in {raw:?}: {failure:#?}"),
     }
 }
 
-fn found(raw: &str) -> Found {
+fn found(raw: &str) -> ExtractedAnswer {
     found_in(raw, &task_schema())
 }
 
@@ -69,7 +69,7 @@ fn value(raw: &str) -> Value {
     found(raw).value
 }
 
-fn failed(raw: &str) -> Failure {
+fn failed(raw: &str) -> ExtractionFailure {
     match read(raw, &task_schema()) {
         Extraction::Failed(failure) => failure,
         Extraction::Found(found) => panic!("taken for an answer: {found:#?}"),

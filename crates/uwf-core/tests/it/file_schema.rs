@@ -3,25 +3,25 @@
 
 use std::sync::LazyLock;
 
-use json_cas::Schema;
+use json_cas::CompiledSchema;
 use serde_json::{Value, json};
 use uwf_core::agent_name::AgentName;
-use uwf_core::config::Config;
-use uwf_core::document::{Document, Problem};
-use uwf_core::event::{Event, Stream, ToolCall, VERSION, What};
+use uwf_core::config::UwfConfig;
+use uwf_core::document::{FileProblem, SourceDocument};
+use uwf_core::event::{EventToolCall, OutputStream, ThreadEvent, ThreadEventKind, VERSION};
 use uwf_core::file_schema;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::check;
-use uwf_testing::Subject;
+use uwf_testing::FuzzTarget;
 
 use crate::any_bytes::{config_file, workflow_file};
 
-static CONFIG: LazyLock<Schema> = LazyLock::new(|| compiled(&file_schema::config()));
-static WORKFLOW: LazyLock<Schema> = LazyLock::new(|| compiled(&file_schema::workflow()));
+static CONFIG: LazyLock<CompiledSchema> = LazyLock::new(|| compiled(&file_schema::config()));
+static WORKFLOW: LazyLock<CompiledSchema> = LazyLock::new(|| compiled(&file_schema::workflow()));
 
-fn compiled(schema: &Value) -> Schema {
-    Schema::compile(schema).unwrap_or_else(|error| panic!("{error}"))
+fn compiled(schema: &Value) -> CompiledSchema {
+    CompiledSchema::compile(schema).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Problems that a schema sees.
@@ -33,19 +33,19 @@ const OF_THE_TEXT: [&str; 6] = ["not-finite", "tag", "duplicate-key", "bad-merge
 
 /// Holds a configuration against its schema.
 #[track_caller]
-pub(crate) fn agrees_on_config(text: &str, problems: &[Problem]) {
+pub(crate) fn agrees_on_config(text: &str, problems: &[FileProblem]) {
     agrees(&CONFIG, text, problems);
 }
 
 /// Holds a workflow file against its schema.
 #[track_caller]
-pub(crate) fn agrees_on_workflow(text: &str, problems: &[Problem]) {
+pub(crate) fn agrees_on_workflow(text: &str, problems: &[FileProblem]) {
     agrees(&WORKFLOW, text, problems);
 }
 
 #[track_caller]
-fn agrees(schema: &Schema, text: &str, problems: &[Problem]) {
-    let Ok(Document { value, .. }) = Document::parse(text, "f.yaml") else { return };
+fn agrees(schema: &CompiledSchema, text: &str, problems: &[FileProblem]) {
+    let Ok(SourceDocument { value, .. }) = SourceDocument::parse(text, "f.yaml") else { return };
     if problems.iter().any(|problem| OF_THE_TEXT.contains(&problem.code)) || has_odd_numbers(&value) {
         return;
     }
@@ -75,9 +75,9 @@ fn has_odd_numbers(value: &Value) -> bool {
 fn reader_and_schema_agree_on_any_configuration() {
     let check = |bytes: &[u8]| {
         let Ok(text) = std::str::from_utf8(bytes) else { return };
-        agrees_on_config(text, &Config::parse(text, "config.yaml").1);
+        agrees_on_config(text, &UwfConfig::parse(text, "config.yaml").1);
     };
-    Subject { check, name: "schema of config.yaml", ..config_file::SUBJECT }.feed(600);
+    FuzzTarget { check, name: "schema of config.yaml", ..config_file::SUBJECT }.feed(600);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn reader_and_schema_agree_on_any_workflow_file() {
         let Ok(text) = std::str::from_utf8(bytes) else { return };
         agrees_on_workflow(text, &check(text, "w.yaml", None).problems);
     };
-    Subject { check, name: "schema of workflow files", ..workflow_file::SUBJECT }.feed(600);
+    FuzzTarget { check, name: "schema of workflow files", ..workflow_file::SUBJECT }.feed(600);
 }
 
 #[test]
@@ -95,23 +95,24 @@ fn each_event_is_as_its_schema_says() {
     let compiled = compiled(&schema);
     let thread: ThreadId = "01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
     let (attempt, role) = ("a1".to_owned(), "coder".to_owned());
-    let hash = json_cas::Hash::from_u64(7);
-    let call = ToolCall { name: "t".to_owned(), arguments: "{}".to_owned(), result: String::new(), duration_ms: 3 };
-    let tokens = Tokens { input: Some(1), output: None, cached: Some(1), reasoning: Some(2), cost: Some(0.1) };
+    let hash = json_cas::NodeHash::from_u64(7);
+    let call =
+        EventToolCall { name: "t".to_owned(), arguments: "{}".to_owned(), result: String::new(), duration_ms: 3 };
+    let tokens = TokenCounts { input: Some(1), output: None, cached: Some(1), reasoning: Some(2), cost: Some(0.1) };
     let step = Step {
         alias: Some("c".to_owned()),
         extracted_by: Some("submit".to_owned()),
         ..Step::new(1, "coder", json!({ "n": 1 }))
     };
     let whats = [
-        What::Thread { workflow: "w".to_owned(), prompt: "p".to_owned() },
-        What::Attempt {
+        ThreadEventKind::Thread { workflow: "w".to_owned(), prompt: "p".to_owned() },
+        ThreadEventKind::Attempt {
             attempt: attempt.clone(),
             role: role.clone(),
             agent: AgentName { alias: Some("c".to_owned()), agent: "uwf-c".to_owned() },
             pid: Some(1),
         },
-        What::Turn {
+        ThreadEventKind::Turn {
             attempt: attempt.clone(),
             turn: 1,
             text: "t".to_owned(),
@@ -119,11 +120,11 @@ fn each_event_is_as_its_schema_says() {
             tokens: Some(tokens),
             done: true,
         },
-        What::Output { attempt: attempt.clone(), stream: Stream::Stderr, text: "t".to_owned() },
-        What::Failed { attempt, role, error: "e".to_owned(), node: Some(hash) },
-        What::Step(Box::new(step)),
-        What::State { state: "stuck".to_owned(), why: Some("w".to_owned()) },
-        What::End {
+        ThreadEventKind::Output { attempt: attempt.clone(), stream: OutputStream::Stderr, text: "t".to_owned() },
+        ThreadEventKind::Failed { attempt, role, error: "e".to_owned(), node: Some(hash) },
+        ThreadEventKind::Step(Box::new(step)),
+        ThreadEventKind::State { state: "stuck".to_owned(), why: Some("w".to_owned()) },
+        ThreadEventKind::End {
             status: "completed".to_owned(),
             reason: Some("r".to_owned()),
             outcome: Some("failed".to_owned()),
@@ -133,7 +134,8 @@ fn each_event_is_as_its_schema_says() {
     let branches = schema["allOf"].as_array().unwrap();
     assert_eq!(branches.len(), whats.len());
     for (what, branch) in whats.into_iter().zip(branches) {
-        let event = Event { v: VERSION, thread: thread.clone(), depth: 0, branch: Some("g.b".to_owned()), at: 5, what };
+        let event =
+            ThreadEvent { v: VERSION, thread: thread.clone(), depth: 0, branch: Some("g.b".to_owned()), at: 5, what };
         let value = serde_json::to_value(&event).unwrap();
         assert_eq!(compiled.violations(&value), [], "{value}");
         assert_eq!(branch["if"]["properties"]["event"]["const"], value["event"]);
@@ -148,7 +150,7 @@ fn each_event_is_as_its_schema_says() {
         for key in branch["then"]["required"].as_array().unwrap() {
             let mut lacking = value.clone();
             lacking.as_object_mut().unwrap().shift_remove(key.as_str().unwrap());
-            assert!(serde_json::from_value::<Event>(lacking.clone()).is_err() || key == "text", "{lacking}");
+            assert!(serde_json::from_value::<ThreadEvent>(lacking.clone()).is_err() || key == "text", "{lacking}");
             assert_ne!(compiled.violations(&lacking), [], "{lacking}");
         }
     }

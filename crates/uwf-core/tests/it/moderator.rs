@@ -1,9 +1,10 @@
 //! The moderator: conditions, what they read and cost, and decisions.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::{Value, json};
 use uwf_core::moderator::{
-    Class, Condition, Decision, Edge, Evaluate, History, Moderator, ModeratorError, Progress, evaluate,
+    CompiledCondition, CompiledTransition, ConditionClass, DecisionState, EvaluationRequest, Moderator,
+    ModeratorDecision, ModeratorError, ThreadHistory, evaluate,
 };
 use uwf_core::thread::Step;
 
@@ -18,8 +19,8 @@ mod robust;
 mod traps;
 
 /// A complete history of these roles and outputs; step n has the detail `Dn`.
-fn history(steps: &[(&str, Value)]) -> History {
-    History {
+fn history(steps: &[(&str, Value)]) -> ThreadHistory {
+    ThreadHistory {
         thread_id: "01JT".into(),
         workflow: "W0RKF10W".into(),
         prompt: "do it".into(),
@@ -29,7 +30,7 @@ fn history(steps: &[(&str, Value)]) -> History {
             .iter()
             .enumerate()
             .map(|(index, (role, output))| Step {
-                detail: Hash::from_u64(index as u64),
+                detail: NodeHash::from_u64(index as u64),
                 agent: "mock".into(),
                 header: [("confidence".to_owned(), json!(0.5)), ("status".to_owned(), json!("done"))]
                     .into_iter()
@@ -38,12 +39,12 @@ fn history(steps: &[(&str, Value)]) -> History {
                 ..Step::new(index + 1, *role, output.clone())
             })
             .collect(),
-        ..History::default()
+        ..ThreadHistory::default()
     }
 }
 
 /// The thread most tests look at.
-fn thread() -> History {
+fn thread() -> ThreadHistory {
     history(&[
         ("planner", json!({"phases": [{"hash": "A"}, {"hash": "B"}], "status": "planned"})),
         ("coder", json!({"completedPhase": "A", "n": 1})),
@@ -52,13 +53,13 @@ fn thread() -> History {
     ])
 }
 
-fn compile(expression: &str) -> Condition {
-    Condition::compile(expression).unwrap_or_else(|error| panic!("{error}"))
+fn compile(expression: &str) -> CompiledCondition {
+    CompiledCondition::compile(expression).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What an expression gives on a history; an error as its text.
-fn value_on(expression: &str, history: &History) -> Result<Option<Value>, String> {
-    evaluate(&Evaluate::new(expression, history)).map_err(|error| error.to_string())
+fn value_on(expression: &str, history: &ThreadHistory) -> Result<Option<Value>, String> {
+    evaluate(&EvaluationRequest::new(expression, history)).map_err(|error| error.to_string())
 }
 
 /// What an expression gives on [`thread`].
@@ -66,23 +67,27 @@ fn value(expression: &str) -> Result<Option<Value>, String> {
     value_on(expression, &thread())
 }
 
-fn edge(role: &str, condition: Option<&str>) -> Edge {
-    Edge { role: role.into(), condition: condition.map(|text| (format!("to-{role}"), compile(text))), outcome: None }
+fn edge(role: &str, condition: Option<&str>) -> CompiledTransition {
+    CompiledTransition {
+        role: role.into(),
+        condition: condition.map(|text| (format!("to-{role}"), compile(text))),
+        outcome: None,
+    }
 }
 
 /// Decides, evaluating what is asked for on the spot, as the child process would.
-fn decide(edges: Vec<Edge>, history: &History) -> Result<Decision, ModeratorError> {
+fn decide(edges: Vec<CompiledTransition>, history: &ThreadHistory) -> Result<ModeratorDecision, ModeratorError> {
     let mut progress = Moderator::new(edges).decide(history)?;
     loop {
         match progress {
-            Progress::Decided(decision) => return Ok(decision),
-            Progress::Evaluate { request, resume } => {
+            DecisionState::Decided(decision) => return Ok(decision),
+            DecisionState::Evaluate { request, resume } => {
                 progress = resume.answer(evaluate(&request).map_err(|error| error.to_string()))?;
             }
         }
     }
 }
 
-fn class(expression: &str) -> Class {
+fn class(expression: &str) -> ConditionClass {
     compile(expression).class()
 }

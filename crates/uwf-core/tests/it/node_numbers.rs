@@ -2,15 +2,15 @@
 
 use std::sync::OnceLock;
 
-use json_cas::{Draft, Hash, Store};
+use json_cas::{NodeDraft, NodeHash, Store};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use uwf_core::node::{
-    self, Agent, Attempt, Content, ExtractedBy, OWN_TYPES, Payload, ReactSession, ReactToolCall, ReactTurn,
-    ResumedSession, StartNode, StepNode, ThreadEnd, Tokens, TracedAttempt,
+    self, AgentNode, AttemptNode, ContentNode, ExtractedBy, OWN_TYPES, ReactSession, ReactToolCall, ReactTurn,
+    ResumedSession, StartNode, StepNode, ThreadEnd, TokenCounts, TracedAttempt, TypedPayload,
 };
 use uwf_core::number::{MAX_MONEY, MAX_WHOLE};
 use uwf_core::usage::ThreadLimits;
@@ -30,12 +30,12 @@ fn store() -> Store {
 }
 
 /// The node that a payload becomes when it is read and written again.
-fn rewritten<T: Payload + DeserializeOwned>(payload: &Value) -> Result<Draft, String> {
+fn rewritten<T: TypedPayload + DeserializeOwned>(payload: &Value) -> Result<NodeDraft, String> {
     T::deserialize(payload).map(|read| read.draft()).map_err(|error| error.to_string())
 }
 
 /// The same for a node of a type.
-fn rewrite(type_hash: Hash, payload: &Value) -> Result<Draft, String> {
+fn rewrite(type_hash: NodeHash, payload: &Value) -> Result<NodeDraft, String> {
     match type_hash {
         node::WORKFLOW | node::WORKFLOW_WITH_SETTINGS | node::WORKFLOW_EXTENDED => {
             Workflow::from_payload(payload).map(|read| read.draft()).map_err(|error| error.to_string())
@@ -43,9 +43,9 @@ fn rewrite(type_hash: Hash, payload: &Value) -> Result<Draft, String> {
         node::START_NODE | node::START_WITH_INPUT => rewritten::<StartNode>(payload),
         node::STEP_NODE => rewritten::<StepNode>(payload),
         node::THREAD_END | node::END_WITH_OUTCOME => rewritten::<ThreadEnd>(payload),
-        node::CONTENT => rewritten::<Content>(payload),
-        node::AGENT => rewritten::<Agent>(payload),
-        node::ATTEMPT => rewritten::<Attempt>(payload),
+        node::CONTENT => rewritten::<ContentNode>(payload),
+        node::AGENT => rewritten::<AgentNode>(payload),
+        node::ATTEMPT => rewritten::<AttemptNode>(payload),
         node::TRACED_ATTEMPT => rewritten::<TracedAttempt>(payload),
         node::REACT_SESSION => rewritten::<ReactSession>(payload),
         node::RESUMED_SESSION => rewritten::<ResumedSession>(payload),
@@ -56,7 +56,7 @@ fn rewrite(type_hash: Hash, payload: &Value) -> Result<Draft, String> {
 }
 
 /// What a store has after a put.
-fn stored(store: &Store, draft: &Draft) -> Value {
+fn stored(store: &Store, draft: &NodeDraft) -> Value {
     let hash = store.put(draft).expect("it fits its type");
     store.get(hash).expect("it is there").payload
 }
@@ -154,13 +154,16 @@ prop_compose! {
     fn tokens()(
         [input, output, cached, reasoning] in proptest::array::uniform4(proptest::option::of(counts())),
         cost in proptest::option::of(amounts()),
-    ) -> Tokens {
-        Tokens { input, output, cached, reasoning, cost }
+    ) -> TokenCounts {
+        TokenCounts { input, output, cached, reasoning, cost }
     }
 }
 
 /// A payload that uwf writes fits its type, and says the same when it is read and written again.
-fn is_read_back<T: Payload + Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(store: &Store, written: &T) {
+fn is_read_back<T: TypedPayload + Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
+    store: &Store,
+    written: &T,
+) {
     let payload = stored(store, &written.draft());
     let read = T::deserialize(&payload).expect("it is readable");
     assert_eq!(read.draft().hash(), written.draft().hash());
@@ -174,7 +177,7 @@ proptest! {
     }).collect::<Vec<_>>()) {
         let store = store();
         for (type_hash, payload) in values {
-            let first = stored(&store, &Draft::new(type_hash, payload.clone()).unwrap());
+            let first = stored(&store, &NodeDraft::new(type_hash, payload.clone()).unwrap());
             let read = rewrite(type_hash, &first).map_err(|error| TestCaseError::fail(format!("{payload}: {error}")))?;
             let again = rewrite(read.type_hash(), &stored(&store, &read)).unwrap();
             prop_assert_eq!(again.hash(), read.hash(), "{}", payload);
@@ -190,9 +193,9 @@ proptest! {
         depth in proptest::option::of(any::<u32>()),
     ) {
         let store = store();
-        let hash: Hash = REFERENCE.parse().unwrap();
+        let hash: NodeHash = REFERENCE.parse().unwrap();
         let text = || "text".to_owned();
-        let attempt = Attempt { role: text(), agent: hash, raw: hash, stderr: hash, exit_code: Some(exit_code), error: None };
+        let attempt = AttemptNode { role: text(), agent: hash, raw: hash, stderr: hash, exit_code: Some(exit_code), error: None };
         let session = ReactSession {
             agent: hash, role: text(), turns: vec![hash], raw: hash, attempts: vec![hash], total_tokens, tokens: counted.clone(),
             duration_ms, source: text(), extracted_by: ExtractedBy::Submit, session_id: None, extras: None, extraction: Vec::new(),

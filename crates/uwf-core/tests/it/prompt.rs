@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
-use json_cas::schema::Schema;
+use json_cas::schema::CompiledSchema;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use uwf_core::extract::{self, Extraction};
-use uwf_core::prompt::{AnswerForm, LEAST, LONG_STEP, Part, PartKind, Prompt, PromptInput, StepSection, brief, build};
+use uwf_core::prompt::{
+    AgentPrompt, AnswerForm, LEAST, LONG_STEP, PartKind, PromptInput, PromptPart, StepSection, brief, build,
+};
 use uwf_core::thread::Step;
 use uwf_core::workflow::{Role, RoleOptions};
 
@@ -54,12 +56,12 @@ fn input<'a>(role: &'a Role, schema: &'a Value) -> PromptInput<'a> {
 }
 
 /// The prompt of a thread with these steps, of which `reviewer` plays the next.
-fn prompt(steps: &[Step], budget: usize) -> Prompt {
+fn prompt(steps: &[Step], budget: usize) -> AgentPrompt {
     let (role, schema) = (role(), review_schema());
     built(&PromptInput { budget, ..input(&role, &schema) }, steps)
 }
 
-fn built(input: &PromptInput<'_>, steps: &[Step]) -> Prompt {
+fn built(input: &PromptInput<'_>, steps: &[Step]) -> AgentPrompt {
     let own = steps.iter().rposition(|step| step.role == input.role_name).map(|index| index + 1);
     let Ok(prompt) =
         build(&PromptInput { steps: steps.len(), own, ..*input }, |at| Ok::<_, Infallible>(steps[at - 1].clone()));
@@ -67,13 +69,13 @@ fn built(input: &PromptInput<'_>, steps: &[Step]) -> Prompt {
 }
 
 /// What a prompt shows after the task.
-fn history(prompt: &Prompt) -> String {
+fn history(prompt: &AgentPrompt) -> String {
     let parts = prompt.parts.iter().filter(|part| matches!(part.kind, PartKind::Steps(..) | PartKind::Note));
     parts.map(|part| part.text.as_str()).collect()
 }
 
 /// The steps a prompt shows, `~` behind those that are cut, and the gaps between them.
-fn outline(prompt: &Prompt) -> String {
+fn outline(prompt: &AgentPrompt) -> String {
     let shown = history(prompt);
     let shown = shown.split("\n# Note\n").next().unwrap_or_default();
     let mut outline: Vec<String> = Vec::new();
@@ -111,7 +113,7 @@ fn developed(index: usize) -> Step {
     Step::new(index, "developer", json!({"summary": "done"}))
 }
 
-fn kinds(prompt: &Prompt) -> Vec<PartKind> {
+fn kinds(prompt: &AgentPrompt) -> Vec<PartKind> {
     prompt.parts.iter().map(|part| part.kind).collect()
 }
 
@@ -368,7 +370,7 @@ fn long_task_is_cut_only_when_budget_requires() {
     let (role, schema) = (role(), review_schema());
     let task = "do this\n".repeat(1000);
     let with = |budget, steps: &[Step]| built(&PromptInput { task: &task, budget, ..input(&role, &schema) }, steps);
-    let is_whole = |prompt: &Prompt| prompt.text().contains(task.trim_end());
+    let is_whole = |prompt: &AgentPrompt| prompt.text().contains(task.trim_end());
     assert!(is_whole(&with(12_000, &[])) && is_whole(&with(12_000, &[planned()])), "it may have more than half");
     let both = with(16_000, &[long(1, 9000)]);
     assert!(
@@ -651,8 +653,8 @@ fn headings_of_others_are_fenced() {
 
 #[test]
 fn the_text_is_its_parts() {
-    let part = |text: &str| Part { kind: PartKind::Note, text: text.to_owned() };
-    assert_eq!(Prompt { parts: vec![part("a\n"), part("\nb")] }.text(), "a\n\nb");
+    let part = |text: &str| PromptPart { kind: PartKind::Note, text: text.to_owned() };
+    assert_eq!(AgentPrompt { parts: vec![part("a\n"), part("\nb")] }.text(), "a\n\nb");
 }
 
 /// Schemas as authors write them, and some they should not.
@@ -761,7 +763,7 @@ proptest! {
 
     #[test]
     fn a_prompt_sent_back_is_no_answer(schema in schemas()) {
-        let Ok(compiled) = Schema::compile(&schema) else { return Ok(()) };
+        let Ok(compiled) = CompiledSchema::compile(&schema) else { return Ok(()) };
         let role = role();
         for output in [AnswerForm::Frontmatter, AnswerForm::Json] {
             let text = built(&PromptInput { output, ..input(&role, &schema) }, &[]).text();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use uwf_core::document::Problem;
+use uwf_core::document::FileProblem;
 use uwf_core::workflow::{WorkflowDraft, check};
 
 use crate::file_schema::agrees_on_workflow;
@@ -15,8 +15,8 @@ mod source;
 mod validate;
 
 /// Problems as a person reads them: place, severity, code, message, and the hint below.
-pub(crate) fn lines(problems: &[Problem]) -> String {
-    let line = |problem: &Problem| {
+pub(crate) fn lines(problems: &[FileProblem]) -> String {
+    let line = |problem: &FileProblem| {
         let hint = problem.hint.as_ref().map(|hint| format!("\n    {hint}")).unwrap_or_default();
         format!("{problem}{hint}")
     };

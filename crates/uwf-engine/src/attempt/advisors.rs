@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::agent_process::{self, Ended, Job, Signals};
+use crate::attempt::agent_process::{self, AgentProcessEnd, AgentProcessSpec, SignalListener};
 use crate::attempt::agents;
 use crate::attempt::environment;
-use crate::attempt::lease::Lease;
-use crate::attempt::plan::Plan;
-use crate::attempt::recorded::OutputFiles;
+use crate::attempt::lease::StepLease;
+use crate::attempt::plan::StepPlan;
+use crate::attempt::recorded::AttemptOutputFiles;
 use crate::error::{Error, Result};
 use crate::root::env_file;
-use crate::root::log::{Log, log};
+use crate::root::log::{LogFile, log};
 use crate::root::received_keys;
-use crate::root::store_keys::{self, Handover};
+use crate::root::store_keys::{self, KeyHandover};
 use crate::thread::load::Thread;
 
 /// Name of the supervisor: its built-in agent, and its key in `modelOverrides`.
@@ -34,9 +34,9 @@ const OUTPUT_CAP: u64 = 64 << 10;
 
 /// Output of the supervisor's process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct SupervisorOutput {
     /// Whether the thread continues.
-    pub verdict: Course,
+    pub verdict: SupervisorVerdict,
     /// The reason, in one or two sentences.
     pub reason: String,
 }
@@ -44,7 +44,7 @@ pub struct Verdict {
 /// Whether a thread continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Course {
+pub enum SupervisorVerdict {
     /// The thread continues.
     Continue,
     /// The thread goes round in circles, or its work makes no sense.
@@ -53,21 +53,21 @@ pub enum Course {
 
 /// Output of the summary's process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct SummaryOutput {
     /// The outcome of the thread, for a reader who has not followed it.
     pub summary: String,
 }
 
 /// Input for asking about a thread.
-pub(crate) struct Advisors<'a, 'h> {
+pub(crate) struct ThreadAdvisors<'a, 'h> {
     pub(crate) thread: &'a Thread<'h>,
-    pub(crate) plan: &'a Plan,
-    pub(crate) log: &'a Log,
+    pub(crate) plan: &'a StepPlan,
+    pub(crate) log: &'a LogFile,
 }
 
-impl Advisors<'_, '_> {
+impl ThreadAdvisors<'_, '_> {
     /// The supervisor's reason to end the thread; `None` if it is not due or does not object.
-    pub(crate) fn objection(&self, signals: &mut Signals) -> Option<String> {
+    pub(crate) fn objection(&self, signals: &mut SignalListener) -> Option<String> {
         let interval = self.plan.config.limits.supervisor_interval?;
         let steps = self.thread.chain().ok()?.len() as u64;
         if interval == 0 || !steps.is_multiple_of(interval) {
@@ -77,10 +77,10 @@ impl Advisors<'_, '_> {
             log!(self.log, "B6T4QW9N", Warn, "supervisorInterval is set, but no model: see modelOverrides.supervisor");
             return None;
         };
-        match self.ask::<Verdict>(SUPERVISOR, model, signals) {
-            Ok(Verdict { verdict, reason }) => {
+        match self.ask::<SupervisorOutput>(SUPERVISOR, model, signals) {
+            Ok(SupervisorOutput { verdict, reason }) => {
                 log!(self.log, "D1K8ZR5C", Info, "the supervisor says {verdict:?}: {reason}");
-                (verdict == Course::Kill).then_some(reason)
+                (verdict == SupervisorVerdict::Kill).then_some(reason)
             }
             Err(error) => {
                 log!(self.log, "W3H7PX0M", Warn, "the supervisor failed: {error}");
@@ -90,11 +90,11 @@ impl Advisors<'_, '_> {
     }
 
     /// A summary of the thread, if a model is configured for it.
-    pub(crate) fn summary(&self, signals: &mut Signals) -> Option<String> {
+    pub(crate) fn summary(&self, signals: &mut SignalListener) -> Option<String> {
         let model = self.plan.config.model_overrides.get(SUMMARY)?.as_deref()?;
         self.thread.last.as_ref()?;
-        match self.ask::<Summary>(SUMMARY, model, signals) {
-            Ok(Summary { summary }) => Some(summary).filter(|summary| !summary.trim().is_empty()),
+        match self.ask::<SummaryOutput>(SUMMARY, model, signals) {
+            Ok(SummaryOutput { summary }) => Some(summary).filter(|summary| !summary.trim().is_empty()),
             Err(error) => {
                 log!(self.log, "J9V2CS6E", Warn, "the thread has no summary: {error}");
                 None
@@ -102,12 +102,12 @@ impl Advisors<'_, '_> {
         }
     }
 
-    fn ask<T: for<'de> Deserialize<'de>>(&self, advisor: &str, model: &str, signals: &mut Signals) -> Result<T> {
+    fn ask<T: for<'de> Deserialize<'de>>(&self, advisor: &str, model: &str, signals: &mut SignalListener) -> Result<T> {
         // Don't pay for advice on a thread that has just ended.
         self.thread.current_head()?;
         let home = self.thread.home();
         let run = crate::root::ids::new_ulid().to_string();
-        let files = OutputFiles::of(home, &self.thread.id, &run);
+        let files = AttemptOutputFiles::paths_of_attempt(home, &self.thread.id, &run);
         let job = self.job(advisor, model, &run, &files)?;
         let ended = agent_process::run(&job, None, signals, |_| Ok(()));
         let out = agent_process::read_capped(&files.out, OUTPUT_CAP)?;
@@ -115,7 +115,7 @@ impl Advisors<'_, '_> {
         // Left-overs only cost space; the next step sweeps them.
         let _ = std::fs::remove_file(&files.out).and_then(|()| std::fs::remove_file(&files.err));
         match ended? {
-            Ended::Exited(0) => serde_json::from_str(out.trim())
+            AgentProcessEnd::Exited(0) => serde_json::from_str(out.trim())
                 .map_err(|error| Error::agent_failed(format!("its reply is not readable: {error}"))),
             ended => {
                 let last_words = err.trim_end().lines().last().unwrap_or_default();
@@ -124,7 +124,7 @@ impl Advisors<'_, '_> {
         }
     }
 
-    fn job(&self, advisor: &str, model: &str, run: &str, files: &OutputFiles) -> Result<Job> {
+    fn job(&self, advisor: &str, model: &str, run: &str, files: &AttemptOutputFiles) -> Result<AgentProcessSpec> {
         let home = self.thread.home();
         let config = &self.plan.config;
         let (thread, role) = (self.thread.id.as_str(), self.thread.position());
@@ -134,7 +134,7 @@ impl Advisors<'_, '_> {
         secrets.extend(store_keys::names(home, &env_file));
         let mut env = environment::for_agent(received_keys::variables(), &env_file, &secrets, &key);
         env.extend(agents::protocol_variables(home, thread, role, run));
-        Ok(Job {
+        Ok(AgentProcessSpec {
             argv: agents::built_in_command_line(home.bin(), advisor, thread, role),
             cwd: self.plan.settings.workspace.clone(),
             env,
@@ -142,12 +142,12 @@ impl Advisors<'_, '_> {
             stderr: files.err.clone(),
             watched: vec![files.out.clone(), files.err.clone()],
             // An advisor asks a model and runs nothing.
-            keys: Some(Handover::of(home)),
+            keys: Some(KeyHandover::collect_keys(home)),
             attempt: run.to_owned(),
             timeout: Some(LIMIT),
             idle_timeout: None,
             grace: config.limits.kill_grace,
-            lease: Lease::of_one_machine(),
+            lease: StepLease::of_one_machine(),
             cap: OUTPUT_CAP,
         })
     }

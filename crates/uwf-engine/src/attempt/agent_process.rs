@@ -14,22 +14,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use durable_files::regular::{self, Refused};
+use durable_files::regular::{self, RegularFileError};
 use signal_hook::consts::SIGCHLD;
 
-use crate::attempt::broker::Broker;
-pub use crate::attempt::ended::Ended;
-use crate::attempt::lease::Lease;
+use crate::attempt::broker::BrokerProcess;
+pub use crate::attempt::ended::AgentProcessEnd;
+use crate::attempt::lease::StepLease;
 use crate::attempt::stop_signals::{self, STOP_SIGNALS};
 use crate::attempt::{processes, program};
 use crate::error::{AtPath, Error, ErrorKind, Result};
-use crate::root::store_keys::Handover;
+use crate::root::store_keys::KeyHandover;
 
 /// Interval between checks of the output files. A flooding agent writes about ten MB in that time.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A command to run, and its limits.
-pub(crate) struct Job {
+pub(crate) struct AgentProcessSpec {
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Directory it runs in.
@@ -44,7 +44,7 @@ pub(crate) struct Job {
     pub watched: Vec<PathBuf>,
     /// Keys of the shared store, for a process of uwf that runs nothing that an agent chose. Other processes use a
     /// broker.
-    pub(crate) keys: Option<Handover>,
+    pub(crate) keys: Option<KeyHandover>,
     /// Value of its `UWF_ATTEMPT`.
     pub attempt: String,
     /// Limit on the whole run.
@@ -54,24 +54,24 @@ pub(crate) struct Job {
     /// Time between TERM and KILL.
     pub grace: Duration,
     /// Until this is lost, no other machine continues with the step.
-    pub(crate) lease: Lease,
+    pub(crate) lease: StepLease,
     /// Bytes kept of each watched file.
     pub cap: u64,
 }
 
 /// The signals that make a keeper or window end its agent, and the wake-up on a child's death.
-pub struct Signals {
+pub struct SignalListener {
     told: Arc<AtomicUsize>,
     wake: UnixStream,
 }
 
-impl Signals {
+impl SignalListener {
     /// Starts to listen for the signals.
     ///
     /// # Errors
     /// `Io` when the handlers cannot be installed.
-    pub fn listen() -> Result<Signals> {
-        let install = || -> io::Result<Signals> {
+    pub fn listen() -> Result<SignalListener> {
+        let install = || -> io::Result<SignalListener> {
             let (wake, write) = UnixStream::pair()?;
             wake.set_nonblocking(true)?;
             stop_signals::listen()?;
@@ -83,7 +83,7 @@ impl Signals {
             for signal in STOP_SIGNALS.into_iter().chain([SIGCHLD]) {
                 signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
             }
-            Ok(Signals { told, wake })
+            Ok(SignalListener { told, wake })
         };
         install().map_err(|error| Error::io(format!("cannot listen for signals: {error}")))
     }
@@ -130,14 +130,14 @@ impl Signals {
 /// # Errors
 /// `Config` when the program cannot be started, `Io` for its files and when the machine cannot start any.
 pub(crate) fn run(
-    job: &Job,
-    broker: Option<Broker>,
-    signals: &mut Signals,
+    job: &AgentProcessSpec,
+    broker: Option<BrokerProcess>,
+    signals: &mut SignalListener,
     started: impl FnOnce(u32) -> Result<()>,
-) -> Result<Ended> {
+) -> Result<AgentProcessEnd> {
     let mut child = spawn(job)?;
     let group = child.id();
-    let spared = broker.as_ref().map(Broker::pid);
+    let spared = broker.as_ref().map(BrokerProcess::pid);
     if let Err(error) = started(group) {
         processes::end_attempt(Some(group), &job.attempt, Duration::ZERO, spared);
         let _ = child.wait();
@@ -145,7 +145,7 @@ pub(crate) fn run(
     }
     let ended = watch(job, &mut child, signals);
     match ended {
-        Ended::Exited(_) | Ended::Signaled(_) => {
+        AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_) => {
             // Otherwise the broker would count as a child that is left.
             drop(broker);
             if processes::children_left()
@@ -155,11 +155,11 @@ pub(crate) fn run(
                 processes::end_attempt(Some(group), &job.attempt, job.grace, None);
             }
         }
-        Ended::TimedOut(_) | Ended::Idle(_) | Ended::Cancelled(_) => {
+        AgentProcessEnd::TimedOut(_) | AgentProcessEnd::Idle(_) | AgentProcessEnd::Cancelled(_) => {
             processes::end_attempt(Some(group), &job.attempt, job.grace, spared);
             let _ = child.wait();
         }
-        Ended::Lost(_) => {
+        AgentProcessEnd::Lost(_) => {
             processes::end_attempt(Some(group), &job.attempt, job.lease.grace(job.grace), spared);
             let _ = child.wait();
         }
@@ -184,7 +184,7 @@ pub(crate) fn no_workspace(dir: &Path) -> Error {
         .hint("give another directory: `--cwd DIR`")
 }
 
-fn spawn(job: &Job) -> Result<Child> {
+fn spawn(job: &AgentProcessSpec) -> Result<Child> {
     let stdout = job.stdout.as_deref().map_or_else(|| Ok(Stdio::null()), |path| create(path).map(Stdio::from))?;
     let stderr = create(&job.stderr)?;
     let (program, args) = job.argv.split_first().expect("a command line has a program");
@@ -248,10 +248,10 @@ fn start_hint(longest_argument: usize, source: &io::Error) -> Option<String> {
 /// # Errors
 /// When the file cannot be created: the disk is full, or another user's file has its name.
 pub fn create(path: &Path) -> Result<File> {
-    regular::open_with(OpenOptions::new().create(true).append(true), path).at("create", path)
+    regular::open_with(OpenOptions::new().create(true).append(true), path).path_context("create", path)
 }
 
-fn watch(job: &Job, child: &mut Child, signals: &mut Signals) -> Ended {
+fn watch(job: &AgentProcessSpec, child: &mut Child, signals: &mut SignalListener) -> AgentProcessEnd {
     let begun = Instant::now();
     let mut alive = begun;
     let mut sizes = sizes(job);
@@ -260,19 +260,19 @@ fn watch(job: &Job, child: &mut Child, signals: &mut Signals) -> Ended {
         // A signal to the keeper often reaches the agent as well, and the agent may end first. Don't count that as its
         // failure.
         if let Some(signal) = signals.stop().filter(|_| !status.is_some_and(|status| status.success())) {
-            return Ended::Cancelled(signal);
+            return AgentProcessEnd::Cancelled(signal);
         }
         if let Some(status) = status {
             return ended(status);
         }
         if let Some(why) = job.lease.lost() {
-            return Ended::Lost(why);
+            return AgentProcessEnd::Lost(why);
         }
         if let Some(limit) = job.timeout.filter(|limit| begun.elapsed() >= *limit) {
-            return Ended::TimedOut(limit);
+            return AgentProcessEnd::TimedOut(limit);
         }
         if let Some(limit) = job.idle_timeout.filter(|limit| alive.elapsed() >= *limit) {
-            return Ended::Idle(limit);
+            return AgentProcessEnd::Idle(limit);
         }
         signals.wait(LOOK);
         let now = self::sizes(job);
@@ -284,19 +284,19 @@ fn watch(job: &Job, child: &mut Child, signals: &mut Signals) -> Ended {
     }
 }
 
-fn ended(status: ExitStatus) -> Ended {
+fn ended(status: ExitStatus) -> AgentProcessEnd {
     match status.code() {
-        Some(code) => Ended::Exited(code),
-        None => Ended::Signaled(status.signal().unwrap_or(0)),
+        Some(code) => AgentProcessEnd::Exited(code),
+        None => AgentProcessEnd::Signaled(status.signal().unwrap_or(0)),
     }
 }
 
-fn sizes(job: &Job) -> Vec<u64> {
+fn sizes(job: &AgentProcessSpec) -> Vec<u64> {
     job.watched.iter().map(|path| path.metadata().map_or(0, |meta| meta.len())).collect()
 }
 
 /// Frees the middle of every file that exceeds the cap: the first and last half of the cap stay.
-fn cap_files(job: &Job) {
+fn cap_files(job: &AgentProcessSpec) {
     for path in &job.watched {
         let Ok(size) = path.metadata().map(|meta| meta.len()) else { continue };
         if size > job.cap {
@@ -319,7 +319,8 @@ fn free_middle(_path: &Path, _size: u64, _cap: u64) {}
 
 /// Whether the path exists but is not a regular file.
 fn is_misplaced(error: &io::Error) -> bool {
-    matches!(Refused::of(error), Some(Refused::NotRegular(_))) || error.kind() == io::ErrorKind::IsADirectory
+    matches!(RegularFileError::from_io_error(error), Some(RegularFileError::NotRegular(_)))
+        || error.kind() == io::ErrorKind::IsADirectory
 }
 
 /// Like [`read_capped`], for the record of a failed attempt. If something other than a file is there, the text says so:
@@ -359,20 +360,20 @@ pub fn read_capped(path: &Path, cap: u64) -> Result<String> {
                 path.display()
             )));
         }
-        other => other.at("open", path)?,
+        other => other.path_context("open", path)?,
     };
-    let size = file.metadata().at("read", path)?.len();
+    let size = file.metadata().path_context("read", path)?.len();
     if size <= cap {
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).at("read", path)?;
+        file.read_to_end(&mut bytes).path_context("read", path)?;
         return Ok(String::from_utf8_lossy(&bytes).into_owned());
     }
     let half = cap / 2;
     let mut head = Vec::new();
-    file.by_ref().take(half).read_to_end(&mut head).at("read", path)?;
-    file.seek(SeekFrom::Start(size - half)).at("read", path)?;
+    file.by_ref().take(half).read_to_end(&mut head).path_context("read", path)?;
+    file.seek(SeekFrom::Start(size - half)).path_context("read", path)?;
     let mut tail = Vec::new();
-    file.take(half).read_to_end(&mut tail).at("read", path)?;
+    file.take(half).read_to_end(&mut tail).path_context("read", path)?;
     let cut = size - 2 * half;
     Ok(format!("{}\n[… {cut} bytes cut …]\n{}", String::from_utf8_lossy(&head), String::from_utf8_lossy(&tail)))
 }

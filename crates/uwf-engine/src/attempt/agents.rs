@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uwf_core::agent_name::AgentName;
-use uwf_core::config::{self, Config, EXTRACT, ExitMeaning, OutputMode};
+use uwf_core::config::{self, EXTRACT, ExitMeaning, OutputMode, UwfConfig};
 use uwf_core::node;
 use uwf_core::workflow::{GROUP_AGENT, RoleCommand};
 
@@ -124,7 +124,7 @@ impl AgentHints {
 
 impl AgentSpec {
     /// The agent of an entry in `agents`.
-    pub fn new(name: &str, agent: &config::Agent) -> AgentSpec {
+    pub fn new(name: &str, agent: &config::AgentConfig) -> AgentSpec {
         let millis = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         AgentSpec {
             name: name.to_owned(),
@@ -149,14 +149,14 @@ impl AgentSpec {
 
     /// The agent that plays a group.
     pub(crate) fn of_group() -> AgentSpec {
-        let agent = config::Agent::from_command(GROUP_AGENT, Vec::new());
+        let agent = config::AgentConfig::from_command(GROUP_AGENT, Vec::new());
         AgentSpec { idle_timeout_ms: None, ..AgentSpec::new(GROUP_AGENT, &agent) }
     }
 
     /// The command that plays a role.
     pub(crate) fn of_command(run: &RoleCommand) -> AgentSpec {
         let mut words = run.words().into_iter();
-        let agent = config::Agent::from_command(words.next().unwrap_or_default(), words.collect());
+        let agent = config::AgentConfig::from_command(words.next().unwrap_or_default(), words.collect());
         let fails = run.fails.as_deref().unwrap_or(&CANNOT_RUN);
         AgentSpec {
             output: OutputMode::Exit.as_str().to_owned(),
@@ -170,7 +170,7 @@ impl AgentSpec {
     }
 
     /// An agent as recorded in a trace, which has no limits.
-    pub fn recorded(agent: node::Agent) -> AgentSpec {
+    pub fn recorded(agent: node::AgentNode) -> AgentSpec {
         let mut config = agent.config;
         let output = config.shift_remove("output").and_then(|output| output.as_str().map(str::to_owned));
         AgentSpec {
@@ -180,7 +180,7 @@ impl AgentSpec {
             model: agent.model,
             version: agent.version,
             config,
-            ..AgentSpec::new("", &config::Agent::from_command(agent.command, Vec::new()))
+            ..AgentSpec::new("", &config::AgentConfig::from_command(agent.command, Vec::new()))
         }
     }
 
@@ -206,12 +206,12 @@ impl AgentSpec {
     }
 
     /// The node that represents it in traces.
-    pub fn payload(&self) -> node::Agent {
+    pub fn payload(&self) -> node::AgentNode {
         let mut config = self.config.clone();
         if self.output != OutputMode::Step.as_str() {
             config.insert("output".to_owned(), Value::from(self.output.as_str()));
         }
-        node::Agent {
+        node::AgentNode {
             name: self.name.clone(),
             command: self.command.clone(),
             args: self.args.clone(),
@@ -316,7 +316,7 @@ pub(crate) fn built_in_command_line(bin: &Path, name: &str, thread: &str, role: 
 
 /// Variables with the keys that uwf needs when it is the agent's process: the key of a built-in agent's model, and the
 /// key of the extraction model. Empty for an agent that is its own program.
-pub(crate) fn own_keys(config: &Config, spec: &AgentSpec) -> Vec<String> {
+pub(crate) fn own_keys(config: &UwfConfig, spec: &AgentSpec) -> Vec<String> {
     let is_built_in = spec.built_in().is_some();
     let own = spec.model.as_deref().or(config.default_model.as_deref()).filter(|_| is_built_in);
     let own = own.and_then(|alias| model_key(config, alias));
@@ -328,7 +328,7 @@ pub(crate) fn own_keys(config: &Config, spec: &AgentSpec) -> Vec<String> {
 
 /// Variables with the secrets that the steps of a child thread may need: secrets of the configured agents, and keys of
 /// the models that agents and advisors use.
-pub fn keys_of_all(config: &Config) -> Vec<String> {
+pub fn keys_of_all(config: &UwfConfig) -> Vec<String> {
     let of_agents = config.agents.iter().flat_map(|(name, agent)| {
         let spec = AgentSpec::new(name, agent);
         own_keys(config, &spec).into_iter().chain(spec.env)
@@ -340,12 +340,12 @@ pub fn keys_of_all(config: &Config) -> Vec<String> {
 }
 
 /// The variable that holds the key of the extraction model.
-pub(crate) fn extraction_key(config: &Config) -> Option<&str> {
+pub(crate) fn extraction_key(config: &UwfConfig) -> Option<&str> {
     model_key(config, config.model_for(EXTRACT)?)
 }
 
 /// The variable that holds the key of a model, by the model's alias.
-pub(crate) fn model_key<'c>(config: &'c Config, alias: &str) -> Option<&'c str> {
+pub(crate) fn model_key<'c>(config: &'c UwfConfig, alias: &str) -> Option<&'c str> {
     let model = config.models.get(alias)?;
     config.providers.get(&model.provider)?.api_key_env.as_deref()
 }

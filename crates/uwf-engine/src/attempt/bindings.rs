@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use uwf_core::config::{self, Config, OutputMode};
+use uwf_core::config::{self, OutputMode, UwfConfig};
 use uwf_core::workflow::Workflow;
 
 use crate::attempt::agents::{AgentSpec, BUILT_IN, BUILT_IN_PREFIX};
-use crate::attempt::program::{self, Unusable};
-use crate::attempt::redactor::Redactor;
+use crate::attempt::program::{self, ProgramFault};
+use crate::attempt::redactor::SecretRedactor;
 use crate::error::{Error, Result};
 
 /// An agent as it was named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RecordedAgent", into = "RecordedAgent")]
-pub struct Named {
+pub struct AgentReference {
     /// An alias of the configuration, or a command line split as a shell splits.
     pub agent: String,
     /// The output of the command line, if given; for an alias the configuration has it.
@@ -31,17 +31,17 @@ enum RecordedAgent {
     With { agent: String, output: OutputMode },
 }
 
-impl From<RecordedAgent> for Named {
-    fn from(written: RecordedAgent) -> Named {
+impl From<RecordedAgent> for AgentReference {
+    fn from(written: RecordedAgent) -> AgentReference {
         match written {
-            RecordedAgent::Plain(agent) => Named { agent, output: None },
-            RecordedAgent::With { agent, output } => Named { agent, output: Some(output) },
+            RecordedAgent::Plain(agent) => AgentReference { agent, output: None },
+            RecordedAgent::With { agent, output } => AgentReference { agent, output: Some(output) },
         }
     }
 }
 
-impl From<Named> for RecordedAgent {
-    fn from(named: Named) -> RecordedAgent {
+impl From<AgentReference> for RecordedAgent {
+    fn from(named: AgentReference) -> RecordedAgent {
         match named.output {
             None => RecordedAgent::Plain(named.agent),
             Some(output) => RecordedAgent::With { agent: named.agent, output },
@@ -52,48 +52,48 @@ impl From<Named> for RecordedAgent {
 /// The agents bound to a thread. They take precedence over the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Bindings {
+pub struct AgentBindings {
     /// Agents of single roles.
     #[serde(default)]
-    pub agents: BTreeMap<String, Named>,
+    pub agents: BTreeMap<String, AgentReference>,
     /// Agent of all other roles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every_role: Option<Named>,
+    pub every_role: Option<AgentReference>,
 }
 
-impl Bindings {
+impl AgentBindings {
     /// Whether nothing is bound.
     pub fn is_empty(&self) -> bool {
         self.agents.is_empty() && self.every_role.is_none()
     }
 
     /// The agent of a role.
-    pub fn of(&self, role: &str) -> Option<&Named> {
+    pub fn agent_for_role(&self, role: &str) -> Option<&AgentReference> {
         self.agents.get(role).or(self.every_role.as_ref())
     }
 
     /// These bindings with further ones added. A new binding for all roles replaces every earlier one.
     #[must_use]
-    pub fn with(self, further: Bindings) -> Bindings {
+    pub fn with(self, further: AgentBindings) -> AgentBindings {
         if further.every_role.is_some() {
             return further;
         }
-        Bindings { agents: self.agents.into_iter().chain(further.agents).collect(), ..self }
+        AgentBindings { agents: self.agents.into_iter().chain(further.agents).collect(), ..self }
     }
 
     /// Rejects command lines that contain a secret.
     ///
     /// # Errors
     /// `Usage`.
-    pub fn refuse_secrets(&self, redactor: &Redactor) -> Result<()> {
+    pub fn refuse_secrets(&self, redactor: &SecretRedactor) -> Result<()> {
         self.agents.values().chain(&self.every_role).try_for_each(|named| named.refuse_secret(redactor))
     }
 
     /// Checks that the workflow has each bound role, and that the agents exist. They will work in `dir`.
     ///
     /// # Errors
-    /// `Usage` for a role, and the errors of [`Named::spec`].
-    pub fn check(&self, config: &Config, workflow: &Workflow, dir: &Path) -> Result<()> {
+    /// `Usage` for a role, and the errors of [`AgentReference::spec`].
+    pub fn check(&self, config: &UwfConfig, workflow: &Workflow, dir: &Path) -> Result<()> {
         for (role, agent) in &self.agents {
             if !workflow.roles.contains_key(role) {
                 return Err(no_role(workflow, role)
@@ -117,14 +117,14 @@ impl Bindings {
 /// # Errors
 /// `Config` when none is configured or the chosen alias does not exist.
 pub fn choose(
-    config: &Config,
-    bound: &Bindings,
+    config: &UwfConfig,
+    bound: &AgentBindings,
     workflow: &str,
     role: &str,
-    asked: Option<&Named>,
+    asked: Option<&AgentReference>,
     dir: &Path,
 ) -> Result<AgentSpec> {
-    if let Some(named) = asked.or_else(|| bound.of(role)) {
+    if let Some(named) = asked.or_else(|| bound.agent_for_role(role)) {
         return named.spec(config, dir);
     }
     let Some(alias) = config.agent_for(workflow, role) else {
@@ -136,13 +136,13 @@ pub fn choose(
     Ok(AgentSpec::new(alias, agent))
 }
 
-impl Named {
+impl AgentReference {
     /// Rejects a command line that contains a secret: it would show up in the process list and in every record of the
     /// step.
     ///
     /// # Errors
     /// `Usage`.
-    pub(crate) fn refuse_secret(&self, redactor: &Redactor) -> Result<()> {
+    pub(crate) fn refuse_secret(&self, redactor: &SecretRedactor) -> Result<()> {
         match redactor.found_in(&self.agent) {
             None => Ok(()),
             Some(variable) => Err(Error::usage(format!("the agent's command line has the value of {variable} in it"))
@@ -151,8 +151,8 @@ impl Named {
     }
 
     /// An agent by its alias or command line.
-    pub fn plain(agent: impl Into<String>) -> Named {
-        Named { agent: agent.into(), output: None }
+    pub fn plain(agent: impl Into<String>) -> AgentReference {
+        AgentReference { agent: agent.into(), output: None }
     }
 
     /// The agent that is meant. A command line prints a text, unless one of its words is a program `uwf-…`, which
@@ -161,7 +161,7 @@ impl Named {
     /// # Errors
     /// `Config` when it is neither an alias nor a program that can be started. `Usage` for an alias with an output
     /// mode, and for a text that is not a command line.
-    pub fn spec(&self, config: &Config, dir: &Path) -> Result<AgentSpec> {
+    pub fn spec(&self, config: &UwfConfig, dir: &Path) -> Result<AgentSpec> {
         let text = &self.agent;
         if let Some(agent) = config.agent(text) {
             if let Some(output) = self.output {
@@ -179,12 +179,12 @@ impl Named {
             && !words[0].strip_prefix(BUILT_IN_PREFIX).is_some_and(|name| BUILT_IN.contains(&name))
         {
             return Err(match why {
-                Unusable::Missing(_) => unknown(config, text),
+                ProgramFault::Missing(_) => unknown(config, text),
                 why => why.refusal(text),
             });
         }
         let output = self.output.unwrap_or_else(|| of_command_line(&words));
-        let agent = config::Agent { output, ..config::Agent::from_command(&words[0], words[1..].to_vec()) };
+        let agent = config::AgentConfig { output, ..config::AgentConfig::from_command(&words[0], words[1..].to_vec()) };
         Ok(AgentSpec::new(text, &agent))
     }
 }
@@ -204,7 +204,7 @@ pub(crate) fn no_role(workflow: &Workflow, role: &str) -> Error {
     Error::usage(format!("workflow `{}` has no role `{role}`", workflow.name))
 }
 
-fn unknown(config: &Config, alias: &str) -> Error {
+fn unknown(config: &UwfConfig, alias: &str) -> Error {
     let error = Error::config(format!("unknown agent `{alias}`"));
     let known = || config.agents.keys().map(String::as_str);
     if BUILT_IN.contains(&alias) {
@@ -231,7 +231,9 @@ mod tests {
 
     #[test]
     fn command_line_prints_text_unless_running_uwf_program() {
-        let output = |line: &str| Named::plain(line).spec(&Config::default(), Path::new("/")).map(|spec| spec.output);
+        let output = |line: &str| {
+            AgentReference::plain(line).spec(&UwfConfig::default(), Path::new("/")).map(|spec| spec.output)
+        };
         for (line, expected) in [
             ("sh agent.sh", "text"),
             ("uwf-mock", "step"),
@@ -242,18 +244,18 @@ mod tests {
         ] {
             assert_eq!(output(line).unwrap(), expected, "{line}");
         }
-        let said = Named { agent: "uwf-mock".to_owned(), output: Some(OutputMode::Json) };
-        assert_eq!(said.spec(&Config::default(), Path::new("/")).unwrap().output, "json");
+        let said = AgentReference { agent: "uwf-mock".to_owned(), output: Some(OutputMode::Json) };
+        assert_eq!(said.spec(&UwfConfig::default(), Path::new("/")).unwrap().output, "json");
     }
 
     #[test]
     fn a_record_says_no_more_than_there_is() {
-        let bindings = Bindings {
-            agents: [("coder".to_owned(), Named::plain("codex"))].into(),
-            every_role: Some(Named { agent: "cat".to_owned(), output: Some(OutputMode::Json) }),
+        let bindings = AgentBindings {
+            agents: [("coder".to_owned(), AgentReference::plain("codex"))].into(),
+            every_role: Some(AgentReference { agent: "cat".to_owned(), output: Some(OutputMode::Json) }),
         };
         let written = json!({"agents": {"coder": "codex"}, "everyRole": {"agent": "cat", "output": "json"}});
         assert_eq!(serde_json::to_value(&bindings).unwrap(), written);
-        assert_eq!(serde_json::from_value::<Bindings>(written).unwrap(), bindings);
+        assert_eq!(serde_json::from_value::<AgentBindings>(written).unwrap(), bindings);
     }
 }

@@ -20,15 +20,15 @@ use std::time::Duration;
 use durable_files::regular;
 use uwf_core::thread::ThreadId;
 
-use self::service::Service;
+use self::service::BrokerService;
 use crate::attempt::processes::{self, NO_ROOM};
-use crate::attempt::recorded::{self, Opened};
+use crate::attempt::recorded::{self, PlannedAttempt};
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::{AtPath, Error, Result};
 use crate::root::broker_link;
 use crate::root::home::Home;
 use crate::root::sharing;
-use crate::root::store_keys::Handover;
+use crate::root::store_keys::KeyHandover;
 
 /// Hidden argument that makes `uwf` a broker.
 pub const BROKER_ARGUMENT: &str = "__broker";
@@ -46,27 +46,28 @@ const SOCKET_MODE: u32 = 0o600;
 const OLD: Duration = Duration::from_hours(24);
 
 /// The keeper's side of a broker. The broker ends when this is dropped.
-pub(crate) struct Broker {
+pub(crate) struct BrokerProcess {
     process: Child,
     stdin: Option<ChildStdin>,
 }
 
-impl Broker {
+impl BrokerProcess {
     /// Starts the broker of an attempt and waits until its socket is ready; `None` without a shared store.
     ///
     /// # Errors
     /// `Io` when it cannot be started, `Internal` when it ends before its socket is ready.
-    pub(crate) fn start(home: &Home, opened: &Opened) -> Result<Option<Broker>> {
+    pub(crate) fn start(home: &Home, opened: &PlannedAttempt) -> Result<Option<BrokerProcess>> {
         if home.store_url().is_none() {
             return Ok(None);
         }
         let thread = &opened.thread;
         let log = home.thread_dir(thread).join("keeper.log");
-        let stderr = regular::open_with(OpenOptions::new().create(true).append(true), &log).at("open", &log)?;
+        let stderr =
+            regular::open_with(OpenOptions::new().create(true).append(true), &log).path_context("open", &log)?;
         let mut command = Command::new(home.bin());
         command.arg(BROKER_ARGUMENT).args([processes::ATTEMPT_ARGUMENT, &opened.attempt]).arg(home.root());
         command.args([thread.as_str(), &opened.role]).env_remove(ATTEMPT_VARIABLE);
-        let handover = Handover::prepare(home, &mut command);
+        let handover = KeyHandover::prepare(home, &mut command);
         command.stdout(Stdio::piped()).stderr(stderr);
         let not_started = |error: io::Error| {
             Error::io(format!(
@@ -77,7 +78,7 @@ impl Broker {
         let mut process = command.spawn().map_err(not_started)?;
         let stdin = handover.send(&mut process).map_err(not_started)?;
         let stdout = process.stdout.take();
-        let broker = Broker { process, stdin };
+        let broker = BrokerProcess { process, stdin };
         let mut said = String::new();
         if let Some(stdout) = stdout {
             BufReader::new(stdout).read_line(&mut said).map_err(not_started)?;
@@ -98,7 +99,7 @@ impl Broker {
     }
 }
 
-impl Drop for Broker {
+impl Drop for BrokerProcess {
     fn drop(&mut self) {
         if let Some(mut stdin) = self.stdin.take() {
             // A broker that is gone cannot receive it.
@@ -125,13 +126,13 @@ pub fn main(args: &[&str]) -> Result<()> {
         return Err(not_arguments());
     }
     processes::own_session();
-    let home = Home::at(Path::new(root))?;
+    let home = Home::open_root(Path::new(root))?;
     let thread: ThreadId = thread.parse().map_err(|_| not_arguments())?;
     let found = recorded::of_process(&home, &thread, role, Some(attempt))?;
     let opened = found.ok_or_else(not_arguments)?.opened;
     let socket = home.socket(attempt).ok_or_else(not_arguments)?;
     let listener = listen(&home, &socket)?;
-    let service = Arc::new(Service::new(home, opened.clone())?);
+    let service = Arc::new(BrokerService::new(home, opened.clone())?);
     // Separate threads: this one notices the end of the keeper or the agent at once, however slow the store is.
     let [preparing, serving] = [Arc::clone(&service), Arc::clone(&service)];
     std::thread::spawn(move || preparing.prepare());
@@ -150,11 +151,12 @@ pub fn main(args: &[&str]) -> Result<()> {
 fn listen(home: &Home, socket: &Path) -> Result<UnixListener> {
     let dir = home.sockets_dir();
     let mut made = std::fs::DirBuilder::new();
-    made.recursive(true).mode(sharing::output_dir_mode(home)).create(&dir).at("create", &dir)?;
+    made.recursive(true).mode(sharing::output_dir_mode(home)).create(&dir).path_context("create", &dir)?;
     sweep(&dir);
-    let reachable = broker_link::reachable(socket).at("open", &dir)?;
-    let listener = UnixListener::bind(&reachable.path).at("listen at", socket)?;
-    std::fs::set_permissions(socket, PermissionsExt::from_mode(SOCKET_MODE)).at("restrict to its owner", socket)?;
+    let reachable = broker_link::reachable(socket).path_context("open", &dir)?;
+    let listener = UnixListener::bind(&reachable.path).path_context("listen at", socket)?;
+    std::fs::set_permissions(socket, PermissionsExt::from_mode(SOCKET_MODE))
+        .path_context("restrict to its owner", socket)?;
     Ok(listener)
 }
 

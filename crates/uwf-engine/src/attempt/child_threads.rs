@@ -7,15 +7,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::settings::Settings;
+use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
-use crate::root::history::{self, Finished};
+use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
 use crate::root::ids;
-use crate::root::marks::{self, Mark, Reason};
+use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::thread::children;
 use crate::thread::load::Thread;
 
@@ -29,7 +29,7 @@ pub enum Child {
     /// It can be stepped.
     Active(ThreadId),
     /// It has ended.
-    Ended(Finished),
+    Ended(HistoryLine),
 }
 
 /// Whether a role has an ended child thread at the parent's head.
@@ -50,7 +50,7 @@ pub(crate) fn find(home: &Home, id: &ThreadId) -> Result<Option<Child>> {
     if home.heads().read(id.as_str())?.is_some() {
         return Ok(Some(Child::Active(id.clone())));
     }
-    Ok(history::of(home, id)?.map(Child::Ended))
+    Ok(history::newest_line(home, id)?.map(Child::Ended))
 }
 
 /// The id of the child thread of a role at a thread's head. It contains the time of the head, so that lists show the child where it began.
@@ -79,8 +79,8 @@ pub(crate) fn active_elsewhere(home: &Home, parent: &ThreadId) -> Result<Vec<Thr
     if !home.has_peers() {
         return Ok(Vec::new());
     }
-    let Some(line) = history::of(home, parent)? else { return Ok(Vec::new()) };
-    let Ok(thread) = Thread::at(home, parent.clone(), line.head) else { return Ok(Vec::new()) };
+    let Some(line) = history::newest_line(home, parent)? else { return Ok(Vec::new()) };
+    let Ok(thread) = Thread::load_at(home, parent.clone(), line.head) else { return Ok(Vec::new()) };
     let Ok(workflow) = thread.workflow() else { return Ok(Vec::new()) };
     let mut active = Vec::new();
     for id in workflow.roles.keys().map(|role| id_for(&thread, role)) {
@@ -92,10 +92,10 @@ pub(crate) fn active_elsewhere(home: &Home, parent: &ThreadId) -> Result<Vec<Thr
 }
 
 /// The children of a thread on this machine that ended with the step `last`: one, unless two of them share their nodes.
-pub(crate) fn ended_at(home: &Home, parent: &ThreadId, last: Hash) -> Result<Vec<ThreadId>> {
+pub(crate) fn ended_at(home: &Home, parent: &ThreadId, last: NodeHash) -> Result<Vec<ThreadId>> {
     let mut ended = Vec::new();
     for id in children::known(home, parent)? {
-        if history::of(home, &id)?.is_some_and(|line| line.head == last) {
+        if history::newest_line(home, &id)?.is_some_and(|line| line.head == last) {
             ended.push(id);
         }
     }
@@ -104,22 +104,22 @@ pub(crate) fn ended_at(home: &Home, parent: &ThreadId, last: Hash) -> Result<Vec
 
 /// The parent of a child thread, if this machine knows it.
 pub fn parent_of(home: &Home, id: &ThreadId) -> Option<ThreadId> {
-    Settings::load(home, id).ok().flatten().and_then(|settings| settings.parent)
+    ThreadSettings::load(home, id).ok().flatten().and_then(|settings| settings.parent)
 }
 
 /// The thread itself or its nearest ancestor that is paused, with the reason of the pause.
 ///
 /// # Errors
 /// `Io` when marks or settings can't be read: a paused thread must not continue by mistake.
-pub fn paused(home: &Home, id: &ThreadId) -> Result<Option<(ThreadId, Reason)>> {
-    match marks::read(home, id, Mark::Paused)? {
+pub fn paused(home: &Home, id: &ThreadId) -> Result<Option<(ThreadId, MarkReason)>> {
+    match marks::read(home, id, ThreadMark::Paused)? {
         Some(reason) => Ok(Some((id.clone(), reason))),
-        None => paused_above(home, parent_in(Settings::load(home, id))?),
+        None => paused_above(home, parent_in(ThreadSettings::load(home, id))?),
     }
 }
 
 /// The parent that settings name; damaged settings name none.
-pub(crate) fn parent_in(settings: Result<Option<Settings>>) -> Result<Option<ThreadId>> {
+pub(crate) fn parent_in(settings: Result<Option<ThreadSettings>>) -> Result<Option<ThreadId>> {
     match settings {
         Err(error) if !error.is_damage() => Err(error),
         other => Ok(other.ok().flatten().and_then(|settings| settings.parent)),
@@ -127,30 +127,31 @@ pub(crate) fn parent_in(settings: Result<Option<Settings>>) -> Result<Option<Thr
 }
 
 /// The parent or its nearest ancestor that is paused, with the reason of the pause.
-pub(crate) fn paused_above(home: &Home, parent: Option<ThreadId>) -> Result<Option<(ThreadId, Reason)>> {
+pub(crate) fn paused_above(home: &Home, parent: Option<ThreadId>) -> Result<Option<(ThreadId, MarkReason)>> {
     let mut at = parent;
     for _ in 0..MAX_ANCESTORS {
         let Some(thread) = at else { return Ok(None) };
-        if let Some(reason) = marks::read(home, &thread, Mark::Paused)? {
+        if let Some(reason) = marks::read(home, &thread, ThreadMark::Paused)? {
             return Ok(Some((thread, reason)));
         }
-        at = parent_in(Settings::load(home, &thread))?;
+        at = parent_in(ThreadSettings::load(home, &thread))?;
     }
     Ok(None)
 }
 
 /// The reason of a child's pause, from the reason of the paused thread `above`.
-pub(crate) fn paused_with(above: &ThreadId, reason: Reason) -> Reason {
-    Reason { role: None, why: format!("paused with thread {above}: {}", reason.why), ..reason }
+pub(crate) fn paused_with(above: &ThreadId, reason: MarkReason) -> MarkReason {
+    MarkReason { role: None, why: format!("paused with thread {above}: {}", reason.why), ..reason }
 }
 
 /// Threads that are paused because an ancestor is, with that ancestor. Reads only the children of paused threads.
 pub(crate) fn paused_below(
     home: &Home,
-    marks: &BTreeMap<String, BTreeSet<Mark>>,
+    marks: &BTreeMap<String, BTreeSet<ThreadMark>>,
 ) -> Result<BTreeMap<ThreadId, ThreadId>> {
     let mut below = BTreeMap::new();
-    let paused = marks.iter().filter(|(_, marks)| marks.contains(&Mark::Paused)).filter_map(|(id, _)| id.parse().ok());
+    let paused =
+        marks.iter().filter(|(_, marks)| marks.contains(&ThreadMark::Paused)).filter_map(|(id, _)| id.parse().ok());
     for top in paused {
         let top: ThreadId = top;
         let mut open = vec![top.clone()];

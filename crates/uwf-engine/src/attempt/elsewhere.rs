@@ -5,17 +5,17 @@ mod stand;
 
 use std::time::Duration;
 
-use json_cas::{Expected, Hash, Note, NoteWritten, Version};
+use json_cas::{NameVersion, NodeHash, NoteWriteCondition, NoteWritten, StoredNote};
 use uwf_core::thread::ThreadId;
 
 pub(crate) use self::all::all;
-pub(crate) use self::stand::Stand;
-use crate::attempt::agent_process::Signals;
+pub(crate) use self::stand::PostAttemptState;
+use crate::attempt::agent_process::SignalListener;
 use crate::attempt::ended::stopped;
 use crate::attempt::lease::RENEWALS;
 use crate::attempt::recorded::at_work::AtWork;
 use crate::attempt::recorded::claim::{self, Claim};
-use crate::attempt::recorded::{self, Attempt};
+use crate::attempt::recorded::{self, RecordedAttempt};
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::thread::load;
@@ -28,9 +28,9 @@ const LATE: u32 = 2;
 
 /// Result of looking at a claim.
 #[must_use]
-pub(crate) enum Looked {
+pub(crate) enum ClaimResolution {
     /// No machine is running the step. The version is the note's version, needed to claim the step.
-    Free(Option<Version>),
+    Free(Option<NameVersion>),
     /// The record has new lines: handle what the other machine did as if it had happened here.
     BroughtIn,
 }
@@ -40,11 +40,16 @@ pub(crate) enum Looked {
 ///
 /// # Errors
 /// `Busy` when another machine is running the step, errors of the store and the record, and the error of a stop signal.
-pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Signals) -> Result<Looked> {
+pub(crate) fn resolve_claim(
+    home: &Home,
+    thread: &ThreadId,
+    head: NodeHash,
+    signals: &mut SignalListener,
+) -> Result<ClaimResolution> {
     loop {
-        let Some(note) = home.notes().note(&claim::name(thread))? else { return Ok(Looked::Free(None)) };
+        let Some(note) = home.notes().note(&claim::name(thread))? else { return Ok(ClaimResolution::Free(None)) };
         let Some((attempt, claim)) = Claim::with_attempt(&note, thread) else {
-            return Ok(Looked::Free(Some(note.version)));
+            return Ok(ClaimResolution::Free(Some(note.version)));
         };
         if attempt.opened.expected_head != head {
             // The claim may be newer than the head that was read: then the other machine is already running a later
@@ -52,7 +57,7 @@ pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Sig
             if !is_known(home, &attempt)? {
                 is_still_at(home, thread, head)?;
             }
-            return Ok(Looked::Free(Some(note.version)));
+            return Ok(ClaimResolution::Free(Some(note.version)));
         }
         if attempt.closed.is_some() || is_known(home, &attempt)? {
             return brought_in(home, thread, &claim, note.version);
@@ -64,7 +69,7 @@ pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Sig
             return brought_in(home, thread, &claim, note.version);
         }
         if note.age >= claim.lease() && take_over(home, &attempt, &claim, &note)? {
-            return Ok(Looked::BroughtIn);
+            return Ok(ClaimResolution::BroughtIn);
         }
         if let Some(signal) = signals.stop() {
             return Err(stopped(signal));
@@ -77,7 +82,7 @@ pub(crate) fn look(home: &Home, thread: &ThreadId, head: Hash, signals: &mut Sig
 ///
 /// # Errors
 /// `Busy` if it has moved, and errors of the store.
-pub(crate) fn is_still_at(home: &Home, thread: &ThreadId, head: Hash) -> Result<()> {
+pub(crate) fn is_still_at(home: &Home, thread: &ThreadId, head: NodeHash) -> Result<()> {
     match home.heads().read(thread.as_str())? {
         Some(now) if now.hash == head => Ok(()),
         _ => Err(load::head_moved(thread, "being stepped")),
@@ -89,14 +94,14 @@ pub(crate) fn is_still_at(home: &Home, thread: &ThreadId, head: Hash) -> Result<
 ///
 /// # Errors
 /// `Busy` when it is, and errors of the store.
-pub(crate) fn refuse_copied(home: &Home, attempt: &Attempt) -> Result<()> {
+pub(crate) fn refuse_copied(home: &Home, attempt: &RecordedAttempt) -> Result<()> {
     let opened = &attempt.opened;
     if attempt.closed.is_some() || opened.machine.is_some() || opened.boot_id == recorded::boot_id()? {
         return Ok(());
     }
     let Some(note) = home.notes().note(&claim::name(&opened.thread))? else { return Ok(()) };
     let there = Claim::with_attempt(&note, &opened.thread);
-    let is_own = |now: &Attempt| now.opened.attempt == opened.attempt && now.closed.is_none();
+    let is_own = |now: &RecordedAttempt| now.opened.attempt == opened.attempt && now.closed.is_none();
     match there.filter(|(now, claim)| is_own(now) && note.age < claim.lease()) {
         Some((now, claim)) => Err(at_work(now, &claim, note.age)),
         None => Ok(()),
@@ -112,11 +117,11 @@ pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
         return Ok(false);
     }
     let Some(head) = home.heads().read(thread.as_str())? else { return Ok(false) };
-    Ok(matches!(told(home, thread, head.hash)?, Some(ClaimReport::AtWork(_))))
+    Ok(matches!(newer_claim_report(home, thread, head.hash)?, Some(ClaimReport::AtWork(_))))
 }
 
 /// The id of the newest attempt at this head of a thread, on any machine.
-pub(crate) fn newest_id(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<String>> {
+pub(crate) fn newest_id(home: &Home, thread: &ThreadId, head: NodeHash) -> Result<Option<String>> {
     let note = home.notes().note(&claim::name(thread))?;
     let there = note.and_then(|note| Claim::with_attempt(&note, thread));
     let newest = match there.filter(|(attempt, _)| attempt.opened.expected_head == head) {
@@ -128,21 +133,25 @@ pub(crate) fn newest_id(home: &Home, thread: &ThreadId, head: Hash) -> Result<Op
 
 /// Whether this attempt is the newest one in this machine's record. If so, the thread's lock, which the caller holds,
 /// shows that it is not running.
-fn is_known(home: &Home, attempt: &Attempt) -> Result<bool> {
+fn is_known(home: &Home, attempt: &RecordedAttempt) -> Result<bool> {
     let own = recorded::read(home, &attempt.opened.thread)?;
     Ok(own.is_some_and(|own| own.opened.attempt == attempt.opened.attempt))
 }
 
-fn brought_in(home: &Home, thread: &ThreadId, claim: &Claim, version: Version) -> Result<Looked> {
+fn brought_in(home: &Home, thread: &ThreadId, claim: &Claim, version: NameVersion) -> Result<ClaimResolution> {
     let was_new = claim::bring_in(home, thread, claim)?;
-    Ok(if was_new { Looked::BroughtIn } else { Looked::Free(Some(version)) })
+    Ok(if was_new { ClaimResolution::BroughtIn } else { ClaimResolution::Free(Some(version)) })
 }
 
 /// Closes the attempt of a machine that is gone, so that the machine notices if it comes back, and records it here.
-fn take_over(home: &Home, attempt: &Attempt, claim: &Claim, note: &Note) -> Result<bool> {
+fn take_over(home: &Home, attempt: &RecordedAttempt, claim: &Claim, note: &StoredNote) -> Result<bool> {
     let opened = &attempt.opened;
     let closed = claim.clone().taken_over(&opened.attempt, &gone(&claim.machine));
-    match home.notes().write_note(&claim::name(&opened.thread), Expected::At(&note.version), &closed.value())? {
+    match home.notes().write_note(
+        &claim::name(&opened.thread),
+        NoteWriteCondition::At(&note.version),
+        &closed.value(),
+    )? {
         NoteWritten::Done(_) => claim::bring_in(home, &opened.thread, claim),
         // It has just renewed its lease, or a third machine was quicker.
         NoteWritten::Moved(_) => Ok(false),
@@ -154,7 +163,7 @@ pub(crate) fn gone(machine: &str) -> String {
     format!("machine `{machine}`, which was running this step, did not renew its lease")
 }
 
-fn at_work(attempt: Attempt, claim: &Claim, age: Duration) -> Error {
+fn at_work(attempt: RecordedAttempt, claim: &Claim, age: Duration) -> Error {
     let at_work = claim.at_work(attempt, age);
     Error::busy(at_work.to_string()).hint(format!(
         "try again when it has finished; if that machine is gone, the next step takes over {} s after its last sign \
@@ -165,19 +174,19 @@ fn at_work(attempt: Attempt, claim: &Claim, age: Duration) -> Error {
 
 /// Activity of other machines on a thread, as far as its state depends on that.
 #[derive(Debug)]
-pub(crate) enum Elsewhere {
+pub(crate) enum PeerActivity {
     /// A machine is running a step.
     AtWork(Box<AtWork>),
     /// The thread's state after the last step.
-    Stands(Stand),
+    Stands(PostAttemptState),
 }
 
 impl ClaimReport {
     /// The resulting state of the thread.
-    pub(crate) fn elsewhere(&self) -> Elsewhere {
+    pub(crate) fn elsewhere(&self) -> PeerActivity {
         match self {
-            ClaimReport::AtWork(at_work) => Elsewhere::AtWork(at_work.clone()),
-            ClaimReport::Over(attempt) => Elsewhere::Stands(Stand::after(attempt)),
+            ClaimReport::AtWork(at_work) => PeerActivity::AtWork(at_work.clone()),
+            ClaimReport::Over(attempt) => PeerActivity::Stands(PostAttemptState::after(attempt)),
         }
     }
 }
@@ -187,12 +196,12 @@ pub(crate) enum ClaimReport {
     /// Another machine is running it.
     AtWork(Box<AtWork>),
     /// It has ended.
-    Over(Box<Attempt>),
+    Over(Box<RecordedAttempt>),
 }
 
 /// News from other machines about the newest attempt at this head of a thread; `None` when the local record knows as
 /// much.
-pub(crate) fn told(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<ClaimReport>> {
+pub(crate) fn newer_claim_report(home: &Home, thread: &ThreadId, head: NodeHash) -> Result<Option<ClaimReport>> {
     told_beyond(home, thread, head, || recorded::read(home, thread))
 }
 
@@ -200,8 +209,8 @@ pub(crate) fn told(home: &Home, thread: &ThreadId, head: Hash) -> Result<Option<
 pub(crate) fn told_beyond(
     home: &Home,
     thread: &ThreadId,
-    head: Hash,
-    own: impl FnOnce() -> Result<Option<Attempt>>,
+    head: NodeHash,
+    own: impl FnOnce() -> Result<Option<RecordedAttempt>>,
 ) -> Result<Option<ClaimReport>> {
     let Some(note) = home.notes().note(&claim::name(thread))? else { return Ok(None) };
     let there = Claim::with_attempt(&note, thread);
@@ -219,10 +228,10 @@ pub(crate) fn told_beyond(
 /// The machine that runs an attempt, judging by a claim of this age. `None` if the attempt has ended, if its machine is
 /// gone, or if this machine made it: then the thread's lock shows whether it runs.
 fn at_work_elsewhere(
-    attempt: Attempt,
+    attempt: RecordedAttempt,
     claim: &Claim,
     age: Duration,
-    own: impl FnOnce() -> Result<Option<Attempt>>,
+    own: impl FnOnce() -> Result<Option<RecordedAttempt>>,
 ) -> Result<Option<AtWork>> {
     if attempt.closed.is_some() || age >= claim.lease() {
         return Ok(None);
@@ -232,15 +241,17 @@ fn at_work_elsewhere(
 }
 
 /// Whether the claim of an ended attempt says more than this machine's record.
-fn is_news(own: Option<&Attempt>, attempt: &str, was_replied_to: bool) -> bool {
+fn is_news(own: Option<&RecordedAttempt>, attempt: &str, was_replied_to: bool) -> bool {
     let own = own.filter(|own| own.opened.attempt == attempt);
     own.is_none_or(|own| own.replied.is_none() && was_replied_to)
 }
 
 /// Records what ended on another machine. The caller holds the lock of the thread.
-pub(crate) fn catch_up(home: &Home, thread: &ThreadId, head: Hash) -> Result<()> {
-    let Some(claim) = home.notes().note(&claim::name(thread))?.as_ref().and_then(Claim::of) else { return Ok(()) };
-    let is_over = |attempt: &Attempt| attempt.opened.expected_head == head && attempt.closed.is_some();
+pub(crate) fn catch_up(home: &Home, thread: &ThreadId, head: NodeHash) -> Result<()> {
+    let Some(claim) = home.notes().note(&claim::name(thread))?.as_ref().and_then(Claim::from_note) else {
+        return Ok(());
+    };
+    let is_over = |attempt: &RecordedAttempt| attempt.opened.expected_head == head && attempt.closed.is_some();
     if claim.attempt(thread).as_ref().is_some_and(is_over) {
         claim::bring_in(home, thread, &claim)?;
     }

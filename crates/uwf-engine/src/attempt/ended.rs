@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind};
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum AgentProcessEnd {
     /// It exited.
     Exited(i32),
     /// A signal from outside ended it.
@@ -21,43 +21,43 @@ pub enum Ended {
     /// uwf ended it because of this signal.
     Cancelled(i32),
     /// uwf ended it: another machine may continue with this step.
-    Lost(Lost),
+    Lost(LeaseLoss),
 }
 
 /// Why a step no longer belongs to this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lost {
+pub enum LeaseLoss {
     /// The lease could not be renewed for this long, and another machine may soon take over.
     Unrenewed(Duration),
     /// Another machine took over, or the thread has ended.
     Gone,
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for LeaseLoss {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Lost::Unrenewed(silent) => {
+            LeaseLoss::Unrenewed(silent) => {
                 let seconds = silent.as_secs();
                 write!(
                     out,
                     "the store could not be reached for {seconds} s, and another machine may take this step over"
                 )
             }
-            Lost::Gone => out.write_str("another machine took this step over, or the thread has ended"),
+            LeaseLoss::Gone => out.write_str("another machine took this step over, or the thread has ended"),
         }
     }
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for AgentProcessEnd {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Ended::Exited(code) => write!(out, "exited with {code}"),
-            Ended::Signaled(signal) => write!(out, "was ended by signal {signal}"),
-            Ended::TimedOut(limit) => write!(out, "was ended after its timeout of {} s", limit.as_secs_f64()),
-            Ended::Idle(limit) => write!(out, "was ended: it printed nothing for {} s", limit.as_secs_f64()),
-            Ended::Cancelled(SIGINT) => write!(out, "was interrupted (Ctrl-C)"),
-            Ended::Cancelled(_) => write!(out, "was terminated on request"),
-            Ended::Lost(why) => write!(out, "was ended: {why}"),
+            AgentProcessEnd::Exited(code) => write!(out, "exited with {code}"),
+            AgentProcessEnd::Signaled(signal) => write!(out, "was ended by signal {signal}"),
+            AgentProcessEnd::TimedOut(limit) => write!(out, "was ended after its timeout of {} s", limit.as_secs_f64()),
+            AgentProcessEnd::Idle(limit) => write!(out, "was ended: it printed nothing for {} s", limit.as_secs_f64()),
+            AgentProcessEnd::Cancelled(SIGINT) => write!(out, "was interrupted (Ctrl-C)"),
+            AgentProcessEnd::Cancelled(_) => write!(out, "was terminated on request"),
+            AgentProcessEnd::Lost(why) => write!(out, "was ended: {why}"),
         }
     }
 }

@@ -27,18 +27,18 @@ use std::time::{Duration, Instant};
 
 use uwf_core::text::ellipsize;
 
-pub(crate) use self::checkout::{Checkout, no_commit};
-pub use self::diff::{FileChange, Patch};
-pub(crate) use self::errand::Errand;
-pub(crate) use self::merge::{Brought, MergeProbe};
-pub use self::merge::{How, Manner};
-pub(crate) use self::remote::Pushed;
-pub(crate) use self::signing::Signing;
-pub(crate) use self::snapshot::{Files, Kept};
+pub(crate) use self::checkout::{GitCheckout, no_commit};
+pub use self::diff::{FileChange, GitPatch};
+pub(crate) use self::errand::GitScopeGuard;
+pub(crate) use self::merge::{GitMergeOutcome, MergeProbe};
+pub use self::merge::{MergeKind, MergeMethod};
+pub(crate) use self::remote::PushOutcome;
+pub(crate) use self::signing::CommitSigning;
+pub(crate) use self::snapshot::{SnapshotCommit, SnapshotTree};
 pub(crate) use self::view::own_dir;
 use crate::attempt::ended::stopped;
 use crate::attempt::processes;
-use crate::attempt::stop_signals::Watch;
+use crate::attempt::stop_signals::StopSignalGuard;
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::{Error, ErrorCause, Result};
 
@@ -145,7 +145,7 @@ struct GitDirectory {
 }
 
 /// Git in a directory.
-pub(crate) struct Git<'d> {
+pub(crate) struct GitRunner<'d> {
     dir: &'d Path,
     /// The git directory, with `dir` as the working tree; without it, git searches in `dir`.
     named: Option<GitDirectory>,
@@ -158,28 +158,28 @@ pub(crate) struct Git<'d> {
     /// Its input.
     input: Option<File>,
     /// How its commits are signed.
-    signing: Signing,
+    signing: CommitSigning,
     /// Whether programs that it starts may ask a person at the terminal, as a commit signer does.
     may_ask: bool,
 }
 
-impl<'d> Git<'d> {
-    pub(crate) fn at(dir: &'d Path) -> Git<'d> {
-        Git {
+impl<'d> GitRunner<'d> {
+    pub(crate) fn for_directory(dir: &'d Path) -> GitRunner<'d> {
+        GitRunner {
             dir,
             named: None,
             limit: Some(LIMIT),
             is_remote: false,
             author: &[],
             input: None,
-            signing: Signing::default(),
+            signing: CommitSigning::default(),
             may_ask: false,
         }
     }
 
     /// The same git for a command that a person waits for: programs it starts may ask the person. Ctrl-C also ends it.
-    pub(crate) fn asking(self) -> Git<'d> {
-        Git { may_ask: true, limit: None, ..self }
+    pub(crate) fn asking(self) -> GitRunner<'d> {
+        GitRunner { may_ask: true, limit: None, ..self }
     }
 
     fn command(&self) -> Command {
@@ -235,7 +235,7 @@ impl<'d> Git<'d> {
         }
         command.stdout(handle(&stdout)?).stderr(handle(&stderr)?);
         // Watch before git starts: a signal that ends this process would leave git behind.
-        let watch = Watch::begin().map_err(not_run)?;
+        let watch = StopSignalGuard::begin().map_err(not_run)?;
         let mut child = command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::config("git is not installed: program `git` is not on PATH")
                 .hint("install it; a thread without a worktree works without git")
@@ -247,7 +247,7 @@ impl<'d> Git<'d> {
     }
 
     /// Waits for git to end. Ends it, with its child processes, if it takes too long or this process must stop.
-    fn wait(&self, child: &mut Child, watch: &Watch) -> Result<ExitStatus> {
+    fn wait(&self, child: &mut Child, watch: &StopSignalGuard) -> Result<ExitStatus> {
         let begun = Instant::now();
         let limit = errand::time_left().into_iter().chain(self.limit).min();
         let mut is_looked_at = false;
@@ -255,16 +255,17 @@ impl<'d> Git<'d> {
             if let Some(status) = child.try_wait().map_err(not_run)? {
                 return Ok(status);
             }
-            let why =
-                if let Some(signal) = watch.told().filter(|_| !watch.began_stopped || begun.elapsed() >= AFTER_STOP) {
-                    Some(stopped(signal))
-                } else if let Some(limit) = limit.filter(|limit| begun.elapsed() >= *limit) {
-                    Some(Error::io(format!("git was ended after {} s", limit.as_secs())))
-                } else if begun.elapsed() >= SUSPICIOUS && !std::mem::replace(&mut is_looked_at, true) {
-                    self.pipe_in_the_way().map(|pipe| blocked(&pipe))
-                } else {
-                    None
-                };
+            let why = if let Some(signal) =
+                watch.received_signal().filter(|_| !watch.began_stopped || begun.elapsed() >= AFTER_STOP)
+            {
+                Some(stopped(signal))
+            } else if let Some(limit) = limit.filter(|limit| begun.elapsed() >= *limit) {
+                Some(Error::io(format!("git was ended after {} s", limit.as_secs())))
+            } else if begun.elapsed() >= SUSPICIOUS && !std::mem::replace(&mut is_looked_at, true) {
+                self.pipe_in_the_way().map(|pipe| blocked(&pipe))
+            } else {
+                None
+            };
             if let Some(why) = why {
                 self.end(child);
                 return Err(why);
@@ -294,8 +295,8 @@ impl<'d> Git<'d> {
     }
 
     /// The same git without input.
-    fn again(&self) -> Git<'d> {
-        Git { named: self.named.clone(), signing: self.signing.clone(), input: None, ..*self }
+    fn again(&self) -> GitRunner<'d> {
+        GitRunner { named: self.named.clone(), signing: self.signing.clone(), input: None, ..*self }
     }
 
     /// Runs git, which must succeed. Returns its output without the last line break.

@@ -14,14 +14,14 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::agent_process::Signals;
+use crate::attempt::agent_process::SignalListener;
 use crate::attempt::ended::{stopped, stopped_by};
 use crate::attempt::processes::{self, NO_ROOM};
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::{AtPath, Error, Result, SentError};
 use crate::root::home::Home;
 use crate::root::missing_thread;
-use crate::root::store_keys::Handover;
+use crate::root::store_keys::KeyHandover;
 
 pub use crate::attempt::processes::KEEPER_ARGUMENT;
 
@@ -30,7 +30,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Reply<R> {
+enum KeeperReply<R> {
     Done(Box<R>),
     Failed(SentError),
 }
@@ -44,7 +44,7 @@ pub fn run<R: DeserializeOwned>(
     home: &Home,
     thread: &ThreadId,
     request: &impl Serialize,
-    signals: &mut Signals,
+    signals: &mut SignalListener,
     tick: &mut dyn FnMut(),
 ) -> Result<R> {
     if let Some(signal) = signals.stop() {
@@ -65,16 +65,16 @@ pub fn run<R: DeserializeOwned>(
 fn report<R: DeserializeOwned>(
     home: &Home,
     thread: &ThreadId,
-    signals: &Signals,
+    signals: &SignalListener,
     reply: std::io::Result<Vec<u8>>,
 ) -> Result<R> {
     let replied = serde_json::from_slice(reply.as_deref().unwrap_or_default());
     Err(match (replied, signals.stop()) {
-        (Ok(Reply::Done(report)), _) => return Ok(*report),
-        (Ok(Reply::Failed(failed)), Some(signal)) if failed.kind.is_stop() => {
+        (Ok(KeeperReply::Done(report)), _) => return Ok(*report),
+        (Ok(KeeperReply::Failed(failed)), Some(signal)) if failed.kind.is_stop() => {
             SentError { kind: stopped_by(signal), ..failed }.into()
         }
-        (Ok(Reply::Failed(failed)), _) => failed.into(),
+        (Ok(KeeperReply::Failed(failed)), _) => failed.into(),
         (Err(_), Some(signal)) => stopped(signal),
         (Err(_), None) => match reply {
             Err(error) => Error::io(format!("cannot read the reply of the keeper of thread {thread}: {error}"))
@@ -101,7 +101,7 @@ fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Ch
     home.make_thread_dir(thread)?;
     // Not the window's stderr: its reader would wait for the keeper even after the window is gone.
     let log = keeper_log(home, thread);
-    let stderr = regular::open_with(OpenOptions::new().create(true).append(true), &log).at("open", &log)?;
+    let stderr = regular::open_with(OpenOptions::new().create(true).append(true), &log).path_context("open", &log)?;
     let cannot_start = |error: io::Error| Error::io(format!("cannot start the keeper: {error}")).hint(NO_ROOM);
     let (reply, stdout) = std::io::pipe().map_err(cannot_start)?;
     let request = serde_json::to_string(request).expect("a request is plain texts");
@@ -109,7 +109,7 @@ fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Ch
     // Pass the root as an argument as well: a keeper that is closed to others shows only its arguments.
     command.arg(KEEPER_ARGUMENT).arg(request).arg(home.root());
     command.env(crate::root::home::ROOT_VARIABLES[0], home.root()).env_remove(ATTEMPT_VARIABLE);
-    let handover = Handover::prepare(home, &mut command);
+    let handover = KeyHandover::prepare(home, &mut command);
     let mut keeper = command.stdout(stdout).stderr(stderr).spawn().map_err(cannot_start)?;
     // The reply pipe shows when the keeper is gone.
     let _ = handover.send(&mut keeper);
@@ -117,7 +117,7 @@ fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Ch
 }
 
 /// Waits until the keeper replies or is gone. Forwards a stop signal once. The keeper replies after all its work.
-fn wait(keeper: &Child, reply: &PipeReader, signals: &mut Signals, tick: &mut dyn FnMut()) {
+fn wait(keeper: &Child, reply: &PipeReader, signals: &mut SignalListener, tick: &mut dyn FnMut()) {
     let mut is_passed_on = false;
     while !signals.wait_or_readable(TICK, reply) {
         tick();
@@ -144,8 +144,8 @@ pub fn main<Q: DeserializeOwned, R: Serialize, E: Into<SentError>>(
     let request: Q =
         serde_json::from_str(request).map_err(|error| Error::usage(format!("not a keeper's request: {error}")))?;
     let reply = match perform(&request) {
-        Ok(report) => Reply::Done(Box::new(report)),
-        Err(error) => Reply::Failed(error.into()),
+        Ok(report) => KeeperReply::Done(Box::new(report)),
+        Err(error) => KeeperReply::Failed(error.into()),
     };
     let reply = serde_json::to_vec(&reply).expect("reports are JSON");
     // The window may be gone; the work is done in any case.

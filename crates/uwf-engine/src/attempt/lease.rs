@@ -8,12 +8,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use json_cas::{Expected, NoteWritten, Notes, Version};
+use json_cas::{NameVersion, NoteBackend, NoteWriteCondition, NoteWritten};
 use parking_lot::{Condvar, Mutex};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::ended::Lost;
+use crate::attempt::ended::LeaseLoss;
 use crate::attempt::recorded::claim::{self, Claim};
 use crate::root::home::Home;
 
@@ -29,62 +29,68 @@ pub(super) const RESERVE: Duration = Duration::from_secs(3);
 
 /// A moment on the clock that measures leases.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment(Timespec);
+pub(crate) struct StepLeaseInstant(Timespec);
 
-impl Moment {
+impl StepLeaseInstant {
     /// Now.
-    pub(crate) fn now() -> Moment {
+    pub(crate) fn now() -> StepLeaseInstant {
         // Includes sleep, because other machines don't wait for this one to wake up.
         #[cfg(target_os = "linux")]
         let clock = ClockId::Boottime;
         #[cfg(not(target_os = "linux"))]
         let clock = ClockId::Monotonic;
-        Moment(clock_gettime(clock))
+        StepLeaseInstant(clock_gettime(clock))
     }
 
     /// The moment this long ago.
-    pub(super) fn ago(time: Duration) -> Moment {
-        let now = Moment::now().0;
-        Moment(Timespec::try_from(time).map_or(now, |time| now - time))
+    pub(super) fn ago(time: Duration) -> StepLeaseInstant {
+        let now = StepLeaseInstant::now().0;
+        StepLeaseInstant(Timespec::try_from(time).map_or(now, |time| now - time))
     }
 
     /// The time since then.
     pub(super) fn elapsed(self) -> Duration {
-        let since = Moment::now().0 - self.0;
+        let since = StepLeaseInstant::now().0 - self.0;
         Duration::try_from(since).unwrap_or_default()
     }
 }
 
-/// The lease of a step that belongs to this machine until [`Lease::lost`] returns a reason.
+/// The lease of a step that belongs to this machine until [`StepLease::lost`] returns a reason.
 #[derive(Clone)]
 #[must_use]
-pub(crate) struct Lease(Option<Arc<RenewalState>>);
+pub(crate) struct StepLease(Option<Arc<SharedStepLease>>);
 
 /// State shared by the keeper and the thread that renews.
-struct RenewalState {
+struct SharedStepLease {
     lease: Duration,
-    state: Mutex<State>,
+    state: Mutex<StepLeaseState>,
     wake: Condvar,
 }
 
-struct State {
+struct StepLeaseState {
     /// When the last successful write began.
-    renewed: Moment,
+    renewed: StepLeaseInstant,
     is_gone: bool,
     is_over: bool,
 }
 
-impl Lease {
+impl StepLease {
     /// The lease of a thread that only this machine can step: the thread's lock is here.
-    pub(crate) fn of_one_machine() -> Lease {
-        Lease(None)
+    pub(crate) fn of_one_machine() -> StepLease {
+        StepLease(None)
     }
 
     /// Renews a claim. `since` is the moment at which its write began, and not an earlier one.
-    pub(crate) fn renewing(home: &Home, thread: &ThreadId, claim: Claim, version: Version, since: Moment) -> Lease {
-        let state = Mutex::new(State { renewed: since, is_gone: false, is_over: false });
-        let renewed = Arc::new(RenewalState { lease: claim.lease(), state, wake: Condvar::new() });
-        let renewal = Renewal {
+    pub(crate) fn renewing(
+        home: &Home,
+        thread: &ThreadId,
+        claim: Claim,
+        version: NameVersion,
+        since: StepLeaseInstant,
+    ) -> StepLease {
+        let state = Mutex::new(StepLeaseState { renewed: since, is_gone: false, is_over: false });
+        let renewed = Arc::new(SharedStepLease { lease: claim.lease(), state, wake: Condvar::new() });
+        let renewal = StepLeaseRenewer {
             notes: Arc::clone(home.notes()),
             thread: thread.clone(),
             before: claim.elapsed(),
@@ -95,18 +101,18 @@ impl Lease {
         };
         // If the thread cannot be started, the lease runs out and the agent is ended in time.
         let _ = std::thread::Builder::new().name("lease".to_owned()).spawn(move || renewal.run());
-        Lease(Some(renewed))
+        StepLease(Some(renewed))
     }
 
     /// Why the step no longer belongs to this machine; `None` while it does.
-    pub(crate) fn lost(&self) -> Option<Lost> {
+    pub(crate) fn lost(&self) -> Option<LeaseLoss> {
         let renewed = self.0.as_ref()?;
         let state = renewed.state.lock();
         if state.is_gone {
-            return Some(Lost::Gone);
+            return Some(LeaseLoss::Gone);
         }
         let silent = state.renewed.elapsed();
-        (silent >= renewed.lease.saturating_sub(renewed.margin())).then_some(Lost::Unrenewed(silent))
+        (silent >= renewed.lease.saturating_sub(renewed.margin())).then_some(LeaseLoss::Unrenewed(silent))
     }
 
     /// How long an agent may take to end after the lease is lost.
@@ -123,7 +129,7 @@ impl Lease {
     }
 }
 
-impl RenewalState {
+impl SharedStepLease {
     /// Time before the end of the lease at which uwf ends the agent.
     fn margin(&self) -> Duration {
         (self.lease / RENEWALS).max(LEAST_MARGIN)
@@ -138,18 +144,18 @@ impl RenewalState {
 }
 
 /// The thread that renews.
-struct Renewal {
-    notes: Arc<dyn Notes>,
+struct StepLeaseRenewer {
+    notes: Arc<dyn NoteBackend>,
     thread: ThreadId,
     claim: Claim,
-    version: Version,
+    version: NameVersion,
     /// How long the attempt had been running at `since`.
     before: Duration,
-    since: Moment,
-    renewed: Arc<RenewalState>,
+    since: StepLeaseInstant,
+    renewed: Arc<SharedStepLease>,
 }
 
-impl Renewal {
+impl StepLeaseRenewer {
     fn run(mut self) {
         while self.renewed.wait() {
             if !self.renew() {
@@ -164,19 +170,21 @@ impl Renewal {
     fn renew(&mut self) -> bool {
         let name = claim::name(&self.thread);
         loop {
-            let begun = Moment::now();
+            let begun = StepLeaseInstant::now();
             let claim = self.claim.clone().renewed(self.before + self.since.elapsed());
-            match self.notes.write_note(&name, Expected::At(&self.version), &claim.value()) {
+            match self.notes.write_note(&name, NoteWriteCondition::At(&self.version), &claim.value()) {
                 Ok(NoteWritten::Done(version)) => {
                     self.version = version;
                     self.renewed.state.lock().renewed = begun;
                     return true;
                 }
                 // The agent's own process has recorded its result, or the reply to a write was lost.
-                Ok(NoteWritten::Moved(Some(note))) => match Claim::of(&note).filter(|now| self.is_same_and_open(now)) {
-                    Some(now) => (self.claim, self.version) = (now, note.version),
-                    None => return false,
-                },
+                Ok(NoteWritten::Moved(Some(note))) => {
+                    match Claim::from_note(&note).filter(|now| self.is_same_and_open(now)) {
+                        Some(now) => (self.claim, self.version) = (now, note.version),
+                        None => return false,
+                    }
+                }
                 Ok(NoteWritten::Moved(None)) => return false,
                 Err(_) => return true,
             }

@@ -3,18 +3,18 @@
 
 use std::time::Duration;
 
-use json_cas::{Hash, StoreError, Version};
-use uwf_core::node::{self, Payload};
+use json_cas::{NameVersion, NodeHash, StoreError};
+use uwf_core::node::{self, TypedPayload};
 
-use crate::attempt::agent_process::{self, Signals};
-use crate::attempt::elsewhere::{self, Looked};
+use crate::attempt::agent_process::{self, SignalListener};
+use crate::attempt::elsewhere::{self, ClaimResolution};
 use crate::attempt::ended::stopped;
-use crate::attempt::live_trace::Trace;
+use crate::attempt::live_trace::LiveTrace;
 use crate::attempt::partial_output;
 use crate::attempt::processes;
-use crate::attempt::recorded::{self, Attempt, Outcome, OutputFiles};
-use crate::attempt::redactor::Redactor;
-use crate::attempt::turns::Batch;
+use crate::attempt::recorded::{self, AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
+use crate::attempt::redactor::SecretRedactor;
+use crate::attempt::turns::NodeBatch;
 use crate::error::{AtPath, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
@@ -24,18 +24,18 @@ use crate::thread::load::Thread;
 const UNTOLD_SOURCE: &str = "trace";
 
 /// The remains of an open attempt.
-pub enum Left {
+pub(crate) enum AttemptRemains {
     /// Nothing to take over.
     Nothing {
         /// Attempt nodes that the next attempt at this head inherits.
-        earlier: Vec<Hash>,
+        earlier: Vec<NodeHash>,
         /// The newest attempt, if there was one.
-        last: Option<Box<Attempt>>,
+        last: Option<Box<RecordedAttempt>>,
         /// Version of the note with which machines that share the store claim the step; `None` without a note.
-        note: Option<Version>,
+        note: Option<NameVersion>,
     },
     /// A step that was never linked: finished, or named by an agent but not yet verified.
-    Step(Box<Attempt>, Hash),
+    Step(Box<RecordedAttempt>, NodeHash),
 }
 
 /// Handles the thread's newest attempt, whether this machine or another one that shares the store made it. The caller
@@ -43,31 +43,32 @@ pub enum Left {
 ///
 /// # Errors
 /// Errors of the record and the store, and of [`elsewhere::look`].
-pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration, signals: &mut Signals) -> Result<Left> {
+pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration, signals: &mut SignalListener) -> Result<AttemptRemains> {
     loop {
         if let Some(signal) = signals.stop() {
             return Err(stopped(signal));
         }
         let last = match left_here(thread, grace)? {
-            LeftHere::Step(attempt, step) => return Ok(Left::Step(attempt, step)),
+            LeftHere::Step(attempt, step) => return Ok(AttemptRemains::Step(attempt, step)),
             LeftHere::Nothing(last) => last,
         };
-        if let Looked::Free(note) = elsewhere::look(thread.home(), &thread.id, thread.head, signals)? {
+        if let ClaimResolution::Free(note) = elsewhere::resolve_claim(thread.home(), &thread.id, thread.head, signals)?
+        {
             let earlier = last.as_ref().map(|last| last.earlier_at(thread.head)).unwrap_or_default();
-            return Ok(Left::Nothing { earlier, last, note });
+            return Ok(AttemptRemains::Nothing { earlier, last, note });
         }
     }
 }
 
 /// The remains of an attempt in this machine's record.
 enum LeftHere {
-    Nothing(Option<Box<Attempt>>),
-    Step(Box<Attempt>, Hash),
+    Nothing(Option<Box<RecordedAttempt>>),
+    Step(Box<RecordedAttempt>, NodeHash),
 }
 
 fn left_here(thread: &Thread<'_>, grace: Duration) -> Result<LeftHere> {
     let home = thread.home();
-    let nothing = |last: Option<Attempt>| LeftHere::Nothing(last.map(Box::new));
+    let nothing = |last: Option<RecordedAttempt>| LeftHere::Nothing(last.map(Box::new));
     let Some(attempt) = recorded::read(home, &thread.id)? else { return Ok(nothing(None)) };
     if attempt.closed.is_some() {
         return Ok(nothing(Some(attempt)));
@@ -101,8 +102,8 @@ fn left_here(thread: &Thread<'_>, grace: Duration) -> Result<LeftHere> {
 }
 
 /// Whether the agent of an attempt printed or answered anything.
-fn has_output(home: &Home, attempt: &Attempt) -> Result<bool> {
-    let files = OutputFiles::of(home, &attempt.opened.thread, &attempt.opened.attempt);
+fn has_output(home: &Home, attempt: &RecordedAttempt) -> Result<bool> {
+    let files = AttemptOutputFiles::paths_of_attempt(home, &attempt.opened.thread, &attempt.opened.attempt);
     Ok(attempt.answered.is_some() || files.have_anything()?)
 }
 
@@ -111,7 +112,7 @@ fn has_output(home: &Home, attempt: &Attempt) -> Result<bool> {
 ///
 /// # Errors
 /// Errors of [`recorded::boot_id`].
-pub(crate) fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
+pub(crate) fn end_survivors(attempt: &RecordedAttempt, grace: Duration) -> Result<()> {
     let opened = &attempt.opened;
     if opened.boot_id == recorded::boot_id()? && !processes::survivors_by_environment(&opened.attempt).is_empty() {
         processes::end_abandoned(&opened.attempt, grace);
@@ -123,33 +124,33 @@ pub(crate) fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
 ///
 /// # Errors
 /// Errors of the record.
-pub(crate) fn suspend(home: &Home, attempt: &Attempt, why: Option<String>) -> Result<()> {
-    recorded::closed(home, &attempt.opened, Outcome::Suspended, why, None)
+pub(crate) fn suspend(home: &Home, attempt: &RecordedAttempt, why: Option<String>) -> Result<()> {
+    recorded::closed(home, &attempt.opened, AttemptOutcome::Suspended, why, None)
 }
 
 /// Stores a failed attempt, or one whose agent asks a question, as a node and closes its record. Returns the node.
 ///
 /// # Errors
 /// Errors of the store and the record.
-pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str) -> Result<Hash> {
+pub fn fail(home: &Home, attempt: &RecordedAttempt, exit_code: Option<i32>, error: &str) -> Result<NodeHash> {
     let opened = &attempt.opened;
     // The agent's output has the rest of the question.
     let question = attempt.gave_up.as_ref().and_then(|gave_up| gave_up.question.as_ref()?.lines().next());
     let asked = question.map(|line| format!("{}{line}", node::ASKED));
     let error = asked.as_deref().unwrap_or(error);
-    let files = OutputFiles::of(home, &opened.thread, &opened.attempt);
+    let files = AttemptOutputFiles::paths_of_attempt(home, &opened.thread, &opened.attempt);
     // Nothing can be redacted without the secrets, and a node is permanent. So this fails and leaves the output in its
     // files.
     let env_file = env_file::read(&home.env_file())?;
-    let redactor = Redactor::new(opened.secrets.iter().cloned(), &env_file);
+    let redactor = SecretRedactor::new(opened.secrets.iter().cloned(), &env_file);
     let read = |path| agent_process::read_kept(path, opened.output_cap).map(|text| redactor.text(&text));
-    let has_raw = files.raw.try_exists().at("look at", &files.raw)?;
+    let has_raw = files.raw.try_exists().path_context("look at", &files.raw)?;
     let raw = if has_raw { read(&files.raw)? } else { read(&files.out)? };
     let stderr = read(&files.err)?;
     let _hold = home.hold_nodes()?;
-    let keep = |lead: &str, trace: &Trace| {
-        let mut batch = Batch::default();
-        let node = node::Attempt {
+    let keep = |lead: &str, trace: &LiveTrace| {
+        let mut batch = NodeBatch::default();
+        let node = node::AttemptNode {
             role: opened.role.clone(),
             agent: batch.add(redactor.draft(opened.agent.payload().draft())),
             raw: batch.content(format!("{lead}{raw}")),
@@ -165,17 +166,22 @@ pub fn fail(home: &Home, attempt: &Attempt, exit_code: Option<i32>, error: &str)
         // attempt's id.
         Err(StoreError::Collision { hash }) => {
             let lead = format!("[attempt {}: there was another text under its hash {hash}]\n", opened.attempt);
-            keep(&lead, &Trace::default())
+            keep(&lead, &LiveTrace::default())
         }
         kept => kept,
     }?;
-    let outcome = if attempt.asks() { Outcome::Asked } else { Outcome::Failed };
+    let outcome = if attempt.asks() { AttemptOutcome::Asked } else { AttemptOutcome::Failed };
     recorded::closed(home, opened, outcome, Some(redactor.text(error)), Some(hash))?;
     Ok(hash)
 }
 
 /// The attempt with its agent's turns before the failure, as far as they are known.
-fn with_turns(batch: &mut Batch, attempt: node::Attempt, trace: &Trace, redactor: &Redactor) -> Hash {
+fn with_turns(
+    batch: &mut NodeBatch,
+    attempt: node::AttemptNode,
+    trace: &LiveTrace,
+    redactor: &SecretRedactor,
+) -> NodeHash {
     if trace.is_empty() {
         return batch.add(redactor.draft(attempt.draft()));
     }

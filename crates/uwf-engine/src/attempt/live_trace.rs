@@ -27,10 +27,10 @@ use std::sync::Arc;
 
 use durable_files::regular;
 use serde::{Deserialize, Serialize};
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 
-use crate::attempt::recorded::OutputFiles;
-use crate::attempt::turns::{ToolCall, Turn};
+use crate::attempt::recorded::AttemptOutputFiles;
+use crate::attempt::turns::{AgentToolCall, AgentTurn};
 use crate::error::{AtPath, Result};
 
 /// Most bytes of a trace that are written and read: the largest real sessions have about ten MB.
@@ -42,11 +42,11 @@ pub const MAX_TURNS: usize = 5_000;
 /// A line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Line {
+enum LiveTraceLine {
     Text(String),
     Turn(StoredTurn),
     Session(TracedSession),
-    Total(Tokens),
+    Total(TokenCounts),
 }
 
 /// The session of a trace.
@@ -71,7 +71,7 @@ pub(crate) struct StoredTurn<I = Vec<usize>> {
     input: I,
     pub(crate) output: usize,
     pub(crate) calls: Vec<StoredCall>,
-    tokens: Option<Tokens>,
+    tokens: Option<TokenCounts>,
     latency_ms: u64,
 }
 
@@ -92,7 +92,7 @@ impl<I> StoredTurn<I> {
 }
 
 /// Writes the trace of an attempt.
-pub struct Writer {
+pub struct LiveTraceWriter {
     file: File,
     path: PathBuf,
     open_turn: PathBuf,
@@ -101,25 +101,26 @@ pub struct Writer {
     left: u64,
 }
 
-impl Writer {
+impl LiveTraceWriter {
     /// Begins the trace of an attempt, replacing an existing one.
     ///
     /// # Errors
     /// `Io`.
-    pub fn begin(files: &OutputFiles) -> Result<Writer> {
+    pub fn begin(files: &AttemptOutputFiles) -> Result<LiveTraceWriter> {
         let path = files.trace.clone();
-        let file = regular::open_with(OpenOptions::new().create(true).append(true), &path).at("create", &path)?;
-        file.set_len(0).at("empty", &path)?;
+        let file =
+            regular::open_with(OpenOptions::new().create(true).append(true), &path).path_context("create", &path)?;
+        file.set_len(0).path_context("empty", &path)?;
         let open_turn = files.turn.clone();
-        Ok(Writer { file, path, open_turn, texts: HashMap::new(), turns: 0, left: MAX_BYTES })
+        Ok(LiveTraceWriter { file, path, open_turn, texts: HashMap::new(), turns: 0, left: MAX_BYTES })
     }
 
     /// Begins the trace of a session that the agent gave up.
     ///
     /// # Errors
     /// `Io`.
-    pub fn begin_given_up(files: &OutputFiles) -> Result<Writer> {
-        Writer::begin(&OutputFiles { trace: files.given_up.clone(), ..files.clone() })
+    pub fn begin_given_up(files: &AttemptOutputFiles) -> Result<LiveTraceWriter> {
+        LiveTraceWriter::begin(&AttemptOutputFiles { trace: files.given_up.clone(), ..files.clone() })
     }
 
     /// Writes the session of the trace; the last one written counts.
@@ -127,55 +128,56 @@ impl Writer {
     /// # Errors
     /// `Io`.
     pub fn session(&mut self, session: TracedSession) -> Result<()> {
-        self.write(&Line::Session(session))
+        self.write(&LiveTraceLine::Session(session))
     }
 
     /// Continues the trace of an attempt.
     ///
     /// # Errors
     /// `Io`.
-    pub fn resume(files: &OutputFiles) -> Result<Writer> {
-        let Lines { texts, turns, .. } = Lines::read(&files.trace);
+    pub fn resume(files: &AttemptOutputFiles) -> Result<LiveTraceWriter> {
+        let ParsedLiveTrace { texts, turns, .. } = ParsedLiveTrace::read(&files.trace);
         let path = files.trace.clone();
-        let file = regular::open_with(OpenOptions::new().create(true).append(true), &path).at("create", &path)?;
-        let left = MAX_BYTES.saturating_sub(file.metadata().at("look at", &path)?.len());
+        let file =
+            regular::open_with(OpenOptions::new().create(true).append(true), &path).path_context("create", &path)?;
+        let left = MAX_BYTES.saturating_sub(file.metadata().path_context("look at", &path)?.len());
         let texts = texts.into_iter().enumerate().map(|(number, text)| (text.to_string(), number)).collect();
-        Ok(Writer { file, path, open_turn: files.turn.clone(), texts, turns: turns.len(), left })
+        Ok(LiveTraceWriter { file, path, open_turn: files.turn.clone(), texts, turns: turns.len(), left })
     }
 
     /// Writes the tokens and cost of all turns so far, as the agent reports them.
     ///
     /// # Errors
     /// `Io`.
-    pub fn total(&mut self, tokens: &Tokens) -> Result<()> {
-        self.write(&Line::Total(tokens.clone()))
+    pub fn total(&mut self, tokens: &TokenCounts) -> Result<()> {
+        self.write(&LiveTraceLine::Total(tokens.clone()))
     }
 
     /// Writes a finished turn.
     ///
     /// # Errors
     /// `Io`.
-    pub fn turn(&mut self, turn: &Turn) -> Result<()> {
+    pub fn turn(&mut self, turn: &AgentTurn) -> Result<()> {
         if self.turns == MAX_TURNS {
             return Ok(());
         }
         let stored = self.stored(turn)?;
         self.turns += 1;
-        self.write(&Line::Turn(stored))
+        self.write(&LiveTraceLine::Turn(stored))
     }
 
     /// Writes the current state of an unfinished turn; the last one written counts.
     ///
     /// # Errors
     /// `Io`.
-    pub fn under_way(&mut self, turn: &Turn) -> Result<()> {
+    pub fn under_way(&mut self, turn: &AgentTurn) -> Result<()> {
         let stored = self.stored(turn)?;
         let new = self.open_turn.with_extension("turn-new");
-        regular::write(&new, json(&stored).as_bytes()).at("write", &new)?;
-        std::fs::rename(&new, &self.open_turn).at("write", &self.open_turn)
+        regular::write(&new, json(&stored).as_bytes()).path_context("write", &new)?;
+        std::fs::rename(&new, &self.open_turn).path_context("write", &self.open_turn)
     }
 
-    fn stored(&mut self, turn: &Turn) -> Result<StoredTurn> {
+    fn stored(&mut self, turn: &AgentTurn) -> Result<StoredTurn> {
         let input = turn.input.iter().map(|text| self.text(text)).collect::<Result<_>>()?;
         let output = self.text(&turn.output)?;
         let mut calls = Vec::with_capacity(turn.tool_calls.len());
@@ -199,13 +201,13 @@ impl Writer {
             return Ok(*number);
         }
         let number = self.texts.len();
-        self.write(&Line::Text(text.to_owned()))?;
+        self.write(&LiveTraceLine::Text(text.to_owned()))?;
         self.texts.insert(text.to_owned(), number);
         Ok(number)
     }
 
     /// Writes nothing beyond the limit: readers skip a turn with missing texts.
-    fn write(&mut self, line: &Line) -> Result<()> {
+    fn write(&mut self, line: &LiveTraceLine) -> Result<()> {
         let line = json(line) + "\n";
         match self.left.checked_sub(line.len() as u64) {
             Some(left) => self.left = left,
@@ -214,7 +216,7 @@ impl Writer {
                 return Ok(());
             }
         }
-        self.file.write_all(line.as_bytes()).at("write", &self.path)
+        self.file.write_all(line.as_bytes()).path_context("write", &self.path)
     }
 }
 
@@ -224,16 +226,16 @@ fn json(value: &impl Serialize) -> String {
 
 /// A trace as far as it got.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Trace {
+pub struct LiveTrace {
     /// Turns, oldest first.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<AgentTurn>,
     /// Their session, if the file names it.
     pub session: Option<TracedSession>,
     /// Reported total, and the number of turns that it covers.
-    pub total: Option<(Tokens, usize)>,
+    pub total: Option<(TokenCounts, usize)>,
 }
 
-impl Trace {
+impl LiveTrace {
     /// Whether it has no turns and no total.
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty() && self.total.is_none()
@@ -241,22 +243,22 @@ impl Trace {
 
     /// Tokens of all turns; `None` if a turn was not counted. A reported cost counts even if the cost of later turns is
     /// unknown.
-    pub fn tokens(&self) -> Option<Tokens> {
+    pub fn tokens(&self) -> Option<TokenCounts> {
         if let Some((total, turns)) = &self.total {
             let later = self.turns.get(*turns..).unwrap_or_default().iter();
             let later = later.map(|turn| turn.tokens.clone().unwrap_or_default());
             return Some(later.fold(total.clone(), |sum, tokens| sum.at_least(&tokens)));
         }
-        let counted: Option<Vec<&Tokens>> = self.turns.iter().map(|turn| turn.tokens.as_ref()).collect();
+        let counted: Option<Vec<&TokenCounts>> = self.turns.iter().map(|turn| turn.tokens.as_ref()).collect();
         let (first, others) = counted.as_ref()?.split_first()?;
         Some(others.iter().fold((*first).clone(), |sum, tokens| sum.plus(tokens)))
     }
 }
 
-impl Trace {
+impl LiveTrace {
     /// This trace after the trace of a session that the agent gave up.
     #[must_use]
-    pub fn after(mut self, mut given_up: Trace) -> Trace {
+    pub fn after(mut self, mut given_up: LiveTrace) -> LiveTrace {
         let total = match (given_up.tokens(), self.tokens()) {
             (Some(one), Some(other)) => Some(one.at_least(&other)),
             // A total would hide that one of the two is unknown.
@@ -266,9 +268,9 @@ impl Trace {
                 None
             }
         };
-        let turns: Vec<Turn> = given_up.turns.into_iter().chain(self.turns).collect();
+        let turns: Vec<AgentTurn> = given_up.turns.into_iter().chain(self.turns).collect();
         let total = total.map(|total| (total, turns.len()));
-        Trace { turns, session: self.session.or(given_up.session), total }
+        LiveTrace { turns, session: self.session.or(given_up.session), total }
     }
 
     /// Moves the total, if it is known, to the last turn.
@@ -280,59 +282,61 @@ impl Trace {
 }
 
 /// Reads the trace of the session that the agent gave up, if there is one.
-pub(crate) fn read_given_up(files: &OutputFiles) -> Trace {
-    let Lines { turns, session, total, .. } = Lines::read(&files.given_up);
-    Trace { turns, session, total }
+pub(crate) fn read_given_up(files: &AttemptOutputFiles) -> LiveTrace {
+    let ParsedLiveTrace { turns, session, total, .. } = ParsedLiveTrace::read(&files.given_up);
+    LiveTrace { turns, session, total }
 }
 
 /// Removes the trace of the session that the agent gave up, because its turns are in the main trace.
-pub fn forget_given_up(files: &OutputFiles) {
+pub fn forget_given_up(files: &AttemptOutputFiles) {
     // Most agents give up no session.
     let _ = std::fs::remove_file(&files.given_up);
 }
 
 /// Reads the whole trace of an attempt, skipping incomplete and unknown lines. To watch a running agent, follow the
 /// trace instead.
-pub fn read(files: &OutputFiles) -> Trace {
-    let Lines { texts, mut turns, session, total } = Lines::read(&files.trace);
+pub fn read(files: &AttemptOutputFiles) -> LiveTrace {
+    let ParsedLiveTrace { texts, mut turns, session, total } = ParsedLiveTrace::read(&files.trace);
     let under_way: Option<StoredTurn> = serde_json::from_str(&beginning(&files.turn)).ok();
     let open = under_way.filter(|stored| stored.number == turns.len()).and_then(|stored| turn(stored, &texts));
     turns.extend(open);
-    Trace { turns, session, total }
+    LiveTrace { turns, session, total }
 }
 
 /// The parsed lines of a trace.
 #[derive(Default)]
-struct Lines {
+struct ParsedLiveTrace {
     texts: Vec<Arc<str>>,
-    turns: Vec<Turn>,
+    turns: Vec<AgentTurn>,
     session: Option<TracedSession>,
-    total: Option<(Tokens, usize)>,
+    total: Option<(TokenCounts, usize)>,
 }
 
-impl Lines {
-    fn read(trace: &Path) -> Lines {
-        let mut read = Lines::default();
+impl ParsedLiveTrace {
+    fn read(trace: &Path) -> ParsedLiveTrace {
+        let mut read = ParsedLiveTrace::default();
         for line in beginning(trace).lines() {
             match serde_json::from_str(line) {
-                Ok(Line::Text(text)) => read.texts.push(text.into()),
-                Ok(Line::Turn(stored)) if read.turns.len() < MAX_TURNS => read.turns.extend(turn(stored, &read.texts)),
-                Ok(Line::Session(session)) => read.session = Some(session),
-                Ok(Line::Total(total)) => read.total = Some((total, read.turns.len())),
-                Ok(Line::Turn(_)) | Err(_) => {}
+                Ok(LiveTraceLine::Text(text)) => read.texts.push(text.into()),
+                Ok(LiveTraceLine::Turn(stored)) if read.turns.len() < MAX_TURNS => {
+                    read.turns.extend(turn(stored, &read.texts));
+                }
+                Ok(LiveTraceLine::Session(session)) => read.session = Some(session),
+                Ok(LiveTraceLine::Total(total)) => read.total = Some((total, read.turns.len())),
+                Ok(LiveTraceLine::Turn(_)) | Err(_) => {}
             }
         }
         read
     }
 }
 
-fn turn(stored: StoredTurn, texts: &[Arc<str>]) -> Option<Turn> {
+fn turn(stored: StoredTurn, texts: &[Arc<str>]) -> Option<AgentTurn> {
     let text = |number: usize| texts.get(number).map(ToString::to_string);
     let calls = stored.calls.into_iter().map(|call| {
         let (arguments, result) = (text(call.arguments)?, text(call.result)?);
-        Some(ToolCall { name: call.name, arguments, result, duration_ms: call.duration_ms })
+        Some(AgentToolCall { name: call.name, arguments, result, duration_ms: call.duration_ms })
     });
-    Some(Turn {
+    Some(AgentTurn {
         tool_calls: calls.collect::<Option<_>>()?,
         input: stored.input.into_iter().map(|number| texts.get(number).cloned()).collect::<Option<_>>()?,
         output: text(stored.output)?,
@@ -351,12 +355,12 @@ fn beginning(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::follow::Follower;
+    use super::follow::LiveTraceFollower;
     use super::*;
 
-    fn files(dir: &Path) -> OutputFiles {
+    fn files(dir: &Path) -> AttemptOutputFiles {
         let file = |extension: &str| dir.join(format!("a.{extension}"));
-        OutputFiles {
+        AttemptOutputFiles {
             out: file("out"),
             err: file("err"),
             raw: file("raw"),
@@ -368,22 +372,22 @@ mod tests {
         }
     }
 
-    fn turn(input: &[&str], output: &str, calls: &[&str]) -> Turn {
-        let call = |name: &&str| ToolCall {
+    fn turn(input: &[&str], output: &str, calls: &[&str]) -> AgentTurn {
+        let call = |name: &&str| AgentToolCall {
             name: (*name).to_owned(),
             arguments: "{}".to_owned(),
             result: format!("result of {name}"),
             duration_ms: 3,
         };
-        let asked = Turn::asked(input.iter().copied());
-        Turn { output: output.to_owned(), tool_calls: calls.iter().map(call).collect(), ..asked }
+        let asked = AgentTurn::asked(input.iter().copied());
+        AgentTurn { output: output.to_owned(), tool_calls: calls.iter().map(call).collect(), ..asked }
     }
 
     #[test]
     fn written_turns_are_read_with_texts_stored_once() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
-        let mut writer = Writer::begin(&files).unwrap();
+        let mut writer = LiveTraceWriter::begin(&files).unwrap();
         let session = TracedSession { source: "wire".to_owned(), id: None, turns_before: 0 };
         writer.session(session.clone()).unwrap();
         let long = "the task ".repeat(1000);
@@ -394,7 +398,7 @@ mod tests {
         assert_eq!(read(&files).turns, std::slice::from_ref(&first), "the turn under way is over");
         let second = turn(&[&long, "I look", "result of ls"], "", &["cat", "ls"]);
         writer.under_way(&second).unwrap();
-        assert_eq!(read(&files), Trace { turns: vec![first, second], session: Some(session), total: None });
+        assert_eq!(read(&files), LiveTrace { turns: vec![first, second], session: Some(session), total: None });
         assert!(files.trace.metadata().unwrap().len() < 2 * long.len() as u64);
     }
 
@@ -402,32 +406,39 @@ mod tests {
     fn total_covers_preceding_turns_and_trace_can_resume() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
-        let mut writer = Writer::begin(&files).unwrap();
+        let mut writer = LiveTraceWriter::begin(&files).unwrap();
         writer.turn(&turn(&["a"], "b", &[])).unwrap();
-        let tokens = |count, cost| Tokens { input: Some(count), output: Some(1), cost, ..Tokens::default() };
+        let tokens = |count, cost| TokenCounts { input: Some(count), output: Some(1), cost, ..TokenCounts::default() };
         writer.total(&tokens(7, Some(0.5))).unwrap();
         assert_eq!(read(&files).tokens(), Some(tokens(7, Some(0.5))));
-        let mut writer = Writer::resume(&files).unwrap();
-        let later = Turn { tokens: Some(tokens(3, None)), ..turn(&["a", "c"], "d", &[]) };
+        let mut writer = LiveTraceWriter::resume(&files).unwrap();
+        let later = AgentTurn { tokens: Some(tokens(3, None)), ..turn(&["a", "c"], "d", &[]) };
         writer.turn(&later).unwrap();
         let trace = read(&files);
         assert_eq!(trace.turns, [turn(&["a"], "b", &[]), later]);
-        assert_eq!(trace.tokens(), Some(Tokens { output: Some(2), ..tokens(10, Some(0.5)) }), "what is known counts");
-        Writer::resume(&files).unwrap().turn(&turn(&["a"], "e", &[])).unwrap();
-        assert_eq!(read(&files).tokens(), Some(Tokens { cost: Some(0.5), ..Tokens::default() }));
+        assert_eq!(
+            trace.tokens(),
+            Some(TokenCounts { output: Some(2), ..tokens(10, Some(0.5)) }),
+            "what is known counts"
+        );
+        LiveTraceWriter::resume(&files).unwrap().turn(&turn(&["a"], "e", &[])).unwrap();
+        assert_eq!(read(&files).tokens(), Some(TokenCounts { cost: Some(0.5), ..TokenCounts::default() }));
     }
 
     #[test]
     fn a_session_that_was_given_up_stays_counted() {
-        let tokens = |count, cost| Tokens { input: Some(count), output: Some(1), cost, ..Tokens::default() };
-        let trace = |total: Option<Tokens>| Trace {
+        let tokens = |count, cost| TokenCounts { input: Some(count), output: Some(1), cost, ..TokenCounts::default() };
+        let trace = |total: Option<TokenCounts>| LiveTrace {
             turns: vec![turn(&[], "a", &[]), turn(&[], "b", &[])],
             session: None,
             total: total.map(|total| (total, 2)),
         };
         let both = trace(Some(tokens(3, None))).after(trace(Some(tokens(7, Some(0.5)))));
-        assert_eq!((both.turns.len(), both.tokens()), (4, Some(Tokens { output: Some(2), ..tokens(10, Some(0.5)) })));
-        let counted = |trace: Trace| trace.turns.iter().map(|turn| turn.tokens.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            (both.turns.len(), both.tokens()),
+            (4, Some(TokenCounts { output: Some(2), ..tokens(10, Some(0.5)) }))
+        );
+        let counted = |trace: LiveTrace| trace.turns.iter().map(|turn| turn.tokens.clone()).collect::<Vec<_>>();
         let first = trace(None).after(trace(Some(tokens(7, Some(0.5)))));
         assert_eq!((first.tokens(), counted(first)), (None, vec![None, Some(tokens(7, Some(0.5))), None, None]));
         let second = trace(Some(tokens(3, None))).after(trace(None));
@@ -438,7 +449,7 @@ mod tests {
     fn a_torn_line_costs_what_it_said() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
-        let mut writer = Writer::begin(&files).unwrap();
+        let mut writer = LiveTraceWriter::begin(&files).unwrap();
         let turns = [turn(&["a"], "b", &[]), turn(&["a", "b", "c"], "d", &["t"])];
         turns.iter().for_each(|turn| writer.turn(turn).unwrap());
         let whole = std::fs::read(&files.trace).unwrap();
@@ -447,27 +458,30 @@ mod tests {
             let read = read(&files).turns;
             assert!(turns.starts_with(&read), "cut at {length}: {read:?}");
         }
-        assert_eq!(read(&OutputFiles { trace: dir.path().join("none"), ..files }), Trace::default());
+        assert_eq!(read(&AttemptOutputFiles { trace: dir.path().join("none"), ..files }), LiveTrace::default());
     }
 
     /// The new turns and the current turn, both without their input.
-    fn news(follower: &mut Follower, files: &OutputFiles) -> Option<(Vec<Turn>, Option<Turn>)> {
-        let news = follower.look(files)?;
+    fn news(
+        follower: &mut LiveTraceFollower,
+        files: &AttemptOutputFiles,
+    ) -> Option<(Vec<AgentTurn>, Option<AgentTurn>)> {
+        let news = follower.read_new_turns(files)?;
         let over = news.over.iter().map(|(_, turn)| news.texts.turn(turn).unwrap());
         Some((over.collect(), news.open.as_ref().map(|turn| news.texts.turn(turn).unwrap())))
     }
 
-    fn without_input(turn: &Turn) -> Turn {
-        Turn { input: Vec::new(), ..turn.clone() }
+    fn without_input(turn: &AgentTurn) -> AgentTurn {
+        AgentTurn { input: Vec::new(), ..turn.clone() }
     }
 
     #[test]
     fn each_look_finds_what_is_new() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
-        let mut follower = Follower::default();
+        let mut follower = LiveTraceFollower::default();
         assert_eq!(news(&mut follower, &files), Some((Vec::new(), None)), "nothing was written yet");
-        let mut writer = Writer::begin(&files).unwrap();
+        let mut writer = LiveTraceWriter::begin(&files).unwrap();
         let turns = [turn(&["a"], "b", &["ls"]), turn(&["a", "b"], "", &["ls", "cat"]), turn(&["a"], "d", &[])];
         writer.turn(&turns[0]).unwrap();
         writer.under_way(&turns[1]).unwrap();
@@ -483,11 +497,11 @@ mod tests {
     fn partial_line_is_read_once_complete() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
-        let mut writer = Writer::begin(&files).unwrap();
+        let mut writer = LiveTraceWriter::begin(&files).unwrap();
         let turns = [turn(&["a"], "b", &[]), turn(&["a", "b"], "d", &["t"])];
         turns.iter().for_each(|turn| writer.turn(turn).unwrap());
         let whole = std::fs::read(&files.trace).unwrap();
-        let (mut follower, mut seen) = (Follower::default(), Vec::new());
+        let (mut follower, mut seen) = (LiveTraceFollower::default(), Vec::new());
         for length in 0..=whole.len() {
             std::fs::write(&files.trace, &whole[..length]).unwrap();
             seen.extend(news(&mut follower, &files).unwrap().0);
@@ -499,11 +513,11 @@ mod tests {
     fn restarted_trace_is_followed_from_beginning() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
-        let mut follower = Follower::default();
-        Writer::begin(&files).unwrap().turn(&turn(&["a"], "short", &[])).unwrap();
+        let mut follower = LiveTraceFollower::default();
+        LiveTraceWriter::begin(&files).unwrap().turn(&turn(&["a"], "short", &[])).unwrap();
         assert_eq!(news(&mut follower, &files).unwrap().0.len(), 1);
         let again = turn(&["another"], &"long ".repeat(99), &["ls"]);
-        Writer::begin(&files).unwrap().turn(&again).unwrap();
+        LiveTraceWriter::begin(&files).unwrap().turn(&again).unwrap();
         assert_eq!(news(&mut follower, &files), Some((vec![without_input(&again)], None)));
     }
 
@@ -511,13 +525,13 @@ mod tests {
     fn running_tokens_need_counts_from_all_finished_turns() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
-        let mut writer = Writer::begin(&files).unwrap();
-        let counted = |input, output: &str| Turn {
-            tokens: Some(Tokens { input: Some(input), output: Some(1), ..Tokens::default() }),
+        let mut writer = LiveTraceWriter::begin(&files).unwrap();
+        let counted = |input, output: &str| AgentTurn {
+            tokens: Some(TokenCounts { input: Some(input), output: Some(1), ..TokenCounts::default() }),
             ..turn(&[], output, &[])
         };
-        let mut follower = Follower::default();
-        let mut input = || follower.look(&files).unwrap().tokens.and_then(|tokens| tokens.input);
+        let mut follower = LiveTraceFollower::default();
+        let mut input = || follower.read_new_turns(&files).unwrap().tokens.and_then(|tokens| tokens.input);
         writer.under_way(&counted(2, "a")).unwrap();
         assert_eq!(input(), Some(2), "of the turn under way");
         writer.turn(&counted(3, "b")).unwrap();
@@ -531,12 +545,12 @@ mod tests {
 
     #[test]
     fn tokens_are_summed_when_all_are_known() {
-        let counted = |input, cached| Turn {
-            tokens: Some(Tokens { input, output: Some(1), cached, reasoning: None, cost: Some(0.5) }),
+        let counted = |input, cached| AgentTurn {
+            tokens: Some(TokenCounts { input, output: Some(1), cached, reasoning: None, cost: Some(0.5) }),
             ..turn(&[], "", &[])
         };
-        let trace = |turns| Trace { turns, ..Trace::default() };
-        let all = Tokens { input: Some(5), output: Some(2), cached: None, reasoning: None, cost: Some(1.0) };
+        let trace = |turns| LiveTrace { turns, ..LiveTrace::default() };
+        let all = TokenCounts { input: Some(5), output: Some(2), cached: None, reasoning: None, cost: Some(1.0) };
         assert_eq!(trace(vec![counted(Some(2), Some(1)), counted(Some(3), None)]).tokens(), Some(all));
         assert_eq!(trace(vec![counted(Some(2), None), turn(&[], "", &[])]).tokens(), None);
         assert_eq!(trace(Vec::new()).tokens(), None);

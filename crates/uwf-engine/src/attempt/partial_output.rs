@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use crate::attempt::agent_process;
 use crate::attempt::agents;
 use crate::attempt::environment;
-use crate::attempt::live_trace::{self, Trace};
+use crate::attempt::live_trace::{self, LiveTrace};
 use crate::attempt::processes;
-use crate::attempt::recorded::{Opened, OutputFiles};
+use crate::attempt::recorded::{AttemptOutputFiles, PlannedAttempt};
 use crate::error::{AtPath, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::received_keys;
-use crate::root::store_keys::Handover;
+use crate::root::store_keys::KeyHandover;
 
 /// Name of the built-in agent that reads the turns. It cannot be configured.
 pub const AGENT: &str = "salvage";
@@ -30,13 +30,13 @@ const LOOK: Duration = Duration::from_millis(10);
 /// The turns of a failed attempt: first those of a session that it gave up, then those that its agent recorded. If the
 /// agent recorded none, uwf reads them from its output. There may be none. Unreadable turns never prevent the attempt
 /// itself from being kept.
-pub(crate) fn turns(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace {
+pub(crate) fn turns(home: &Home, opened: &PlannedAttempt, files: &AttemptOutputFiles) -> LiveTrace {
     let given_up = live_trace::read_given_up(files);
     let trace = of_last_session(home, opened, files);
     if given_up.is_empty() { trace } else { trace.after(given_up) }
 }
 
-fn of_last_session(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace {
+fn of_last_session(home: &Home, opened: &PlannedAttempt, files: &AttemptOutputFiles) -> LiveTrace {
     let recorded = live_trace::read(files);
     let is_readable = opened.reextract.is_none() && opened.agent.leaves_trace();
     if recorded.is_empty() && is_readable && read_left(home, opened, files).unwrap_or(false) {
@@ -46,7 +46,7 @@ fn of_last_session(home: &Home, opened: &Opened, files: &OutputFiles) -> Trace {
 }
 
 /// Runs a process of uwf that records the turns it can read. Returns whether it succeeded.
-fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<bool> {
+fn read_left(home: &Home, opened: &PlannedAttempt, files: &AttemptOutputFiles) -> Result<bool> {
     let env_file = env_file::read(&home.env_file())?;
     let secrets = opened.secrets.iter().cloned().collect();
     let mut env = environment::for_agent(received_keys::variables(), &env_file, &secrets, &opened.agent.env);
@@ -57,13 +57,13 @@ fn read_left(home: &Home, opened: &Opened, files: &OutputFiles) -> Result<bool> 
     let mut reader = Command::new(&argv[0]);
     reader.args(&argv[1..]).env_clear().envs(env).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
     // Programs that it runs to read a session must not find the keys in its environment or in this process.
-    let keys = Handover::of(home);
+    let keys = KeyHandover::collect_keys(home);
     keys.through_stdin(&mut reader);
     // Read the turns even if the workspace is gone.
     if opened.workspace.is_dir() {
         reader.current_dir(&opened.workspace);
     }
-    let mut reader = reader.process_group(0).spawn().at("start", home.bin())?;
+    let mut reader = reader.process_group(0).spawn().path_context("start", home.bin())?;
     // If it is already gone, the loop below notices.
     let _ = keys.send(&mut reader);
     let begun = Instant::now();

@@ -5,22 +5,22 @@ pub(crate) mod unenforced;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use json_cas::Hash;
-use uwf_core::config::{self, Config};
+use json_cas::NodeHash;
+use uwf_core::config::{self, UwfConfig};
 use uwf_core::thread::ThreadId;
-use uwf_core::usage::{Amount, Reached, ThreadLimits};
+use uwf_core::usage::{ReachedLimit, ThreadLimits, UsageAmount};
 use uwf_core::workflow::{Role, RoleCommand, RoleOptions, Workflow};
 
 use crate::attempt::agents::{self, AgentHints, AgentSpec};
-use crate::attempt::bindings::{self, Named};
-use crate::attempt::recorded::{self, Opened, ThreadRecord};
+use crate::attempt::bindings::{self, AgentReference};
+use crate::attempt::recorded::{self, PlannedAttempt, ThreadRecord};
 use crate::attempt::self_description;
-use crate::attempt::settings::{self, Settings};
+use crate::attempt::settings::{self, ThreadSettings};
 use crate::attempt::{spent, travel};
 use crate::error::{Error, ErrorCause, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
-use crate::root::workplace::{self, Workplace};
+use crate::root::workplace::{self, ThreadWorkplace};
 use crate::root::{ids, project, store_keys, trusted_workflows};
 use crate::thread::load::Thread;
 
@@ -28,15 +28,15 @@ use crate::thread::load::Thread;
 const MAX_ABOVE: usize = 64;
 
 /// A planned step: everything that is decided before an agent runs.
-pub struct Plan {
+pub struct StepPlan {
     /// Configuration.
-    pub config: Config,
+    pub config: UwfConfig,
     /// Settings of the thread.
-    pub settings: Settings,
+    pub settings: ThreadSettings,
     /// Workflow of the thread.
     pub workflow: Workflow,
     /// Hash of the workflow.
-    pub workflow_hash: Hash,
+    pub workflow_hash: NodeHash,
     /// Whether this machine may run the commands of the workflow's roles.
     pub trusts_commands: bool,
 }
@@ -55,21 +55,21 @@ pub fn check_role(workflow: &Workflow, role: &str) -> Result<()> {
     }
 }
 
-impl Plan {
+impl StepPlan {
     /// Loads what a step of this thread depends on.
     ///
     /// # Errors
     /// `Config` for the configuration, `Usage` when the workspace is unknown, errors of the workflow node.
-    pub fn load(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan> {
-        Plan::from_record(thread, &ThreadRecord::read(thread.home(), &thread.id)?, cwd)
+    pub fn load(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<StepPlan> {
+        StepPlan::from_record(thread, &ThreadRecord::read(thread.home(), &thread.id)?, cwd)
     }
 
     /// The same, with the settings of a record that was read before.
-    pub(crate) fn from_record(thread: &Thread<'_>, record: &ThreadRecord, cwd: Option<&PathBuf>) -> Result<Plan> {
+    pub(crate) fn from_record(thread: &Thread<'_>, record: &ThreadRecord, cwd: Option<&PathBuf>) -> Result<StepPlan> {
         let home = thread.home();
         let settings = settings_of(home, record, cwd)?;
         let config = project::config(home, &settings.workspace)?;
-        Plan::new(home, config, settings, thread.start.workflow, thread.workflow()?)
+        StepPlan::new(home, config, settings, thread.start.workflow, thread.workflow()?)
     }
 
     /// A plan for a thread of a workflow.
@@ -78,21 +78,21 @@ impl Plan {
     /// `Io`.
     pub(crate) fn new(
         home: &Home,
-        config: Config,
-        settings: Settings,
-        workflow_hash: Hash,
+        config: UwfConfig,
+        settings: ThreadSettings,
+        workflow_hash: NodeHash,
         workflow: Workflow,
-    ) -> Result<Plan> {
+    ) -> Result<StepPlan> {
         let trusts_commands = trusted_workflows::allows(home, workflow_hash, &workflow)?;
-        Ok(Plan { config, settings, workflow, workflow_hash, trusts_commands })
+        Ok(StepPlan { config, settings, workflow, workflow_hash, trusts_commands })
     }
 
     /// Loads a plan for display, even for a thread that has ended or that another machine began.
-    pub(crate) fn to_look_at(thread: &Thread<'_>, record: &ThreadRecord) -> Result<Plan> {
-        match Plan::from_record(thread, record, None) {
+    pub(crate) fn to_look_at(thread: &Thread<'_>, record: &ThreadRecord) -> Result<StepPlan> {
+        match StepPlan::from_record(thread, record, None) {
             Err(Error { cause: Some(ErrorCause::UnknownWorkspace), .. }) => {
-                let (config, settings) = (thread.home().config()?, Settings::default());
-                Plan::new(thread.home(), config, settings, thread.start.workflow, thread.workflow()?)
+                let (config, settings) = (thread.home().config()?, ThreadSettings::default());
+                StepPlan::new(thread.home(), config, settings, thread.start.workflow, thread.workflow()?)
             }
             known => known,
         }
@@ -113,8 +113,8 @@ impl Plan {
     ///
     /// # Errors
     /// The errors of [`bindings::choose`].
-    pub fn agent(&self, role: &str, asked: Option<&Named>) -> Result<AgentSpec> {
-        let Settings { bound, workspace, .. } = &self.settings;
+    pub fn agent(&self, role: &str, asked: Option<&AgentReference>) -> Result<AgentSpec> {
+        let ThreadSettings { bound, workspace, .. } = &self.settings;
         let options = self.workflow.roles.get(role).map(|role| &role.more);
         if let Some(run) = options.and_then(|options| options.run.as_ref()) {
             self.check_command(role, run, asked)?;
@@ -147,7 +147,7 @@ impl Plan {
     }
 
     /// Rejects the command of a role that a person has not trusted, and another agent for such a role.
-    fn check_command(&self, role: &str, run: &RoleCommand, asked: Option<&Named>) -> Result<()> {
+    fn check_command(&self, role: &str, run: &RoleCommand, asked: Option<&AgentReference>) -> Result<()> {
         if let Some(named) = asked {
             return Err(Error::usage(format!(
                 "role `{role}` is played by its command `{}`, not by `{}`",
@@ -183,7 +183,7 @@ impl Plan {
             ))
             .hint("choose one with `--agent ROLE=AGENT`"));
         }
-        let agent = config::Agent::from_command(format!("{}{name}", agents::BUILT_IN_PREFIX), Vec::new());
+        let agent = config::AgentConfig::from_command(format!("{}{name}", agents::BUILT_IN_PREFIX), Vec::new());
         Ok(self.with_keys(AgentSpec::new(&agent.command, &agent)))
     }
 
@@ -192,9 +192,9 @@ impl Plan {
         if spec.built_in().is_some() {
             return Some(env!("CARGO_PKG_VERSION").to_owned());
         }
-        let of_command_line = || config::Agent {
+        let of_command_line = || config::AgentConfig {
             output: spec.output_mode(),
-            ..config::Agent::from_command(&spec.command, spec.args.clone())
+            ..config::AgentConfig::from_command(&spec.command, spec.args.clone())
         };
         let agent = self.config.agent(&spec.name).cloned().unwrap_or_else(of_command_line);
         self_description::version(home, &agent, &self.settings.workspace, &self.config.secret_names())
@@ -214,12 +214,12 @@ impl Plan {
     ///
     /// # Errors
     /// The errors of [`recorded::boot_id`].
-    pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Result<Opened> {
+    pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Result<PlannedAttempt> {
         let home = thread.home();
         let last = recorded::read(home, &thread.id)?;
         let mut secrets = self.config.secret_names();
         secrets.extend(store_keys::names(home, &env_file::read(&home.env_file())?));
-        Ok(Opened {
+        Ok(PlannedAttempt {
             attempt: crate::root::ids::new_ulid().to_string(),
             thread: thread.id.clone(),
             expected_head: thread.head,
@@ -248,11 +248,11 @@ impl Plan {
     ///
     /// # Errors
     /// `Limit`; errors of the nodes with the usage, if usage is limited.
-    pub(crate) fn check_limits(&self, thread: &Thread<'_>, failed: &[Hash]) -> Result<()> {
+    pub(crate) fn check_limits(&self, thread: &Thread<'_>, failed: &[NodeHash]) -> Result<()> {
         let above = self.above(thread)?;
         let plans = || std::iter::once((thread, self)).chain(above.iter().map(|(thread, plan)| (thread, plan)));
         let reads_usage = plans().any(|(_, plan)| plan.limits().read_usage());
-        let mut used = Amount::default();
+        let mut used = UsageAmount::default();
         let mut below = None;
         for (thread, plan) in plans() {
             if reads_usage {
@@ -272,12 +272,12 @@ impl Plan {
 
     /// The ancestors of a child thread with their plans, its parent first. Ancestors that are not active impose no
     /// limit.
-    fn above<'h>(&self, thread: &Thread<'h>) -> Result<Vec<(Thread<'h>, Plan)>> {
+    fn above<'h>(&self, thread: &Thread<'h>) -> Result<Vec<(Thread<'h>, StepPlan)>> {
         let mut above = Vec::new();
         let mut next = self.settings.parent.clone();
         while let Some(parent) = next.filter(|_| above.len() < MAX_ABOVE) {
             let Ok((parent, _)) = Thread::active(thread.home(), &parent) else { break };
-            let plan = Plan::load(&parent, None)?;
+            let plan = StepPlan::load(&parent, None)?;
             next = plan.settings.parent.clone();
             above.push((parent, plan));
         }
@@ -290,12 +290,12 @@ impl Plan {
     }
 }
 
-fn over_limit(thread: &ThreadId, reached: &Reached) -> Error {
+fn over_limit(thread: &ThreadId, reached: &ReachedLimit) -> Error {
     let more = match reached {
-        Reached::Steps { .. } => "--steps +10",
-        Reached::Time { .. } => "--time +1h",
-        Reached::Tokens { .. } => "--tokens +100000",
-        Reached::Cost { .. } => "--cost +1",
+        ReachedLimit::Steps { .. } => "--steps +10",
+        ReachedLimit::Time { .. } => "--time +1h",
+        ReachedLimit::Tokens { .. } => "--tokens +100000",
+        ReachedLimit::Cost { .. } => "--cost +1",
     };
     Error::limit(reached.to_string()).hint(format!("to continue: `uwf thread limit {thread} {more}`"))
 }
@@ -311,9 +311,9 @@ pub(crate) fn age_at(thread: &Thread<'_>, at: u64) -> Duration {
 }
 
 /// The thread's settings. `cwd` replaces the workspace, or supplies it if this machine has no record of the thread.
-fn settings_of(home: &Home, record: &ThreadRecord, cwd: Option<&PathBuf>) -> Result<Settings> {
+fn settings_of(home: &Home, record: &ThreadRecord, cwd: Option<&PathBuf>) -> Result<ThreadSettings> {
     let thread = record.thread();
-    let known = match Settings::in_record(home, record) {
+    let known = match ThreadSettings::in_record(home, record) {
         // `cwd` supplies them again.
         Err(error) if error.cause == Some(ErrorCause::DamagedSettings) && cwd.is_some() => None,
         known => known?,
@@ -324,7 +324,7 @@ fn settings_of(home: &Home, record: &ThreadRecord, cwd: Option<&PathBuf>) -> Res
             let workspace = settings::workspace(cwd, cwd)?;
             match travel::settings_in(home, thread, known.as_ref(), &workspace)? {
                 Some(settings) => Ok(settings),
-                None => Ok(Settings { workspace, ..known.unwrap_or_default() }),
+                None => Ok(ThreadSettings { workspace, ..known.unwrap_or_default() }),
             }
         }
         (None, None) if settings::are_lost(record) => {
@@ -332,14 +332,14 @@ fn settings_of(home: &Home, record: &ThreadRecord, cwd: Option<&PathBuf>) -> Res
             let message = format!("{} is damaged: the settings of thread {thread} are lost", file.display());
             Err(settings::lost(thread, message))
         }
-        (None, None) => Err(match workplace::of(home, thread)? {
+        (None, None) => Err(match workplace::read_workplace(home, thread)? {
             Some(place) => works_elsewhere(thread, &place),
             None => settings::unknown_workspace(thread),
         }),
     }
 }
 
-fn works_elsewhere(thread: &ThreadId, place: &Workplace) -> Error {
+fn works_elsewhere(thread: &ThreadId, place: &ThreadWorkplace) -> Error {
     let here = match &place.worktree {
         Some(_) => format!(
             "or bring it here with its files: `worktree: {{remote: NAME}}` in config.yaml of both machines, and `uwf \

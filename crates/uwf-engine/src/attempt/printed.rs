@@ -6,14 +6,14 @@ use std::path::Path;
 
 use durable_files::regular;
 
-use crate::attempt::redactor::Redactor;
+use crate::attempt::redactor::SecretRedactor;
 
 /// Bytes read at a time.
 const AT_ONCE: u64 = 64 << 10;
 
 /// The redacted text of a file after a position; advances the position. Until the attempt is over, leaves a possible
 /// beginning of a secret for the next call. `None` if there is nothing new, or if the file cannot be read now.
-pub(crate) fn new_text(path: &Path, from: &mut u64, is_over: bool, redactor: &Redactor) -> Option<String> {
+pub(crate) fn new_text(path: &Path, from: &mut u64, is_over: bool, redactor: &SecretRedactor) -> Option<String> {
     let mut file = regular::open(path).ok()?;
     file.seek(SeekFrom::Start(*from)).ok()?;
     let mut bytes = Vec::new();
@@ -193,9 +193,9 @@ mod tests {
         }
     }
 
-    fn redactor(secrets: &[&str]) -> Redactor {
+    fn redactor(secrets: &[&str]) -> SecretRedactor {
         let named = secrets.iter().enumerate().map(|(number, value)| (format!("KEY_{number}"), (*value).to_owned()));
-        Redactor::knowing([], &named.collect::<Vec<_>>(), &[])
+        SecretRedactor::knowing([], &named.collect::<Vec<_>>(), &[])
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("raw");
         let mut from = 0;
-        let none = Redactor::default();
+        let none = SecretRedactor::default();
         assert_eq!(new_text(&path, &mut from, false, &none), None);
         let text = "größer";
         for length in 0..=text.len() {

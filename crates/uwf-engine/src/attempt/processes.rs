@@ -49,13 +49,13 @@ pub(crate) const ATTEMPT_ARGUMENT: &str = "--attempt";
 /// group and `attempt` the value of its `UWF_ATTEMPT`. `spared` is not ended: the broker, which stores results that
 /// arrive meanwhile.
 pub(crate) fn end_attempt(group: Option<u32>, attempt: &str, grace: Duration, spared: Option<u32>) {
-    end(group, attempt, Reach::Everything { spared }, grace);
+    end(group, attempt, TerminationScope::Everything { spared }, grace);
 }
 
 /// Ends the processes of an attempt whose keeper is gone, except for keepers that it started: those perform other
 /// steps.
 pub(crate) fn end_abandoned(attempt: &str, grace: Duration) {
-    end(None, attempt, Reach::NoKeepers, grace);
+    end(None, attempt, TerminationScope::NoKeepers, grace);
 }
 
 /// Ends a child that leads a process group, and its group: TERM, a grace period, KILL.
@@ -118,14 +118,14 @@ fn with_descendants(root: u32) -> BTreeSet<u32> {
 
 /// Which descendants of an attempt's processes are ended with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum TerminationScope {
     /// All of them except `spared`.
     Everything { spared: Option<u32> },
     /// All except keepers and the processes that those started.
     NoKeepers,
 }
 
-fn end(group: Option<u32>, attempt: &str, reach: Reach, grace: Duration) {
+fn end(group: Option<u32>, attempt: &str, reach: TerminationScope, grace: Duration) {
     signal_all(group, attempt, reach, Signal::TERM);
     if gone_within(group, attempt, reach, grace) {
         return;
@@ -151,7 +151,7 @@ pub(crate) fn children_left() -> bool {
 }
 
 /// Live processes of an attempt other than this one.
-fn survivors(attempt: &str, reach: Reach) -> BTreeSet<u32> {
+fn survivors(attempt: &str, reach: TerminationScope) -> BTreeSet<u32> {
     let own = std::process::id();
     let table = process_table();
     let mut found: BTreeSet<u32> = table.keys().copied().filter(|pid| carries(*pid, attempt)).collect();
@@ -160,7 +160,7 @@ fn survivors(attempt: &str, reach: Reach) -> BTreeSet<u32> {
         let more: Vec<u32> = table
             .iter()
             .filter(|(pid, parent)| found.contains(parent) && !found.contains(pid))
-            .filter(|(pid, _)| reach != Reach::NoKeepers || !is_keeper(**pid))
+            .filter(|(pid, _)| reach != TerminationScope::NoKeepers || !is_keeper(**pid))
             .map(|(pid, _)| *pid)
             .collect();
         if more.is_empty() {
@@ -169,7 +169,7 @@ fn survivors(attempt: &str, reach: Reach) -> BTreeSet<u32> {
         found.extend(more);
     }
     found.remove(&own);
-    if let Reach::Everything { spared: Some(spared) } = reach {
+    if let TerminationScope::Everything { spared: Some(spared) } = reach {
         found.remove(&spared);
     }
     found
@@ -204,7 +204,7 @@ pub(crate) fn environments() -> Vec<(u32, BTreeMap<String, String>)> {
     process_table().into_keys().map(|pid| (pid, environment_of(pid).into_iter().collect())).collect()
 }
 
-fn signal_all(group: Option<u32>, attempt: &str, reach: Reach, signal: Signal) {
+fn signal_all(group: Option<u32>, attempt: &str, reach: TerminationScope, signal: Signal) {
     if let Some(group) = group.and_then(pid) {
         let _ = rustix::process::kill_process_group(group, signal);
     }
@@ -213,7 +213,7 @@ fn signal_all(group: Option<u32>, attempt: &str, reach: Reach, signal: Signal) {
     }
 }
 
-fn gone_within(group: Option<u32>, attempt: &str, reach: Reach, limit: Duration) -> bool {
+fn gone_within(group: Option<u32>, attempt: &str, reach: TerminationScope, limit: Duration) -> bool {
     let deadline = Instant::now() + limit;
     loop {
         children_left();

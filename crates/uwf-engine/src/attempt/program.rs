@@ -14,7 +14,7 @@ const FIRST_LINE: u64 = 256;
 
 /// Why a program cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unusable {
+pub enum ProgramFault {
     /// Neither `PATH` nor the given path has such a file.
     Missing(PathBuf),
     /// It is a directory, a device or a pipe.
@@ -30,7 +30,7 @@ pub enum Unusable {
     },
 }
 
-impl Unusable {
+impl ProgramFault {
     /// The error for an agent with this program.
     pub fn refusal(&self, agent: &str) -> Error {
         Error::config(format!("cannot start agent `{agent}`: {self}")).hint(self.hint())
@@ -39,28 +39,30 @@ impl Unusable {
     /// How to fix it.
     pub fn hint(&self) -> String {
         match self {
-            Unusable::Missing(name) if is_path(name) => "check the path".to_owned(),
-            Unusable::Missing(_) => "install it, or give the program's full path".to_owned(),
-            Unusable::NotAFile(_) => "name the program itself".to_owned(),
-            Unusable::NotExecutable(path) => format!("make it executable: chmod +x {}", path.display()),
-            Unusable::NoInterpreter { script, interpreter } if interpreter.as_os_str().as_bytes().ends_with(b"\r") => {
+            ProgramFault::Missing(name) if is_path(name) => "check the path".to_owned(),
+            ProgramFault::Missing(_) => "install it, or give the program's full path".to_owned(),
+            ProgramFault::NotAFile(_) => "name the program itself".to_owned(),
+            ProgramFault::NotExecutable(path) => format!("make it executable: chmod +x {}", path.display()),
+            ProgramFault::NoInterpreter { script, interpreter }
+                if interpreter.as_os_str().as_bytes().ends_with(b"\r") =>
+            {
                 format!("its lines end in CRLF; change them to LF: sed -i 's/\\r$//' {}", script.display())
             }
-            Unusable::NoInterpreter { script, .. } => {
+            ProgramFault::NoInterpreter { script, .. } => {
                 format!("install it, or change the first line of {}", script.display())
             }
         }
     }
 }
 
-impl fmt::Display for Unusable {
+impl fmt::Display for ProgramFault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unusable::Missing(name) if is_path(name) => write!(out, "file {} does not exist", name.display()),
-            Unusable::Missing(name) => write!(out, "program `{}` is not on PATH", name.display()),
-            Unusable::NotAFile(path) => write!(out, "{} is not a regular file", path.display()),
-            Unusable::NotExecutable(path) => write!(out, "the file {} is not executable", path.display()),
-            Unusable::NoInterpreter { script, interpreter } => {
+            ProgramFault::Missing(name) if is_path(name) => write!(out, "file {} does not exist", name.display()),
+            ProgramFault::Missing(name) => write!(out, "program `{}` is not on PATH", name.display()),
+            ProgramFault::NotAFile(path) => write!(out, "{} is not a regular file", path.display()),
+            ProgramFault::NotExecutable(path) => write!(out, "the file {} is not executable", path.display()),
+            ProgramFault::NoInterpreter { script, interpreter } => {
                 let interpreter = interpreter.to_string_lossy();
                 write!(
                     out,
@@ -77,7 +79,7 @@ impl fmt::Display for Unusable {
 ///
 /// # Errors
 /// The reason why the program can't be started.
-pub fn look_up(command: &str, dir: &Path) -> Result<PathBuf, Unusable> {
+pub fn look_up(command: &str, dir: &Path) -> Result<PathBuf, ProgramFault> {
     let found = if command.contains('/') {
         usable(&dir.join(command.strip_prefix("./").unwrap_or(command)))?
     } else {
@@ -86,17 +88,17 @@ pub fn look_up(command: &str, dir: &Path) -> Result<PathBuf, Unusable> {
         let mut tried = std::env::split_paths(&path).map(|place| usable(&place.join(command)));
         let found = tried.find_map(|tried| match tried {
             Ok(file) => Some(file),
-            Err(Unusable::Missing(_)) => None,
+            Err(ProgramFault::Missing(_)) => None,
             Err(why) => {
                 refused.get_or_insert(why);
                 None
             }
         });
-        found.ok_or_else(|| refused.unwrap_or_else(|| Unusable::Missing(PathBuf::from(command))))?
+        found.ok_or_else(|| refused.unwrap_or_else(|| ProgramFault::Missing(PathBuf::from(command))))?
     };
     match interpreter(&found) {
         Some(interpreter) if interpreter.is_absolute() && !interpreter.exists() => {
-            Err(Unusable::NoInterpreter { script: found, interpreter })
+            Err(ProgramFault::NoInterpreter { script: found, interpreter })
         }
         _ => Ok(found),
     }
@@ -126,11 +128,11 @@ fn is_path(name: &Path) -> bool {
     name.as_os_str().as_bytes().contains(&b'/')
 }
 
-fn usable(path: &Path) -> Result<PathBuf, Unusable> {
+fn usable(path: &Path) -> Result<PathBuf, ProgramFault> {
     match path.metadata() {
-        Err(_) => Err(Unusable::Missing(path.to_owned())),
-        Ok(meta) if !meta.is_file() => Err(Unusable::NotAFile(path.to_owned())),
-        Ok(meta) if meta.permissions().mode() & 0o111 == 0 => Err(Unusable::NotExecutable(path.to_owned())),
+        Err(_) => Err(ProgramFault::Missing(path.to_owned())),
+        Ok(meta) if !meta.is_file() => Err(ProgramFault::NotAFile(path.to_owned())),
+        Ok(meta) if meta.permissions().mode() & 0o111 == 0 => Err(ProgramFault::NotExecutable(path.to_owned())),
         Ok(_) => Ok(path.to_owned()),
     }
 }

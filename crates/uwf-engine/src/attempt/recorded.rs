@@ -26,20 +26,23 @@ mod output;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
-pub use self::attempt::Attempt;
+pub use self::attempt::RecordedAttempt;
 pub(crate) use self::by_hand::{dir_by_hand, is_by_hand, open_by_hand};
-use self::lines::Line;
-pub use self::lines::{Answered, Closed, Exchange, Finished, GaveUp, Named, Opened, Outcome, Replied, Started};
+use self::lines::ThreadRecordLine;
+pub use self::lines::{
+    AttemptAnswer, AttemptEnd, AttemptOutcome, AttemptProcess, AttemptReply, FinishedStep, GaveUp, NamedStep,
+    PlannedAttempt, QuestionExchange,
+};
 pub(crate) use self::output::hand_on;
-pub use self::output::{OutputFiles, room_in, sweep};
+pub use self::output::{AttemptOutputFiles, room_in, sweep};
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark};
+use crate::root::marks::{self, ThreadMark};
 use crate::root::{history, ids, record};
-use crate::thread::digest::Digest;
+use crate::thread::digest::ThreadDigest;
 
 /// The record of a thread, read once.
 pub struct ThreadRecord {
@@ -72,34 +75,35 @@ impl ThreadRecord {
     }
 
     /// The newest attempt; `None` if there was none, or if its first line is incomplete (then no agent was started).
-    pub fn newest(&self) -> Option<Attempt> {
+    pub fn newest(&self) -> Option<RecordedAttempt> {
         self.attempts().next()
     }
 
     /// The lines of the newest attempt, oldest first.
-    fn lines_of_newest(&self) -> Vec<Line> {
-        let Some(Attempt { opened, .. }) = self.newest() else { return Vec::new() };
-        let mut lines: Vec<Line> = self.lines().filter(|line| line.attempt() == Some(&opened.attempt)).collect();
+    fn lines_of_newest(&self) -> Vec<ThreadRecordLine> {
+        let Some(RecordedAttempt { opened, .. }) = self.newest() else { return Vec::new() };
+        let mut lines: Vec<ThreadRecordLine> =
+            self.lines().filter(|line| line.attempt() == Some(&opened.attempt)).collect();
         lines.reverse();
         lines
     }
 
     /// The attempts that failed since the step at this head, oldest first.
-    pub(crate) fn failed_at(&self, head: Hash) -> Vec<Hash> {
+    pub(crate) fn failed_at(&self, head: NodeHash) -> Vec<NodeHash> {
         self.newest().map(|newest| newest.earlier_at(head)).unwrap_or_default()
     }
 
-    fn lines(&self) -> impl Iterator<Item = Line> {
-        record::newest_first(&self.bytes).filter_map(Line::parse)
+    fn lines(&self) -> impl Iterator<Item = ThreadRecordLine> {
+        record::newest_first(&self.bytes).filter_map(ThreadRecordLine::parse)
     }
 
     /// All attempts it still has, newest first. Reads lines back to the `opened` line of an attempt: lines before that belong to earlier
     /// attempts.
-    fn attempts(&self) -> impl Iterator<Item = Attempt> {
+    fn attempts(&self) -> impl Iterator<Item = RecordedAttempt> {
         let mut later = Vec::new();
         self.lines().filter_map(move |line| match line {
-            Line::Opened(opened) if opened.thread == self.thread => {
-                Some(later.drain(..).rev().fold(Attempt::begun(*opened), Attempt::with))
+            ThreadRecordLine::Opened(opened) if opened.thread == self.thread => {
+                Some(later.drain(..).rev().fold(RecordedAttempt::begun(*opened), RecordedAttempt::with))
             }
             other => {
                 later.push(other);
@@ -109,35 +113,35 @@ impl ThreadRecord {
     }
 
     /// All attempts it still has, oldest first.
-    pub(crate) fn all(&self) -> Vec<Attempt> {
-        let mut attempts: Vec<Attempt> = self.attempts().collect();
+    pub(crate) fn all(&self) -> Vec<RecordedAttempt> {
+        let mut attempts: Vec<RecordedAttempt> = self.attempts().collect();
         attempts.reverse();
         attempts
     }
 
     /// The attempt that produced a step of the thread; `None` if the record does not go back that far.
-    pub(crate) fn of_step(&self, step: Hash) -> Option<Attempt> {
+    pub(crate) fn of_step(&self, step: NodeHash) -> Option<RecordedAttempt> {
         self.attempts().find(|attempt| attempt.result() == Some(step))
     }
 
     /// The recorded digests of the attempts, each with the node it applies to, newest first.
-    pub(crate) fn digests(&self) -> impl Iterator<Item = (Hash, Digest)> {
+    pub(crate) fn digests(&self) -> impl Iterator<Item = (NodeHash, ThreadDigest)> {
         self.lines().filter_map(|line| match line {
-            Line::Opened(opened) if opened.thread == self.thread => {
+            ThreadRecordLine::Opened(opened) if opened.thread == self.thread => {
                 opened.digest.map(|digest| (opened.expected_head, digest))
             }
-            Line::Finished(finished) => finished.digest.map(|digest| (finished.step, digest)),
+            ThreadRecordLine::Finished(finished) => finished.digest.map(|digest| (finished.step, digest)),
             _ => None,
         })
     }
 
     /// The step of the newest attempt at a role except `current`; `None` if it produced none, or if the record does not go back that far.
-    pub fn last_step_of(&self, role: &str, current: &str) -> Option<Hash> {
-        let mut finished: Vec<Finished> = Vec::new();
+    pub fn last_step_of(&self, role: &str, current: &str) -> Option<NodeHash> {
+        let mut finished: Vec<FinishedStep> = Vec::new();
         for line in self.lines() {
             match line {
-                Line::Finished(line) => finished.push(line),
-                Line::Opened(opened)
+                ThreadRecordLine::Finished(line) => finished.push(line),
+                ThreadRecordLine::Opened(opened)
                     if opened.role == role && opened.attempt != current && opened.thread == self.thread =>
                 {
                     return finished.iter().find(|line| line.attempt == opened.attempt).map(|line| line.step);
@@ -149,17 +153,17 @@ impl ThreadRecord {
     }
 
     /// The newest entry about the thread's end; `None` if the thread has not ended, or has an attempt after that.
-    pub fn end(&self) -> Option<history::Finished> {
+    pub fn end(&self) -> Option<history::HistoryLine> {
         let newest = self.lines().find_map(|line| match line {
-            Line::Ended(finished) => Some(Some(finished).filter(|finished| finished.thread == self.thread)),
-            Line::Opened(_) => Some(None),
-            Line::Started(_)
-            | Line::Answered(_)
-            | Line::Named(_)
-            | Line::Finished(_)
-            | Line::GaveUp(_)
-            | Line::Closed(_)
-            | Line::Replied(_) => None,
+            ThreadRecordLine::Ended(finished) => Some(Some(finished).filter(|finished| finished.thread == self.thread)),
+            ThreadRecordLine::Opened(_) => Some(None),
+            ThreadRecordLine::Started(_)
+            | ThreadRecordLine::Answered(_)
+            | ThreadRecordLine::Named(_)
+            | ThreadRecordLine::Finished(_)
+            | ThreadRecordLine::GaveUp(_)
+            | ThreadRecordLine::Closed(_)
+            | ThreadRecordLine::Replied(_) => None,
         });
         newest.flatten()
     }
@@ -169,7 +173,7 @@ impl ThreadRecord {
 ///
 /// # Errors
 /// `Io` when the file cannot be read.
-pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
+pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<RecordedAttempt>> {
     Ok(ThreadRecord::read(home, thread)?.newest())
 }
 
@@ -178,10 +182,15 @@ pub fn read(home: &Home, thread: &ThreadId) -> Result<Option<Attempt>> {
 ///
 /// # Errors
 /// `Io` when the record cannot be read.
-pub fn of_process(home: &Home, thread: &ThreadId, role: &str, running: Option<&str>) -> Result<Option<Attempt>> {
+pub fn of_process(
+    home: &Home,
+    thread: &ThreadId,
+    role: &str,
+    running: Option<&str>,
+) -> Result<Option<RecordedAttempt>> {
     let Some(running) = running else { return Ok(None) };
     let attempt = match by_hand::read(home, thread, running) {
-        Some(opened) => Some(Attempt::begun(opened)),
+        Some(opened) => Some(RecordedAttempt::begun(opened)),
         None => read(home, thread)?,
     };
     Ok(attempt.filter(|attempt| attempt.opened.attempt == running && attempt.opened.role == role))
@@ -192,11 +201,11 @@ pub fn of_process(home: &Home, thread: &ThreadId, role: &str, running: Option<&s
 ///
 /// # Errors
 /// `Io`.
-pub fn open(home: &Home, opened: Opened) -> Result<()> {
+pub fn open(home: &Home, opened: PlannedAttempt) -> Result<()> {
     let path = home.record_file(&opened.thread);
     let thread = opened.thread.clone();
-    let line = Line::Opened(Box::new(opened));
-    if path.metadata().at("look at", &path)?.len() > record::LIMIT {
+    let line = ThreadRecordLine::Opened(Box::new(opened));
+    if path.metadata().path_context("look at", &path)?.len() > record::LIMIT {
         let before = record::read(home, &thread)?;
         record::renew(home, &thread, record::settings_line(&before).unwrap_or_default(), &line)?;
     } else {
@@ -209,12 +218,12 @@ pub fn open(home: &Home, opened: Opened) -> Result<()> {
 ///
 /// # Errors
 /// `Io`.
-pub fn started(home: &Home, thread: &ThreadId, started: Started) -> Result<()> {
-    record::append(home, thread, &Line::Started(started))?;
+pub fn started(home: &Home, thread: &ThreadId, started: AttemptProcess) -> Result<()> {
+    record::append(home, thread, &ThreadRecordLine::Started(started))?;
     Ok(())
 }
 
-/// Records that the agent has answered, with the current content of [`OutputFiles::raw`], if any, or with the submitted
+/// Records that the agent has answered, with the current content of [`AttemptOutputFiles::raw`], if any, or with the submitted
 /// value.
 ///
 /// # Errors
@@ -223,9 +232,9 @@ pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
     if is_by_hand(attempt) {
         return Ok(());
     }
-    let raw = OutputFiles::of(home, thread, attempt).raw;
+    let raw = AttemptOutputFiles::paths_of_attempt(home, thread, attempt).raw;
     let bytes = output::size(&raw)?;
-    record::append(home, thread, &Line::Answered(Answered { attempt: attempt.to_owned(), bytes }))?;
+    record::append(home, thread, &ThreadRecordLine::Answered(AttemptAnswer { attempt: attempt.to_owned(), bytes }))?;
     Ok(())
 }
 
@@ -233,8 +242,8 @@ pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
 ///
 /// # Errors
 /// `Io`.
-pub fn named(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Result<()> {
-    record::append(home, thread, &Line::Named(Named { attempt: attempt.to_owned(), step }))?;
+pub fn named(home: &Home, thread: &ThreadId, attempt: &str, step: NodeHash) -> Result<()> {
+    record::append(home, thread, &ThreadRecordLine::Named(NamedStep { attempt: attempt.to_owned(), step }))?;
     Ok(())
 }
 
@@ -242,20 +251,26 @@ pub fn named(home: &Home, thread: &ThreadId, attempt: &str, step: Hash) -> Resul
 ///
 /// # Errors
 /// `Io`.
-pub fn finished(home: &Home, thread: &ThreadId, attempt: &str, step: Hash, digest: Option<Digest>) -> Result<()> {
+pub fn finished(
+    home: &Home,
+    thread: &ThreadId,
+    attempt: &str,
+    step: NodeHash,
+    digest: Option<ThreadDigest>,
+) -> Result<()> {
     if is_by_hand(attempt) {
         return Ok(());
     }
-    let line = Finished { attempt: attempt.to_owned(), step, digest, finished_at: ids::now_ms() };
-    let file = record::append(home, thread, &Line::Finished(line))?;
-    file.sync_data().at("sync", home.record_file(thread))?;
-    claim::tell(home, thread);
+    let line = FinishedStep { attempt: attempt.to_owned(), step, digest, finished_at: ids::now_ms() };
+    let file = record::append(home, thread, &ThreadRecordLine::Finished(line))?;
+    file.sync_data().path_context("sync", home.record_file(thread))?;
+    claim::update_from_record(home, thread);
     Ok(())
 }
 
 /// Updates the claim from the record, on behalf of the agent's process, which has no access to the store.
-pub(crate) fn tell(home: &Home, thread: &ThreadId) {
-    claim::tell(home, thread);
+pub(crate) fn update_claim(home: &Home, thread: &ThreadId) {
+    claim::update_from_record(home, thread);
 }
 
 /// Records why an attempt has no result.
@@ -266,7 +281,7 @@ pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
     if is_by_hand(&gave_up.attempt) {
         return Ok(());
     }
-    record::append(home, thread, &Line::GaveUp(gave_up))?;
+    record::append(home, thread, &ThreadRecordLine::GaveUp(gave_up))?;
     Ok(())
 }
 
@@ -275,14 +290,20 @@ pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
 ///
 /// # Errors
 /// `Io`, errors of the store, `Busy` when another machine has begun a new attempt meanwhile.
-pub(crate) fn replied(home: &Home, thread: &ThreadId, attempt: &str, question: Hash, reply: Hash) -> Result<Hash> {
-    let line = Replied { attempt: attempt.to_owned(), question, reply, replied_at: ids::now_ms() };
+pub(crate) fn replied(
+    home: &Home,
+    thread: &ThreadId,
+    attempt: &str,
+    question: NodeHash,
+    reply: NodeHash,
+) -> Result<NodeHash> {
+    let line = AttemptReply { attempt: attempt.to_owned(), question, reply, replied_at: ids::now_ms() };
     let counts = claim::reply(home, thread, line)?;
     let reply = counts.reply;
-    let file = record::append(home, thread, &Line::Replied(counts))?;
-    file.sync_data().at("sync", home.record_file(thread))?;
+    let file = record::append(home, thread, &ThreadRecordLine::Replied(counts))?;
+    file.sync_data().path_context("sync", home.record_file(thread))?;
     // Adds whatever else the claim lacks, such as that the attempt was closed.
-    claim::tell(home, thread);
+    claim::update_from_record(home, thread);
     Ok(reply)
 }
 
@@ -290,31 +311,37 @@ pub(crate) fn replied(home: &Home, thread: &ThreadId, attempt: &str, question: H
 ///
 /// # Errors
 /// `Io`.
-pub fn closed(home: &Home, opened: &Opened, outcome: Outcome, error: Option<String>, node: Option<Hash>) -> Result<()> {
+pub fn closed(
+    home: &Home,
+    opened: &PlannedAttempt,
+    outcome: AttemptOutcome,
+    error: Option<String>,
+    node: Option<NodeHash>,
+) -> Result<()> {
     let closed =
-        Closed { attempt: opened.attempt.clone(), outcome, error, node, adopted: false, closed_at: ids::now_ms() };
+        AttemptEnd { attempt: opened.attempt.clone(), outcome, error, node, adopted: false, closed_at: ids::now_ms() };
     conclude(home, opened, closed)
 }
 
 /// Records that the step of an attempt became the head; `adopted` if its own keeper died before that.
-pub(crate) fn linked(home: &Home, opened: &Opened, adopted: bool) -> Result<()> {
-    let (attempt, outcome) = (opened.attempt.clone(), Outcome::Linked);
-    conclude(home, opened, Closed { attempt, outcome, error: None, node: None, adopted, closed_at: ids::now_ms() })
+pub(crate) fn linked(home: &Home, opened: &PlannedAttempt, adopted: bool) -> Result<()> {
+    let (attempt, outcome) = (opened.attempt.clone(), AttemptOutcome::Linked);
+    conclude(home, opened, AttemptEnd { attempt, outcome, error: None, node: None, adopted, closed_at: ids::now_ms() })
 }
 
-fn conclude(home: &Home, opened: &Opened, closed: Closed) -> Result<()> {
+fn conclude(home: &Home, opened: &PlannedAttempt, closed: AttemptEnd) -> Result<()> {
     // Once the head has moved, no machine needs the attempt's claim.
-    let is_over = matches!(closed.outcome, Outcome::Linked | Outcome::Quarantined);
-    record::append(home, &opened.thread, &Line::Closed(closed))?;
+    let is_over = matches!(closed.outcome, AttemptOutcome::Linked | AttemptOutcome::Quarantined);
+    record::append(home, &opened.thread, &ThreadRecordLine::Closed(closed))?;
     if !is_over {
-        claim::tell(home, &opened.thread);
+        claim::update_from_record(home, &opened.thread);
     }
-    marks::clear(home, &opened.thread, &[Mark::Open])
+    marks::clear(home, &opened.thread, &[ThreadMark::Open])
 }
 
 /// Keeps a copy of a thread's line in the history. The copy may fail: it matters only if the history is damaged.
-pub fn ended(home: &Home, finished: &history::Finished) {
-    let _ = record::append(home, &finished.thread, &Line::Ended(finished.clone()));
+pub fn ended(home: &Home, finished: &history::HistoryLine) {
+    let _ = record::append(home, &finished.thread, &ThreadRecordLine::Ended(finished.clone()));
 }
 
 /// Id of this boot, so that uwf never acts on process ids of an earlier boot. Empty on systems without such ids.
@@ -325,6 +352,6 @@ pub fn boot_id() -> Result<String> {
     let path = Path::new("/proc/sys/kernel/random/boot_id");
     match std::fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-        read => Ok(read.at("read", path)?.trim().to_owned()),
+        read => Ok(read.path_context("read", path)?.trim().to_owned()),
     }
 }

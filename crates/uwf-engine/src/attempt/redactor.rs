@@ -5,7 +5,7 @@ mod secret_parts;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use json_cas::Draft;
+use json_cas::NodeDraft;
 use serde_json::Value;
 use uwf_core::secret_search::{FoundSecret, SHORTEST, SecretSearch};
 
@@ -17,7 +17,7 @@ use crate::root::{received_keys, store_keys};
 
 /// Replaces secrets in everything that is about to be stored, logged or shown: a node is permanent.
 #[derive(Debug, Clone, Default)]
-pub struct Redactor {
+pub struct SecretRedactor {
     /// Names, in the order of the values in `search`.
     names: Vec<String>,
     search: Arc<SecretSearch>,
@@ -25,22 +25,22 @@ pub struct Redactor {
     broker: Option<Arc<BrokerLink>>,
 }
 
-impl Redactor {
+impl SecretRedactor {
     /// A redactor for every configured secret, and for variables in `.env` or the environment that are named like
     /// secrets.
-    pub fn new(names: impl IntoIterator<Item = String>, env_file: &[(String, String)]) -> Redactor {
-        Redactor::knowing(names, env_file, &own_environment())
+    pub fn new(names: impl IntoIterator<Item = String>, env_file: &[(String, String)]) -> SecretRedactor {
+        SecretRedactor::knowing(names, env_file, &own_environment())
     }
 
     /// A redactor for a root, whose configuration names the secrets.
     ///
     /// # Errors
     /// `Config` when configuration or `.env` is not readable.
-    pub fn of(home: &Home) -> Result<Redactor> {
+    pub(crate) fn for_home(home: &Home) -> Result<SecretRedactor> {
         let env_file = env_file::read(&home.env_file())?;
         let mut names = home.config()?.secret_names();
         names.extend(store_keys::names(home, &env_file));
-        Ok(Redactor::new(names, &env_file).asking_broker_of(home))
+        Ok(SecretRedactor::new(names, &env_file).asking_broker_of(home))
     }
 
     /// A redactor for a process whose own environment lacks some secrets: `environment` has the variables of other
@@ -49,7 +49,7 @@ impl Redactor {
         names: impl IntoIterator<Item = String>,
         env_file: &[(String, String)],
         environment: &[(String, String)],
-    ) -> Redactor {
+    ) -> SecretRedactor {
         let names: BTreeSet<String> = names.into_iter().collect();
         let in_file = env_file.iter().filter(|(name, _)| names.contains(name) || looks_secret(name));
         let in_environment = environment
@@ -59,7 +59,7 @@ impl Redactor {
             .chain(in_environment)
             // White space around a key is not sent, so it does not come back either.
             .map(|(name, value)| (name, value.trim().to_owned()))
-            .flat_map(|(name, value)| secret_parts::of(value).into_iter().map(move |part| (name, part)))
+            .flat_map(|(name, value)| secret_parts::value_and_parts(value).into_iter().map(move |part| (name, part)))
             .map(|(name, value)| (name.clone(), value))
             .filter(|(_, value)| value.len() >= SHORTEST)
             .collect();
@@ -67,13 +67,13 @@ impl Redactor {
         secrets.sort();
         secrets.dedup();
         let search = Arc::new(SecretSearch::new(secrets.iter().map(|(_, value)| value.as_str())));
-        Redactor { names: secrets.into_iter().map(|(name, _)| name).collect(), search, broker: None }
+        SecretRedactor { names: secrets.into_iter().map(|(name, _)| name).collect(), search, broker: None }
     }
 
     /// Adds the secrets of the attempt's broker, for a process of an agent.
     #[must_use]
-    pub fn asking_broker_of(self, home: &Home) -> Redactor {
-        Redactor { broker: home.broker().cloned(), ..self }
+    pub fn asking_broker_of(self, home: &Home) -> SecretRedactor {
+        SecretRedactor { broker: home.broker().cloned(), ..self }
     }
 
     /// The name of a secret that occurs in a text.
@@ -83,13 +83,13 @@ impl Redactor {
     }
 
     /// The node, with all its texts redacted.
-    pub fn draft(&self, draft: Draft) -> Draft {
+    pub fn draft(&self, draft: NodeDraft) -> NodeDraft {
         let clean = self.value(draft.payload());
         if clean == *draft.payload() {
             return draft;
         }
         // Only texts have changed, so it can still be written.
-        Draft::new(draft.type_hash(), clean).map_or(draft, Draft::trusted)
+        NodeDraft::new(draft.type_hash(), clean).map_or(draft, NodeDraft::trusted)
     }
 
     /// The text without secrets. Also finds secrets that contain invisible characters or are encoded as base64,
@@ -183,7 +183,7 @@ mod tests {
     fn secrets_are_redacted_by_name_longest_first() {
         let file =
             [pair("A_KEY", "sk-0123456789"), pair("LONGER_TOKEN", "sk-0123456789-more"), pair("TINY_KEY", "abc")];
-        let redactor = Redactor::new([], &file);
+        let redactor = SecretRedactor::new([], &file);
         assert_eq!(
             redactor.text("first sk-0123456789, then sk-0123456789-more, abc stays"),
             "first [redacted A_KEY], then [redacted LONGER_TOKEN], abc stays"
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn secret_is_found_in_every_encoding() {
-        let redactor = Redactor::knowing([], &[pair("A_KEY", "q\"b\\s/n\nt\tä")], &[]);
+        let redactor = SecretRedactor::knowing([], &[pair("A_KEY", "q\"b\\s/n\nt\tä")], &[]);
         let json = r#"q\"b\\s/n\nt\tä"#;
         let texts = [
             "q\"b\\s/n\nt\tä".to_owned(),
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn secret_with_invisible_symbols_is_redacted() {
-        let redactor = Redactor::knowing([], &[pair("A_KEY", "sk-0123456789")], &[]);
+        let redactor = SecretRedactor::knowing([], &[pair("A_KEY", "sk-0123456789")], &[]);
         for within in [
             "\u{1b}[01;31m\u{1b}[K",
             "\u{1b}]8;;https://e.example\u{1b}\\",
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_secret_in_another_encoding_is_replaced() {
         let secret = "sk/ü 0123456789?";
-        let redactor = Redactor::knowing([], &[pair("A_KEY", secret)], &[]);
+        let redactor = SecretRedactor::knowing([], &[pair("A_KEY", secret)], &[]);
         let of = |encoding: &data_encoding::Encoding, text: &str| encoding.encode(text.as_bytes());
         let wrapped = |text: &str| {
             text.as_bytes().chunks(7).map(|line| format!("{}\n", String::from_utf8_lossy(line))).collect::<String>()
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn mostly_invisible_secret_does_not_redact_visible_part() {
-        let redactor = Redactor::knowing([], &[pair("A_KEY", "a\u{200b}\u{200b}\u{200b}b")], &[]);
+        let redactor = SecretRedactor::knowing([], &[pair("A_KEY", "a\u{200b}\u{200b}\u{200b}b")], &[]);
         assert_eq!(redactor.text("a, ab and a\u{200b}\u{200b}\u{200b}b"), "a, ab and [redacted A_KEY]");
     }
 
@@ -293,7 +293,7 @@ mod tests {
             pair("SSH_KEY", "/home/me/.ssh/id"),
             pair("CONFIGURED", "configured-value"),
         ];
-        let redactor = Redactor::knowing(["CONFIGURED".to_owned()], &[], &environment);
+        let redactor = SecretRedactor::knowing(["CONFIGURED".to_owned()], &[], &environment);
         assert_eq!(
             redactor.text("ghp-0123456789 https://keycloak.example /home/me/.ssh/id configured-value"),
             "[redacted GITHUB_TOKEN] https://keycloak.example /home/me/.ssh/id [redacted CONFIGURED]"
@@ -306,7 +306,7 @@ mod tests {
         let account = r#"{"type": "service_account", "private_key": "-----BEGIN\nxyz\n"}"#;
         let environment =
             [pair("AZURE_STORAGE_CONNECTION_STRING", connection), pair("GOOGLE_SERVICE_ACCOUNT_KEY", account)];
-        let redactor = Redactor::knowing([], &[], &environment);
+        let redactor = SecretRedactor::knowing([], &[], &environment);
         for text in [connection, "a+b/c0123456789=="] {
             assert_eq!(redactor.text(text), "[redacted AZURE_STORAGE_CONNECTION_STRING]");
         }
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn every_value_of_secret_is_redacted_without_whitespace() {
         let file = [pair("ACCOUNT", "first-value"), pair("ACCOUNT", " second-value\n")];
-        let redactor = Redactor::new(["ACCOUNT".to_owned()], &file);
+        let redactor = SecretRedactor::new(["ACCOUNT".to_owned()], &file);
         assert_eq!(redactor.text("first-value, second-value."), "[redacted ACCOUNT], [redacted ACCOUNT].");
     }
 }

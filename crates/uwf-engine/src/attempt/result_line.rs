@@ -1,10 +1,10 @@
 //! Reads the hash in an agent's output, or explains why it is missing, from how the agent's process ended.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::config::OutputMode;
 use uwf_core::text::ellipsize;
 
-use crate::attempt::agent_process::{self, Ended, Job};
+use crate::attempt::agent_process::{self, AgentProcessEnd, AgentProcessSpec};
 use crate::attempt::agents::AgentSpec;
 use crate::attempt::ended::stopped_by;
 use crate::error::{Error, Result};
@@ -13,9 +13,16 @@ use crate::error::{Error, Result};
 const SHOWN: usize = 80;
 
 /// The StepNode hash in the last line of an agent's stdout.
-pub(crate) fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job) -> Result<Hash> {
+pub(crate) fn result_line(
+    agent: &AgentSpec,
+    ended: AgentProcessEnd,
+    out: &str,
+    job: &AgentProcessSpec,
+) -> Result<NodeHash> {
     let printed = match ended {
-        Ended::Exited(code) if agent.succeeded(code) || agent.output_mode() != OutputMode::Step && code == 0 => {
+        AgentProcessEnd::Exited(code)
+            if agent.succeeded(code) || agent.output_mode() != OutputMode::Step && code == 0 =>
+        {
             Some(last_line(out))
         }
         _ => None,
@@ -27,7 +34,7 @@ pub(crate) fn result_line(agent: &AgentSpec, ended: Ended, out: &str, job: &Job)
     Err(no_result(agent, ended, printed.as_deref(), &last_words))
 }
 
-fn no_result(agent: &AgentSpec, ended: Ended, printed: Option<&str>, last_words: &str) -> Error {
+fn no_result(agent: &AgentSpec, ended: AgentProcessEnd, printed: Option<&str>, last_words: &str) -> Error {
     let instead = printed.map_or_else(String::new, |last| {
         let printed = if last.is_empty() { "nothing".to_owned() } else { format!("`{}`", ellipsize(last, SHOWN)) };
         format!(", but the last line of its stdout is {printed} instead of a StepNode hash")
@@ -35,13 +42,17 @@ fn no_result(agent: &AgentSpec, ended: Ended, printed: Option<&str>, last_words:
     let last_words = if last_words.is_empty() { String::new() } else { format!("; its last words: {last_words}") };
     let message = format!("agent `{}` {ended}{instead}{last_words}", agent.name);
     match ended {
-        Ended::Exited(_) if printed.is_some() => Error::agent_failed(message)
+        AgentProcessEnd::Exited(_) if printed.is_some() => Error::agent_failed(message)
             .hint("an agent that prints its answer instead needs `output: text` or `output: json` in config.yaml"),
-        Ended::TimedOut(_) => Error::agent_failed(message).hint("raise `timeout` of the agent in config.yaml"),
-        Ended::Idle(_) => Error::agent_failed(message).hint("raise `idleTimeout` of the agent in config.yaml"),
-        Ended::Cancelled(signal) => Error::new(stopped_by(signal), message),
-        Ended::Lost(_) => Error::busy(message).hint("run `uwf thread show` for the state of the thread"),
-        Ended::Exited(_) | Ended::Signaled(_) => Error::agent_failed(message),
+        AgentProcessEnd::TimedOut(_) => {
+            Error::agent_failed(message).hint("raise `timeout` of the agent in config.yaml")
+        }
+        AgentProcessEnd::Idle(_) => {
+            Error::agent_failed(message).hint("raise `idleTimeout` of the agent in config.yaml")
+        }
+        AgentProcessEnd::Cancelled(signal) => Error::new(stopped_by(signal), message),
+        AgentProcessEnd::Lost(_) => Error::busy(message).hint("run `uwf thread show` for the state of the thread"),
+        AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_) => Error::agent_failed(message),
     }
 }
 

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::thread::Builder;
 
 use serde_json::Value;
-use uwf_core::config::{Agent, AgentDescription, Config, DESCRIBE_ARGUMENT, Describe, OutputMode};
+use uwf_core::config::{
+    AgentConfig, AgentDescription, AgentDescriptionSource, DESCRIBE_ARGUMENT, OutputMode, UwfConfig,
+};
 use uwf_core::text;
 
 use crate::attempt::agents::ask_program::ask;
@@ -20,10 +22,10 @@ use crate::root::{cache_file, file_sign};
 const LONGEST_VERSION: usize = 100;
 
 /// Whether uwf asks the program of an agent.
-fn is_asked(agent: &Agent) -> bool {
+fn is_asked(agent: &AgentConfig) -> bool {
     match &agent.describe {
-        Some(Describe::Asked(is_asked)) => *is_asked,
-        Some(Describe::Given(_)) => false,
+        Some(AgentDescriptionSource::Asked(is_asked)) => *is_asked,
+        Some(AgentDescriptionSource::Given(_)) => false,
         None => {
             let is_own = agent.output == OutputMode::Step && bindings::is_uwf_program(&agent.command);
             is_own && agents::built_in(&agent.command).is_none()
@@ -36,8 +38,12 @@ fn is_asked(agent: &Agent) -> bool {
 ///
 /// # Errors
 /// A message, when the configuration allows asking but the program does not answer.
-pub fn of(agent: &Agent, dir: Option<&Path>, secrets: &BTreeSet<String>) -> Option<Result<AgentDescription, String>> {
-    if let Some(Describe::Given(description)) = &agent.describe {
+pub fn describe_agent(
+    agent: &AgentConfig,
+    dir: Option<&Path>,
+    secrets: &BTreeSet<String>,
+) -> Option<Result<AgentDescription, String>> {
+    if let Some(AgentDescriptionSource::Given(description)) = &agent.describe {
         return Some(Ok(description.clone()));
     }
     let is_relative = agent.command.contains('/') && !agent.command.starts_with('/');
@@ -54,9 +60,10 @@ pub fn of(agent: &Agent, dir: Option<&Path>, secrets: &BTreeSet<String>) -> Opti
 }
 
 /// The descriptions of a configuration's agents, by alias. Asks their programs at the same time.
-pub fn of_all(config: &Config, secrets: &BTreeSet<String>) -> BTreeMap<String, Result<AgentDescription, String>> {
+pub fn of_all(config: &UwfConfig, secrets: &BTreeSet<String>) -> BTreeMap<String, Result<AgentDescription, String>> {
     let (asked, others): (Vec<_>, Vec<_>) = config.agents.iter().partition(|(_, agent)| is_asked(agent));
-    let described = |(alias, agent): (&String, &Agent)| Some((alias.clone(), of(agent, None, secrets)?));
+    let described =
+        |(alias, agent): (&String, &AgentConfig)| Some((alias.clone(), describe_agent(agent, None, secrets)?));
     let mut descriptions: BTreeMap<_, _> = others.into_iter().filter_map(described).collect();
     std::thread::scope(|scope| {
         // If a thread can't be started, ask this agent here.
@@ -74,9 +81,9 @@ pub fn of_all(config: &Config, secrets: &BTreeSet<String>) -> BTreeMap<String, R
 
 /// The version in the description of an agent that is not built in; `None` if it has none. `dir` is where the agent
 /// works. Each version of a program is asked once, because every step of the agent needs the answer.
-pub(crate) fn version(home: &Home, agent: &Agent, dir: &Path, secrets: &BTreeSet<String>) -> Option<String> {
+pub(crate) fn version(home: &Home, agent: &AgentConfig, dir: &Path, secrets: &BTreeSet<String>) -> Option<String> {
     let ask = || {
-        let described = of(agent, Some(dir), secrets)?.ok()?.version?;
+        let described = describe_agent(agent, Some(dir), secrets)?.ok()?.version?;
         let version = text::ellipsize(text::one_line(&described).trim(), LONGEST_VERSION).into_owned();
         Some(version).filter(|version| !version.is_empty())
     };
@@ -84,7 +91,7 @@ pub(crate) fn version(home: &Home, agent: &Agent, dir: &Path, secrets: &BTreeSet
         return ask();
     }
     let program = program::look_up(&agent.command, dir).ok()?;
-    let key = format!("{:?}", (&program, &agent.args, file_sign::of(&program)));
+    let key = format!("{:?}", (&program, &agent.args, file_sign::read_file_sign(&program)));
     let path = home.described_version(json_cas::xxh64(key.as_bytes()));
     if let Some(known) = cache_file::read(&path).and_then(|known| String::from_utf8(known).ok()) {
         return Some(known).filter(|version| !version.is_empty());
@@ -94,7 +101,7 @@ pub(crate) fn version(home: &Home, agent: &Agent, dir: &Path, secrets: &BTreeSet
     version
 }
 
-fn answer(program: &Path, agent: &Agent, secrets: &BTreeSet<String>) -> Result<AgentDescription, String> {
+fn answer(program: &Path, agent: &AgentConfig, secrets: &BTreeSet<String>) -> Result<AgentDescription, String> {
     let args: Vec<String> = agent.args.iter().cloned().chain([DESCRIBE_ARGUMENT.to_owned()]).collect();
     let output = ask(program, &args, secrets).ok_or_else(|| format!("it does not answer {DESCRIBE_ARGUMENT}"))?;
     let not_one = |error: serde_json::Error| format!("its answer to {DESCRIBE_ARGUMENT} is not a description: {error}");

@@ -5,34 +5,34 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 
 use crate::attempt::agent_process;
 use crate::attempt::agents::delegation::Decisions;
-use crate::attempt::bindings::Bindings;
-use crate::attempt::git::Checkout;
+use crate::attempt::bindings::AgentBindings;
+use crate::attempt::git::GitCheckout;
 use crate::attempt::recorded::ThreadRecord;
 use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
-use crate::root::project::{self, Project};
+use crate::root::project::{self, ProjectConfig};
 use crate::root::record;
-use crate::root::workplace::{self, SharedWorktree, Workplace};
+use crate::root::workplace::{self, SharedWorktree, ThreadWorkplace};
 use crate::root::worktree::Worktree;
-use crate::thread::digest::Digest;
+use crate::thread::digest::ThreadDigest;
 
 /// A line of the thread's record; the newest one applies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Settings {
+pub struct ThreadSettings {
     /// Directory in which agents of this thread work, absolute.
     pub workspace: PathBuf,
     /// Agents bound to it with `--agent`.
     #[serde(flatten)]
-    pub bound: Bindings,
+    pub bound: AgentBindings,
     /// Workflows for its roles and for the roles of its child threads, as of its start.
     #[serde(default, skip_serializing_if = "Decisions::is_empty")]
     pub workflows: Decisions,
@@ -44,10 +44,10 @@ pub struct Settings {
     pub limits: ThreadLimits,
     /// The thread's head when this record was created. Until the first attempt, the index is rebuilt from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub begun_at: Option<Hash>,
+    pub begun_at: Option<NodeHash>,
     /// Digest of the thread at that head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Digest>,
+    pub digest: Option<ThreadDigest>,
     /// The thread whose role this one plays, for a child thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ThreadId>,
@@ -67,7 +67,7 @@ pub fn workspace(cwd: &Path, dir: &Path) -> Result<PathBuf> {
         Ok((true, found)) => as_text(found),
         // A deleted current directory is not an error in the request.
         Err(error) if dir == cwd || !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Err(error).at("find the workspace", dir)?
+            Err(error).path_context("find the workspace", dir)?
         }
         Ok((false, _)) | Err(_) => Err(agent_process::no_workspace(dir)),
     }
@@ -83,8 +83,9 @@ pub fn workspace_if_unknown(home: &Home, thread: &ThreadId, cwd: &Path, dir: &Pa
         return Ok(None);
     }
     let dir = workspace(cwd, dir)?;
-    let has_worktree = workplace::of(home, thread)?.is_some_and(|place| place.worktree.is_some());
-    let works_there = !has_worktree || home.config()?.worktree_remote.is_some() && Checkout::of(&dir).is_ok();
+    let has_worktree = workplace::read_workplace(home, thread)?.is_some_and(|place| place.worktree.is_some());
+    let works_there =
+        !has_worktree || home.config()?.worktree_remote.is_some() && GitCheckout::containing_directory(&dir).is_ok();
     Ok(works_there.then_some(dir))
 }
 
@@ -101,9 +102,9 @@ pub(crate) fn as_text(dir: PathBuf) -> Result<PathBuf> {
 ///
 /// # Errors
 /// Errors of [`project::of`] and of the thread's record.
-pub fn project_of(home: &Home, thread: &ThreadId) -> Result<Option<Project>> {
-    match Settings::load(home, thread)? {
-        Some(settings) => Ok(project::of(home, &settings.workspace)?),
+pub fn project_of(home: &Home, thread: &ThreadId) -> Result<Option<ProjectConfig>> {
+    match ThreadSettings::load(home, thread)? {
+        Some(settings) => Ok(project::find_project_config(home, &settings.workspace)?),
         None => Ok(None),
     }
 }
@@ -130,24 +131,24 @@ pub(crate) fn unknown_workspace(thread: &ThreadId) -> Error {
 /// The line, tagged with its event.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
-enum Line<'s> {
-    Settings(&'s Settings),
+enum ThreadSettingsLine<'s> {
+    Settings(&'s ThreadSettings),
 }
 
-impl Settings {
+impl ThreadSettings {
     /// Reads a thread's settings; `None` when this machine has no record of the thread.
     ///
     /// # Errors
     /// `Io` when the record cannot be read, `Data` when the settings are damaged.
-    pub fn load(home: &Home, thread: &ThreadId) -> Result<Option<Settings>> {
-        Settings::in_record(home, &ThreadRecord::read(home, thread)?)
+    pub fn load(home: &Home, thread: &ThreadId) -> Result<Option<ThreadSettings>> {
+        ThreadSettings::in_record(home, &ThreadRecord::read(home, thread)?)
     }
 
     /// The settings in a thread's record; `None` when the record is empty.
     ///
     /// # Errors
     /// `Data` when the settings are damaged.
-    pub(crate) fn in_record(home: &Home, record: &ThreadRecord) -> Result<Option<Settings>> {
+    pub(crate) fn in_record(home: &Home, record: &ThreadRecord) -> Result<Option<ThreadSettings>> {
         record.settings_line().map(serde_json::from_slice).transpose().map_err(|error| {
             let thread = record.thread();
             let path = home.record_file(thread);
@@ -161,12 +162,12 @@ impl Settings {
     /// # Errors
     /// `Internal`.
     pub fn text(&self) -> Result<String> {
-        record::text(&Line::Settings(self))
+        record::text(&ThreadSettingsLine::Settings(self))
     }
 
     /// Writes these settings at the end of an open record.
     pub(crate) fn write(&self, home: &Home, thread: &ThreadId, record: &File) -> Result<()> {
-        record::write(home, thread, record, &Line::Settings(self))
+        record::write(home, thread, record, &ThreadSettingsLine::Settings(self))
     }
 
     /// The worktree in which agents of this thread currently work.
@@ -175,18 +176,18 @@ impl Settings {
     }
 
     /// The thread's workspace on this machine, which has the files of a node, for other machines.
-    pub(crate) fn workplace(&self, node: Hash) -> Workplace {
+    pub(crate) fn workplace(&self, node: NodeHash) -> ThreadWorkplace {
         let worktree = self.worktree_in_use().map(|worktree| SharedWorktree {
             base: worktree.base.clone(),
             inside: worktree.inside(&self.workspace).unwrap_or_default(),
             repository: worktree.repository.clone(),
         });
-        Workplace::here(&self.workspace, node, worktree)
+        ThreadWorkplace::here(&self.workspace, node, worktree)
     }
 
     /// These settings for a thread that begins at a head.
-    pub(crate) fn begun_at(&self, head: Hash) -> Settings {
-        Settings { begun_at: Some(head), ..self.clone() }
+    pub(crate) fn begun_at(&self, head: NodeHash) -> ThreadSettings {
+        ThreadSettings { begun_at: Some(head), ..self.clone() }
     }
 
     /// Durably adds these settings to a thread's record, creating the record if necessary.
@@ -196,7 +197,7 @@ impl Settings {
     pub fn save(&self, home: &Home, thread: &ThreadId) -> Result<()> {
         let file = record::open_or_create(home, thread)?;
         self.write(home, thread, &file)?;
-        file.sync_all().at("sync", home.record_file(thread))?;
+        file.sync_all().path_context("sync", home.record_file(thread))?;
         Ok(durable_files::sync_dir(&home.threads_dir())?)
     }
 }

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use durable_files::FileLock;
 use json_cas::xxh64;
 
-use crate::attempt::agent_process::Signals;
+use crate::attempt::agent_process::SignalListener;
 use crate::attempt::agents::{AgentSpec, HUMAN};
 use crate::attempt::ended::stopped_by;
-use crate::attempt::plan::Plan;
-use crate::attempt::recorded::Opened;
+use crate::attempt::plan::StepPlan;
+use crate::attempt::recorded::PlannedAttempt;
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
-use crate::root::log::{Log, log};
+use crate::root::log::{LogFile, log};
 
 /// Time between two looks for a free place.
 const LOOK: Duration = Duration::from_millis(100);
@@ -35,10 +35,10 @@ struct SlotLimit {
 /// `Interrupted` or `Terminated` if a signal ends the wait; `Io`.
 pub(crate) fn take(
     home: &Home,
-    plan: &Plan,
-    opened: &Opened,
-    log: &Log,
-    signals: &mut Signals,
+    plan: &StepPlan,
+    opened: &PlannedAttempt,
+    log: &LogFile,
+    signals: &mut SignalListener,
 ) -> Result<Vec<FileLock>> {
     let mut held = Vec::new();
     for limit in limits(home, plan, opened) {
@@ -49,7 +49,7 @@ pub(crate) fn take(
 
 /// The limits that hold for an agent. Every agent waits for its own limit first and for the machine's limit last, so that no two agents
 /// wait for each other.
-fn limits(home: &Home, plan: &Plan, opened: &Opened) -> Vec<SlotLimit> {
+fn limits(home: &Home, plan: &StepPlan, opened: &PlannedAttempt) -> Vec<SlotLimit> {
     let spec: &AgentSpec = &opened.agent;
     if opened.reextract.is_some() || spec.plays_by_threads() || spec.is_built_in(HUMAN) {
         return Vec::new();
@@ -68,8 +68,8 @@ fn limits(home: &Home, plan: &Plan, opened: &Opened) -> Vec<SlotLimit> {
 }
 
 impl SlotLimit {
-    fn wait(&self, opened: &Opened, log: &Log, signals: &mut Signals) -> Result<FileLock> {
-        std::fs::create_dir_all(&self.dir).at("create", &self.dir)?;
+    fn wait(&self, opened: &PlannedAttempt, log: &LogFile, signals: &mut SignalListener) -> Result<FileLock> {
+        std::fs::create_dir_all(&self.dir).path_context("create", &self.dir)?;
         let begun = Instant::now();
         let mut is_logged = false;
         loop {

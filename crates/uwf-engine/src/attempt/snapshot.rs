@@ -11,13 +11,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use durable_files::regular;
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::git::{Files, Git, Kept};
-use crate::attempt::recorded::Opened;
+use crate::attempt::git::{GitRunner, SnapshotCommit, SnapshotTree};
+use crate::attempt::recorded::PlannedAttempt;
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::inner_path::InnerPath;
@@ -73,13 +73,13 @@ pub enum PushedFiles {
 ///
 /// # Errors
 /// Errors of git.
-pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &Opened, node: Hash) -> Result<StepFiles> {
+pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &PlannedAttempt, node: NodeHash) -> Result<StepFiles> {
     let scratch = home.attempts_dir(&opened.thread).join(format!("{}.files", opened.attempt));
-    let kept = Git::view(&worktree.repository, &worktree.dir, &scratch).and_then(|view| view.keep_files());
+    let kept = GitRunner::view(&worktree.repository, &worktree.dir, &scratch).and_then(|view| view.keep_files());
     // The sweep of the attempt's files removes any rest.
     let _ = fs::remove_dir_all(&scratch);
-    let Files { tree, left_out } = kept?;
-    let git = Git::of_worktree(&worktree.repository, &worktree.dir)?;
+    let SnapshotTree { tree, left_out } = kept?;
+    let git = GitRunner::of_worktree(&worktree.repository, &worktree.dir)?;
     let head = git.commit("HEAD")?;
     let name = files_ref(&opened.thread, node);
     // The files of a step that is taken over may already be recorded and pushed.
@@ -91,7 +91,7 @@ pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &Opened, node: Hash
     }
     let before = git.commit(&files_ref(&opened.thread, opened.expected_head))?;
     let parents: Vec<&str> = [&before, &head].into_iter().flatten().map(String::as_str).collect();
-    let Opened { thread, role, workspace, .. } = opened;
+    let PlannedAttempt { thread, role, workspace, .. } = opened;
     let title = format!("uwf: {role} in thread {thread}");
     let text = message(&title, thread, node, head.as_deref(), worktree.inside(workspace));
     let commit = git.commit_tree(&tree, &parents, &text)?;
@@ -104,9 +104,9 @@ pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &Opened, node: Hash
 ///
 /// # Errors
 /// Errors of git.
-pub(crate) fn mark_start(worktree: &Worktree, thread: &ThreadId, at: Hash, workspace: &Path) -> Result<()> {
-    let (git, name) = (Git::at(&worktree.repository), files_ref(thread, at));
-    let Some(Kept { commit, tree, head, .. }) = git.kept(&name)? else { return Ok(()) };
+pub(crate) fn mark_start(worktree: &Worktree, thread: &ThreadId, at: NodeHash, workspace: &Path) -> Result<()> {
+    let (git, name) = (GitRunner::for_directory(&worktree.repository), files_ref(thread, at));
+    let Some(SnapshotCommit { commit, tree, head, .. }) = git.kept(&name)? else { return Ok(()) };
     let title = format!("uwf: thread {thread} begins");
     let text = message(&title, thread, at, Some(&head), worktree.inside(workspace));
     git.update_ref(&name, &git.commit_tree(&tree, &[&commit], &text)?)
@@ -118,7 +118,7 @@ pub(crate) fn thread_line(thread: &ThreadId) -> String {
 }
 
 /// The line that names the node of its files.
-pub(crate) fn node_line(node: Hash) -> String {
+pub(crate) fn node_line(node: NodeHash) -> String {
     format!("Uwf-Step: {node}")
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn group_message(title: &str, thread: &ThreadId, head: Option<&str>) 
     format!("{title}\n\n{}\n{head}", thread_line(thread))
 }
 
-fn message(title: &str, thread: &ThreadId, node: Hash, head: Option<&str>, inside: Option<InnerPath>) -> String {
+fn message(title: &str, thread: &ThreadId, node: NodeHash, head: Option<&str>, inside: Option<InnerPath>) -> String {
     let mut text = format!("{title}\n\n{}\n{}\n", thread_line(thread), node_line(node));
     if let Some(head) = head {
         text.push_str(&format!("Uwf-Head: {head}\n"));
@@ -144,8 +144,8 @@ fn message(title: &str, thread: &ThreadId, node: Hash, head: Option<&str>, insid
 ///
 /// # Errors
 /// Errors of git.
-pub(crate) fn find(repository: &Path, thread: Option<&ThreadId>, node: Hash) -> Result<Option<Kept>> {
-    let git = Git::at(repository);
+pub(crate) fn find(repository: &Path, thread: Option<&ThreadId>, node: NodeHash) -> Result<Option<SnapshotCommit>> {
+    let git = GitRunner::for_directory(repository);
     let own = thread.map(|thread| git.kept(&files_ref(thread, node))).transpose()?.flatten();
     match own {
         Some(kept) => Ok(Some(kept)),
@@ -158,10 +158,10 @@ pub(crate) fn find(repository: &Path, thread: Option<&ThreadId>, node: Hash) -> 
 ///
 /// # Errors
 /// Errors of git.
-pub(crate) fn find_anywhere(home: &Home, dir: &Path, node: Hash) -> Result<Option<(PathBuf, Kept)>> {
+pub(crate) fn find_anywhere(home: &Home, dir: &Path, node: NodeHash) -> Result<Option<(PathBuf, SnapshotCommit)>> {
     let mut seen = BTreeSet::new();
     for place in [dir.to_owned()].into_iter().chain(origins(home)) {
-        let repository = match Git::at(&place).repository() {
+        let repository = match GitRunner::for_directory(&place).repository() {
             // It is not a repository, or no longer one.
             Err(Error { cause: Some(ErrorCause::GitFailed), .. }) => continue,
             repository => repository?,
@@ -189,13 +189,13 @@ fn origins(home: &Home) -> BTreeSet<PathBuf> {
 /// `Io`.
 pub(crate) fn remember(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     let (dir, path) = (home.worktrees_dir(), home.refs_left(thread));
-    fs::create_dir_all(&dir).at("create", &dir)?;
-    regular::write(&path, worktree.repository.as_os_str().as_bytes()).at("write", &path)
+    fs::create_dir_all(&dir).path_context("create", &dir)?;
+    regular::write(&path, worktree.repository.as_os_str().as_bytes()).path_context("write", &path)
 }
 
 fn remembered(home: &Home, thread: &ThreadId) -> Result<PathBuf> {
     let path = home.refs_left(thread);
-    let bytes = regular::read(&path, regular::MAX_TEXT).at("read", &path)?;
+    let bytes = regular::read(&path, regular::MAX_TEXT).path_context("read", &path)?;
     Ok(PathBuf::from(OsString::from_vec(bytes)))
 }
 
@@ -203,9 +203,9 @@ fn remembered(home: &Home, thread: &ThreadId) -> Result<PathBuf> {
 ///
 /// # Errors
 /// `Io`, errors of git: the repository may be on a disk that is not mounted.
-pub(crate) fn refs_left(home: &Home, thread: &ThreadId) -> Result<Vec<(String, Hash)>> {
+pub(crate) fn refs_left(home: &Home, thread: &ThreadId) -> Result<Vec<(String, NodeHash)>> {
     let repository = remembered(home, thread)?;
-    let refs = Git::at(&repository).refs(&files_refs(thread))?;
+    let refs = GitRunner::for_directory(&repository).refs(&files_refs(thread))?;
     let node = |name: &String| name.rsplit('/').next()?.parse().ok();
     Ok(refs.into_iter().filter_map(|(name, _)| Some((node(&name)?, name))).map(|(node, name)| (name, node)).collect())
 }
@@ -216,24 +216,24 @@ pub(crate) fn refs_left(home: &Home, thread: &ThreadId) -> Result<Vec<(String, H
 /// `Io`, errors of git.
 pub(crate) fn delete_left(home: &Home, thread: &ThreadId, refs: &[String], are_last: bool) -> Result<()> {
     let repository = remembered(home, thread)?;
-    let git = Git::at(&repository);
+    let git = GitRunner::for_directory(&repository);
     git.delete(refs)?;
     if are_last {
         // The other refs hold former contents of the worktree, which belong to no node.
         git.delete_refs(&files_refs(thread))?;
         let path = home.refs_left(thread);
-        fs::remove_file(&path).at("remove", &path)?;
+        fs::remove_file(&path).path_context("remove", &path)?;
     }
     Ok(())
 }
 
 /// The ref with a thread's files at a node.
-pub(crate) fn files_ref(thread: &ThreadId, node: Hash) -> String {
+pub(crate) fn files_ref(thread: &ThreadId, node: NodeHash) -> String {
     format!("{}/{node}", files_refs(thread))
 }
 
 /// The ref with the contents of a worktree before a node's files from another machine replaced them.
-pub(crate) fn replaced_ref(thread: &ThreadId, node: Hash) -> String {
+pub(crate) fn replaced_ref(thread: &ThreadId, node: NodeHash) -> String {
     format!("{}/before-{node}", files_refs(thread))
 }
 

@@ -1,10 +1,10 @@
 //! A thread's usage that counts for its limits: its steps, the attempts that failed since, and child threads without a
 //! step.
 
-use json_cas::Hash;
-use uwf_core::config::Config;
+use json_cas::NodeHash;
+use uwf_core::config::UwfConfig;
 use uwf_core::thread::ThreadId;
-use uwf_core::usage::Amount;
+use uwf_core::usage::UsageAmount;
 
 use crate::attempt::recorded::ThreadRecord;
 use crate::error::Result;
@@ -14,23 +14,28 @@ use crate::thread::nodes;
 use crate::thread::usage;
 
 /// Usage of a thread with these failed attempts. `except` is a child thread that is counted elsewhere.
-pub(crate) fn used(thread: &Thread<'_>, config: &Config, failed: &[Hash], except: Option<&ThreadId>) -> Result<Amount> {
-    UsageSum { config, except }.of(thread, failed, nodes::MAX_NESTING)
+pub(crate) fn used(
+    thread: &Thread<'_>,
+    config: &UwfConfig,
+    failed: &[NodeHash],
+    except: Option<&ThreadId>,
+) -> Result<UsageAmount> {
+    UsageSum { config, except }.total_of_thread(thread, failed, nodes::MAX_NESTING)
 }
 
 /// The attempts of a thread that failed since its newest step.
-pub(crate) fn failed_at(thread: &Thread<'_>) -> Result<Vec<Hash>> {
+pub(crate) fn failed_at(thread: &Thread<'_>) -> Result<Vec<NodeHash>> {
     Ok(ThreadRecord::read(thread.home(), &thread.id)?.failed_at(thread.head))
 }
 
 /// Adds up usage.
 struct UsageSum<'u> {
-    config: &'u Config,
+    config: &'u UwfConfig,
     except: Option<&'u ThreadId>,
 }
 
 impl UsageSum<'_> {
-    fn of(&self, thread: &Thread<'_>, failed: &[Hash], nesting: usize) -> Result<Amount> {
+    fn total_of_thread(&self, thread: &Thread<'_>, failed: &[NodeHash], nesting: usize) -> Result<UsageAmount> {
         let home = thread.home();
         let mut used = usage::priced(thread, self.config)?.total;
         used.add(usage::of_attempts(home.store(), self.config, failed)?);
@@ -38,7 +43,7 @@ impl UsageSum<'_> {
         for id in children::without_step(thread)?.iter().filter(|id| Some(*id) != self.except) {
             if let Some(child) = children::find(home, id)? {
                 // The steps of a child don't count as steps of its parent.
-                used.add(Amount { steps: 0, ..self.of(&child, &failed_at(&child)?, nesting)? });
+                used.add(UsageAmount { steps: 0, ..self.total_of_thread(&child, &failed_at(&child)?, nesting)? });
             }
         }
         Ok(used)

@@ -1,7 +1,7 @@
 //! Tracks the signals that stop this process, so that it leaves nothing behind.
 //!
 //! A process that listens ([`Signals`](super::agent_process::Signals)) decides itself what a signal means. In any other
-//! process, a signal acts as if this module did not exist, except while a [`Watch`] lives: then the process ends when
+//! process, a signal acts as if this module did not exist, except while a [`StopSignalGuard`] lives: then the process ends when
 //! the last one is dropped.
 
 use std::io;
@@ -16,53 +16,53 @@ use signal_hook::{flag, low_level};
 pub(crate) const STOP_SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// Stop signals of this process, and their users.
-struct State {
+struct StopSignalState {
     /// The last stop signal, 0 for none.
     told: Arc<AtomicUsize>,
     /// Whether a signal ends the process at once.
     is_fatal: Arc<AtomicBool>,
     /// Live watches, and whether the process listens permanently.
-    users: Mutex<Users>,
+    users: Mutex<StopSignalUsers>,
 }
 
 #[derive(Default)]
-struct Users {
+struct StopSignalUsers {
     watches: usize,
     listens: bool,
 }
 
-static STATE: OnceLock<State> = OnceLock::new();
+static STATE: OnceLock<StopSignalState> = OnceLock::new();
 
 /// While this lives, no stop signal ends this process.
-pub(crate) struct Watch {
-    state: &'static State,
+pub(crate) struct StopSignalGuard {
+    state: &'static StopSignalState,
     /// Whether a stop signal had already arrived when it began.
     pub(crate) began_stopped: bool,
 }
 
-impl Watch {
+impl StopSignalGuard {
     /// Keeps stop signals from ending this process.
     ///
     /// # Errors
     /// If the handlers can't be installed.
-    pub(crate) fn begin() -> io::Result<Watch> {
+    pub(crate) fn begin() -> io::Result<StopSignalGuard> {
         let state = state()?;
         state.change(|users| users.watches += 1);
-        Ok(Watch { state, began_stopped: state.told().is_some() })
+        Ok(StopSignalGuard { state, began_stopped: state.last_signal().is_some() })
     }
 
     /// The signal that asked this process to stop.
-    pub(crate) fn told(&self) -> Option<i32> {
-        self.state.told()
+    pub(crate) fn received_signal(&self) -> Option<i32> {
+        self.state.last_signal()
     }
 }
 
-impl Drop for Watch {
+impl Drop for StopSignalGuard {
     fn drop(&mut self) {
         self.state.change(|users| users.watches -= 1);
         // Act on a signal that arrived meanwhile.
         if self.state.is_fatal.load(Ordering::SeqCst)
-            && let Some(signal) = self.state.told()
+            && let Some(signal) = self.state.last_signal()
         {
             // Fails only for signals that don't exist.
             let _ = low_level::emulate_default_handler(signal);
@@ -79,18 +79,18 @@ pub(crate) fn listen() -> io::Result<()> {
     Ok(())
 }
 
-fn state() -> io::Result<&'static State> {
+fn state() -> io::Result<&'static StopSignalState> {
     static INSTALL: Mutex<()> = Mutex::new(());
     let _one_at_a_time = INSTALL.lock();
     if let Some(state) = STATE.get() {
         return Ok(state);
     }
-    let state = State::install()?;
+    let state = StopSignalState::install()?;
     Ok(STATE.get_or_init(|| state))
 }
 
-impl State {
-    fn install() -> io::Result<State> {
+impl StopSignalState {
+    fn install() -> io::Result<StopSignalState> {
         let (told, is_fatal) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(true)));
         let handled = HandledSignals::now();
         let mut listens = false;
@@ -107,16 +107,16 @@ impl State {
             }
             flag::register_usize(signal, Arc::clone(&told), usize::try_from(signal).unwrap_or_default())?;
         }
-        let state = State { told, is_fatal, users: Mutex::new(Users { watches: 0, listens }) };
+        let state = StopSignalState { told, is_fatal, users: Mutex::new(StopSignalUsers { watches: 0, listens }) };
         state.change(|_| ());
         Ok(state)
     }
 
-    fn told(&self) -> Option<i32> {
+    fn last_signal(&self) -> Option<i32> {
         i32::try_from(self.told.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Users)) {
+    fn change(&self, change: impl FnOnce(&mut StopSignalUsers)) {
         let mut users = self.users.lock();
         change(&mut users);
         self.is_fatal.store(users.watches == 0 && !users.listens, Ordering::SeqCst);

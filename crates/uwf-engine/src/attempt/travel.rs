@@ -9,18 +9,18 @@
 use std::fs;
 use std::path::Path;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::config::GitRemote;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::git::{self, Checkout, Git, Kept, Pushed};
+use crate::attempt::git::{self, GitCheckout, GitRunner, PushOutcome, SnapshotCommit};
 use crate::attempt::recorded::ThreadRecord;
-use crate::attempt::settings::Settings;
+use crate::attempt::settings::ThreadSettings;
 use crate::attempt::snapshot::{self, files_ref, files_refs};
 use crate::attempt::worktree::{NewWorktree, branch_of, checkout_of, gone, is_there};
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
-use crate::root::workplace::{self, SharedWorktree, Workplace};
+use crate::root::workplace::{self, SharedWorktree, ThreadWorkplace};
 use crate::root::worktree::Worktree;
 
 /// How often the remote's branch may move during a push.
@@ -33,12 +33,12 @@ const PUSH: &str = "push the files";
 ///
 /// # Errors
 /// `Busy` if the branch has commits that uwf did not push, errors of git.
-pub(crate) fn push(repository: &Path, thread: &ThreadId, node: Hash, remote: &GitRemote) -> Result<String> {
+pub(crate) fn push(repository: &Path, thread: &ThreadId, node: NodeHash, remote: &GitRemote) -> Result<String> {
     let top = checkout_of(repository);
-    let (git, branch, name) = (Git::at(&top), branch_of(thread), files_ref(thread, node));
+    let (git, branch, name) = (GitRunner::for_directory(&top), branch_of(thread), files_ref(thread, node));
     let mut commit = git.commit(&name)?.ok_or_else(|| git::refused(PUSH, &format!("ref {name} does not exist")))?;
     for _ in 0..TRIES {
-        if git.push(remote.as_str(), &commit, &branch)? == Pushed::Done {
+        if git.push(remote.as_str(), &commit, &branch)? == PushOutcome::Done {
             return Ok(commit);
         }
         let Some(tip) = fetched(&git, thread, remote)? else { continue };
@@ -55,7 +55,7 @@ pub(crate) fn push(repository: &Path, thread: &ThreadId, node: Hash, remote: &Gi
 }
 
 /// Pushes the files that a thread begins with. Returns a warning if that fails.
-pub(crate) fn push_start(home: &Home, thread: &ThreadId, at: Hash, settings: &Settings) -> Option<String> {
+pub(crate) fn push_start(home: &Home, thread: &ThreadId, at: NodeHash, settings: &ThreadSettings) -> Option<String> {
     let worktree = settings.worktree_in_use()?;
     // If it were unreadable, the thread would not have begun.
     let remote = home.config().ok()?.worktree_remote?;
@@ -68,7 +68,7 @@ pub(crate) fn push_start(home: &Home, thread: &ThreadId, at: Hash, settings: &Se
 }
 
 /// The newest commit of a thread's branch at a remote.
-fn fetched(git: &Git<'_>, thread: &ThreadId, remote: &GitRemote) -> Result<Option<String>> {
+fn fetched(git: &GitRunner<'_>, thread: &ThreadId, remote: &GitRemote) -> Result<Option<String>> {
     // A fork may fetch the same branch at this moment.
     let into = format!("refs/uwf-fetched/{thread}-{}", std::process::id());
     if !git.fetch(remote.as_str(), &branch_of(thread), &into)? {
@@ -80,7 +80,12 @@ fn fetched(git: &Git<'_>, thread: &ThreadId, remote: &GitRemote) -> Result<Optio
 }
 
 /// The files of a thread at a node, from a remote.
-fn files_at(git: &Git<'_>, thread: &ThreadId, node: Hash, remote: &GitRemote) -> Result<Option<Kept>> {
+fn files_at(
+    git: &GitRunner<'_>,
+    thread: &ThreadId,
+    node: NodeHash,
+    remote: &GitRemote,
+) -> Result<Option<SnapshotCommit>> {
     let Some(tip) = fetched(git, thread, remote)? else { return Ok(None) };
     let found = git.newest_with_line(&snapshot::node_line(node), &tip)?;
     found.map(|commit| git.kept_in(&commit)).transpose()
@@ -90,12 +95,17 @@ fn files_at(git: &Git<'_>, thread: &ThreadId, node: Hash, remote: &GitRemote) ->
 ///
 /// # Errors
 /// Errors of the configuration and of git.
-pub(crate) fn find(home: &Home, repository: &Path, thread: &ThreadId, node: Hash) -> Result<Option<Kept>> {
+pub(crate) fn find(
+    home: &Home,
+    repository: &Path,
+    thread: &ThreadId,
+    node: NodeHash,
+) -> Result<Option<SnapshotCommit>> {
     if let Some(kept) = snapshot::find(repository, Some(thread), node)? {
         return Ok(Some(kept));
     }
     match home.config()?.worktree_remote {
-        Some(remote) => files_at(&Git::at(&checkout_of(repository)), thread, node, &remote),
+        Some(remote) => files_at(&GitRunner::for_directory(&checkout_of(repository)), thread, node, &remote),
         None => Ok(None),
     }
 }
@@ -108,28 +118,30 @@ pub(crate) fn find(home: &Home, repository: &Path, thread: &ThreadId, node: Hash
 pub(crate) fn settings_in(
     home: &Home,
     thread: &ThreadId,
-    known: Option<&Settings>,
+    known: Option<&ThreadSettings>,
     cwd: &Path,
-) -> Result<Option<Settings>> {
+) -> Result<Option<ThreadSettings>> {
     if !home.has_peers() || home.config()?.worktree_remote.is_none() {
         return Ok(None);
     }
-    let shared = workplace::of(home, thread)?.and_then(|place| place.worktree);
+    let shared = workplace::read_workplace(home, thread)?.and_then(|place| place.worktree);
     if let Some((known, worktree)) = known.and_then(|known| Some((known, known.worktree.as_ref()?)))
         && was_here(thread, worktree)?
     {
         return stays_in_worktree(thread, known, worktree, shared.is_some(), cwd);
     }
     let Some(shared) = shared else { return Ok(None) };
-    let repository = Checkout::of(cwd)?.repository;
-    let (worktree, workspace) = NewWorktree::arriving(repository, shared.base, shared.inside).of(home, thread)?;
-    Ok(Some(Settings { workspace, worktree: Some(worktree), ..known.cloned().unwrap_or_default() }))
+    let repository = GitCheckout::containing_directory(cwd)?.repository;
+    let (worktree, workspace) =
+        NewWorktree::arriving(repository, shared.base, shared.inside).worktree_for_thread(home, thread)?;
+    Ok(Some(ThreadSettings { workspace, worktree: Some(worktree), ..known.cloned().unwrap_or_default() }))
 }
 
 /// Whether this machine has, or once had, the thread's worktree with its files.
 fn was_here(thread: &ThreadId, worktree: &Worktree) -> Result<bool> {
     Ok(is_there(&worktree.dir.join(".git"))?
-        || is_there(&worktree.repository)? && !Git::at(&worktree.repository).refs(&files_refs(thread))?.is_empty())
+        || is_there(&worktree.repository)?
+            && !GitRunner::for_directory(&worktree.repository).refs(&files_refs(thread))?.is_empty())
 }
 
 /// The settings of a thread whose worktree is on this machine, when a person names a directory. They are unchanged if
@@ -139,15 +151,15 @@ fn was_here(thread: &ThreadId, worktree: &Worktree) -> Result<bool> {
 /// `Usage` if other machines expect the files in the worktree.
 fn stays_in_worktree(
     thread: &ThreadId,
-    known: &Settings,
+    known: &ThreadSettings,
     worktree: &Worktree,
     travels: bool,
     cwd: &Path,
-) -> Result<Option<Settings>> {
+) -> Result<Option<ThreadSettings>> {
     if known.worktree_in_use().is_none() || cwd.starts_with(&worktree.dir) {
         return Ok(None);
     }
-    let repository = Git::at(cwd).repository().ok().and_then(|found| fs::canonicalize(found).ok());
+    let repository = GitRunner::for_directory(cwd).repository().ok().and_then(|found| fs::canonicalize(found).ok());
     if repository == fs::canonicalize(&worktree.repository).ok() {
         return Ok(Some(known.clone()));
     }
@@ -170,8 +182,13 @@ fn stays_in_worktree(
 ///
 /// # Errors
 /// The errors of [`bring_up_to_date`], and errors of git if `cwd` is not in a repository.
-pub(crate) fn fetch_if_unknown(home: &Home, thread: &ThreadId, head: Hash, cwd: &Path) -> Result<Option<Settings>> {
-    if let Some(known) = Settings::load(home, thread)? {
+pub(crate) fn fetch_if_unknown(
+    home: &Home,
+    thread: &ThreadId,
+    head: NodeHash,
+    cwd: &Path,
+) -> Result<Option<ThreadSettings>> {
+    if let Some(known) = ThreadSettings::load(home, thread)? {
         return Ok(Some(known));
     }
     let Some((place, _)) = of_others(home, thread)? else { return Ok(None) };
@@ -189,13 +206,13 @@ pub(crate) fn fetch_if_unknown(home: &Home, thread: &ThreadId, head: Hash, cwd: 
 ///
 /// # Errors
 /// `Busy` if the files are on another machine; errors of the configuration, the store and git.
-pub(crate) fn for_fork(home: &Home, thread: &ThreadId, node: Hash, cwd: &Path) -> Result<Option<NewWorktree>> {
+pub(crate) fn for_fork(home: &Home, thread: &ThreadId, node: NodeHash, cwd: &Path) -> Result<Option<NewWorktree>> {
     let Some((place, shared)) = of_others(home, thread)? else { return Ok(None) };
     let remote = home.config()?.worktree_remote;
     if remote.is_none() {
         return Err(missing(thread, node, &place, remote.as_ref()));
     }
-    let repository = Checkout::of(cwd)?.repository;
+    let repository = GitCheckout::containing_directory(cwd)?.repository;
     let found = find(home, &repository, thread, node)?.filter(|kept| place.has(node, &kept.tree));
     let Some(kept) = found else { return Err(missing(thread, node, &place, remote.as_ref())) };
     let from = checkout_of(&repository);
@@ -203,12 +220,12 @@ pub(crate) fn for_fork(home: &Home, thread: &ThreadId, node: Hash, cwd: &Path) -
 }
 
 /// Returns the machine and the worktree of a thread; `None` if it has no worktree.
-fn of_others(home: &Home, thread: &ThreadId) -> Result<Option<(Workplace, SharedWorktree)>> {
-    let place = workplace::of(home, thread)?;
+fn of_others(home: &Home, thread: &ThreadId) -> Result<Option<(ThreadWorkplace, SharedWorktree)>> {
+    let place = workplace::read_workplace(home, thread)?;
     Ok(place.and_then(|place| place.worktree.clone().map(|shared| (place, shared))))
 }
 
-fn missing(thread: &ThreadId, head: Hash, place: &Workplace, remote: Option<&GitRemote>) -> Error {
+fn missing(thread: &ThreadId, head: NodeHash, place: &ThreadWorkplace, remote: Option<&GitRemote>) -> Error {
     let (machine, workspace) = (&place.machine, place.workspace.display());
     let not_at = remote.map(|remote| format!(", and they are not at `{remote}`")).unwrap_or_default();
     let hint = match (remote, &place.worktree) {
@@ -245,8 +262,8 @@ fn own_commits(branch: &str, at: &Path, reset_to: Option<&str>) -> Error {
 pub(crate) fn arrive(
     home: &Home,
     thread: &ThreadId,
-    head: Hash,
-    settings: &Settings,
+    head: NodeHash,
+    settings: &ThreadSettings,
     remote: Option<&GitRemote>,
 ) -> Result<bool> {
     match settings.worktree_in_use() {
@@ -266,15 +283,15 @@ pub(crate) fn arrive(
 pub(crate) fn bring_up_to_date(
     home: &Home,
     thread: &ThreadId,
-    head: Hash,
-    settings: &Settings,
+    head: NodeHash,
+    settings: &ThreadSettings,
     remote: Option<&GitRemote>,
 ) -> Result<bool> {
     let Some(worktree) = settings.worktree_in_use() else { return Ok(false) };
     let Some(place) = elsewhere(home, thread, head, worktree)? else { return Ok(false) };
     let Some(from) = remote else { return Err(missing(thread, head, &place, None)) };
     let top = checkout_of(&worktree.repository);
-    let found = files_at(&Git::at(&top), thread, head, from)?;
+    let found = files_at(&GitRunner::for_directory(&top), thread, head, from)?;
     let Some(kept) = found.filter(|kept| place.has(head, &kept.tree)) else {
         return Err(missing(thread, head, &place, remote));
     };
@@ -287,12 +304,12 @@ pub(crate) fn bring_up_to_date(
 }
 
 /// The workplace of the machine that has the thread's files at its head, if that is another machine.
-fn elsewhere(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree) -> Result<Option<Workplace>> {
+fn elsewhere(home: &Home, thread: &ThreadId, head: NodeHash, worktree: &Worktree) -> Result<Option<ThreadWorkplace>> {
     if !home.has_peers() || !is_there(&worktree.repository)? {
         return Ok(None);
     }
-    let kept = Git::at(&worktree.repository).kept(&files_ref(thread, head))?;
-    let place = match workplace::of(home, thread) {
+    let kept = GitRunner::for_directory(&worktree.repository).kept(&files_ref(thread, head))?;
+    let place = match workplace::read_workplace(home, thread) {
         // This machine has the files, so it continues and rewrites the note.
         Err(Error { cause: Some(ErrorCause::StrangeNote), .. }) if kept.is_some() => return Ok(None),
         place => place?,
@@ -311,13 +328,13 @@ fn elsewhere(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree) ->
 fn make(
     home: &Home,
     thread: &ThreadId,
-    head: Hash,
-    settings: &Settings,
+    head: NodeHash,
+    settings: &ThreadSettings,
     worktree: &Worktree,
-    kept: Kept,
+    kept: SnapshotCommit,
 ) -> Result<()> {
     let Worktree { dir, branch, repository, .. } = worktree;
-    let git = Git::at(repository);
+    let git = GitRunner::for_directory(repository);
     if let Some(tip) = git.commit(&format!("refs/heads/{branch}"))?
         && !git.is_in(&tip, &kept.commit)?
     {
@@ -333,18 +350,18 @@ fn make(
 
 /// Sets the files of a worktree, its branch and its commit to the state of a node. Writes the ref that records this
 /// last: if uwf is killed before, the next step repeats the update.
-fn lay_out(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree, kept: &Kept) -> Result<()> {
+fn lay_out(home: &Home, thread: &ThreadId, head: NodeHash, worktree: &Worktree, kept: &SnapshotCommit) -> Result<()> {
     let Worktree { dir, repository, branch, .. } = worktree;
-    let git = Git::of_worktree(repository, dir)?;
+    let git = GitRunner::of_worktree(repository, dir)?;
     let scratch = home.worktree_scratch(thread);
     let laid_out = || -> Result<()> {
-        let view = Git::view(repository, dir, &scratch)?;
+        let view = GitRunner::view(repository, dir, &scratch)?;
         keep_what_is_there(&git, &view, thread, head, worktree, kept)?;
         view.restore_files(&kept.tree)?;
         git.be_on(branch, &kept.head)
     };
     let laid_out = laid_out();
-    gone(fs::remove_dir_all(&scratch)).at("remove", &scratch)?;
+    gone(fs::remove_dir_all(&scratch)).path_context("remove", &scratch)?;
     laid_out?;
     git.update_ref(&files_ref(thread, head), &kept.commit)
 }
@@ -352,12 +369,12 @@ fn lay_out(home: &Home, thread: &ThreadId, head: Hash, worktree: &Worktree, kept
 /// Keeps contents of a worktree that no step recorded: the rest of a failed attempt, or a person's later changes. Never
 /// replaces commits that only this machine has without asking.
 fn keep_what_is_there(
-    git: &Git<'_>,
-    view: &Git<'_>,
+    git: &GitRunner<'_>,
+    view: &GitRunner<'_>,
     thread: &ThreadId,
-    head: Hash,
+    head: NodeHash,
     worktree: &Worktree,
-    kept: &Kept,
+    kept: &SnapshotCommit,
 ) -> Result<()> {
     let own = git.commit("HEAD")?;
     if let Some(own) = &own

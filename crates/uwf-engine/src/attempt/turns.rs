@@ -3,45 +3,45 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use json_cas::{Draft, Hash};
+use json_cas::{NodeDraft, NodeHash};
 use serde::{Deserialize, Serialize};
-use uwf_core::node::{Content, Payload, ReactToolCall, ReactTurn, Tokens};
-use uwf_core::prompt::Prompt;
+use uwf_core::node::{ContentNode, ReactToolCall, ReactTurn, TokenCounts, TypedPayload};
+use uwf_core::prompt::AgentPrompt;
 
-use crate::attempt::redactor::Redactor;
+use crate::attempt::redactor::SecretRedactor;
 
 /// One exchange.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Turn {
+pub struct AgentTurn {
     /// The texts that form the input, in order; each is stored once. The turns of a conversation share earlier texts: a
     /// copy in each turn would grow with the square of their number.
     pub input: Vec<Arc<str>>,
     /// The model's output.
     pub output: String,
     /// Tool calls it made.
-    pub tool_calls: Vec<ToolCall>,
+    pub tool_calls: Vec<AgentToolCall>,
     /// Token counts.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenCounts>,
     /// Milliseconds from input to output.
     pub latency_ms: u64,
 }
 
-impl Turn {
+impl AgentTurn {
     /// An exchange whose output is not known yet.
-    pub fn asked<T: Into<Arc<str>>>(input: impl IntoIterator<Item = T>) -> Turn {
+    pub fn asked<T: Into<Arc<str>>>(input: impl IntoIterator<Item = T>) -> AgentTurn {
         let input = input.into_iter().map(Into::into).collect();
-        Turn { input, output: String::new(), tool_calls: Vec::new(), tokens: None, latency_ms: 0 }
+        AgentTurn { input, output: String::new(), tool_calls: Vec::new(), tokens: None, latency_ms: 0 }
     }
 
     /// The exchange of a prompt for a text, when nothing more is known.
-    pub fn of(prompt: &Prompt, output: &str, latency_ms: u64) -> Turn {
-        Turn { output: output.to_owned(), latency_ms, ..Turn::asked(prompt.texts()) }
+    pub fn from_prompt(prompt: &AgentPrompt, output: &str, latency_ms: u64) -> AgentTurn {
+        AgentTurn { output: output.to_owned(), latency_ms, ..AgentTurn::asked(prompt.texts()) }
     }
 }
 
 /// One tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolCall {
+pub struct AgentToolCall {
     /// Tool.
     pub name: String,
     /// Arguments as the model wrote them.
@@ -54,17 +54,17 @@ pub struct ToolCall {
 
 /// Nodes to store together, without duplicates.
 #[derive(Default)]
-pub struct Batch {
+pub struct NodeBatch {
     /// The nodes; each comes after the nodes that it references.
-    pub drafts: Vec<Draft>,
-    known: HashSet<Hash>,
+    pub drafts: Vec<NodeDraft>,
+    known: HashSet<NodeHash>,
     /// Nodes of the added texts, by the text before redaction: each turn's input repeats most of the previous input.
-    texts: HashMap<String, Hash>,
+    texts: HashMap<String, NodeHash>,
 }
 
-impl Batch {
+impl NodeBatch {
     /// Adds a node.
-    pub fn add(&mut self, draft: Draft) -> Hash {
+    pub fn add(&mut self, draft: NodeDraft) -> NodeHash {
         let hash = draft.hash();
         if self.known.insert(hash) {
             self.drafts.push(draft);
@@ -73,12 +73,12 @@ impl Batch {
     }
 
     /// Adds a text.
-    pub fn content(&mut self, text: String) -> Hash {
-        self.add(Content { text }.draft())
+    pub fn content(&mut self, text: String) -> NodeHash {
+        self.add(ContentNode { text }.draft())
     }
 
     /// Adds a redacted text.
-    fn redacted(&mut self, text: &str, redactor: &Redactor) -> Hash {
+    fn redacted(&mut self, text: &str, redactor: &SecretRedactor) -> NodeHash {
         if let Some(node) = self.texts.get(text) {
             return *node;
         }
@@ -88,7 +88,7 @@ impl Batch {
     }
 
     /// Adds a turn with its texts and tool calls, redacted. Always pass the same redactor.
-    pub fn turn(&mut self, turn: &Turn, redactor: &Redactor) -> Hash {
+    pub fn turn(&mut self, turn: &AgentTurn, redactor: &SecretRedactor) -> NodeHash {
         let input = turn.input.iter().map(|text| self.redacted(text, redactor)).collect();
         let output = self.redacted(&turn.output, redactor);
         let tool_calls = turn
@@ -110,19 +110,19 @@ impl Batch {
 mod tests {
     use super::*;
 
-    fn redactor(secret: &str) -> Redactor {
-        Redactor::new([], &[("API_KEY".to_owned(), secret.to_owned())])
+    fn redactor(secret: &str) -> SecretRedactor {
+        SecretRedactor::new([], &[("API_KEY".to_owned(), secret.to_owned())])
     }
 
-    fn texts(batch: &Batch) -> Vec<&str> {
+    fn texts(batch: &NodeBatch) -> Vec<&str> {
         batch.drafts.iter().filter_map(|draft| draft.payload()["text"].as_str()).collect()
     }
 
     #[test]
     fn text_shared_by_turns_is_stored_once_redacted() {
         let redactor = redactor("sk-0123456789");
-        let mut batch = Batch::default();
-        let turn = Turn { output: "two".to_owned(), ..Turn::asked(["the key sk-0123456789", "two"]) };
+        let mut batch = NodeBatch::default();
+        let turn = AgentTurn { output: "two".to_owned(), ..AgentTurn::asked(["the key sk-0123456789", "two"]) };
         let stored = batch.turn(&turn, &redactor);
         assert_eq!(texts(&batch), ["the key [redacted API_KEY]", "two"]);
         assert_eq!(batch.turn(&turn, &redactor), stored);

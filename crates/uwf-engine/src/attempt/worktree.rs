@@ -14,12 +14,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use durable_files::regular;
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::git::{Checkout, Git, Kept, own_dir};
-use crate::attempt::settings::{self, Settings};
+use crate::attempt::git::{GitCheckout, GitRunner, SnapshotCommit, own_dir};
+use crate::attempt::settings::{self, ThreadSettings};
 use crate::attempt::snapshot;
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
@@ -34,7 +34,7 @@ pub struct NewWorktree {
     /// The commit that its branch begins at.
     base: String,
     /// The commit with the files of the node that the thread begins at, if they differ from `base`.
-    files: Option<Kept>,
+    files: Option<SnapshotCommit>,
     /// The directory that the files come from.
     from: PathBuf,
     /// The directory in it where agents work; empty for the top.
@@ -49,12 +49,12 @@ impl NewWorktree {
     /// # Errors
     /// Errors of git: no repository, no commit.
     pub(crate) fn from_dir(dir: &Path) -> Result<NewWorktree> {
-        let Checkout { top, inside, repository, commit } = Checkout::of(dir)?;
+        let GitCheckout { top, inside, repository, commit } = GitCheckout::containing_directory(dir)?;
         Ok(NewWorktree { repository, base: commit, files: None, from: top, inside, is_arriving: false })
     }
 
     /// A worktree with a step's files from a repository.
-    pub(crate) fn of_step(repository: PathBuf, files: Kept, from: PathBuf, inside: InnerPath) -> NewWorktree {
+    pub(crate) fn of_step(repository: PathBuf, files: SnapshotCommit, from: PathBuf, inside: InnerPath) -> NewWorktree {
         NewWorktree { repository, base: files.head.clone(), files: Some(files), from, inside, is_arriving: false }
     }
 
@@ -65,14 +65,14 @@ impl NewWorktree {
     }
 
     /// The same worktree with these files.
-    pub(crate) fn with(self, files: Kept) -> NewWorktree {
+    pub(crate) fn with(self, files: SnapshotCommit) -> NewWorktree {
         NewWorktree { files: Some(files), ..self }
     }
 
     /// A note for a person who might expect uncommitted changes in it.
     pub(crate) fn left_behind(&self) -> Option<String> {
         // It is only a note.
-        let count = Git::at(&self.from).uncommitted().unwrap_or_default();
+        let count = GitRunner::for_directory(&self.from).uncommitted().unwrap_or_default();
         let changes =
             if count == 1 { "1 uncommitted change is".to_owned() } else { format!("{count} uncommitted changes are") };
         let (from, commit) = (self.from.display(), short(&self.base));
@@ -80,7 +80,7 @@ impl NewWorktree {
     }
 
     /// The worktree for the thread's settings, and the workspace in it.
-    pub(crate) fn of(&self, home: &Home, thread: &ThreadId) -> Result<(Worktree, PathBuf)> {
+    pub(crate) fn worktree_for_thread(&self, home: &Home, thread: &ThreadId) -> Result<(Worktree, PathBuf)> {
         let dir = home.worktree_dir(thread);
         let workspace = settings::as_text(self.inside.below(&dir))?;
         let (branch, base, repository) = (branch_of(thread), self.base.clone(), self.repository.clone());
@@ -94,7 +94,9 @@ impl NewWorktree {
     /// `Usage` if it exists; errors of git.
     pub(crate) fn refuse_taken_branch(&self, thread: &ThreadId) -> Result<()> {
         let branch = branch_of(thread);
-        if self.is_arriving || Git::at(&self.repository).commit(&format!("refs/heads/{branch}"))?.is_none() {
+        if self.is_arriving
+            || GitRunner::for_directory(&self.repository).commit(&format!("refs/heads/{branch}"))?.is_none()
+        {
             return Ok(());
         }
         let repository = self.repository.display();
@@ -108,19 +110,19 @@ impl NewWorktree {
     ///
     /// # Errors
     /// `Io`, errors of git, and `Data` if a symbolic link points out of the worktree.
-    pub(crate) fn make(&self, home: &Home, thread: &ThreadId, at: Hash, workspace: &Path) -> Result<()> {
+    pub(crate) fn make(&self, home: &Home, thread: &ThreadId, at: NodeHash, workspace: &Path) -> Result<()> {
         let dirs = home.worktrees_dir();
-        fs::create_dir_all(&dirs).at("create", &dirs)?;
+        fs::create_dir_all(&dirs).path_context("create", &dirs)?;
         let origin = home.worktree_origin(thread);
         let from = project_files::origin(home, &self.from);
-        regular::write(&origin, from.as_os_str().as_bytes()).at("write", &origin)?;
-        let (dir, git) = (home.worktree_dir(thread), Git::at(&self.repository));
+        regular::write(&origin, from.as_os_str().as_bytes()).path_context("write", &origin)?;
+        let (dir, git) = (home.worktree_dir(thread), GitRunner::for_directory(&self.repository));
         git.add_worktree(&dir, &branch_of(thread), &self.base, self.is_arriving)?;
         if let Some(files) = &self.files {
             let scratch = home.worktree_scratch(thread);
-            let view = Git::view(&self.repository, &dir, &scratch);
+            let view = GitRunner::view(&self.repository, &dir, &scratch);
             let restored = view.and_then(|view| view.restore_files(&files.tree));
-            gone(fs::remove_dir_all(&scratch)).at("remove", &scratch)?;
+            gone(fs::remove_dir_all(&scratch)).path_context("remove", &scratch)?;
             restored?;
         }
         make_dir(thread, &dir, workspace)?;
@@ -133,14 +135,14 @@ impl NewWorktree {
 fn make_dir(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
     let there = workspace.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(dir);
     stays_inside(thread, dir, there)?;
-    fs::create_dir_all(workspace).at("create", workspace)
+    fs::create_dir_all(workspace).path_context("create", workspace)
 }
 
 /// Checks that the worktree exists and contains the workspace, before an agent is paid for work in the wrong directory.
 ///
 /// # Errors
 /// `NotFound` without a worktree, `Data` if the workspace is outside it, `Io`.
-pub(crate) fn check(thread: &ThreadId, settings: &Settings) -> Result<()> {
+pub(crate) fn check(thread: &ThreadId, settings: &ThreadSettings) -> Result<()> {
     let Some(worktree) = settings.worktree_in_use() else { return Ok(()) };
     if !is_there(&worktree.dir.join(".git"))? {
         return Err(no_worktree(thread, worktree));
@@ -150,7 +152,7 @@ pub(crate) fn check(thread: &ThreadId, settings: &Settings) -> Result<()> {
 
 /// Checks that no symbolic link points from the workspace out of its worktree.
 fn stays_inside(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
-    if inner_path::is_inside(workspace, dir).at("look at", workspace)? {
+    if inner_path::is_inside(workspace, dir).path_context("look at", workspace)? {
         return Ok(());
     }
     Err(Error::data(format!(
@@ -178,7 +180,7 @@ pub(crate) fn discard(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Re
     let Worktree { branch, repository, .. } = worktree;
     remove(home, thread, worktree)?;
     if is_there(repository)? {
-        let git = Git::at(repository);
+        let git = GitRunner::for_directory(repository);
         git.delete_refs(&format!("refs/heads/{branch}"))?;
         git.delete_refs(&snapshot::files_refs(thread))?;
     }
@@ -197,19 +199,19 @@ fn remove(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
         ))
         .hint("nothing was removed; if the directory is not needed, remove it yourself"));
     }
-    gone(fs::remove_dir_all(dir)).at("remove", dir)?;
+    gone(fs::remove_dir_all(dir)).path_context("remove", dir)?;
     if is_there(repository)? {
-        Git::at(repository).forget_worktree(repository, dir)?;
+        GitRunner::for_directory(repository).forget_worktree(repository, dir)?;
     }
     let (scratch, origin) = (home.worktree_scratch(thread), home.worktree_origin(thread));
-    gone(fs::remove_dir_all(&scratch)).at("remove", &scratch)?;
-    gone(fs::remove_file(&origin)).at("remove", &origin)
+    gone(fs::remove_dir_all(&scratch)).path_context("remove", &scratch)?;
+    gone(fs::remove_file(&origin)).path_context("remove", &origin)
 }
 
 /// The result of removing a worktree that is no longer needed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Removed {
+pub struct RemovedWorktree {
     /// The directory that was removed.
     pub dir: PathBuf,
     /// The branch, if it was kept because no other branch has its commits.
@@ -222,19 +224,19 @@ pub struct Removed {
 ///
 /// # Errors
 /// Errors of git.
-pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
+pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<WorktreeKeepReason>> {
     let Worktree { dir, repository, .. } = worktree;
     if !is_there(dir)? {
         return Ok(None);
     }
     if !is_there(repository)? {
-        return Ok(Some(Unsaved::NoRepository));
+        return Ok(Some(WorktreeKeepReason::NoRepository));
     }
     // An agent may have changed `.git`: another repository knows nothing about this one's commits.
     let own = match own_dir(repository, dir) {
         Ok(own) if leads_to(&dir.join(".git"), &own) => own,
         Ok(_) | Err(Error { cause: Some(ErrorCause::OtherRepository), .. }) => {
-            return Ok(Some(Unsaved::OtherRepository));
+            return Ok(Some(WorktreeKeepReason::OtherRepository));
         }
         Err(error) => return Err(error),
     };
@@ -244,14 +246,14 @@ pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<Unsaved>> {
     if let Some(why) = out_of_reach(dir)? {
         return Ok(Some(why));
     }
-    let scratch = tempfile::tempdir().at("create a directory in", std::env::temp_dir())?;
-    let view = Git::view(repository, dir, &scratch.path().join("view"))?;
+    let scratch = tempfile::tempdir().path_context("create a directory in", std::env::temp_dir())?;
+    let view = GitRunner::view(repository, dir, &scratch.path().join("view"))?;
     let count = view.uncommitted()?;
     if count > 0 {
-        return Ok(Some(Unsaved::Uncommitted(count)));
+        return Ok(Some(WorktreeKeepReason::Uncommitted(count)));
     }
     let Some(head) = view.commit("HEAD")? else { return Ok(None) };
-    Ok(Git::at(repository).branches_with(&head)?.is_empty().then_some(Unsaved::OnNoBranch))
+    Ok(GitRunner::for_directory(repository).branches_with(&head)?.is_empty().then_some(WorktreeKeepReason::OnNoBranch))
 }
 
 /// Whether the file `.git` of a working tree points to this directory of its repository.
@@ -262,34 +264,34 @@ fn leads_to(file: &Path, own: &Path) -> bool {
 }
 
 /// Reasons for which git itself would not remove a worktree.
-fn kept_by_git(own: &Path) -> Result<Option<Unsaved>> {
+fn kept_by_git(own: &Path) -> Result<Option<WorktreeKeepReason>> {
     if is_there(&own.join("locked"))? {
-        return Ok(Some(Unsaved::Locked));
+        return Ok(Some(WorktreeKeepReason::Locked));
     }
     // The commits of submodules exist only here.
     let modules = own.join("modules");
-    let has_some = is_there(&modules)? && fs::read_dir(&modules).at("list", &modules)?.next().is_some();
-    Ok(has_some.then_some(Unsaved::Submodules))
+    let has_some = is_there(&modules)? && fs::read_dir(&modules).path_context("list", &modules)?.next().is_some();
+    Ok(has_some.then_some(WorktreeKeepReason::Submodules))
 }
 
 /// Finds files that git doesn't record: nested repositories, and paths that are too long.
 ///
 /// # Errors
 /// `Io` if a directory can't be listed.
-fn out_of_reach(dir: &Path) -> Result<Option<Unsaved>> {
+fn out_of_reach(dir: &Path) -> Result<Option<WorktreeKeepReason>> {
     let mut dirs = vec![dir.to_owned()];
     while let Some(at) = dirs.pop() {
         let entries = match fs::read_dir(&at) {
-            Err(error) if error.kind() == ErrorKind::InvalidFilename => return Ok(Some(Unsaved::TooLong)),
-            entries => entries.at("list", &at)?,
+            Err(error) if error.kind() == ErrorKind::InvalidFilename => return Ok(Some(WorktreeKeepReason::TooLong)),
+            entries => entries.path_context("list", &at)?,
         };
         for entry in entries {
-            let entry = entry.at("list", &at)?;
+            let entry = entry.path_context("list", &at)?;
             if entry.file_name() == ".git" {
                 if at != dir {
-                    return Ok(Some(Unsaved::Repository(at)));
+                    return Ok(Some(WorktreeKeepReason::Repository(at)));
                 }
-            } else if entry.file_type().at("look at", entry.path())?.is_dir() {
+            } else if entry.file_type().path_context("look at", entry.path())?.is_dir() {
                 dirs.push(entry.path());
             }
         }
@@ -299,7 +301,7 @@ fn out_of_reach(dir: &Path) -> Result<Option<Unsaved>> {
 
 /// Why the directory of a worktree must not be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unsaved {
+pub enum WorktreeKeepReason {
     /// It has this many uncommitted changes.
     Uncommitted(usize),
     /// No branch has the commit that is checked out.
@@ -318,18 +320,20 @@ pub enum Unsaved {
     Locked,
 }
 
-impl fmt::Display for Unsaved {
+impl fmt::Display for WorktreeKeepReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unsaved::Uncommitted(1) => write!(out, "it has 1 uncommitted change"),
-            Unsaved::Uncommitted(count) => write!(out, "it has {count} uncommitted changes"),
-            Unsaved::OnNoBranch => write!(out, "its checked-out commit is not on a branch"),
-            Unsaved::NoRepository => write!(out, "its git repository is gone"),
-            Unsaved::OtherRepository => write!(out, "it is no longer a worktree of its git repository"),
-            Unsaved::Repository(dir) => write!(out, "{} in it is a git repository of its own", dir.display()),
-            Unsaved::TooLong => write!(out, "it has files whose paths are too long for git"),
-            Unsaved::Submodules => write!(out, "submodules are checked out in it"),
-            Unsaved::Locked => write!(out, "`git worktree lock` keeps it"),
+            WorktreeKeepReason::Uncommitted(1) => write!(out, "it has 1 uncommitted change"),
+            WorktreeKeepReason::Uncommitted(count) => write!(out, "it has {count} uncommitted changes"),
+            WorktreeKeepReason::OnNoBranch => write!(out, "its checked-out commit is not on a branch"),
+            WorktreeKeepReason::NoRepository => write!(out, "its git repository is gone"),
+            WorktreeKeepReason::OtherRepository => write!(out, "it is no longer a worktree of its git repository"),
+            WorktreeKeepReason::Repository(dir) => {
+                write!(out, "{} in it is a git repository of its own", dir.display())
+            }
+            WorktreeKeepReason::TooLong => write!(out, "it has files whose paths are too long for git"),
+            WorktreeKeepReason::Submodules => write!(out, "submodules are checked out in it"),
+            WorktreeKeepReason::Locked => write!(out, "`git worktree lock` keeps it"),
         }
     }
 }
@@ -339,17 +343,17 @@ impl fmt::Display for Unsaved {
 ///
 /// # Errors
 /// `Io`, errors of git.
-pub(crate) fn remove_saved(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<Removed> {
+pub(crate) fn remove_saved(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<RemovedWorktree> {
     let Worktree { dir, branch, repository, .. } = worktree;
     if is_there(repository)? {
         snapshot::remember(home, thread, worktree)?;
     }
     remove(home, thread, worktree)?;
-    let mut removed = Removed { dir: dir.clone(), kept_branch: None };
+    let mut removed = RemovedWorktree { dir: dir.clone(), kept_branch: None };
     if !is_there(repository)? {
         return Ok(removed);
     }
-    let (git, own) = (Git::at(repository), format!("refs/heads/{branch}"));
+    let (git, own) = (GitRunner::for_directory(repository), format!("refs/heads/{branch}"));
     if let Some(tip) = git.commit(&own)? {
         if git.branches_with(&tip)?.iter().all(|other| *other == own) {
             removed.kept_branch = Some(branch.clone());
@@ -366,7 +370,7 @@ pub(crate) fn remove_saved(home: &Home, thread: &ThreadId, worktree: &Worktree) 
 /// # Errors
 /// `Io`.
 pub(crate) fn is_there(path: &Path) -> Result<bool> {
-    path.try_exists().at("look at", path)
+    path.try_exists().path_context("look at", path)
 }
 
 /// Counts a missing file as removed.

@@ -174,7 +174,7 @@ fn about_remote(remote: &RemoteError) -> String {
 
 #[cfg(test)]
 mod tests {
-    use json_cas::Hash;
+    use json_cas::NodeHash;
 
     use super::*;
 
@@ -186,7 +186,7 @@ mod tests {
                 assert!(error.is_remote() && !error.is_damage(), "{fault:?}");
             }
         }
-        let missing = Error::from(StoreError::NotFound { hash: Hash::from_u64(9) });
+        let missing = Error::from(StoreError::NotFound { hash: NodeHash::from_u64(9) });
         assert!(missing.is_damage() && !missing.is_remote());
     }
 }

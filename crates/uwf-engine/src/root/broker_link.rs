@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use json_cas::{
-    Hash, HashPrefix, Head, Heads, HeadsError, Hold, Objects, Put, RemoteError, RemoteFault, StoreError, Stored, Swap,
-    Sweep, Version,
+    HashPrefix, Head, HeadBackend, HeadsError, HoldGuard, NameVersion, NodeHash, ObjectBackend, ObjectMetadata,
+    ObjectPutOutcome, RemoteError, RemoteFault, StoreError, SwapOutcome, SweepGuard,
 };
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use self::wire::{Failure, Reply, Request};
+use self::wire::{BrokerFailure, BrokerReply, BrokerRequest};
 
 /// Longest socket path that works on every system.
 const MAX_PATH: usize = 100;
@@ -64,22 +64,22 @@ impl BrokerLink {
     }
 
     /// Notifies the broker that the attempt's record has news for other machines.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn announce_news(&self) {
         // If this fails, other machines wait for the lease, as they do when the store is unreachable.
-        let _ = self.ask(&Request::Tell, &[]);
+        let _ = self.ask(&BrokerRequest::Tell, &[]);
     }
 
     /// A value redacted with the secrets that the broker knows; `None` when it does not answer.
     pub(crate) fn redacted(&self, value: &Value) -> Option<Value> {
-        match self.ask(&Request::Redact { value: value.clone() }, &[]) {
-            Ok((Reply::Value { value }, _)) => Some(value),
+        match self.ask(&BrokerRequest::Redact { value: value.clone() }, &[]) {
+            Ok((BrokerReply::Value { value }, _)) => Some(value),
             _ => None,
         }
     }
 
-    fn ask(&self, request: &Request, parts: &[Vec<u8>]) -> Result<(Reply, Vec<Vec<u8>>), StoreError> {
+    fn ask(&self, request: &BrokerRequest, parts: &[Vec<u8>]) -> Result<(BrokerReply, Vec<Vec<u8>>), StoreError> {
         let mut connection = self.connection.lock();
-        let mut said = || -> io::Result<(Reply, Vec<Vec<u8>>)> {
+        let mut said = || -> io::Result<(BrokerReply, Vec<Vec<u8>>)> {
             let stream = match &mut *connection {
                 Some(stream) => stream,
                 none => {
@@ -91,7 +91,7 @@ impl BrokerLink {
             wire::receive(stream)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
         };
         match said() {
-            Ok((Reply::Failed(failure), _)) => Err(failure.error(&self.store)),
+            Ok((BrokerReply::Failed(failure), _)) => Err(failure.error(&self.store)),
             Ok(answer) => Ok(answer),
             Err(source) => {
                 // A connection that broke within a message is not usable.
@@ -107,7 +107,7 @@ impl BrokerLink {
     }
 
     fn refused<T>(&self) -> Result<T, StoreError> {
-        Err(Failure::refused(NOT_FOR_AGENTS).error(&self.store))
+        Err(BrokerFailure::refused(NOT_FOR_AGENTS).error(&self.store))
     }
 
     fn refused_head<T>(&self) -> Result<T, HeadsError> {
@@ -119,25 +119,25 @@ impl BrokerLink {
         Err(self.unreachable(&io::ErrorKind::InvalidData.into()))
     }
 
-    fn is_so(&self, request: &Request) -> Result<bool, StoreError> {
+    fn is_so(&self, request: &BrokerRequest) -> Result<bool, StoreError> {
         match self.ask(request, &[])?.0 {
-            Reply::Is { so } => Ok(so),
+            BrokerReply::Is { so } => Ok(so),
             _ => self.odd(),
         }
     }
 
-    fn put(&self, objects: &[(Hash, Vec<u8>)]) -> Result<(), StoreError> {
+    fn put(&self, objects: &[(NodeHash, Vec<u8>)]) -> Result<(), StoreError> {
         let mut left = objects;
         while !left.is_empty() {
             let mut size = 0;
-            let fits = |(_, bytes): &&(Hash, Vec<u8>)| {
+            let fits = |(_, bytes): &&(NodeHash, Vec<u8>)| {
                 size += bytes.len();
                 size <= BATCH
             };
             let (batch, rest) = left.split_at(left.iter().take_while(fits).count().max(1));
             let hashes = batch.iter().map(|(hash, _)| *hash).collect();
             let parts: Vec<Vec<u8>> = batch.iter().map(|(_, bytes)| bytes.clone()).collect();
-            self.ask(&Request::Put { hashes }, &parts)?;
+            self.ask(&BrokerRequest::Put { hashes }, &parts)?;
             left = rest;
         }
         Ok(())
@@ -150,100 +150,100 @@ struct BrokerHold(Arc<BrokerLink>);
 impl Drop for BrokerHold {
     fn drop(&mut self) {
         // Without a connection, the hold has already ended.
-        let _ = self.0.ask(&Request::Release, &[]);
+        let _ = self.0.ask(&BrokerRequest::Release, &[]);
     }
 }
 
 /// The nodes and the head of the attempt's own thread, through the broker.
 pub(crate) struct BrokerStore(pub(crate) Arc<BrokerLink>);
 
-impl Objects for BrokerStore {
-    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+impl ObjectBackend for BrokerStore {
+    fn get(&self, hash: NodeHash) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.get_all(&[hash])?.pop().flatten())
     }
 
-    fn get_all(&self, hashes: &[Hash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-        let (reply, parts) = self.0.ask(&Request::Get { hashes: hashes.to_vec() }, &[])?;
-        let Reply::Nodes { are_there } = reply else { return self.0.odd() };
+    fn get_all(&self, hashes: &[NodeHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let (reply, parts) = self.0.ask(&BrokerRequest::Get { hashes: hashes.to_vec() }, &[])?;
+        let BrokerReply::Nodes { are_there } = reply else { return self.0.odd() };
         let mut parts = parts.into_iter();
         Ok(are_there.into_iter().map(|is_there| if is_there { parts.next() } else { None }).collect())
     }
 
-    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
-        self.0.is_so(&Request::Has { hash })
+    fn contains(&self, hash: NodeHash) -> Result<bool, StoreError> {
+        self.0.is_so(&BrokerRequest::Has { hash })
     }
 
-    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+    fn put_all(&self, objects: &[(NodeHash, Vec<u8>)]) -> Result<Vec<ObjectPutOutcome>, StoreError> {
         self.0.put(objects)?;
         // The broker has compared existing nodes.
-        Ok(vec![Put::Published; objects.len()])
+        Ok(vec![ObjectPutOutcome::Published; objects.len()])
     }
 
     fn is_far(&self) -> bool {
         true
     }
 
-    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+    fn replace(&self, hash: NodeHash, bytes: &[u8]) -> Result<(), StoreError> {
         self.0.put(&[(hash, bytes.to_vec())])
     }
 
-    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
-        self.0.ask(&Request::Sync { hashes: hashes.to_vec() }, &[]).map(drop)
+    fn sync(&self, hashes: &[NodeHash]) -> Result<(), StoreError> {
+        self.0.ask(&BrokerRequest::Sync { hashes: hashes.to_vec() }, &[]).map(drop)
     }
 
-    fn list(&self, _: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+    fn list(&self, _: Option<&HashPrefix>) -> Result<Vec<NodeHash>, StoreError> {
         self.0.refused()
     }
 
-    fn stored(&self, _: Hash) -> Result<Option<Stored>, StoreError> {
+    fn stored(&self, _: NodeHash) -> Result<Option<ObjectMetadata>, StoreError> {
         self.0.refused()
     }
 
-    fn refresh(&self, _: Hash) -> Result<bool, StoreError> {
+    fn refresh(&self, _: NodeHash) -> Result<bool, StoreError> {
         self.0.refused()
     }
 
-    fn hold(&self) -> Result<Hold, StoreError> {
-        self.0.ask(&Request::Hold, &[])?;
-        Ok(Hold::new(BrokerHold(Arc::clone(&self.0))))
+    fn hold(&self) -> Result<HoldGuard, StoreError> {
+        self.0.ask(&BrokerRequest::Hold, &[])?;
+        Ok(HoldGuard::new(BrokerHold(Arc::clone(&self.0))))
     }
 
-    fn sweep(&self) -> Result<Sweep, StoreError> {
+    fn sweep(&self) -> Result<SweepGuard, StoreError> {
         self.0.refused()
     }
 
-    fn remove_all(&self, _: &Sweep, _: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, _: &SweepGuard, _: &[&[NodeHash]]) -> Result<Vec<bool>, StoreError> {
         self.0.refused()
     }
 }
 
-impl Heads for BrokerStore {
+impl HeadBackend for BrokerStore {
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
         if name != self.0.thread {
             return self.0.refused_head();
         }
-        match self.0.ask(&Request::Head, &[]) {
-            Ok((Reply::Head { head }, _)) => {
-                Ok(head.map(|(hash, version)| Head { hash, version: Version::new(version) }))
+        match self.0.ask(&BrokerRequest::Head, &[]) {
+            Ok((BrokerReply::Head { head }, _)) => {
+                Ok(head.map(|(hash, version)| Head { hash, version: NameVersion::new(version) }))
             }
             Err(StoreError::Remote(remote)) => Err(remote.into()),
             _ => self.0.refused_head(),
         }
     }
 
-    fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
+    fn list(&self) -> Result<Vec<(String, NodeHash)>, HeadsError> {
         self.0.refused_head()
     }
 
-    fn create(&self, _: &str, _: Hash) -> Result<Swap, HeadsError> {
+    fn create(&self, _: &str, _: NodeHash) -> Result<SwapOutcome, HeadsError> {
         self.0.refused_head()
     }
 
-    fn swap(&self, _: &str, _: &Version, _: Hash) -> Result<Swap, HeadsError> {
+    fn swap(&self, _: &str, _: &NameVersion, _: NodeHash) -> Result<SwapOutcome, HeadsError> {
         self.0.refused_head()
     }
 
-    fn remove(&self, _: &str, _: &Version, _: &Value) -> Result<Swap, HeadsError> {
+    fn remove(&self, _: &str, _: &NameVersion, _: &Value) -> Result<SwapOutcome, HeadsError> {
         self.0.refused_head()
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use durable_files::FileLock;
 use serde_json::Value;
 use uwf_core::config::edit::{self, EditError, KeyPath};
-use uwf_core::document::Problem;
+use uwf_core::document::FileProblem;
 
 use crate::error::{Error, Result};
 use crate::root::config_text;
@@ -20,7 +20,7 @@ const NOT_WRITTEN: &str = "nothing was written";
 
 /// One change of the configuration.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum ConfigChange {
     /// Set a key to a value, creating missing parents.
     Set(KeyPath, Value),
     /// Remove a key; a missing key is not an error.
@@ -29,17 +29,17 @@ pub enum Change {
 
 /// Result of changes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Configured {
+pub struct ConfigChangeReport {
     /// Whether the file changed.
     pub changed: bool,
     /// Warnings about the changed parts.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<FileProblem>,
     /// Number of earlier errors in the file that remain.
     pub errors_left: usize,
 }
 
 /// Finds all problems in the text of a configuration, including problems on this machine.
-pub type Judge<'j> = dyn Fn(&str) -> Result<Vec<Problem>> + 'j;
+pub type Judge<'j> = dyn Fn(&str) -> Result<Vec<FileProblem>> + 'j;
 
 /// Makes all changes or none. Keeps comments, order, unknown keys and formatting elsewhere in the file, and its mode.
 /// Creates a missing file.
@@ -47,7 +47,7 @@ pub type Judge<'j> = dyn Fn(&str) -> Result<Vec<Problem>> + 'j;
 /// # Errors
 /// `Config` when a value looks like it contains a key, when the file can't be edited, or when the result would have a
 /// new error; `Busy` when another process changes the file; `Io`. Nothing is written then.
-pub fn change(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<Configured> {
+pub fn change(home: &Home, changes: &[ConfigChange], judge: &Judge<'_>) -> Result<ConfigChangeReport> {
     let _lock = lock(home)?;
     let (text, configured) = changed(home, changes, judge)?;
     if configured.changed {
@@ -60,7 +60,7 @@ pub fn change(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<Conf
 ///
 /// # Errors
 /// The errors of [`change`].
-pub fn preview(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<Configured> {
+pub fn preview(home: &Home, changes: &[ConfigChange], judge: &Judge<'_>) -> Result<ConfigChangeReport> {
     changed(home, changes, judge).map(|(_, configured)| configured)
 }
 
@@ -69,7 +69,7 @@ pub fn preview(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<Con
 /// # Errors
 /// `Busy` when the file has changed meanwhile, `Config` when the new text looks like it contains a key or has an error,
 /// `Io`. Nothing is written then.
-pub fn replace(home: &Home, before: &str, after: &str, judge: &Judge<'_>) -> Result<Configured> {
+pub fn replace(home: &Home, before: &str, after: &str, judge: &Judge<'_>) -> Result<ConfigChangeReport> {
     let path = home.config_file();
     let _lock = lock(home)?;
     stays_inside(home, &path)?;
@@ -78,10 +78,10 @@ pub fn replace(home: &Home, before: &str, after: &str, judge: &Judge<'_>) -> Res
     }
     let values = edit::values(after, &path.display().to_string()).map_err(|error| not_edited(&path, &error))?;
     for (key, value) in values.as_object().into_iter().flatten() {
-        refuse_key(&Change::Set(KeyPath::below(None, key), value.clone()))?;
+        refuse_key(&ConfigChange::Set(KeyPath::below(None, key), value.clone()))?;
     }
     let (warnings, errors_left) = check(before, after, judge)?;
-    let configured = Configured { changed: after != before, warnings, errors_left };
+    let configured = ConfigChangeReport { changed: after != before, warnings, errors_left };
     if configured.changed {
         durable_files::replace(&path, after.as_bytes())?;
     }
@@ -97,7 +97,7 @@ pub(crate) fn lock(home: &Home) -> Result<FileLock> {
     })
 }
 
-fn changed(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<(String, Configured)> {
+fn changed(home: &Home, changes: &[ConfigChange], judge: &Judge<'_>) -> Result<(String, ConfigChangeReport)> {
     let path = home.config_file();
     changes.iter().try_for_each(refuse_key)?;
     stays_inside(home, &path)?;
@@ -106,19 +106,19 @@ fn changed(home: &Home, changes: &[Change], judge: &Judge<'_>) -> Result<(String
     let after = changes.iter().try_fold(before.clone(), |text, change| apply(&text, &origin, change));
     let after = after.map_err(|error| not_edited(&path, &error))?;
     let (warnings, errors_left) = check(&before, &after, judge)?;
-    let configured = Configured { changed: after != before, warnings, errors_left };
+    let configured = ConfigChangeReport { changed: after != before, warnings, errors_left };
     Ok((after, configured))
 }
 
-fn apply(text: &str, origin: &str, change: &Change) -> Result<String, EditError> {
+fn apply(text: &str, origin: &str, change: &ConfigChange) -> Result<String, EditError> {
     match change {
-        Change::Set(path, value) => edit::set(text, origin, path, value),
-        Change::Unset(path) => Ok(edit::unset(text, origin, path)?.unwrap_or_else(|| text.to_owned())),
+        ConfigChange::Set(path, value) => edit::set(text, origin, path, value),
+        ConfigChange::Unset(path) => Ok(edit::unset(text, origin, path)?.unwrap_or_else(|| text.to_owned())),
     }
 }
 
-fn refuse_key(change: &Change) -> Result<()> {
-    let Change::Set(path, value) = change else { return Ok(()) };
+fn refuse_key(change: &ConfigChange) -> Result<()> {
+    let ConfigChange::Set(path, value) = change else { return Ok(()) };
     let Some(at) = uwf_core::config::key_in(path, value) else { return Ok(()) };
     Err(Error::config(format!("the value for `{at}` looks like an API key; config.yaml must not contain secrets"))
         .hint("put the key into `.env` of the storage root, as NAME=key, and set `providers.<name>.apiKeyEnv` to NAME")
@@ -153,12 +153,12 @@ pub(crate) fn stays_inside(home: &Home, path: &Path) -> Result<()> {
 
 /// The new warnings in the result, and the number of earlier errors that remain. Those don't prevent a change: it may
 /// be the first of two that repair the file.
-fn check(before: &str, after: &str, judge: &Judge<'_>) -> Result<(Vec<Problem>, usize)> {
+fn check(before: &str, after: &str, judge: &Judge<'_>) -> Result<(Vec<FileProblem>, usize)> {
     let known = judge(before)?;
-    let same = |a: &Problem, b: &Problem| (a.code, &a.message) == (b.code, &b.message);
-    let (old, new): (Vec<Problem>, Vec<Problem>) =
+    let same = |a: &FileProblem, b: &FileProblem| (a.code, &a.message) == (b.code, &b.message);
+    let (old, new): (Vec<FileProblem>, Vec<FileProblem>) =
         judge(after)?.into_iter().partition(|problem| known.iter().any(|old| same(old, problem)));
-    let (errors, warnings): (Vec<Problem>, Vec<Problem>) = new.into_iter().partition(Problem::is_error);
+    let (errors, warnings): (Vec<FileProblem>, Vec<FileProblem>) = new.into_iter().partition(FileProblem::is_error);
     if !errors.is_empty() {
         let found = errors.iter().map(|problem| &*problem.message).collect::<Vec<_>>().join("; ");
         return Err(Error::config(format!("the result would not be valid: {found}"))

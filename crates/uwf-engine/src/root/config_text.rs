@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use uwf_core::document::Problem;
+use uwf_core::document::FileProblem;
 
 use durable_files::regular;
 
@@ -23,12 +23,12 @@ pub fn read(path: &Path) -> Result<String> {
 }
 
 /// The error for a configuration with errors.
-pub(crate) fn invalid(errors: &[Problem]) -> Error {
+pub(crate) fn invalid(errors: &[FileProblem]) -> Error {
     let message = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     Error::config(message).hints(hints_of(errors))
 }
 
 /// The hints of a configuration's errors.
-pub(super) fn hints_of(errors: &[Problem]) -> impl Iterator<Item = String> {
+pub(super) fn hints_of(errors: &[FileProblem]) -> impl Iterator<Item = String> {
     errors.iter().filter_map(|problem| problem.hint.clone())
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use durable_files::regular;
 
-use self::format::{Assignment, Refusal};
+use self::format::{EnvAssignment, RejectedEnvLine};
 use crate::error::{AtPath, Error, Result};
 use crate::root::config_file;
 use crate::root::config_text;
@@ -21,14 +21,14 @@ pub fn read(path: &Path) -> Result<Vec<(String, String)>> {
     // Read it whole, so that a read error is not reported as a malformed line.
     let text = match regular::read(path, regular::MAX_TEXT) {
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        text => text.at("read", path)?,
+        text => text.path_context("read", path)?,
     };
     let assignments = parse(&text, path)?;
-    Ok(assignments.into_iter().map(|Assignment { name, value, .. }| (name, value)).collect())
+    Ok(assignments.into_iter().map(|EnvAssignment { name, value, .. }| (name, value)).collect())
 }
 
-fn parse(text: &[u8], path: &Path) -> Result<Vec<Assignment>> {
-    format::parse(text).map_err(|Refusal { line, why }| {
+fn parse(text: &[u8], path: &Path) -> Result<Vec<EnvAssignment>> {
+    format::parse(text).map_err(|RejectedEnvLine { line, why }| {
         Error::config(format!("{}, line {line}: {why}", path.display()))
             .hint("`uwf help configuration` describes the format of .env")
     })
@@ -96,11 +96,11 @@ pub fn set(home: &Home, name: &str, value: &str) -> Result<bool> {
     Ok(true)
 }
 
-fn last<'v>(assignments: &'v [Assignment], name: &str) -> Option<&'v str> {
+fn last<'v>(assignments: &'v [EnvAssignment], name: &str) -> Option<&'v str> {
     assignments.iter().rev().find(|known| known.name == name).map(|known| known.value.as_str())
 }
 
-fn others<'v>(assignments: &'v [Assignment], name: &str) -> impl Iterator<Item = (&'v str, &'v str)> {
+fn others<'v>(assignments: &'v [EnvAssignment], name: &str) -> impl Iterator<Item = (&'v str, &'v str)> {
     let others = assignments.iter().filter(move |known| known.name != name);
     others.map(|known| (known.name.as_str(), known.value.as_str()))
 }
@@ -115,7 +115,7 @@ fn quoted(value: &str, quote: &str) -> String {
 }
 
 /// The text with the value in every assignment of the variable, or in a new last line.
-fn with(text: &str, assignments: &[Assignment], name: &str, value: &str) -> String {
+fn with(text: &str, assignments: &[EnvAssignment], name: &str, value: &str) -> String {
     let mut out = text.to_owned();
     let places: Vec<_> =
         assignments.iter().filter(|known| known.name == name).map(|known| known.place.clone()).collect();

@@ -8,7 +8,7 @@ use std::path::Path;
 pub(crate) type FileSign = Option<(u64, u64, i64, i64)>;
 
 /// Reads the sign of a file with one system call.
-pub(crate) fn of(path: &Path) -> FileSign {
+pub(crate) fn read_file_sign(path: &Path) -> FileSign {
     let meta = path.metadata().ok()?;
     Some((meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()))
 }

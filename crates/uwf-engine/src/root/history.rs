@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::node::EndStatus;
@@ -14,13 +14,13 @@ use crate::root::home::Home;
 /// One line of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Finished {
+pub struct HistoryLine {
     /// Its id.
     pub thread: ThreadId,
     /// Its workflow; absent when its nodes were no longer readable when a person ended it.
-    pub workflow: Option<Hash>,
+    pub workflow: Option<NodeHash>,
     /// Its last StepNode, or the StartNode if it has no step.
-    pub head: Hash,
+    pub head: NodeHash,
     /// Unix milliseconds.
     pub completed_at: u64,
     /// Completed or killed. A line of an older store has no status: completed.
@@ -28,7 +28,7 @@ pub struct Finished {
     pub status: EndStatus,
     /// The thread-end node. A line of an older store has no such node.
     #[serde(default)]
-    pub end: Option<Hash>,
+    pub end: Option<NodeHash>,
     /// The outcome. A line of an older version has none: its thread-end node says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
@@ -42,7 +42,7 @@ fn completed() -> EndStatus {
 ///
 /// # Errors
 /// Errors of the journal; a line that is not readable counts as absent.
-pub fn of(home: &Home, thread: &ThreadId) -> Result<Option<Finished>> {
+pub fn newest_line(home: &Home, thread: &ThreadId) -> Result<Option<HistoryLine>> {
     Ok(home.journal().newest(thread.as_str())?.and_then(|line| finished(&line)))
 }
 
@@ -50,7 +50,7 @@ pub fn of(home: &Home, thread: &ThreadId) -> Result<Option<Finished>> {
 ///
 /// # Errors
 /// Errors of the journal.
-pub fn all(home: &Home) -> Result<Vec<Finished>> {
+pub fn all(home: &Home) -> Result<Vec<HistoryLine>> {
     Ok(lines(home)?.into_iter().map(|(finished, _)| finished).collect())
 }
 
@@ -58,15 +58,15 @@ pub fn all(home: &Home) -> Result<Vec<Finished>> {
 ///
 /// # Errors
 /// Errors of the journal.
-pub(crate) fn lines(home: &Home) -> Result<Vec<(Finished, Value)>> {
+pub(crate) fn lines(home: &Home) -> Result<Vec<(HistoryLine, Value)>> {
     let mut seen = HashSet::new();
     let newest_first = home.journal().records()?.readable.into_iter().rev();
     let known = newest_first.filter_map(|line| Some((finished(&line)?, line)));
-    let mut lines: Vec<(Finished, Value)> = known.filter(|(of, _)| seen.insert(of.thread.clone())).collect();
+    let mut lines: Vec<(HistoryLine, Value)> = known.filter(|(of, _)| seen.insert(of.thread.clone())).collect();
     lines.reverse();
     Ok(lines)
 }
 
-pub(crate) fn finished(line: &Value) -> Option<Finished> {
-    Finished::deserialize(line).ok()
+pub(crate) fn finished(line: &Value) -> Option<HistoryLine> {
+    HistoryLine::deserialize(line).ok()
 }

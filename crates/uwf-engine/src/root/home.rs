@@ -9,9 +9,12 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use json_cas::{FsHeads, FsObjects, Heads, HeadsFiles, Hold, Journal, Notes, Objects, Store, StoreError};
-use uwf_core::config::Config;
-use uwf_core::document::Problem;
+use json_cas::{
+    FsHeads, FsObjects, HeadBackend, HeadsFiles, HoldGuard, NoteBackend, ObjectBackend, RemovalJournal, Store,
+    StoreError,
+};
+use uwf_core::config::UwfConfig;
+use uwf_core::document::FileProblem;
 use uwf_core::foreign;
 use uwf_core::thread::ThreadId;
 
@@ -46,11 +49,11 @@ pub struct Home {
     root: PathBuf,
     bin: PathBuf,
     store: Store,
-    heads: Arc<dyn Heads>,
-    journal: Arc<dyn Journal>,
+    heads: Arc<dyn HeadBackend>,
+    journal: Arc<dyn RemovalJournal>,
     index: Option<FsHeads>,
     files: Option<FsObjects>,
-    notes: Arc<dyn Notes>,
+    notes: Arc<dyn NoteBackend>,
     shared: Option<SharedStore>,
 }
 
@@ -72,9 +75,14 @@ impl Home {
 
     /// A storage root whose nodes and heads are kept elsewhere. This machine's own data stays in files below `root`:
     /// locks, records and settings of threads, configuration, caches.
-    pub fn over<H>(root: impl Into<PathBuf>, bin: impl Into<PathBuf>, objects: Arc<dyn Objects>, heads: Arc<H>) -> Home
+    pub fn over<H>(
+        root: impl Into<PathBuf>,
+        bin: impl Into<PathBuf>,
+        objects: Arc<dyn ObjectBackend>,
+        heads: Arc<H>,
+    ) -> Home
     where
-        H: Heads + Journal + 'static,
+        H: HeadBackend + RemovalJournal + 'static,
     {
         let store = Store::new(objects).with_known(foreign::known_schema);
         let (journal, root, bin) = (heads.clone(), root.into(), bin.into());
@@ -103,18 +111,18 @@ impl Home {
     /// # Errors
     /// `Config` when neither a root variable nor `HOME` is set, `Io` when this program's own path is unknown.
     pub fn from_environment() -> Result<Home> {
-        Home::at(&root_from_environment()?)
+        Home::open_root(&root_from_environment()?)
     }
 
     /// Opens a given root, with this program as its `uwf`.
     ///
     /// # Errors
     /// `Io` when this program's own path or the current directory is unknown.
-    pub fn at(root: &Path) -> Result<Home> {
+    pub fn open_root(root: &Path) -> Result<Home> {
         let bin = std::env::current_exe()
             .map_err(|error| Error::io(format!("cannot find the path of uwf itself: {error}")))?;
-        let root = std::path::absolute(root).at("make absolute", root)?;
-        Ok(match SharedStore::of(&files::config_file(&root), &files::cached_nodes(&root)) {
+        let root = std::path::absolute(root).path_context("make absolute", root)?;
+        Ok(match SharedStore::open_configured(&files::config_file(&root), &files::cached_nodes(&root)) {
             Some(shared) => Home::sharing(root, bin, shared),
             None => Home::open(root, bin),
         })
@@ -127,7 +135,7 @@ impl Home {
     /// # Errors
     /// The errors of [`Home::from_environment`] and [`Home::at`].
     pub fn of_agent(root: Option<&Path>, attempt: Option<AttemptId<'_>>) -> Result<Home> {
-        let home = root.map_or_else(Home::from_environment, Home::at)?;
+        let home = root.map_or_else(Home::from_environment, Home::open_root)?;
         // A process of uwf itself in an attempt, such as the process for a role played by a workflow.
         if received_keys::are_received() {
             return Ok(home);
@@ -164,18 +172,18 @@ impl Home {
     ///
     /// # Errors
     /// `Busy` when another process removes nodes for too long, `Io`.
-    pub fn hold_nodes(&self) -> Result<Hold> {
+    pub fn hold_nodes(&self) -> Result<HoldGuard> {
         self.make_root()?;
         Ok(self.store.objects().hold()?)
     }
 
     /// Heads of active threads.
-    pub fn heads(&self) -> &dyn Heads {
+    pub fn heads(&self) -> &dyn HeadBackend {
         &*self.heads
     }
 
     /// The history: the lines of finished threads.
-    pub fn journal(&self) -> &dyn Journal {
+    pub fn journal(&self) -> &dyn RemovalJournal {
         &*self.journal
     }
 
@@ -211,7 +219,7 @@ impl Home {
     ///
     /// # Errors
     /// `Config` with all errors in the file.
-    pub fn config(&self) -> Result<Config> {
+    pub fn config(&self) -> Result<UwfConfig> {
         self.checked_config().map(|(config, _)| config)
     }
 
@@ -219,12 +227,12 @@ impl Home {
     ///
     /// # Errors
     /// The errors of [`Home::config`].
-    pub fn checked_config(&self) -> Result<(Config, Vec<Problem>)> {
+    pub fn checked_config(&self) -> Result<(UwfConfig, Vec<FileProblem>)> {
         let path = self.config_file();
         let text = config_text::read(&path)?;
-        let (config, problems) = Config::parse(&text, &path.display().to_string());
-        if problems.iter().any(Problem::is_error) {
-            let errors: Vec<Problem> = problems.into_iter().filter(Problem::is_error).collect();
+        let (config, problems) = UwfConfig::parse(&text, &path.display().to_string());
+        if problems.iter().any(FileProblem::is_error) {
+            let errors: Vec<FileProblem> = problems.into_iter().filter(FileProblem::is_error).collect();
             return Err(config_text::invalid(&errors));
         }
         Ok((config, problems))
@@ -246,7 +254,7 @@ impl Home {
     /// `Io` when that cannot be determined.
     pub(crate) fn has_objects_dir(&self) -> Result<bool> {
         let dir = self.objects_dir();
-        dir.try_exists().at("look at", dir)
+        dir.try_exists().path_context("look at", dir)
     }
 
     /// Whether the storage root exists.
@@ -254,7 +262,7 @@ impl Home {
     /// # Errors
     /// `Io` when that cannot be determined.
     pub fn exists(&self) -> Result<bool> {
-        self.root.try_exists().at("look at", &self.root)
+        self.root.try_exists().path_context("look at", &self.root)
     }
 
     /// Threads that have a record.
@@ -265,11 +273,11 @@ impl Home {
         let dir = self.threads_dir();
         let entries = match std::fs::read_dir(&dir) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
-            other => other.at("list", &dir)?,
+            other => other.path_context("list", &dir)?,
         };
         let mut threads = BTreeSet::new();
         for entry in entries {
-            let name = entry.at("list", &dir)?.file_name();
+            let name = entry.path_context("list", &dir)?.file_name();
             let id = name.to_str().and_then(|name| name.strip_suffix(files::RECORD_SUFFIX));
             threads.extend(id.and_then(|id| id.parse::<ThreadId>().ok()));
         }
@@ -285,7 +293,7 @@ impl Home {
         if self.exists()? {
             return Ok(());
         }
-        std::fs::DirBuilder::new().recursive(true).mode(ROOT_MODE).create(&self.root).at("create", &self.root)
+        std::fs::DirBuilder::new().recursive(true).mode(ROOT_MODE).create(&self.root).path_context("create", &self.root)
     }
 
     /// Creates the directory of a thread.
@@ -294,7 +302,7 @@ impl Home {
     /// `Io` when it cannot be created.
     pub fn make_thread_dir(&self, thread: &ThreadId) -> Result<PathBuf> {
         let dir = self.thread_dir(thread);
-        std::fs::create_dir_all(&dir).at("create", &dir)?;
+        std::fs::create_dir_all(&dir).path_context("create", &dir)?;
         Ok(dir)
     }
 }
@@ -303,7 +311,7 @@ fn root_from_environment() -> Result<PathBuf> {
     let named = ROOT_VARIABLES.iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
     if let Some(root) = named {
         let root = PathBuf::from(root);
-        return std::path::absolute(&root).at("make absolute", &root);
+        return std::path::absolute(&root).path_context("make absolute", &root);
     }
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).ok_or_else(|| {
         Error::config("cannot find the storage root: HOME is not set")

@@ -42,7 +42,7 @@ fn is_git(name: &OsStr) -> bool {
 
 impl InnerPath {
     /// Returns the path of a directory relative to another one; `None` if it is not inside.
-    pub(crate) fn of(dir: &Path, below: &Path) -> Option<InnerPath> {
+    pub(crate) fn strip_base(dir: &Path, below: &Path) -> Option<InnerPath> {
         dir.strip_prefix(below).ok()?.to_owned().try_into().ok()
     }
 
@@ -94,7 +94,7 @@ mod tests {
         ] {
             let inner = InnerPath::try_from(PathBuf::from(path)).unwrap();
             assert_eq!(inner.below(Path::new("/top")), Path::new(joined));
-            assert_eq!(InnerPath::of(Path::new(joined), Path::new("/top")), Some(inner));
+            assert_eq!(InnerPath::strip_base(Path::new(joined), Path::new("/top")), Some(inner));
         }
     }
 }

@@ -62,12 +62,12 @@ pub(crate) fn keeper_of(home: &Home, thread: &ThreadId) -> Result<Option<Pid>> {
 /// Whether a process has a file open, under any name.
 fn has_open(pid: i32, path: &Path) -> Result<bool> {
     let identity = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
-    let wanted = identity(path).at("look at", path)?;
+    let wanted = identity(path).path_context("look at", path)?;
     let dir = PathBuf::from(format!("/proc/{pid}/fd"));
     let open = match std::fs::read_dir(&dir) {
         // It has ended.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-        other => other.at("list", &dir)?,
+        other => other.path_context("list", &dir)?,
     };
     let mut unread = Ok(false);
     for descriptor in open {

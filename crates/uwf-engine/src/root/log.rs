@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// Severity of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum LogLevel {
     /// An event.
     Info,
     /// A person may want to look at this.
@@ -24,28 +24,28 @@ pub enum Level {
 
 /// A log file. Writing never fails the caller: a log is worth less than the run it describes.
 #[derive(Debug)]
-pub struct Log {
+pub struct LogFile {
     file: Option<File>,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogFileLine<'a> {
     tag: &'a str,
-    level: Level,
+    level: LogLevel,
     content: &'a str,
     timestamp: u64,
 }
 
-impl Log {
+impl LogFile {
     /// Opens a log for appending; if that fails, lines are dropped.
-    pub fn open(path: &Path) -> Log {
-        Log { file: regular::open_with(OpenOptions::new().create(true).append(true), path).ok() }
+    pub fn open(path: &Path) -> LogFile {
+        LogFile { file: regular::open_with(OpenOptions::new().create(true).append(true), path).ok() }
     }
 
     /// Writes one line. Called through `log!`.
-    pub fn line(&self, tag: &str, level: Level, content: &str) {
+    pub fn line(&self, tag: &str, level: LogLevel, content: &str) {
         let Some(mut file) = self.file.as_ref() else { return };
-        let line = Line { tag, level, content, timestamp: crate::root::ids::now_ms() };
+        let line = LogFileLine { tag, level, content, timestamp: crate::root::ids::now_ms() };
         if let Ok(mut text) = serde_json::to_string(&line) {
             text.push('\n');
             // A full disk must not stop a run because of its log.
@@ -76,7 +76,7 @@ pub(crate) const fn valid_tag(tag: &str) -> bool {
 macro_rules! log {
     ($log:expr, $tag:literal, $level:ident, $($content:tt)+) => {{
         const { assert!($crate::root::log::valid_tag($tag), "a log tag is eight Crockford symbols") }
-        $log.line($tag, $crate::root::log::Level::$level, &format!($($content)+));
+        $log.line($tag, $crate::root::log::LogLevel::$level, &format!($($content)+));
     }};
 }
 pub(crate) use log;

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use durable_files::regular;
-use json_cas::{Expected, Hash, NoteWritten, Notes};
+use json_cas::{NodeHash, NoteBackend, NoteWriteCondition, NoteWritten};
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
@@ -18,7 +18,7 @@ use crate::root::home::Home;
 /// The condition of a marked thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mark {
+pub enum ThreadMark {
     /// A person paused it.
     Paused,
     /// It waits for a person.
@@ -31,25 +31,26 @@ pub enum Mark {
     Open,
 }
 
-impl Mark {
+impl ThreadMark {
     /// All marks; a thread's state follows from its first one in this order.
-    pub const ALL: [Mark; 5] = [Mark::Paused, Mark::Waiting, Mark::Limited, Mark::Stuck, Mark::Open];
+    pub const ALL: [ThreadMark; 5] =
+        [ThreadMark::Paused, ThreadMark::Waiting, ThreadMark::Limited, ThreadMark::Stuck, ThreadMark::Open];
 
     /// File name extension and state name.
     pub fn name(self) -> &'static str {
         match self {
-            Mark::Paused => "paused",
-            Mark::Waiting => "waiting",
-            Mark::Limited => "limited",
-            Mark::Stuck => "stuck",
-            Mark::Open => "open",
+            ThreadMark::Paused => "paused",
+            ThreadMark::Waiting => "waiting",
+            ThreadMark::Limited => "limited",
+            ThreadMark::Stuck => "stuck",
+            ThreadMark::Open => "open",
         }
     }
 }
 
 /// Content of a mark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reason {
+pub struct MarkReason {
     /// Role that the thread was at.
     pub role: Option<String>,
     /// The reason, one line.
@@ -58,19 +59,25 @@ pub struct Reason {
     pub since: u64,
     /// Head of the thread at that time. With a shared store it may have moved since; then the mark no longer applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head: Option<Hash>,
+    pub head: Option<NodeHash>,
     /// The question to a person, if it has more than one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
 }
 
-impl Reason {
+impl MarkReason {
     /// The reason for a mark at a role, as of now. For a wait, the first line of the message is the reason, and the
     /// rest is the question.
-    pub fn of(mark: Mark, role: &str, message: &str) -> Reason {
-        let split = message.split_once('\n').filter(|_| mark == Mark::Waiting);
+    pub fn from_message(mark: ThreadMark, role: &str, message: &str) -> MarkReason {
+        let split = message.split_once('\n').filter(|_| mark == ThreadMark::Waiting);
         let (why, asks) = split.map_or((message, None), |(why, asks)| (why, Some(asks.to_owned())));
-        Reason { role: Some(role.to_owned()), why: why.to_owned(), since: crate::root::ids::now_ms(), head: None, asks }
+        MarkReason {
+            role: Some(role.to_owned()),
+            why: why.to_owned(),
+            since: crate::root::ids::now_ms(),
+            head: None,
+            asks,
+        }
     }
 
     /// The message that it was made from.
@@ -80,16 +87,16 @@ impl Reason {
 }
 
 /// The store of a mark that is not a file on this machine.
-fn shared(home: &Home, mark: Mark) -> Option<&dyn Notes> {
-    (mark == Mark::Paused && home.has_peers()).then(|| &**home.notes())
+fn shared(home: &Home, mark: ThreadMark) -> Option<&dyn NoteBackend> {
+    (mark == ThreadMark::Paused && home.has_peers()).then(|| &**home.notes())
 }
 
 /// Prefix of the names of notes that are marks.
-fn kind(mark: Mark) -> String {
+fn kind(mark: ThreadMark) -> String {
     format!("{}.", mark.name())
 }
 
-fn note_name(thread: &ThreadId, mark: Mark) -> String {
+fn note_name(thread: &ThreadId, mark: ThreadMark) -> String {
     format!("{}{thread}", kind(mark))
 }
 
@@ -97,28 +104,28 @@ fn note_name(thread: &ThreadId, mark: Mark) -> String {
 ///
 /// # Errors
 /// `Io` when it cannot be written, errors of a shared store.
-pub fn set(home: &Home, thread: &ThreadId, mark: Mark, reason: &Reason) -> Result<()> {
+pub fn set(home: &Home, thread: &ThreadId, mark: ThreadMark, reason: &MarkReason) -> Result<()> {
     if let Some(notes) = shared(home, mark) {
         let value = serde_json::to_value(reason).expect("a reason is plain text and a number");
         // Replaces any earlier note.
         let (NoteWritten::Done(_) | NoteWritten::Moved(_)) =
-            notes.write_note(&note_name(thread, mark), Expected::Anything, &value)?;
+            notes.write_note(&note_name(thread, mark), NoteWriteCondition::Anything, &value)?;
         return Ok(());
     }
     let dir = home.marks_dir();
-    fs::create_dir_all(&dir).at("create", &dir)?;
+    fs::create_dir_all(&dir).path_context("create", &dir)?;
     let path = dir.join(file_name(thread, mark));
     let mut line = serde_json::to_string(reason).expect("a reason is plain text and a number");
     line.push('\n');
     // A torn mark still counts as a mark.
-    regular::write(&path, line.as_bytes()).at("write", &path)
+    regular::write(&path, line.as_bytes()).path_context("write", &path)
 }
 
 /// Makes the last change of a mark durable: for marks that record a person's decision.
 ///
 /// # Errors
 /// `Io`.
-pub fn sync(home: &Home, thread: &ThreadId, mark: Mark) -> Result<()> {
+pub fn sync(home: &Home, thread: &ThreadId, mark: ThreadMark) -> Result<()> {
     if shared(home, mark).is_some() {
         return Ok(());
     }
@@ -132,26 +139,26 @@ pub fn sync(home: &Home, thread: &ThreadId, mark: Mark) -> Result<()> {
     Ok(())
 }
 
-/// Sets [`Mark::Open`]: a second name of the thread's lock file, because that needs no new file. Its content is never
+/// Sets [`ThreadMark::Open`]: a second name of the thread's lock file, because that needs no new file. Its content is never
 /// read.
 ///
 /// # Errors
 /// `Io` when it cannot be created.
 pub fn open(home: &Home, thread: &ThreadId) -> Result<()> {
-    let path = home.marks_dir().join(file_name(thread, Mark::Open));
+    let path = home.marks_dir().join(file_name(thread, ThreadMark::Open));
     match fs::hard_link(home.thread_lock(thread), &path) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         // This is the very first mark, or the file system has no links.
         Err(_) => {
-            let reason = Reason {
+            let reason = MarkReason {
                 role: None,
                 why: "an attempt is open".to_owned(),
                 since: crate::root::ids::now_ms(),
                 head: None,
                 asks: None,
             };
-            set(home, thread, Mark::Open, &reason)
+            set(home, thread, ThreadMark::Open, &reason)
         }
     }
 }
@@ -160,7 +167,7 @@ pub fn open(home: &Home, thread: &ThreadId) -> Result<()> {
 ///
 /// # Errors
 /// `Io` when one cannot be removed, errors of a shared store.
-pub fn clear(home: &Home, thread: &ThreadId, marks: &[Mark]) -> Result<()> {
+pub fn clear(home: &Home, thread: &ThreadId, marks: &[ThreadMark]) -> Result<()> {
     for mark in marks {
         if let Some(notes) = shared(home, *mark) {
             notes.remove_note(&note_name(thread, *mark))?;
@@ -176,7 +183,7 @@ pub fn clear(home: &Home, thread: &ThreadId, marks: &[Mark]) -> Result<()> {
 }
 
 /// Reads one mark. An unreadable mark counts as absent.
-pub fn get(home: &Home, thread: &ThreadId, mark: Mark) -> Option<Reason> {
+pub fn get(home: &Home, thread: &ThreadId, mark: ThreadMark) -> Option<MarkReason> {
     read(home, thread, mark).ok().flatten()
 }
 
@@ -184,8 +191,9 @@ pub fn get(home: &Home, thread: &ThreadId, mark: Mark) -> Option<Reason> {
 ///
 /// # Errors
 /// `Io` when it cannot be read, errors of a shared store.
-pub fn read(home: &Home, thread: &ThreadId, mark: Mark) -> Result<Option<Reason>> {
-    let unreadable = Reason { role: None, why: "the mark is unreadable".to_owned(), since: 0, head: None, asks: None };
+pub fn read(home: &Home, thread: &ThreadId, mark: ThreadMark) -> Result<Option<MarkReason>> {
+    let unreadable =
+        MarkReason { role: None, why: "the mark is unreadable".to_owned(), since: 0, head: None, asks: None };
     if let Some(notes) = shared(home, mark) {
         let note = notes.note(&note_name(thread, mark))?;
         return Ok(note.map(|note| serde_json::from_value(note.value).unwrap_or(unreadable)));
@@ -194,7 +202,7 @@ pub fn read(home: &Home, thread: &ThreadId, mark: Mark) -> Result<Option<Reason>
     let bytes = match regular::read(&path, regular::MAX_TEXT) {
         // Anything other than a file is not a mark.
         Err(error) if is_damage(&error) => return Ok(None),
-        other => other.at("read", &path)?,
+        other => other.path_context("read", &path)?,
     };
     Ok(Some(serde_json::from_slice(&bytes).unwrap_or(unreadable)))
 }
@@ -203,13 +211,13 @@ pub fn read(home: &Home, thread: &ThreadId, mark: Mark) -> Result<Option<Reason>
 ///
 /// # Errors
 /// `Io` when the directory exists and cannot be read, errors of a shared store.
-pub fn all(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
+pub fn all(home: &Home) -> Result<BTreeMap<String, BTreeSet<ThreadMark>>> {
     let mut marks = all_here(home)?;
-    if let Some(notes) = shared(home, Mark::Paused) {
-        let kind = kind(Mark::Paused);
+    if let Some(notes) = shared(home, ThreadMark::Paused) {
+        let kind = kind(ThreadMark::Paused);
         for note in notes.notes(&kind)? {
             if let Some(thread) = note.name.strip_prefix(&kind) {
-                marks.entry(thread.to_owned()).or_default().insert(Mark::Paused);
+                marks.entry(thread.to_owned()).or_default().insert(ThreadMark::Paused);
             }
         }
     }
@@ -220,17 +228,17 @@ pub fn all(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
 ///
 /// # Errors
 /// `Io` when the directory exists and cannot be read.
-pub(crate) fn all_here(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> {
+pub(crate) fn all_here(home: &Home) -> Result<BTreeMap<String, BTreeSet<ThreadMark>>> {
     let dir = home.marks_dir();
     let entries = match fs::read_dir(&dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        other => other.at("list", &dir)?,
+        other => other.path_context("list", &dir)?,
     };
-    let mut marks: BTreeMap<String, BTreeSet<Mark>> = BTreeMap::new();
+    let mut marks: BTreeMap<String, BTreeSet<ThreadMark>> = BTreeMap::new();
     for entry in entries {
-        let name = entry.at("list", &dir)?.file_name();
+        let name = entry.path_context("list", &dir)?.file_name();
         let Some((thread, extension)) = name.to_str().and_then(|name| name.split_once('.')) else { continue };
-        let Some(mark) = Mark::ALL.into_iter().find(|mark| mark.name() == extension) else { continue };
+        let Some(mark) = ThreadMark::ALL.into_iter().find(|mark| mark.name() == extension) else { continue };
         if shared(home, mark).is_none() {
             marks.entry(thread.to_owned()).or_default().insert(mark);
         }
@@ -239,30 +247,35 @@ pub(crate) fn all_here(home: &Home) -> Result<BTreeMap<String, BTreeSet<Mark>>> 
 }
 
 /// The marks of one thread. Unreadable marks count as absent.
-pub fn of(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
+pub fn marks_of_thread(home: &Home, thread: &ThreadId) -> BTreeSet<ThreadMark> {
     let mut marks = of_here(home, thread);
-    let is_shared = |mark: &Mark| shared(home, *mark).is_some() && get(home, thread, *mark).is_some();
-    marks.extend(Mark::ALL.into_iter().filter(is_shared));
+    let is_shared = |mark: &ThreadMark| shared(home, *mark).is_some() && get(home, thread, *mark).is_some();
+    marks.extend(ThreadMark::ALL.into_iter().filter(is_shared));
     marks
 }
 
 /// The marks of one thread that are files on this machine.
-pub(crate) fn of_here(home: &Home, thread: &ThreadId) -> BTreeSet<Mark> {
+pub(crate) fn of_here(home: &Home, thread: &ThreadId) -> BTreeSet<ThreadMark> {
     let dir = home.marks_dir();
-    let is_set = |mark: &Mark| shared(home, *mark).is_none() && dir.join(file_name(thread, *mark)).exists();
-    Mark::ALL.into_iter().filter(is_set).collect()
+    let is_set = |mark: &ThreadMark| shared(home, *mark).is_none() && dir.join(file_name(thread, *mark)).exists();
+    ThreadMark::ALL.into_iter().filter(is_set).collect()
 }
 
 /// The marks that still apply to a thread at this head: with a shared store, another machine may have continued it.
-pub(crate) fn at_head(home: &Home, thread: &ThreadId, marks: &BTreeSet<Mark>, head: Hash) -> BTreeSet<Mark> {
-    let is_outdated = |mark: Mark| {
-        let is_of_attempt = !matches!(mark, Mark::Open | Mark::Paused);
+pub(crate) fn at_head(
+    home: &Home,
+    thread: &ThreadId,
+    marks: &BTreeSet<ThreadMark>,
+    head: NodeHash,
+) -> BTreeSet<ThreadMark> {
+    let is_outdated = |mark: ThreadMark| {
+        let is_of_attempt = !matches!(mark, ThreadMark::Open | ThreadMark::Paused);
         let of = || get(home, thread, mark).and_then(|reason| reason.head);
         home.has_peers() && is_of_attempt && of().is_some_and(|of| of != head)
     };
     marks.iter().copied().filter(|mark| !is_outdated(*mark)).collect()
 }
 
-fn file_name(thread: &ThreadId, mark: Mark) -> String {
+fn file_name(thread: &ThreadId, mark: ThreadMark) -> String {
     format!("{thread}.{}", mark.name())
 }

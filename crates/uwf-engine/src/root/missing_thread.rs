@@ -5,7 +5,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::error::{Error, ErrorCause};
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark};
+use crate::root::marks::{self, ThreadMark};
 use crate::root::{history, record};
 
 /// Hint for a thread that is not found.
@@ -28,11 +28,11 @@ pub(crate) fn not_found(home: &Home, id: &ThreadId) -> Error {
 /// The error for a thread that is not in the index: it has ended, or was lost. For a thread that has ended, removes
 /// marks that could not be removed at its end.
 pub(crate) fn not_active(home: &Home, id: &ThreadId) -> Error {
-    match history::of(home, id) {
+    match history::newest_line(home, id) {
         Ok(None) => not_found(home, id),
         Ok(Some(line)) => {
             // `uwf doctor` reports what still fails.
-            drop(marks::clear(home, id, &Mark::ALL));
+            drop(marks::clear(home, id, &ThreadMark::ALL));
             ended(id, line.status == EndStatus::Killed)
         }
         Err(_) => not_in_index(id),

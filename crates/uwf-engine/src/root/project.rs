@@ -9,8 +9,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use durable_files::regular;
-use uwf_core::config::Config;
-use uwf_core::document::{Problem, has_no_content};
+use uwf_core::config::UwfConfig;
+use uwf_core::document::{FileProblem, has_no_content};
 
 use crate::error::{self, AtPath, Error, Result};
 use crate::root::home::Home;
@@ -22,7 +22,7 @@ const MAX_BYTES: u64 = 256 << 10;
 
 /// A project's current configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Project {
+pub struct ProjectConfig {
     /// The file, without links in its path.
     pub file: PathBuf,
     /// The file whose trust applies. For a file in the worktree of a thread, this is its original.
@@ -30,12 +30,12 @@ pub struct Project {
     /// Its content.
     text: String,
     /// Whether it is trusted.
-    pub trust: Trust,
+    pub trust: ProjectTrust,
 }
 
 /// Trust in a project's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
+pub enum ProjectTrust {
     /// Its current content is trusted.
     Trusted,
     /// It was trusted with other content.
@@ -44,7 +44,7 @@ pub enum Trust {
     Unknown,
 }
 
-impl Project {
+impl ProjectConfig {
     /// Directory that contains `.workflows`.
     pub fn dir(&self) -> &Path {
         // The file was found as `.workflows/config.yaml` in it.
@@ -64,10 +64,10 @@ impl Project {
     /// Why it is ignored; `None` if it applies, or has no content.
     pub fn ignored(&self) -> Option<String> {
         let why = match self.trust {
-            Trust::Trusted => return None,
-            Trust::Changed | Trust::Unknown if self.says_nothing() => return None,
-            Trust::Changed => "it has changed since it was trusted",
-            Trust::Unknown => "it is not trusted",
+            ProjectTrust::Trusted => return None,
+            ProjectTrust::Changed | ProjectTrust::Unknown if self.says_nothing() => return None,
+            ProjectTrust::Changed => "it has changed since it was trusted",
+            ProjectTrust::Unknown => "it is not trusted",
         };
         let (file, dir) = (self.file.display(), self.dir().display());
         Some(format!("{file} is ignored: {why}. Read it, then `uwf config trust {dir}`"))
@@ -78,7 +78,7 @@ impl Project {
 ///
 /// # Errors
 /// `Config` when it is too large or not text, `Io`.
-pub fn of(home: &Home, dir: &Path) -> Result<Option<Project>> {
+pub fn find_project_config(home: &Home, dir: &Path) -> Result<Option<ProjectConfig>> {
     let Some(file) = project_files::dir(dir).map(|found| found.join(CONFIG)) else { return Ok(None) };
     let file = match std::fs::canonicalize(file.parent().unwrap_or(dir)) {
         Ok(parent) => parent.join(CONFIG),
@@ -91,18 +91,18 @@ pub fn of(home: &Home, dir: &Path) -> Result<Option<Project>> {
     };
     let stands_for = project_files::origin(home, &file);
     let trust = match trusted(home)?.get(&*stands_for.to_string_lossy()) {
-        Some(known) if *known == text => Trust::Trusted,
-        Some(_) => Trust::Changed,
-        None => Trust::Unknown,
+        Some(known) if *known == text => ProjectTrust::Trusted,
+        Some(_) => ProjectTrust::Changed,
+        None => ProjectTrust::Unknown,
     };
-    Ok(Some(Project { file, stands_for, text, trust }))
+    Ok(Some(ProjectConfig { file, stands_for, text, trust }))
 }
 
 /// The configuration that applies in a directory: the user's, overridden by the project's if that is trusted.
 ///
 /// # Errors
 /// `Config` with all errors of either file.
-pub fn config(home: &Home, dir: &Path) -> Result<Config> {
+pub fn config(home: &Home, dir: &Path) -> Result<UwfConfig> {
     checked_config(home, dir).map(|(config, ..)| config)
 }
 
@@ -110,10 +110,10 @@ pub fn config(home: &Home, dir: &Path) -> Result<Config> {
 ///
 /// # Errors
 /// The errors of [`config`].
-pub fn checked_config(home: &Home, dir: &Path) -> Result<(Config, Vec<Problem>, Option<Project>)> {
+pub fn checked_config(home: &Home, dir: &Path) -> Result<(UwfConfig, Vec<FileProblem>, Option<ProjectConfig>)> {
     let (user, mut problems) = home.checked_config()?;
-    let project = of(home, dir)?;
-    let Some(trusted) = project.as_ref().filter(|project| project.trust == Trust::Trusted) else {
+    let project = find_project_config(home, dir)?;
+    let Some(trusted) = project.as_ref().filter(|project| project.trust == ProjectTrust::Trusted) else {
         return Ok((user, problems, project));
     };
     let (config, further) = over(&user, trusted)?;
@@ -125,7 +125,7 @@ pub fn checked_config(home: &Home, dir: &Path) -> Result<(Config, Vec<Problem>, 
 ///
 /// # Errors
 /// The errors of [`config`].
-pub fn config_here(home: &Home) -> Result<Config> {
+pub fn config_here(home: &Home) -> Result<UwfConfig> {
     match std::env::current_dir() {
         Ok(dir) => config(home, &dir),
         // The directory is gone, and its project with it.
@@ -137,36 +137,37 @@ pub fn config_here(home: &Home) -> Result<Config> {
 ///
 /// # Errors
 /// `NotFound` without such a configuration, `Config` when it has errors, in which case it is not trusted; `Busy`, `Io`.
-pub fn trust(home: &Home, dir: &Path) -> Result<(Project, Config, Vec<Problem>)> {
+pub fn trust(home: &Home, dir: &Path) -> Result<(ProjectConfig, UwfConfig, Vec<FileProblem>)> {
     let project = known(home, dir)?;
     let (config, problems) = over(&home.config()?, &project)?;
     let key = project.stands_for.to_string_lossy().into_owned();
     change(home, |trusted| drop(trusted.insert(key, project.text.clone())))?;
-    Ok((Project { trust: Trust::Trusted, ..project }, config, problems))
+    Ok((ProjectConfig { trust: ProjectTrust::Trusted, ..project }, config, problems))
 }
 
 /// Withdraws the trust in a project's configuration.
 ///
 /// # Errors
 /// `NotFound` without such a configuration, `Busy`, `Io`.
-pub fn distrust(home: &Home, dir: &Path) -> Result<Project> {
+pub fn distrust(home: &Home, dir: &Path) -> Result<ProjectConfig> {
     let project = known(home, dir)?;
     let key = project.stands_for.to_string_lossy().into_owned();
     change(home, |trusted| drop(trusted.remove(&key)))?;
-    Ok(Project { trust: Trust::Unknown, ..project })
+    Ok(ProjectConfig { trust: ProjectTrust::Unknown, ..project })
 }
 
-fn known(home: &Home, dir: &Path) -> Result<Project> {
-    of(home, dir)?.ok_or_else(|| {
+fn known(home: &Home, dir: &Path) -> Result<ProjectConfig> {
+    find_project_config(home, dir)?.ok_or_else(|| {
         Error::not_found(format!("no project of {} has a .workflows/config.yaml", dir.display()))
             .hint("uwf looks in the directory and above it, up to the directory with `.git`")
     })
 }
 
 /// The user's configuration, overridden by the project's, and the warnings about that.
-fn over(user: &Config, project: &Project) -> Result<(Config, Vec<Problem>)> {
+fn over(user: &UwfConfig, project: &ProjectConfig) -> Result<(UwfConfig, Vec<FileProblem>)> {
     let (config, problems) = user.with_project(&project.text, &project.file.display().to_string(), project.dir());
-    let (errors, warnings): (Vec<Problem>, Vec<Problem>) = problems.into_iter().partition(Problem::is_error);
+    let (errors, warnings): (Vec<FileProblem>, Vec<FileProblem>) =
+        problems.into_iter().partition(FileProblem::is_error);
     if errors.is_empty() { Ok((config, warnings)) } else { Err(config_text::invalid(&errors)) }
 }
 
@@ -179,12 +180,12 @@ fn trusted(home: &Home) -> Result<BTreeMap<String, String>> {
                 .hint("remove it, then trust your projects again: `uwf config trust DIR`")
         }),
         Err(missing) if missing.kind() == ErrorKind::NotFound => Ok(BTreeMap::new()),
-        other => other.map(|_| BTreeMap::new()).at("read", &path),
+        other => other.map(|_| BTreeMap::new()).path_context("read", &path),
     }
 }
 
 fn change(home: &Home, edit: impl FnOnce(&mut BTreeMap<String, String>)) -> Result<()> {
-    std::fs::create_dir_all(home.root()).at("create", home.root())?;
+    std::fs::create_dir_all(home.root()).path_context("create", home.root())?;
     let _lock = config_file::lock(home)?;
     let mut trusted = trusted(home)?;
     edit(&mut trusted);

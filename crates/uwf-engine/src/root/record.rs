@@ -22,13 +22,13 @@ const SETTINGS: &[u8] = br#"{"event":"settings""#;
 
 /// The field with the kind of a line.
 #[derive(Deserialize)]
-struct Tag<'l> {
+struct RecordLineTag<'l> {
     event: &'l str,
 }
 
 /// The kind of a line; `None` if it is torn or otherwise not valid.
 pub(crate) fn event(line: &[u8]) -> Option<&str> {
-    serde_json::from_slice::<Tag<'_>>(line).ok().map(|tag| tag.event)
+    serde_json::from_slice::<RecordLineTag<'_>>(line).ok().map(|tag| tag.event)
 }
 
 /// The record; empty if it is missing.
@@ -39,7 +39,7 @@ pub(crate) fn read(home: &Home, thread: &ThreadId) -> Result<Vec<u8>> {
     let path = home.record_file(thread);
     match regular::read(&path, regular::MAX_TEXT) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        other => other.at("read", &path),
+        other => other.path_context("read", &path),
     }
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn says_anything(home: &Home, thread: &ThreadId) -> Result<bool> {
 /// `Io`.
 pub(crate) fn append(home: &Home, thread: &ThreadId, line: &impl Serialize) -> Result<File> {
     let path = home.record_file(thread);
-    let file = regular::open_with(OpenOptions::new().append(true), &path).at("open", &path)?;
+    let file = regular::open_with(OpenOptions::new().append(true), &path).path_context("open", &path)?;
     write(home, thread, &file, line)?;
     Ok(file)
 }
@@ -85,8 +85,8 @@ pub(crate) fn append(home: &Home, thread: &ThreadId, line: &impl Serialize) -> R
 pub(crate) fn append_all(home: &Home, thread: &ThreadId, lines: &[impl Serialize]) -> Result<()> {
     let path = home.record_file(thread);
     let text = lines.iter().map(text).collect::<Result<String>>()?;
-    let mut file = regular::open_with(OpenOptions::new().append(true), &path).at("open", &path)?;
-    file.write_all(text.as_bytes()).at("write", &path)
+    let mut file = regular::open_with(OpenOptions::new().append(true), &path).path_context("open", &path)?;
+    file.write_all(text.as_bytes()).path_context("write", &path)
 }
 
 /// Opens a record for appending, creating it if necessary.
@@ -99,10 +99,10 @@ pub(crate) fn open_or_create(home: &Home, thread: &ThreadId) -> Result<File> {
     match open() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let dir = home.threads_dir();
-            std::fs::create_dir_all(&dir).at("create", &dir)?;
-            open().at("create", &path)
+            std::fs::create_dir_all(&dir).path_context("create", &dir)?;
+            open().path_context("create", &path)
         }
-        other => other.at("open", &path),
+        other => other.path_context("open", &path),
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn open_or_create(home: &Home, thread: &ThreadId) -> Result<File> {
 /// # Errors
 /// `Io`.
 pub(crate) fn write(home: &Home, thread: &ThreadId, mut file: &File, line: &impl Serialize) -> Result<()> {
-    file.write_all(text(line)?.as_bytes()).at("write", home.record_file(thread))
+    file.write_all(text(line)?.as_bytes()).path_context("write", home.record_file(thread))
 }
 
 /// Durably replaces a long record with two lines, because a lost index is rebuilt from the record.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Serialize;
 
 pub(crate) use self::in_head::traced;
@@ -30,26 +30,26 @@ pub(crate) const NAMES_ARE_LOST: &str =
 
 /// The workflow of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct RegistryEntry {
     /// The workflow.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// When it got the name, Unix milliseconds.
     pub timestamp: u64,
     /// Earlier workflows of the name, newest first.
-    pub history: Vec<Past>,
+    pub history: Vec<FormerWorkflow>,
 }
 
 /// An earlier workflow of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Past {
+pub struct FormerWorkflow {
     /// The workflow.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// When it got the name, Unix milliseconds.
     pub timestamp: u64,
 }
 
 /// All names.
-pub type Registry = BTreeMap<String, Entry>;
+pub type Registry = BTreeMap<String, RegistryEntry>;
 
 /// Reads the registry; falls back to the registry of an older store.
 ///
@@ -64,28 +64,28 @@ pub fn read(home: &Home) -> Result<Registry> {
 
 /// The place from which the names are gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Gone {
+pub enum MissingRegistry {
     /// This file.
     File(PathBuf),
     /// The head of this shared store.
     Head(String),
 }
 
-impl fmt::Display for Gone {
+impl fmt::Display for MissingRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Gone::File(path) => write!(f, "{} is gone", path.display()),
-            Gone::Head(store) => write!(f, "the head `{SHARED}` of the store {store} is gone"),
+            MissingRegistry::File(path) => write!(f, "{} is gone", path.display()),
+            MissingRegistry::Head(store) => write!(f, "the head `{SHARED}` of the store {store} is gone"),
         }
     }
 }
 
-impl Gone {
+impl MissingRegistry {
     /// How to fix it.
     pub(crate) fn remedy(&self) -> &'static str {
         match self {
-            Gone::File(_) => NAMES_ARE_LOST,
-            Gone::Head(_) => "`uwf recover` sets it again; `uwf recover --dry-run` shows how",
+            MissingRegistry::File(_) => NAMES_ARE_LOST,
+            MissingRegistry::Head(_) => "`uwf recover` sets it again; `uwf recover --dry-run` shows how",
         }
     }
 }
@@ -94,7 +94,7 @@ impl Gone {
 ///
 /// # Errors
 /// `Io` when that cannot be determined now; errors of a shared store.
-pub(crate) fn gone(home: &Home) -> Result<Option<Gone>> {
+pub(crate) fn gone(home: &Home) -> Result<Option<MissingRegistry>> {
     match home.names_place() {
         NamesPlace::File => in_file::gone(home),
         NamesPlace::Head => in_head::gone(home),
@@ -114,16 +114,16 @@ pub fn update<T, E: From<Error>>(home: &Home, change: impl FnMut(&mut Registry) 
 }
 
 /// Gives a name to a workflow, and adds the name's previous workflow to its history.
-pub fn name(registry: &mut Registry, name: &str, hash: Hash, now_ms: u64) {
+pub fn name(registry: &mut Registry, name: &str, hash: NodeHash, now_ms: u64) {
     let Some(entry) = registry.get_mut(name) else {
-        registry.insert(name.to_owned(), Entry { hash, timestamp: now_ms, history: Vec::new() });
+        registry.insert(name.to_owned(), RegistryEntry { hash, timestamp: now_ms, history: Vec::new() });
         return;
     };
     if entry.hash == hash {
         return;
     }
     entry.history.retain(|past| past.hash != hash);
-    entry.history.insert(0, Past { hash: entry.hash, timestamp: entry.timestamp });
+    entry.history.insert(0, FormerWorkflow { hash: entry.hash, timestamp: entry.timestamp });
     entry.history.truncate(HISTORY_LIMIT);
     entry.hash = hash;
     entry.timestamp = now_ms;
@@ -133,7 +133,12 @@ pub fn name(registry: &mut Registry, name: &str, hash: Hash, now_ms: u64) {
 ///
 /// # Errors
 /// `NotFound` when the name, or the hash in its history, does not exist.
-pub fn roll_back(registry: &mut Registry, workflow: &str, to: Option<Hash>, now_ms: u64) -> Result<(Hash, Hash)> {
+pub fn roll_back(
+    registry: &mut Registry,
+    workflow: &str,
+    to: Option<NodeHash>,
+    now_ms: u64,
+) -> Result<(NodeHash, NodeHash)> {
     let entry = registry
         .get_mut(workflow)
         .ok_or_else(|| Error::not_found(format!("workflow `{workflow}` is not in the registry")))?;

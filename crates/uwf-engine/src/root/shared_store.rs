@@ -11,10 +11,12 @@ use std::sync::Arc;
 
 use durable_files::regular;
 
-use json_cas::{CachedObjects, Heads, Journal, Node, Notes, Objects, RemoteError, RemoteFault};
-use uwf_core::config::{Config, StoreKind, StoreUrl};
+use json_cas::{
+    CachedObjects, HeadBackend, Node, NoteBackend, ObjectBackend, RemoteError, RemoteFault, RemovalJournal,
+};
+use uwf_core::config::{StoreKind, StoreUrl, UwfConfig};
 
-use self::unusable::Unusable;
+use self::unusable::UnusableStore;
 use crate::error::is_damage;
 use crate::root::broker_link::{BrokerLink, BrokerStore};
 
@@ -25,12 +27,12 @@ const STORE_VARIABLE: &str = "UWF_STORE_URL";
 #[derive(Clone)]
 pub struct SharedStore {
     name: String,
-    pub(super) objects: Arc<dyn Objects>,
-    pub(super) heads: Arc<dyn Heads>,
-    pub(super) journal: Arc<dyn Journal>,
-    pub(super) notes: Arc<dyn Notes>,
+    pub(super) objects: Arc<dyn ObjectBackend>,
+    pub(super) heads: Arc<dyn HeadBackend>,
+    pub(super) journal: Arc<dyn RemovalJournal>,
+    pub(super) notes: Arc<dyn NoteBackend>,
     init: Arc<dyn Fn() -> Result<bool, RemoteError> + Send + Sync>,
-    unusable: Option<Arc<Unusable>>,
+    unusable: Option<Arc<UnusableStore>>,
     url: Option<StoreUrl>,
     broker: Option<Arc<BrokerLink>>,
 }
@@ -38,7 +40,7 @@ pub struct SharedStore {
 impl SharedStore {
     /// The store that the environment or the configuration names for a root; `None` for files of the root. If the name
     /// is not valid, returns a store that fails with the reason.
-    pub(super) fn of(config_file: &Path, cache: &Path) -> Option<SharedStore> {
+    pub(super) fn open_configured(config_file: &Path, cache: &Path) -> Option<SharedStore> {
         match named(config_file) {
             Ok(url) => url.map(|url| SharedStore::open(&url, cache)),
             Err(unusable) => Some(SharedStore::over(unusable)),
@@ -58,7 +60,7 @@ impl SharedStore {
                 let objects = CachedObjects::new(Arc::clone(&store.objects), own, Node::has_hash);
                 SharedStore { objects: Arc::new(objects), url: Some(url.clone()), ..store }
             }
-            Err(error) => SharedStore::over(Unusable::new(&error.store, error.fault, error.message)),
+            Err(error) => SharedStore::over(UnusableStore::new(&error.store, error.fault, error.message)),
         }
     }
 
@@ -66,7 +68,7 @@ impl SharedStore {
     pub(super) fn through(self, broker: BrokerLink) -> SharedStore {
         let broker = Arc::new(broker);
         let why = "the process of an agent does not get the keys of the store";
-        let refusing = SharedStore::over(Unusable::new(&self.name, RemoteFault::Refused, why));
+        let refusing = SharedStore::over(UnusableStore::new(&self.name, RemoteFault::Refused, why));
         SharedStore {
             objects: Arc::new(BrokerStore(Arc::clone(&broker))),
             heads: Arc::new(BrokerStore(Arc::clone(&broker))),
@@ -80,10 +82,10 @@ impl SharedStore {
     /// A store that is already prepared for use, from its parts.
     pub fn of_parts(
         name: &str,
-        objects: Arc<dyn Objects>,
-        heads: Arc<dyn Heads>,
-        journal: Arc<dyn Journal>,
-        notes: Arc<dyn Notes>,
+        objects: Arc<dyn ObjectBackend>,
+        heads: Arc<dyn HeadBackend>,
+        journal: Arc<dyn RemovalJournal>,
+        notes: Arc<dyn NoteBackend>,
     ) -> SharedStore {
         let init = Arc::new(|| Ok(false));
         SharedStore {
@@ -99,7 +101,7 @@ impl SharedStore {
         }
     }
 
-    fn over(unusable: Unusable) -> SharedStore {
+    fn over(unusable: UnusableStore) -> SharedStore {
         let unusable = Arc::new(unusable);
         let store = SharedStore::of_backend(unusable.name().to_owned(), &unusable, |unusable| Err(unusable.error()));
         SharedStore { unusable: Some(unusable), ..store }
@@ -107,7 +109,7 @@ impl SharedStore {
 
     fn of_backend<B>(name: String, backend: &Arc<B>, init: fn(&B) -> Result<bool, RemoteError>) -> SharedStore
     where
-        B: Objects + Heads + Journal + Notes + 'static,
+        B: ObjectBackend + HeadBackend + RemovalJournal + NoteBackend + 'static,
     {
         let of_init = Arc::clone(backend);
         let store = SharedStore::of_parts(&name, backend.clone(), backend.clone(), backend.clone(), backend.clone());
@@ -144,8 +146,8 @@ impl SharedStore {
 }
 
 /// The URL from the environment or the configuration.
-fn named(config_file: &Path) -> Result<Option<StoreUrl>, Unusable> {
-    let misnamed = |by: &str, why: String| Unusable::new(&format!("that {by} names"), RemoteFault::Misnamed, why);
+fn named(config_file: &Path) -> Result<Option<StoreUrl>, UnusableStore> {
+    let misnamed = |by: &str, why: String| UnusableStore::new(&format!("that {by} names"), RemoteFault::Misnamed, why);
     if let Some(text) = std::env::var(STORE_VARIABLE).ok().filter(|text| !text.is_empty()) {
         return StoreUrl::parse(&text).map(Some).map_err(|why| misnamed(STORE_VARIABLE, why));
     }
@@ -155,7 +157,7 @@ fn named(config_file: &Path) -> Result<Option<StoreUrl>, Unusable> {
         // The nodes may be elsewhere, so don't assume that they are in this root.
         Err(error) if !is_damage(&error) => {
             let why = format!("cannot read {}: {error}", name());
-            return Err(Unusable::new(&format!("that {} names", name()), RemoteFault::Failed, why));
+            return Err(UnusableStore::new(&format!("that {} names", name()), RemoteFault::Failed, why));
         }
         other => other.unwrap_or_default(),
     };
@@ -167,7 +169,7 @@ fn named(config_file: &Path) -> Result<Option<StoreUrl>, Unusable> {
     {
         return Ok(None);
     }
-    let (config, problems) = Config::parse(&text, &name());
+    let (config, problems) = UwfConfig::parse(&text, &name());
     match problems.iter().find(|problem| problem.is_error()) {
         Some(problem) if config.store.is_none() => Err(misnamed(&name(), problem.to_string())),
         _ => Ok(config.store),

@@ -28,7 +28,7 @@ const GROUP_STAYS: u32 = 0o2000;
 
 /// How a root is shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sharing {
+pub enum RootSharing {
     /// Not shared.
     Private,
     /// Shared with a group.
@@ -38,20 +38,20 @@ pub enum Sharing {
 }
 
 /// How the root is shared; a missing root is not shared.
-pub fn of(home: &Home) -> Sharing {
+pub(crate) fn sharing_of_root(home: &Home) -> RootSharing {
     match home.root().metadata().map(|meta| meta.permissions().mode()) {
-        Ok(mode) if mode & GROUP_WRITES == 0 => Sharing::Private,
-        Ok(mode) if mode & GROUP_STAYS == 0 => Sharing::HalfGroup,
-        Ok(_) => Sharing::Group,
-        Err(_) => Sharing::Private,
+        Ok(mode) if mode & GROUP_WRITES == 0 => RootSharing::Private,
+        Ok(mode) if mode & GROUP_STAYS == 0 => RootSharing::HalfGroup,
+        Ok(_) => RootSharing::Group,
+        Err(_) => RootSharing::Private,
     }
 }
 
 /// Mode of the directory of an attempt's output files.
 pub(crate) fn output_dir_mode(home: &Home) -> u32 {
-    match of(home) {
-        Sharing::Private => PRIVATE_MODE,
-        Sharing::Group | Sharing::HalfGroup => GROUP_MODE,
+    match sharing_of_root(home) {
+        RootSharing::Private => PRIVATE_MODE,
+        RootSharing::Group | RootSharing::HalfGroup => GROUP_MODE,
     }
 }
 

@@ -30,32 +30,32 @@ pub(crate) fn names(home: &Home, env_file: &[(String, String)]) -> Vec<String> {
 }
 
 /// Keys for a process of uwf that is about to be started.
-pub(crate) struct Handover {
+pub(crate) struct KeyHandover {
     /// One line; `None` without a shared store and keys.
     line: Option<Vec<u8>>,
 }
 
-impl Handover {
+impl KeyHandover {
     /// Keys of the root's store and of Temporal.
-    pub(crate) fn of(home: &Home) -> Handover {
+    pub(crate) fn collect_keys(home: &Home) -> KeyHandover {
         let url = home.store_url();
         let keys: BTreeMap<String, String> = text_variables().filter(|(name, _)| is_kept(url, name)).collect();
         if url.is_none() && keys.is_empty() {
-            return Handover { line: None };
+            return KeyHandover { line: None };
         }
         let mut line = serde_json::to_vec(&keys).expect("texts are JSON");
         line.push(b'\n');
-        Handover { line: Some(line) }
+        KeyHandover { line: Some(line) }
     }
 
     /// Prepares a command of uwf: removes keys from its environment, to send them through its stdin. Call
-    /// [`Handover::send`] after starting it.
-    pub(crate) fn prepare(home: &Home, command: &mut Command) -> Handover {
+    /// [`KeyHandover::send`] after starting it.
+    pub(crate) fn prepare(home: &Home, command: &mut Command) -> KeyHandover {
         let url = home.store_url();
         for (name, _) in text_variables().filter(|(name, _)| is_kept(url, name)) {
             command.env_remove(name);
         }
-        let handover = Handover::of(home);
+        let handover = KeyHandover::collect_keys(home);
         command.env_remove(SENT_VARIABLE).stdin(Stdio::null());
         handover.through_stdin(command);
         handover

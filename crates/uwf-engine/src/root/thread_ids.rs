@@ -81,11 +81,11 @@ fn newest(home: &Home, typed: &str, place: &str) -> Result<ThreadId> {
 /// Whether a thread plays a role of another thread, if its record here says so.
 fn is_child(home: &Home, id: &ThreadId) -> bool {
     #[derive(Deserialize)]
-    struct Parent {
+    struct ParentSetting {
         parent: Option<ThreadId>,
     }
     let Ok(record) = record::read(home, id) else { return false };
-    let settings = record::settings_line(&record).and_then(|line| serde_json::from_slice::<Parent>(line).ok());
+    let settings = record::settings_line(&record).and_then(|line| serde_json::from_slice::<ParentSetting>(line).ok());
     settings.is_some_and(|settings| settings.parent.is_some())
 }
 

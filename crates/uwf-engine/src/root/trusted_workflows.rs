@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
 use durable_files::regular;
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::text::one_line;
 use uwf_core::workflow::Workflow;
 
@@ -22,7 +22,7 @@ const LISTED: usize = 8;
 ///
 /// # Errors
 /// `Io`.
-pub fn allows(home: &Home, hash: Hash, workflow: &Workflow) -> Result<bool> {
+pub fn allows(home: &Home, hash: NodeHash, workflow: &Workflow) -> Result<bool> {
     Ok(workflow.commands().next().is_none() || read(home)?.contains(&hash))
 }
 
@@ -30,7 +30,7 @@ pub fn allows(home: &Home, hash: Hash, workflow: &Workflow) -> Result<bool> {
 ///
 /// # Errors
 /// `Busy`, `Io`.
-pub fn trust(home: &Home, hash: Hash, workflow: &Workflow) -> Result<()> {
+pub fn trust(home: &Home, hash: NodeHash, workflow: &Workflow) -> Result<()> {
     if allows(home, hash, workflow)? {
         return Ok(());
     }
@@ -41,12 +41,12 @@ pub fn trust(home: &Home, hash: Hash, workflow: &Workflow) -> Result<()> {
 ///
 /// # Errors
 /// `Busy`, `Io`.
-pub fn distrust(home: &Home, hash: Hash) -> Result<()> {
+pub fn distrust(home: &Home, hash: NodeHash) -> Result<()> {
     change(home, |trusted| trusted.remove(&hash))
 }
 
 /// The error for a step that would run a command nobody trusts.
-pub(crate) fn refusal(workflow: &Workflow, hash: Hash) -> Error {
+pub(crate) fn refusal(workflow: &Workflow, hash: NodeHash) -> Error {
     let name = &workflow.name;
     let error =
         Error::config(format!("workflow `{name}` {hash} runs commands on this machine, and you have not trusted it"));
@@ -56,17 +56,17 @@ pub(crate) fn refusal(workflow: &Workflow, hash: Hash) -> Error {
     error.hint(format!("if that is what you want: `uwf workflow trust {hash}`"))
 }
 
-fn read(home: &Home) -> Result<BTreeSet<Hash>> {
+fn read(home: &Home) -> Result<BTreeSet<NodeHash>> {
     let path = home.trusted_workflows_file();
     match regular::read_to_string(&path, regular::MAX_TEXT) {
         Ok(text) => Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect()),
         Err(missing) if missing.kind() == ErrorKind::NotFound => Ok(BTreeSet::new()),
-        other => other.map(|_| BTreeSet::new()).at("read", &path),
+        other => other.map(|_| BTreeSet::new()).path_context("read", &path),
     }
 }
 
-fn change(home: &Home, edit: impl FnOnce(&mut BTreeSet<Hash>) -> bool) -> Result<()> {
-    std::fs::create_dir_all(home.root()).at("create", home.root())?;
+fn change(home: &Home, edit: impl FnOnce(&mut BTreeSet<NodeHash>) -> bool) -> Result<()> {
+    std::fs::create_dir_all(home.root()).path_context("create", home.root())?;
     let _lock = config_file::lock(home)?;
     let mut trusted = read(home)?;
     if !edit(&mut trusted) {

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::Path;
 
 use durable_files::regular;
-use json_cas::{Hash, READ_AT_ONCE, Store, StoreError, nearest};
+use json_cas::{NodeHash, READ_AT_ONCE, Store, StoreError, nearest};
 use serde_json::Value;
 use uwf_core::node::{FOREIGN_TYPES, NodeKind, OWN_TYPES};
 
@@ -23,9 +23,9 @@ const RECORD: usize = 24;
 /// Types of nodes, remembered across processes.
 pub struct TypeIndex<'h> {
     home: &'h Home,
-    known: HashMap<Hash, Hash>,
-    learned: Vec<(Hash, Hash)>,
-    titles: HashMap<Hash, Option<String>>,
+    known: HashMap<NodeHash, NodeHash>,
+    learned: Vec<(NodeHash, NodeHash)>,
+    titles: HashMap<NodeHash, Option<String>>,
     is_damaged: bool,
 }
 
@@ -36,7 +36,7 @@ impl<'h> TypeIndex<'h> {
         let records = bytes.chunks_exact(RECORD);
         let torn = !records.remainder().is_empty();
         let count = records.len();
-        let known: HashMap<Hash, Hash> = records.filter_map(decode).collect();
+        let known: HashMap<NodeHash, NodeHash> = records.filter_map(decode).collect();
         let is_damaged = torn || known.len() < count;
         TypeIndex { home, known, learned: Vec::new(), titles: HashMap::new(), is_damaged }
     }
@@ -45,7 +45,7 @@ impl<'h> TypeIndex<'h> {
     ///
     /// # Errors
     /// Errors of reading the node.
-    pub fn type_of(&mut self, node: Hash) -> Result<Hash, StoreError> {
+    pub fn type_of(&mut self, node: NodeHash) -> Result<NodeHash, StoreError> {
         if let Some(type_hash) = self.known.get(&node) {
             return Ok(*type_hash);
         }
@@ -60,8 +60,8 @@ impl<'h> TypeIndex<'h> {
     ///
     /// # Errors
     /// The error of a remote store that does not answer.
-    pub fn learn(&mut self, nodes: &[Hash]) -> Result<(), StoreError> {
-        let unknown: Vec<Hash> = nodes.iter().copied().filter(|node| !self.known.contains_key(node)).collect();
+    pub fn learn(&mut self, nodes: &[NodeHash]) -> Result<(), StoreError> {
+        let unknown: Vec<NodeHash> = nodes.iter().copied().filter(|node| !self.known.contains_key(node)).collect();
         for some in unknown.chunks(READ_AT_ONCE) {
             let read = self.home.store().try_get_all(some)?;
             for (node, found) in some.iter().zip(read).filter_map(|(node, found)| Some((*node, found.ok()??))) {
@@ -76,7 +76,7 @@ impl<'h> TypeIndex<'h> {
     ///
     /// # Errors
     /// Errors of reading the type; a missing type is not a schema.
-    pub fn is_meta_schema(&mut self, type_hash: Hash) -> Result<bool, StoreError> {
+    pub fn is_meta_schema(&mut self, type_hash: NodeHash) -> Result<bool, StoreError> {
         match self.type_of(type_hash) {
             Err(StoreError::NotFound { .. }) => Ok(false),
             other => Ok(other? == type_hash),
@@ -84,7 +84,7 @@ impl<'h> TypeIndex<'h> {
     }
 
     /// The title of a type; `None` if it has none or is not readable.
-    pub fn title(&mut self, type_hash: Hash) -> Option<String> {
+    pub fn title(&mut self, type_hash: NodeHash) -> Option<String> {
         let store = self.home.store();
         self.titles.entry(type_hash).or_insert_with(|| title(store, type_hash)).clone()
     }
@@ -103,8 +103,8 @@ impl<'h> TypeIndex<'h> {
 }
 
 /// The title of a type: the name of its kind, otherwise the title of its schema.
-pub fn title(store: &Store, type_hash: Hash) -> Option<String> {
-    if let Some(kind) = NodeKind::of(type_hash) {
+pub fn title(store: &Store, type_hash: NodeHash) -> Option<String> {
+    if let Some(kind) = NodeKind::from_type_hash(type_hash) {
         return Some(kind.title().to_owned());
     }
     let schema = store.try_get(type_hash).ok().flatten()?;
@@ -116,7 +116,7 @@ pub fn title(store: &Store, type_hash: Hash) -> Option<String> {
 ///
 /// # Errors
 /// `NotFound` with the nearest title, `Usage` for a beginning that is not unique.
-pub fn resolve(home: &Home, typed: &str) -> Result<Hash> {
+pub fn resolve(home: &Home, typed: &str) -> Result<NodeHash> {
     if let Some(own) = OWN_TYPES.iter().find(|own| own.kind.title().eq_ignore_ascii_case(typed)) {
         return Ok(own.hash);
     }
@@ -143,9 +143,9 @@ fn other_types(typed: &str) -> String {
 ///
 /// # Errors
 /// Errors of [`resolve`].
-pub fn resolve_all(home: &Home, typed: &str) -> Result<Vec<Hash>> {
+pub fn resolve_all(home: &Home, typed: &str) -> Result<Vec<NodeHash>> {
     let own = OWN_TYPES.iter().map(|own| (own.kind, own.hash));
-    let titled: Vec<Hash> = own
+    let titled: Vec<NodeHash> = own
         .chain(FOREIGN_TYPES.iter().copied())
         .filter(|(kind, _)| kind.title().eq_ignore_ascii_case(typed))
         .map(|(_, hash)| hash)
@@ -157,7 +157,7 @@ fn word(chunk: &[u8], at: usize) -> u64 {
     chunk[at..at + 8].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
-fn encode((node, type_hash): (Hash, Hash)) -> [u8; RECORD] {
+fn encode((node, type_hash): (NodeHash, NodeHash)) -> [u8; RECORD] {
     let mut record = [0; RECORD];
     record[..8].copy_from_slice(&node.as_u64().to_le_bytes());
     record[8..16].copy_from_slice(&type_hash.as_u64().to_le_bytes());
@@ -166,13 +166,13 @@ fn encode((node, type_hash): (Hash, Hash)) -> [u8; RECORD] {
     record
 }
 
-fn decode(record: &[u8]) -> Option<(Hash, Hash)> {
+fn decode(record: &[u8]) -> Option<(NodeHash, NodeHash)> {
     let is_whole = json_cas::xxh64(&record[..16]).as_u64() == word(record, 16);
-    is_whole.then(|| (Hash::from_u64(word(record, 0)), Hash::from_u64(word(record, 8))))
+    is_whole.then(|| (NodeHash::from_u64(word(record, 0)), NodeHash::from_u64(word(record, 8))))
 }
 
 /// Uses one `write`, so that records of two processes do not mix.
-fn append(path: &Path, learned: &[(Hash, Hash)]) -> std::io::Result<()> {
+fn append(path: &Path, learned: &[(NodeHash, NodeHash)]) -> std::io::Result<()> {
     if let Some(dir) = path.parent() {
         std::fs::create_dir_all(dir)?;
     }
@@ -181,7 +181,7 @@ fn append(path: &Path, learned: &[(Hash, Hash)]) -> std::io::Result<()> {
 }
 
 /// Deliberately not durable: it can be derived.
-fn rewrite(path: &Path, known: &HashMap<Hash, Hash>) -> std::io::Result<()> {
+fn rewrite(path: &Path, known: &HashMap<NodeHash, NodeHash>) -> std::io::Result<()> {
     let Some(dir) = path.parent() else { return Ok(()) };
     std::fs::create_dir_all(dir)?;
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
@@ -193,18 +193,20 @@ fn rewrite(path: &Path, known: &HashMap<Hash, Hash>) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use uwf_core::node::{CONTENT, Content, Payload};
+    use uwf_core::node::{CONTENT, ContentNode, TypedPayload};
 
-    fn with_texts(texts: &[&str]) -> (tempfile::TempDir, Home, Vec<Hash>) {
+    fn with_texts(texts: &[&str]) -> (tempfile::TempDir, Home, Vec<NodeHash>) {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path(), "uwf");
         crate::root::node_types::ensure(&home).unwrap();
-        let nodes =
-            texts.iter().map(|text| home.store().put(&Content { text: (*text).to_owned() }.draft()).unwrap()).collect();
+        let nodes = texts
+            .iter()
+            .map(|text| home.store().put(&ContentNode { text: (*text).to_owned() }.draft()).unwrap())
+            .collect();
         (dir, home, nodes)
     }
 
-    fn learn(home: &Home, nodes: &[Hash]) {
+    fn learn(home: &Home, nodes: &[NodeHash]) {
         let mut index = TypeIndex::load(home);
         nodes.iter().for_each(|node| assert_eq!(index.type_of(*node).unwrap(), CONTENT));
         index.save();
@@ -245,7 +247,7 @@ mod tests {
         let (_dir, home, _) = with_texts(&[]);
         assert_eq!(resolve(&home, "Content").unwrap(), CONTENT);
         assert_eq!(resolve(&home, "fxefd3").unwrap(), CONTENT);
-        assert_eq!(resolve(&home, "0000000000000").unwrap(), Hash::from_u64(0));
+        assert_eq!(resolve(&home, "0000000000000").unwrap(), NodeHash::from_u64(0));
         let error = resolve(&home, "contnet").unwrap_err();
         assert_eq!(
             (error.message.as_str(), error.hints[0].as_str()),

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use json_cas::{Expected, Hash, NoteWritten};
+use json_cas::{NodeHash, NoteWriteCondition, NoteWritten};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -22,14 +22,14 @@ use crate::root::worktree::is_commit;
 /// The place where a thread works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Workplace {
+pub struct ThreadWorkplace {
     /// The machine.
     #[serde(deserialize_with = "machine::deserialize")]
     pub machine: String,
     /// The directory on that machine.
     pub workspace: PathBuf,
     /// The newest node of the thread whose files that machine has.
-    pub node: Hash,
+    pub node: NodeHash,
     /// Those files as a git tree; absent if they were not recorded, or before the first step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<String>,
@@ -56,20 +56,20 @@ fn commit_name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     if is_commit(&name) { Ok(name) } else { Err(D::Error::custom("its `base` is not the name of a commit")) }
 }
 
-impl Workplace {
+impl ThreadWorkplace {
     /// A directory of this machine without recorded files.
-    pub(crate) fn here(workspace: &Path, node: Hash, worktree: Option<SharedWorktree>) -> Workplace {
-        Workplace { machine: machine::name(), workspace: workspace.to_owned(), node, files: None, worktree }
+    pub(crate) fn here(workspace: &Path, node: NodeHash, worktree: Option<SharedWorktree>) -> ThreadWorkplace {
+        ThreadWorkplace { machine: machine::name(), workspace: workspace.to_owned(), node, files: None, worktree }
     }
 
     /// The same workplace with recorded files.
-    pub(crate) fn with_files(self, files: Option<String>) -> Workplace {
-        Workplace { files, ..self }
+    pub(crate) fn with_files(self, files: Option<String>) -> ThreadWorkplace {
+        ThreadWorkplace { files, ..self }
     }
 
     /// Whether a tree may have the files at a node. Attempts on two machines may have reached the same node with
     /// different files.
-    pub(crate) fn has(&self, node: Hash, tree: &str) -> bool {
+    pub(crate) fn has(&self, node: NodeHash, tree: &str) -> bool {
         self.node != node || self.files.as_deref().is_none_or(|files| files == tree)
     }
 
@@ -77,9 +77,9 @@ impl Workplace {
     ///
     /// # Errors
     /// Errors of the store.
-    pub(crate) fn tell(&self, home: &Home, thread: &ThreadId) -> Result<()> {
+    pub(crate) fn publish_note(&self, home: &Home, thread: &ThreadId) -> Result<()> {
         let value = serde_json::to_value(self).expect("its paths are in the thread's settings, which are also JSON");
-        match home.notes().write_note(&name(thread), Expected::Anything, &value)? {
+        match home.notes().write_note(&name(thread), NoteWriteCondition::Anything, &value)? {
             // The last of two simultaneous writes counts.
             NoteWritten::Done(_) | NoteWritten::Moved(_) => Ok(()),
         }
@@ -90,7 +90,7 @@ impl Workplace {
 ///
 /// # Errors
 /// Errors of the store; `Data` if the note describes a worktree that this uwf can't use.
-pub(crate) fn of(home: &Home, thread: &ThreadId) -> Result<Option<Workplace>> {
+pub(crate) fn read_workplace(home: &Home, thread: &ThreadId) -> Result<Option<ThreadWorkplace>> {
     let Some(note) = home.notes().note(&name(thread))? else { return Ok(None) };
     let has_worktree = note.value.get("worktree").is_some_and(|worktree| !worktree.is_null());
     match serde_json::from_value(note.value) {

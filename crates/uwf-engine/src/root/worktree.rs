@@ -24,7 +24,7 @@ pub struct Worktree {
 impl Worktree {
     /// Returns the path of a workspace in it; `None` for a workspace elsewhere.
     pub(crate) fn inside(&self, workspace: &Path) -> Option<InnerPath> {
-        InnerPath::of(workspace, &self.dir)
+        InnerPath::strip_base(workspace, &self.dir)
     }
 }
 

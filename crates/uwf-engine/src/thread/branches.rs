@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::{Value, json};
 use uwf_core::thread::BranchOutput;
 
@@ -27,7 +27,7 @@ pub(crate) fn of_groups(thread: &Thread<'_>) -> Result<BTreeMap<String, Value>> 
     Ok(groups)
 }
 
-fn of_detail(thread: &Thread<'_>, detail: Hash) -> Result<Value> {
+fn of_detail(thread: &Thread<'_>, detail: NodeHash) -> Result<Value> {
     let (home, store) = (thread.home(), thread.home().store());
     let outputs = message::branches_of(store, detail)?;
     if outputs.is_empty() {
@@ -50,7 +50,7 @@ fn of_detail(thread: &Thread<'_>, detail: Hash) -> Result<Value> {
 }
 
 /// Adds the agent and the usage of a branch, or why it failed.
-fn add_facts(thread: &Thread<'_>, branch: &mut Value, output: &BranchOutput, step: Hash) -> Result<()> {
+fn add_facts(thread: &Thread<'_>, branch: &mut Value, output: &BranchOutput, step: NodeHash) -> Result<()> {
     if let Some(why) = output.failure() {
         branch["failed"] = why.into();
         return Ok(());

@@ -5,10 +5,10 @@
 
 use std::collections::HashMap;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
-use self::records::Cached;
+use self::records::CachedChain;
 pub use self::records::{Record, role_key};
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
@@ -24,22 +24,22 @@ const AHEAD: usize = 256;
 
 /// The steps of a thread, oldest first.
 #[derive(Default)]
-pub struct Chain {
+pub struct StepChain {
     records: Vec<Record>,
     /// Checksum of the last record in the cache.
     sum: u64,
 }
 
-impl Chain {
+impl StepChain {
     /// The chain that ends at `head` (`None`: no step yet). Reads the trusted part from the cache and the rest from the nodes, and adds
     /// the missing steps to the cache.
     ///
     /// # Errors
     /// Errors of reading StepNodes.
-    pub fn load(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Chain> {
-        let Some(head) = head else { return Ok(Chain::default()) };
+    pub fn load(home: &Home, thread: &ThreadId, head: Option<NodeHash>) -> Result<StepChain> {
+        let Some(head) = head else { return Ok(StepChain::default()) };
         let path = home.chain_file(thread);
-        let Cached { mut records, sum, is_whole } = records::read(&path).ok().flatten().unwrap_or_default();
+        let CachedChain { mut records, sum, is_whole } = records::read(&path).ok().flatten().unwrap_or_default();
         let cached = records.len();
         let missing = walk_back(home, head, &mut records)?;
         let kept = records.len();
@@ -47,10 +47,10 @@ impl Chain {
         records.extend(missing.into_iter().rev());
         if !is_kept {
             let sum = records::rewrite(&path, &records);
-            return Ok(Chain { records, sum });
+            return Ok(StepChain { records, sum });
         }
         let sum = records::append(&path, kept, sum, &records[kept..]);
-        Ok(Chain { records, sum })
+        Ok(StepChain { records, sum })
     }
 
     /// Adds the next step to the cache. If that fails, the next reader updates the cache.
@@ -62,15 +62,15 @@ impl Chain {
     ///
     /// # Errors
     /// Errors of reading StepNodes.
-    pub(crate) fn walked(home: &Home, head: Hash) -> Result<Chain> {
+    pub(crate) fn walked(home: &Home, head: NodeHash) -> Result<StepChain> {
         let mut records = walk_back(home, head, &mut Vec::new())?;
         records.reverse();
-        Ok(Chain { records, sum: 0 })
+        Ok(StepChain { records, sum: 0 })
     }
 
     /// A read-only chain of its first `steps` steps.
-    pub(crate) fn first(&self, steps: usize) -> Chain {
-        Chain { records: self.records.iter().take(steps).copied().collect(), sum: 0 }
+    pub(crate) fn first(&self, steps: usize) -> StepChain {
+        StepChain { records: self.records.iter().take(steps).copied().collect(), sum: 0 }
     }
 
     /// Number of steps.
@@ -94,33 +94,33 @@ impl Chain {
     }
 
     /// Position of a step, from 0.
-    pub fn position(&self, step: Hash) -> Option<usize> {
+    pub fn position(&self, step: NodeHash) -> Option<usize> {
         self.records.iter().rposition(|record| record.step == step)
     }
 
     /// The last step before position `index` by the same role.
-    pub(crate) fn last_before(&self, index: usize) -> Option<Hash> {
+    pub(crate) fn last_before(&self, index: usize) -> Option<NodeHash> {
         let role = self.records.get(index)?.role;
         self.records[..index].iter().rfind(|record| record.role == role).map(|record| record.step)
     }
 
     /// How many steps a role has.
     pub fn count_of(&self, role: &str) -> usize {
-        self.of(role).count()
+        self.positions_of_role(role).count()
     }
 
     /// Position of the first step of a role.
     pub fn first_of(&self, role: &str) -> Option<usize> {
-        self.of(role).next()
+        self.positions_of_role(role).next()
     }
 
     /// Position of the last step of a role.
     pub fn last_of(&self, role: &str) -> Option<usize> {
-        self.of(role).next_back()
+        self.positions_of_role(role).next_back()
     }
 
     /// Positions of the steps of a role.
-    pub(crate) fn of(&self, role: &str) -> impl DoubleEndedIterator<Item = usize> {
+    pub(crate) fn positions_of_role(&self, role: &str) -> impl DoubleEndedIterator<Item = usize> {
         let role = role_key(role);
         self.records.iter().enumerate().filter(move |(_, record)| record.role == role).map(|(index, _)| index)
     }
@@ -130,7 +130,7 @@ impl Chain {
 ///
 /// # Errors
 /// Errors of reading StepNodes.
-pub fn count(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Option<usize>> {
+pub fn count(home: &Home, thread: &ThreadId, head: Option<NodeHash>) -> Result<Option<usize>> {
     let Some(head) = head else { return Ok(Some(0)) };
     if let Ok(Some(cached)) = records::read(&home.chain_file(thread))
         && cached.records.last().is_some_and(|record| record.step == head)
@@ -146,12 +146,12 @@ pub fn count(home: &Home, thread: &ThreadId, head: Option<Hash>) -> Result<Optio
 }
 
 /// Whether the cache of a thread has a step. Reads only the cache and writes nothing.
-pub(crate) fn has_cached(home: &Home, thread: &ThreadId, step: Hash) -> bool {
+pub(crate) fn has_cached(home: &Home, thread: &ThreadId, step: NodeHash) -> bool {
     cached(home, thread).any(|cached| cached == step)
 }
 
 /// The steps in the cache, newest first. Reads only the cache and writes nothing.
-pub(crate) fn cached(home: &Home, thread: &ThreadId) -> impl Iterator<Item = Hash> {
+pub(crate) fn cached(home: &Home, thread: &ThreadId) -> impl Iterator<Item = NodeHash> {
     let cached = records::read(&home.chain_file(thread)).ok().flatten().unwrap_or_default();
     cached.records.into_iter().rev().map(|record| record.step)
 }
@@ -160,15 +160,15 @@ pub(crate) fn cached(home: &Home, thread: &ThreadId) -> impl Iterator<Item = Has
 ///
 /// # Errors
 /// `Io` if a cache exists but cannot be read.
-pub(crate) fn last_known(home: &Home, thread: &ThreadId) -> Result<Option<Hash>> {
+pub(crate) fn last_known(home: &Home, thread: &ThreadId) -> Result<Option<NodeHash>> {
     let path = home.chain_file(thread);
-    let cached = records::read(&path).at("read", &path)?;
+    let cached = records::read(&path).path_context("read", &path)?;
     Ok(cached.and_then(|cached| cached.records.last().map(|record| record.step)))
 }
 
 /// Collects records from `head` back to the newest cached one, newest first, and cuts the cache there. The common cases, with the cache
 /// at the head or one step behind, need no search.
-fn walk_back(home: &Home, head: Hash, records: &mut Vec<Record>) -> Result<Vec<Record>> {
+fn walk_back(home: &Home, head: NodeHash, records: &mut Vec<Record>) -> Result<Vec<Record>> {
     let mut missing = Vec::new();
     let mut next = Some(head);
     let mut known = None;
@@ -177,7 +177,7 @@ fn walk_back(home: &Home, head: Hash, records: &mut Vec<Record>) -> Result<Vec<R
             return Ok(missing);
         }
         if missing.len() == 1 {
-            let positions: HashMap<Hash, usize> =
+            let positions: HashMap<NodeHash, usize> =
                 records.iter().enumerate().map(|(index, record)| (record.step, index)).collect();
             known = Some(positions);
         }
@@ -190,7 +190,7 @@ fn walk_back(home: &Home, head: Hash, records: &mut Vec<Record>) -> Result<Vec<R
             home.store().objects().chain(hash, AHEAD)?;
         }
         let (step, _) = nodes::step_node(home.store(), hash)?;
-        missing.push(Record::of(hash, &step));
+        missing.push(Record::from_step_node(hash, &step));
         next = step.prev;
     }
     records.clear();
@@ -199,7 +199,7 @@ fn walk_back(home: &Home, head: Hash, records: &mut Vec<Record>) -> Result<Vec<R
 
 #[cfg(test)]
 mod tests {
-    use uwf_core::node::{Content, Payload, StepNode};
+    use uwf_core::node::{ContentNode, StepNode, TypedPayload};
 
     use super::records::RECORD;
     use super::*;
@@ -219,16 +219,16 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::open(dir.path(), "uwf");
             crate::root::node_types::ensure(&home).unwrap();
-            let mut drafts = vec![Content { text: "an answer".to_owned() }.draft()];
+            let mut drafts = vec![ContentNode { text: "an answer".to_owned() }.draft()];
             let output = drafts[0].hash();
             let mut records: Vec<Record> = Vec::new();
             for number in 0..STEPS {
                 let role = if number == 0 { "planner" } else { "coder" }.to_owned();
                 let prev = records.last().map(|record| record.step);
                 let agent = "a".to_owned();
-                let step = StepNode { start: Hash::from_u64(1), prev, role, output, detail: output, agent };
+                let step = StepNode { start: NodeHash::from_u64(1), prev, role, output, detail: output, agent };
                 let draft = step.draft();
-                records.push(Record::of(draft.hash(), &step));
+                records.push(Record::from_step_node(draft.hash(), &step));
                 drafts.push(draft);
             }
             home.store().put_all(&drafts).unwrap();
@@ -238,8 +238,8 @@ mod tests {
             long
         }
 
-        fn load(&self) -> Chain {
-            Chain::load(&self.home, &self.thread, self.records.last().map(|record| record.step)).unwrap()
+        fn load(&self) -> StepChain {
+            StepChain::load(&self.home, &self.thread, self.records.last().map(|record| record.step)).unwrap()
         }
 
         fn spoil(&self, record: usize) {
@@ -277,7 +277,7 @@ mod tests {
     fn thread_shorter_than_cache_keeps_own_steps() {
         let long = Long::new();
         let head = long.records[2].step;
-        let chain = Chain::load(&long.home, &long.thread, Some(head)).unwrap();
+        let chain = StepChain::load(&long.home, &long.thread, Some(head)).unwrap();
         assert_eq!(chain.records(), &long.records[..3]);
         assert_eq!(last_known(&long.home, &long.thread).unwrap(), Some(head));
     }
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn a_step_that_is_appended_is_read_afterwards() {
         let mut long = Long::new();
-        let record = Record { step: Hash::from_u64(7), ..long.records[1] };
+        let record = Record { step: NodeHash::from_u64(7), ..long.records[1] };
         long.load().append(&long.home, &long.thread, record);
         long.records.push(record);
         assert_eq!(long.load().records(), long.records, "from the cache");

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use ulid::Ulid;
 use uwf_core::node::NodeKind;
 use uwf_core::thread::ThreadId;
@@ -25,7 +25,7 @@ pub(crate) fn known(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
     let dir: PathBuf = home.children_dir(parent);
     let entries = match fs::read_dir(&dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.at("list", &dir)?,
+        other => other.path_context("list", &dir)?,
     };
     let mut ids: Vec<ThreadId> =
         entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
@@ -34,7 +34,7 @@ pub(crate) fn known(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
 }
 
 /// The 80 random bits in the id of a child thread, for a role at a head of its parent.
-pub(crate) fn random(parent: &ThreadId, head: Hash, role: &str) -> u128 {
+pub(crate) fn random(parent: &ThreadId, head: NodeHash, role: &str) -> u128 {
     let bytes = |salt: u8| {
         let text = format!("{salt} {parent} {head} {role}");
         u128::from(json_cas::xxh64(text.as_bytes()).as_u64())
@@ -60,7 +60,7 @@ pub(crate) fn without_step(parent: &Thread<'_>) -> Result<Vec<ThreadId>> {
         let Some(child) = child.filter(|child| children.contains_key(child)) else { continue };
         let detail = nodes::get(parent.home().store(), record.detail)?;
         // With any other detail, an agent played the role itself.
-        if NodeKind::of(detail.type_hash) == Some(NodeKind::StepNode) {
+        if NodeKind::from_type_hash(detail.type_hash) == Some(NodeKind::StepNode) {
             children.remove(&child);
         }
     }
@@ -70,7 +70,7 @@ pub(crate) fn without_step(parent: &Thread<'_>) -> Result<Vec<ThreadId>> {
 /// A child in its current state; `None` if it was removed.
 pub(crate) fn find<'h>(home: &'h Home, id: &ThreadId) -> Result<Option<Thread<'h>>> {
     if let Some(head) = home.heads().read(id.as_str())? {
-        return Thread::at(home, id.clone(), head.hash).map(Some);
+        return Thread::load_at(home, id.clone(), head.hash).map(Some);
     }
-    history::of(home, id)?.map(|line| Thread::ended(home, &line)).transpose()
+    history::newest_line(home, id)?.map(|line| Thread::ended(home, &line)).transpose()
 }

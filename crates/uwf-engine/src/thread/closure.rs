@@ -3,14 +3,14 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use json_cas::{Hash, Node, Store, StoreError};
+use json_cas::{Node, NodeHash, Store, StoreError};
 use serde_json::Value;
 use uwf_core::node::{self, NodeKind, StepNode};
 
 /// A node of a closure.
-pub struct Part {
+pub struct ClosureNode {
     /// Its hash.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// The node.
     pub node: Node,
     /// Its payload as canonical CBOR.
@@ -19,58 +19,58 @@ pub struct Part {
 
 /// The fault of a closure.
 #[derive(Debug)]
-pub enum Unsound {
+pub enum ClosureFault {
     /// A node, or its references, cannot be read.
     Unreadable(StoreError),
     /// A node has the wrong content.
     Unfit(String),
 }
 
-impl Unsound {
+impl ClosureFault {
     /// The fault in words. A temporary read failure says nothing about the nodes, and is returned as the error.
     ///
     /// # Errors
     /// `Io`.
     pub fn why(self) -> Result<String, StoreError> {
         match self {
-            Unsound::Unreadable(error) if error.is_of_the_moment() => Err(error),
-            Unsound::Unreadable(error) => Ok(error.to_string()),
-            Unsound::Unfit(why) => Ok(why),
+            ClosureFault::Unreadable(error) if error.is_of_the_moment() => Err(error),
+            ClosureFault::Unreadable(error) => Ok(error.to_string()),
+            ClosureFault::Unfit(why) => Ok(why),
         }
     }
 }
 
-impl From<StoreError> for Unsound {
-    fn from(error: StoreError) -> Unsound {
-        Unsound::Unreadable(error)
+impl From<StoreError> for ClosureFault {
+    fn from(error: StoreError) -> ClosureFault {
+        ClosureFault::Unreadable(error)
     }
 }
 
 /// The closure of a sound step.
 #[derive(Debug)]
-pub struct Sound {
+pub struct SoundClosure {
     /// All nodes that must be durable: the closure, and the types it needs that are not uwf's own.
-    pub nodes: Vec<Hash>,
+    pub nodes: Vec<NodeHash>,
 }
 
 /// The limits of a walk: where it begins and ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ClosureBounds {
     /// Nodes at which it begins.
-    pub roots: Vec<Hash>,
+    pub roots: Vec<NodeHash>,
     /// Nodes that belong to earlier steps, wherever they are referenced.
-    pub outside: Vec<Hash>,
+    pub outside: Vec<NodeHash>,
 }
 
-impl Bounds {
+impl ClosureBounds {
     /// The closure of a step: without its start and the previous step.
-    pub fn of_step(hash: Hash, step: &StepNode) -> Bounds {
-        Bounds { roots: vec![hash], outside: [step.start].into_iter().chain(step.prev).collect() }
+    pub fn of_step(hash: NodeHash, step: &StepNode) -> ClosureBounds {
+        ClosureBounds { roots: vec![hash], outside: [step.start].into_iter().chain(step.prev).collect() }
     }
 
     /// Everything below a node.
-    pub fn below(hash: Hash) -> Bounds {
-        Bounds { roots: vec![hash], outside: Vec::new() }
+    pub fn below(hash: NodeHash) -> ClosureBounds {
+        ClosureBounds { roots: vec![hash], outside: Vec::new() }
     }
 }
 
@@ -79,8 +79,8 @@ impl Bounds {
 ///
 /// # Errors
 /// The error of the first unreadable node.
-pub fn each(store: &Store, bounds: &Bounds, mut visit: impl FnMut(&Part)) -> Result<(), StoreError> {
-    let mut seen: HashSet<Hash> = bounds.outside.iter().chain(&bounds.roots).copied().collect();
+pub fn each(store: &Store, bounds: &ClosureBounds, mut visit: impl FnMut(&ClosureNode)) -> Result<(), StoreError> {
+    let mut seen: HashSet<NodeHash> = bounds.outside.iter().chain(&bounds.roots).copied().collect();
     let mut queue: VecDeque<_> = bounds.roots.iter().map(|root| (*root, None)).collect();
     while let Some((hash, parent)) = queue.pop_front() {
         let (node, cbor) = store.get_encoded(hash).map_err(|error| match (error, parent) {
@@ -89,15 +89,15 @@ pub fn each(store: &Store, bounds: &Bounds, mut visit: impl FnMut(&Part)) -> Res
         })?;
         let parent_head = parent_head(&node);
         let refs = store.refs(&node)?;
-        visit(&Part { hash, node, cbor });
+        visit(&ClosureNode { hash, node, cbor });
         let new = refs.into_iter().filter(|found| Some(*found) != parent_head && seen.insert(*found));
         queue.extend(new.map(|found| (found, Some(hash))));
     }
     Ok(())
 }
 
-fn parent_head(node: &Node) -> Option<Hash> {
-    NodeKind::of(node.type_hash).filter(|kind| *kind == NodeKind::StartNode)?;
+fn parent_head(node: &Node) -> Option<NodeHash> {
+    NodeKind::from_type_hash(node.type_hash).filter(|kind| *kind == NodeKind::StartNode)?;
     hash_in(node.payload.get("parent")?)
 }
 
@@ -106,14 +106,18 @@ fn parent_head(node: &Node) -> Option<Hash> {
 ///
 /// # Errors
 /// The first fault.
-pub fn check(store: &Store, bounds: &Bounds, mut visit: impl FnMut(&Part)) -> Result<Sound, Unsound> {
+pub fn check(
+    store: &Store,
+    bounds: &ClosureBounds,
+    mut visit: impl FnMut(&ClosureNode),
+) -> Result<SoundClosure, ClosureFault> {
     let mut kinds = HashMap::new();
     let mut wanted = Vec::new();
     let mut types = HashSet::new();
     let mut unsound = None;
     each(store, bounds, |part| {
         visit(part);
-        kinds.insert(part.hash, NodeKind::of(part.node.type_hash));
+        kinds.insert(part.hash, NodeKind::from_type_hash(part.node.type_hash));
         wanted.extend(wants(&part.node).map(|(field, kind, child)| (part.hash, field, kind, child)));
         types.insert(part.node.type_hash);
         if unsound.is_none() {
@@ -128,17 +132,17 @@ pub fn check(store: &Store, bounds: &Bounds, mut visit: impl FnMut(&Part)) -> Re
         if kinds.get(&child).is_some_and(|found| *found != Some(kind)) {
             let why =
                 format!("`{field}` of node {hash} refers to {child}, which is not a node of type {}", kind.title());
-            return Err(Unsound::Unfit(why));
+            return Err(ClosureFault::Unfit(why));
         }
     }
     types.retain(|hash| *hash != json_cas::bootstrap::HASH && !is_own(*hash));
-    Ok(Sound { nodes: kinds.into_keys().chain(stored_types(store, types)?).collect() })
+    Ok(SoundClosure { nodes: kinds.into_keys().chain(stored_types(store, types)?).collect() })
 }
 
 /// The stored ones of these types, with their own types. uwf knows some types that only other programs store.
-fn stored_types(store: &Store, types: HashSet<Hash>) -> Result<HashSet<Hash>, StoreError> {
+fn stored_types(store: &Store, types: HashSet<NodeHash>) -> Result<HashSet<NodeHash>, StoreError> {
     let mut found = HashSet::new();
-    let mut queue: Vec<Hash> = types.into_iter().collect();
+    let mut queue: Vec<NodeHash> = types.into_iter().collect();
     while let Some(hash) = queue.pop() {
         if let Some(node) = store.try_get(hash)?
             && found.insert(hash)
@@ -150,47 +154,50 @@ fn stored_types(store: &Store, types: HashSet<Hash>) -> Result<HashSet<Hash>, St
 }
 
 /// Checks that a node's payload fits its type.
-fn fits(store: &Store, part: &Part) -> Result<(), Unsound> {
+fn fits(store: &Store, part: &ClosureNode) -> Result<(), ClosureFault> {
     let schema = match store.schema(part.node.type_hash) {
         Err(error) if error.is_of_the_moment() => return Err(error.into()),
-        Err(error) => return Err(Unsound::Unfit(format!("the type of node {} cannot be used: {error}", part.hash))),
+        Err(error) => {
+            return Err(ClosureFault::Unfit(format!("the type of node {} cannot be used: {error}", part.hash)));
+        }
         Ok(schema) => schema,
     };
     if schema.is_valid(&part.node.payload) {
         return Ok(());
     }
     let first = schema.violations(&part.node.payload).first().map(ToString::to_string).unwrap_or_default();
-    let title =
-        NodeKind::of(part.node.type_hash).map_or_else(|| "its type".to_owned(), |kind| format!("`{}`", kind.title()));
-    Err(Unsound::Unfit(format!("node {} does not fit {title}: {first}", part.hash)))
+    let title = NodeKind::from_type_hash(part.node.type_hash)
+        .map_or_else(|| "its type".to_owned(), |kind| format!("`{}`", kind.title()));
+    Err(ClosureFault::Unfit(format!("node {} does not fit {title}: {first}", part.hash)))
 }
 
 /// The references of one of uwf's own nodes, with the required kind of each.
-fn wants(node: &Node) -> impl Iterator<Item = (&'static str, NodeKind, Hash)> {
-    let fields: &[(&'static str, NodeKind)] = match NodeKind::of(node.type_hash).filter(|_| is_own(node.type_hash)) {
-        Some(NodeKind::StartNode) => &[("workflow", NodeKind::Workflow)],
-        Some(NodeKind::StepNode) => &[("start", NodeKind::StartNode), ("prev", NodeKind::StepNode)],
-        Some(NodeKind::ReactSession) => &[
-            ("agent", NodeKind::Agent),
-            ("turns", NodeKind::ReactTurn),
-            ("raw", NodeKind::Content),
-            ("attempts", NodeKind::Attempt),
-        ],
-        Some(NodeKind::ReactTurn) => {
-            &[("input", NodeKind::Content), ("output", NodeKind::Content), ("toolCalls", NodeKind::ReactToolCall)]
-        }
-        Some(NodeKind::ReactToolCall) => &[("arguments", NodeKind::Content), ("result", NodeKind::Content)],
-        Some(NodeKind::Attempt) => &[
-            ("agent", NodeKind::Agent),
-            ("raw", NodeKind::Content),
-            ("stderr", NodeKind::Content),
-            ("turns", NodeKind::ReactTurn),
-        ],
-        _ => &[],
-    };
+fn wants(node: &Node) -> impl Iterator<Item = (&'static str, NodeKind, NodeHash)> {
+    let fields: &[(&'static str, NodeKind)] =
+        match NodeKind::from_type_hash(node.type_hash).filter(|_| is_own(node.type_hash)) {
+            Some(NodeKind::StartNode) => &[("workflow", NodeKind::Workflow)],
+            Some(NodeKind::StepNode) => &[("start", NodeKind::StartNode), ("prev", NodeKind::StepNode)],
+            Some(NodeKind::ReactSession) => &[
+                ("agent", NodeKind::Agent),
+                ("turns", NodeKind::ReactTurn),
+                ("raw", NodeKind::Content),
+                ("attempts", NodeKind::Attempt),
+            ],
+            Some(NodeKind::ReactTurn) => {
+                &[("input", NodeKind::Content), ("output", NodeKind::Content), ("toolCalls", NodeKind::ReactToolCall)]
+            }
+            Some(NodeKind::ReactToolCall) => &[("arguments", NodeKind::Content), ("result", NodeKind::Content)],
+            Some(NodeKind::Attempt) => &[
+                ("agent", NodeKind::Agent),
+                ("raw", NodeKind::Content),
+                ("stderr", NodeKind::Content),
+                ("turns", NodeKind::ReactTurn),
+            ],
+            _ => &[],
+        };
     let referred = |value: &Value| match value {
         Value::Array(items) => items.iter().filter_map(hash_in).collect(),
-        one => hash_in(one).into_iter().collect::<Vec<Hash>>(),
+        one => hash_in(one).into_iter().collect::<Vec<NodeHash>>(),
     };
     let found: Vec<_> = fields
         .iter()
@@ -202,10 +209,10 @@ fn wants(node: &Node) -> impl Iterator<Item = (&'static str, NodeKind, Hash)> {
     found.into_iter()
 }
 
-fn is_own(type_hash: Hash) -> bool {
+fn is_own(type_hash: NodeHash) -> bool {
     node::OWN_TYPES.iter().any(|own| own.hash == type_hash)
 }
 
-fn hash_in(value: &Value) -> Option<Hash> {
+fn hash_in(value: &Value) -> Option<NodeHash> {
     value.as_str()?.parse().ok()
 }

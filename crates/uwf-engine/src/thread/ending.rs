@@ -1,7 +1,7 @@
 //! How a thread ended.
 
-use json_cas::{Hash, Store};
-use uwf_core::moderator::Decision;
+use json_cas::{NodeHash, Store};
+use uwf_core::moderator::ModeratorDecision;
 use uwf_core::node::{EndStatus, ThreadEnd};
 use uwf_core::outcome::{self, NOT_SUCCEEDED};
 
@@ -24,7 +24,7 @@ pub struct ThreadEnding {
 
 impl ThreadEnding {
     /// The end that the moderator chose.
-    pub fn by(decision: &Decision) -> ThreadEnding {
+    pub fn by(decision: &ModeratorDecision) -> ThreadEnding {
         let outcome = decision.outcome().unwrap_or(outcome::SUCCEEDED);
         let (reason, return_code) = match outcome {
             outcome::SUCCEEDED => (outcome::BY_GRAPH, 0),
@@ -56,7 +56,7 @@ impl ThreadEnding {
 }
 
 /// A thread-end node; `None` if it is not readable.
-pub(crate) fn read(store: &Store, end: Hash) -> Option<ThreadEnd> {
+pub(crate) fn read(store: &Store, end: NodeHash) -> Option<ThreadEnd> {
     let node = store.try_get(end).ok()??;
     nodes::payload(end, &node).ok()
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use uwf_core::moderator::{self, Evaluate};
+use uwf_core::moderator::{self, EvaluationRequest};
 
 use crate::error::{Error, Result};
 use crate::root::home::Home;
@@ -27,7 +27,7 @@ pub const CHILD_ARGUMENT: &str = "__evaluate";
 /// The child's answer. A missing value is not null, so it has its own variant.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Answer {
+enum EvaluationAnswer {
     Value(Value),
     Missing,
     Error(String),
@@ -37,7 +37,7 @@ enum Answer {
 ///
 /// # Errors
 /// `Internal` if the child cannot be started.
-pub fn in_child(home: &Home, request: &Evaluate) -> Result<Result<Option<Value>, String>> {
+pub fn in_child(home: &Home, request: &EvaluationRequest) -> Result<Result<Option<Value>, String>> {
     let mut child = Command::new(home.bin())
         .arg(CHILD_ARGUMENT)
         .stdin(Stdio::piped())
@@ -68,9 +68,9 @@ pub fn in_child(home: &Home, request: &Evaluate) -> Result<Result<Option<Value>,
         return Ok(Err(format!("gave more than {} MB", MAX_ANSWER / 1024 / 1024)));
     }
     match serde_json::from_slice(&answer) {
-        Ok(Answer::Value(value)) => Ok(Ok(Some(value))),
-        Ok(Answer::Missing) => Ok(Ok(None)),
-        Ok(Answer::Error(error)) => Ok(Err(error)),
+        Ok(EvaluationAnswer::Value(value)) => Ok(Ok(Some(value))),
+        Ok(EvaluationAnswer::Missing) => Ok(Ok(None)),
+        Ok(EvaluationAnswer::Error(error)) => Ok(Err(error)),
         Err(_) => {
             Ok(Err(format!("took more than {} MB of memory, or recursed too deeply", MEMORY_LIMIT / 1024 / 1024)))
         }
@@ -86,13 +86,13 @@ pub fn child_main() -> Result<Vec<u8>> {
     std::io::stdin()
         .read_to_end(&mut input)
         .map_err(|error| Error::internal(format!("cannot read the request: {error}")))?;
-    let request: Evaluate = serde_json::from_slice(&input)
+    let request: EvaluationRequest = serde_json::from_slice(&input)
         .map_err(|error| Error::internal(format!("the request is not readable: {error}")))?;
     limit_memory();
     let answer = match moderator::evaluate(&request) {
-        Ok(Some(value)) => Answer::Value(value),
-        Ok(None) => Answer::Missing,
-        Err(error) => Answer::Error(error.to_string()),
+        Ok(Some(value)) => EvaluationAnswer::Value(value),
+        Ok(None) => EvaluationAnswer::Missing,
+        Err(error) => EvaluationAnswer::Error(error.to_string()),
     };
     Ok(serde_json::to_vec(&answer).unwrap_or_default())
 }

@@ -2,20 +2,20 @@
 
 use std::cell::OnceCell;
 
-use json_cas::{Hash, Head};
+use json_cas::{Head, NodeHash};
 use serde_json::Value;
 use uwf_core::node::{NodeKind, StartNode, StepNode};
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::{self, Workflow};
 
 use crate::error::{Error, Result};
-use crate::root::history::{self, Finished};
+use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::missing_thread;
-use crate::thread::chain::Chain;
+use crate::thread::chain::StepChain;
 use crate::thread::nodes;
-use crate::thread::steps::{self, Parts};
+use crate::thread::steps::{self, StepParts};
 
 /// A thread with its head, its start and its last step. Older steps are loaded only on request.
 pub struct Thread<'h> {
@@ -23,9 +23,9 @@ pub struct Thread<'h> {
     /// Its id.
     pub id: ThreadId,
     /// The newest StepNode, or the StartNode if it has no steps.
-    pub head: Hash,
+    pub head: NodeHash,
     /// The StartNode.
-    pub start_hash: Hash,
+    pub start_hash: NodeHash,
     /// Its content.
     pub start: StartNode,
     /// The last step.
@@ -33,7 +33,7 @@ pub struct Thread<'h> {
     /// When the head was first stored, in Unix milliseconds. For a thread without steps, that is when the first thread with this workflow
     /// and task started: [`Thread::changed_at`] is the time of this thread.
     pub head_timestamp_ms: u64,
-    chain: OnceCell<Chain>,
+    chain: OnceCell<StepChain>,
     /// Whether it ends at an earlier step than the real thread, or has no id.
     is_past: bool,
 }
@@ -46,7 +46,7 @@ impl<'h> Thread<'h> {
     pub fn active(home: &'h Home, id: &ThreadId) -> Result<(Thread<'h>, Head)> {
         let head = home.heads().read(id.as_str())?;
         let head = head.ok_or_else(|| missing_thread::not_active(home, id))?;
-        Ok((Thread::at(home, id.clone(), head.hash)?, head))
+        Ok((Thread::load_at(home, id.clone(), head.hash)?, head))
     }
 
     /// The thread's head, if it has not moved since the thread was loaded: to move it, or to end the thread with it.
@@ -65,18 +65,18 @@ impl<'h> Thread<'h> {
     /// `NotFound` if the thread does not exist; errors of its nodes.
     pub fn any(home: &'h Home, id: &ThreadId) -> Result<Thread<'h>> {
         if let Some(head) = home.heads().read(id.as_str())? {
-            return Thread::at(home, id.clone(), head.hash);
+            return Thread::load_at(home, id.clone(), head.hash);
         }
-        Thread::ended(home, &history::of(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?)
+        Thread::ended(home, &history::newest_line(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?)
     }
 
     /// Loads a thread in the history.
     ///
     /// # Errors
     /// Errors of its nodes.
-    pub fn ended(home: &'h Home, line: &Finished) -> Result<Thread<'h>> {
+    pub fn ended(home: &'h Home, line: &HistoryLine) -> Result<Thread<'h>> {
         let id = &line.thread;
-        Thread::at(home, id.clone(), line.head).map_err(|error| match error.missing_node() {
+        Thread::load_at(home, id.clone(), line.head).map_err(|error| match error.missing_node() {
             Some(hash) => Error::data(format!("node {hash} is missing, at which thread {id} ended"))
                 .hint("this is from history.jsonl: `uwf recover` checks whether that line is damaged")
                 .hint(nodes::BRING_BACK),
@@ -88,9 +88,9 @@ impl<'h> Thread<'h> {
     ///
     /// # Errors
     /// Errors of the nodes; `Data` if the node is neither start nor step.
-    pub fn at(home: &'h Home, id: ThreadId, head: Hash) -> Result<Thread<'h>> {
+    pub fn load_at(home: &'h Home, id: ThreadId, head: NodeHash) -> Result<Thread<'h>> {
         let node = nodes::get(home.store(), head)?;
-        let (last, start_hash, start_node) = match NodeKind::of(node.type_hash) {
+        let (last, start_hash, start_node) = match NodeKind::from_type_hash(node.type_hash) {
             Some(NodeKind::StepNode) => {
                 let step: StepNode = nodes::payload(head, &node)?;
                 let start = nodes::get(home.store(), step.start)?;
@@ -99,7 +99,7 @@ impl<'h> Thread<'h> {
             Some(NodeKind::StartNode) => (None, head, node.clone()),
             _ => return Err(nodes::wrong_kind(home.store(), head, "StartNode or StepNode", &node)),
         };
-        if NodeKind::of(start_node.type_hash) != Some(NodeKind::StartNode) {
+        if NodeKind::from_type_hash(start_node.type_hash) != Some(NodeKind::StartNode) {
             return Err(nodes::wrong_kind(home.store(), start_hash, "StartNode", &start_node));
         }
         let start = nodes::payload(start_hash, &start_node)?;
@@ -117,7 +117,7 @@ impl<'h> Thread<'h> {
     }
 
     /// The thread after its head moves to the next step.
-    pub(crate) fn moved_to(&self, head: Hash, step: StepNode, timestamp_ms: u64) -> Thread<'h> {
+    pub(crate) fn moved_to(&self, head: NodeHash, step: StepNode, timestamp_ms: u64) -> Thread<'h> {
         Thread {
             home: self.home,
             id: self.id.clone(),
@@ -148,9 +148,9 @@ impl<'h> Thread<'h> {
 
     /// Loads the thread that ends at a step, if no thread of this machine is known to have the step: its id is all zeros, and no cache is
     /// written for it.
-    pub(crate) fn without_id(home: &'h Home, head: Hash) -> Result<Thread<'h>> {
-        let chain = OnceCell::from(Chain::walked(home, head)?);
-        Ok(Thread { chain, is_past: true, ..Thread::at(home, ThreadId::from(ulid::Ulid::nil()), head)? })
+    pub(crate) fn without_id(home: &'h Home, head: NodeHash) -> Result<Thread<'h>> {
+        let chain = OnceCell::from(StepChain::walked(home, head)?);
+        Ok(Thread { chain, is_past: true, ..Thread::load_at(home, ThreadId::from(ulid::Ulid::nil()), head)? })
     }
 
     /// Whether it differs from the real thread, so that none of its data belongs in the thread's caches.
@@ -200,11 +200,11 @@ impl<'h> Thread<'h> {
     ///
     /// # Errors
     /// Errors of the StepNodes the cache lacks.
-    pub fn chain(&self) -> Result<&Chain> {
+    pub fn chain(&self) -> Result<&StepChain> {
         if let Some(chain) = self.chain.get() {
             return Ok(chain);
         }
-        let chain = Chain::load(self.home, &self.id, self.last.is_some().then_some(self.head))?;
+        let chain = StepChain::load(self.home, &self.id, self.last.is_some().then_some(self.head))?;
         Ok(self.chain.get_or_init(|| chain))
     }
 
@@ -212,7 +212,7 @@ impl<'h> Thread<'h> {
     ///
     /// # Errors
     /// Errors of the nodes.
-    pub fn step(&self, index: usize, parts: Parts) -> Result<Step> {
+    pub fn step(&self, index: usize, parts: StepParts) -> Result<Step> {
         let (chain, store) = (self.chain()?, self.home.store());
         // The newest step is requested most, and its StepNode is already known.
         if let Some(last) = self.last.as_ref().filter(|_| index + 1 == chain.len()) {
@@ -238,7 +238,7 @@ impl<'h> Thread<'h> {
         self.last.as_ref().map(|_| steps::whole(self.home.store(), 0, self.head)).transpose()
     }
 
-    pub(crate) fn step_hash(&self, index: usize) -> Result<Hash> {
+    pub(crate) fn step_hash(&self, index: usize) -> Result<NodeHash> {
         let record = self.chain()?.get(index);
         record
             .map(|record| record.step)

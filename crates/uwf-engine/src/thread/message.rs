@@ -1,6 +1,6 @@
 //! The agent's text besides its structured output, for pages and for later roles.
 
-use json_cas::{Hash, Node, Store};
+use json_cas::{Node, NodeHash, Store};
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::extract::{self, Extraction};
@@ -17,9 +17,9 @@ use crate::thread::nodes;
 ///
 /// # Errors
 /// Errors of the nodes.
-pub fn of_detail(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Option<String>> {
+pub fn of_detail(store: &Store, detail: NodeHash, schema: Option<NodeHash>) -> Result<Option<String>> {
     let node = nodes::get(store, detail)?;
-    if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
+    if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
         return of_node(store, detail, &node, schema);
     }
     let step: StepNode = nodes::payload(detail, &node)?;
@@ -34,7 +34,7 @@ pub fn of_detail(store: &Store, detail: Hash, schema: Option<Hash>) -> Result<Op
 ///
 /// # Errors
 /// Errors of the nodes.
-pub fn branches(store: &Store, last: Hash) -> Result<Vec<BranchOutput>> {
+pub fn branches(store: &Store, last: NodeHash) -> Result<Vec<BranchOutput>> {
     let mut branches = Vec::new();
     let mut at = Some(last);
     while let Some(hash) = at {
@@ -52,9 +52,9 @@ pub fn branches(store: &Store, last: Hash) -> Result<Vec<BranchOutput>> {
 ///
 /// # Errors
 /// Errors of the nodes.
-pub fn branches_of(store: &Store, detail: Hash) -> Result<Vec<BranchOutput>> {
+pub fn branches_of(store: &Store, detail: NodeHash) -> Result<Vec<BranchOutput>> {
     let node = nodes::get(store, detail)?;
-    let is_step = NodeKind::of(node.type_hash) == Some(NodeKind::StepNode);
+    let is_step = NodeKind::from_type_hash(node.type_hash) == Some(NodeKind::StepNode);
     match is_step && nodes::payload::<StepNode>(detail, &node)?.agent == GROUP_AGENT {
         true => branches(store, detail),
         false => Ok(Vec::new()),
@@ -62,7 +62,7 @@ pub fn branches_of(store: &Store, detail: Hash) -> Result<Vec<BranchOutput>> {
 }
 
 /// The texts of a group's branches, each below the name of its branch.
-fn of_group(store: &Store, last: Hash) -> Result<Option<String>> {
+fn of_group(store: &Store, last: NodeHash) -> Result<Option<String>> {
     let text = |branch: BranchOutput| {
         let text = branch.failure().map(|why| format!("failed: {why}")).or(branch.message)?;
         Some(format!("## {}\n\n{}\n", branch.name, text.trim()))
@@ -73,7 +73,12 @@ fn of_group(store: &Store, last: Hash) -> Result<Option<String>> {
 
 /// The text of a step's detail without the output it may contain; `None` if it contains only the output. `schema` is the type of the
 /// output: with it, malformed headers are recognized as well.
-pub(crate) fn of_node(store: &Store, detail: Hash, node: &Node, schema: Option<Hash>) -> Result<Option<String>> {
+pub(crate) fn of_node(
+    store: &Store,
+    detail: NodeHash,
+    node: &Node,
+    schema: Option<NodeHash>,
+) -> Result<Option<String>> {
     if node.payload.get("source").and_then(Value::as_str) == Some(COMMAND_SOURCE) {
         return Ok(None);
     }
@@ -92,10 +97,10 @@ pub(crate) fn of_node(store: &Store, detail: Hash, node: &Node, schema: Option<H
 ///
 /// # Errors
 /// Errors of the nodes.
-pub fn raw(store: &Store, detail: Hash, node: &Node) -> Result<Option<String>> {
-    Ok(match NodeKind::of(node.type_hash) {
+pub fn raw(store: &Store, detail: NodeHash, node: &Node) -> Result<Option<String>> {
+    Ok(match NodeKind::from_type_hash(node.type_hash) {
         Some(NodeKind::ReactSession) => {
-            let session: Session = nodes::payload(detail, node)?;
+            let session: SessionTextReference = nodes::payload(detail, node)?;
             text_of(&nodes::get(store, session.raw)?.payload)
         }
         Some(NodeKind::Content | NodeKind::HermesRaw) => text_of(&node.payload),
@@ -106,12 +111,12 @@ pub fn raw(store: &Store, detail: Hash, node: &Node) -> Result<Option<String>> {
 
 /// The required part of a session node.
 #[derive(Deserialize)]
-struct Session {
-    raw: Hash,
+struct SessionTextReference {
+    raw: NodeHash,
 }
 
 /// The text without the output; the full text if the output cannot be found in it.
-fn beside_output(store: &Store, raw: String, schema: Option<Hash>) -> String {
+fn beside_output(store: &Store, raw: String, schema: Option<NodeHash>) -> String {
     let found = schema
         .and_then(|schema| store.schema(schema).ok())
         .map(|schema| extract::read(&raw, AnswerForm::Frontmatter, &schema, &String::new));

@@ -1,12 +1,12 @@
 //! Calls the moderator: loads only the part of the history that its conditions read, and evaluates the expressions it returns.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::moderator::{
-    self, Class, Condition, Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note, Progress,
-    Reads, present,
+    self, CompiledCondition, ConditionClass, DecisionState, EndReason, EvaluationRequest, HistoryReads, MatchReason,
+    Moderator, ModeratorDecision, ModeratorError, NextAction, ThreadHistory, present,
 };
 use uwf_core::node::NodeKind;
 use uwf_core::thread::{Step, ThreadId};
@@ -17,7 +17,7 @@ use crate::thread::branches;
 use crate::thread::evaluate;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
-use crate::thread::steps::Parts;
+use crate::thread::steps::StepParts;
 use crate::thread::usage;
 
 /// Maximum size of a value in an explanation, in bytes of JSON. Compared values are usually far shorter; a longer one is a whole output
@@ -29,7 +29,7 @@ const GLANCED: usize = 4;
 
 /// Explanation of a decision, for reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Explained {
+pub struct DecisionExplanation {
     /// The role chosen, or `$END`.
     pub next: String,
     /// Every transition that was considered, in order.
@@ -82,12 +82,12 @@ pub struct ReadValue {
 ///
 /// # Errors
 /// `Data` if a condition cannot be evaluated; errors of the nodes it reads.
-pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
-    let moderator = match Moderator::at(workflow, thread.position()) {
+pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<ModeratorDecision> {
+    let moderator = match Moderator::for_position(workflow, thread.position()) {
         Ok(moderator) => moderator,
         // A role without transitions: nothing can match.
         Err(ModeratorError::NoPosition { .. }) => {
-            return Ok(Decision { next: Next::End(EndReason::NoMatch), trace: Vec::new() });
+            return Ok(ModeratorDecision { next: NextAction::End(EndReason::NoMatch), trace: Vec::new() });
         }
         Err(error) => return Err(refused(thread, &error)),
     };
@@ -95,8 +95,8 @@ pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
     let mut progress = moderator.decide(&history).map_err(|error| refused(thread, &error))?;
     loop {
         progress = match progress {
-            Progress::Decided(decision) => return Ok(decision),
-            Progress::Evaluate { request, resume } => {
+            DecisionState::Decided(decision) => return Ok(decision),
+            DecisionState::Evaluate { request, resume } => {
                 let answer = evaluate::in_child(thread.home(), &request)?;
                 resume.answer(answer).map_err(|error| refused(thread, &error))?
             }
@@ -105,24 +105,24 @@ pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
 }
 
 /// The next role of a thread, or its end, if that is cheap to find.
-pub(crate) fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<Next> {
-    if let Err(ModeratorError::NoPosition { .. }) = Moderator::at(workflow, thread.position()) {
-        return Some(Next::End(EndReason::NoMatch));
+pub(crate) fn glance(thread: &Thread<'_>, workflow: &Workflow) -> Option<NextAction> {
+    if let Err(ModeratorError::NoPosition { .. }) = Moderator::for_position(workflow, thread.position()) {
+        return Some(NextAction::End(EndReason::NoMatch));
     }
     glance_at_decision(thread, workflow).map(|decision| decision.next)
 }
 
 /// The decision at the head of a thread, if it is cheap to make: without a child process for conditions, and reading few steps. `None` at
 /// a position without transitions.
-pub(crate) fn glance_at_decision(thread: &Thread<'_>, workflow: &Workflow) -> Option<Decision> {
-    let moderator = Moderator::at(workflow, thread.position()).ok()?;
+pub(crate) fn glance_at_decision(thread: &Thread<'_>, workflow: &Workflow) -> Option<ModeratorDecision> {
+    let moderator = Moderator::for_position(workflow, thread.position()).ok()?;
     let reads = moderator.reads();
     if reads.usage || reads.positions(thread.chain().ok()?.len()).len() > GLANCED {
         return None;
     }
     match moderator.decide(&history(thread, &reads).ok()?).ok()? {
-        Progress::Decided(decision) => Some(decision),
-        Progress::Evaluate { .. } => None,
+        DecisionState::Decided(decision) => Some(decision),
+        DecisionState::Evaluate { .. } => None,
     }
 }
 
@@ -136,7 +136,7 @@ pub fn holds(thread: &Thread<'_>, workflow: &Workflow, condition: Option<&str>) 
 }
 
 /// The decision about a condition as if it were the only one.
-fn decide_alone(thread: &Thread<'_>, workflow: &Workflow, condition: &str) -> Result<Decision> {
+fn decide_alone(thread: &Thread<'_>, workflow: &Workflow, condition: &str) -> Result<ModeratorDecision> {
     let only = Transition { role: END.to_owned(), condition: Some(condition.to_owned()), outcome: None };
     let graph = [(thread.position().to_owned(), vec![only])].into();
     next(thread, &Workflow { graph, ..workflow.clone() })
@@ -160,7 +160,7 @@ pub(crate) fn explain_branches(thread: &Thread<'_>, workflow: &Workflow, group: 
             matched: branch.condition.is_none(),
             why,
         };
-        let Some(condition) = &branch.condition else { return unknown(why(Note::Unconditional, true)) };
+        let Some(condition) = &branch.condition else { return unknown(why(MatchReason::Unconditional, true)) };
         match decide_alone(thread, workflow, condition) {
             Ok(decision) => {
                 let explained = explain(thread, workflow, &decision).considered.pop();
@@ -178,9 +178,9 @@ pub(crate) fn explain_branches(thread: &Thread<'_>, workflow: &Workflow, group: 
 /// # Errors
 /// `Data` if it cannot be evaluated.
 pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> {
-    let condition = Condition::compile(expression)?;
+    let condition = CompiledCondition::compile(expression)?;
     let history = history(thread, condition.reads())?;
-    evaluate::in_child(thread.home(), &Evaluate::new(expression, &history))?
+    evaluate::in_child(thread.home(), &EvaluationRequest::new(expression, &history))?
         .map_err(|why| not_evaluated(expression, &why))
 }
 
@@ -189,11 +189,11 @@ pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> 
 /// # Errors
 /// `Data` if it cannot be evaluated.
 pub fn evaluate_bounded(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> {
-    let condition = Condition::compile(expression)?;
-    let request = Evaluate::new(expression, &history(thread, condition.reads())?);
+    let condition = CompiledCondition::compile(expression)?;
+    let request = EvaluationRequest::new(expression, &history(thread, condition.reads())?);
     let answer = match condition.class() {
-        Class::Plain => moderator::evaluate(&request).map_err(|error| error.to_string()),
-        Class::Bounded => evaluate::in_child(thread.home(), &request)?,
+        ConditionClass::Plain => moderator::evaluate(&request).map_err(|error| error.to_string()),
+        ConditionClass::Bounded => evaluate::in_child(thread.home(), &request)?,
     };
     answer.map_err(|why| not_evaluated(expression, &why))
 }
@@ -202,16 +202,16 @@ pub fn evaluate_bounded(thread: &Thread<'_>, expression: &str) -> Result<Option<
 ///
 /// # Errors
 /// Errors of the nodes.
-pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
+pub fn history(thread: &Thread<'_>, reads: &HistoryReads) -> Result<ThreadHistory> {
     let chain = thread.chain()?;
-    let mut history = History {
+    let mut history = ThreadHistory {
         thread_id: thread.id.to_string(),
         workflow: thread.start.workflow.to_string(),
         prompt: thread.start.prompt.clone(),
         input: thread.input()?,
         depth: thread.start.depth.unwrap_or(0),
         total: chain.len(),
-        ..History::default()
+        ..ThreadHistory::default()
     };
     if reads.usage {
         history.usage = Some(usage::reported(thread)?);
@@ -220,7 +220,7 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
         history.branches = branches::of_groups(thread)?;
     }
     for position in reads.positions(chain.len()) {
-        let step = thread.step(position, Parts { detail: reads.details, ..Parts::NONE })?;
+        let step = thread.step(position, StepParts { detail: reads.details, ..StepParts::NONE })?;
         let outcome = if reads.outcomes { outcome_of_child(thread, step.detail)? } else { None };
         history.steps.push(Step { outcome, ..step });
     }
@@ -232,12 +232,12 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
     }
     for role in &reads.first_of {
         if let Some(first) = chain.first_of(role) {
-            history.first_of.insert(role.clone(), thread.step(first, Parts::NONE)?.output);
+            history.first_of.insert(role.clone(), thread.step(first, StepParts::NONE)?.output);
         }
     }
     for role in &reads.last_of {
         if let Some(last) = chain.last_of(role) {
-            history.last_of.insert(role.clone(), thread.step(last, Parts::NONE)?.output);
+            history.last_of.insert(role.clone(), thread.step(last, StepParts::NONE)?.output);
         }
     }
     Ok(history)
@@ -245,9 +245,9 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
 
 /// The outcome of the child thread that played a step's role: its moderator decides again about its last step. `None` if no child thread
 /// played the role.
-fn outcome_of_child(thread: &Thread<'_>, detail: Hash) -> Result<Option<String>> {
+fn outcome_of_child(thread: &Thread<'_>, detail: NodeHash) -> Result<Option<String>> {
     let home = thread.home();
-    if NodeKind::of(nodes::get(home.store(), detail)?.type_hash) != Some(NodeKind::StepNode) {
+    if NodeKind::from_type_hash(nodes::get(home.store(), detail)?.type_hash) != Some(NodeKind::StepNode) {
         return Ok(None);
     }
     let child = Thread::without_id(home, detail)?;
@@ -256,10 +256,10 @@ fn outcome_of_child(thread: &Thread<'_>, detail: Hash) -> Result<Option<String>>
 }
 
 /// Explains a decision made on this thread, for reports.
-pub fn explain(thread: &Thread<'_>, workflow: &Workflow, decision: &Decision) -> Explained {
+pub fn explain(thread: &Thread<'_>, workflow: &Workflow, decision: &ModeratorDecision) -> DecisionExplanation {
     let next = match &decision.next {
-        Next::Role(role) => role.clone(),
-        Next::End(_) => END.to_owned(),
+        NextAction::Role(role) => role.clone(),
+        NextAction::End(_) => END.to_owned(),
     };
     let considered = decision.trace.iter().map(|line| ConsideredTransition {
         role: line.role.clone(),
@@ -271,7 +271,7 @@ pub fn explain(thread: &Thread<'_>, workflow: &Workflow, decision: &Decision) ->
         matched: line.matched,
         why: why(line.note, line.matched),
     });
-    Explained { next, considered: considered.collect() }
+    DecisionExplanation { next, considered: considered.collect() }
 }
 
 fn description(workflow: &Workflow, condition: &str) -> Option<String> {
@@ -281,7 +281,7 @@ fn description(workflow: &Workflow, condition: &str) -> Option<String> {
 
 /// The values an expression reads from a thread. A part that is the whole expression is left out: it equals the result.
 fn values_read(thread: &Thread<'_>, expression: &str) -> Vec<ReadValue> {
-    let Ok(condition) = Condition::compile(expression) else { return Vec::new() };
+    let Ok(condition) = CompiledCondition::compile(expression) else { return Vec::new() };
     let parts = condition.references().into_iter().filter(|part| part != expression.trim());
     parts.map(|part| value_read(thread, part)).collect()
 }
@@ -299,12 +299,12 @@ fn not_evaluated(expression: &str, why: &str) -> Error {
     Error::data(format!("`{expression}` could not be evaluated: {why}"))
 }
 
-fn why(note: Note, matched: bool) -> String {
+fn why(note: MatchReason, matched: bool) -> String {
     match note {
-        Note::Unconditional => "it has no condition".to_owned(),
-        Note::Boolean => format!("the expression gave {matched}"),
-        Note::Counted => format!("the value counts as {matched}"),
-        Note::Missing => "the expression gave nothing, which counts as false".to_owned(),
+        MatchReason::Unconditional => "it has no condition".to_owned(),
+        MatchReason::Boolean => format!("the expression gave {matched}"),
+        MatchReason::Counted => format!("the value counts as {matched}"),
+        MatchReason::Missing => "the expression gave nothing, which counts as false".to_owned(),
     }
 }
 

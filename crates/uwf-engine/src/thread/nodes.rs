@@ -1,9 +1,9 @@
 //! Reads nodes as the Rust types of their payloads: steps, workflows, attempts, and the node that describes how an output was made.
 
-use json_cas::{Hash, Node, Store, StoreError};
+use json_cas::{Node, NodeHash, Store, StoreError};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use uwf_core::node::{Attempt, NodeKind, Payload, StepNode};
+use uwf_core::node::{AttemptNode, NodeKind, StepNode, TypedPayload};
 use uwf_core::workflow::Workflow;
 
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ pub(crate) const BRING_BACK: &str =
 ///
 /// # Errors
 /// `Data` if it is missing; errors of the store.
-pub(crate) fn get(store: &Store, hash: Hash) -> Result<Node> {
+pub(crate) fn get(store: &Store, hash: NodeHash) -> Result<Node> {
     store.get(hash).map_err(|error| match error {
         StoreError::NotFound { hash } => {
             Error::data(format!("node {hash} is missing")).hint(BRING_BACK).with_source(error)
@@ -29,9 +29,9 @@ pub(crate) fn get(store: &Store, hash: Hash) -> Result<Node> {
 ///
 /// # Errors
 /// Errors of the store; `Data` if the node has another type.
-pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
+pub fn step_node(store: &Store, hash: NodeHash) -> Result<(StepNode, u64)> {
     let node = get(store, hash)?;
-    if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
+    if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
         return Err(wrong_kind(store, hash, "StepNode", &node));
     }
     Ok((payload(hash, &node)?, node.timestamp))
@@ -41,9 +41,9 @@ pub fn step_node(store: &Store, hash: Hash) -> Result<(StepNode, u64)> {
 ///
 /// # Errors
 /// Errors of the store; `Data` if the node has another type or is damaged.
-pub fn workflow(store: &Store, hash: Hash) -> Result<Workflow> {
+pub fn workflow(store: &Store, hash: NodeHash) -> Result<Workflow> {
     let node = get(store, hash)?;
-    if NodeKind::of(node.type_hash) != Some(NodeKind::Workflow) {
+    if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::Workflow) {
         return Err(wrong_kind(store, hash, "Workflow", &node));
     }
     Workflow::from_payload(&node.payload)
@@ -58,11 +58,11 @@ pub(crate) const MAX_NESTING: usize = 64;
 ///
 /// # Errors
 /// Errors of the nodes; `Data` if steps refer to steps endlessly.
-pub fn telling(store: &Store, detail: Hash) -> Result<(Hash, Node)> {
+pub fn telling(store: &Store, detail: NodeHash) -> Result<(NodeHash, Node)> {
     let mut at = detail;
     for _ in 0..MAX_NESTING {
         let node = get(store, at)?;
-        if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
+        if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
             return Ok((at, node));
         }
         at = payload::<StepNode>(at, &node)?.detail;
@@ -71,7 +71,7 @@ pub fn telling(store: &Store, detail: Hash) -> Result<(Hash, Node)> {
 }
 
 /// The rejection of a detail with too many nested child threads.
-pub(crate) fn too_deep(detail: Hash) -> Error {
+pub(crate) fn too_deep(detail: NodeHash) -> Error {
     Error::data(format!("the detail {detail} lies more than {MAX_NESTING} threads deep"))
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn too_deep(detail: Hash) -> Error {
 ///
 /// # Errors
 /// Errors of the node.
-pub fn extracted_by(store: &Store, detail: Hash) -> Result<Option<String>> {
+pub fn extracted_by(store: &Store, detail: NodeHash) -> Result<Option<String>> {
     Ok(extracted_by_of(&telling(store, detail)?.1))
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn header_of(detail: &Node) -> Map<String, Value> {
 ///
 /// # Errors
 /// `Data` if it does not fit; the message names the node.
-pub fn payload<T: DeserializeOwned>(hash: Hash, node: &Node) -> Result<T> {
+pub fn payload<T: DeserializeOwned>(hash: NodeHash, node: &Node) -> Result<T> {
     T::deserialize(&node.payload)
         .map_err(|error| Error::data(format!("node {hash} does not have the shape of its type: {error}")))
 }
@@ -105,10 +105,10 @@ pub fn payload<T: DeserializeOwned>(hash: Hash, node: &Node) -> Result<T> {
 ///
 /// # Errors
 /// `Data` if the node has another type.
-pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result<T> {
+pub fn typed<T: TypedPayload + DeserializeOwned>(store: &Store, hash: NodeHash) -> Result<T> {
     let node = get(store, hash)?;
     if node.type_hash != T::TYPE && !T::LATER.contains(&node.type_hash) {
-        let wanted = NodeKind::of(T::TYPE).map_or("node", NodeKind::title);
+        let wanted = NodeKind::from_type_hash(T::TYPE).map_or("node", NodeKind::title);
         return Err(wrong_kind(store, hash, wanted, &node));
     }
     payload(hash, &node)
@@ -118,26 +118,26 @@ pub fn typed<T: Payload + DeserializeOwned>(store: &Store, hash: Hash) -> Result
 ///
 /// # Errors
 /// `Data` if the node has another type.
-pub fn attempt(store: &Store, hash: Hash) -> Result<Attempt> {
+pub fn attempt(store: &Store, hash: NodeHash) -> Result<AttemptNode> {
     let node = get(store, hash)?;
-    if NodeKind::of(node.type_hash) != Some(NodeKind::Attempt) {
+    if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::Attempt) {
         return Err(wrong_kind(store, hash, NodeKind::Attempt.title(), &node));
     }
     payload(hash, &node)
 }
 
 /// Whether an attempt failed; an unreadable attempt counts as failed.
-pub(crate) fn has_failed(store: &Store, hash: Hash) -> bool {
+pub(crate) fn has_failed(store: &Store, hash: NodeHash) -> bool {
     attempt(store, hash).map_or(true, |attempt| attempt.has_failed())
 }
 
-pub(crate) fn wrong_kind(store: &Store, hash: Hash, wanted: &'static str, node: &Node) -> Error {
+pub(crate) fn wrong_kind(store: &Store, hash: NodeHash, wanted: &'static str, node: &Node) -> Error {
     Error::data(format!("node {hash} is a {}, a {wanted} was expected", title(store, node)))
 }
 
 /// Name of a node's type, for people.
 pub fn title(store: &Store, node: &Node) -> String {
-    if let Some(kind) = NodeKind::of(node.type_hash) {
+    if let Some(kind) = NodeKind::from_type_hash(node.type_hash) {
         return kind.title().to_owned();
     }
     let schema = store.try_get(node.type_hash).ok().flatten();

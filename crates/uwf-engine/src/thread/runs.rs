@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use json_cas::{Hash, Node, Store};
-use uwf_core::config::Config;
-use uwf_core::node::{self, ExtractedBy, NodeKind, ReactTurn, StepNode, Tokens};
+use json_cas::{Node, NodeHash, Store};
+use uwf_core::config::UwfConfig;
+use uwf_core::node::{self, ExtractedBy, NodeKind, ReactTurn, StepNode, TokenCounts};
 use uwf_core::number;
-use uwf_core::spending::{Reading, Run, Spender};
+use uwf_core::spending::{AttemptUsage, ExtractionUsage, SpendingAgent};
 use uwf_core::workflow::GROUP_AGENT;
 
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::thread::nodes;
 /// A run and its agent.
 #[derive(Debug)]
 pub(crate) struct KnownRun {
-    pub(crate) run: Run,
+    pub(crate) run: AttemptUsage,
     pub(crate) role: String,
     /// The agent's name in the configuration; for an unknown agent its command.
     pub(crate) agent: Option<String>,
@@ -29,7 +29,7 @@ pub(crate) struct KnownRun {
 pub(crate) struct StepRuns {
     pub(crate) runs: Vec<KnownRun>,
     /// The last step of the child thread that played the role. The child's steps have the runs.
-    pub(crate) child: Option<Hash>,
+    pub(crate) child: Option<NodeHash>,
     /// The role, if the step is of a group, or of a branch in the thread of its group.
     pub(crate) group: Option<String>,
     /// Why some runs are unknown.
@@ -39,12 +39,12 @@ pub(crate) struct StepRuns {
 /// Reads the runs of steps, and each agent once.
 pub(crate) struct RunReader<'h> {
     store: &'h Store,
-    config: &'h Config,
-    agents: HashMap<Hash, Spender>,
+    config: &'h UwfConfig,
+    agents: HashMap<NodeHash, SpendingAgent>,
 }
 
 impl<'h> RunReader<'h> {
-    pub(crate) fn new(store: &'h Store, config: &'h Config) -> RunReader<'h> {
+    pub(crate) fn new(store: &'h Store, config: &'h UwfConfig) -> RunReader<'h> {
         RunReader { store, config, agents: HashMap::new() }
     }
 
@@ -52,10 +52,10 @@ impl<'h> RunReader<'h> {
     ///
     /// # Errors
     /// Errors of the step and its detail.
-    pub(crate) fn of_step(&mut self, step: Hash) -> Result<StepRuns> {
+    pub(crate) fn of_step(&mut self, step: NodeHash) -> Result<StepRuns> {
         let (step, _) = nodes::step_node(self.store, step)?;
         let node = nodes::get(self.store, step.detail)?;
-        match NodeKind::of(node.type_hash) {
+        match NodeKind::from_type_hash(node.type_hash) {
             Some(NodeKind::StepNode) => {
                 let group = (step.agent == GROUP_AGENT).then_some(step.role);
                 Ok(StepRuns { child: Some(step.detail), group, ..StepRuns::default() })
@@ -65,14 +65,15 @@ impl<'h> RunReader<'h> {
         }
     }
 
-    fn session(&mut self, node: &Node, hash: Hash) -> Result<StepRuns> {
+    fn session(&mut self, node: &Node, hash: NodeHash) -> Result<StepRuns> {
         let session: node::ReactSession = nodes::payload(hash, node)?;
-        let Spender { alias, model, is_free } = self.spender(session.agent);
+        let SpendingAgent { alias, model, is_free } = self.spender(session.agent);
         let (own, read) = self.split(&session);
         let reading = self.reading(read);
         let (tokens, is_partial) =
             self.tokens(session.tokens.as_ref().map(|whole| without(whole, reading.as_ref())), own);
-        let run = Run { tokens, is_partial, duration_ms: session.duration_ms, has_failed: false, is_free, reading };
+        let run =
+            AttemptUsage { tokens, is_partial, duration_ms: session.duration_ms, has_failed: false, is_free, reading };
         let mut runs = vec![KnownRun { run, role: session.role, agent: alias, model, at_ms: node.timestamp }];
         let mut unreadable = None;
         for attempt in session.attempts {
@@ -88,36 +89,36 @@ impl<'h> RunReader<'h> {
     ///
     /// # Errors
     /// Errors of its node.
-    pub(crate) fn failed(&mut self, hash: Hash) -> Result<Option<KnownRun>> {
+    pub(crate) fn failed(&mut self, hash: NodeHash) -> Result<Option<KnownRun>> {
         let node = nodes::get(self.store, hash)?;
-        let attempt: node::Attempt = nodes::payload(hash, &node)?;
+        let attempt: node::AttemptNode = nodes::payload(hash, &node)?;
         if attempt.error.is_none() {
             return Ok(None);
         }
-        let Spender { alias, model, is_free } = self.spender(attempt.agent);
+        let SpendingAgent { alias, model, is_free } = self.spender(attempt.agent);
         let traced: Option<node::TracedAttempt> = nodes::payload(hash, &node).ok();
         let turns = traced.as_ref().map(|traced| traced.turns.clone()).unwrap_or_default();
         let (tokens, is_partial) = self.tokens(traced.and_then(|traced| traced.tokens), &turns);
         let duration_ms =
             turns.iter().filter_map(|turn| self.turn(*turn)).map(|turn| turn.latency_ms).fold(0, number::sum);
-        let run = Run { tokens, is_partial, duration_ms, has_failed: true, is_free, reading: None };
+        let run = AttemptUsage { tokens, is_partial, duration_ms, has_failed: true, is_free, reading: None };
         Ok(Some(KnownRun { run, role: attempt.role, agent: alias, model, at_ms: node.timestamp }))
     }
 
     /// The tokens of a run: the total if counted, or else the sum of its turns; and whether some are missing.
-    fn tokens(&self, whole: Option<Tokens>, turns: &[Hash]) -> (Option<Tokens>, bool) {
+    fn tokens(&self, whole: Option<TokenCounts>, turns: &[NodeHash]) -> (Option<TokenCounts>, bool) {
         if whole.is_some() {
             return (whole, false);
         }
-        let counted: Vec<Tokens> = turns.iter().filter_map(|turn| self.turn(*turn)?.tokens).collect();
+        let counted: Vec<TokenCounts> = turns.iter().filter_map(|turn| self.turn(*turn)?.tokens).collect();
         let is_partial = counted.len() < turns.len();
         (counted.into_iter().reduce(|sum, tokens| sum.plus(&tokens)), is_partial)
     }
 
     /// The turns of the agent, and the turns of the model that read its answer. The latter are at the end, and each has the same
     /// instruction.
-    fn split<'s>(&self, session: &'s node::ReactSession) -> (&'s [Hash], &'s [Hash]) {
-        let instruction = |turn: &Hash| self.turn(*turn).and_then(|turn| turn.input.first().copied());
+    fn split<'s>(&self, session: &'s node::ReactSession) -> (&'s [NodeHash], &'s [NodeHash]) {
+        let instruction = |turn: &NodeHash| self.turn(*turn).and_then(|turn| turn.input.first().copied());
         let last = session.turns.last().filter(|_| session.extracted_by == ExtractedBy::Llm).and_then(instruction);
         let count = match last {
             Some(_) => session.turns.iter().rev().take_while(|turn| instruction(turn) == last).count(),
@@ -126,30 +127,30 @@ impl<'h> RunReader<'h> {
         session.turns.split_at(session.turns.len() - count)
     }
 
-    fn reading(&self, turns: &[Hash]) -> Option<Reading> {
+    fn reading(&self, turns: &[NodeHash]) -> Option<ExtractionUsage> {
         let (tokens, is_partial) = self.tokens(None, turns);
-        (!turns.is_empty()).then_some(Reading { tokens, is_partial })
+        (!turns.is_empty()).then_some(ExtractionUsage { tokens, is_partial })
     }
 
-    fn turn(&self, hash: Hash) -> Option<ReactTurn> {
+    fn turn(&self, hash: NodeHash) -> Option<ReactTurn> {
         nodes::typed(self.store, hash).ok()
     }
 
-    fn spender(&mut self, hash: Hash) -> Spender {
+    fn spender(&mut self, hash: NodeHash) -> SpendingAgent {
         let (store, config) = (self.store, self.config);
-        let read = || match nodes::typed::<node::Agent>(store, hash) {
-            Ok(agent) => Spender::of(&agent, config),
-            Err(_) => Spender::default(),
+        let read = || match nodes::typed::<node::AgentNode>(store, hash) {
+            Ok(agent) => SpendingAgent::from_agent(&agent, config),
+            Err(_) => SpendingAgent::default(),
         };
         self.agents.entry(hash).or_insert_with(read).clone()
     }
 }
 
 /// Subtracts the reading of the answer from the usage of a run. A sum includes the known part of the reading.
-fn without(whole: &Tokens, reading: Option<&Reading>) -> Tokens {
+fn without(whole: &TokenCounts, reading: Option<&ExtractionUsage>) -> TokenCounts {
     let Some(read) = reading.and_then(|reading| reading.tokens.as_ref()) else { return whole.clone() };
     let rest = |whole: Option<u64>, read: Option<u64>| whole.map(|whole| whole.saturating_sub(read.unwrap_or(0)));
-    Tokens {
+    TokenCounts {
         input: rest(whole.input, read.input),
         output: rest(whole.output, read.output),
         cached: rest(whole.cached, read.cached),
@@ -161,5 +162,5 @@ fn without(whole: &Tokens, reading: Option<&Reading>) -> Tokens {
 /// A run recorded by another program: nothing else is known about it.
 fn foreign(step: StepNode, detail: &Node) -> KnownRun {
     let agent = Some(step.agent);
-    KnownRun { run: Run::default(), role: step.role, agent, model: None, at_ms: detail.timestamp }
+    KnownRun { run: AttemptUsage::default(), role: step.role, agent, model: None, at_ms: detail.timestamp }
 }

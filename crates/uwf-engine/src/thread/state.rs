@@ -9,12 +9,12 @@ use uwf_core::thread::ThreadId;
 
 use crate::root::home::Home;
 use crate::root::lock;
-use crate::root::marks::Mark;
+use crate::root::marks::ThreadMark;
 
 /// State of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum ThreadState {
     /// Ready for its next step.
     Active,
     /// A live process is running a step.
@@ -35,55 +35,55 @@ pub enum State {
     Corrupt,
 }
 
-impl State {
+impl ThreadState {
     /// Every state.
-    pub const ALL: [State; 9] = [
-        State::Active,
-        State::Running,
-        State::Paused,
-        State::Waiting,
-        State::Limited,
-        State::Stuck,
-        State::Completed,
-        State::Killed,
-        State::Corrupt,
+    pub const ALL: [ThreadState; 9] = [
+        ThreadState::Active,
+        ThreadState::Running,
+        ThreadState::Paused,
+        ThreadState::Waiting,
+        ThreadState::Limited,
+        ThreadState::Stuck,
+        ThreadState::Completed,
+        ThreadState::Killed,
+        ThreadState::Corrupt,
     ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            State::Active => "active",
-            State::Running => "running",
-            State::Paused => "paused",
-            State::Waiting => "waiting",
-            State::Limited => "limited",
-            State::Stuck => "stuck",
-            State::Completed => "completed",
-            State::Killed => "killed",
-            State::Corrupt => "corrupt",
+            ThreadState::Active => "active",
+            ThreadState::Running => "running",
+            ThreadState::Paused => "paused",
+            ThreadState::Waiting => "waiting",
+            ThreadState::Limited => "limited",
+            ThreadState::Stuck => "stuck",
+            ThreadState::Completed => "completed",
+            ThreadState::Killed => "killed",
+            ThreadState::Corrupt => "corrupt",
         }
     }
 }
 
 /// State of an active thread with these marks. Probes the lock only if an attempt is open. A lock that cannot be probed, because it
 /// belongs to another user, counts as free: the state is only displayed.
-pub(crate) fn of_active(home: &Home, id: &ThreadId, marks: &BTreeSet<Mark>) -> State {
-    if marks.contains(&Mark::Open) && lock::is_held(home, id).unwrap_or(false) {
-        return State::Running;
+pub(crate) fn of_active(home: &Home, id: &ThreadId, marks: &BTreeSet<ThreadMark>) -> ThreadState {
+    if marks.contains(&ThreadMark::Open) && lock::is_held(home, id).unwrap_or(false) {
+        return ThreadState::Running;
     }
-    match marks.iter().find(|mark| **mark != Mark::Open) {
-        Some(Mark::Paused) => State::Paused,
-        Some(Mark::Waiting) => State::Waiting,
-        Some(Mark::Limited) => State::Limited,
-        Some(Mark::Stuck) => State::Stuck,
-        Some(Mark::Open) | None => State::Active,
+    match marks.iter().find(|mark| **mark != ThreadMark::Open) {
+        Some(ThreadMark::Paused) => ThreadState::Paused,
+        Some(ThreadMark::Waiting) => ThreadState::Waiting,
+        Some(ThreadMark::Limited) => ThreadState::Limited,
+        Some(ThreadMark::Stuck) => ThreadState::Stuck,
+        Some(ThreadMark::Open) | None => ThreadState::Active,
     }
 }
 
 /// State of a finished thread.
-pub(crate) fn of_finished(status: EndStatus) -> State {
+pub(crate) fn of_finished(status: EndStatus) -> ThreadState {
     match status {
-        EndStatus::Completed => State::Completed,
-        EndStatus::Killed => State::Killed,
+        EndStatus::Completed => ThreadState::Completed,
+        EndStatus::Killed => ThreadState::Killed,
     }
 }

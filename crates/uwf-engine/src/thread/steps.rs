@@ -1,6 +1,6 @@
 //! Steps with the parts their readers need. Every part costs reading at least one node.
 
-use json_cas::{Hash, Node, Store};
+use json_cas::{Node, NodeHash, Store};
 use serde_json::Value;
 use uwf_core::agent_name::AgentName;
 use uwf_core::node::{self, NodeKind, ReactSession, StepNode};
@@ -14,7 +14,7 @@ use crate::thread::nodes;
 
 /// Parts of a step to load besides its StepNode and its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parts {
+pub struct StepParts {
     /// The agent's text besides the output.
     pub message: bool,
     /// The agent's name in the configuration; absent if the detail is not readable.
@@ -23,19 +23,25 @@ pub struct Parts {
     pub detail: bool,
 }
 
-impl Parts {
+impl StepParts {
     /// The StepNode and the output.
-    pub const NONE: Parts = Parts { message: false, alias: false, detail: false };
+    pub const NONE: StepParts = StepParts { message: false, alias: false, detail: false };
 
     /// For agents: also the message.
-    pub const MESSAGE: Parts = Parts { message: true, ..Parts::NONE };
+    pub const MESSAGE: StepParts = StepParts { message: true, ..StepParts::NONE };
 
     /// For lists: also the alias.
-    pub const ALIAS: Parts = Parts { alias: true, ..Parts::NONE };
+    pub const ALIAS: StepParts = StepParts { alias: true, ..StepParts::NONE };
 }
 
 /// The step of a StepNode that is already loaded; `index` from 1.
-pub(crate) fn of_node(store: &Store, index: usize, hash: Hash, node: (StepNode, u64), parts: Parts) -> Result<Step> {
+pub(crate) fn of_node(
+    store: &Store,
+    index: usize,
+    hash: NodeHash,
+    node: (StepNode, u64),
+    parts: StepParts,
+) -> Result<Step> {
     let output = nodes::get(store, node.0.output)?;
     let schema = output.type_hash;
     let mut step = with_output(index, hash, node, output.payload);
@@ -56,7 +62,7 @@ pub(crate) fn of_node(store: &Store, index: usize, hash: Hash, node: (StepNode, 
     })
 }
 
-fn with_output(index: usize, hash: Hash, (node, timestamp): (StepNode, u64), output: Value) -> Step {
+fn with_output(index: usize, hash: NodeHash, (node, timestamp): (StepNode, u64), output: Value) -> Step {
     Step { hash, agent: node.agent, detail: node.detail, timestamp, ..Step::new(index, node.role, output) }
 }
 
@@ -65,7 +71,7 @@ fn with_output(index: usize, hash: Hash, (node, timestamp): (StepNode, u64), out
 ///
 /// # Errors
 /// Errors of the StepNode.
-pub(crate) fn whole(store: &Store, index: usize, hash: Hash) -> Result<Step> {
+pub(crate) fn whole(store: &Store, index: usize, hash: NodeHash) -> Result<Step> {
     let node = nodes::step_node(store, hash)?;
     let (output, schema, why) = match store.get(node.0.output) {
         Ok(output) => {
@@ -89,10 +95,10 @@ fn in_schema_order(store: &Store, output: Node) -> Value {
 }
 
 /// Adds the data of a step's detail, all of it or nothing; `schema` is the type of its output.
-fn add_detail(store: &Store, step: &mut Step, schema: Option<Hash>) -> Result<()> {
+fn add_detail(store: &Store, step: &mut Step, schema: Option<NodeHash>) -> Result<()> {
     let detail = nodes::get(store, step.detail)?;
     let message = message::of_node(store, step.detail, &detail, schema)?;
-    match NodeKind::of(detail.type_hash) {
+    match NodeKind::from_type_hash(detail.type_hash) {
         Some(NodeKind::StepNode) => {
             step.is_child_thread = true;
             if step.agent == GROUP_AGENT {
@@ -115,5 +121,5 @@ fn add_detail(store: &Store, step: &mut Step, schema: Option<Hash>) -> Result<()
 
 /// The agent's name in the configuration, for the agent of a session.
 fn alias(store: &Store, session: &ReactSession) -> Option<String> {
-    nodes::typed::<node::Agent>(store, session.agent).ok().and_then(|agent| AgentName::from(&agent).alias)
+    nodes::typed::<node::AgentNode>(store, session.agent).ok().and_then(|agent| AgentName::from(&agent).alias)
 }

@@ -7,11 +7,11 @@ use std::io::Write;
 use std::path::Path;
 
 use durable_files::regular;
-use json_cas::{Hash, Store};
+use json_cas::{NodeHash, Store};
 use serde::{Deserialize, Serialize};
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_core::spending;
-use uwf_core::usage::{Amount, Usage};
+use uwf_core::usage::{ThreadUsage, UsageAmount};
 
 use crate::error::Result;
 use crate::thread::load::Thread;
@@ -23,29 +23,29 @@ const RULES: &str = "2";
 
 /// The last computed sum: a file of the cache, so that a step of a long thread reads only its newest steps.
 #[derive(Serialize, Deserialize)]
-struct Sum {
+struct CachedUsage {
     /// The last step in the sum.
-    head: Hash,
+    head: NodeHash,
     /// Number of steps in the sum.
     steps: usize,
     /// Fingerprint of its prices and rules.
     prices: String,
-    usage: Usage,
+    usage: ThreadUsage,
 }
 
 /// Usage of all steps of a thread, with their failed attempts and child threads. Includes only money that providers reported.
 ///
 /// # Errors
 /// Errors of the nodes.
-pub fn reported(thread: &Thread<'_>) -> Result<Usage> {
-    sum_up(thread, &Config::default())
+pub fn reported(thread: &Thread<'_>) -> Result<ThreadUsage> {
+    sum_up(thread, &UwfConfig::default())
 }
 
 /// Like [`reported`]. If a provider reported no money, also prices the tokens by the configuration.
 ///
 /// # Errors
 /// Errors of the nodes.
-pub fn priced(thread: &Thread<'_>, config: &Config) -> Result<Usage> {
+pub fn priced(thread: &Thread<'_>, config: &UwfConfig) -> Result<ThreadUsage> {
     sum_up(thread, config)
 }
 
@@ -53,15 +53,15 @@ pub fn priced(thread: &Thread<'_>, config: &Config) -> Result<Usage> {
 ///
 /// # Errors
 /// Errors of the nodes.
-pub fn priced_soon(thread: &Thread<'_>, config: &Config, most: usize) -> Result<Option<Usage>> {
+pub fn priced_soon(thread: &Thread<'_>, config: &UwfConfig, most: usize) -> Result<Option<ThreadUsage>> {
     sum_up_within(thread, config, most)
 }
 
-fn sum_up(thread: &Thread<'_>, config: &Config) -> Result<Usage> {
+fn sum_up(thread: &Thread<'_>, config: &UwfConfig) -> Result<ThreadUsage> {
     Ok(sum_up_within(thread, config, usize::MAX)?.unwrap_or_default())
 }
 
-fn sum_up_within(thread: &Thread<'_>, config: &Config, most: usize) -> Result<Option<Usage>> {
+fn sum_up_within(thread: &Thread<'_>, config: &UwfConfig, most: usize) -> Result<Option<ThreadUsage>> {
     let chain = thread.chain()?;
     let prices = fingerprint(config);
     let file = thread.home().usage_file(&thread.id, config.prices.is_some());
@@ -73,13 +73,13 @@ fn sum_up_within(thread: &Thread<'_>, config: &Config, most: usize) -> Result<Op
     if chain.len() - summed > most {
         return Ok(None);
     }
-    let mut ledger = Ledger::new(thread.home().store(), config);
+    let mut ledger = UsageCalculator::new(thread.home().store(), config);
     for record in &chain.records()[summed..] {
         let (step, _) = nodes::step_node(ledger.store, record.step)?;
-        usage.add(&step.role, Amount { steps: 1, ..ledger.of_step(record.step, nodes::MAX_NESTING)? });
+        usage.add(&step.role, UsageAmount { steps: 1, ..ledger.of_step(record.step, nodes::MAX_NESTING)? });
     }
     if summed < chain.len() && !thread.is_past() {
-        write(&file, &Sum { head: thread.head, steps: chain.len(), prices, usage: usage.clone() });
+        write(&file, &CachedUsage { head: thread.head, steps: chain.len(), prices, usage: usage.clone() });
     }
     Ok(Some(usage))
 }
@@ -88,9 +88,9 @@ fn sum_up_within(thread: &Thread<'_>, config: &Config, most: usize) -> Result<Op
 ///
 /// # Errors
 /// Errors of the nodes.
-pub(crate) fn of_attempts(store: &Store, config: &Config, attempts: &[Hash]) -> Result<Amount> {
-    let mut ledger = Ledger::new(store, config);
-    let mut sum = Amount::default();
+pub(crate) fn of_attempts(store: &Store, config: &UwfConfig, attempts: &[NodeHash]) -> Result<UsageAmount> {
+    let mut ledger = UsageCalculator::new(store, config);
+    let mut sum = UsageAmount::default();
     for attempt in attempts {
         if let Some(run) = ledger.runs.failed(*attempt)? {
             sum.add(ledger.amount(&run));
@@ -99,25 +99,25 @@ pub(crate) fn of_attempts(store: &Store, config: &Config, attempts: &[Hash]) -> 
     Ok(sum)
 }
 
-struct Ledger<'h> {
+struct UsageCalculator<'h> {
     store: &'h Store,
-    config: &'h Config,
+    config: &'h UwfConfig,
     runs: RunReader<'h>,
 }
 
-impl<'h> Ledger<'h> {
-    fn new(store: &'h Store, config: &'h Config) -> Ledger<'h> {
-        Ledger { store, config, runs: RunReader::new(store, config) }
+impl<'h> UsageCalculator<'h> {
+    fn new(store: &'h Store, config: &'h UwfConfig) -> UsageCalculator<'h> {
+        UsageCalculator { store, config, runs: RunReader::new(store, config) }
     }
 
-    fn amount(&self, known: &KnownRun) -> Amount {
+    fn amount(&self, known: &KnownRun) -> UsageAmount {
         known.run.amount(spending::run_prices(self.config, known.model.as_deref()))
     }
 
     /// Usage of a step's runs, or of all steps of the child thread that played it, which are not steps of the thread itself.
-    fn of_step(&mut self, step: Hash, nesting: usize) -> Result<Amount> {
+    fn of_step(&mut self, step: NodeHash, nesting: usize) -> Result<UsageAmount> {
         let runs = self.runs.of_step(step)?;
-        let mut sum = Amount::default();
+        let mut sum = UsageAmount::default();
         runs.runs.iter().for_each(|run| sum.add(self.amount(run)));
         // An unreadable run may have cost anything.
         if let Some(unread) = runs.unreadable {
@@ -135,7 +135,7 @@ impl<'h> Ledger<'h> {
 }
 
 /// A fingerprint of the prices and rules of a sum.
-fn fingerprint(config: &Config) -> String {
+fn fingerprint(config: &UwfConfig) -> String {
     match &config.prices {
         None => RULES.to_owned(),
         Some(prices) => {
@@ -147,12 +147,12 @@ fn fingerprint(config: &Config) -> String {
 }
 
 /// Reads a sum. A damaged file counts as absent: the sum can be computed again.
-fn read(path: &Path) -> Option<Sum> {
+fn read(path: &Path) -> Option<CachedUsage> {
     serde_json::from_slice(&regular::read(path, regular::MAX_TEXT).ok()?).ok()
 }
 
 /// Deliberately not durable, and failures are silent: it can be derived.
-fn write(path: &Path, sum: &Sum) {
+fn write(path: &Path, sum: &CachedUsage) {
     let write = || -> std::io::Result<()> {
         let dir = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(dir)?;

@@ -10,7 +10,7 @@ use crate::error::{AtPath, Error, Result};
 
 /// A name for a built-in agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Linked {
+pub struct AgentLink {
     /// The link.
     pub path: PathBuf,
     /// Whether this call created it.
@@ -22,8 +22,8 @@ pub struct Linked {
 ///
 /// # Errors
 /// `Usage` when another program has one of the names; nothing is created then. `Io`.
-pub fn link(bin: &Path, dir: &Path) -> Result<Vec<Linked>> {
-    std::fs::create_dir_all(dir).at("create", dir)?;
+pub fn link(bin: &Path, dir: &Path) -> Result<Vec<AgentLink>> {
+    std::fs::create_dir_all(dir).path_context("create", dir)?;
     let paths = BUILT_IN.map(|name| dir.join(format!("{BUILT_IN_PREFIX}{name}")));
     let taken: Vec<String> = paths
         .iter()
@@ -38,14 +38,14 @@ pub fn link(bin: &Path, dir: &Path) -> Result<Vec<Linked>> {
     paths.into_iter().map(|path| one(bin, path)).collect()
 }
 
-fn one(bin: &Path, path: PathBuf) -> Result<Linked> {
+fn one(bin: &Path, path: PathBuf) -> Result<AgentLink> {
     if program::is_own(&path) {
-        return Ok(Linked { path, made: false });
+        return Ok(AgentLink { path, made: false });
     }
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        other => other.at("remove", &path)?,
+        other => other.path_context("remove", &path)?,
     }
-    symlink(bin, &path).at("create", &path)?;
-    Ok(Linked { path, made: true })
+    symlink(bin, &path).path_context("create", &path)?;
+    Ok(AgentLink { path, made: true })
 }

@@ -3,30 +3,32 @@
 
 use std::path::PathBuf;
 
-use json_cas::Hash;
-use uwf_core::config::Happening;
-use uwf_core::moderator::Next;
+use json_cas::NodeHash;
+use uwf_core::config::NotifyEvent;
+use uwf_core::moderator::NextAction;
 use uwf_core::node::StepNode;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::agent_process::Signals;
+use crate::attempt::agent_process::SignalListener;
 use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN};
-use crate::attempt::leftover::{self, Left};
-use crate::attempt::plan::Plan;
-use crate::attempt::recorded::{self, Attempt};
-use crate::attempt::redactor::Redactor;
-use crate::attempt::settings::Settings;
-use crate::attempt::turns::Batch;
+use crate::attempt::leftover::{self, AttemptRemains};
+use crate::attempt::plan::StepPlan;
+use crate::attempt::recorded::{self, RecordedAttempt};
+use crate::attempt::redactor::SecretRedactor;
+use crate::attempt::settings::ThreadSettings;
+use crate::attempt::turns::NodeBatch;
 use crate::attempt::{child_threads, elsewhere};
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
-use crate::root::marks::{self, Mark};
+use crate::root::marks::{self, ThreadMark};
 use crate::thread::load::Thread;
 use crate::thread::{moderate, nodes};
 use crate::verbs::step::expected_head;
 use crate::verbs::step::newest_attempt::{self, NewestAttempt};
-use crate::verbs::step::{self, Begun, Position, Step, StepReport, StepRequest, Stored, Upcoming};
+use crate::verbs::step::{
+    self, AttemptPosition, BegunAttempt, StepInProgress, StepReport, StepRequest, StoredStep, UpcomingRole,
+};
 use crate::verbs::{notify, otel};
 use crate::views::thread_now::ThreadNow;
 
@@ -38,11 +40,11 @@ const NOT_RECORDED: &str = "nothing of this one was recorded";
 
 /// The role or question that a thread waits for a person to answer, as of the time it was read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct OpenQuestion {
     /// The thread.
     pub thread: ThreadId,
     /// Its head. The answer counts only at this head.
-    pub head: Hash,
+    pub head: NodeHash,
     /// Role that the answer plays.
     pub role: String,
     /// Agent the answer is recorded under.
@@ -50,14 +52,14 @@ pub struct Asked {
     /// Unix milliseconds since when the thread waits; `None` if it is not marked as waiting yet.
     pub since: Option<u64>,
     /// The question of the agent that plays the role; `None` if the person plays the role itself.
-    pub question: Option<Question>,
+    pub question: Option<AgentQuestion>,
     /// Directory the thread works in from then on, if one was given.
     pub cwd: Option<PathBuf>,
 }
 
 /// A question of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct AgentQuestion {
     /// Id of the attempt that asked it.
     attempt: String,
     /// The question.
@@ -66,9 +68,9 @@ pub struct Question {
 
 /// The state of a thread that a person has seen before answering.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Seen {
+pub struct AnswerPrecondition {
     /// Its head.
-    pub head: Option<Hash>,
+    pub head: Option<NodeHash>,
     /// The newest attempt there.
     pub attempt: Option<NewestAttempt>,
 }
@@ -80,7 +82,7 @@ pub struct Seen {
 /// `Busy` when the thread is at another head or attempt, already has a reply, or has ended since. `NotFound` when it is not active,
 /// `Waiting` when it is paused. `Usage` when it asks nothing, when several children wait, or when a child waits and an attempt is expected;
 /// errors of the moderator.
-pub fn asked(home: &Home, id: &ThreadId, seen: Seen) -> Result<Asked> {
+pub fn asked(home: &Home, id: &ThreadId, seen: AnswerPrecondition) -> Result<OpenQuestion> {
     asked_in(home, id, seen, None)
 }
 
@@ -88,7 +90,7 @@ pub fn asked(home: &Home, id: &ThreadId, seen: Seen) -> Result<Asked> {
 ///
 /// # Errors
 /// As for [`asked`].
-pub fn asked_in(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>) -> Result<Asked> {
+pub fn asked_in(home: &Home, id: &ThreadId, seen: AnswerPrecondition, cwd: Option<&PathBuf>) -> Result<OpenQuestion> {
     asked_now(&ThreadNow::read(home, id)?, seen, cwd, MAX_GENERATIONS)
 }
 
@@ -96,22 +98,27 @@ pub fn asked_in(home: &Home, id: &ThreadId, seen: Seen, cwd: Option<&PathBuf>) -
 ///
 /// # Errors
 /// As for [`asked`].
-pub fn asked_at(now: &ThreadNow<'_>) -> Result<Asked> {
-    asked_now(now, Seen::default(), None, MAX_GENERATIONS)
+pub fn asked_at(now: &ThreadNow<'_>) -> Result<OpenQuestion> {
+    asked_now(now, AnswerPrecondition::default(), None, MAX_GENERATIONS)
 }
 
-fn asked_now(now: &ThreadNow<'_>, seen: Seen, cwd: Option<&PathBuf>, generations: usize) -> Result<Asked> {
+fn asked_now(
+    now: &ThreadNow<'_>,
+    seen: AnswerPrecondition,
+    cwd: Option<&PathBuf>,
+    generations: usize,
+) -> Result<OpenQuestion> {
     let (thread, id, home) = (&now.thread, &now.thread.id, now.thread.home());
     let head = thread.head;
     expected_head::check(home, id, now.active_head(), seen.head)?;
     newest_attempt::check(home, id, head, seen.attempt)?;
     step::refuse_pause(id, now.pause.as_ref())?;
-    let plan = Plan::from_record(thread, &now.record, cwd)?;
-    let Next::Role(role) = moderate::next(thread, &plan.workflow)?.next else {
+    let plan = StepPlan::from_record(thread, &now.record, cwd)?;
+    let NextAction::Role(role) = moderate::next(thread, &plan.workflow)?.next else {
         return Err(Error::usage(format!("thread {id} is not waiting for a person: its next step ends it"))
             .hint(format!("end it: `uwf thread step {id}`")));
     };
-    let mark = now.marks.get(&Mark::Waiting);
+    let mark = now.marks.get(&ThreadMark::Waiting);
     let last = now.newest();
     if seen.attempt.is_some() && last.is_some_and(|last| last.was_replied_to_at(head)) {
         return Err(Error::busy(format!("the question of thread {id} has a reply already"))
@@ -119,7 +126,7 @@ fn asked_now(now: &ThreadNow<'_>, seen: Seen, cwd: Option<&PathBuf>, generations
     }
     let question = last.and_then(|last| {
         let text = last.question_at(head, &role)?.question.clone()?;
-        Some(Question { attempt: last.opened.attempt.clone(), text })
+        Some(AgentQuestion { attempt: last.opened.attempt.clone(), text })
     });
     let asks = question.is_some();
     let waiting = last.filter(|last| asks || mark.is_some() && last.was_suspended_at(head, &role));
@@ -140,7 +147,7 @@ fn asked_now(now: &ThreadNow<'_>, seen: Seen, cwd: Option<&PathBuf>, generations
         }
         return match generations {
             0 => Err(several_wait(home, id, &[child])),
-            _ => asked_now(&ThreadNow::read(home, &child)?, Seen::default(), cwd, generations - 1),
+            _ => asked_now(&ThreadNow::read(home, &child)?, AnswerPrecondition::default(), cwd, generations - 1),
         };
     }
     if mark.is_none() && !asks && !agent.is_built_in(HUMAN) {
@@ -151,7 +158,7 @@ fn asked_now(now: &ThreadNow<'_>, seen: Seen, cwd: Option<&PathBuf>, generations
         .hint(step_it(id)));
     }
     let cwd = cwd.cloned();
-    Ok(Asked { thread: id.clone(), head, role, agent: named_human(agent), since, question, cwd })
+    Ok(OpenQuestion { thread: id.clone(), head, role, agent: named_human(agent), since, question, cwd })
 }
 
 /// The only child thread that waits for a person; `why` says why the thread itself does not.
@@ -168,7 +175,7 @@ fn waiting_child(home: &Home, id: &ThreadId, why: &str) -> Result<ThreadId> {
 fn waiting_below(home: &Home, id: &ThreadId, generations: usize) -> Result<Vec<ThreadId>> {
     let mut waiting = Vec::new();
     for child in child_threads::active(home, id)? {
-        if marks::of(home, &child).contains(&Mark::Waiting) {
+        if marks::marks_of_thread(home, &child).contains(&ThreadMark::Waiting) {
             waiting.push(child);
         } else if generations > 0 {
             waiting.extend(waiting_below(home, &child, generations - 1)?);
@@ -179,7 +186,7 @@ fn waiting_below(home: &Home, id: &ThreadId, generations: usize) -> Result<Vec<T
 
 fn several_wait(home: &Home, id: &ThreadId, children: &[ThreadId]) -> Error {
     let hint = |child: &ThreadId| {
-        let place = Settings::load(home, child).ok().flatten().and_then(|settings| settings.branch);
+        let place = ThreadSettings::load(home, child).ok().flatten().and_then(|settings| settings.branch);
         match place {
             Some(place) => format!("answer one: `uwf thread answer {id} --branch {}`", place.path()),
             None => format!("answer one: `uwf thread answer {child}`"),
@@ -201,18 +208,18 @@ fn named_human(agent: AgentSpec) -> AgentSpec {
 }
 
 /// An answer to be recorded.
-pub struct Given<'g> {
+pub struct PersonAnswer<'g> {
     /// Returns the output of the answer as part of an attempt. Stores nothing.
-    pub output: &'g dyn Fn(&Attempt) -> Result<Hash>,
+    pub output: &'g dyn Fn(&RecordedAttempt) -> Result<NodeHash>,
     /// Stores the step of an attempt with all its nodes, records the attempt as finished and returns the StepNode.
-    pub store: &'g dyn Fn(&Attempt) -> Result<Hash>,
+    pub store: &'g dyn Fn(&RecordedAttempt) -> Result<NodeHash>,
 }
 
 /// Records an answer and moves the head. If a killed process has recorded the same answer without moving the head, this call moves it.
 ///
 /// # Errors
 /// `Busy` when another process steps the thread or has answered first; errors of `given`. After any error the thread still waits.
-pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepReport> {
+pub fn record(home: &Home, asked: &OpenQuestion, given: &PersonAnswer<'_>) -> Result<StepReport> {
     let id = &asked.thread;
     let lock = lock::take(home, id)?;
     lock.write_owner(&std::process::id().to_string())?;
@@ -224,14 +231,14 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
         return Err(too_late(asked, &format!("the head is {} now", head.hash)));
     }
     step::refuse_paused(home, id)?;
-    let before = otel::Before::of(home, id);
+    let before = otel::OtelBaseline::read(home, id);
     let plan = step::settled(&thread, asked.cwd.as_ref())?;
     let request = StepRequest::plain(id.clone());
-    let step = Step::new(&thread, &head, &plan, &request);
-    let mut signals = Signals::listen()?;
+    let step = StepInProgress::new(&thread, &head, &plan, &request);
+    let mut signals = SignalListener::listen()?;
     let position = match leftover::left_over(&thread, plan.config.limits.kill_grace, &mut signals)? {
-        Left::Nothing { earlier, note, .. } => Position { earlier, note },
-        Left::Step(attempt, recorded) => {
+        AttemptRemains::Nothing { earlier, note, .. } => AttemptPosition { earlier, note },
+        AttemptRemains::Step(attempt, recorded) => {
             refuse_another(&thread, recorded, (given.output)(&attempt)?)?;
             let linked = step.adopt(&attempt, recorded)?;
             let report = linked.look_ahead(&mut signals);
@@ -239,10 +246,10 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
             return Ok(StepReport { adopted: true, ..report });
         }
     };
-    let Begun { attempt, lease, .. } = step.begin_by(&asked.role, asked.agent.clone(), position)?;
+    let BegunAttempt { attempt, lease, .. } = step.begin_by(&asked.role, asked.agent.clone(), position)?;
     let link = |stored| {
         let finished = recorded::read(home, id)?.and_then(|record| record.finished);
-        Stored::new(&step, &attempt.opened, stored, finished).verify()?.link()
+        StoredStep::new(&step, &attempt.opened, stored, finished).verify()?.link()
     };
     let linked = (given.store)(&attempt).and_then(link);
     let linked = linked.inspect_err(|_| {
@@ -256,7 +263,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
     let linked = linked?;
     let report = linked.look_ahead(&mut signals);
     if report.done {
-        notify::tell(home, id, Happening::Ended);
+        notify::spawn_notifier(home, id, NotifyEvent::Ended);
     }
     before.send(home, id);
     Ok(report)
@@ -267,7 +274,7 @@ pub fn record(home: &Home, asked: &Asked, given: &Given<'_>) -> Result<StepRepor
 ///
 /// # Errors
 /// `Busy` when another process steps the thread, has recorded another reply, or has played the role; errors of the store and the record.
-pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Result<StepReport> {
+pub fn reply(home: &Home, asked: &OpenQuestion, question: &AgentQuestion, text: &str) -> Result<StepReport> {
     let id = &asked.thread;
     let lock = lock::take(home, id)?;
     lock.write_owner(&std::process::id().to_string())?;
@@ -284,8 +291,8 @@ pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Res
     let Some(last) = last.filter(|_| head.hash == asked.head) else {
         return Err(too_late(asked, &format!("the head is {} now", head.hash)));
     };
-    let redactor = Redactor::of(home)?;
-    let mut batch = Batch::default();
+    let redactor = SecretRedactor::for_home(home)?;
+    let mut batch = NodeBatch::default();
     let [question, reply] = [&question.text, text].map(|text| batch.content(redactor.text(text)));
     let _hold = home.hold_nodes()?;
     let counts = match last.replied {
@@ -300,13 +307,13 @@ pub fn reply(home: &Home, asked: &Asked, question: &Question, text: &str) -> Res
             .hint(format!("`uwf cas get {counts}` shows it, `uwf thread step {id}` continues with it"))
             .hint(NOT_RECORDED));
     }
-    marks::clear(home, id, &[Mark::Waiting])?;
+    marks::clear(home, id, &[ThreadMark::Waiting])?;
     let standing = StepReport::standing(thread.start.workflow, id.clone(), head.hash);
-    Ok(StepReport { next: Some(Upcoming::Role(asked.role.clone())), ..standing })
+    Ok(StepReport { next: Some(UpcomingRole::Role(asked.role.clone())), ..standing })
 }
 
 /// Fails if the recorded answer has another output: the first recorded answer counts.
-fn refuse_another(thread: &Thread<'_>, recorded: Hash, output: Hash) -> Result<()> {
+fn refuse_another(thread: &Thread<'_>, recorded: NodeHash, output: NodeHash) -> Result<()> {
     let (step, _) = nodes::step_node(thread.home().store(), recorded)?;
     if step.output == output {
         return Ok(());
@@ -317,8 +324,8 @@ fn refuse_another(thread: &Thread<'_>, recorded: Hash, output: Hash) -> Result<(
         .hint(NOT_RECORDED))
 }
 
-fn too_late(asked: &Asked, now: &str) -> Error {
-    let Asked { thread, role, .. } = asked;
+fn too_late(asked: &OpenQuestion, now: &str) -> Error {
+    let OpenQuestion { thread, role, .. } = asked;
     Error::busy(format!("role `{role}` was played by another process meanwhile: {now}"))
         .hint(format!("`uwf thread read {thread}` shows the answer; yours was not recorded"))
 }

@@ -1,6 +1,6 @@
 //! `cas get`: a node as it is stored.
 
-use json_cas::{Hash, Node};
+use json_cas::{Node, NodeHash};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -9,9 +9,9 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StoredNode {
     /// Its hash.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// Hash of its type.
-    pub r#type: Hash,
+    pub r#type: NodeHash,
     /// Its content.
     pub payload: Value,
     /// When it was first stored, Unix milliseconds.
@@ -20,7 +20,7 @@ pub struct StoredNode {
 
 impl StoredNode {
     /// Combines a node with the hash it was read by.
-    pub fn of(hash: Hash, node: Node) -> StoredNode {
+    pub fn from_hash_and_node(hash: NodeHash, node: Node) -> StoredNode {
         StoredNode { hash, r#type: node.type_hash, payload: node.payload, timestamp: node.timestamp }
     }
 }

@@ -1,17 +1,17 @@
 //! `cas rm`: removes one node that nothing references.
 
-use json_cas::{Hash, READ_AT_ONCE, Reclaim, StoreError};
+use json_cas::{NodeHash, READ_AT_ONCE, ReclaimScope, StoreError};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::root::home::Home;
-use crate::verbs::gc::{self, Marked};
+use crate::verbs::gc::{self, GcReachability};
 
 /// A node that was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Removed {
+pub struct RemovedNode {
     /// Its hash.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// Its size.
     pub bytes: u64,
 }
@@ -21,14 +21,14 @@ pub struct Removed {
 ///
 /// # Errors
 /// `NotFound` when the node does not exist, `Usage` when something references it. As for [`gc::collect`] when the references can't be read.
-pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
+pub fn remove(home: &Home, hash: NodeHash) -> Result<RemovedNode> {
     let objects = home.store().objects();
     let not_found = StoreError::NotFound { hash };
     if !home.store().has(hash)? {
         return Err(not_found.into());
     }
     let _lock = gc::lock(home)?;
-    let mut marked = Marked::of(home);
+    let mut marked = GcReachability::new(home);
     refuse_reached(&mut marked, hash)?;
     if let Some(referrer) = referrer(home, hash)? {
         return Err(Error::usage(format!("node {referrer} refers to node {hash}")).hint(format!(
@@ -42,18 +42,18 @@ pub fn remove(home: &Home, hash: Hash) -> Result<Removed> {
     objects.remove_all(&sweep, &[&[hash]])?;
     drop(sweep);
     // A pack still holds the bytes of a removed node, and the person may want to get rid of them.
-    objects.reclaim(Reclaim::These(&[hash]))?;
-    Ok(Removed { hash, bytes: stored.bytes })
+    objects.reclaim(ReclaimScope::These(&[hash]))?;
+    Ok(RemovedNode { hash, bytes: stored.bytes })
 }
 
-fn refuse_reached(marked: &mut Marked<'_>, hash: Hash) -> Result<()> {
+fn refuse_reached(marked: &mut GcReachability<'_>, hash: NodeHash) -> Result<()> {
     marked.root_of(hash)?.map_or(Ok(()), |root| {
         Err(Error::usage(format!("node {hash} is in use: {root} references it")).hint("nothing was removed"))
     })
 }
 
 /// A node that references this one, or has it as its type. An unreadable node references nothing.
-fn referrer(home: &Home, hash: Hash) -> Result<Option<Hash>> {
+fn referrer(home: &Home, hash: NodeHash) -> Result<Option<NodeHash>> {
     let store = home.store();
     for some in store.objects().list(None)?.chunks(READ_AT_ONCE) {
         for (other, node) in some.iter().zip(store.try_get_all(some)?) {

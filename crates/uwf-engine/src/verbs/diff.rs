@@ -3,38 +3,38 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::node::NodeKind;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::GROUP_AGENT;
 
-pub use crate::attempt::git::{FileChange, Patch};
-use crate::attempt::git::{Git, Kept};
-use crate::attempt::settings::Settings;
+pub use crate::attempt::git::{FileChange, GitPatch};
+use crate::attempt::git::{GitRunner, SnapshotCommit};
+use crate::attempt::settings::ThreadSettings;
 use crate::attempt::{snapshot, travel};
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::ids;
-use crate::thread::chain::Chain;
+use crate::thread::chain::StepChain;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
-use crate::thread::steps::{self, Parts};
+use crate::thread::steps::{self, StepParts};
 use crate::verbs::rm::worktrees;
 
 /// A thread or a step to compare, as the person named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Named {
+pub enum DiffSubject {
     /// A thread: all its steps, and the files at its head.
     Thread(ThreadId),
     /// A step, or the start of a thread.
-    Node(Hash),
+    Node(NodeHash),
 }
 
 /// The differences to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct DiffOptions {
     /// The outputs.
     pub outputs: bool,
     /// The files.
@@ -46,11 +46,11 @@ pub struct Wanted {
 /// How two steps or threads differ.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Compared {
+pub struct DiffReport {
     /// The first.
-    pub a: Side,
+    pub a: DiffSide,
     /// The second.
-    pub b: Side,
+    pub b: DiffSide,
     /// Outputs that differ; absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Vec<ComparedOutputs>>,
@@ -65,33 +65,33 @@ pub struct Compared {
 /// One side of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Side {
+pub struct DiffSide {
     /// The thread, if one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<ThreadId>,
     /// The step, or the start, whose files are compared.
-    pub step: Hash,
+    pub step: NodeHash,
 }
 
 /// Two outputs that differ, or an output that only one thread has.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedOutputs {
     /// The output of the first.
-    pub a: Option<Output>,
+    pub a: Option<DiffStepOutput>,
     /// The output of the second.
-    pub b: Option<Output>,
+    pub b: Option<DiffStepOutput>,
     /// The values that differ.
-    pub changes: Vec<Change>,
+    pub changes: Vec<OutputChange>,
 }
 
 /// The output of a step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Output {
+pub struct DiffStepOutput {
     /// Position of the step in its thread, from 1; absent when single steps are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
     /// The step.
-    pub step: Hash,
+    pub step: NodeHash,
     /// Its role.
     pub role: String,
     /// Name of the branch, if the step is of a group and only this branch is compared.
@@ -103,7 +103,7 @@ pub struct Output {
 
 /// A value that differs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Change {
+pub struct OutputChange {
     /// JSON pointer to it.
     pub at: String,
     /// Value in the first, if any.
@@ -126,7 +126,7 @@ pub struct ComparedFiles {
     pub changed: Vec<FileChange>,
     /// The differences, as git prints them; absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub patch: Option<Patch>,
+    pub patch: Option<GitPatch>,
     /// Whether the text of the patch is lossy, because the patch has bytes that are not UTF-8.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub patch_is_lossy: bool,
@@ -137,17 +137,23 @@ pub struct ComparedFiles {
 ///
 /// # Errors
 /// Errors of the nodes and of git; `NotFound` when only files are requested and they are unknown; `Usage` for the start of a thread alone.
-pub fn compare(home: &Home, a: &Named, b: Option<&Named>, wanted: Wanted, cwd: &Path) -> Result<Compared> {
+pub fn compare(
+    home: &Home,
+    a: &DiffSubject,
+    b: Option<&DiffSubject>,
+    wanted: DiffOptions,
+    cwd: &Path,
+) -> Result<DiffReport> {
     let one = load(home, a)?;
     let (one, a, other, b) = match b {
         Some(b) => (one, a.clone(), load(home, b)?, b.clone()),
         None => {
             let Some(step) = &one.last else { return Err(nothing_before(one.head)) };
-            let before = Thread::at(home, one.id.clone(), step.prev.unwrap_or(one.start_hash))?;
+            let before = Thread::load_at(home, one.id.clone(), step.prev.unwrap_or(one.start_hash))?;
             (before, a.clone(), one, a.clone())
         }
     };
-    let is_whole = matches!((&a, &b), (Named::Thread(one), Named::Thread(other)) if one != other);
+    let is_whole = matches!((&a, &b), (DiffSubject::Thread(one), DiffSubject::Thread(other)) if one != other);
     let outputs = match (wanted.outputs, is_whole) {
         (false, _) => None,
         (true, true) => Some(of_threads(&one, &other)?),
@@ -160,42 +166,42 @@ pub fn compare(home: &Home, a: &Named, b: Option<&Named>, wanted: Wanted, cwd: &
         Some(files) => (Some(files?), None),
     };
     let [a, b] = sides;
-    Ok(Compared { a, b, outputs, files, no_files })
+    Ok(DiffReport { a, b, outputs, files, no_files })
 }
 
-fn load<'h>(home: &'h Home, named: &Named) -> Result<Thread<'h>> {
+fn load<'h>(home: &'h Home, named: &DiffSubject) -> Result<Thread<'h>> {
     Ok(match named {
-        Named::Thread(id) => Thread::any(home, id)?,
-        Named::Node(node) => Thread::at(home, ids::new_thread_id(), *node)?,
+        DiffSubject::Thread(id) => Thread::any(home, id)?,
+        DiffSubject::Node(node) => Thread::load_at(home, ids::new_thread_id(), *node)?,
     })
 }
 
-fn side(named: &Named, thread: &Thread<'_>) -> Side {
+fn side(named: &DiffSubject, thread: &Thread<'_>) -> DiffSide {
     let id = match named {
-        Named::Thread(id) => Some(id.clone()),
-        Named::Node(_) => None,
+        DiffSubject::Thread(id) => Some(id.clone()),
+        DiffSubject::Node(_) => None,
     };
-    Side { thread: id, step: thread.head }
+    DiffSide { thread: id, step: thread.head }
 }
 
 /// The output of a thread's newest step; `None` at its start.
-fn newest(thread: &Thread<'_>) -> Result<Option<Output>> {
+fn newest(thread: &Thread<'_>) -> Result<Option<DiffStepOutput>> {
     // A step that was named by its hash belongs to no thread with a cached chain.
     let Some(last) = &thread.last else { return Ok(None) };
     let node = (last.clone(), thread.head_timestamp_ms);
-    let Step { hash, role, output, .. } = steps::of_node(thread.home().store(), 0, thread.head, node, Parts::NONE)?;
-    Ok(Some(Output { index: None, step: hash, role, branch: None, output }))
+    let Step { hash, role, output, .. } = steps::of_node(thread.home().store(), 0, thread.head, node, StepParts::NONE)?;
+    Ok(Some(DiffStepOutput { index: None, step: hash, role, branch: None, output }))
 }
 
-fn output(thread: &Thread<'_>, index: usize) -> Result<Output> {
-    let Step { index, hash, role, output, .. } = thread.step(index, Parts::NONE)?;
-    Ok(Output { index: Some(index), step: hash, role, branch: None, output })
+fn output(thread: &Thread<'_>, index: usize) -> Result<DiffStepOutput> {
+    let Step { index, hash, role, output, .. } = thread.step(index, StepParts::NONE)?;
+    Ok(DiffStepOutput { index: Some(index), step: hash, role, branch: None, output })
 }
 
 /// The outputs of two threads from where they diverge.
 fn of_threads(one: &Thread<'_>, other: &Thread<'_>) -> Result<Vec<ComparedOutputs>> {
     let (steps, others) = (one.chain()?, other.chain()?);
-    let at = |chain: &Chain, index| chain.get(index).map(|record| record.step);
+    let at = |chain: &StepChain, index| chain.get(index).map(|record| record.step);
     let mut found = Vec::new();
     for index in 0..steps.len().max(others.len()) {
         if at(steps, index) == at(others, index) {
@@ -209,7 +215,7 @@ fn of_threads(one: &Thread<'_>, other: &Thread<'_>) -> Result<Vec<ComparedOutput
 }
 
 /// Compares two outputs: for groups, branch by branch; otherwise as a whole.
-fn differing(home: &Home, a: Option<Output>, b: Option<Output>) -> Result<Vec<ComparedOutputs>> {
+fn differing(home: &Home, a: Option<DiffStepOutput>, b: Option<DiffStepOutput>) -> Result<Vec<ComparedOutputs>> {
     let [mut one, other] = [&a, &b].map(|output| output.as_ref().map(|output| of_branches(home, output)));
     let (Some(one), Some(other)) = (one.take().transpose()?.flatten(), other.transpose()?.flatten()) else {
         return Ok(difference(a, b).into_iter().collect());
@@ -229,17 +235,17 @@ fn differing(home: &Home, a: Option<Output>, b: Option<Output>) -> Result<Vec<Co
 }
 
 /// The outputs of a group's branches; `None` if the role is not a group.
-fn of_branches(home: &Home, group: &Output) -> Result<Option<Vec<Output>>> {
+fn of_branches(home: &Home, group: &DiffStepOutput) -> Result<Option<Vec<DiffStepOutput>>> {
     let (step, _) = nodes::step_node(home.store(), group.step)?;
     let detail = nodes::get(home.store(), step.detail)?;
-    if step.agent != GROUP_AGENT || NodeKind::of(detail.type_hash) != Some(NodeKind::StepNode) {
+    if step.agent != GROUP_AGENT || NodeKind::from_type_hash(detail.type_hash) != Some(NodeKind::StepNode) {
         return Ok(None);
     }
     let mut outputs = Vec::new();
     let mut at = Some(step.detail);
     while let Some(hash) = at {
         let (branch, _) = nodes::step_node(home.store(), hash)?;
-        outputs.push(Output {
+        outputs.push(DiffStepOutput {
             index: group.index,
             step: group.step,
             role: group.role.clone(),
@@ -252,23 +258,23 @@ fn of_branches(home: &Home, group: &Output) -> Result<Option<Vec<Output>>> {
     Ok(Some(outputs))
 }
 
-fn difference(a: Option<Output>, b: Option<Output>) -> Option<ComparedOutputs> {
+fn difference(a: Option<DiffStepOutput>, b: Option<DiffStepOutput>) -> Option<ComparedOutputs> {
     let mut changes = Vec::new();
-    let value = |output: &Option<Output>| output.as_ref().map(|output| output.output.clone());
+    let value = |output: &Option<DiffStepOutput>| output.as_ref().map(|output| output.output.clone());
     add_changes("", value(&a), value(&b), &mut changes);
     (!changes.is_empty()).then_some(ComparedOutputs { a, b, changes })
 }
 
 /// The values that differ between two documents.
 #[must_use]
-pub fn changes(a: Value, b: Value) -> Vec<Change> {
+pub fn changes(a: Value, b: Value) -> Vec<OutputChange> {
     let mut changes = Vec::new();
     add_changes("", Some(a), Some(b), &mut changes);
     changes
 }
 
 /// Adds the values that differ. Compares objects and lists element by element, and other values as a whole.
-fn add_changes(at: &str, a: Option<Value>, b: Option<Value>, changes: &mut Vec<Change>) {
+fn add_changes(at: &str, a: Option<Value>, b: Option<Value>, changes: &mut Vec<OutputChange>) {
     match (a, b) {
         (a, b) if a == b => {}
         (Some(Value::Object(mut one)), Some(Value::Object(mut other))) => {
@@ -285,17 +291,17 @@ fn add_changes(at: &str, a: Option<Value>, b: Option<Value>, changes: &mut Vec<C
                 add_changes(&format!("{at}/{index}"), one.next(), other.next(), changes);
             }
         }
-        (a, b) => changes.push(Change { at: at.to_owned(), a, b }),
+        (a, b) => changes.push(OutputChange { at: at.to_owned(), a, b }),
     }
 }
 
-fn nothing_before(start: Hash) -> Error {
+fn nothing_before(start: NodeHash) -> Error {
     Error::usage(format!("{start} is the start of a thread: there is nothing before it to compare it with"))
         .hint("name two steps, or two threads")
 }
 
 /// Compares the files of both sides, which must be in the same repository.
-fn compare_files(home: &Home, sides: &[Side; 2], with_patch: bool, cwd: &Path) -> Result<ComparedFiles> {
+fn compare_files(home: &Home, sides: &[DiffSide; 2], with_patch: bool, cwd: &Path) -> Result<ComparedFiles> {
     let [a, b] = sides;
     let (repository, one) = tree(home, a, cwd)?;
     let (other_repository, other) = tree(home, b, cwd)?;
@@ -303,7 +309,7 @@ fn compare_files(home: &Home, sides: &[Side; 2], with_patch: bool, cwd: &Path) -
         let (one, other) = (repository.display(), other_repository.display());
         return Err(Error::usage(format!("the files are in two git repositories: {one} and {other}")));
     }
-    let git = Git::at(&repository);
+    let git = GitRunner::for_directory(&repository);
     let changed = git.changed_files(&one, &other)?;
     let patch = with_patch.then(|| git.patch(&one, &other)).transpose()?;
     let patch_is_lossy = patch.as_ref().is_some_and(|patch| matches!(patch.text(), Cow::Owned(_)));
@@ -311,7 +317,7 @@ fn compare_files(home: &Home, sides: &[Side; 2], with_patch: bool, cwd: &Path) -
 }
 
 /// The repository that has the files of a step, fetched if necessary, and their tree.
-fn tree(home: &Home, side: &Side, cwd: &Path) -> Result<(PathBuf, String)> {
+fn tree(home: &Home, side: &DiffSide, cwd: &Path) -> Result<(PathBuf, String)> {
     let found = match &side.thread {
         Some(id) => files_of(home, id, side.step, cwd)?,
         None => snapshot::find_anywhere(home, cwd, side.step)?,
@@ -326,13 +332,15 @@ fn tree(home: &Home, side: &Side, cwd: &Path) -> Result<(PathBuf, String)> {
 
 /// The files of a thread at a step. If another machine made them, they come from the thread's remote. A machine that does not know the
 /// thread's worktree fetches them into the repository at `cwd`.
-fn files_of(home: &Home, id: &ThreadId, step: Hash, cwd: &Path) -> Result<Option<(PathBuf, Kept)>> {
-    let repository = match Settings::load(home, id)?.map(|settings| settings.worktree) {
+fn files_of(home: &Home, id: &ThreadId, step: NodeHash, cwd: &Path) -> Result<Option<(PathBuf, SnapshotCommit)>> {
+    let repository = match ThreadSettings::load(home, id)?.map(|settings| settings.worktree) {
         Some(Some(worktree)) => worktree.repository,
         Some(None) => return Err(worktrees::without_worktree(id)),
         None => {
             let found = snapshot::find_anywhere(home, cwd, step)?;
-            let Some(here) = Git::at(cwd).repository().ok().filter(|_| found.is_none()) else { return Ok(found) };
+            let Some(here) = GitRunner::for_directory(cwd).repository().ok().filter(|_| found.is_none()) else {
+                return Ok(found);
+            };
             here
         }
     };

@@ -1,6 +1,6 @@
 //! Checks a storage root, and repairs problems that need no decision.
 //!
-//! Each check inspects one thing and returns findings. With [`Remedy::Apply`] it also makes safe repairs, such as removing files that no
+//! Each check inspects one thing and returns findings. With [`DoctorMode::Apply`] it also makes safe repairs, such as removing files that no
 //! running process needs.
 
 mod files;
@@ -21,23 +21,23 @@ pub struct DoctorReport {
     /// Whether no check failed.
     pub ok: bool,
     /// Their findings.
-    pub checks: Vec<Finding>,
+    pub checks: Vec<DoctorFinding>,
 }
 
 impl DoctorReport {
     /// A report with these findings.
-    pub fn of(checks: Vec<Finding>) -> DoctorReport {
-        DoctorReport { ok: checks.iter().all(|check| check.status != Status::Fail), checks }
+    pub fn from_findings(checks: Vec<DoctorFinding>) -> DoctorReport {
+        DoctorReport { ok: checks.iter().all(|check| check.status != DoctorStatus::Fail), checks }
     }
 }
 
 /// A finding of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Finding {
+pub struct DoctorFinding {
     /// Name of the check, with its subject after a colon if there are several.
     pub check: String,
     /// Its severity.
-    pub status: Status,
+    pub status: DoctorStatus,
     /// The finding, in one line.
     pub message: String,
     /// How to fix it.
@@ -48,7 +48,7 @@ pub struct Finding {
 /// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum DoctorStatus {
     /// Correct, or repaired.
     Ok,
     /// It works, but needs attention.
@@ -59,7 +59,7 @@ pub enum Status {
 
 /// Whether to repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remedy {
+pub enum DoctorMode {
     /// Only read, because a page of the server must not write. Permissions show whether files are writable.
     Read,
     /// Repair nothing, but try to write a file.
@@ -68,40 +68,40 @@ pub enum Remedy {
     Apply,
 }
 
-impl Finding {
+impl DoctorFinding {
     /// A finding without a problem.
-    pub fn ok(check: impl Into<String>, message: impl Into<String>) -> Finding {
-        Finding { check: check.into(), status: Status::Ok, message: message.into(), hint: None }
+    pub fn ok(check: impl Into<String>, message: impl Into<String>) -> DoctorFinding {
+        DoctorFinding { check: check.into(), status: DoctorStatus::Ok, message: message.into(), hint: None }
     }
 
     /// A finding that needs attention.
-    pub fn warn(check: impl Into<String>, message: impl Into<String>) -> Finding {
-        Finding { status: Status::Warn, ..Finding::ok(check, message) }
+    pub fn warn(check: impl Into<String>, message: impl Into<String>) -> DoctorFinding {
+        DoctorFinding { status: DoctorStatus::Warn, ..DoctorFinding::ok(check, message) }
     }
 
     /// A finding that something will not work.
-    pub fn fail(check: impl Into<String>, message: impl Into<String>) -> Finding {
-        Finding { status: Status::Fail, ..Finding::ok(check, message) }
+    pub fn fail(check: impl Into<String>, message: impl Into<String>) -> DoctorFinding {
+        DoctorFinding { status: DoctorStatus::Fail, ..DoctorFinding::ok(check, message) }
     }
 
     /// Adds a hint.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Finding {
+    pub fn hint(mut self, hint: impl Into<String>) -> DoctorFinding {
         self.hint = Some(hint.into());
         self
     }
 
     /// A failure for an error that prevented the check.
-    pub fn of_error(check: &str, error: &Error) -> Finding {
-        Finding { hint: error.hints.first().cloned(), ..Finding::fail(check, error.message.clone()) }
+    pub fn of_error(check: &str, error: &Error) -> DoctorFinding {
+        DoctorFinding { hint: error.hints.first().cloned(), ..DoctorFinding::fail(check, error.message.clone()) }
     }
 }
 
 /// A check.
-type Check = fn(&Home, Remedy) -> Result<Vec<Finding>>;
+type Check = fn(&Home, DoctorMode) -> Result<Vec<DoctorFinding>>;
 
 /// Runs all checks of the storage root, but not of the configuration.
-pub fn examine(home: &Home, remedy: Remedy) -> Vec<Finding> {
+pub fn examine(home: &Home, remedy: DoctorMode) -> Vec<DoctorFinding> {
     let checks: [(&str, Check); 9] = [
         ("storage", files::root),
         ("env-file", files::env_file),
@@ -114,22 +114,22 @@ pub fn examine(home: &Home, remedy: Remedy) -> Vec<Finding> {
         ("orphans", processes::orphans),
     ];
     let look = |(name, check): (&str, Check)| {
-        check(home, remedy).unwrap_or_else(|error| vec![Finding::of_error(name, &error)])
+        check(home, remedy).unwrap_or_else(|error| vec![DoctorFinding::of_error(name, &error)])
     };
     checks.into_iter().flat_map(look).collect()
 }
 
 /// Whether the names of workflows are readable and refer to workflows.
-fn names(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
+fn names(home: &Home, _: DoctorMode) -> Result<Vec<DoctorFinding>> {
     let registry = registry::read(home)?;
     if let Some(gone) = registry::gone(home)? {
         let message = format!("{gone}, so no workflow has a name");
-        return Ok(vec![Finding::warn("workflows", message).hint(gone.remedy())]);
+        return Ok(vec![DoctorFinding::warn("workflows", message).hint(gone.remedy())]);
     }
-    let mut findings = vec![Finding::ok("workflows", counted(registry.len(), "name"))];
+    let mut findings = vec![DoctorFinding::ok("workflows", counted(registry.len(), "name"))];
     for (name, entry) in &registry {
         if let Err(error) = nodes::workflow(home.store(), entry.hash) {
-            let finding = Finding::fail("workflows", format!("`{name}`: {error}"));
+            let finding = DoctorFinding::fail("workflows", format!("`{name}`: {error}"));
             findings.push(finding.hint("`uwf workflow put FILE` stores it again"));
         }
     }

@@ -1,14 +1,14 @@
 //! Links the steps of a group's thread, one for each branch, in the order of the group, and ends the thread.
 
-use json_cas::{Draft, Hash, Store, StoreError, Swap};
-use uwf_core::node::{ExtractedBy, GROUP_SOURCE, Payload, ReactSession, StepNode};
+use json_cas::{NodeDraft, NodeHash, Store, StoreError, SwapOutcome};
+use uwf_core::node::{ExtractedBy, GROUP_SOURCE, ReactSession, StepNode, TypedPayload};
 use uwf_core::thread::{ThreadId, failed_branch, failed_branch_schema};
 use uwf_core::workflow::GROUP_AGENT;
 
 use crate::attempt::agents::AgentSpec;
-use crate::attempt::turns::Batch;
+use crate::attempt::turns::NodeBatch;
 use crate::error::Result;
-use crate::root::history::{self, Finished};
+use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
 use crate::root::missing_thread;
 use crate::root::node_types;
@@ -30,7 +30,7 @@ pub struct EndedBranch {
 #[derive(Debug, Clone)]
 pub enum BranchResult {
     /// The only step of its thread.
-    Step(Hash),
+    Step(NodeHash),
     /// Why it failed, where the group continues without it.
     Failed(String),
 }
@@ -46,9 +46,9 @@ pub fn link_branches(home: &Home, group: &ThreadId, position: usize, branches: &
     let Some(missing) = branches.get(linked..).filter(|missing| !missing.is_empty()) else { return Ok(()) };
     let last = link(home, &thread, missing)?;
     match home.heads().swap(group.as_str(), &head.version, last)? {
-        Swap::Done => Ok(()),
-        Swap::Moved(Some(now)) if now.hash == last => Ok(()),
-        Swap::Moved(_) => Err(load::head_moved(group, "being linked")),
+        SwapOutcome::Done => Ok(()),
+        SwapOutcome::Moved(Some(now)) if now.hash == last => Ok(()),
+        SwapOutcome::Moved(_) => Err(load::head_moved(group, "being linked")),
     }
 }
 
@@ -56,19 +56,19 @@ pub fn link_branches(home: &Home, group: &ThreadId, position: usize, branches: &
 ///
 /// # Errors
 /// `Busy` if another process moved the head; errors of store and index.
-pub fn end_group(home: &Home, group: &ThreadId) -> Result<Finished> {
+pub fn end_group(home: &Home, group: &ThreadId) -> Result<HistoryLine> {
     let (thread, head) = Thread::active(home, group)?;
     let workflow = thread.workflow()?;
     let decision = moderate::next(&thread, &workflow)?;
     end::end(&thread, &head, ThreadEnding::by(&decision), Some(&workflow), None)?;
-    history::of(home, group)?.ok_or_else(|| missing_thread::not_found(home, group))
+    history::newest_line(home, group)?.ok_or_else(|| missing_thread::not_found(home, group))
 }
 
 /// Stores the steps of branches after the thread's head. Returns the last one.
-fn link(home: &Home, thread: &Thread<'_>, branches: &[EndedBranch]) -> Result<Hash> {
+fn link(home: &Home, thread: &Thread<'_>, branches: &[EndedBranch]) -> Result<NodeHash> {
     let _hold = home.hold_nodes()?;
     node_types::ensure(home)?;
-    let mut batch = Batch::default();
+    let mut batch = NodeBatch::default();
     let mut prev = thread.last.is_some().then_some(thread.head);
     for branch in branches {
         let (output, detail) = match &branch.result {
@@ -84,9 +84,9 @@ fn link(home: &Home, thread: &Thread<'_>, branches: &[EndedBranch]) -> Result<Ha
 }
 
 /// Adds the output and the detail of a failed branch: a session without turns.
-fn failed(batch: &mut Batch, name: &str, why: &str) -> Result<(Hash, Hash)> {
+fn failed(batch: &mut NodeBatch, name: &str, why: &str) -> Result<(NodeHash, NodeHash)> {
     let schema = batch.add(Store::schema_draft(failed_branch_schema())?);
-    let output = batch.add(Draft::new(schema, failed_branch(why)).map_err(StoreError::from)?);
+    let output = batch.add(NodeDraft::new(schema, failed_branch(why)).map_err(StoreError::from)?);
     let session = ReactSession {
         agent: batch.add(AgentSpec::of_group().payload().draft()),
         role: name.to_owned(),

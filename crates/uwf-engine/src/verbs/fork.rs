@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use json_cas::{Hash, StoreError, nearest};
+use json_cas::{NodeHash, StoreError, nearest};
 use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::input::{InputRequest, InputValues};
@@ -10,10 +10,10 @@ use uwf_core::node::{self, StartNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 
-use crate::attempt::git::Kept;
+use crate::attempt::git::SnapshotCommit;
 use crate::attempt::recorded_digest;
-use crate::attempt::redactor::Redactor;
-use crate::attempt::settings::{self, Settings};
+use crate::attempt::redactor::SecretRedactor;
+use crate::attempt::settings::{self, ThreadSettings};
 use crate::attempt::worktree::{NewWorktree, checkout_of};
 use crate::attempt::{snapshot, travel};
 use crate::error::{Error, ErrorCause, ErrorKind, Result};
@@ -22,14 +22,14 @@ use crate::root::worktree::Worktree;
 use crate::root::{ids, project_files};
 use crate::thread::load::Thread;
 use crate::thread::{chain, nodes};
-use crate::verbs::start::chosen_id::{self, Begun};
+use crate::verbs::start::chosen_id::{self, EarlierStart};
 use crate::verbs::start::thread_input::{self, ThreadInput};
-use crate::verbs::start::{self, Created};
+use crate::verbs::start::{self, CreatedThread};
 
 /// A fork.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Forked {
+pub struct ForkReport {
     /// The new thread.
     pub thread: ThreadId,
     /// Where it begins.
@@ -46,12 +46,12 @@ pub struct Forked {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ForkPoint {
     /// A step, or the start of a thread.
-    pub step: Hash,
+    pub step: NodeHash,
 }
 
 /// Differences between a fork and its source.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Changes {
+pub struct ForkChanges {
     /// Directory its agents work in.
     pub workspace: Option<PathBuf>,
     /// Its limits. The steps before the fork count.
@@ -64,7 +64,7 @@ pub struct Changes {
     pub set: Vec<String>,
 }
 
-impl Changes {
+impl ForkChanges {
     /// Whether the fork has a start of its own.
     fn begins_anew(&self) -> bool {
         self.prompt.is_some() || !self.set.is_empty()
@@ -78,14 +78,14 @@ impl Changes {
 /// # Errors
 /// `Data` when the node is neither start nor step, `Usage` for another task or input at a step, `NotFound` when the workspace does not exist; errors
 /// of git.
-pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<Forked> {
+pub fn at_node(home: &Home, at: NodeHash, changes: &ForkChanges, cwd: &Path) -> Result<ForkReport> {
     // This fork may be the only reference to the node.
     let _hold = home.hold_nodes()?;
     let named = |error: Error| match error.missing_node() {
         Some(hash) if hash == at => StoreError::NotFound { hash }.into(),
         Some(_) | None => error,
     };
-    let thread = Thread::at(home, ids::new_thread_id(), at).map_err(named).map_err(|error| {
+    let thread = Thread::load_at(home, ids::new_thread_id(), at).map_err(named).map_err(|error| {
         if is_other(home, at) {
             error.hint("`uwf thread steps THREAD` lists the nodes that can be forked")
         } else {
@@ -109,23 +109,27 @@ pub fn at_node(home: &Home, at: Hash, changes: &Changes, cwd: &Path) -> Result<F
 }
 
 /// The fork that the same request created before; it must begin at a node that `is_it` accepts.
-fn forked_before(home: &Home, changes: &Changes, is_it: impl FnOnce(Hash) -> bool) -> Result<Option<Forked>> {
+fn forked_before(
+    home: &Home,
+    changes: &ForkChanges,
+    is_it: impl FnOnce(NodeHash) -> bool,
+) -> Result<Option<ForkReport>> {
     let Some(id) = &changes.id else { return Ok(None) };
     let begun = chosen_id::begun(home, id, is_it)?;
-    Ok(begun.map(|Begun { at, worktree }| {
+    Ok(begun.map(|EarlierStart { at, worktree }| {
         let forked_from = ForkPoint { step: at };
-        Forked { thread: id.clone(), forked_from, worktree, notes: Vec::new() }
+        ForkReport { thread: id.clone(), forked_from, worktree, notes: Vec::new() }
     }))
 }
 
-fn forked(created: Created, step: Hash, notes: Vec<String>) -> Forked {
-    let Created { thread, worktree, note: further } = created;
+fn forked(created: CreatedThread, step: NodeHash, notes: Vec<String>) -> ForkReport {
+    let CreatedThread { thread, worktree, note: further } = created;
     let forked_from = ForkPoint { step };
-    Forked { thread, forked_from, worktree, notes: notes.into_iter().chain(further).collect() }
+    ForkReport { thread, forked_from, worktree, notes: notes.into_iter().chain(further).collect() }
 }
 
 /// The node that a fork begins at. With another task or input, this is a new StartNode, which is not part of a child thread.
-fn begin_at(thread: &Thread<'_>, node: Hash, changes: &Changes) -> Result<(Hash, Vec<String>)> {
+fn begin_at(thread: &Thread<'_>, node: NodeHash, changes: &ForkChanges) -> Result<(NodeHash, Vec<String>)> {
     if !changes.begins_anew() {
         return Ok((node, Vec::new()));
     }
@@ -141,7 +145,7 @@ fn begin_at(thread: &Thread<'_>, node: Hash, changes: &Changes) -> Result<(Hash,
         return Err(Error::usage(format!("{node} is a step: only the start of a thread can get another {what}"))
             .hint(format!("fork the start with another {what}: uwf thread fork {start} {how}")));
     }
-    let redactor = Redactor::of(thread.home())?;
+    let redactor = SecretRedactor::for_home(thread.home())?;
     let (prompt, replaced) = match &changes.prompt {
         Some(prompt) => start::without_secrets(&redactor, prompt),
         None => (thread.start.prompt.clone(), None),
@@ -161,8 +165,8 @@ fn begin_at(thread: &Thread<'_>, node: Hash, changes: &Changes) -> Result<(Hash,
 }
 
 /// Whether a node is readable but neither start nor step.
-fn is_other(home: &Home, at: Hash) -> bool {
-    let kind = home.store().get(at).map(|found| node::NodeKind::of(found.type_hash));
+fn is_other(home: &Home, at: NodeHash) -> bool {
+    let kind = home.store().get(at).map(|found| node::NodeKind::from_type_hash(found.type_hash));
     kind.is_ok_and(|kind| !matches!(kind, Some(node::NodeKind::StartNode | node::NodeKind::StepNode)))
 }
 
@@ -171,7 +175,13 @@ fn is_other(home: &Home, at: Hash) -> bool {
 ///
 /// # Errors
 /// `NotFound` when the role was never played or the workspace does not exist, `Usage` for another task or input at a step.
-pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Changes, cwd: &Path) -> Result<Forked> {
+pub fn thread(
+    home: &Home,
+    id: &ThreadId,
+    from_role: Option<&str>,
+    changes: &ForkChanges,
+    cwd: &Path,
+) -> Result<ForkReport> {
     let _hold = home.hold_nodes()?;
     let thread = Thread::any(home, id).map_err(|error| with_earlier_step(home, id, error))?;
     let node = match (from_role, changes.begins_anew()) {
@@ -183,13 +193,13 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
     if changes.id.is_some() {
         let chain = thread.chain()?;
         // The thread may have continued since the first request, which forked it at an earlier step.
-        let is_of = |at: Hash| at == thread.start_hash || chain.records().iter().any(|record| record.step == at);
+        let is_of = |at: NodeHash| at == thread.start_hash || chain.records().iter().any(|record| record.step == at);
         let is_it = |at| at == begins_at || !changes.begins_anew() && is_of(at);
         if let Some(forked) = forked_before(home, changes, is_it)? {
             return Ok(forked);
         }
     }
-    let known = Settings::load(home, id)?;
+    let known = ThreadSettings::load(home, id)?;
     let worktree = match changes.workspace {
         Some(_) => None,
         None => match &known {
@@ -197,15 +207,15 @@ pub fn thread(home: &Home, id: &ThreadId, from_role: Option<&str>, changes: &Cha
             None => travel::for_fork(home, id, node, cwd)?,
         },
     };
-    let digest = recorded_digest::at(home, id, begins_at)?;
-    let settings = Settings { digest, ..settings(known, changes, cwd)? };
+    let digest = recorded_digest::digest_at_node(home, id, begins_at)?;
+    let settings = ThreadSettings { digest, ..settings(known, changes, cwd)? };
     let created = start::create(home, begins_at, settings, worktree.as_ref(), changes.id.as_ref())?;
     Ok(forked(created, begins_at, notes))
 }
 
 /// Adds the newest readable step to the error of a thread whose head is unreadable.
 fn with_earlier_step(home: &Home, id: &ThreadId, error: Error) -> Error {
-    let is_whole = |step: &Hash| nodes::step_node(home.store(), *step).is_ok();
+    let is_whole = |step: &NodeHash| nodes::step_node(home.store(), *step).is_ok();
     match chain::cached(home, id).find(is_whole).filter(|_| error.kind == ErrorKind::Data) {
         Some(step) => error.hint(format!("`uwf thread fork {step}` continues after the newest step that can be read")),
         None => error,
@@ -213,7 +223,7 @@ fn with_earlier_step(home: &Home, id: &ThreadId, error: Error) -> Error {
 }
 
 /// The repository that has the files of a node, and these files; `None` without git.
-fn recorded_anywhere(home: &Home, cwd: &Path, node: Hash) -> Result<Option<(PathBuf, Kept)>> {
+fn recorded_anywhere(home: &Home, cwd: &Path, node: NodeHash) -> Result<Option<(PathBuf, SnapshotCommit)>> {
     match snapshot::find_anywhere(home, cwd, node) {
         Err(Error { cause: Some(ErrorCause::NoGit), .. }) => Ok(None),
         found => Ok(found?),
@@ -221,7 +231,7 @@ fn recorded_anywhere(home: &Home, cwd: &Path, node: Hash) -> Result<Option<(Path
 }
 
 /// The worktree for a fork of a thread that works in one, with the files of the forked node.
-fn files_at(home: &Home, id: &ThreadId, known: &Settings, node: Hash) -> Result<Option<NewWorktree>> {
+fn files_at(home: &Home, id: &ThreadId, known: &ThreadSettings, node: NodeHash) -> Result<Option<NewWorktree>> {
     let Some(worktree) = known.worktree_in_use() else { return Ok(None) };
     let Worktree { dir, repository, .. } = worktree;
     let Some(files) = travel::find(home, repository, id, node)? else {
@@ -234,11 +244,11 @@ fn files_at(home: &Home, id: &ThreadId, known: &Settings, node: Hash) -> Result<
     Ok(Some(NewWorktree::of_step(repository.clone(), files, from, inside)))
 }
 
-fn settings(known: Option<Settings>, changes: &Changes, cwd: &Path) -> Result<Settings> {
+fn settings(known: Option<ThreadSettings>, changes: &ForkChanges, cwd: &Path) -> Result<ThreadSettings> {
     let mut settings = match (known, &changes.workspace) {
-        (known, Some(dir)) => Settings { workspace: settings::workspace(cwd, dir)?, ..known.unwrap_or_default() },
+        (known, Some(dir)) => ThreadSettings { workspace: settings::workspace(cwd, dir)?, ..known.unwrap_or_default() },
         (Some(known), None) => known,
-        (None, None) => Settings { workspace: settings::workspace(cwd, cwd)?, ..Settings::default() },
+        (None, None) => ThreadSettings { workspace: settings::workspace(cwd, cwd)?, ..ThreadSettings::default() },
     };
     settings.limits = changes.limits.or(settings.limits);
     // The fork of a child thread has no parent.
@@ -258,7 +268,7 @@ fn never_played(thread: &Thread<'_>, role: &str, has_steps: bool) -> Result<Erro
     Ok(Error::not_found(format!("role `{role}` was never played in thread {id}")).hints(hint))
 }
 
-fn before_role(thread: &Thread<'_>, role: &str) -> Result<Hash> {
+fn before_role(thread: &Thread<'_>, role: &str) -> Result<NodeHash> {
     let chain = thread.chain()?;
     let Some(last) = chain.last_of(role) else {
         return Err(never_played(thread, role, !chain.is_empty())?);

@@ -18,10 +18,13 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use durable_files::FileLock;
-use json_cas::{Hash, Layers, Missing, READ_AT_ONCE, Reached, Reclaim, Stopped, StoreError, Stored};
+use json_cas::{
+    MissingNodePolicy, NodeHash, NodeLayers, ObjectMetadata, READ_AT_ONCE, ReachFailure, ReachableNodes, ReclaimScope,
+    StoreError,
+};
 use serde::Serialize;
 
-use self::roots::{Root, Roots};
+use self::roots::{GcRoots, Root};
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::verbs::rm::worktrees;
@@ -54,7 +57,7 @@ pub struct GcRequest {
 /// Report of the removed nodes, or with `dry_run` of the removable ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Collected {
+pub struct GcSummary {
     /// Number of threads, active and ended.
     pub scanned_threads: usize,
     /// Nodes that something references.
@@ -91,7 +94,7 @@ pub struct Collected {
 /// # Errors
 /// `Data` and `Io` when a root or a reachable node can't be read; nothing is removed then. `Busy` when another `gc` is running, or when
 /// others hold the nodes for too long.
-pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize)) -> Result<Collected> {
+pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize)) -> Result<GcSummary> {
     let request = GcRequest { grace: request.grace.max(home.least_grace()), ..request };
     let begun = SystemTime::now();
     let (mut done, going) = collect_nodes(home, request, begun, progress)?;
@@ -110,15 +113,15 @@ fn collect_nodes(
     request: GcRequest,
     begun: SystemTime,
     progress: &mut dyn FnMut(usize),
-) -> Result<(Collected, HashSet<Hash>)> {
+) -> Result<(GcSummary, HashSet<NodeHash>)> {
     // Don't create a storage root only to lock it.
     let _lock = if home.exists()? && !request.dry_run { Some(lock(home)?) } else { None };
     if !request.dry_run {
         // Adopt the pack of a killed process now, before its nodes are removed elsewhere. Rewrite no pack before nodes were removed: the
         // disk may be full.
-        home.store().objects().reclaim(Reclaim::Nothing)?;
+        home.store().objects().reclaim(ReclaimScope::Nothing)?;
     }
-    let mut marked = Marked::of(home);
+    let mut marked = GcReachability::new(home);
     let first = marked.update(progress)?;
     let young_since = first.young_since(begun, request.grace);
     // Count only nodes that exist: a named one may be missing.
@@ -128,11 +131,11 @@ fn collect_nodes(
     let unused = candidates.len();
     marked.keep_young(&candidates, young_since)?;
     candidates.retain(|hash| !marked.reached.has(*hash));
-    let mut done = Collected {
+    let mut done = GcSummary {
         scanned_threads: first.threads.len(),
         active_refs: all - unused,
         young_entries: unused - candidates.len(),
-        ..Collected::default()
+        ..GcSummary::default()
     };
     if let Some(open) = first.open.filter(|open| is_held_back(open.since, begun, request.grace)) {
         done.open_since = Some(open.since);
@@ -149,7 +152,7 @@ fn collect_nodes(
     }
     let layers = home.store().layers(&candidates)?;
     sweep(home, &mut marked, layers, (begun, request.grace), &mut done)?;
-    done.not_reclaimed = not_reclaimed(home.store().objects().reclaim(Reclaim::Worthwhile))?;
+    done.not_reclaimed = not_reclaimed(home.store().objects().reclaim(ReclaimScope::Worthwhile))?;
     // The removed nodes are missing from the store by now, so the caller needs no list.
     Ok((done, HashSet::new()))
 }
@@ -176,10 +179,10 @@ pub(crate) fn lock(home: &Home) -> Result<FileLock> {
 /// only the nodes that it removes.
 fn sweep(
     home: &Home,
-    marked: &mut Marked<'_>,
-    mut layers: Layers,
+    marked: &mut GcReachability<'_>,
+    mut layers: NodeLayers,
     (begun, grace): (SystemTime, Duration),
-    done: &mut Collected,
+    done: &mut GcSummary,
 ) -> Result<()> {
     let objects = home.store().objects();
     while !layers.is_empty() {
@@ -220,7 +223,7 @@ fn is_held_back(open_since_ms: u64, begun: SystemTime, grace: Duration) -> bool 
     UNIX_EPOCH + Duration::from_millis(open_since_ms) < begun.checked_sub(grace).unwrap_or(UNIX_EPOCH)
 }
 
-impl Roots {
+impl GcRoots {
     /// Time from which on nodes are young.
     fn young_since(&self, begun: SystemTime, grace: Duration) -> SystemTime {
         let by_grace = begun.checked_sub(grace).unwrap_or(UNIX_EPOCH);
@@ -231,25 +234,25 @@ impl Roots {
 }
 
 /// Reachable nodes, and the roots that were followed to find them.
-pub(crate) struct Marked<'h> {
+pub(crate) struct GcReachability<'h> {
     home: &'h Home,
-    pub(crate) reached: Reached<'h>,
+    pub(crate) reached: ReachableNodes<'h>,
     /// Roots that were followed, so that none is followed twice.
-    followed: HashSet<Hash>,
+    followed: HashSet<NodeHash>,
 }
 
-impl<'h> Marked<'h> {
-    pub(crate) fn of(home: &'h Home) -> Marked<'h> {
-        Marked { home, reached: home.store().reach(), followed: HashSet::new() }
+impl<'h> GcReachability<'h> {
+    pub(crate) fn new(home: &'h Home) -> GcReachability<'h> {
+        GcReachability { home, reached: home.store().reach(), followed: HashSet::new() }
     }
 
     /// Reads the current roots and follows the new ones, many nodes at once.
-    pub(crate) fn update(&mut self, progress: &mut dyn FnMut(usize)) -> Result<Roots> {
-        let roots = Roots::read(self.home)?;
-        for (roots, missing) in [(&roots.needed, Missing::Fails), (&roots.named, Missing::IsFine)] {
-            let new: Vec<Hash> =
+    pub(crate) fn update(&mut self, progress: &mut dyn FnMut(usize)) -> Result<GcRoots> {
+        let roots = GcRoots::read(self.home)?;
+        for (roots, missing) in [(&roots.needed, MissingNodePolicy::Fails), (&roots.named, MissingNodePolicy::IsFine)] {
+            let new: Vec<NodeHash> =
                 roots.iter().map(|(hash, _)| *hash).filter(|hash| self.followed.insert(*hash)).collect();
-            self.reached.add_all(&new, missing, progress).map_err(|Stopped { root, source }| {
+            self.reached.add_all(&new, missing, progress).map_err(|ReachFailure { root, source }| {
                 let by = roots.iter().find(|(hash, _)| *hash == root);
                 stopped(by.map_or(&Root::OwnType, |(_, root)| root), source)
             })?;
@@ -258,10 +261,10 @@ impl<'h> Marked<'h> {
     }
 
     /// A root from which a node is reachable. Follows one root after the other.
-    pub(crate) fn root_of(&mut self, node: Hash) -> Result<Option<Root>> {
-        let roots = Roots::read(self.home)?;
-        let needed = roots.needed.into_iter().map(|root| (root, Missing::Fails));
-        let named = roots.named.into_iter().map(|root| (root, Missing::IsFine));
+    pub(crate) fn root_of(&mut self, node: NodeHash) -> Result<Option<Root>> {
+        let roots = GcRoots::read(self.home)?;
+        let needed = roots.needed.into_iter().map(|root| (root, MissingNodePolicy::Fails));
+        let named = roots.named.into_iter().map(|root| (root, MissingNodePolicy::IsFine));
         for ((hash, root), missing) in needed.chain(named) {
             if self.followed.insert(hash) {
                 self.reached.add(hash, missing).map_err(|source| stopped(&root, source))?;
@@ -274,7 +277,7 @@ impl<'h> Marked<'h> {
     }
 
     /// Keeps the young ones of these nodes, with everything they reference.
-    fn keep_young(&mut self, nodes: &[Hash], young_since: SystemTime) -> Result<()> {
+    fn keep_young(&mut self, nodes: &[NodeHash], young_since: SystemTime) -> Result<()> {
         for some in nodes.chunks(READ_AT_ONCE) {
             let stored = self.home.store().objects().stored_all(some)?;
             self.follow_young(some, &stored, young_since)?;
@@ -284,7 +287,11 @@ impl<'h> Marked<'h> {
 
     /// The next candidates that are still unreachable, and the sizes of the existing ones. Nodes that young candidates reference are in
     /// this part or come later, because referrers come first.
-    fn without_young(&mut self, mut part: Layers, young_since: SystemTime) -> Result<(Layers, HashMap<Hash, u64>)> {
+    fn without_young(
+        &mut self,
+        mut part: NodeLayers,
+        young_since: SystemTime,
+    ) -> Result<(NodeLayers, HashMap<NodeHash, u64>)> {
         part.retain(|hash| !self.reached.has(hash));
         let nodes = part.nodes();
         let stored = self.home.store().objects().stored_all(&nodes)?;
@@ -294,12 +301,17 @@ impl<'h> Marked<'h> {
         Ok((part, sizes.collect()))
     }
 
-    fn follow_young(&mut self, nodes: &[Hash], stored: &[Option<Stored>], young_since: SystemTime) -> Result<()> {
-        let is_young = |stored: &Option<Stored>| stored.is_some_and(|stored| stored.put_at >= young_since);
+    fn follow_young(
+        &mut self,
+        nodes: &[NodeHash],
+        stored: &[Option<ObjectMetadata>],
+        young_since: SystemTime,
+    ) -> Result<()> {
+        let is_young = |stored: &Option<ObjectMetadata>| stored.is_some_and(|stored| stored.put_at >= young_since);
         let young = nodes.iter().zip(stored).filter(|(_, stored)| is_young(stored));
-        let young: Vec<Hash> = young.map(|(hash, _)| *hash).collect();
-        let reached = self.reached.add_all(&young, Missing::IsFine, &mut |_| ());
-        reached.map_err(|Stopped { root, source }| {
+        let young: Vec<NodeHash> = young.map(|(hash, _)| *hash).collect();
+        let reached = self.reached.add_all(&young, MissingNodePolicy::IsFine, &mut |_| ());
+        reached.map_err(|ReachFailure { root, source }| {
             unfollowed(&format!("node {root}, which is younger than the grace"), source)
         })
     }

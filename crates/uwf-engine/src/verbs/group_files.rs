@@ -11,15 +11,15 @@ mod winner;
 
 use std::path::{Path, PathBuf};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use parking_lot::Mutex;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{BranchFiles, BranchMerge, Role, RoleGroup, Workflow};
 
 use crate::attempt::child_threads;
-use crate::attempt::git::{Errand, Git, Kept};
-use crate::attempt::recorded::Opened;
-use crate::attempt::settings::Settings;
+use crate::attempt::git::{GitRunner, GitScopeGuard, SnapshotCommit};
+use crate::attempt::recorded::PlannedAttempt;
+use crate::attempt::settings::ThreadSettings;
 use crate::attempt::snapshot;
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
@@ -34,7 +34,7 @@ pub struct GroupFiles<'h> {
     /// The thread that plays the group.
     thread: ThreadId,
     /// Its head.
-    head: Hash,
+    head: NodeHash,
     /// The role that is the group.
     role: String,
     /// The thread that has the worktree: `thread`, or an ancestor.
@@ -55,7 +55,7 @@ impl<'h> GroupFiles<'h> {
     /// # Errors
     /// `Usage` if each branch should get a worktree and the thread has none; `Waiting` if a merge is under way there; errors of the threads'
     /// records and of git.
-    pub fn begin(thread: &Thread<'h>, opened: &Opened, group: &RoleGroup) -> Result<Option<GroupFiles<'h>>> {
+    pub fn begin(thread: &Thread<'h>, opened: &PlannedAttempt, group: &RoleGroup) -> Result<Option<GroupFiles<'h>>> {
         let home = thread.home();
         let Some((owner, worktree, workspace)) = worktree_of(home, &thread.id)? else {
             return match group.files {
@@ -81,7 +81,8 @@ impl<'h> GroupFiles<'h> {
             if files.has_worktrees() {
                 files.commit_start()?;
             }
-            let before = Git::at(&files.worktree.repository).commit(&snapshot::files_ref(&files.owner, files.head))?;
+            let before = GitRunner::for_directory(&files.worktree.repository)
+                .commit(&snapshot::files_ref(&files.owner, files.head))?;
             let title = format!("uwf: files before group {} in thread {}", files.role, files.thread);
             let commit = files.record(&files.tree()?, before.as_deref(), &title)?;
             files.git().update_ref(&files.name("group"), &commit)?;
@@ -95,7 +96,7 @@ impl<'h> GroupFiles<'h> {
     }
 
     /// The files when the group began; `None` if they are not recorded.
-    fn start(&self) -> Result<Option<Kept>> {
+    fn start(&self) -> Result<Option<SnapshotCommit>> {
         self.git().kept(&self.name("group"))
     }
 
@@ -131,18 +132,19 @@ impl<'h> GroupFiles<'h> {
     }
 
     /// Runs git for the files of a worktree.
-    fn with_view<T>(&self, worktree: &Worktree, run: impl FnOnce(&Git<'_>) -> Result<T>) -> Result<T> {
+    fn with_view<T>(&self, worktree: &Worktree, run: impl FnOnce(&GitRunner<'_>) -> Result<T>) -> Result<T> {
         // Two branches may look at the same time. If uwf is killed, the sweep of the attempt's files removes the rest.
         let dir = self.home.attempts_dir(&self.thread);
         let name = format!("{}.group-", self.attempt);
-        let scratch = tempfile::Builder::new().prefix(&name).tempdir_in(&dir).at("create a directory in", &dir)?;
-        let view = Git::view(&worktree.repository, &worktree.dir, &scratch.path().join("view"))?;
+        let scratch =
+            tempfile::Builder::new().prefix(&name).tempdir_in(&dir).path_context("create a directory in", &dir)?;
+        let view = GitRunner::view(&worktree.repository, &worktree.dir, &scratch.path().join("view"))?;
         run(&view)
     }
 
     /// Creates a commit of a tree on no branch. Its parents are `before`, and the commit that is checked out.
     fn record(&self, tree: &str, before: Option<&str>, title: &str) -> Result<String> {
-        let head = Git::of_worktree(&self.worktree.repository, &self.worktree.dir)?.commit("HEAD")?;
+        let head = GitRunner::of_worktree(&self.worktree.repository, &self.worktree.dir)?.commit("HEAD")?;
         let parents: Vec<&str> = before.into_iter().chain(head.as_deref()).collect();
         let text = snapshot::group_message(title, &self.thread, head.as_deref());
         self.git().commit_tree(tree, &parents, &text)
@@ -153,13 +155,13 @@ impl<'h> GroupFiles<'h> {
         format!("{}/{what}-{}-{}", snapshot::files_refs(&self.owner), self.thread, self.head)
     }
 
-    fn git(&self) -> Git<'_> {
-        Git::at(&self.worktree.repository)
+    fn git(&self) -> GitRunner<'_> {
+        GitRunner::for_directory(&self.worktree.repository)
     }
 
     /// Git, as part of the attempt: if its keeper is killed, git is ended like the agent's processes.
-    fn errand(&self) -> Errand {
-        Errand::begin(Some(&self.attempt), None)
+    fn errand(&self) -> GitScopeGuard {
+        GitScopeGuard::begin(Some(&self.attempt), None)
     }
 }
 
@@ -200,14 +202,14 @@ pub(crate) fn refuse_without_worktree(workflow: &Workflow, thread: Option<&Threa
 
 /// The worktree that a thread works in, the thread that it was created for (this one, or an ancestor), and the directory where the thread works.
 fn worktree_of(home: &Home, thread: &ThreadId) -> Result<Option<(ThreadId, Worktree, PathBuf)>> {
-    let Some(own) = Settings::load(home, thread)? else { return Ok(None) };
+    let Some(own) = ThreadSettings::load(home, thread)? else { return Ok(None) };
     let (mut id, mut settings) = (thread.clone(), own.clone());
     for _ in 0..child_threads::MAX_ANCESTORS {
         if let Some(worktree) = settings.worktree.filter(|worktree| own.workspace.starts_with(&worktree.dir)) {
             return Ok(Some((id, worktree, own.workspace)));
         }
         let Some(parent) = settings.parent else { return Ok(None) };
-        let Some(of_parent) = Settings::load(home, &parent)? else { return Ok(None) };
+        let Some(of_parent) = ThreadSettings::load(home, &parent)? else { return Ok(None) };
         (id, settings) = (parent, of_parent);
     }
     Ok(None)

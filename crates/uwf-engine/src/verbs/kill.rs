@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use rustix::process::Signal;
 use schemars::JsonSchema;
 use serde::Serialize;
-use uwf_core::config::Happening;
+use uwf_core::config::NotifyEvent;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::{child_threads, leftover, processes, recorded};
 use crate::error::{Error, ErrorKind, Result};
-use crate::root::history::{self, Finished};
+use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
 use crate::root::{lock, sharing};
 use crate::thread::ending::ThreadEnding;
@@ -41,9 +41,9 @@ pub struct KillReport {
 /// # Errors
 /// `Busy` when the thread is at another head, or has ended in another way. Without an expected head, `NotFound` when the thread is not
 /// active; if an earlier command killed it without finishing, its agent is gone then as well. Other errors say so if the thread has ended.
-pub fn kill(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Option<Hash>> {
+pub fn kill(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<Option<NodeHash>> {
     sharing::check(home, id)?;
-    let before = otel::Before::of_killed(home, id);
+    let before = otel::OtelBaseline::of_killed(home, id);
     let dropped = drop_from_index(home, id, expected);
     if dropped.is_err()
         && let Some(line) = killed_at(home, id, expected)?
@@ -56,7 +56,7 @@ pub fn kill(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Option
         _ => end_all(home, id)?,
     }
     if dropped.is_ok() {
-        notify::tell(home, id, Happening::Ended);
+        notify::spawn_notifier(home, id, NotifyEvent::Ended);
         before.send(home, id);
     }
     dropped
@@ -78,14 +78,14 @@ fn end_all(home: &Home, id: &ThreadId) -> Result<()> {
 }
 
 /// The history line of a thread that was killed at the expected head.
-fn killed_at(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Option<Finished>> {
+fn killed_at(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<Option<HistoryLine>> {
     let Some(expected) = expected else { return Ok(None) };
-    let is_it = |line: &Finished| line.status == EndStatus::Killed && line.head == expected;
-    Ok(history::of(home, id)?.filter(is_it))
+    let is_it = |line: &HistoryLine| line.status == EndStatus::Killed && line.head == expected;
+    Ok(history::newest_line(home, id)?.filter(is_it))
 }
 
 fn was_killed(home: &Home, id: &ThreadId) -> Result<bool> {
-    Ok(history::of(home, id)?.is_some_and(|line| line.status == EndStatus::Killed))
+    Ok(history::newest_line(home, id)?.is_some_and(|line| line.status == EndStatus::Killed))
 }
 
 /// Kills child threads, each with its own record.
@@ -100,12 +100,12 @@ fn kill_children(home: &Home, children: &[ThreadId]) -> Result<()> {
     Ok(())
 }
 
-fn drop_from_index(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Option<Hash>> {
+fn drop_from_index(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<Option<NodeHash>> {
     let mut tries = 0;
     loop {
         tries += 1;
         let head = expected_head::head(home, id, expected)?;
-        let ended = match Thread::at(home, id.clone(), head.hash) {
+        let ended = match Thread::load_at(home, id.clone(), head.hash) {
             Ok(thread) => end::end(&thread, &head, ThreadEnding::killed(), None, None).map(Some),
             // A damaged thread must not stay active forever.
             Err(broken) if matches!(broken.kind, ErrorKind::Data | ErrorKind::NotFound) => {

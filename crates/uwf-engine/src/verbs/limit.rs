@@ -2,28 +2,28 @@
 
 use std::time::Duration;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::Serialize;
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_core::number::{self, MAX_MONEY};
 use uwf_core::thread::ThreadId;
-use uwf_core::usage::{Amount, ThreadLimits};
+use uwf_core::usage::{ThreadLimits, UsageAmount};
 
-use crate::attempt::plan::{self, Plan};
+use crate::attempt::plan::{self, StepPlan};
 use crate::attempt::spent;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
-use crate::root::marks::{self, Mark};
-use crate::thread::state::{self, State};
+use crate::root::marks::{self, ThreadMark};
+use crate::thread::state::{self, ThreadState};
 use crate::verbs::step::expected_head;
 use crate::views::cost::{self, CostBy};
 use crate::views::thread_now::ThreadNow;
 
 /// A change of a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Change<T> {
+pub enum LimitChange<T> {
     /// Set it to this value.
     To(T),
     /// Raise it by this value; without a limit, set it to this much above the usage.
@@ -32,28 +32,28 @@ pub enum Change<T> {
 
 /// Changes of limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Changes {
+pub struct LimitChanges {
     /// Steps.
-    pub steps: Option<Change<u64>>,
+    pub steps: Option<LimitChange<u64>>,
     /// Time since the thread began, in seconds.
-    pub time: Option<Change<u64>>,
+    pub time: Option<LimitChange<u64>>,
     /// Tokens.
-    pub tokens: Option<Change<u64>>,
+    pub tokens: Option<LimitChange<u64>>,
     /// US dollars.
-    pub cost: Option<Change<f64>>,
+    pub cost: Option<LimitChange<f64>>,
 }
 
-impl Changes {
+impl LimitChanges {
     /// Whether applying it twice differs from applying it once.
     pub fn is_relative(&self) -> bool {
-        fn is<T>(change: &Option<Change<T>>) -> bool {
-            matches!(change, Some(Change::By(_)))
+        fn is<T>(change: &Option<LimitChange<T>>) -> bool {
+            matches!(change, Some(LimitChange::By(_)))
         }
         is(&self.steps) || is(&self.time) || is(&self.tokens) || is(&self.cost)
     }
 
     /// Changed limits that no run of an agent has tested yet.
-    fn untried(&self, limits: ThreadLimits, used: Amount, (tokens, cost): (usize, usize)) -> ThreadLimits {
+    fn untried(&self, limits: ThreadLimits, used: UsageAmount, (tokens, cost): (usize, usize)) -> ThreadLimits {
         ThreadLimits {
             max_tokens: limits.max_tokens.filter(|_| self.tokens.is_some() && used.tokens == 0 && tokens == 0),
             max_cost: limits.max_cost.filter(|_| self.cost.is_some() && used.cost <= 0.0 && cost == 0),
@@ -63,20 +63,20 @@ impl Changes {
 
     /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
-        *self == Changes::default()
+        *self == LimitChanges::default()
     }
 }
 
 /// Usage and limits of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Limits {
+pub struct LimitReport {
     /// The thread.
     pub thread: ThreadId,
     /// Its state.
-    pub state: State,
+    pub state: ThreadState,
     /// Its usage; `seconds` is the working time of its agents.
-    pub used: Amount,
+    pub used: UsageAmount,
     /// Number of agent runs with unknown tokens; the unknown tokens count as 0.
     pub tokens_unknown: usize,
     /// Number of agent runs with an unknown cost, which counts as 0.
@@ -100,22 +100,22 @@ pub struct Limits {
 ///
 /// # Errors
 /// `NotFound` when the thread does not exist; errors of its record, its workflow and the nodes of its steps.
-pub fn show(home: &Home, id: &ThreadId) -> Result<Limits> {
+pub fn show(home: &Home, id: &ThreadId) -> Result<LimitReport> {
     limits(&ThreadNow::read(home, id)?)
 }
 
 /// The same for a thread that was read before.
-fn limits(now: &ThreadNow<'_>) -> Result<Limits> {
+fn limits(now: &ThreadNow<'_>) -> Result<LimitReport> {
     let thread = &now.thread;
-    let plan = Plan::to_look_at(thread, &now.record)?;
+    let plan = StepPlan::to_look_at(thread, &now.record)?;
     let used = spent::used(thread, &plan.config, &now.failed(), None)?;
     let age = now.end.as_ref().map_or_else(|| plan::age(thread), |end| plan::age_at(thread, end.completed_at));
-    let why = now.reason.as_ref().filter(|_| now.state == State::Limited).map(|reason| reason.why.clone());
+    let why = now.reason.as_ref().filter(|_| now.state == ThreadState::Limited).map(|reason| reason.why.clone());
     Ok(report(&thread.id, (now.state, why), plan.limits(), (used, unknown(now, &plan.config)), age))
 }
 
 /// The limits to raise so that a limited thread continues; `None` if it is at another limit, or if they can't be read.
-pub fn to_lift(now: &ThreadNow<'_>) -> Option<Limits> {
+pub fn to_lift(now: &ThreadNow<'_>) -> Option<LimitReport> {
     limits(now).ok().filter(|limits| limits.why.is_none())
 }
 
@@ -124,13 +124,13 @@ pub fn to_lift(now: &ThreadNow<'_>) -> Option<Limits> {
 ///
 /// # Errors
 /// As for [`show`]; `Busy` while another process steps the thread, or when it is at another head.
-pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Hash>) -> Result<Limits> {
+pub fn change(home: &Home, id: &ThreadId, changes: &LimitChanges, expected: Option<NodeHash>) -> Result<LimitReport> {
     // A process that steps the thread also writes to its record, and may shorten it.
     let _lock = lock::take(home, id)?;
     let now = ThreadNow::read(home, id)?;
     expected_head::check(home, id, now.active_head(), expected)?;
     let thread = &now.thread;
-    let plan = Plan::from_record(thread, &now.record, None)?;
+    let plan = StepPlan::from_record(thread, &now.record, None)?;
     let (limits, used) = (plan.limits(), spent::used(thread, &plan.config, &now.failed(), None)?);
     let (age, unknown) = (plan::age(thread), unknown(&now, &plan.config));
     let mut settings = plan.settings.clone();
@@ -139,8 +139,8 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     own.max_time = whole(changes.time, limits.max_time, age.as_secs()).or(own.max_time);
     own.max_tokens = whole(changes.tokens, limits.max_tokens, used.tokens).or(own.max_tokens);
     let cost = changes.cost.map(|change| match change {
-        Change::To(limit) => limit,
-        Change::By(more) => (limits.max_cost.unwrap_or(used.cost) + more).min(MAX_MONEY),
+        LimitChange::To(limit) => limit,
+        LimitChange::By(more) => (limits.max_cost.unwrap_or(used.cost) + more).min(MAX_MONEY),
     });
     own.max_cost = cost.or(own.max_cost);
     let was_reached = limits.reached(used, age).is_some();
@@ -148,41 +148,41 @@ pub fn change(home: &Home, id: &ThreadId, changes: &Changes, expected: Option<Ha
     // A thread at another limit stays there, whatever these limits are now. Clear the mark first. If this process is killed before it saves
     // the limits, the same command still finds the old limit reached. A step sets the mark again.
     if was_reached && limits.reached(used, age).is_none() {
-        marks::clear(home, id, &[Mark::Limited])?;
+        marks::clear(home, id, &[ThreadMark::Limited])?;
     }
     let begun_at = settings.begun_at.unwrap_or(thread.head);
     settings.begun_at(begun_at).save(home, id)?;
     // Everything that can fail was read before: after an error, the old limits still hold.
     let notes = plan.unenforced(changes.untried(limits, used, unknown));
-    let why = marks::get(home, id, Mark::Limited).map(|reason| reason.why);
-    let state = state::of_active(home, id, &marks::of(home, id));
-    Ok(Limits { notes, ..report(id, (state, why), limits, (used, unknown), age) })
+    let why = marks::get(home, id, ThreadMark::Limited).map(|reason| reason.why);
+    let state = state::of_active(home, id, &marks::marks_of_thread(home, id));
+    Ok(LimitReport { notes, ..report(id, (state, why), limits, (used, unknown), age) })
 }
 
 /// Number of agent runs with unknown tokens, and with unknown cost.
-fn unknown(now: &ThreadNow<'_>, config: &Config) -> (usize, usize) {
+fn unknown(now: &ThreadNow<'_>, config: &UwfConfig) -> (usize, usize) {
     let spent = cost::of_thread(now, config, CostBy::Thread).total;
     (spent.tokens_unknown, spent.cost_unknown)
 }
 
-fn whole(change: Option<Change<u64>>, now: Option<u64>, used: u64) -> Option<u64> {
+fn whole(change: Option<LimitChange<u64>>, now: Option<u64>, used: u64) -> Option<u64> {
     Some(match change? {
-        Change::To(limit) => limit,
-        Change::By(more) => number::sum(now.unwrap_or(used), more),
+        LimitChange::To(limit) => limit,
+        LimitChange::By(more) => number::sum(now.unwrap_or(used), more),
     })
 }
 
 /// `why` says why a limited thread is limited.
 fn report(
     thread: &ThreadId,
-    (state, why): (State, Option<String>),
+    (state, why): (ThreadState, Option<String>),
     limits: ThreadLimits,
-    (used, (tokens_unknown, cost_unknown)): (Amount, (usize, usize)),
+    (used, (tokens_unknown, cost_unknown)): (UsageAmount, (usize, usize)),
     age: Duration,
-) -> Limits {
+) -> LimitReport {
     let reached = limits.reached(used, age).map(|reached| reached.to_string());
-    let why = why.filter(|_| state == State::Limited && reached.is_none());
-    Limits {
+    let why = why.filter(|_| state == ThreadState::Limited && reached.is_none());
+    LimitReport {
         thread: thread.clone(),
         state,
         used,

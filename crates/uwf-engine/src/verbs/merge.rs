@@ -10,11 +10,11 @@ use serde::Serialize;
 use uwf_core::text;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::agent_process::Signals;
+use crate::attempt::agent_process::SignalListener;
 use crate::attempt::ended::stopped;
-use crate::attempt::git::{Brought, Checkout, Git, Signing, no_commit, own_dir};
-pub use crate::attempt::git::{How, Manner};
-use crate::attempt::settings::Settings;
+use crate::attempt::git::{CommitSigning, GitCheckout, GitMergeOutcome, GitRunner, no_commit, own_dir};
+pub use crate::attempt::git::{MergeKind, MergeMethod};
+use crate::attempt::settings::ThreadSettings;
 use crate::attempt::{travel, worktree};
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
@@ -23,7 +23,7 @@ use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 use crate::verbs::rm::worktrees;
 
-use self::begun::Turn;
+use self::begun::MergeLock;
 
 /// Characters of the task in the first line of a commit's message.
 const SUBJECT: usize = 60;
@@ -31,7 +31,7 @@ const SUBJECT: usize = 60;
 /// Result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Merged {
+pub struct MergeReport {
     /// The thread.
     pub thread: ThreadId,
     /// Its branch.
@@ -40,7 +40,7 @@ pub struct Merged {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
     /// How it was merged.
-    pub how: How,
+    pub how: MergeKind,
     /// The commit that is checked out now.
     pub commit: String,
     /// Number of uncommitted changes in the worktree that were committed on the thread's branch first.
@@ -54,10 +54,10 @@ pub struct Merged {
 /// `Busy` while the thread is stepped, another thread is merged into that checkout, or another machine has files of the thread that can't
 /// be fetched. `Usage` when the thread has no worktree or `cwd` is in another repository. `Waiting` when there are conflicts to resolve.
 /// Errors of git, for example if changes in the working tree would be overwritten.
-pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<Merged> {
+pub fn merge(home: &Home, id: &ThreadId, manner: MergeMethod, cwd: &Path) -> Result<MergeReport> {
     let thread = Thread::any(home, id)?;
     // These checks don't need the lock.
-    if let Some(known) = Settings::load(home, id)? {
+    if let Some(known) = ThreadSettings::load(home, id)? {
         places(id, Some(&known), cwd)?;
     }
     // No agent may change the worktree while it is committed.
@@ -70,19 +70,19 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
         let remote = home.config()?.worktree_remote;
         travel::bring_up_to_date(home, id, thread.head, settings, remote.as_ref())?;
     }
-    let target = Git::at(&here.top).asking();
+    let target = GitRunner::for_directory(&here.top).asking();
     let signing = target.signing_of_person()?;
     let target = target.signing(&signing);
-    let turn = Turn::take(&target, &here.top)?;
+    let turn = MergeLock::take(&target, &here.top)?;
     let own = format!("refs/heads/{branch}");
     check_mergeable(id, &target, &here, branch, manner)?;
     let subject = text::ellipsize(&text::one_line(&thread.start.prompt), SUBJECT).to_string();
     let message = match manner {
-        Manner::Squash => format!("{subject}\n\nUwf-Thread: {id}\n"),
+        MergeMethod::Squash => format!("{subject}\n\nUwf-Thread: {id}\n"),
         _ => format!("Merge {branch}: {subject}\n"),
     };
     // Ctrl-C goes to git, and `turn` undoes everything that git leaves half done.
-    let signals = Signals::listen()?;
+    let signals = SignalListener::listen()?;
     let has_files = worktree::is_there(dir)?;
     let own_dir = if has_files { own_dir(&worktree.repository, dir).ok() } else { None };
     let done = turn.run(branch, own_dir, |merges| {
@@ -92,17 +92,23 @@ pub fn merge(home: &Home, id: &ThreadId, manner: Manner, cwd: &Path) -> Result<M
     });
     let (committed, brought) = done.map_err(|error| interrupted(&signals, error))?;
     let how = match brought {
-        Brought::In(how) => how,
-        Brought::Conflicts(files) => {
+        GitMergeOutcome::In(how) => how,
+        GitMergeOutcome::Conflicts(files) => {
             return Err(conflicts(id, branch, &here.top, &files));
         }
     };
     let commit = target.commit("HEAD")?.ok_or_else(|| no_commit(&here.top))?;
-    Ok(Merged { thread: id.clone(), branch: branch.clone(), into: target.checked_out()?, how, commit, committed })
+    Ok(MergeReport { thread: id.clone(), branch: branch.clone(), into: target.checked_out()?, how, commit, committed })
 }
 
 /// Fails if the branch is gone, or if the checkout has unfinished changes.
-fn check_mergeable(id: &ThreadId, target: &Git<'_>, here: &Checkout, branch: &str, manner: Manner) -> Result<()> {
+fn check_mergeable(
+    id: &ThreadId,
+    target: &GitRunner<'_>,
+    here: &GitCheckout,
+    branch: &str,
+    manner: MergeMethod,
+) -> Result<()> {
     let top = here.top.display();
     if target.commit(&format!("refs/heads/{branch}"))?.is_none() {
         return Err(Error::not_found(format!("branch {branch} of thread {id} is gone"))
@@ -116,7 +122,7 @@ fn check_mergeable(id: &ThreadId, target: &Git<'_>, here: &Checkout, branch: &st
             .hint("conclude it: `git commit`, once its conflicts are resolved and added")
             .hint(format!("or go back to before it: `uwf thread merge {id} --abort`")));
     }
-    if manner == Manner::Squash && target.has_staged()? {
+    if manner == MergeMethod::Squash && target.has_staged()? {
         return Err(Error::usage(format!("there are staged changes in {top}, which would become part of the commit"))
             .hint("commit them, or unstage them: `git restore --staged .`"));
     }
@@ -131,7 +137,7 @@ fn conflicts(id: &ThreadId, branch: &str, top: &Path, files: &[String]) -> Error
 }
 
 /// The error of a merge, or the signal that ended it.
-fn interrupted(signals: &Signals, error: Error) -> Error {
+fn interrupted(signals: &SignalListener, error: Error) -> Error {
     signals.stop().map_or(error, stopped)
 }
 
@@ -140,8 +146,8 @@ fn interrupted(signals: &Signals, error: Error) -> Error {
 /// # Errors
 /// `Usage` when no such merge is under way.
 pub fn abort(home: &Home, id: &ThreadId, cwd: &Path) -> Result<()> {
-    let (Worktree { branch, .. }, here) = places(id, Settings::load(home, id)?.as_ref(), cwd)?;
-    let target = Git::at(&here.top);
+    let (Worktree { branch, .. }, here) = places(id, ThreadSettings::load(home, id)?.as_ref(), cwd)?;
+    let target = GitRunner::for_directory(&here.top);
     let tip = target.commit(&branch)?;
     match target.merging()? {
         Some(merging) if Some(&merging) == tip.as_ref() => Ok(target.abort_merge()?),
@@ -152,7 +158,7 @@ pub fn abort(home: &Home, id: &ThreadId, cwd: &Path) -> Result<()> {
 }
 
 /// The worktree of a thread, and the working tree at `cwd`, which must belong to the same repository.
-fn places(id: &ThreadId, settings: Option<&Settings>, cwd: &Path) -> Result<(Worktree, Checkout)> {
+fn places(id: &ThreadId, settings: Option<&ThreadSettings>, cwd: &Path) -> Result<(Worktree, GitCheckout)> {
     let worktree = settings.and_then(|settings| settings.worktree.clone());
     let worktree = worktree.ok_or_else(|| worktrees::without_worktree(id))?;
     if !worktree::is_there(&worktree.repository)? {
@@ -168,7 +174,7 @@ fn places(id: &ThreadId, settings: Option<&Settings>, cwd: &Path) -> Result<(Wor
         ))
         .hint("run this in a checkout of that repository, on the branch to merge into")
     };
-    let here = match Checkout::of(cwd) {
+    let here = match GitCheckout::containing_directory(cwd) {
         Err(Error { cause: Some(ErrorCause::NoWorkingTree), .. }) => return Err(elsewhere(cwd)),
         here => here?,
     };
@@ -186,7 +192,7 @@ fn places(id: &ThreadId, settings: Option<&Settings>, cwd: &Path) -> Result<(Wor
 fn is_same(one: &Path, other: &Path) -> Result<bool> {
     let real = |path: &Path| match fs::canonicalize(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        found => found.map(Some).at("look at", path),
+        found => found.map(Some).path_context("look at", path),
     };
     Ok(match (real(one)?, real(other)?) {
         (Some(one), Some(other)) => one == other,
@@ -195,9 +201,9 @@ fn is_same(one: &Path, other: &Path) -> Result<bool> {
 }
 
 /// Commits the uncommitted changes of a thread's worktree on its branch. Returns their number.
-fn commit(id: &ThreadId, worktree: &Worktree, subject: &str, signing: &Signing) -> Result<usize> {
+fn commit(id: &ThreadId, worktree: &Worktree, subject: &str, signing: &CommitSigning) -> Result<usize> {
     let Worktree { dir, branch, repository, .. } = worktree;
-    let git = Git::of_worktree(repository, dir)?;
+    let git = GitRunner::of_worktree(repository, dir)?;
     let found = git.checked_out()?;
     if found.as_ref() != Some(branch) {
         let found = found.map_or_else(|| "a bare commit".to_owned(), |found| format!("the branch {found}"));
@@ -210,8 +216,8 @@ fn commit(id: &ThreadId, worktree: &Worktree, subject: &str, signing: &Signing) 
         return Err(Error::usage(format!("{dir} has conflicts that are not resolved: {files}"))
             .hint("resolve them there first, and `git add` the files"));
     }
-    let scratch = tempfile::tempdir().at("create a directory in", std::env::temp_dir())?;
-    let view = Git::view(repository, dir, &scratch.path().join("view"))?;
+    let scratch = tempfile::tempdir().path_context("create a directory in", std::env::temp_dir())?;
+    let view = GitRunner::view(repository, dir, &scratch.path().join("view"))?;
     let count = view.uncommitted()?;
     if count > 0 {
         let git = git.asking().signing(signing);

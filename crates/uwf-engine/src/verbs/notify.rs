@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
-use uwf_core::config::{Happening, Notify, NotifyBy};
+use uwf_core::config::{NotifyBy, NotifyEvent, NotifyRule};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::child_threads;
-use crate::attempt::settings::Settings;
+use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
 use crate::root::env_file;
 use crate::root::home::Home;
-use crate::root::log::{Log, log};
-use crate::root::marks::{self, Mark, Reason};
+use crate::root::log::{LogFile, log};
+use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::views::{show, workflow_names};
 
 /// Hidden argument of the notifying process, followed by the thread and the event.
@@ -34,50 +34,53 @@ const LIMIT: Duration = Duration::from_mins(1);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Events that a mark announces.
-const MARKED: [(Mark, Happening); 3] =
-    [(Mark::Waiting, Happening::Waiting), (Mark::Limited, Happening::Limited), (Mark::Stuck, Happening::Stuck)];
+const MARKED: [(ThreadMark, NotifyEvent); 3] = [
+    (ThreadMark::Waiting, NotifyEvent::Waiting),
+    (ThreadMark::Limited, NotifyEvent::Limited),
+    (ThreadMark::Stuck, NotifyEvent::Stuck),
+];
 
 /// The marks of a thread before a step.
-pub(crate) struct Before([Option<Reason>; 3]);
+pub(crate) struct NotifyBaseline([Option<MarkReason>; 3]);
 
-impl Before {
-    pub(crate) fn of(home: &Home, thread: &ThreadId) -> Before {
-        Before(MARKED.map(|(mark, _)| marks::get(home, thread, mark)))
+impl NotifyBaseline {
+    pub(crate) fn read(home: &Home, thread: &ThreadId) -> NotifyBaseline {
+        NotifyBaseline(MARKED.map(|(mark, _)| marks::get(home, thread, mark)))
     }
 
     /// Notifies of the step's result. Skips what was already true before the step: a waiting thread is checked often.
-    pub(crate) fn tell(self, home: &Home, thread: &ThreadId, has_ended: bool) {
+    pub(crate) fn notify_changes(self, home: &Home, thread: &ThreadId, has_ended: bool) {
         if has_ended {
-            return tell(home, thread, Happening::Ended);
+            return spawn_notifier(home, thread, NotifyEvent::Ended);
         }
         for ((mark, happening), before) in MARKED.into_iter().zip(self.0) {
             let Some(now) = marks::get(home, thread, mark) else { continue };
             let is_new = before.is_none_or(|before| match mark {
                 // Every failed attempt is a new event.
-                Mark::Stuck => before.since != now.since,
+                ThreadMark::Stuck => before.since != now.since,
                 _ => before.why != now.why,
             });
             if is_new {
-                tell(home, thread, happening);
+                spawn_notifier(home, thread, happening);
             }
         }
     }
 }
 
 /// Starts the notifying process, if any notification is configured.
-pub(crate) fn tell(home: &Home, thread: &ThreadId, happening: Happening) {
+pub(crate) fn spawn_notifier(home: &Home, thread: &ThreadId, happening: NotifyEvent) {
     let wanted = wanted(home, happening);
     if wanted.is_empty() || child_threads::parent_of(home, thread).is_some() {
         return;
     }
     if let Err(error) = after_step::start(home, &[NOTIFY_ARGUMENT, thread.as_str(), happening.name()]) {
-        let log = Log::open(&home.log_file(thread));
+        let log = LogFile::open(&home.log_file(thread));
         log!(log, "W4T6N9QB", Error, "cannot report that the thread is {}: {error}", happening.name());
     }
 }
 
 /// Configured notifications for an event; none if the configuration is unreadable.
-fn wanted(home: &Home, happening: Happening) -> Vec<Notify> {
+fn wanted(home: &Home, happening: NotifyEvent) -> Vec<NotifyRule> {
     let all = home.config().map(|config| config.notify).unwrap_or_default();
     all.into_iter().filter(|entry| entry.on.contains(&happening)).collect()
 }
@@ -89,10 +92,10 @@ fn wanted(home: &Home, happening: Happening) -> Vec<Notify> {
 pub fn perform(
     home: &Home,
     thread: &ThreadId,
-    happening: Happening,
+    happening: NotifyEvent,
     post: &dyn Fn(&str, &Value) -> std::result::Result<(), String>,
 ) -> Result<()> {
-    let log = Log::open(&home.log_file(thread));
+    let log = LogFile::open(&home.log_file(thread));
     let report = report(home, thread, happening)?;
     let outcome = report.get("outcome").and_then(Value::as_str);
     for entry in wanted(home, happening).iter().filter(|entry| entry.wants(happening, outcome)) {
@@ -113,7 +116,7 @@ pub fn perform(
 }
 
 /// The output of `thread show`, with the event and the name of the workflow.
-fn report(home: &Home, thread: &ThreadId, happening: Happening) -> Result<Value> {
+fn report(home: &Home, thread: &ThreadId, happening: NotifyEvent) -> Result<Value> {
     let shown = show::show(home, thread)?;
     let name = workflow_names::own_name(home, shown.workflow);
     let mut report = json!({ "event": happening.name(), "workflowName": name });
@@ -135,9 +138,9 @@ fn run(
     thread: &ThreadId,
     command: &str,
     report: &Value,
-    happening: Happening,
+    happening: NotifyEvent,
 ) -> std::result::Result<(), String> {
-    let settings = Settings::load(home, thread).ok().flatten();
+    let settings = ThreadSettings::load(home, thread).ok().flatten();
     let workspace = settings.map(|settings| settings.workspace).filter(|dir| dir.is_dir());
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).current_dir(workspace.as_deref().unwrap_or(home.root()));

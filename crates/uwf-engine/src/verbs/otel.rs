@@ -9,20 +9,20 @@ mod ids;
 mod otlp;
 mod spans;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::Value;
-use uwf_core::config::{Config, Otel};
+use uwf_core::config::{OtelConfig, UwfConfig};
 use uwf_core::thread::ThreadId;
 
-use self::otlp::Span;
-use self::spans::Range;
+use self::otlp::OtelSpan;
+use self::spans::SpanRange;
 use crate::attempt::child_threads;
-use crate::attempt::redactor::Redactor;
-use crate::attempt::settings::Settings;
+use crate::attempt::redactor::SecretRedactor;
+use crate::attempt::settings::ThreadSettings;
 use crate::error::{Error, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
-use crate::root::log::{Log, log};
+use crate::root::log::{LogFile, log};
 use crate::root::project;
 use crate::verbs::notify::after_step;
 
@@ -40,7 +40,7 @@ const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// The spans of a thread.
 #[derive(Debug, Clone)]
-pub struct Exported {
+pub struct SpanExport {
     /// The thread.
     pub thread: ThreadId,
     /// Its trace id, hexadecimal: the trace id of its topmost ancestor.
@@ -49,11 +49,11 @@ pub struct Exported {
     pub has_ended: bool,
     /// Unreadable parts, whose spans are missing.
     pub unreadable: Vec<String>,
-    spans: Vec<Span>,
-    redactor: Redactor,
+    spans: Vec<OtelSpan>,
+    redactor: SecretRedactor,
 }
 
-impl Exported {
+impl SpanExport {
     /// Number of spans.
     pub fn count(&self) -> usize {
         self.spans.len()
@@ -74,15 +74,15 @@ impl Exported {
 ///
 /// # Errors
 /// `NotFound` if the thread does not exist, and errors of its steps. Unreadable nodes below a step are listed in the result.
-pub fn export(home: &Home, thread: &ThreadId, content: bool) -> Result<Exported> {
-    exported(home, thread, content, Range::All)
+pub fn export(home: &Home, thread: &ThreadId, content: bool) -> Result<SpanExport> {
+    exported(home, thread, content, SpanRange::All)
 }
 
-fn exported(home: &Home, thread: &ThreadId, content: bool, range: Range) -> Result<Exported> {
-    let redactor = Redactor::of(home)?;
-    let traced = spans::of(home, &config_of(home, thread)?, thread, content, range)?;
+fn exported(home: &Home, thread: &ThreadId, content: bool, range: SpanRange) -> Result<SpanExport> {
+    let redactor = SecretRedactor::for_home(home)?;
+    let traced = spans::thread_spans(home, &config_of(home, thread)?, thread, content, range)?;
     let (trace_id, has_ended) = (traced.trace.hex(), traced.has_ended);
-    Ok(Exported {
+    Ok(SpanExport {
         thread: thread.clone(),
         trace_id,
         has_ended,
@@ -93,15 +93,15 @@ fn exported(home: &Home, thread: &ThreadId, content: bool, range: Range) -> Resu
 }
 
 /// The configuration that names the models of a thread's agents: its project's, if that is sound.
-fn config_of(home: &Home, thread: &ThreadId) -> Result<Config> {
-    let settings = Settings::load(home, thread)?;
+fn config_of(home: &Home, thread: &ThreadId) -> Result<UwfConfig> {
+    let settings = ThreadSettings::load(home, thread)?;
     let of_project = settings.and_then(|settings| project::config(home, &settings.workspace).ok());
     of_project.map_or_else(|| home.config(), Ok)
 }
 
 /// Destination of the requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Destination {
+pub struct OtelDestination {
     /// The URL.
     pub url: String,
     /// Names and values of headers. Values may be secrets.
@@ -112,7 +112,7 @@ pub struct Destination {
 ///
 /// # Errors
 /// `Config` if a header's variable is not set, or `.env` is not readable.
-pub fn destination(home: &Home, otel: &Otel) -> Result<Destination> {
+pub fn destination(home: &Home, otel: &OtelConfig) -> Result<OtelDestination> {
     let mut headers: Vec<(String, String)> = otel.headers.clone().into_iter().collect();
     let env_file = env_file::read(&home.env_file())?;
     for (header, variable) in &otel.headers_env {
@@ -123,31 +123,31 @@ pub fn destination(home: &Home, otel: &Otel) -> Result<Destination> {
         })?;
         headers.push((header.clone(), value.trim().to_owned()));
     }
-    Ok(Destination { url: otel.traces_url(), headers })
+    Ok(OtelDestination { url: otel.traces_url(), headers })
 }
 
 /// The state of a thread before a step; read only if spans are to be sent.
 ///
 /// A child thread sends nothing itself: the keeper of its parent ends all remaining processes of the role, and so would end the sender.
 /// The parent's step sends the child's spans with its own.
-pub(crate) struct Before(Option<(Option<Hash>, u64)>);
+pub(crate) struct OtelBaseline(Option<(Option<NodeHash>, u64)>);
 
-impl Before {
-    pub(crate) fn of(home: &Home, thread: &ThreadId) -> Before {
+impl OtelBaseline {
+    pub(crate) fn read(home: &Home, thread: &ThreadId) -> OtelBaseline {
         let is_wanted = is_wanted(home) && child_threads::parent_of(home, thread).is_none();
         let head = || home.heads().read(thread.as_str()).ok().flatten().map(|head| head.hash);
-        Before(is_wanted.then(|| (head(), crate::root::ids::now_ms())))
+        OtelBaseline(is_wanted.then(|| (head(), crate::root::ids::now_ms())))
     }
 
     /// For a killed child thread, which no longer belongs to a step of its parent: all of its spans.
-    pub(crate) fn of_killed(home: &Home, thread: &ThreadId) -> Before {
+    pub(crate) fn of_killed(home: &Home, thread: &ThreadId) -> OtelBaseline {
         match child_threads::parent_of(home, thread) {
-            Some(_) => Before(is_wanted(home).then_some((None, ALL))),
-            None => Before::of(home, thread),
+            Some(_) => OtelBaseline(is_wanted(home).then_some((None, ALL))),
+            None => OtelBaseline::read(home, thread),
         }
     }
 
-    /// Like [`Before::send`], for a step that has succeeded or failed. If the thread ended during a step, it was killed, and the `kill`
+    /// Like [`OtelBaseline::send`], for a step that has succeeded or failed. If the thread ended during a step, it was killed, and the `kill`
     /// command sends the spans.
     pub(crate) fn send_step(self, home: &Home, thread: &ThreadId, has_succeeded: bool) {
         let was_killed = || matches!(home.heads().read(thread.as_str()), Ok(None));
@@ -161,7 +161,7 @@ impl Before {
         let Some((head, at)) = self.0 else { return };
         let head = head.map_or_else(|| NO_HEAD.to_owned(), |head| head.to_string());
         if let Err(error) = after_step::start(home, &[OTEL_ARGUMENT, thread.as_str(), &head, &at.to_string()]) {
-            let log = Log::open(&home.log_file(thread));
+            let log = LogFile::open(&home.log_file(thread));
             log!(log, "9N4XD2RE", Error, "no spans were sent: {error}");
         }
     }
@@ -181,11 +181,11 @@ pub fn perform(
     thread: &ThreadId,
     head: &str,
     at: u64,
-    post: &dyn Fn(&Destination, &Value) -> std::result::Result<(), String>,
+    post: &dyn Fn(&OtelDestination, &Value) -> std::result::Result<(), String>,
 ) {
-    let log = Log::open(&home.log_file(thread));
+    let log = LogFile::open(&home.log_file(thread));
     let again = format!("`uwf otel export {thread}` sends all spans again");
-    let range = if at == ALL { Range::All } else { Range::Since { head: head.parse().ok(), at } };
+    let range = if at == ALL { SpanRange::All } else { SpanRange::Since { head: head.parse().ok(), at } };
     match send_since(home, thread, range, post) {
         Ok(None) => {}
         Ok(Some(sent)) => log!(log, "3QK7M5WT", Info, "sent spans: {sent}"),
@@ -197,8 +197,8 @@ pub fn perform(
 fn send_since(
     home: &Home,
     thread: &ThreadId,
-    range: Range,
-    post: &dyn Fn(&Destination, &Value) -> std::result::Result<(), String>,
+    range: SpanRange,
+    post: &dyn Fn(&OtelDestination, &Value) -> std::result::Result<(), String>,
 ) -> std::result::Result<Option<usize>, String> {
     let message = |error: crate::error::Error| error.message;
     let config = home.config().map_err(|error| error.to_string())?;

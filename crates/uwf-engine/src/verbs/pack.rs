@@ -9,12 +9,12 @@ use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use json_cas::{DamagedPack, ForgottenPack, Hash, Node, Objects, PackRequest, Reclaim, bootstrap};
+use json_cas::{DamagedPack, ForgottenPack, Node, NodeHash, ObjectBackend, PackRequest, ReclaimScope, bootstrap};
 use serde::Serialize;
 use uwf_core::node::OWN_TYPES;
 
 use crate::error::{Error, Result};
-use crate::root::history::{self, Finished};
+use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
 use crate::root::{ids, registry};
 use crate::verbs::gc;
@@ -31,7 +31,7 @@ pub struct PackThreads {
 /// Nodes that were packed, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Packed {
+pub struct PackSummary {
     /// Ended threads whose nodes had files.
     pub packed_threads: usize,
     /// Nodes that moved into a pack.
@@ -56,7 +56,7 @@ pub struct Packed {
 /// Result of taking nodes out of packs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Unpacked {
+pub struct UnpackSummary {
     /// Nodes that have files again.
     pub unpacked_nodes: usize,
     /// Their size.
@@ -73,7 +73,7 @@ pub struct Unpacked {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnreadableNode {
     /// The node.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// The reason.
     pub reason: String,
 }
@@ -87,11 +87,11 @@ pub struct UnreadablePack {
     pub reason: String,
 }
 
-impl From<json_cas::Unpacked> for Unpacked {
-    fn from(done: json_cas::Unpacked) -> Unpacked {
+impl From<json_cas::UnpackRunOutcome> for UnpackSummary {
+    fn from(done: json_cas::UnpackRunOutcome) -> UnpackSummary {
         let node = |(hash, reason)| UnreadableNode { hash, reason };
         let pack = |DamagedPack { path, reason }| UnreadablePack { path, reason };
-        Unpacked {
+        UnpackSummary {
             unpacked_nodes: done.objects,
             bytes: done.bytes,
             removed_packs: done.packs,
@@ -104,15 +104,15 @@ impl From<json_cas::Unpacked> for Unpacked {
 /// An abandoned pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Forgotten {
+pub struct AbandonedPack {
     /// Its name.
-    pub pack: Hash,
+    pub pack: NodeHash,
     /// Where its file is now; absent if it had no file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<PathBuf>,
     /// Which of its nodes could still be read.
     #[serde(flatten)]
-    pub unpacked: Unpacked,
+    pub unpacked: UnpackSummary,
 }
 
 /// Moves the nodes of ended threads into a pack, and merges small packs. Passes `progress` the number of nodes examined.
@@ -120,17 +120,18 @@ pub struct Forgotten {
 /// # Errors
 /// `Usage` if the nodes are not in files. `Io` and `Busy`: no node is lost, and the same call again continues. `Data` if the disk does
 /// not return what was written. Errors of history and registry.
-pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) -> Result<Packed> {
+pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) -> Result<PackSummary> {
     let files = home.files()?;
     // Don't create packs in an empty root.
     if !home.has_objects_dir()? {
-        return Ok(Packed::default());
+        return Ok(PackSummary::default());
     }
     let _lock = if request.dry_run { None } else { Some(gc::lock(home)?) };
-    let mut done = Packed::default();
-    let mut walk = Walk { home, seen: needed(home)?, found: Vec::new(), corrupt: 0 };
+    let mut done = PackSummary::default();
+    let mut walk = PackWalk { home, seen: needed(home)?, found: Vec::new(), corrupt: 0 };
     let now = ids::now_ms();
-    let is_old = |line: &Finished| Duration::from_millis(now.saturating_sub(line.completed_at)) >= request.older_than;
+    let is_old =
+        |line: &HistoryLine| Duration::from_millis(now.saturating_sub(line.completed_at)) >= request.older_than;
     for line in history::all(home)?.iter().filter(|line| is_old(line)) {
         // A thread's end moves last, so if it is in a pack, the other nodes are as well.
         if files.is_loose(line.end.unwrap_or(line.head))? {
@@ -146,9 +147,9 @@ pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) 
         progress: &mut |count| progress(looked_at + count),
     })?;
     if !request.dry_run {
-        done.not_reclaimed = gc::not_reclaimed(files.reclaim(Reclaim::Worthwhile))?;
+        done.not_reclaimed = gc::not_reclaimed(files.reclaim(ReclaimScope::Worthwhile))?;
     }
-    Ok(Packed {
+    Ok(PackSummary {
         packed_nodes: packed.objects,
         left_nodes: packed.left + walk.corrupt,
         bytes_before: packed.bytes_before,
@@ -164,10 +165,10 @@ pub fn pack(home: &Home, request: PackThreads, progress: &mut dyn FnMut(usize)) 
 ///
 /// # Errors
 /// As of [`pack`]. Unreadable nodes are in the report.
-pub fn unpack(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Unpacked> {
+pub fn unpack(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<UnpackSummary> {
     let files = home.files()?;
     if !home.has_objects_dir()? {
-        return Ok(Unpacked::default());
+        return Ok(UnpackSummary::default());
     }
     let _lock = gc::lock(home)?;
     Ok(files.unpack(&Node::is_stored_as, progress)?.into())
@@ -177,7 +178,7 @@ pub fn unpack(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Unpacked> 
 ///
 /// # Errors
 /// As of [`pack`]; `NotFound` if there is no such pack, `Usage` if the pack is intact.
-pub fn forget(home: &Home, pack: Hash) -> Result<Forgotten> {
+pub fn forget(home: &Home, pack: NodeHash) -> Result<AbandonedPack> {
     let files = home.files()?;
     if !home.has_objects_dir()? {
         return Err(no_pack(pack));
@@ -187,34 +188,34 @@ pub fn forget(home: &Home, pack: Hash) -> Result<Forgotten> {
         ForgottenPack::Unknown => Err(no_pack(pack)),
         ForgottenPack::Whole => Err(Error::usage(format!("pack {pack} is whole: all nodes in it can be read"))
             .hint("`uwf pack --undo` gives every node a file again")),
-        ForgottenPack::Done { unpacked, moved_to } => Ok(Forgotten { pack, moved_to, unpacked: unpacked.into() }),
+        ForgottenPack::Done { unpacked, moved_to } => Ok(AbandonedPack { pack, moved_to, unpacked: unpacked.into() }),
     }
 }
 
-fn no_pack(pack: Hash) -> Error {
+fn no_pack(pack: NodeHash) -> Error {
     Error::not_found(format!("pack {pack} does not exist")).hint("`uwf doctor` names packs that are damaged or missing")
 }
 
 /// Nodes that keep their files: workflows with a name, their schemas, and uwf's own types.
-fn needed(home: &Home) -> Result<HashSet<Hash>> {
+fn needed(home: &Home) -> Result<HashSet<NodeHash>> {
     let own = OWN_TYPES.iter().map(|own| own.hash).chain([bootstrap::HASH]);
-    let named: Vec<Hash> = registry::read(home)?.values().map(|entry| entry.hash).collect();
-    let mut needed = Walk { home, seen: HashSet::new(), found: Vec::new(), corrupt: 0 };
+    let named: Vec<NodeHash> = registry::read(home)?.values().map(|entry| entry.hash).collect();
+    let mut needed = PackWalk { home, seen: HashSet::new(), found: Vec::new(), corrupt: 0 };
     needed.follow(own.chain(named), &mut |_| ())?;
     Ok(needed.seen)
 }
 
 /// Visits threads from their ends, each node once.
-struct Walk<'h> {
+struct PackWalk<'h> {
     home: &'h Home,
-    seen: HashSet<Hash>,
+    seen: HashSet<NodeHash>,
     /// Nodes found, in reading order.
-    found: Vec<Hash>,
+    found: Vec<NodeHash>,
     corrupt: usize,
 }
 
-impl Walk<'_> {
-    fn add(&mut self, line: &Finished, progress: &mut dyn FnMut(usize)) -> Result<()> {
+impl PackWalk<'_> {
+    fn add(&mut self, line: &HistoryLine, progress: &mut dyn FnMut(usize)) -> Result<()> {
         let roots = [line.end, Some(line.head), line.workflow];
         let before = self.found.len();
         self.follow(roots.into_iter().flatten(), progress)?;
@@ -224,9 +225,9 @@ impl Walk<'_> {
     }
 
     /// Breadth-first, so that a step's nodes are close to it in the pack.
-    fn follow(&mut self, roots: impl Iterator<Item = Hash>, progress: &mut dyn FnMut(usize)) -> Result<()> {
+    fn follow(&mut self, roots: impl Iterator<Item = NodeHash>, progress: &mut dyn FnMut(usize)) -> Result<()> {
         let store = self.home.store();
-        let mut open: VecDeque<Hash> = roots.filter(|root| self.seen.insert(*root)).collect();
+        let mut open: VecDeque<NodeHash> = roots.filter(|root| self.seen.insert(*root)).collect();
         while let Some(hash) = open.pop_front() {
             let node = match store.try_get(hash) {
                 Ok(Some(node)) => node,

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use json_cas::{Draft, Hash, Schema, Store, StoreError, cbor};
-use uwf_core::document::Problem;
-use uwf_core::node::{Content, Payload};
+use json_cas::{CompiledSchema, NodeDraft, NodeHash, Store, StoreError, cbor};
+use uwf_core::document::FileProblem;
+use uwf_core::node::{ContentNode, TypedPayload};
 use uwf_core::prompt::{self, AnswerForm};
 use uwf_core::workflow::{self, Role, Workflow, WorkflowDraft};
 
-use crate::attempt::redactor::Redactor;
+use crate::attempt::redactor::SecretRedactor;
 use crate::error::{Error, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
@@ -16,24 +16,24 @@ use crate::root::node_types;
 use crate::root::{ids, registry, trusted_workflows};
 use crate::thread::nodes;
 use crate::verbs::validate;
-use crate::verbs::validate::Validated;
+use crate::verbs::validate::WorkflowValidation;
 
 /// Result for a workflow file.
 #[derive(Debug)]
-pub struct Put {
+pub struct WorkflowPutReport {
     /// Its text.
     pub text: String,
     /// Everything wrong with it, in order of position.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
     /// Its name and the workflow; `None` if problems prevented storing it.
-    pub stored: Option<(String, Hash)>,
+    pub stored: Option<(String, NodeHash)>,
 }
 
 /// Stores a workflow file under its name, unless it has errors (or warnings, if `strict` is set).
 ///
 /// # Errors
 /// `Io` if the file cannot be read, `Data` if it is not text, and errors of store and registry.
-pub fn put(home: &Home, path: &Path, strict: bool) -> Result<Put> {
+pub fn put(home: &Home, path: &Path, strict: bool) -> Result<WorkflowPutReport> {
     put_as(home, path, strict, None)
 }
 
@@ -41,16 +41,16 @@ pub fn put(home: &Home, path: &Path, strict: bool) -> Result<Put> {
 ///
 /// # Errors
 /// As [`put`]; `Usage` for an invalid name.
-pub fn put_as(home: &Home, path: &Path, strict: bool, name: Option<&str>) -> Result<Put> {
+pub fn put_as(home: &Home, path: &Path, strict: bool, name: Option<&str>) -> Result<WorkflowPutReport> {
     if let Some(name) = name
         && let Some(fault) = workflow::name_fault(name)
     {
         return Err(Error::usage(format!("the workflow name `{}` {fault}", name.escape_debug()))
             .hint("use words joined by `-`"));
     }
-    let Validated { text, problems, draft } = validate::text_of_file(home, validate::read_text(path)?, path)?;
-    let Some(draft) = draft.filter(|_| !strict || !problems.iter().any(Problem::is_refused_strictly)) else {
-        return Ok(Put { text, problems, stored: None });
+    let WorkflowValidation { text, problems, draft } = validate::text_of_file(home, validate::read_text(path)?, path)?;
+    let Some(draft) = draft.filter(|_| !strict || !problems.iter().any(FileProblem::is_refused_strictly)) else {
+        return Ok(WorkflowPutReport { text, problems, stored: None });
     };
     let _hold = home.hold_nodes()?;
     let (own, hash) = store(home, draft)?;
@@ -60,21 +60,21 @@ pub fn put_as(home: &Home, path: &Path, strict: bool, name: Option<&str>) -> Res
         registry::name(registry, &name, hash, ids::now_ms());
         Ok::<(), Error>(())
     })?;
-    Ok(Put { text, problems, stored: Some((name, hash)) })
+    Ok(WorkflowPutReport { text, problems, stored: Some((name, hash)) })
 }
 
 /// Stores a checked workflow without giving it a name. Returns its own name and its hash.
 ///
 /// # Errors
 /// Errors of the store; `NotFound` if a role names a schema the store lacks.
-pub fn store(home: &Home, draft: WorkflowDraft) -> Result<(String, Hash)> {
+pub fn store(home: &Home, draft: WorkflowDraft) -> Result<(String, NodeHash)> {
     node_types::ensure(home)?;
-    let mut drafts: Vec<Draft> = Vec::new();
+    let mut drafts: Vec<NodeDraft> = Vec::new();
     let workflow: Workflow = draft.resolve(|_, schema| {
         let draft = Store::schema_draft(schema)?;
         let hash = draft.hash();
         drafts.push(draft);
-        Ok::<Hash, Error>(hash)
+        Ok::<NodeHash, Error>(hash)
     })?;
     drafts.extend(instructions(home, &workflow, &drafts)?);
     let node = workflow.draft();
@@ -86,10 +86,10 @@ pub fn store(home: &Home, draft: WorkflowDraft) -> Result<(String, Hash)> {
 }
 
 /// Rejects a workflow that contains a secret: nodes are permanent.
-pub(crate) fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
+pub(crate) fn refuse_secrets(home: &Home, drafts: &[NodeDraft]) -> Result<()> {
     // An unreadable configuration starts no agent either; the secrets of `.env` and the environment are known.
     let names = home.config().map(|config| config.secret_names()).unwrap_or_default();
-    let redactor = Redactor::new(names, &env_file::read(&home.env_file()).unwrap_or_default());
+    let redactor = SecretRedactor::new(names, &env_file::read(&home.env_file()).unwrap_or_default());
     match drafts.iter().find_map(|draft| redactor.found_in(&draft.payload().to_string())) {
         None => Ok(()),
         Some(variable) => Err(Error::data(format!("the workflow has the value of {variable} in it"))
@@ -99,18 +99,18 @@ pub(crate) fn refuse_secrets(home: &Home, drafts: &[Draft]) -> Result<()> {
 
 /// Role instructions that are the same in every thread, in the form most agents receive. Otherwise the first prompt of each role would
 /// store them, with one more wait for the disk in that step. Nothing depends on them.
-fn instructions(home: &Home, workflow: &Workflow, schemas: &[Draft]) -> Result<Vec<Draft>> {
+fn instructions(home: &Home, workflow: &Workflow, schemas: &[NodeDraft]) -> Result<Vec<NodeDraft>> {
     let instruction = |(name, role): (&String, &Role)| {
         // Read it as a reader of the store sees it: the file may order its keys differently, which makes a different text.
         let schema = match schemas.iter().find(|draft| draft.hash() == role.meta) {
             Some(draft) => {
                 let stored = cbor::decode(draft.cbor()).expect("an encoded text can be decoded");
-                Schema::compile(&stored).map_err(StoreError::from)?.value().clone()
+                CompiledSchema::compile(&stored).map_err(StoreError::from)?.value().clone()
             }
             None => home.store().schema(role.meta)?.value().clone(),
         };
         let text = prompt::instruction(&workflow.name, name, role, &schema, AnswerForm::default());
-        Ok(Content { text }.draft())
+        Ok(ContentNode { text }.draft())
     };
     workflow.roles.iter().map(instruction).collect()
 }

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agents::delegation;
-use crate::attempt::bindings::Bindings;
-use crate::attempt::plan::Plan;
-use crate::attempt::redactor::Redactor;
+use crate::attempt::bindings::AgentBindings;
+use crate::attempt::plan::StepPlan;
+use crate::attempt::redactor::SecretRedactor;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
-use crate::verbs::start::decide_workflows::Deciding;
+use crate::verbs::start::decide_workflows::WorkflowDecider;
 use crate::verbs::step::expected_head;
 
 /// Binds a thread to further agents, if it is at the expected head. Roles without a new agent keep theirs, unless one of the new agents
@@ -21,12 +21,18 @@ use crate::verbs::step::expected_head;
 /// # Errors
 /// `NotFound` if the thread is not active. `Busy` while another process steps it, or if it is at another head. `Usage` for an unknown
 /// role, `Config` for an unknown agent. Errors of the thread's record.
-pub fn rebind(home: &Home, id: &ThreadId, bound: Bindings, cwd: &Path, expected: Option<Hash>) -> Result<Vec<String>> {
+pub fn rebind(
+    home: &Home,
+    id: &ThreadId,
+    bound: AgentBindings,
+    cwd: &Path,
+    expected: Option<NodeHash>,
+) -> Result<Vec<String>> {
     // A running step also writes to the record, and may shorten it.
     let _lock = lock::take(home, id)?;
     let (thread, _) = expected_head::active(home, id, expected)?;
-    let Plan { config, mut settings, workflow, .. } = Plan::load(&thread, None)?;
-    bound.refuse_secrets(&Redactor::of(home)?)?;
+    let StepPlan { config, mut settings, workflow, .. } = StepPlan::load(&thread, None)?;
+    bound.refuse_secrets(&SecretRedactor::for_home(home)?)?;
     bound.check(&config, &workflow, &settings.workspace)?;
     for named in bound.agents.values().chain(&bound.every_role) {
         let spec = named.spec(&config, &settings.workspace)?;
@@ -34,7 +40,7 @@ pub fn rebind(home: &Home, id: &ThreadId, bound: Bindings, cwd: &Path, expected:
     }
     settings.bound = settings.bound.with(bound);
     let _hold = home.hold_nodes()?;
-    let deciding = Deciding { home, config: &config, person_at: Some(cwd) };
+    let deciding = WorkflowDecider { home, config: &config, person_at: Some(cwd) };
     let (workflows, notes) = deciding.decide(thread.start.workflow, &settings)?;
     settings.workflows = workflows;
     let begun_at = settings.begun_at.unwrap_or(thread.head);

@@ -14,25 +14,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use durable_files::regular;
-use json_cas::{Hash, HeadsError, Records, Salvaged};
+use json_cas::{HeadsError, JournalRecords, NodeHash, SalvagedIndex};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
 use uwf_core::view;
 
-pub use evidence::Source;
+pub use evidence::HeadSource;
 
 use crate::error::{AtPath, Error, Result};
-use crate::root::history::Finished;
+use crate::root::history::HistoryLine;
 use crate::root::home::Home;
 use crate::root::{history, ids, node_types, record};
 use crate::verbs::start::new_thread;
-use evidence::{Evidence, Known};
+use evidence::{HeadEvidence, RecordedHead};
 
 /// Result for a thread's line in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Finding {
+pub enum RecoveryFinding {
     /// Unchanged.
     Kept,
     /// Missing from the index, or unreadable there.
@@ -50,19 +50,19 @@ pub enum Finding {
 /// Result for one thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Row {
+pub struct ThreadRecovery {
     /// Its id.
     pub thread: ThreadId,
     /// The finding.
-    pub finding: Finding,
+    pub finding: RecoveryFinding,
     /// Its head; absent if the thread is lost.
-    pub head: Option<Hash>,
+    pub head: Option<NodeHash>,
     /// The head in the index, if it differed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<Hash>,
+    pub before: Option<NodeHash>,
     /// Where its head, or its end, was read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<Source>,
+    pub from: Option<HeadSource>,
     /// A remark about the thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -71,14 +71,14 @@ pub struct Row {
 /// The names of workflows, in a store that machines share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Names {
+pub struct NamesRecovery {
     /// The finding.
-    pub finding: Finding,
+    pub finding: RecoveryFinding,
     /// The node with the names; absent if they are lost.
-    pub head: Option<Hash>,
+    pub head: Option<NodeHash>,
     /// Their previous head, if it differed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<Hash>,
+    pub before: Option<NodeHash>,
     /// A remark about the names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -87,7 +87,7 @@ pub struct Names {
 /// Findings, and repairs unless it was a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Recovered {
+pub struct RecoverySummary {
     /// The index; absent if machines share a store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<PathBuf>,
@@ -104,7 +104,7 @@ pub struct Recovered {
     pub kept_as: Option<PathBuf>,
     /// The names of workflows, if their head in a shared store was wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub names: Option<Names>,
+    pub names: Option<NamesRecovery>,
     /// Nodes missing from a shared store, restored from this machine's cache.
     #[serde(skip_serializing_if = "is_none")]
     pub nodes_put_back: usize,
@@ -112,7 +112,7 @@ pub struct Recovered {
     #[serde(skip_serializing_if = "is_none")]
     pub not_in_store: usize,
     /// Every active thread, and threads that were changed or lost.
-    pub threads: Vec<Row>,
+    pub threads: Vec<ThreadRecovery>,
     /// Unreadable lines of the history.
     pub problems: Vec<String>,
 }
@@ -127,7 +127,7 @@ fn is_none(count: &usize) -> bool {
 ///
 /// # Errors
 /// `Io` if files cannot be read or written, `Busy` if another process holds the index for too long, and errors of a shared store.
-pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
+pub fn recover(home: &Home, dry_run: bool) -> Result<RecoverySummary> {
     if !home.has_index() {
         return shared::recover(home, dry_run);
     }
@@ -164,7 +164,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<Recovered> {
 }
 
 /// The index, and the plan from comparing it with everything else.
-fn compared(home: &Home) -> Result<(Salvaged, Plan)> {
+fn compared(home: &Home) -> Result<(SalvagedIndex, RecoveryPlan)> {
     let salvaged = home.index()?.salvage();
     refuse_unread(&salvaged)?;
     let plan = plan(home, &salvaged)?;
@@ -195,7 +195,7 @@ pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
         // The thread may have started after the index was read.
         let is_missing = new_thread::has_begun(home, &id)?
             && home.heads().read(id.as_str())?.is_none()
-            && history::of(home, &id)?.is_none();
+            && history::newest_line(home, &id)?.is_none();
         if is_missing {
             begun.push(id);
         }
@@ -204,7 +204,7 @@ pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
 }
 
 /// Rejects an index that this user may not read, or that cannot be read just now: it is not broken.
-fn refuse_unread(salvaged: &Salvaged) -> Result<()> {
+fn refuse_unread(salvaged: &SalvagedIndex) -> Result<()> {
     let Some(HeadsError::Io { source, path, action }) = &salvaged.fault else { return Ok(()) };
     // An `io::Error` cannot be cloned.
     let source = source.raw_os_error().map_or_else(|| source.kind().into(), std::io::Error::from_raw_os_error);
@@ -220,29 +220,29 @@ fn stamp(now_ms: u64) -> String {
     format!("{digits}Z")
 }
 
-struct Plan {
-    report: Recovered,
-    heads: Vec<(String, Hash)>,
+struct RecoveryPlan {
+    report: RecoverySummary,
+    heads: Vec<(String, NodeHash)>,
     ended: Vec<Value>,
 }
 
-impl Plan {
+impl RecoveryPlan {
     fn is_whole(&self) -> bool {
-        !self.report.changed && self.report.threads.iter().all(|row| row.finding == Finding::Kept)
+        !self.report.changed && self.report.threads.iter().all(|row| row.finding == RecoveryFinding::Kept)
     }
 }
 
-fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
+fn plan(home: &Home, salvaged: &SalvagedIndex) -> Result<RecoveryPlan> {
     let is_no_file = home.index()?.journal_is_no_file();
     let (history, problems) = if is_no_file {
         (Vec::new(), vec![format!("{} is no file", home.history_file().display())])
     } else {
-        let Records { readable, problems } = home.journal().records()?;
+        let JournalRecords { readable, problems } = home.journal().records()?;
         (readable, problems.iter().map(|problem| format!("history.jsonl, {problem}")).collect())
     };
     let ended_before = ended(&history);
     let (own, foreign) = lines(salvaged);
-    let evidence = Evidence::of(home);
+    let evidence = HeadEvidence::new(home);
     let mut rows = Vec::new();
     let mut heads = foreign;
     let mut ended = Vec::new();
@@ -254,11 +254,11 @@ fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
             Some(Some(end)) if !evidence.is_better_known(end) => {
                 (line.map(|head| archived(&id, head, "its line in the history")), None)
             }
-            is_ended => look(&evidence, &id, line, is_ended.is_some(), &damaged),
+            is_ended => examine_thread(&evidence, &id, line, is_ended.is_some(), &damaged),
         };
         ended.extend(end);
         if let Some(row) = row {
-            let is_active = !matches!(row.finding, Finding::Archived | Finding::Lost);
+            let is_active = !matches!(row.finding, RecoveryFinding::Archived | RecoveryFinding::Lost);
             heads.extend(row.head.filter(|_| is_active).map(|head| (id.to_string(), head)));
             rows.push(row);
         }
@@ -267,19 +267,19 @@ fn plan(home: &Home, salvaged: &Salvaged) -> Result<Plan> {
     heads.sort_unstable();
     let mut before = salvaged.entries.clone();
     before.sort_unstable();
-    let report = Recovered {
+    let report = RecoverySummary {
         index: Some(home.index_file()),
         fault: salvaged.fault.as_ref().map(ToString::to_string),
         changed: salvaged.fault.is_some() || is_no_file || before != heads || !ended.is_empty(),
         threads: rows,
         problems,
-        ..Recovered::default()
+        ..RecoverySummary::default()
     };
-    Ok(Plan { report, heads, ended })
+    Ok(RecoveryPlan { report, heads, ended })
 }
 
 /// Lines of the index that are threads, by their correctly spelled id, and all other lines.
-fn lines(salvaged: &Salvaged) -> (BTreeMap<ThreadId, Hash>, Vec<(String, Hash)>) {
+fn lines(salvaged: &SalvagedIndex) -> (BTreeMap<ThreadId, NodeHash>, Vec<(String, NodeHash)>) {
     let mut own = BTreeMap::new();
     let mut foreign = Vec::new();
     for (name, hash) in &salvaged.entries {
@@ -293,25 +293,25 @@ fn lines(salvaged: &Salvaged) -> (BTreeMap<ThreadId, Hash>, Vec<(String, Hash)>)
     (own, foreign)
 }
 
-fn archived(id: &ThreadId, head: Hash, note: &str) -> Row {
-    Row {
+fn archived(id: &ThreadId, head: NodeHash, note: &str) -> ThreadRecovery {
+    ThreadRecovery {
         thread: id.clone(),
-        finding: Finding::Archived,
+        finding: RecoveryFinding::Archived,
         head: Some(head),
         before: None,
-        from: Some(Source::History),
+        from: Some(HeadSource::History),
         note: Some(format!("it has ended, according to {note}")),
     }
 }
 
 /// A thread that the history says too little about. Returns its row, and a line for the history if the thread has ended.
-fn look(
-    evidence: &Evidence<'_>,
+fn examine_thread(
+    evidence: &HeadEvidence<'_>,
     id: &ThreadId,
-    line: Option<Hash>,
+    line: Option<NodeHash>,
     is_ended: bool,
     damaged: &[String],
-) -> (Option<Row>, Option<Value>) {
+) -> (Option<ThreadRecovery>, Option<Value>) {
     if let Some(end) = evidence.end_of(id) {
         let row = archived(id, end.head, "the copy of its line in the history");
         return (Some(row), Some(value(&end)));
@@ -326,12 +326,12 @@ fn look(
     let known = evidence.known(id);
     let row = match (line, known) {
         (None, None) => lost(id, "it has records, but none names its head".to_owned()),
-        (None, Some(Known { head, from, .. })) => {
+        (None, Some(RecordedHead { head, from, .. })) => {
             let note = (!evidence.is_readable(head))
                 .then(|| "its nodes are not readable: `uwf cas verify` shows why".to_owned());
-            Row {
+            ThreadRecovery {
                 thread: id.clone(),
-                finding: Finding::Restored,
+                finding: RecoveryFinding::Restored,
                 head: Some(head),
                 before: None,
                 from: Some(from),
@@ -343,48 +343,55 @@ fn look(
     (Some(row), None)
 }
 
-fn lost(id: &ThreadId, note: String) -> Row {
-    Row { thread: id.clone(), finding: Finding::Lost, head: None, before: None, from: None, note: Some(note) }
+fn lost(id: &ThreadId, note: String) -> ThreadRecovery {
+    ThreadRecovery {
+        thread: id.clone(),
+        finding: RecoveryFinding::Lost,
+        head: None,
+        before: None,
+        from: None,
+        note: Some(note),
+    }
 }
 
 /// Compares a thread in the index with what is known about it.
-fn compare(evidence: &Evidence<'_>, id: &ThreadId, line: Hash, known: Option<Known>) -> Row {
-    let kept = |finding, note| Row {
+fn compare(evidence: &HeadEvidence<'_>, id: &ThreadId, line: NodeHash, known: Option<RecordedHead>) -> ThreadRecovery {
+    let kept = |finding, note| ThreadRecovery {
         thread: id.clone(),
         finding,
         head: Some(line),
         before: None,
-        from: Some(Source::Index),
+        from: Some(HeadSource::Index),
         note,
     };
-    let Some(Known { head, from, pending_from }) = known else { return kept(Finding::Kept, None) };
-    let moved = |why: &str| Row {
-        finding: Finding::Moved,
+    let Some(RecordedHead { head, from, pending_from }) = known else { return kept(RecoveryFinding::Kept, None) };
+    let moved = |why: &str| ThreadRecovery {
+        finding: RecoveryFinding::Moved,
         head: Some(head),
         before: Some(line),
         from: Some(from),
-        ..kept(Finding::Moved, Some(why.to_owned()))
+        ..kept(RecoveryFinding::Moved, Some(why.to_owned()))
     };
     let readable = evidence.is_readable(line);
     match () {
-        () if head == line || pending_from == Some(line) => kept(Finding::Kept, None),
-        () if !evidence.is_readable(head) && readable => kept(Finding::Kept, None),
+        () if head == line || pending_from == Some(line) => kept(RecoveryFinding::Kept, None),
+        () if !evidence.is_readable(head) && readable => kept(RecoveryFinding::Kept, None),
         () if !readable && evidence.is_readable(head) => moved("the head in the index is not readable"),
         () if !readable => {
-            kept(Finding::Differs, Some("its nodes are not readable: `uwf cas verify` shows why".to_owned()))
+            kept(RecoveryFinding::Differs, Some("its nodes are not readable: `uwf cas verify` shows why".to_owned()))
         }
         // Another machine stepped the thread, or the record is older.
-        () if evidence.leads_to(line, head) => kept(Finding::Kept, None),
+        () if evidence.leads_to(line, head) => kept(RecoveryFinding::Kept, None),
         () if evidence.leads_to(head, line) => moved("the index was behind"),
         () if !evidence.same_start(line, head) => moved("the head in the index belongs to another run"),
-        () => kept(Finding::Differs, Some(format!("{} says {head}, on another branch", from.told()))),
+        () => kept(RecoveryFinding::Differs, Some(format!("{} says {head}, on another branch", from.in_words()))),
     }
 }
 
 /// Lists the threads with records on this machine. Leaves out threads that a running command is starting, and threads whose start or fork
 /// was killed before they had a head. Without an intact index the two can't be told apart from started threads, so then all are listed. A
 /// shared store has no index.
-fn with_records(home: &Home, index: Option<&Salvaged>) -> Result<BTreeSet<ThreadId>> {
+fn with_records(home: &Home, index: Option<&SalvagedIndex>) -> Result<BTreeSet<ThreadId>> {
     let (mut begun, mut others) = (BTreeSet::new(), BTreeSet::new());
     for id in home.recorded_threads()? {
         if !record::says_anything(home, &id)? || new_thread::is_under_way(home, &id)? {
@@ -397,7 +404,7 @@ fn with_records(home: &Home, index: Option<&Salvaged>) -> Result<BTreeSet<Thread
         };
     }
     // A missing index was never created if no thread has started.
-    let is_lost = |index: &Salvaged| index.fault.is_some() || index.is_missing() && !begun.is_empty();
+    let is_lost = |index: &SalvagedIndex| index.fault.is_some() || index.is_missing() && !begun.is_empty();
     if index.is_none_or(is_lost) {
         begun.append(&mut others);
     }
@@ -405,12 +412,12 @@ fn with_records(home: &Home, index: Option<&Salvaged>) -> Result<BTreeSet<Thread
 }
 
 /// Correctly spelled threads of the history, with their newest lines if these are complete.
-fn ended(history: &[Value]) -> BTreeMap<ThreadId, Option<Finished>> {
+fn ended(history: &[Value]) -> BTreeMap<ThreadId, Option<HistoryLine>> {
     let mut ended = BTreeMap::new();
     for line in history {
         let Some(name) = line.get("thread").and_then(Value::as_str) else { continue };
         if let Some(id) = name.parse::<ThreadId>().ok().filter(|id| id.as_str() == name) {
-            ended.insert(id, Finished::deserialize(line).ok());
+            ended.insert(id, HistoryLine::deserialize(line).ok());
         }
     }
     ended
@@ -421,7 +428,7 @@ fn damaged_history(home: &Home) -> Result<Vec<String>> {
     let path = home.history_file();
     let bytes = match regular::read(&path, regular::MAX_LIST) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.at("read", &path)?,
+        other => other.path_context("read", &path)?,
     };
     let damaged = |line: &[u8]| match serde_json::from_slice::<Value>(line) {
         Ok(_) => String::new(),
@@ -430,6 +437,6 @@ fn damaged_history(home: &Home) -> Result<Vec<String>> {
     Ok(bytes.split(|byte| *byte == b'\n').map(damaged).collect())
 }
 
-fn value(end: &Finished) -> Value {
+fn value(end: &HistoryLine) -> Value {
     serde_json::to_value(end).expect("a history line is texts and numbers")
 }

@@ -2,22 +2,22 @@
 
 use std::path::Path;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::node::{NodeKind, StartNode, StepNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{BranchFiles, GROUP_AGENT, PlannedBranch, RoleGroup, Workflow};
 
 use crate::attempt::child_threads::Child;
-use crate::attempt::settings::Settings;
+use crate::attempt::settings::ThreadSettings;
 use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::project;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
-use crate::verbs::fork::{self, Changes, Forked};
+use crate::verbs::fork::{self, ForkChanges, ForkReport};
 use crate::verbs::pause;
-use crate::verbs::start_child::{self, Task};
+use crate::verbs::start_child::{self, ChildTask};
 
 /// The reason why the fork is paused while its branches are taken over.
 const UNFINISHED: &str = "`thread fork --redo` did not finish; kill this thread and fork again";
@@ -25,16 +25,16 @@ const UNFINISHED: &str = "`thread fork --redo` did not finish; kill this thread 
 /// A finished group of a thread.
 struct FinishedGroup {
     role: String,
-    thread: Hash,
+    thread: NodeHash,
     /// The branches with the steps of their threads.
-    branches: Vec<(PlannedBranch, Hash)>,
+    branches: Vec<(PlannedBranch, NodeHash)>,
 }
 
 /// Forks a thread before its last step of a group, whose other branches keep their results. `path` is `GROUP.BRANCH`.
 ///
 /// # Errors
 /// `Usage` if the thread has no such finished group or branch; errors of [`fork::thread`].
-pub fn redo(home: &Home, id: &ThreadId, path: &str, changes: &Changes, cwd: &Path) -> Result<Forked> {
+pub fn redo(home: &Home, id: &ThreadId, path: &str, changes: &ForkChanges, cwd: &Path) -> Result<ForkReport> {
     let _hold = home.hold_nodes()?;
     let source = Thread::any(home, id)?;
     let workflow = source.workflow()?;
@@ -74,7 +74,7 @@ fn finished(source: &Thread<'_>, workflow: &Workflow, role: &str) -> Result<Fini
     let chain = source.chain()?;
     let record = chain.last_of(role).and_then(|last| chain.get(last)).ok_or_else(none)?;
     let detail = nodes::get(store, record.detail)?;
-    if NodeKind::of(detail.type_hash) != Some(NodeKind::StepNode) {
+    if NodeKind::from_type_hash(detail.type_hash) != Some(NodeKind::StepNode) {
         return Err(none().hint("it had no branches"));
     }
     let last: StepNode = nodes::payload(record.detail, &detail)?;
@@ -88,7 +88,7 @@ fn finished(source: &Thread<'_>, workflow: &Workflow, role: &str) -> Result<Fini
         ))
         .hint(format!("`uwf thread fork {} --from-role {role}` plays all of them again", source.id)));
     }
-    let thread = Thread::at(home, source.id.clone(), record.detail)?;
+    let thread = Thread::load_at(home, source.id.clone(), record.detail)?;
     let planned = thread.workflow()?.planned_branches().ok_or_else(none)?;
     let mut branches = Vec::with_capacity(planned.len());
     for (planned, record) in planned.into_iter().zip(thread.chain()?.records()) {
@@ -100,17 +100,17 @@ fn finished(source: &Thread<'_>, workflow: &Workflow, role: &str) -> Result<Fini
 /// Begins the group in the fork, and gives it every finished branch except one. The role that picks a copy decides anew.
 fn take_over(home: &Home, thread: &ThreadId, finished: &FinishedGroup, redone: &str) -> Result<()> {
     let (parent, _) = Thread::active(home, thread)?;
-    let settings = Settings::load(home, thread)?.unwrap_or_default();
-    let own = |branch: Option<ThreadBranch>| Settings {
+    let settings = ThreadSettings::load(home, thread)?.unwrap_or_default();
+    let own = |branch: Option<ThreadBranch>| ThreadSettings {
         workspace: settings.workspace.clone(),
         bound: settings.bound.clone(),
         branch,
-        ..Settings::default()
+        ..ThreadSettings::default()
     };
     let start = nodes::typed::<StartNode>(home.store(), finished.thread)?;
     let max_depth = project::config_here(home)?.limits.max_depth;
     let begun = start_child::find_or_begin(&parent, &finished.role, max_depth, || {
-        Ok(Task {
+        Ok(ChildTask {
             workflow: start.workflow.to_string(),
             prompt: start.prompt.clone(),
             settings: own(None),
@@ -124,7 +124,7 @@ fn take_over(home: &Home, thread: &ThreadId, finished: &FinishedGroup, redone: &
     for (planned, step) in finished.branches.iter().take(most).filter(|(planned, _)| planned.name != redone) {
         let detail = nodes::get(home.store(), *step)?;
         // A failed branch has no step; it is played again.
-        if NodeKind::of(detail.type_hash) == Some(NodeKind::StepNode) {
+        if NodeKind::from_type_hash(detail.type_hash) == Some(NodeKind::StepNode) {
             let place = ThreadBranch { group: finished.role.clone(), name: planned.name.clone(), item: None };
             start_child::begin_ended(&group, &planned.name, *step, own(Some(place)))?;
         }

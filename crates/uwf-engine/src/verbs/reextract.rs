@@ -1,7 +1,7 @@
 //! `thread step --reextract`: reads the text of a failed attempt again, without paying its agent again.
 
-use json_cas::Hash;
-use uwf_core::node::Content;
+use json_cas::NodeHash;
+use uwf_core::node::ContentNode;
 
 use crate::attempt::agents::AgentSpec;
 use crate::attempt::child_threads;
@@ -10,18 +10,18 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 
 /// An attempt whose text can be read again.
-pub struct Readable {
+pub struct ReadableAttempt {
     /// The agent that wrote the text.
     pub agent: AgentSpec,
     /// The failed attempt with the text; `None` for a child thread, which its agent itself reads again.
-    pub attempt: Option<Hash>,
+    pub attempt: Option<NodeHash>,
 }
 
 /// The newest failed attempt at this position that can be read again. If it submitted a value (`has_value`), it needs no text.
 ///
 /// # Errors
 /// `NotFound` if no attempt can be read, `Usage` if it is a child thread that has not ended, and errors of the nodes.
-pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash], has_value: bool) -> Result<Readable> {
+pub fn readable(thread: &Thread<'_>, role: &str, failed: &[NodeHash], has_value: bool) -> Result<ReadableAttempt> {
     let store = thread.home().store();
     for hash in failed.iter().rev() {
         let attempt = nodes::attempt(store, *hash)?;
@@ -30,10 +30,10 @@ pub fn readable(thread: &Thread<'_>, role: &str, failed: &[Hash], has_value: boo
         }
         let agent = AgentSpec::recorded(nodes::typed(store, attempt.agent)?);
         if agent.plays_by_threads() {
-            return child_thread(thread, role).map(|()| Readable { agent, attempt: None });
+            return child_thread(thread, role).map(|()| ReadableAttempt { agent, attempt: None });
         }
         if has_value || !text(thread, *hash)?.trim().is_empty() {
-            return Ok(Readable { agent, attempt: Some(*hash) });
+            return Ok(ReadableAttempt { agent, attempt: Some(*hash) });
         }
     }
     let id = &thread.id;
@@ -54,9 +54,9 @@ fn child_thread(thread: &Thread<'_>, role: &str) -> Result<()> {
 ///
 /// # Errors
 /// Errors of the nodes.
-pub fn text(thread: &Thread<'_>, attempt: Hash) -> Result<String> {
+pub fn text(thread: &Thread<'_>, attempt: NodeHash) -> Result<String> {
     let store = thread.home().store();
     let attempt = nodes::attempt(store, attempt)?;
-    let raw: Content = nodes::typed(store, attempt.raw)?;
+    let raw: ContentNode = nodes::typed(store, attempt.raw)?;
     Ok(raw.text)
 }

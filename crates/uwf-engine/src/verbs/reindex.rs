@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
@@ -20,7 +20,7 @@ const STALE: Duration = Duration::from_hours(1);
 /// Results of a rebuild.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Reindexed {
+pub struct ReindexReport {
     /// Nodes in the type index.
     pub nodes: usize,
     /// Threads whose chain of steps was written.
@@ -37,13 +37,13 @@ pub struct Reindexed {
 ///
 /// # Errors
 /// `Io`, and errors of index and history as a whole. Single unreadable nodes and threads are in the report.
-pub fn reindex(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<Reindexed> {
+pub fn reindex(home: &Home, progress: &mut dyn FnMut(usize)) -> Result<ReindexReport> {
     remove_cache(&home.cache_dir())?;
-    let mut done = Reindexed::default();
+    let mut done = ReindexReport::default();
     types(home, &mut done, progress)?;
     chains(home, &mut done, progress)?;
     // A listing of many threads caches the contents of their heads.
-    list::list(home, &list::Filter::default())?;
+    list::list(home, &list::ThreadFilter::default())?;
     done.temp_files = sweep(home);
     Ok(done)
 }
@@ -54,11 +54,11 @@ fn remove_cache(dir: &Path) -> Result<()> {
         Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::DirectoryNotEmpty) => {
             Ok(())
         }
-        other => Ok(other.at("remove", dir)?),
+        other => Ok(other.path_context("remove", dir)?),
     }
 }
 
-fn types(home: &Home, done: &mut Reindexed, progress: &mut dyn FnMut(usize)) -> Result<()> {
+fn types(home: &Home, done: &mut ReindexReport, progress: &mut dyn FnMut(usize)) -> Result<()> {
     let mut index = TypeIndex::load(home);
     for node in home.store().objects().list(None)? {
         match index.type_of(node) {
@@ -71,7 +71,7 @@ fn types(home: &Home, done: &mut Reindexed, progress: &mut dyn FnMut(usize)) -> 
     Ok(())
 }
 
-fn chains(home: &Home, done: &mut Reindexed, progress: &mut dyn FnMut(usize)) -> Result<()> {
+fn chains(home: &Home, done: &mut ReindexReport, progress: &mut dyn FnMut(usize)) -> Result<()> {
     let active =
         home.heads().list()?.into_iter().filter_map(|(name, head)| Some((name.parse::<ThreadId>().ok()?, head)));
     let finished = history::all(home)?.into_iter().map(|line| (line.thread, line.head));
@@ -89,8 +89,8 @@ fn chains(home: &Home, done: &mut Reindexed, progress: &mut dyn FnMut(usize)) ->
 }
 
 /// The length of a chain. Loading the chain also writes it.
-fn length(home: &Home, id: &ThreadId, head: Hash) -> Result<usize> {
-    Ok(Thread::at(home, id.clone(), head)?.chain()?.len())
+fn length(home: &Home, id: &ThreadId, head: NodeHash) -> Result<usize> {
+    Ok(Thread::load_at(home, id.clone(), head)?.chain()?.len())
 }
 
 /// Removes stale temporary files from directories of durable writes. Returns how many.

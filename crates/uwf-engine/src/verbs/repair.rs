@@ -1,18 +1,18 @@
 //! `thread repair`: replaces the parts that make a thread unreadable. Nodes never change, so an unsound step is rewritten with a note in
 //! place of its unusable parts, and every later step is rewritten to follow it.
 
-use json_cas::{Hash, Swap};
+use json_cas::{NodeHash, SwapOutcome};
 use serde::Serialize;
-use uwf_core::node::{Content, Payload, StepNode};
+use uwf_core::node::{ContentNode, StepNode, TypedPayload};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{GROUP_AGENT, Workflow};
 
-use crate::attempt::settings::{self, Settings};
+use crate::attempt::settings::{self, ThreadSettings};
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
-use crate::root::marks::{self, Mark};
-use crate::thread::closure::{self, Bounds};
+use crate::root::marks::{self, ThreadMark};
+use crate::thread::closure::{self, ClosureBounds};
 use crate::thread::load::Thread;
 use crate::thread::{load, message, nodes};
 use crate::verbs::start::new_thread;
@@ -20,7 +20,7 @@ use crate::verbs::start::new_thread;
 /// Change to a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Action {
+pub enum RepairAction {
     /// Rewritten with the same output, and a note instead of its detail.
     Noted,
     /// Rewritten with the same output and detail: only the StepNode itself was faulty.
@@ -32,15 +32,15 @@ pub enum Action {
 /// An unsound step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Row {
+pub struct UnsoundStep {
     /// Position in the thread, from 1.
     pub index: usize,
     /// The StepNode.
-    pub step: Hash,
+    pub step: NodeHash,
     /// Its role.
     pub role: String,
     /// How it was changed, or would be.
-    pub action: Action,
+    pub action: RepairAction,
     /// The fault.
     pub why: String,
 }
@@ -48,28 +48,28 @@ pub struct Row {
 /// The faults found, and their repairs unless it was a dry run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Repaired {
+pub struct RepairSummary {
     /// The thread.
     pub thread: ThreadId,
     /// Its new head, or the head it would have.
-    pub head: Hash,
+    pub head: NodeHash,
     /// Its previous head, if the head changes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<Hash>,
+    pub before: Option<NodeHash>,
     /// The unsound steps.
-    pub steps: Vec<Row>,
+    pub steps: Vec<UnsoundStep>,
 }
 
 /// Checks every step of a thread and, unless `dry_run` is set, replaces unsound steps with sound ones.
 ///
 /// # Errors
 /// `NotFound` if the thread is not active, `Busy` while it is stepped, `Data` if a StepNode itself cannot be read.
-pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<Repaired> {
+pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<RepairSummary> {
     let lock = lock::take(home, id)?;
     lock.write_owner(&std::process::id().to_string())?;
     let (thread, head) = Thread::active(home, id)?;
     let workflow = thread.workflow()?;
-    let mut new = New { home, workflow: &workflow, head: None, drafts: Vec::new(), rows: Vec::new() };
+    let mut new = RepairedThread { home, workflow: &workflow, head: None, drafts: Vec::new(), rows: Vec::new() };
     for (index, hash) in steps(&thread)?.into_iter().enumerate() {
         if !new.add(index + 1, hash)? {
             break;
@@ -80,20 +80,20 @@ pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<Repaired> {
     if before.is_some() && !dry_run {
         let _hold = home.hold_nodes()?;
         home.store().put_all(&new.drafts)?;
-        let settings = Settings::load(home, id)?.ok_or_else(|| settings::unknown_workspace(id))?;
+        let settings = ThreadSettings::load(home, id)?.ok_or_else(|| settings::unknown_workspace(id))?;
         new_thread::begin_anew(home, id, at, &settings)?;
         // It is derived from the old head.
         let _ = std::fs::remove_file(home.chain_file(id));
-        if let Swap::Moved(_) = home.heads().swap(id.as_str(), &head.version, at)? {
+        if let SwapOutcome::Moved(_) = home.heads().swap(id.as_str(), &head.version, at)? {
             return Err(load::head_moved(id, "repaired"));
         }
-        marks::clear(home, id, &[Mark::Waiting, Mark::Limited, Mark::Stuck, Mark::Open])?;
+        marks::clear(home, id, &[ThreadMark::Waiting, ThreadMark::Limited, ThreadMark::Stuck, ThreadMark::Open])?;
     }
-    Ok(Repaired { thread: id.clone(), head: at, before, steps: new.rows })
+    Ok(RepairSummary { thread: id.clone(), head: at, before, steps: new.rows })
 }
 
 /// The StepNodes of a thread, oldest first, read from the nodes alone.
-fn steps(thread: &Thread<'_>) -> Result<Vec<Hash>> {
+fn steps(thread: &Thread<'_>) -> Result<Vec<NodeHash>> {
     let mut found = Vec::new();
     let mut next = thread.last.is_some().then_some(thread.head);
     while let Some(hash) = next {
@@ -108,18 +108,18 @@ fn steps(thread: &Thread<'_>) -> Result<Vec<Hash>> {
 }
 
 /// The repaired thread.
-struct New<'a> {
+struct RepairedThread<'a> {
     home: &'a Home,
     workflow: &'a Workflow,
     /// The newest step.
-    head: Option<Hash>,
-    drafts: Vec<json_cas::Draft>,
-    rows: Vec<Row>,
+    head: Option<NodeHash>,
+    drafts: Vec<json_cas::NodeDraft>,
+    rows: Vec<UnsoundStep>,
 }
 
-impl New<'_> {
+impl RepairedThread<'_> {
     /// Adds a step to the repaired thread. Returns whether the next step can follow it.
-    fn add(&mut self, index: usize, hash: Hash) -> Result<bool> {
+    fn add(&mut self, index: usize, hash: NodeHash) -> Result<bool> {
         let (step, _) = nodes::step_node(self.home.store(), hash)?;
         let Some((action, why)) = self.unsound(hash, &step)? else {
             if step.prev == self.head {
@@ -129,14 +129,14 @@ impl New<'_> {
             }
             return Ok(true);
         };
-        self.rows.push(Row { index, step: hash, role: step.role.clone(), action, why: why.clone() });
+        self.rows.push(UnsoundStep { index, step: hash, role: step.role.clone(), action, why: why.clone() });
         match action {
-            Action::Dropped => return Ok(false),
-            Action::Rewritten => self.put(StepNode { prev: self.head, ..step }),
-            Action::Noted => {
+            RepairAction::Dropped => return Ok(false),
+            RepairAction::Rewritten => self.put(StepNode { prev: self.head, ..step }),
+            RepairAction::Noted => {
                 let old = step.detail;
                 let text = format!("[uwf thread repair: the record of this step ({old}) cannot be used: {why}]");
-                let note = Content { text }.draft();
+                let note = ContentNode { text }.draft();
                 let detail = note.hash();
                 self.drafts.push(note);
                 self.put(StepNode { prev: self.head, detail, ..step });
@@ -146,15 +146,15 @@ impl New<'_> {
     }
 
     /// The fault of a step, and how to repair it.
-    fn unsound(&self, hash: Hash, step: &StepNode) -> Result<Option<(Action, String)>> {
-        let whole = Bounds::of_step(hash, step);
-        let part = |root| Bounds { roots: vec![root], outside: whole.outside.clone() };
+    fn unsound(&self, hash: NodeHash, step: &StepNode) -> Result<Option<(RepairAction, String)>> {
+        let whole = ClosureBounds::of_step(hash, step);
+        let part = |root| ClosureBounds { roots: vec![root], outside: whole.outside.clone() };
         if let Some(why) = self.output_fault(step, &part(step.output))? {
-            return Ok(Some((Action::Dropped, why)));
+            return Ok(Some((RepairAction::Dropped, why)));
         }
         let Some(why) = self.fault(&whole, Some(step.detail))? else { return Ok(None) };
         let is_told = self.fault(&part(step.detail), Some(step.detail))?.is_none();
-        Ok(Some((if is_told { Action::Rewritten } else { Action::Noted }, why)))
+        Ok(Some((if is_told { RepairAction::Rewritten } else { RepairAction::Noted }, why)))
     }
 
     fn put(&mut self, step: StepNode) {
@@ -163,7 +163,7 @@ impl New<'_> {
         self.drafts.push(draft);
     }
 
-    fn output_fault(&self, step: &StepNode, bounds: &Bounds) -> Result<Option<String>> {
+    fn output_fault(&self, step: &StepNode, bounds: &ClosureBounds) -> Result<Option<String>> {
         let Some(role) = self.workflow.roles.get(&step.role) else {
             return Ok(Some(format!("the workflow has no role `{}`", step.role)));
         };
@@ -177,7 +177,7 @@ impl New<'_> {
     }
 
     /// The fault of nodes, or of a detail's message among them.
-    fn fault(&self, bounds: &Bounds, detail: Option<Hash>) -> Result<Option<String>> {
+    fn fault(&self, bounds: &ClosureBounds, detail: Option<NodeHash>) -> Result<Option<String>> {
         let store = self.home.store();
         if let Err(unsound) = closure::check(store, bounds, |_| ()) {
             return Ok(Some(unsound.why()?));

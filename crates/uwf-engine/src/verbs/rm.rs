@@ -13,11 +13,11 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::child_threads;
 use crate::attempt::recorded::claim;
-use crate::attempt::worktree::Removed;
+use crate::attempt::worktree::RemovedWorktree;
 use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::history;
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark};
+use crate::root::marks::{self, ThreadMark};
 use crate::root::{ids, lock};
 use crate::root::{missing_thread, sharing, workplace};
 
@@ -30,7 +30,7 @@ const REMOVE_TRIES: usize = 20;
 /// # Errors
 /// `Usage` if it is active, or its worktree has uncommitted changes, `NotFound` if the thread does not exist, `Busy` if its last keeper
 /// is still at work.
-pub fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Removed>> {
+pub fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<RemovedWorktree>> {
     let (_lock, removed) = remove_records(home, id, discard)?;
     // The line goes last, after all records from which a rebuilt index would restore the thread.
     forget(home, &[id])?;
@@ -47,16 +47,16 @@ pub fn would_remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<
 }
 
 /// Removes this machine's records of a finished thread, except its line in the history.
-fn remove_records(home: &Home, id: &ThreadId, discard: bool) -> Result<(FileLock, Option<Removed>)> {
+fn remove_records(home: &Home, id: &ThreadId, discard: bool) -> Result<(FileLock, Option<RemovedWorktree>)> {
     check_ended(home, id)?;
     // Its keeper may still be finishing, and no step may begin in what is being removed.
     let lock = lock::take(home, id)?;
     let removed = worktrees::remove(home, id, discard)?;
     workplace::forget(home, id)?;
-    marks::clear(home, id, &Mark::ALL)?;
+    marks::clear(home, id, &ThreadMark::ALL)?;
     claim::forget(home, id)?;
     for path in [home.thread_dir(id), home.chain_file(id), home.record_file(id)] {
-        remove_all(&path).at("remove", &path)?;
+        remove_all(&path).path_context("remove", &path)?;
     }
     Ok((lock, removed))
 }
@@ -67,7 +67,7 @@ fn check_ended(home: &Home, id: &ThreadId) -> Result<()> {
             Error::usage(format!("thread {id} is active")).hint(format!("`uwf thread kill {id}` ends it first"))
         );
     }
-    if history::of(home, id)?.is_none() {
+    if history::newest_line(home, id)?.is_none() {
         return Err(missing_thread::not_found(home, id));
     }
     sharing::check(home, id)
@@ -108,7 +108,7 @@ pub struct RemovedThread {
     pub completed_at: u64,
     /// Its worktree, if it had one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub worktree: Option<Removed>,
+    pub worktree: Option<RemovedWorktree>,
 }
 
 /// A thread that is old enough but was not removed.
@@ -139,17 +139,17 @@ pub struct RemovedThreads {
 /// Errors of index and history.
 pub fn remove_old(home: &Home, old: &OldThreads) -> Result<RemovedThreads> {
     let now = ids::now_ms();
-    let is_old = |line: &history::Finished| {
+    let is_old = |line: &history::HistoryLine| {
         Duration::from_millis(now.saturating_sub(line.completed_at)) >= old.older_than
             && old.status.is_none_or(|status| status == line.status)
     };
-    let lines: Vec<history::Finished> = history::all(home)?.into_iter().filter(is_old).collect();
+    let lines: Vec<history::HistoryLine> = history::all(home)?.into_iter().filter(is_old).collect();
     let mut done = RemovedThreads::default();
     for some in lines.chunks(AT_ONCE) {
         // Held until their lines are gone.
         let mut locks = Vec::new();
         let before = done.removed.len();
-        for history::Finished { thread, status, completed_at, .. } in some {
+        for history::HistoryLine { thread, status, completed_at, .. } in some {
             let kept = |why: String, failure| KeptThread { thread: thread.clone(), why, failure };
             if let Some(parent) = active_parent(home, thread)? {
                 done.kept.push(kept(format!("its parent {parent} is active"), None));

@@ -7,15 +7,15 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::agent_process::{self, Signals};
-use crate::attempt::broker::Broker;
+use crate::attempt::agent_process::{self, SignalListener};
+use crate::attempt::broker::BrokerProcess;
 use crate::attempt::environment;
-use crate::attempt::plan::{self, Plan};
-use crate::attempt::recorded::{self, Opened};
+use crate::attempt::plan::{self, StepPlan};
+use crate::attempt::recorded::{self, PlannedAttempt};
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
 use crate::root::node_types;
-use crate::root::store_keys::Handover;
+use crate::root::store_keys::KeyHandover;
 use crate::thread::load::Thread;
 
 /// How often to check whether the agent has ended, if no signal says so.
@@ -31,19 +31,19 @@ const BY_SIGNAL: i32 = 128;
 /// `Config` for settings of the agent, `NotFound` if the thread is not active, `Data` for a role the workflow does not have.
 pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
     let (thread, _) = Thread::active(home, id)?;
-    let plan = Plan::load(&thread, None)?;
+    let plan = StepPlan::load(&thread, None)?;
     plan::check_role(&plan.workflow, role)?;
     node_types::ensure(home)?;
     // It is not one of the thread's attempts, so it inherits nothing from them.
     let planned = plan.attempt(&thread, role, plan.built_in(name, role)?)?;
-    let opened = recorded::open_by_hand(home, Opened { earlier: Vec::new(), replies: Vec::new(), ..planned })?;
-    let mut signals = Signals::listen()?;
+    let opened = recorded::open_by_hand(home, PlannedAttempt { earlier: Vec::new(), replies: Vec::new(), ..planned })?;
+    let mut signals = SignalListener::listen()?;
     let argv = crate::attempt::agents::built_in_command_line(home.bin(), name, id.as_str(), role);
-    let _broker = Broker::start(home, &opened)?;
+    let _broker = BrokerProcess::start(home, &opened)?;
     let mut command = Command::new(&argv[0]);
     command.args(&argv[1..]).current_dir(&opened.workspace).env_clear();
     command.envs(environment::of_attempt(home, &opened)?).stdin(Stdio::null());
-    let keys = opened.agent.holds_store().then(|| Handover::of(home));
+    let keys = opened.agent.holds_store().then(|| KeyHandover::collect_keys(home));
     if let Some(keys) = &keys {
         keys.through_stdin(&mut command);
     }
@@ -55,7 +55,7 @@ pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
         let _ = keys.send(&mut process);
     }
     let status = loop {
-        if let Some(status) = process.try_wait().at("wait for", home.bin())? {
+        if let Some(status) = process.try_wait().path_context("wait for", home.bin())? {
             break status;
         }
         signals.wait(LOOK);

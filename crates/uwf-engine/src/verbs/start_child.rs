@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use durable_files::regular;
-use json_cas::{Hash, Swap};
+use json_cas::{NodeHash, SwapOutcome};
 use serde_json::{Map, Value};
 use uwf_core::input::{InputRequest, InputValues};
 use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::child_threads::{self, Child};
-use crate::attempt::git::Errand;
-use crate::attempt::plan::Plan;
-use crate::attempt::redactor::Redactor;
-use crate::attempt::settings::Settings;
+use crate::attempt::git::GitScopeGuard;
+use crate::attempt::plan::StepPlan;
+use crate::attempt::redactor::SecretRedactor;
+use crate::attempt::settings::ThreadSettings;
 use crate::attempt::travel;
 use crate::attempt::worktree::NewWorktree;
 use crate::attempt_variable::ATTEMPT_VARIABLE;
@@ -30,18 +30,18 @@ use crate::verbs::start::{self, new_thread};
 use crate::verbs::step::end;
 
 /// Task of a child thread that is not yet started.
-pub struct Task {
+pub struct ChildTask {
     /// The workflow as the configuration names it.
     pub workflow: String,
     /// Its prompt.
     pub prompt: String,
     /// Its workspace, agents and limits; the parent is filled in.
-    pub settings: Settings,
+    pub settings: ThreadSettings,
     /// Its own git worktree, if it does not work where its parent does.
     pub worktree: Option<NewWorktree>,
 }
 
-impl Task {
+impl ChildTask {
     /// Whether it is a branch of the parent, which is a group. Group and branches are one level of nesting.
     fn is_branch(&self) -> bool {
         self.settings.branch.is_some()
@@ -70,12 +70,12 @@ pub fn find_or_begin(
     parent: &Thread<'_>,
     role: &str,
     max_depth: u32,
-    task: impl FnOnce() -> Result<Task>,
+    task: impl FnOnce() -> Result<ChildTask>,
 ) -> Result<Child> {
     let home = parent.home();
     let id = child_threads::id_for(parent, role);
     if let Some(child) = child_threads::find(home, &id)? {
-        if matches!(child, Child::Active(_)) && Settings::load(home, &id)?.is_none() {
+        if matches!(child, Child::Active(_)) && ThreadSettings::load(home, &id)?.is_none() {
             go_on_here(parent, &id, task()?)?;
         }
         return Ok(child);
@@ -90,7 +90,7 @@ pub fn find_or_begin(
     }
     if task.is_branch() {
         // A step of the branch would be refused.
-        Plan::load(parent, None)?.check_limits(parent, &[])?;
+        StepPlan::load(parent, None)?.check_limits(parent, &[])?;
     }
     let is_branch = task.is_branch();
     let settings = of_child(parent, task.settings)?;
@@ -111,7 +111,7 @@ pub fn find_or_begin(
         input: input.hash().or(kept),
     };
     let head = start::put_start(home, &start, input.node)?;
-    let settings = Settings { workflows, ..settings };
+    let settings = ThreadSettings { workflows, ..settings };
     begin(home, parent, id, head, settings, task.worktree.as_ref())
 }
 
@@ -131,10 +131,10 @@ fn values_with(parent: &Thread<'_>, role: &str, with: &BTreeMap<String, String>)
 }
 
 /// The input of a child thread.
-fn child_input(home: &Home, role: &str, workflow: Hash, values: Option<InputValues>) -> Result<ThreadInput> {
+fn child_input(home: &Home, role: &str, workflow: NodeHash, values: Option<InputValues>) -> Result<ThreadInput> {
     let workflow = nodes::workflow(home.store(), workflow)?;
     let given = InputRequest { values, set: Vec::new() };
-    thread_input::prepare(home, &workflow, &given, &Redactor::of(home)?).map_err(|error| match error.kind {
+    thread_input::prepare(home, &workflow, &given, &SecretRedactor::for_home(home)?).map_err(|error| match error.kind {
         ErrorKind::Usage => Error { hints: Vec::new(), ..Error::data(format!("role `{role}`: {}", error.message)) }
             .hint(format!("give the values in `with` of role `{role}`; a name takes a JSONata expression")),
         _ => error,
@@ -145,7 +145,7 @@ fn child_input(home: &Home, role: &str, workflow: Hash, values: Option<InputValu
 ///
 /// # Errors
 /// `Busy` if another process moved its head; errors of store and index.
-pub(crate) fn begin_ended(group: &Thread<'_>, branch: &str, last: Hash, settings: Settings) -> Result<()> {
+pub(crate) fn begin_ended(group: &Thread<'_>, branch: &str, last: NodeHash, settings: ThreadSettings) -> Result<()> {
     let (home, id) = (group.home(), child_threads::id_for(group, branch));
     if child_threads::find(home, &id)?.is_none() {
         begin(home, group, id.clone(), last, of_child(group, settings)?, None)?;
@@ -158,19 +158,20 @@ pub(crate) fn begin_ended(group: &Thread<'_>, branch: &str, last: Hash, settings
 }
 
 /// The settings of a child thread, derived from its parent.
-fn of_child(parent: &Thread<'_>, settings: Settings) -> Result<Settings> {
-    let decided = Settings::load(parent.home(), &parent.id)?.map(|settings| settings.workflows).unwrap_or_default();
-    Ok(Settings { parent: Some(parent.id.clone()), workflows: decided, ..settings })
+fn of_child(parent: &Thread<'_>, settings: ThreadSettings) -> Result<ThreadSettings> {
+    let decided =
+        ThreadSettings::load(parent.home(), &parent.id)?.map(|settings| settings.workflows).unwrap_or_default();
+    Ok(ThreadSettings { parent: Some(parent.id.clone()), workflows: decided, ..settings })
 }
 
 /// Lets a child thread that started on another machine continue on this one, like its parent.
-fn go_on_here(parent: &Thread<'_>, id: &ThreadId, task: Task) -> Result<()> {
+fn go_on_here(parent: &Thread<'_>, id: &ThreadId, task: ChildTask) -> Result<()> {
     let (child, head) = Thread::active(parent.home(), id)?;
     let workspace = task.settings.workspace.clone();
     let mut settings = of_child(parent, task.settings)?;
     if task.worktree.is_some() {
         let fetched = travel::fetch_if_unknown(parent.home(), id, head.hash, &workspace)?.unwrap_or_default();
-        settings = Settings { workspace: fetched.workspace, worktree: fetched.worktree, ..settings };
+        settings = ThreadSettings { workspace: fetched.workspace, worktree: fetched.worktree, ..settings };
     }
     note_child(parent, id)?;
     settings.begun_at(head.hash).save(child.home(), id)
@@ -179,9 +180,9 @@ fn go_on_here(parent: &Thread<'_>, id: &ThreadId, task: Task) -> Result<()> {
 /// Records the child thread with its parent.
 fn note_child(parent: &Thread<'_>, id: &ThreadId) -> Result<()> {
     let dir = parent.home().children_dir(&parent.id);
-    fs::create_dir_all(&dir).at("create", &dir)?;
+    fs::create_dir_all(&dir).path_context("create", &dir)?;
     let note = dir.join(id.as_str());
-    regular::write(&note, b"").at("write", &note)
+    regular::write(&note, b"").path_context("write", &note)
 }
 
 /// Starts a child thread. Its parent knows it before the index does. So a process that kills the parent finds the child thread, or this
@@ -190,25 +191,25 @@ fn begin(
     home: &Home,
     parent: &Thread<'_>,
     id: ThreadId,
-    head: Hash,
-    settings: Settings,
+    head: NodeHash,
+    settings: ThreadSettings,
     worktree: Option<&NewWorktree>,
 ) -> Result<Child> {
     note_child(parent, &id)?;
     let begun = match worktree {
         Some(new) => {
-            let (worktree, workspace) = new.of(home, &id)?;
-            let settings = Settings { worktree: Some(worktree), workspace, ..settings };
+            let (worktree, workspace) = new.worktree_for_thread(home, &id)?;
+            let settings = ThreadSettings { worktree: Some(worktree), workspace, ..settings };
             let attempt = std::env::var(ATTEMPT_VARIABLE).ok();
-            let _errand = Errand::begin(attempt.as_deref(), None);
+            let _errand = GitScopeGuard::begin(attempt.as_deref(), None);
             // A killed attempt may have left a part of the worktree.
             new_thread::begin_chosen(home, &id, head, &settings, Some(new))?
         }
         None => new_thread::begin(home, &id, head, &settings, None)?,
     };
     match begun {
-        Swap::Done | Swap::Moved(Some(_)) => {}
-        Swap::Moved(None) => return Err(Error::internal(format!("child thread {id} cannot be started"))),
+        SwapOutcome::Done | SwapOutcome::Moved(Some(_)) => {}
+        SwapOutcome::Moved(None) => return Err(Error::internal(format!("child thread {id} cannot be started"))),
     }
     if home.heads().read(parent.id.as_str())?.is_none() {
         kill::kill(home, &id, None)?;

@@ -1,7 +1,7 @@
 //! One step of a thread: moderator → agent → extract → verify → link. This runs in the keeper.
 //!
-//! See `Step::run` for the sequence. Each of its lines needs a value of a type that only the line before returns, so no line can be left
-//! out: `Resumed`, `Begun`, `Stored`, `Verified`, `Linked`.
+//! See `StepInProgress::run` for the sequence. Each of its lines needs a value of a type that only the line before returns, so no line can be left
+//! out: `ResumeOutcome`, `BegunAttempt`, `StoredStep`, `VerifiedStep`, `Linked`.
 
 mod adopt;
 mod away;
@@ -20,34 +20,34 @@ mod set_up;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use json_cas::{Hash, Head, Version};
+use json_cas::{Head, NameVersion, NodeHash};
 use serde::{Deserialize, Serialize};
-use uwf_core::moderator::{Decision, Next};
+use uwf_core::moderator::{ModeratorDecision, NextAction};
 use uwf_core::thread::ThreadId;
 
-use self::adopt::Resumed;
-pub(crate) use self::link::Stored;
-use self::link::Verified;
+use self::adopt::ResumeOutcome;
+pub(crate) use self::link::StoredStep;
+use self::link::VerifiedStep;
 use self::newest_attempt::NewestAttempt;
-pub use self::report::{StepReport, Upcoming};
-use crate::attempt::advisors::Advisors;
-use crate::attempt::agent_process::Signals;
-use crate::attempt::bindings::Named;
-use crate::attempt::lease::Lease;
-use crate::attempt::plan::Plan;
-use crate::attempt::recorded::Attempt;
-use crate::attempt::settings::Settings;
+pub use self::report::{StepReport, UpcomingRole};
+use crate::attempt::advisors::ThreadAdvisors;
+use crate::attempt::agent_process::SignalListener;
+use crate::attempt::bindings::AgentReference;
+use crate::attempt::lease::StepLease;
+use crate::attempt::plan::StepPlan;
+use crate::attempt::recorded::RecordedAttempt;
+use crate::attempt::settings::ThreadSettings;
 use crate::attempt::travel;
 use crate::attempt::{child_threads, keeper};
 use crate::error::{Error, ErrorCause, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
-use crate::root::log::Log;
-use crate::root::marks::{Mark, Reason};
+use crate::root::log::LogFile;
+use crate::root::marks::{MarkReason, ThreadMark};
 use crate::root::sharing;
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
-use crate::thread::moderate::{self, Explained};
+use crate::thread::moderate::{self, DecisionExplanation};
 use crate::verbs::{notify, otel};
 
 /// Which thread to step, and how.
@@ -56,7 +56,7 @@ pub struct StepRequest {
     /// The thread.
     pub thread: ThreadId,
     /// Agent for this step only.
-    pub agent: Option<Named>,
+    pub agent: Option<AgentReference>,
     /// Workspace, for a thread without a record on this machine. The thread keeps it.
     pub cwd: Option<PathBuf>,
     /// Whether the report explains the moderator's decision.
@@ -66,7 +66,7 @@ pub struct StepRequest {
     pub reextract: bool,
     /// The head the thread must have.
     #[serde(default)]
-    pub expected_head: Option<Hash>,
+    pub expected_head: Option<NodeHash>,
     /// The newest attempt the thread must have at its head.
     #[serde(default)]
     pub expected_attempt: Option<NewestAttempt>,
@@ -95,7 +95,7 @@ impl StepRequest {
 pub fn in_keeper(
     home: &Home,
     request: &StepRequest,
-    signals: &mut Signals,
+    signals: &mut SignalListener,
     tick: &mut dyn FnMut(),
 ) -> Result<StepReport> {
     // The keeper checks again under the thread's lock, but no keeper should start for an ended thread.
@@ -112,9 +112,10 @@ pub fn in_keeper(
 pub fn keeper_main(request: &str) -> Result<()> {
     let performed = |request: &StepRequest| -> Result<StepReport> {
         let home = Home::from_environment()?;
-        let before = (notify::Before::of(&home, &request.thread), otel::Before::of(&home, &request.thread));
-        let report = perform(&home, request, &mut Signals::listen()?);
-        before.0.tell(&home, &request.thread, report.as_ref().is_ok_and(|report| report.done));
+        let before =
+            (notify::NotifyBaseline::read(&home, &request.thread), otel::OtelBaseline::read(&home, &request.thread));
+        let report = perform(&home, request, &mut SignalListener::listen()?);
+        before.0.notify_changes(&home, &request.thread, report.as_ref().is_ok_and(|report| report.done));
         before.1.send_step(&home, &request.thread, report.is_ok());
         report
     };
@@ -125,7 +126,7 @@ pub fn keeper_main(request: &str) -> Result<()> {
 ///
 /// # Errors
 /// Any kind. The head has not moved, unless the error says otherwise.
-pub fn perform(home: &Home, request: &StepRequest, signals: &mut Signals) -> Result<StepReport> {
+pub fn perform(home: &Home, request: &StepRequest, signals: &mut SignalListener) -> Result<StepReport> {
     let lock = lock::take(home, &request.thread)?;
     lock.write_owner(&std::process::id().to_string())?;
     sharing::check(home, &request.thread)?;
@@ -134,29 +135,29 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut Signals) -> Res
     refuse_paused(home, &thread.id)?;
     let plan = settled(&thread, request.cwd.as_ref())?;
     refuse_group(&thread, &plan)?;
-    Step::new(&thread, &head, &plan, request).run_until_kept(signals)
+    StepInProgress::new(&thread, &head, &plan, request).run_until_kept(signals)
 }
 
 /// The plan of a step, after its directory exists: a given `cwd` is recorded, and a worktree from another machine is created.
-pub(crate) fn settled(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Plan> {
+pub(crate) fn settled(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<StepPlan> {
     let (home, id) = (thread.home(), &thread.id);
-    let plan = Plan::load(thread, cwd)?;
+    let plan = StepPlan::load(thread, cwd)?;
     // Fetch the files first: a machine that can't get them records nothing about the thread and doesn't work on it.
     let have_come = travel::arrive(home, id, thread.head, &plan.settings, plan.config.worktree_remote.as_ref())?;
     if cwd.is_some() {
         let settings = &plan.settings;
         // Until the files are here, only a machine that has them can say where they come from.
         if settings.worktree_in_use().is_none() && !works_in(home, id, &settings.workspace) {
-            settings.workplace(thread.head).tell(home, id)?;
+            settings.workplace(thread.head).publish_note(home, id)?;
         }
         settings.begun_at(settings.begun_at.unwrap_or(thread.head)).save(home, id)?;
     }
     // A configuration of the project may have come with the files.
-    if have_come { Ok(Plan::load(thread, None)?) } else { Ok(plan) }
+    if have_come { Ok(StepPlan::load(thread, None)?) } else { Ok(plan) }
 }
 
 /// Rejects the thread of a group: the step of its parent plays the branches.
-fn refuse_group(thread: &Thread<'_>, plan: &Plan) -> Result<()> {
+fn refuse_group(thread: &Thread<'_>, plan: &StepPlan) -> Result<()> {
     if plan.workflow.planned_branches().is_none() {
         return Ok(());
     }
@@ -169,63 +170,63 @@ fn refuse_group(thread: &Thread<'_>, plan: &Plan) -> Result<()> {
 
 /// Whether this machine already knows that a thread works in a directory.
 fn works_in(home: &Home, thread: &ThreadId, workspace: &Path) -> bool {
-    matches!(Settings::load(home, thread), Ok(Some(known)) if known.workspace == workspace)
+    matches!(ThreadSettings::load(home, thread), Ok(Some(known)) if known.workspace == workspace)
 }
 
 /// Where an attempt begins.
-pub(crate) struct Position {
+pub(crate) struct AttemptPosition {
     /// Nodes of the failed attempts at this position.
-    pub(crate) earlier: Vec<Hash>,
+    pub(crate) earlier: Vec<NodeHash>,
     /// The version of the note that claims the step, in a shared store.
-    pub(crate) note: Option<Version>,
+    pub(crate) note: Option<NameVersion>,
 }
 
 /// An attempt on record.
 #[must_use]
-pub(crate) struct Begun {
-    pub(crate) attempt: Attempt,
+pub(crate) struct BegunAttempt {
+    pub(crate) attempt: RecordedAttempt,
     /// Whether it only reads an earlier answer again, which could not be stored then. This costs nothing.
     rereads: bool,
     /// This machine's lease on the step.
-    pub(crate) lease: Lease,
+    pub(crate) lease: StepLease,
 }
 
 /// A step in progress: its thread, under the thread's lock.
-pub(crate) struct Step<'a, 'h> {
+pub(crate) struct StepInProgress<'a, 'h> {
     home: &'a Home,
     thread: &'a Thread<'h>,
     head: &'a Head,
-    plan: &'a Plan,
+    plan: &'a StepPlan,
     request: &'a StepRequest,
-    log: Log,
+    log: LogFile,
     began: Instant,
 }
 
-impl<'a, 'h> Step<'a, 'h> {
+impl<'a, 'h> StepInProgress<'a, 'h> {
     pub(crate) fn new(
         thread: &'a Thread<'h>,
         head: &'a Head,
-        plan: &'a Plan,
+        plan: &'a StepPlan,
         request: &'a StepRequest,
-    ) -> Step<'a, 'h> {
+    ) -> StepInProgress<'a, 'h> {
         let home = thread.home();
-        let log = Log::open(&home.log_file(&thread.id));
-        Step { home, thread, head, plan, request, log, began: Instant::now() }
+        let log = LogFile::open(&home.log_file(&thread.id));
+        StepInProgress { home, thread, head, plan, request, log, began: Instant::now() }
     }
 
     /// The process may be killed between any two lines, or the power may fail. The order guarantees that paid work is never lost: the
     /// attempt is recorded before its agent starts, the agent's process records its step before it reports it, and the head moves last.
     /// After a kill, the next step reads from the record how far this one got, and `resume_leftover` continues from there.
-    fn run(&self, signals: &mut Signals) -> Result<StepReport> {
+    fn run(&self, signals: &mut SignalListener) -> Result<StepReport> {
         let failed = match self.resume_leftover(signals)? {
-            Resumed::Linked(linked) => return Ok(StepReport { adopted: true, ..linked.look_ahead(signals) }),
-            Resumed::Failed(failed) => failed,
+            ResumeOutcome::Linked(linked) => return Ok(StepReport { adopted: true, ..linked.look_ahead(signals) }),
+            ResumeOutcome::Failed(failed) => failed,
         };
         // ① The moderator: the next role, or the end.
         let decision = self.next_of(self.thread)?;
         let role = match &decision.next {
-            Next::End(_) => return self.end(&decision, signals),
-            Next::Role(role) => role,
+            NextAction::End(_) => return self.end(&decision, signals),
+            NextAction::Role(role) => role,
         };
         self.check_limits(role, &failed.nodes)?;
         let begun = self.begin(role, failed)?;
@@ -236,7 +237,7 @@ impl<'a, 'h> Step<'a, 'h> {
             self.play(&begun, signals)
         });
         // ④ The head moves only to a verified and durable step.
-        let linked = stored.and_then(Stored::verify).and_then(Verified::link);
+        let linked = stored.and_then(StoredStep::verify).and_then(VerifiedStep::link);
         let linked = linked.map_err(|error| self.conclude(&begun, error));
         let report = linked.map(|linked| linked.look_ahead(signals));
         // Keep the lease until a supervisor has said whether the thread continues.
@@ -247,7 +248,7 @@ impl<'a, 'h> Step<'a, 'h> {
     }
 
     /// The moderator's decision. If the conditions cannot be evaluated, the thread is stuck until a person fixes them.
-    fn next_of(&self, thread: &Thread<'_>) -> Result<Decision> {
+    fn next_of(&self, thread: &Thread<'_>) -> Result<ModeratorDecision> {
         moderate::next(thread, &self.plan.workflow).inspect_err(|error| {
             if error.cause == Some(ErrorCause::Unroutable) {
                 self.mark_unroutable(thread.head, &error.message);
@@ -256,7 +257,7 @@ impl<'a, 'h> Step<'a, 'h> {
     }
 
     /// Ends the thread: the moderator chose the end, so no agent runs.
-    fn end(&self, decision: &Decision, signals: &mut Signals) -> Result<StepReport> {
+    fn end(&self, decision: &ModeratorDecision, signals: &mut SignalListener) -> Result<StepReport> {
         let summary = self.advisors(self.thread).summary(signals);
         let ending = ThreadEnding::by(decision);
         end::end(self.thread, self.head, ending.clone(), Some(&self.plan.workflow), summary)?;
@@ -265,24 +266,24 @@ impl<'a, 'h> Step<'a, 'h> {
     }
 
     /// How the moderator decided, if requested.
-    fn explained(&self, decision: &Decision) -> Option<Explained> {
+    fn explained(&self, decision: &ModeratorDecision) -> Option<DecisionExplanation> {
         self.request.explain.then(|| moderate::explain(self.thread, &self.plan.workflow, decision))
     }
 
     /// Whether the limits allow another step, counting failed attempts at it.
-    fn check_limits(&self, role: &str, failed: &[Hash]) -> Result<()> {
+    fn check_limits(&self, role: &str, failed: &[NodeHash]) -> Result<()> {
         self.plan.check_limits(self.thread, failed).inspect_err(|error| {
             if error.kind == ErrorKind::Limit {
-                self.mark(Mark::Limited, role, &error.message);
+                self.mark(ThreadMark::Limited, role, &error.message);
             }
         })
     }
 
-    fn advisors<'b, 't>(&'b self, thread: &'b Thread<'t>) -> Advisors<'b, 't> {
-        Advisors { thread, plan: self.plan, log: &self.log }
+    fn advisors<'b, 't>(&'b self, thread: &'b Thread<'t>) -> ThreadAdvisors<'b, 't> {
+        ThreadAdvisors { thread, plan: self.plan, log: &self.log }
     }
 
-    fn report(&self, head: Hash) -> StepReport {
+    fn report(&self, head: NodeHash) -> StepReport {
         StepReport::standing(self.thread.start.workflow, self.thread.id.clone(), head)
     }
 }
@@ -292,7 +293,7 @@ pub(crate) fn refuse_paused(home: &Home, thread: &ThreadId) -> Result<()> {
 }
 
 /// Rejects a step of a thread that is paused.
-pub(crate) fn refuse_pause(thread: &ThreadId, pause: Option<&(ThreadId, Reason)>) -> Result<()> {
+pub(crate) fn refuse_pause(thread: &ThreadId, pause: Option<&(ThreadId, MarkReason)>) -> Result<()> {
     let Some((paused, reason)) = pause else { return Ok(()) };
     let with = if paused == thread { String::new() } else { format!(" with its parent {paused}") };
     Err(Error::waiting(format!("thread {thread} is paused{with}: {}", reason.why))

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use durable_files::regular::{self, Refused};
-use json_cas::{Draft, Hash, Store};
+use durable_files::regular::{self, RegularFileError};
+use json_cas::{NodeDraft, NodeHash, Store};
 use serde_json::Value;
-use uwf_core::document::{Problem, Severity};
-use uwf_core::node::Payload;
-use uwf_core::workflow::{self, Parsed, WorkflowDraft};
+use uwf_core::document::{FileProblem, SchemaSeverity};
+use uwf_core::node::TypedPayload;
+use uwf_core::workflow::{self, ParsedWorkflow, WorkflowDraft};
 
 use crate::error::{Error, Result};
 use crate::root::home::Home;
@@ -15,11 +15,11 @@ use crate::thread::nodes;
 
 /// A checked file.
 #[derive(Debug, Clone)]
-pub struct Validated {
+pub struct WorkflowValidation {
     /// Its text; empty if it could not be read.
     pub text: String,
     /// Everything wrong with it, in order of position.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
     /// The workflow, if no problem is an error.
     pub draft: Option<WorkflowDraft>,
 }
@@ -28,14 +28,14 @@ pub struct Validated {
 ///
 /// # Errors
 /// Errors of finding the stored schemas it names.
-pub fn file(home: &Home, path: &Path) -> Result<Validated> {
+pub fn file(home: &Home, path: &Path) -> Result<WorkflowValidation> {
     match read_text(path) {
         Ok(text) => text_of_file(home, text, path),
         Err(Error { message, hints, .. }) => {
             let (file, hint) = (path.display().to_string(), hints.into_iter().next());
-            let (severity, code) = (Severity::Error, "unreadable");
-            let problem = Problem { severity, code, message, hint, file, line: 1, column: 1 };
-            Ok(Validated { text: String::new(), problems: vec![problem], draft: None })
+            let (severity, code) = (SchemaSeverity::Error, "unreadable");
+            let problem = FileProblem { severity, code, message, hint, file, line: 1, column: 1 };
+            Ok(WorkflowValidation { text: String::new(), problems: vec![problem], draft: None })
         }
     }
 }
@@ -44,7 +44,7 @@ pub fn file(home: &Home, path: &Path) -> Result<Validated> {
 ///
 /// # Errors
 /// Errors of finding the stored schemas it names.
-pub(crate) fn text_of_file(home: &Home, text: String, path: &Path) -> Result<Validated> {
+pub(crate) fn text_of_file(home: &Home, text: String, path: &Path) -> Result<WorkflowValidation> {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     self::text(home, text, &path.display().to_string(), stem.as_deref())
 }
@@ -53,7 +53,7 @@ pub(crate) fn text_of_file(home: &Home, text: String, path: &Path) -> Result<Val
 ///
 /// # Errors
 /// Errors of its nodes.
-pub fn stored(home: &Home, hash: Hash, origin: &str) -> Result<Validated> {
+pub fn stored(home: &Home, hash: NodeHash, origin: &str) -> Result<WorkflowValidation> {
     let mut payload = nodes::payload::<Value>(hash, &home.store().get(hash)?)?;
     for role in payload.get_mut("roles").and_then(Value::as_object_mut).into_iter().flat_map(|roles| roles.values_mut())
     {
@@ -69,28 +69,32 @@ pub fn stored(home: &Home, hash: Hash, origin: &str) -> Result<Validated> {
 ///
 /// # Errors
 /// Errors of finding the stored schemas it names.
-pub fn text(home: &Home, text: String, origin: &str, stem: Option<&str>) -> Result<Validated> {
-    let Parsed { draft, problems, .. } = workflow::check_with(&text, origin, stem, |hash| home.store().has(hash))?;
-    Ok(Validated { text, problems, draft })
+pub fn text(home: &Home, text: String, origin: &str, stem: Option<&str>) -> Result<WorkflowValidation> {
+    let ParsedWorkflow { draft, problems, .. } =
+        workflow::check_with(&text, origin, stem, |hash| home.store().has(hash))?;
+    Ok(WorkflowValidation { text, problems, draft })
 }
 
 /// The hash a workflow would have. Stores nothing.
 ///
 /// # Errors
 /// Errors of a schema that cannot be a node.
-pub fn hash(draft: WorkflowDraft) -> Result<Hash> {
-    let workflow = draft.resolve(|_, schema| Store::schema_draft(schema).map(|draft: Draft| draft.hash()))?;
+pub fn hash(draft: WorkflowDraft) -> Result<NodeHash> {
+    let workflow = draft.resolve(|_, schema| Store::schema_draft(schema).map(|draft: NodeDraft| draft.hash()))?;
     Ok(workflow.draft().hash())
 }
 
 /// The text of a file.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
     // A person named the file, or a search found it.
-    let bytes = regular::read_named(path, regular::MAX_TEXT).map_err(|error| match Refused::of(&error) {
-        // The same kind of error as for other invalid files.
-        Some(refused) => Error::data(format!("{}: {refused}", path.display())),
-        None => Error::file("read", path, error),
-    })?;
+    let bytes =
+        regular::read_named(path, regular::MAX_TEXT).map_err(|error| {
+            match RegularFileError::from_io_error(&error) {
+                // The same kind of error as for other invalid files.
+                Some(refused) => Error::data(format!("{}: {refused}", path.display())),
+                None => Error::file("read", path, error),
+            }
+        })?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Error::data(format!("{} is not UTF-8 text (byte {at})", path.display()))
@@ -98,8 +102,8 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
 }
 
 /// The rejection of a workflow with errors.
-pub(crate) fn invalid(problems: &[Problem]) -> Error {
-    let text = |problem: &Problem| match &problem.hint {
+pub(crate) fn invalid(problems: &[FileProblem]) -> Error {
+    let text = |problem: &FileProblem| match &problem.hint {
         Some(hint) => format!("{problem}\n  hint: {hint}"),
         None => problem.to_string(),
     };

@@ -1,19 +1,19 @@
 //! `thread verify`: checks that a thread was not modified.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::recorded_digest;
 use crate::error::Result;
 use crate::root::home::Home;
-use crate::thread::digest::{self, Digest};
+use crate::thread::digest::{self, ThreadDigest};
 use crate::thread::load::Thread;
 
 /// Result of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum ThreadIntegrity {
     /// Every recorded or expected digest matches the nodes.
     Intact,
     /// At least one digest does not match.
@@ -25,23 +25,23 @@ pub enum Verdict {
 /// Details of the comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Verified {
+pub struct ThreadVerification {
     /// The thread.
     pub thread: ThreadId,
     /// Its head.
-    pub head: Hash,
+    pub head: NodeHash,
     /// Number of steps.
     pub steps: usize,
     /// The result.
-    pub verdict: Verdict,
+    pub verdict: ThreadIntegrity,
     /// The digest at its head, computed from the nodes.
-    pub digest: Digest,
+    pub digest: ThreadDigest,
     /// The recorded digest at its head.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub recorded: Option<Digest>,
+    pub recorded: Option<ThreadDigest>,
     /// The first node whose digest differs from the recorded one: it or an earlier node was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub differs_at: Option<Hash>,
+    pub differs_at: Option<NodeHash>,
     /// Number of that node's step, 0 for the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differs_at_step: Option<usize>,
@@ -51,7 +51,7 @@ pub struct Verified {
 ///
 /// # Errors
 /// `NotFound` if the thread does not exist; errors of its nodes.
-pub fn verify(home: &Home, id: &ThreadId, expected: Option<Digest>) -> Result<Verified> {
+pub fn verify(home: &Home, id: &ThreadId, expected: Option<ThreadDigest>) -> Result<ThreadVerification> {
     let thread = Thread::any(home, id)?;
     let computed = digest::computed(home, thread.head)
         .map_err(|error| error.hint(format!("`uwf cas verify {}` names everything that is wrong", thread.head)))?;
@@ -64,11 +64,11 @@ pub fn verify(home: &Home, id: &ThreadId, expected: Option<Digest>) -> Result<Ve
     let is_expected = expected.is_none_or(|expected| computed.iter().any(|(_, digest)| *digest == expected));
     let at_head = recorded.iter().find(|(at, _)| *at == thread.head).map(|(_, digest)| *digest);
     let verdict = match () {
-        () if differs.is_some() || !is_expected => Verdict::Tampered,
-        () if at_head.is_some() || expected == Some(digest) => Verdict::Intact,
-        () => Verdict::Unrecorded,
+        () if differs.is_some() || !is_expected => ThreadIntegrity::Tampered,
+        () if at_head.is_some() || expected == Some(digest) => ThreadIntegrity::Intact,
+        () => ThreadIntegrity::Unrecorded,
     };
-    Ok(Verified {
+    Ok(ThreadVerification {
         thread: id.clone(),
         head: thread.head,
         steps: computed.len().saturating_sub(1),

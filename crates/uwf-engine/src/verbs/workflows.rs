@@ -5,19 +5,19 @@ pub mod find_workflow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use json_cas::{Hash, Store, nearest};
+use json_cas::{NodeHash, Store, nearest};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::input::{self, InputField};
-use uwf_core::node::Payload;
-use uwf_core::workflow::{Meta, Role, Workflow, is_text};
+use uwf_core::node::TypedPayload;
+use uwf_core::workflow::{DraftSchema, Role, Workflow, is_text};
 
-use self::find_workflow::{Located, Origin};
+use self::find_workflow::{WorkflowLocation, WorkflowOrigin};
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::project_files;
-use crate::root::registry::{self, Entry, Registry};
+use crate::root::registry::{self, Registry, RegistryEntry};
 use crate::thread::nodes;
 use crate::verbs::{put, validate};
 
@@ -30,7 +30,7 @@ pub struct NamedWorkflow {
     /// Its name.
     pub name: String,
     /// Its version; absent if its file is not valid.
-    pub hash: Option<Hash>,
+    pub hash: Option<NodeHash>,
     /// `registry`, or the file of the project.
     pub origin: String,
     /// When the registry gave it the name, in Unix milliseconds; absent for a file, and if unknown.
@@ -79,17 +79,17 @@ fn of_project(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShownWorkflow {
     /// Its version.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// Its own name.
     pub name: String,
     /// Type of its node.
-    pub r#type: Hash,
+    pub r#type: NodeHash,
     /// Its node's content.
     pub payload: Value,
     /// When it was first stored, in Unix milliseconds; 0 if it is not stored yet.
     pub timestamp: u64,
     /// Versions of its name in the registry, newest first; none if the registry has no such name.
-    pub history: Vec<Version>,
+    pub history: Vec<WorkflowVersion>,
     /// Names of its input; absent if it has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<InputField>,
@@ -123,7 +123,7 @@ impl ShownWorkflow {
 ///
 /// # Errors
 /// Errors of its node. An unreadable schema is missing in [`ShownWorkflow::schemas`].
-pub fn show(home: &Home, hash: Hash) -> Result<ShownWorkflow> {
+pub fn show(home: &Home, hash: NodeHash) -> Result<ShownWorkflow> {
     let store = home.store();
     let workflow = nodes::workflow(store, hash)?;
     let node = store.get(hash)?;
@@ -147,10 +147,10 @@ pub fn show(home: &Home, hash: Hash) -> Result<ShownWorkflow> {
 ///
 /// # Errors
 /// As [`show`]; errors of the registry.
-pub fn show_by(home: &Home, typed: &str, hash: Hash) -> Result<ShownWorkflow> {
+pub fn show_by(home: &Home, typed: &str, hash: NodeHash) -> Result<ShownWorkflow> {
     let registry = registry::read(home)?;
     let shown = show(home, hash)?;
-    let has_version = |entry: &&Entry| entry.hash == hash || entry.history.iter().any(|past| past.hash == hash);
+    let has_version = |entry: &&RegistryEntry| entry.hash == hash || entry.history.iter().any(|past| past.hash == hash);
     let named = |name: &str| registry.get(name).filter(has_version).map(versions);
     let history = named(typed).or_else(|| named(&shown.name)).unwrap_or_default();
     Ok(ShownWorkflow { history, ..shown })
@@ -160,10 +160,10 @@ pub fn show_by(home: &Home, typed: &str, hash: Hash) -> Result<ShownWorkflow> {
 ///
 /// # Errors
 /// As of [`find_workflow::locate`] and [`show`]; `Data` if the file has errors, or contains a secret.
-pub fn look(home: &Home, typed: &str, cwd: &Path) -> Result<(ShownWorkflow, Origin)> {
+pub fn resolve_and_show(home: &Home, typed: &str, cwd: &Path) -> Result<(ShownWorkflow, WorkflowOrigin)> {
     match find_workflow::locate(home, typed, cwd)? {
-        Located::Stored(hash, origin) => Ok((show_by(home, typed, hash)?, origin)),
-        Located::File(file, origin) => Ok((of_file(home, &file)?, origin)),
+        WorkflowLocation::Stored(hash, origin) => Ok((show_by(home, typed, hash)?, origin)),
+        WorkflowLocation::File(file, origin) => Ok((of_file(home, &file)?, origin)),
     }
 }
 
@@ -177,13 +177,13 @@ fn of_file(home: &Home, file: &Path) -> Result<ShownWorkflow> {
     let mut schemas = BTreeMap::new();
     let mut drafts = Vec::new();
     for (name, role) in &draft.roles {
-        if let Meta::Stored(hash) = role.meta {
+        if let DraftSchema::Stored(hash) = role.meta {
             schemas.insert(name.clone(), home.store().schema(hash).ok().map(|schema| schema.value().clone()));
         }
     }
     let inputs = match &draft.input {
-        Some(Meta::Inline(schema)) => input::fields(schema),
-        Some(Meta::Stored(hash)) => input::fields(home.store().schema(*hash)?.value()),
+        Some(DraftSchema::Inline(schema)) => input::fields(schema),
+        Some(DraftSchema::Stored(hash)) => input::fields(home.store().schema(*hash)?.value()),
         None => Vec::new(),
     };
     let roles: BTreeSet<String> = draft.roles.keys().cloned().collect();
@@ -195,7 +195,7 @@ fn of_file(home: &Home, file: &Path) -> Result<ShownWorkflow> {
         let draft = Store::schema_draft(schema)?;
         let hash = draft.hash();
         drafts.push(draft);
-        Ok::<Hash, Error>(hash)
+        Ok::<NodeHash, Error>(hash)
     })?;
     let node = workflow.draft();
     let (r#type, payload) = (node.type_hash(), node.payload().clone());
@@ -216,9 +216,9 @@ fn of_file(home: &Home, file: &Path) -> Result<ShownWorkflow> {
 
 /// A version that a name referred to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Version {
+pub struct WorkflowVersion {
     /// The workflow.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// When it was given the name, in Unix milliseconds; 0 if unknown.
     pub timestamp: u64,
     /// Whether the name refers to it now.
@@ -229,15 +229,16 @@ pub struct Version {
 ///
 /// # Errors
 /// Errors of the registry, and of [`entry`].
-pub fn history(home: &Home, name: &str, cwd: &Path) -> Result<Vec<Version>> {
+pub fn history(home: &Home, name: &str, cwd: &Path) -> Result<Vec<WorkflowVersion>> {
     let registry = registry::read(home)?;
     Ok(versions(entry(home, &registry, name, cwd)?))
 }
 
-fn versions(entry: &Entry) -> Vec<Version> {
-    let Entry { hash, timestamp, history } = entry;
-    let current = Version { hash: *hash, timestamp: *timestamp, current: true };
-    let past = history.iter().map(|past| Version { hash: past.hash, timestamp: past.timestamp, current: false });
+fn versions(entry: &RegistryEntry) -> Vec<WorkflowVersion> {
+    let RegistryEntry { hash, timestamp, history } = entry;
+    let current = WorkflowVersion { hash: *hash, timestamp: *timestamp, current: true };
+    let past =
+        history.iter().map(|past| WorkflowVersion { hash: past.hash, timestamp: past.timestamp, current: false });
     std::iter::once(current).chain(past).collect()
 }
 
@@ -245,7 +246,7 @@ fn versions(entry: &Entry) -> Vec<Version> {
 ///
 /// # Errors
 /// `NotFound` if the registry does not have it. The error then names a file of the project that contains `cwd`, if there is one.
-pub fn entry<'r>(home: &Home, registry: &'r Registry, name: &str, cwd: &Path) -> Result<&'r Entry> {
+pub fn entry<'r>(home: &Home, registry: &'r Registry, name: &str, cwd: &Path) -> Result<&'r RegistryEntry> {
     registry.get(name).ok_or_else(|| {
         let hint = match project_files::all(cwd).into_iter().find(|(project, _)| project == name) {
             Some((_, file)) => {

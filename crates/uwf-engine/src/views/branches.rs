@@ -3,7 +3,7 @@
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::child_threads;
-use crate::attempt::settings::Settings;
+use crate::attempt::settings::ThreadSettings;
 use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
@@ -26,18 +26,18 @@ pub struct ActiveBranch {
 /// The path of a branch: `GROUP.BRANCH`, or `GROUP.BRANCH.BRANCH` for a branch of a group within a group. `None` if the thread is not a
 /// branch, or if its settings are unreadable.
 pub(crate) fn path(home: &Home, thread: &ThreadId) -> Option<String> {
-    path_in(home, &Settings::load(home, thread).ok()??)
+    path_in(home, &ThreadSettings::load(home, thread).ok()??)
 }
 
 /// The path of the branch with these settings.
-pub(crate) fn path_in(home: &Home, settings: &Settings) -> Option<String> {
+pub(crate) fn path_in(home: &Home, settings: &ThreadSettings) -> Option<String> {
     let place = settings.branch.as_ref()?;
     let mut names = vec![place.name.clone()];
     let mut first = place.group.clone();
     let mut group = settings.parent.clone();
     for _ in 0..MAX_GENERATIONS {
         let Some(above) = group.as_ref().and_then(|group| child_threads::parent_of(home, group)) else { break };
-        let Some(settings) = Settings::load(home, &above).ok().flatten() else { break };
+        let Some(settings) = ThreadSettings::load(home, &above).ok().flatten() else { break };
         let Some(place) = settings.branch else { break };
         names.push(place.name);
         first = place.group;
@@ -50,7 +50,7 @@ pub(crate) fn path_in(home: &Home, settings: &Settings) -> Option<String> {
 
 /// The path of a group, by its thread: its role, or the path of the branch that plays it. `None` if none of its branches has begun.
 pub(crate) fn group_path(home: &Home, group: &ThreadId) -> Option<String> {
-    let settings = children::known(home, group).ok()?.first().and_then(|id| Settings::load(home, id).ok()?)?;
+    let settings = children::known(home, group).ok()?.first().and_then(|id| ThreadSettings::load(home, id).ok()?)?;
     let path = path_in(home, &settings)?;
     path.strip_suffix(&format!(".{}", settings.branch?.name)).map(str::to_owned)
 }
@@ -69,7 +69,7 @@ pub fn active(home: &Home, thread: &ThreadId) -> Result<Vec<ActiveBranch>> {
     let mut open = vec![(thread.clone(), MAX_GENERATIONS)];
     while let Some((thread, generations)) = open.pop() {
         for child in child_threads::active(home, &thread)? {
-            if let Some(settings) = Settings::load(home, &child)? {
+            if let Some(settings) = ThreadSettings::load(home, &child)? {
                 let path = path_in(home, &settings);
                 let found = settings.branch.zip(path);
                 branches.extend(found.map(|(place, path)| ActiveBranch { thread: child.clone(), place, path }));

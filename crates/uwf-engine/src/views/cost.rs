@@ -11,18 +11,18 @@ mod memory;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_core::node::{self, EndStatus, StepNode};
-use uwf_core::spending::{self, Run, Spent};
+use uwf_core::spending::{self, AttemptUsage, SpendingTotals};
 use uwf_core::thread::ThreadId;
 use uwf_core::view;
 
 use self::group_place::GroupPlace;
 pub use self::memory::CostMemory;
-use self::memory::{Line, RecordSign};
+use self::memory::{CachedThreadSteps, RecordSign};
 use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
@@ -69,13 +69,13 @@ pub enum CostBy {
 /// Costs of threads.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Costs {
+pub struct CostReport {
     /// The subject of each row.
     pub by: CostBy,
     /// The rows: threads newest first, days oldest first, others by tokens.
     pub rows: Vec<CostRow>,
     /// The total; steps that several threads share count once.
-    pub total: Spent,
+    pub total: SpendingTotals,
     /// Number of threads that were read.
     pub threads: usize,
     /// Number of steps that occur in several rows of threads.
@@ -101,7 +101,7 @@ pub struct CostRow {
     pub workflow: Option<String>,
     /// Its costs.
     #[serde(flatten)]
-    pub spent: Spent,
+    pub spent: SpendingTotals,
 }
 
 /// The table of prices in the configuration.
@@ -127,7 +127,7 @@ pub struct UnreadableThread {
 /// # Errors
 /// `NotFound` for a requested thread that does not exist, errors of its nodes, errors of index and history as a whole. If no threads were
 /// requested by id, the report lists unreadable ones instead.
-pub fn cost(home: &Home, config: &Config, request: &CostRequest) -> Result<Costs> {
+pub fn cost(home: &Home, config: &UwfConfig, request: &CostRequest) -> Result<CostReport> {
     cost_again(home, config, request, &mut CostMemory::default())
 }
 
@@ -135,9 +135,14 @@ pub fn cost(home: &Home, config: &Config, request: &CostRequest) -> Result<Costs
 ///
 /// # Errors
 /// As for [`cost`].
-pub fn cost_again(home: &Home, config: &Config, request: &CostRequest, memory: &mut CostMemory) -> Result<Costs> {
+pub fn cost_again(
+    home: &Home,
+    config: &UwfConfig,
+    request: &CostRequest,
+    memory: &mut CostMemory,
+) -> Result<CostReport> {
     memory.begin(config);
-    let mut ledger = Ledger::new(home, config, request, memory);
+    let mut ledger = CostLedger::new(home, config, request, memory);
     let mut threads = 0;
     if request.threads.is_empty() {
         for (id, standing) in all(home, request.since)? {
@@ -146,7 +151,7 @@ pub fn cost_again(home: &Home, config: &Config, request: &CostRequest, memory: &
                 ledger.line(&id, &standing, &line);
                 continue;
             }
-            match Thread::at(home, id.clone(), standing.head) {
+            match Thread::load_at(home, id.clone(), standing.head) {
                 Ok(thread) => ledger.thread(&thread, &standing),
                 Err(error) => ledger.lacks(&(Some(id.to_string()), None), id, error.to_string()),
             }
@@ -156,7 +161,7 @@ pub fn cost_again(home: &Home, config: &Config, request: &CostRequest, memory: &
         for id in request.threads.iter().filter(|id| named.insert((*id).clone())) {
             threads += 1;
             let thread = Thread::any(home, id)?;
-            let standing = Standing { head: thread.head, record: RecordSign::of(&home.record_file(id)) };
+            let standing = HeadAndRecord { head: thread.head, record: RecordSign::from_file(&home.record_file(id)) };
             ledger.thread(&thread, &standing);
         }
     }
@@ -164,23 +169,23 @@ pub fn cost_again(home: &Home, config: &Config, request: &CostRequest, memory: &
 }
 
 /// Like [`cost`], for one thread at the moment it was read.
-pub fn of_thread(now: &ThreadNow<'_>, config: &Config, by: CostBy) -> Costs {
+pub fn of_thread(now: &ThreadNow<'_>, config: &UwfConfig, by: CostBy) -> CostReport {
     let (thread, home) = (&now.thread, now.thread.home());
-    let standing = Standing { head: thread.head, record: RecordSign::of(&home.record_file(&thread.id)) };
+    let standing = HeadAndRecord { head: thread.head, record: RecordSign::from_file(&home.record_file(&thread.id)) };
     let mut memory = CostMemory::default();
     memory.keep_tries(&thread.id, &standing, now.failed());
     let request = CostRequest { by, ..CostRequest::default() };
-    let mut ledger = Ledger::new(home, config, &request, &mut memory);
+    let mut ledger = CostLedger::new(home, config, &request, &mut memory);
     ledger.thread(thread, &standing);
     ledger.costs(1)
 }
 
 /// The costs of a step, including the failed attempts before it. If a child thread played the step, all steps of that thread count. An
 /// unreadable part counts as a run with unknown costs.
-pub fn of_step(home: &Home, config: &Config, step: Hash) -> Spent {
+pub fn of_step(home: &Home, config: &UwfConfig, step: NodeHash) -> SpendingTotals {
     let mut memory = CostMemory::default();
-    let mut ledger = Ledger::new(home, config, &CostRequest::default(), &mut memory);
-    let mut account = Account { row: (None, None), workflow: None, place: GroupPlace::default(), why: None };
+    let mut ledger = CostLedger::new(home, config, &CostRequest::default(), &mut memory);
+    let mut account = CostAccount { row: (None, None), workflow: None, place: GroupPlace::default(), why: None };
     ledger.step(&mut account, step, 0);
     if account.why.is_some() {
         ledger.total.add_unknown();
@@ -189,22 +194,22 @@ pub fn of_step(home: &Home, config: &Config, step: Hash) -> Spent {
 }
 
 /// Head and record of a thread, from index and history.
-struct Standing {
-    head: Hash,
+struct HeadAndRecord {
+    head: NodeHash,
     /// Its record: attempts may have failed since its newest step.
     record: Option<RecordSign>,
 }
 
 /// All threads that may have costs since this time, newest first. An active thread has none if its record is unchanged since. Each attempt
 /// begins and ends with a line in the record, written after the nodes that hold its costs.
-fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
+fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, HeadAndRecord)>> {
     let mut threads = BTreeMap::new();
     for (name, head) in home.heads().list()? {
         let Ok(id) = name.parse::<ThreadId>() else { continue };
-        let record = RecordSign::of(&home.record_file(&id));
+        let record = RecordSign::from_file(&home.record_file(&id));
         let changed = record.and_then(|record| record.changed_ms());
         if since.is_none_or(|since| changed.is_none_or(|changed| changed >= since)) {
-            threads.insert(id, Standing { head, record });
+            threads.insert(id, HeadAndRecord { head, record });
         }
     }
     for line in history::all(home)? {
@@ -212,19 +217,19 @@ fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, Standing)>> {
         threads.remove(&line.thread);
         if since.is_none_or(|since| line.completed_at >= since) {
             let is_killed = line.status == EndStatus::Killed;
-            let record = is_killed.then(|| RecordSign::of(&home.record_file(&line.thread))).flatten();
-            threads.insert(line.thread, Standing { head: line.head, record });
+            let record = is_killed.then(|| RecordSign::from_file(&home.record_file(&line.thread))).flatten();
+            threads.insert(line.thread, HeadAndRecord { head: line.head, record });
         }
     }
     Ok(threads.into_iter().rev().collect())
 }
 
-fn children_without_step<'h>(home: &'h Home, thread: &ThreadId, head: Hash) -> Result<Vec<Thread<'h>>> {
+fn children_without_step<'h>(home: &'h Home, thread: &ThreadId, head: NodeHash) -> Result<Vec<Thread<'h>>> {
     // Most threads have no children, and needn't be loaded.
     if children::known(home, thread)?.is_empty() {
         return Ok(Vec::new());
     }
-    let ids = children::without_step(&Thread::at(home, thread.clone(), head)?)?;
+    let ids = children::without_step(&Thread::load_at(home, thread.clone(), head)?)?;
     let found = ids.iter().map(|id| children::find(home, id)).collect::<Result<Vec<_>>>()?;
     Ok(found.into_iter().flatten().collect())
 }
@@ -234,26 +239,26 @@ struct CostReader<'h> {
     home: &'h Home,
     runs: RunReader<'h>,
     memory: &'h mut CostMemory,
-    workflows: HashMap<Hash, Option<String>>,
+    workflows: HashMap<NodeHash, Option<String>>,
 }
 
 impl CostReader<'_> {
-    fn workflow(&mut self, hash: Hash) -> Option<String> {
+    fn workflow(&mut self, hash: NodeHash) -> Option<String> {
         let home = self.home;
         self.workflows.entry(hash).or_insert_with(|| workflow_names::own_name(home, hash)).clone()
     }
 
     /// Workflow and steps of a thread.
-    fn line(&mut self, thread: &Thread<'_>) -> Result<Arc<Line>> {
+    fn line(&mut self, thread: &Thread<'_>) -> Result<Arc<CachedThreadSteps>> {
         if let Some(known) = self.memory.line(thread.head) {
             return Ok(known);
         }
         let steps = thread.chain()?.records().iter().map(|record| record.step).collect();
         let workflow = self.workflow(thread.start.workflow);
-        Ok(self.memory.keep_line(thread.head, Line { workflow, steps }))
+        Ok(self.memory.keep_line(thread.head, CachedThreadSteps { workflow, steps }))
     }
 
-    fn step(&mut self, step: Hash) -> Arc<StepRuns> {
+    fn step(&mut self, step: NodeHash) -> Arc<StepRuns> {
         if let Some(known) = self.memory.step(step) {
             return known;
         }
@@ -267,26 +272,26 @@ impl CostReader<'_> {
 type RowKey = (Option<String>, Option<String>);
 
 /// The sums so far.
-struct Ledger<'h> {
-    config: &'h Config,
+struct CostLedger<'h> {
+    config: &'h UwfConfig,
     by: CostBy,
     since: u64,
     reader: CostReader<'h>,
-    rows: BTreeMap<RowKey, Spent>,
-    total: Spent,
+    rows: BTreeMap<RowKey, SpendingTotals>,
+    total: SpendingTotals,
     /// Steps in the total.
-    counted: HashSet<Hash>,
+    counted: HashSet<NodeHash>,
     /// Threads whose failed attempts are in the total. Their nodes can't be counted like steps: two attempts of a thread may have the same
     /// node.
     tried: HashSet<ThreadId>,
     /// Steps that occurred more than once.
-    shared: HashSet<Hash>,
+    shared: HashSet<NodeHash>,
     unpriced: BTreeSet<Option<String>>,
     unreadable: Vec<UnreadableThread>,
 }
 
 /// The thread whose steps are being added up.
-struct Account {
+struct CostAccount {
     /// Key of its row.
     row: RowKey,
     /// The workflow of the current steps: the thread's, or a child thread's.
@@ -297,16 +302,16 @@ struct Account {
     why: Option<String>,
 }
 
-impl<'h> Ledger<'h> {
-    fn new(home: &'h Home, config: &'h Config, request: &CostRequest, memory: &'h mut CostMemory) -> Ledger<'h> {
+impl<'h> CostLedger<'h> {
+    fn new(home: &'h Home, config: &'h UwfConfig, request: &CostRequest, memory: &'h mut CostMemory) -> CostLedger<'h> {
         let runs = RunReader::new(home.store(), config);
-        Ledger {
+        CostLedger {
             config,
             by: request.by,
             since: request.since.unwrap_or(0),
             reader: CostReader { home, runs, memory, workflows: HashMap::new() },
             rows: BTreeMap::new(),
-            total: Spent::default(),
+            total: SpendingTotals::default(),
             counted: HashSet::new(),
             tried: HashSet::new(),
             shared: HashSet::new(),
@@ -316,7 +321,7 @@ impl<'h> Ledger<'h> {
     }
 
     /// Adds a thread.
-    fn thread(&mut self, thread: &Thread<'_>, standing: &Standing) {
+    fn thread(&mut self, thread: &Thread<'_>, standing: &HeadAndRecord) {
         match self.reader.line(thread) {
             Ok(line) => self.line(&thread.id, standing, &line),
             Err(error) => {
@@ -327,9 +332,9 @@ impl<'h> Ledger<'h> {
     }
 
     /// Adds a thread with these steps. A completed thread has no failed attempts after its last step.
-    fn line(&mut self, thread: &ThreadId, standing: &Standing, line: &Line) {
+    fn line(&mut self, thread: &ThreadId, standing: &HeadAndRecord, line: &CachedThreadSteps) {
         let row = (Some(thread.to_string()), line.workflow.clone());
-        let mut account = Account { row, workflow: line.workflow.clone(), place: GroupPlace::default(), why: None };
+        let mut account = CostAccount { row, workflow: line.workflow.clone(), place: GroupPlace::default(), why: None };
         for step in &line.steps {
             self.step(&mut account, *step, 0);
         }
@@ -355,7 +360,7 @@ impl<'h> Ledger<'h> {
         self.unreadable.push(UnreadableThread { thread, why });
     }
 
-    fn step(&mut self, account: &mut Account, hash: Hash, depth: usize) {
+    fn step(&mut self, account: &mut CostAccount, hash: NodeHash, depth: usize) {
         let step = self.reader.step(hash);
         let is_new = self.counted.insert(hash);
         if !is_new {
@@ -378,7 +383,7 @@ impl<'h> Ledger<'h> {
     }
 
     /// Adds the steps of a child thread, newest first.
-    fn child(&mut self, account: &mut Account, last: Hash, depth: usize) -> Result<()> {
+    fn child(&mut self, account: &mut CostAccount, last: NodeHash, depth: usize) -> Result<()> {
         let store = self.reader.home.store();
         let mut next = Some(last);
         let mut start = None;
@@ -396,7 +401,7 @@ impl<'h> Ledger<'h> {
     }
 
     /// Adds the child threads that did not become a step of this thread.
-    fn children_without_step(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, depth: usize) {
+    fn children_without_step(&mut self, account: &mut CostAccount, thread: &ThreadId, head: NodeHash, depth: usize) {
         let home = self.reader.home;
         let children = match children_without_step(home, thread, head) {
             Ok(children) => children,
@@ -412,7 +417,7 @@ impl<'h> Ledger<'h> {
                 }
                 Err(error) => account.why = Some(error.to_string()),
             }
-            if let Some(record) = RecordSign::of(&home.record_file(&child.id)) {
+            if let Some(record) = RecordSign::from_file(&home.record_file(&child.id)) {
                 self.failures(account, &child.id, child.head, record);
             }
             self.children_without_step(account, &child.id, child.head, depth + 1);
@@ -421,7 +426,7 @@ impl<'h> Ledger<'h> {
     }
 
     /// Adds the failed attempts since the newest step, which belong to no step yet.
-    fn failures(&mut self, account: &mut Account, thread: &ThreadId, head: Hash, record: RecordSign) {
+    fn failures(&mut self, account: &mut CostAccount, thread: &ThreadId, head: NodeHash, record: RecordSign) {
         let is_new = self.tried.insert(thread.clone());
         for hash in self.reader.memory.tries(self.reader.home, thread, head, record) {
             match self.reader.runs.failed(hash) {
@@ -431,16 +436,16 @@ impl<'h> Ledger<'h> {
         }
     }
 
-    fn run(&mut self, account: &Account, known: &KnownRun, is_new: bool) {
+    fn run(&mut self, account: &CostAccount, known: &KnownRun, is_new: bool) {
         if known.at_ms < self.since {
             return;
         }
         let prices = spending::run_prices(self.config, known.model.as_deref());
         let reader = spending::reading_model(self.config).map(str::to_owned);
-        let alone = Run { reading: None, ..known.run.clone() };
+        let alone = AttemptUsage { reading: None, ..known.run.clone() };
         if is_new {
             self.total.add(&known.run, prices);
-            let (mut of_agent, mut of_reading) = (Spent::default(), Spent::default());
+            let (mut of_agent, mut of_reading) = (SpendingTotals::default(), SpendingTotals::default());
             of_agent.add(&alone, prices);
             known.run.reading.iter().for_each(|reading| of_reading.add_reading(reading, prices.reading));
             let unpriced = [(of_agent, &known.model), (of_reading, &reader)].into_iter();
@@ -466,7 +471,7 @@ impl<'h> Ledger<'h> {
         self.rows.entry(key).or_default().add(&known.run, prices);
     }
 
-    fn costs(self, threads: usize) -> Costs {
+    fn costs(self, threads: usize) -> CostReport {
         let row = |((name, workflow), spent)| CostRow { name, workflow, spent };
         let mut rows: Vec<CostRow> = self.rows.into_iter().map(row).collect();
         match self.by {
@@ -478,7 +483,7 @@ impl<'h> Ledger<'h> {
             }
         }
         let table = self.config.prices.as_ref();
-        Costs {
+        CostReport {
             by: self.by,
             rows,
             total: self.total,

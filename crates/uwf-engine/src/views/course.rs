@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use json_cas::Hash;
-use uwf_core::workflow::{Course, CourseBranch, END, Workflow};
+use json_cas::NodeHash;
+use uwf_core::workflow::{CourseBranch, END, GraphCourse, Workflow};
 
 use crate::error::Result;
 use crate::thread::chain::role_key;
 use crate::thread::nodes;
-use crate::thread::state::State;
+use crate::thread::state::ThreadState;
 use crate::views::groups::{BranchStatus, GroupStatus};
 use crate::views::show;
 use crate::views::thread_now::ThreadNow;
@@ -17,20 +17,20 @@ use crate::views::thread_now::ThreadNow;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThreadCourse {
     /// The workflow the thread is pinned to.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// Its content.
     pub workflow: Workflow,
     /// Its path.
-    pub course: Course,
+    pub course: GraphCourse,
     /// Its state.
-    pub state: State,
+    pub state: ThreadState,
 }
 
 /// The path of a thread. Its roles come from the cached chain, so this is fast for long threads.
 ///
 /// # Errors
 /// Errors of its chain and its workflow.
-pub fn of(now: &ThreadNow<'_>) -> Result<ThreadCourse> {
+pub fn thread_course(now: &ThreadNow<'_>) -> Result<ThreadCourse> {
     let (standing, thread) = (show::status(now)?, &now.thread);
     let workflow = thread.workflow()?;
     let names: HashMap<u64, &String> = workflow.roles.keys().map(|name| (role_key(name), name)).collect();
@@ -43,10 +43,10 @@ pub fn of(now: &ThreadNow<'_>) -> Result<ThreadCourse> {
         });
     }
     let at = match standing.state {
-        State::Completed => END.to_owned(),
+        ThreadState::Completed => END.to_owned(),
         _ => standing.at_role.clone().unwrap_or_else(|| thread.position().to_owned()),
     };
-    let course = Course { roles, at, state: standing.state_in_words(), ..Course::default() };
+    let course = GraphCourse { roles, at, state: standing.state_in_words(), ..GraphCourse::default() };
     Ok(ThreadCourse { hash: thread.start.workflow, workflow, course, state: standing.state })
 }
 

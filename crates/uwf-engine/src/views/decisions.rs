@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use uwf_core::moderator::Considered;
+use uwf_core::moderator::TriedTransition;
 use uwf_core::workflow::{START, Workflow};
 
 use crate::thread::chain::role_key;
@@ -18,7 +18,7 @@ pub struct LastDecision {
     /// The step after which it was made, from 1; 0 at the start.
     pub after: usize,
     /// The transitions that were tried.
-    pub tried: Vec<Considered>,
+    pub tried: Vec<TriedTransition>,
 }
 
 /// The last decision after each role that was played, and at the start. Omits decisions that take many steps or a separate process to

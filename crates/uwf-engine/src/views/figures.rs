@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Serialize;
-use uwf_core::config::Config;
-use uwf_core::spending::{self, Spent};
+use uwf_core::config::UwfConfig;
+use uwf_core::spending::{self, SpendingTotals};
 
 use crate::attempt::recorded;
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::root::home::Home;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::runs::{KnownRun, RunReader, StepRuns};
-use crate::views::list::{self, Filter};
+use crate::views::list::{self, ThreadFilter};
 
 /// How many steps are read at most: a page waits for them.
 const MOST_STEPS: usize = 400;
@@ -23,7 +23,7 @@ const MOST_STEPS: usize = 400;
 /// Statistics of roles.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Figures {
+pub struct WorkflowFigures {
     /// Each role that was played, by its name.
     pub roles: BTreeMap<String, RoleFigures>,
     /// Number of threads that were read, the newest ones.
@@ -46,7 +46,7 @@ pub struct RoleFigures {
     pub median_ms: Option<u64>,
     /// Its steps and failed attempts, and their costs.
     #[serde(flatten)]
-    pub spent: Spent,
+    pub spent: SpendingTotals,
     /// Milliseconds of each step.
     #[serde(skip)]
     times: Vec<u64>,
@@ -56,10 +56,10 @@ pub struct RoleFigures {
 ///
 /// # Errors
 /// Errors of index, history and marks as a whole.
-pub fn of_roles(home: &Home, config: &Config, workflows: Vec<Hash>, most: usize) -> Result<Figures> {
-    let filter = Filter { all: true, workflows: Some(workflows), limit: Some(most), ..Filter::default() };
-    let list::Listing { rows, matching, .. } = list::list(home, &filter)?;
-    let mut tally = Tally {
+pub fn of_roles(home: &Home, config: &UwfConfig, workflows: Vec<NodeHash>, most: usize) -> Result<WorkflowFigures> {
+    let filter = ThreadFilter { all: true, workflows: Some(workflows), limit: Some(most), ..ThreadFilter::default() };
+    let list::ThreadListing { rows, matching, .. } = list::list(home, &filter)?;
+    let mut tally = RoleTally {
         home,
         config,
         reader: RunReader::new(home.store(), config),
@@ -74,27 +74,27 @@ pub fn of_roles(home: &Home, config: &Config, workflows: Vec<Hash>, most: usize)
             break;
         }
         threads += 1;
-        let read = Thread::at(home, row.thread, row.head);
+        let read = Thread::load_at(home, row.thread, row.head);
         if read.and_then(|thread| tally.thread(&thread)).is_err() {
             tally.unreadable += 1;
         }
     }
     let (steps, is_cut, unreadable) = (tally.counted.len(), tally.is_cut, tally.unreadable);
-    Ok(Figures { roles: tally.figures(), threads, of: matching, steps, is_cut, unreadable })
+    Ok(WorkflowFigures { roles: tally.figures(), threads, of: matching, steps, is_cut, unreadable })
 }
 
-struct Tally<'h> {
+struct RoleTally<'h> {
     home: &'h Home,
-    config: &'h Config,
+    config: &'h UwfConfig,
     reader: RunReader<'h>,
     roles: BTreeMap<String, RoleFigures>,
     /// Steps that were read; steps that forks share count once.
-    counted: HashSet<Hash>,
+    counted: HashSet<NodeHash>,
     unreadable: usize,
     is_cut: bool,
 }
 
-impl Tally<'_> {
+impl RoleTally<'_> {
     /// Adds a thread, newest step first.
     fn thread(&mut self, thread: &Thread<'_>) -> Result<()> {
         for record in thread.chain()?.records().iter().rev() {
@@ -117,7 +117,7 @@ impl Tally<'_> {
         Ok(())
     }
 
-    fn step(&mut self, hash: Hash) -> Result<()> {
+    fn step(&mut self, hash: NodeHash) -> Result<()> {
         let StepRuns { runs, child, unreadable, .. } = self.reader.of_step(hash)?;
         for run in &runs {
             self.add(&run.role, run);
@@ -132,19 +132,19 @@ impl Tally<'_> {
     }
 
     /// Adds a step that a child thread played: all costs of that thread count for the role.
-    fn child(&mut self, step: Hash, last: Hash) -> Result<()> {
+    fn child(&mut self, step: NodeHash, last: NodeHash) -> Result<()> {
         let role = nodes::step_node(self.home.store(), step)?.0.role;
-        let mut all = Spent::default();
+        let mut all = SpendingTotals::default();
         let below = self.below(last, &mut all, 1);
         let figures = self.roles.entry(role).or_default();
         figures.times.push(all.duration_ms);
         // It is one step of this role, whatever the child thread did.
-        figures.spent.merge(Spent { steps: 1, failed_attempts: 0, ..all });
+        figures.spent.merge(SpendingTotals { steps: 1, failed_attempts: 0, ..all });
         below
     }
 
     /// Adds the costs of a child thread's steps, newest first.
-    fn below(&mut self, last: Hash, sum: &mut Spent, depth: usize) -> Result<()> {
+    fn below(&mut self, last: NodeHash, sum: &mut SpendingTotals, depth: usize) -> Result<()> {
         let mut next = Some(last);
         while let Some(hash) = next {
             let (node, _) = nodes::step_node(self.home.store(), hash)?;

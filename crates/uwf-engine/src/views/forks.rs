@@ -6,8 +6,8 @@
 use uwf_core::thread::ThreadId;
 
 use crate::error::Result;
-use crate::thread::chain::{Chain, Record};
-use crate::views::list::{self, Filter, Row};
+use crate::thread::chain::{Record, StepChain};
+use crate::views::list::{self, ThreadFilter, ThreadRow};
 use crate::views::thread_now::ThreadNow;
 
 /// How many threads with the same task are checked, newest first.
@@ -18,27 +18,27 @@ const MOST_STEPS: usize = 20_000;
 
 /// Threads that share steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Forks {
+pub struct ForkFamily {
     /// The threads, oldest first, including the thread itself.
-    pub threads: Vec<Related>,
+    pub threads: Vec<RelatedThread>,
     /// Whether there are more threads with the same task, which were not checked.
     pub are_more: bool,
 }
 
 /// One of several threads that share steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Related {
+pub struct RelatedThread {
     /// The thread as in a listing.
-    pub row: Row,
+    pub row: ThreadRow,
     /// Its number of steps.
     pub steps: usize,
     /// Its origin; none for the oldest.
-    pub from: Option<Origin>,
+    pub from: Option<ForkOrigin>,
 }
 
 /// The origin of a fork.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct ForkOrigin {
     /// The thread.
     pub thread: ThreadId,
     /// Number of steps that both have. They diverge after these.
@@ -49,15 +49,15 @@ pub struct Origin {
 ///
 /// # Errors
 /// Errors of index, history and marks as a whole, and of the thread's own chain.
-pub fn of(now: &ThreadNow<'_>) -> Result<Forks> {
+pub fn find_family(now: &ThreadNow<'_>) -> Result<ForkFamily> {
     let thread = &now.thread;
     let home = thread.home();
-    let Some(first) = thread.chain()?.get(0) else { return Ok(Forks { threads: Vec::new(), are_more: false }) };
-    let filter = Filter {
+    let Some(first) = thread.chain()?.get(0) else { return Ok(ForkFamily { threads: Vec::new(), are_more: false }) };
+    let filter = ThreadFilter {
         all: true,
         workflows: Some(vec![thread.start.workflow]),
         start: Some(thread.start_hash),
-        ..Filter::default()
+        ..ThreadFilter::default()
     };
     let mut rows = list::list(home, &filter)?.rows;
     // The rows are newest first, and the thread itself may be an old one.
@@ -68,7 +68,7 @@ pub fn of(now: &ThreadNow<'_>) -> Result<Forks> {
         listed <= MOST_THREADS || row.thread == thread.id
     });
     let mut looked_at = 0;
-    let mut family: Vec<(Row, Chain)> = Vec::new();
+    let mut family: Vec<(ThreadRow, StepChain)> = Vec::new();
     for mut row in rows {
         if row.thread == thread.id {
             (row.head, row.state, row.pausing) = (thread.head, now.state, now.is_pausing());
@@ -80,24 +80,25 @@ pub fn of(now: &ThreadNow<'_>) -> Result<Forks> {
         }
         let head = row.role.as_ref().map(|_| row.head);
         // An unreadable thread counts as unrelated.
-        let Ok(chain) = Chain::load(home, &row.thread, head) else { continue };
+        let Ok(chain) = StepChain::load(home, &row.thread, head) else { continue };
         looked_at += chain.len();
         if chain.get(0).is_some_and(|record| record.step == first.step) {
             family.push((row, chain));
         }
     }
     family.sort_by(|(a, _), (b, _)| a.thread.cmp(&b.thread));
-    let from: Vec<Option<Origin>> = (0..family.len()).map(|index| origin(&family[..index], &family[index].1)).collect();
+    let from: Vec<Option<ForkOrigin>> =
+        (0..family.len()).map(|index| origin(&family[..index], &family[index].1)).collect();
     let threads = family.into_iter().zip(from);
-    let threads = threads.map(|((row, chain), from)| Related { row, steps: chain.len(), from });
-    Ok(Forks { threads: threads.collect(), are_more })
+    let threads = threads.map(|((row, chain), from)| RelatedThread { row, steps: chain.len(), from });
+    Ok(ForkFamily { threads: threads.collect(), are_more })
 }
 
 /// The older thread that shares most steps with a chain; among several, the oldest.
-fn origin(older: &[(Row, Chain)], chain: &Chain) -> Option<Origin> {
+fn origin(older: &[(ThreadRow, StepChain)], chain: &StepChain) -> Option<ForkOrigin> {
     let shared = older.iter().map(|(row, other)| (row, shared(other.records(), chain.records())));
     let (row, shared) = shared.reduce(|best, next| if next.1 > best.1 { next } else { best })?;
-    Some(Origin { thread: row.thread.clone(), shared })
+    Some(ForkOrigin { thread: row.thread.clone(), shared })
 }
 
 /// How many steps two chains share. The hash of a step covers its predecessors, so chains diverge only once.

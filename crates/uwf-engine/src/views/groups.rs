@@ -1,25 +1,25 @@
 //! The groups of a thread: the branches of each, and how far they are.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::agent_name::AgentName;
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_core::node::{NodeKind, StepNode};
-use uwf_core::spending::Spent;
+use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::{BranchOutput, ThreadId};
 use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup};
 
 use crate::attempt::child_threads;
-use crate::attempt::recorded::{Attempt, ThreadRecord};
-use crate::attempt::settings::Settings;
+use crate::attempt::recorded::{RecordedAttempt, ThreadRecord};
+use crate::attempt::settings::ThreadSettings;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
-use crate::thread::state::State;
-use crate::thread::steps::Parts;
+use crate::thread::state::ThreadState;
+use crate::thread::steps::StepParts;
 use crate::views::branches::{path_below, path_in};
 use crate::views::cost::{self, CostBy};
 use crate::views::show;
@@ -36,7 +36,7 @@ pub struct GroupStatus {
     pub role: String,
     /// Its step in the thread; absent while it is played.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<Hash>,
+    pub step: Option<NodeHash>,
     /// Position of that step in the thread, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
@@ -62,7 +62,7 @@ pub struct BranchStatus {
     pub role: String,
     /// State of its thread; absent if it has not begun, or if only its step is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<State>,
+    pub state: Option<ThreadState>,
     /// Whether the group continued without it, because it failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
@@ -71,7 +71,7 @@ pub struct BranchStatus {
     pub thread: Option<ThreadId>,
     /// Its last step, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<Hash>,
+    pub step: Option<NodeHash>,
     /// Agent that plays or played it.
     #[serde(flatten)]
     pub agent: Option<AgentName>,
@@ -87,7 +87,7 @@ pub struct BranchStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<WorkSpan>,
     /// Its spending, with its failed attempts.
-    pub spent: Spent,
+    pub spent: SpendingTotals,
     /// Why it failed or does not continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -121,7 +121,7 @@ impl BranchStatus {
             ended_at: None,
             took_ms: 0,
             attempts: Vec::new(),
-            spent: Spent::default(),
+            spent: SpendingTotals::default(),
             why: None,
             group: None,
         }
@@ -133,7 +133,7 @@ impl BranchStatus {
         match (self.failed, self.state) {
             (true, _) => "failed",
             (false, Some(state)) => state.name(),
-            (false, None) if self.step.is_some() => State::Completed.name(),
+            (false, None) if self.step.is_some() => ThreadState::Completed.name(),
             (false, None) => "not begun",
         }
     }
@@ -156,8 +156,8 @@ impl GroupStatus {
 
     /// The spending of its branches.
     #[must_use]
-    pub fn spent(&self) -> Spent {
-        let mut all = Spent::default();
+    pub fn spent(&self) -> SpendingTotals {
+        let mut all = SpendingTotals::default();
         self.branches.iter().for_each(|branch| all.merge(branch.spent.clone()));
         all
     }
@@ -178,7 +178,7 @@ impl GroupStatus {
 ///
 /// # Errors
 /// Errors of its nodes, and of the threads of the branches.
-pub fn newest(now: &ThreadNow<'_>, config: &Config) -> Result<Option<GroupStatus>> {
+pub fn newest(now: &ThreadNow<'_>, config: &UwfConfig) -> Result<Option<GroupStatus>> {
     Ok(all(now, config, 1)?.pop())
 }
 
@@ -186,7 +186,7 @@ pub fn newest(now: &ThreadNow<'_>, config: &Config) -> Result<Option<GroupStatus
 ///
 /// # Errors
 /// Errors of its nodes, and of the threads of the branches.
-pub fn all(now: &ThreadNow<'_>, config: &Config, most: usize) -> Result<Vec<GroupStatus>> {
+pub fn all(now: &ThreadNow<'_>, config: &UwfConfig, most: usize) -> Result<Vec<GroupStatus>> {
     GroupReader { home: now.thread.home(), config }.groups(now, most, MAX_NESTING)
 }
 
@@ -200,11 +200,11 @@ pub struct BranchWork {
     /// Milliseconds that its agents worked so far.
     pub took_ms: u64,
     /// Its spending, with its failed attempts.
-    pub spent: Spent,
+    pub spent: SpendingTotals,
 }
 
 /// The work of the thread of a branch.
-pub fn work(now: &ThreadNow<'_>, config: &Config) -> BranchWork {
+pub fn work(now: &ThreadNow<'_>, config: &UwfConfig) -> BranchWork {
     let attempts = spans(&now.record, now.end.as_ref().map(|end| end.completed_at));
     let spent = cost::of_thread(now, config, CostBy::Role).total;
     let agent = match now.has_ended() {
@@ -218,7 +218,7 @@ pub fn work(now: &ThreadNow<'_>, config: &Config) -> BranchWork {
 /// Reads groups of one storage root.
 struct GroupReader<'h> {
     home: &'h Home,
-    config: &'h Config,
+    config: &'h UwfConfig,
 }
 
 impl GroupReader<'_> {
@@ -229,7 +229,7 @@ impl GroupReader<'_> {
         if plays.is_empty() || levels == 0 {
             return Ok(Vec::new());
         }
-        let settings = Settings::in_record(self.home, &now.record).ok().flatten();
+        let settings = ThreadSettings::in_record(self.home, &now.record).ok().flatten();
         let above = settings.and_then(|settings| path_in(self.home, &settings));
         let above = above.as_deref();
         let mut groups = Vec::new();
@@ -242,7 +242,7 @@ impl GroupReader<'_> {
         let chain = thread.chain()?;
         let mut played: Vec<(usize, &String, &RoleGroup)> = Vec::new();
         for (role, play) in plays {
-            played.extend(chain.of(role).map(|index| (index, role, play)));
+            played.extend(chain.positions_of_role(role).map(|index| (index, role, play)));
         }
         played.sort_unstable_by_key(|(index, ..)| std::cmp::Reverse(*index));
         for (index, role, play) in played.into_iter().take(most.saturating_sub(groups.len())) {
@@ -265,7 +265,7 @@ impl GroupReader<'_> {
         let (step, _) = nodes::step_node(self.home.store(), hash)?;
         let detail = nodes::get(self.home.store(), step.detail)?;
         let place = |group: GroupStatus| GroupStatus { step: Some(hash), index: Some(index + 1), ..group };
-        if step.agent != GROUP_AGENT || NodeKind::of(detail.type_hash) != Some(NodeKind::StepNode) {
+        if step.agent != GROUP_AGENT || NodeKind::from_type_hash(detail.type_hash) != Some(NodeKind::StepNode) {
             // The group had no branches, or a person made its step.
             let left_out = left_out(play, &[]);
             let (branches, role) = (Vec::new(), role.to_owned());
@@ -274,7 +274,7 @@ impl GroupReader<'_> {
         let id = child_threads::id_for(&thread.as_of(index)?, role);
         let known = child_threads::find(self.home, &id)?.map(|_| id);
         let group = match &known {
-            Some(id) => Thread::at(self.home, id.clone(), step.detail)?,
+            Some(id) => Thread::load_at(self.home, id.clone(), step.detail)?,
             None => Thread::without_id(self.home, step.detail)?,
         };
         self.group((role, play), &group, known, above, levels).map(place)
@@ -339,7 +339,7 @@ impl GroupReader<'_> {
             step: now.thread.last.is_some().then_some(now.thread.head),
             started_at: attempts.first().map(|span| span.from),
             ended_at: status.changed_at.filter(|_| status.done),
-            why: status.why.filter(|_| status.state != State::Completed),
+            why: status.why.filter(|_| status.state != ThreadState::Completed),
             thread: Some(id),
             agent,
             took_ms,
@@ -354,7 +354,7 @@ impl GroupReader<'_> {
     fn ended(&self, branch: BranchStatus, step: StepNode, timestamp: u64) -> Result<BranchStatus> {
         let store = self.home.store();
         let detail = nodes::get(store, step.detail)?;
-        if NodeKind::of(detail.type_hash) != Some(NodeKind::StepNode) {
+        if NodeKind::from_type_hash(detail.type_hash) != Some(NodeKind::StepNode) {
             let output = nodes::get(store, step.output)?.payload;
             let output = BranchOutput { name: step.role, output, message: None };
             let why = output.failure().map(str::to_owned).or(branch.why);
@@ -379,13 +379,13 @@ fn left_out(play: &RoleGroup, planned: &[PlannedBranch]) -> Vec<String> {
 /// The agent of a thread's newest step.
 fn agent_of(thread: &Thread<'_>) -> Option<AgentName> {
     let last = thread.chain().ok()?.len().checked_sub(1)?;
-    let step = thread.step(last, Parts::ALIAS).ok()?;
+    let step = thread.step(last, StepParts::ALIAS).ok()?;
     Some(AgentName { alias: step.alias, agent: step.agent })
 }
 
 /// The times of a record's attempts, oldest first. `ended_at` is the end of an attempt that has no end of its own.
 fn spans(record: &ThreadRecord, ended_at: Option<u64>) -> Vec<WorkSpan> {
-    let span = |attempt: Attempt| {
+    let span = |attempt: RecordedAttempt| {
         let to = attempt.closed.map(|closed| closed.closed_at);
         let to = to.or(attempt.finished.map(|finished| finished.finished_at)).or(ended_at);
         WorkSpan { from: attempt.opened.opened_at, to }
@@ -394,7 +394,7 @@ fn spans(record: &ThreadRecord, ended_at: Option<u64>) -> Vec<WorkSpan> {
 }
 
 /// Milliseconds of work: of the record's attempts, or else of the steps.
-fn worked(attempts: &[WorkSpan], spent: &Spent) -> u64 {
+fn worked(attempts: &[WorkSpan], spent: &SpendingTotals) -> u64 {
     let now = ids::now_ms();
     let length = |span: &WorkSpan| span.to.unwrap_or(now).saturating_sub(span.from);
     if attempts.is_empty() { spent.duration_ms } else { attempts.iter().map(length).sum() }

@@ -7,38 +7,38 @@ mod search;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::UNIX_EPOCH;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
-pub use self::filter::Filter;
-use self::memory::Memories;
-use self::search::Search;
+pub use self::filter::ThreadFilter;
+use self::memory::HeadSummaryCaches;
 pub use self::search::TaskMemory;
+use self::search::ThreadSearch;
 use crate::attempt::child_threads;
-use crate::attempt::elsewhere::{self, Elsewhere};
+use crate::attempt::elsewhere::{self, PeerActivity};
 use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark};
-use crate::thread::state::{self, State};
+use crate::root::marks::{self, ThreadMark};
+use crate::thread::state::{self, ThreadState};
 use crate::thread::{ending, load};
-use crate::views::thread_state::{Known, Pause};
-use crate::views::workflow_names::Names;
+use crate::views::thread_state::{ActiveThreadFacts, ThreadPause};
+use crate::views::workflow_names::WorkflowNames;
 
 /// One thread of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Row {
+pub struct ThreadRow {
     /// Its id.
     pub thread: ThreadId,
     /// Workflow it is pinned to; absent if its nodes are unreadable.
-    pub workflow: Option<Hash>,
+    pub workflow: Option<NodeHash>,
     /// Its head.
-    pub head: Hash,
+    pub head: NodeHash,
     /// Its state.
-    pub state: State,
+    pub state: ThreadState,
     /// Role of its last step; absent before the first.
     pub role: Option<String>,
     /// Unix milliseconds of its start, from its id; absent if the id is not a ULID.
@@ -53,15 +53,15 @@ pub struct Row {
     pub outcome: Option<String>,
     /// Its thread-end node.
     #[serde(skip)]
-    end: Option<Hash>,
+    end: Option<NodeHash>,
     /// Whether it is pausing: no further step begins once the running one has ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pausing: bool,
 }
 
-impl Row {
+impl ThreadRow {
     fn is_finished(&self) -> bool {
-        matches!(self.state, State::Completed | State::Killed)
+        matches!(self.state, ThreadState::Completed | ThreadState::Killed)
     }
 
     /// Whether it has everything that only its nodes contain.
@@ -70,40 +70,40 @@ impl Row {
             true => self.role.is_some() && self.outcome.is_some(),
             false => self.workflow.is_some(),
         };
-        has_been || self.state == State::Corrupt
+        has_been || self.state == ThreadState::Corrupt
     }
 }
 
 /// A thread with the name of its workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Named {
+pub struct NamedThreadRow {
     /// The thread.
     #[serde(flatten)]
-    pub row: Row,
+    pub row: ThreadRow,
     /// Name of its workflow; absent if unreadable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow_name: Option<String>,
 }
 
-impl Named {
+impl NamedThreadRow {
     /// A row with the name of its workflow.
-    pub fn of(row: Row, names: &mut Names, home: &Home) -> Named {
+    pub fn from_row(row: ThreadRow, names: &mut WorkflowNames, home: &Home) -> NamedThreadRow {
         let workflow_name = row.workflow.and_then(|hash| names.name(home, hash));
-        Named { row, workflow_name }
+        NamedThreadRow { row, workflow_name }
     }
 }
 
 /// Result of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listing {
+pub struct ThreadListing {
     /// The threads within limit and offset, newest first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ThreadRow>,
     /// Number of threads without limit and offset.
     pub matching: usize,
     /// Number of threads in each state, regardless of the rest of the filter; finished threads count only if requested. Counting reads no
     /// nodes, so a thread with unreadable nodes counts in the state of its marks.
-    pub counts: BTreeMap<State, usize>,
+    pub counts: BTreeMap<ThreadState, usize>,
 }
 
 /// Threads, newest first. Their states come from index, marks and locks. Nodes are read only of the threads that are shown, unless the
@@ -111,7 +111,7 @@ pub struct Listing {
 ///
 /// # Errors
 /// Errors of index, history and marks as a whole. A single unreadable thread is a row that says so.
-pub fn list(home: &Home, filter: &Filter) -> Result<Listing> {
+pub fn list(home: &Home, filter: &ThreadFilter) -> Result<ThreadListing> {
     list_again(home, filter, &mut TaskMemory::default())
 }
 
@@ -119,13 +119,13 @@ pub fn list(home: &Home, filter: &Filter) -> Result<Listing> {
 ///
 /// # Errors
 /// As for [`list`].
-pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Result<Listing> {
+pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) -> Result<ThreadListing> {
     let heads = home.heads().list()?;
     let marks = marks::all(home)?;
     let paused_below = child_threads::paused_below(home, &marks)?;
     let elsewhere = elsewhere::all(home, &heads)?;
-    let mut known = Threads { home, marks, paused_below, elsewhere, by_name: BTreeMap::new() };
-    let mut rows: Vec<Row> = heads.iter().filter_map(|(name, head)| known.active(name, *head)).collect();
+    let mut known = ActiveThreads { home, marks, paused_below, elsewhere, by_name: BTreeMap::new() };
+    let mut rows: Vec<ThreadRow> = heads.iter().filter_map(|(name, head)| known.active(name, *head)).collect();
     let mut finished_heads = Vec::new();
     if filter.asks_finished() {
         let history = history::all(home)?;
@@ -143,10 +143,10 @@ pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Resul
     let mut rows: Vec<_> = rows.into_iter().map(|row| (newness(home, &row), row)).collect();
     rows.retain(|(newness, row)| filter.may_show(row) && after.as_ref().is_none_or(|after| newness < after));
     rows.sort_by(|(a, _), (b, _)| b.cmp(a));
-    let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
-    let mut memories = Memories::load(home, filter, &rows);
+    let mut rows: Vec<ThreadRow> = rows.into_iter().map(|(_, row)| row).collect();
+    let mut memories = HeadSummaryCaches::load(home, filter, &rows);
     if filter.asks_nodes() {
-        let mut search = filter.search.as_deref().map(|text| Search::of(home, text, tasks));
+        let mut search = filter.search.as_deref().map(|text| ThreadSearch::new(home, text, tasks));
         rows.retain_mut(|row| {
             known.read_for(filter, row, &mut memories);
             let begins = filter.start.is_none_or(|start| memories.start_of(row) == Some(start));
@@ -156,18 +156,19 @@ pub fn list_again(home: &Home, filter: &Filter, tasks: &mut TaskMemory) -> Resul
         });
     }
     let mut matching = rows.len();
-    let mut rows: Vec<Row> = rows.into_iter().skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX)).collect();
+    let mut rows: Vec<ThreadRow> =
+        rows.into_iter().skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX)).collect();
     rows.iter_mut().filter(|row| !row.is_read()).for_each(|row| known.read(row, &mut memories));
     // A thread with damaged nodes is in another state than the requested one.
     let shown = rows.len();
     rows.retain(|row| filter.is_in_state(row));
     matching -= shown - rows.len();
     memories.save(home, heads.into_iter().map(|(_, head)| head), finished_heads);
-    Ok(Listing { rows, matching, counts })
+    Ok(ThreadListing { rows, matching, counts })
 }
 
 /// Sort key of a listing.
-fn newness(home: &Home, row: &Row) -> (u64, ThreadId) {
+fn newness(home: &Home, row: &ThreadRow) -> (u64, ThreadId) {
     (began_at(home, &row.thread, row.changed_at), row.thread.clone())
 }
 
@@ -181,30 +182,30 @@ fn began_at(home: &Home, thread: &ThreadId, ended_at: Option<u64>) -> u64 {
     crate::root::ids::started_at(thread).or_else(recorded_at).or(ended_at).unwrap_or(0)
 }
 
-fn counts(rows: &[Row]) -> BTreeMap<State, usize> {
+fn counts(rows: &[ThreadRow]) -> BTreeMap<ThreadState, usize> {
     let mut counts = BTreeMap::new();
     rows.iter().for_each(|row| *counts.entry(row.state).or_default() += 1);
     counts
 }
 
 /// Active threads, without their nodes.
-struct Threads<'h> {
+struct ActiveThreads<'h> {
     home: &'h Home,
-    marks: BTreeMap<String, BTreeSet<Mark>>,
+    marks: BTreeMap<String, BTreeSet<ThreadMark>>,
     /// Threads that are paused with an ancestor, and that ancestor.
     paused_below: BTreeMap<ThreadId, ThreadId>,
     /// Activity of other machines by thread name, until it is moved to `by_name`.
-    elsewhere: BTreeMap<String, Elsewhere>,
-    by_name: BTreeMap<ThreadId, Known>,
+    elsewhere: BTreeMap<String, PeerActivity>,
+    by_name: BTreeMap<ThreadId, ActiveThreadFacts>,
 }
 
-impl Threads<'_> {
+impl ActiveThreads<'_> {
     /// The row of an active thread before its nodes are read.
-    fn active(&mut self, name: &str, head: Hash) -> Option<Row> {
+    fn active(&mut self, name: &str, head: NodeHash) -> Option<ThreadRow> {
         let thread: ThreadId = name.parse().ok()?;
         let known = self.known(name, &thread, head);
         let state = known.state(self.home, &thread);
-        let row = Row {
+        let row = ThreadRow {
             started_at: crate::root::ids::started_at(&thread),
             workflow: None,
             head,
@@ -221,23 +222,27 @@ impl Threads<'_> {
         Some(row)
     }
 
-    fn known(&mut self, name: &str, thread: &ThreadId, head: Hash) -> Known {
+    fn known(&mut self, name: &str, thread: &ThreadId, head: NodeHash) -> ActiveThreadFacts {
         let marks = self.marks.get(name).map(|marks| marks::at_head(self.home, thread, marks, head));
         let mut marks = marks.unwrap_or_default();
-        let own = marks.remove(&Mark::Paused).then_some(thread);
+        let own = marks.remove(&ThreadMark::Paused).then_some(thread);
         let by = own.or(self.paused_below.get(thread)).cloned();
-        Known { marks, pause: by.map(|by| Pause { by, reason: None }), elsewhere: self.elsewhere.remove(name) }
+        ActiveThreadFacts {
+            marks,
+            pause: by.map(|by| ThreadPause { by, reason: None }),
+            elsewhere: self.elsewhere.remove(name),
+        }
     }
 
     /// Adds to a row the data that the filter needs.
-    fn read_for(&self, filter: &Filter, row: &mut Row, memories: &mut Memories) {
+    fn read_for(&self, filter: &ThreadFilter, row: &mut ThreadRow, memories: &mut HeadSummaryCaches) {
         if !row.is_finished() || filter.asks_last_steps() {
             self.read(row, memories);
         }
     }
 
     /// Adds to a row the data from its nodes and marks.
-    fn read(&self, row: &mut Row, memories: &mut Memories) {
+    fn read(&self, row: &mut ThreadRow, memories: &mut HeadSummaryCaches) {
         if row.is_finished() {
             let by_node = || ending::read(self.home.store(), row.end?).map(|end| end.outcome().to_owned());
             row.outcome = row.outcome.take().or_else(by_node);
@@ -253,15 +258,15 @@ impl Threads<'_> {
                 row.role = summary.role;
             }
             Err(error) => {
-                row.state = State::Corrupt;
+                row.state = ThreadState::Corrupt;
                 row.why = Some(error.message);
             }
         }
     }
 
-    fn why(&self, row: &Row) -> Option<String> {
+    fn why(&self, row: &ThreadRow) -> Option<String> {
         let known = self.by_name.get(&row.thread)?;
-        if let Some(Elsewhere::AtWork(at_work)) = &known.elsewhere {
+        if let Some(PeerActivity::AtWork(at_work)) = &known.elsewhere {
             return Some(format!("by `{}` on machine `{}`", at_work.agent.short(), at_work.machine));
         }
         known.reason(&row.thread, row.state, |id, mark| marks::get(self.home, id, mark)).map(|reason| reason.why)
@@ -269,8 +274,8 @@ impl Threads<'_> {
 }
 
 /// The row of a finished thread before its last step is read.
-fn finished(line: history::Finished) -> Row {
-    Row {
+fn finished(line: history::HistoryLine) -> ThreadRow {
+    ThreadRow {
         started_at: crate::root::ids::started_at(&line.thread),
         workflow: line.workflow,
         head: line.head,

@@ -6,59 +6,59 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use json_cas::{Hash, Store};
-use uwf_core::event::{self, Event, Stream, What};
-use uwf_core::node::{Content, ReactSession, ReactToolCall, ReactTurn};
+use json_cas::{NodeHash, Store};
+use uwf_core::event::{self, OutputStream, ThreadEvent, ThreadEventKind};
+use uwf_core::node::{ContentNode, ReactSession, ReactToolCall, ReactTurn};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::GROUP_AGENT;
 
 use crate::attempt::child_threads;
-use crate::attempt::live_trace::follow::Follower;
+use crate::attempt::live_trace::follow::LiveTraceFollower;
 use crate::attempt::printed::new_text;
-use crate::attempt::recorded::{Attempt, Outcome, OutputFiles};
-use crate::attempt::redactor::Redactor;
-use crate::attempt::settings::Settings;
-use crate::attempt::turns::{ToolCall, Turn};
+use crate::attempt::recorded::{AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
+use crate::attempt::redactor::SecretRedactor;
+use crate::attempt::settings::ThreadSettings;
+use crate::attempt::turns::{AgentToolCall, AgentTurn};
 use crate::error::{ErrorKind, Result};
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark};
+use crate::root::marks::{self, ThreadMark};
 use crate::root::{env_file, history, ids};
 use crate::thread::children;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
-use crate::thread::state::State;
+use crate::thread::state::ThreadState;
 use crate::views::branches;
 use crate::views::show::{self, ThreadStatus};
 use crate::views::thread_now::ThreadNow;
 
 /// Where to begin in a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
+pub enum LiveStart {
     /// With its first step.
     Beginning,
     /// With this many of the newest existing steps.
     Newest(usize),
     /// With the step that follows this head.
-    After(Hash),
+    After(NodeHash),
 }
 
 /// A watched thread, with its child threads. It does not hold the storage root, so callers can keep it anywhere between two polls.
-pub struct Live {
+pub struct LiveThread {
     role: Option<String>,
     thread: WatchedThread,
 }
 
-impl Live {
-    /// Begins to watch a thread, or only one role in it. Reads nothing before [`Live::poll`].
-    pub fn of(thread: ThreadId, from: From, role: Option<String>) -> Live {
-        Live { role, thread: WatchedThread::new(thread, 0, from) }
+impl LiveThread {
+    /// Begins to watch a thread, or only one role in it. Reads nothing before [`LiveThread::poll`].
+    pub fn watch(thread: ThreadId, from: LiveStart, role: Option<String>) -> LiveThread {
+        LiveThread { role, thread: WatchedThread::new(thread, 0, from) }
     }
 
     /// Events since the last call; the first call returns the thread's past.
     ///
     /// # Errors
     /// `NotFound` if the thread does not exist or was removed; errors of its nodes. Callers may call it again.
-    pub fn poll(&mut self, home: &Home) -> Result<Vec<Event>> {
+    pub fn poll(&mut self, home: &Home) -> Result<Vec<ThreadEvent>> {
         if self.thread.has_ended() {
             return Ok(Vec::new());
         }
@@ -69,29 +69,31 @@ impl Live {
     ///
     /// # Errors
     /// Errors of its nodes.
-    pub fn poll_at(&mut self, now: &ThreadNow<'_>) -> Result<Vec<Event>> {
+    pub fn poll_at(&mut self, now: &ThreadNow<'_>) -> Result<Vec<ThreadEvent>> {
         let mut events = Vec::new();
         self.thread.poll_at(now, &mut events)?;
         if let Some(wanted) = &self.role {
             let mut roles = self.thread.roles();
             roles.retain(|_, role| role == wanted);
             events.retain(|event| match &event.what {
-                What::Attempt { role, .. } | What::Failed { role, .. } => role == wanted,
-                What::Step(step) => step.role == *wanted,
-                What::Turn { attempt, .. } | What::Output { attempt, .. } => roles.contains_key(attempt),
-                What::Thread { .. } | What::State { .. } | What::End { .. } => true,
+                ThreadEventKind::Attempt { role, .. } | ThreadEventKind::Failed { role, .. } => role == wanted,
+                ThreadEventKind::Step(step) => step.role == *wanted,
+                ThreadEventKind::Turn { attempt, .. } | ThreadEventKind::Output { attempt, .. } => {
+                    roles.contains_key(attempt)
+                }
+                ThreadEventKind::Thread { .. } | ThreadEventKind::State { .. } | ThreadEventKind::End { .. } => true,
             });
         }
         Ok(events)
     }
 
     /// The head at the last poll; `None` before the first.
-    pub fn head(&self) -> Option<Hash> {
+    pub fn head(&self) -> Option<NodeHash> {
         self.thread.head
     }
 
     /// The state at the last poll; `None` before the first.
-    pub fn state(&self) -> Option<State> {
+    pub fn state(&self) -> Option<ThreadState> {
         self.thread.state.as_ref().map(|(state, _)| *state)
     }
 }
@@ -99,7 +101,7 @@ impl Live {
 /// All active threads, including those that start while watching.
 pub struct LiveAll {
     /// Where to begin in the threads that exist at the first poll. Later threads are followed from their beginning.
-    from: Option<From>,
+    from: Option<LiveStart>,
     role: Option<String>,
     threads: BTreeMap<ThreadId, ThreadSnapshot>,
     /// Threads that ended while they were watched, or that began and ended between two polls.
@@ -112,14 +114,14 @@ pub struct LiveAll {
 
 /// A thread with its head and marks at the last poll.
 struct ThreadSnapshot {
-    head: Hash,
-    marks: BTreeSet<Mark>,
-    live: Live,
+    head: NodeHash,
+    marks: BTreeSet<ThreadMark>,
+    live: LiveThread,
 }
 
 impl LiveAll {
     /// Begins to watch all threads, from now on or with some of their existing steps.
-    pub fn of(from: Option<From>, role: Option<String>) -> LiveAll {
+    pub fn watch(from: Option<LiveStart>, role: Option<String>) -> LiveAll {
         let (threads, ended) = (BTreeMap::new(), BTreeSet::new());
         LiveAll { from, role, threads, ended, history: None, since: ids::now_ms() }
     }
@@ -129,7 +131,7 @@ impl LiveAll {
     ///
     /// # Errors
     /// Errors of the index, the marks and the history.
-    pub fn poll(&mut self, home: &Home) -> Result<Vec<Event>> {
+    pub fn poll(&mut self, home: &Home) -> Result<Vec<ThreadEvent>> {
         let is_first = self.history.is_none();
         let heads = home.heads().list()?;
         let mut marked = marks::all(home)?;
@@ -144,10 +146,14 @@ impl LiveAll {
                 None => is_first && self.from.is_none(),
             };
             let mut seen = known.unwrap_or_else(|| {
-                let now = if is_first { self.from.unwrap_or(From::After(head)) } else { From::Beginning };
-                ThreadSnapshot { head, marks: BTreeSet::new(), live: Live::of(thread.clone(), now, self.role.clone()) }
+                let now = if is_first { self.from.unwrap_or(LiveStart::After(head)) } else { LiveStart::Beginning };
+                ThreadSnapshot {
+                    head,
+                    marks: BTreeSet::new(),
+                    live: LiveThread::watch(thread.clone(), now, self.role.clone()),
+                }
             });
-            if !is_calm || marks.contains(&Mark::Open) {
+            if !is_calm || marks.contains(&ThreadMark::Open) {
                 events.extend(seen.live.poll(home).unwrap_or_default());
             }
             self.threads.insert(thread, ThreadSnapshot { head, marks, ..seen });
@@ -161,7 +167,7 @@ impl LiveAll {
     }
 
     /// Events in threads that began and ended between two polls. Reads the history only if it has changed.
-    fn short_lived(&mut self, home: &Home) -> Result<Vec<Event>> {
+    fn short_lived(&mut self, home: &Home) -> Result<Vec<ThreadEvent>> {
         let size = home.history_file().metadata().map_or(0, |meta| meta.len());
         if self.history.replace(size) == Some(size) {
             return Ok(Vec::new());
@@ -175,7 +181,7 @@ impl LiveAll {
             .filter(|id| self.ended.insert(id.clone()))
             .collect();
         new.reverse();
-        let live = |id| Live::of(id, From::Beginning, self.role.clone()).poll(home).unwrap_or_default();
+        let live = |id| LiveThread::watch(id, LiveStart::Beginning, self.role.clone()).poll(home).unwrap_or_default();
         Ok(new.into_iter().flat_map(live).collect())
     }
 }
@@ -187,29 +193,29 @@ struct WatchedThread {
     /// Path of the branch that it is; `None` before the first poll.
     branch: Option<String>,
     /// Where to begin; `None` after the first poll.
-    from: Option<From>,
-    head: Option<Hash>,
+    from: Option<LiveStart>,
+    head: Option<NodeHash>,
     steps: usize,
-    attempt: Option<Running>,
-    state: Option<(State, Option<String>)>,
+    attempt: Option<WatchedAttempt>,
+    state: Option<(ThreadState, Option<String>)>,
     children: BTreeMap<ThreadId, WatchedThread>,
 }
 
 /// The newest attempt as of the last poll.
-struct Running {
+struct WatchedAttempt {
     id: String,
     role: String,
     is_over: bool,
     turns: usize,
     /// The unfinished turn as of the last poll.
-    open: Option<Turn>,
-    trace: Follower,
+    open: Option<AgentTurn>,
+    trace: LiveTraceFollower,
     printed: u64,
     complained: u64,
 }
 
 impl WatchedThread {
-    fn new(id: ThreadId, depth: usize, from: From) -> WatchedThread {
+    fn new(id: ThreadId, depth: usize, from: LiveStart) -> WatchedThread {
         WatchedThread {
             id,
             depth,
@@ -223,12 +229,19 @@ impl WatchedThread {
         }
     }
 
-    fn event(&self, at: u64, what: What) -> Event {
-        Event { v: event::VERSION, thread: self.id.clone(), depth: self.depth, branch: self.branch.clone(), at, what }
+    fn event(&self, at: u64, what: ThreadEventKind) -> ThreadEvent {
+        ThreadEvent {
+            v: event::VERSION,
+            thread: self.id.clone(),
+            depth: self.depth,
+            branch: self.branch.clone(),
+            at,
+            what,
+        }
     }
 
     fn has_ended(&self) -> bool {
-        matches!(self.state, Some((State::Completed | State::Killed, _)))
+        matches!(self.state, Some((ThreadState::Completed | ThreadState::Killed, _)))
     }
 
     /// Roles of the followed attempts, by attempt.
@@ -237,26 +250,26 @@ impl WatchedThread {
         self.children.values().flat_map(WatchedThread::roles).chain(own).collect()
     }
 
-    fn poll(&mut self, home: &Home, events: &mut Vec<Event>) -> Result<()> {
+    fn poll(&mut self, home: &Home, events: &mut Vec<ThreadEvent>) -> Result<()> {
         if self.has_ended() {
             return Ok(());
         }
         self.poll_at(&ThreadNow::read(home, &self.id)?, events)
     }
 
-    fn poll_at(&mut self, now: &ThreadNow<'_>, events: &mut Vec<Event>) -> Result<()> {
+    fn poll_at(&mut self, now: &ThreadNow<'_>, events: &mut Vec<ThreadEvent>) -> Result<()> {
         let (home, thread, shown) = (now.thread.home(), &now.thread, show::status(now)?);
         if let Some(from) = self.from.take() {
-            let settings = Settings::in_record(home, &now.record).ok().flatten();
+            let settings = ThreadSettings::in_record(home, &now.record).ok().flatten();
             self.branch = settings.and_then(|settings| branches::path_in(home, &settings));
             let workflow = thread.workflow().map_or_else(|_| shown.workflow.to_string(), |workflow| workflow.name);
             let prompt = shown.task.clone();
-            events.push(self.event(shown.started_at.unwrap_or(0), What::Thread { workflow, prompt }));
+            events.push(self.event(shown.started_at.unwrap_or(0), ThreadEventKind::Thread { workflow, prompt }));
             let chain = thread.chain()?;
             self.steps = match from {
-                From::Beginning => 0,
-                From::Newest(count) => chain.len().saturating_sub(count),
-                From::After(head) => {
+                LiveStart::Beginning => 0,
+                LiveStart::Newest(count) => chain.len().saturating_sub(count),
+                LiveStart::After(head) => {
                     chain.records().iter().position(|record| record.step == head).map_or(0, |index| index + 1)
                 }
             };
@@ -282,7 +295,7 @@ impl WatchedThread {
     }
 
     /// Adds the steps that were linked since the last poll.
-    fn new_steps(&mut self, home: &Home, thread: &Thread<'_>, events: &mut Vec<Event>) -> Result<()> {
+    fn new_steps(&mut self, home: &Home, thread: &Thread<'_>, events: &mut Vec<ThreadEvent>) -> Result<()> {
         if self.head == Some(thread.head) {
             return Ok(());
         }
@@ -297,7 +310,7 @@ impl WatchedThread {
             if let Some(attempt) = rest {
                 self.rest_of_turns(home.store(), &attempt, step.detail, events);
             }
-            events.push(self.event(step.timestamp, What::Step(Box::new(step))));
+            events.push(self.event(step.timestamp, ThreadEventKind::Step(Box::new(step))));
         }
         self.steps = thread.chain()?.len();
         self.head = Some(thread.head);
@@ -305,7 +318,7 @@ impl WatchedThread {
     }
 
     /// Adds the turns of an attempt that ended between two polls, from the node that has them.
-    fn rest_of_turns(&self, store: &Store, attempt: &Running, detail: Hash, events: &mut Vec<Event>) {
+    fn rest_of_turns(&self, store: &Store, attempt: &WatchedAttempt, detail: NodeHash, events: &mut Vec<ThreadEvent>) {
         // An agent without turns of its own has one turn, which is its output.
         if attempt.turns == 0 && attempt.open.is_none() {
             return;
@@ -318,43 +331,46 @@ impl WatchedThread {
     }
 
     /// Adds the events of the newest attempt since the last poll.
-    fn attempt(&mut self, home: &Home, attempt: &Attempt, events: &mut Vec<Event>) -> Result<()> {
+    fn attempt(&mut self, home: &Home, attempt: &RecordedAttempt, events: &mut Vec<ThreadEvent>) -> Result<()> {
         let opened = &attempt.opened;
         let is_known = self.attempt.as_ref().is_some_and(|known| known.id == opened.attempt);
         let is_closed = attempt.closed.is_some();
         if !is_known {
-            self.attempt = Some(Running::of(attempt));
+            self.attempt = Some(WatchedAttempt::new(attempt));
             let pid = attempt.started.as_ref().map(|started| started.pid);
             let (role, agent) = (opened.role.clone(), opened.agent.names());
-            events.push(
-                self.event(opened.opened_at, What::Attempt { attempt: opened.attempt.clone(), role, agent, pid }),
-            );
+            events.push(self.event(
+                opened.opened_at,
+                ThreadEventKind::Attempt { attempt: opened.attempt.clone(), role, agent, pid },
+            ));
         }
         let Some(mut running) = self.attempt.take() else { return Ok(()) };
         if !running.is_over {
             if opened.agent.plays_by_threads() {
                 self.running_children(home, events)?;
             }
-            let files = OutputFiles::of(home, &self.id, &opened.attempt);
+            let files = AttemptOutputFiles::paths_of_attempt(home, &self.id, &opened.attempt);
             self.new_turns(&mut running, &files, events);
             self.new_output(home, &mut running, attempt, &files, events);
         }
         if let Some(closed) = attempt.closed.as_ref().filter(|_| !running.is_over)
-            && matches!(closed.outcome, Outcome::Failed)
+            && matches!(closed.outcome, AttemptOutcome::Failed)
         {
             let error = closed.error.clone().unwrap_or_default();
             let (attempt, role) = (opened.attempt.clone(), opened.role.clone());
-            events.push(self.event(closed.closed_at, What::Failed { attempt, role, error, node: closed.node }));
+            events.push(
+                self.event(closed.closed_at, ThreadEventKind::Failed { attempt, role, error, node: closed.node }),
+            );
             running.is_over = true;
         }
         running.is_over |=
-            is_closed && !matches!(attempt.closed.as_ref().map(|closed| closed.outcome), Some(Outcome::Linked));
+            is_closed && !matches!(attempt.closed.as_ref().map(|closed| closed.outcome), Some(AttemptOutcome::Linked));
         self.attempt = Some(running);
         Ok(())
     }
 
-    fn new_turns(&self, running: &mut Running, files: &OutputFiles, events: &mut Vec<Event>) {
-        let Some(news) = running.trace.look(files) else { return };
+    fn new_turns(&self, running: &mut WatchedAttempt, files: &AttemptOutputFiles, events: &mut Vec<ThreadEvent>) {
+        let Some(news) = running.trace.read_new_turns(files) else { return };
         for (number, stored) in news.over {
             // An agent that restarted its trace repeats turns.
             if number < running.turns {
@@ -373,14 +389,14 @@ impl WatchedThread {
         }
     }
 
-    fn turn(&self, attempt: &str, number: usize, turn: &Turn, done: bool) -> Event {
-        let tool_calls = turn.tool_calls.iter().map(|call| event::ToolCall {
+    fn turn(&self, attempt: &str, number: usize, turn: &AgentTurn, done: bool) -> ThreadEvent {
+        let tool_calls = turn.tool_calls.iter().map(|call| event::EventToolCall {
             name: call.name.clone(),
             arguments: call.arguments.clone(),
             result: call.result.clone(),
             duration_ms: call.duration_ms,
         });
-        let what = What::Turn {
+        let what = ThreadEventKind::Turn {
             attempt: attempt.to_owned(),
             turn: number + 1,
             text: turn.output.clone(),
@@ -396,10 +412,10 @@ impl WatchedThread {
     fn new_output(
         &self,
         home: &Home,
-        running: &mut Running,
-        attempt: &Attempt,
-        files: &OutputFiles,
-        events: &mut Vec<Event>,
+        running: &mut WatchedAttempt,
+        attempt: &RecordedAttempt,
+        files: &AttemptOutputFiles,
+        events: &mut Vec<ThreadEvent>,
     ) {
         let opened = &attempt.opened;
         let is_shown = opened.agent.is_wrapped() && !opened.agent.leaves_trace();
@@ -410,26 +426,28 @@ impl WatchedThread {
         }
         // Don't show output while the secrets are unknown.
         let Ok(file) = env_file::read(&home.env_file()) else { return };
-        let redactor = Redactor::new(opened.secrets.iter().cloned(), &file);
+        let redactor = SecretRedactor::new(opened.secrets.iter().cloned(), &file);
         let is_over = attempt.closed.is_some();
-        let mut read = |path: &Path, from: &mut u64, stream: Stream| {
+        let mut read = |path: &Path, from: &mut u64, stream: OutputStream| {
             while let Some(text) = new_text(path, from, is_over, &redactor) {
-                events.push(self.event(ids::now_ms(), What::Output { attempt: running.id.clone(), stream, text }));
+                events.push(
+                    self.event(ids::now_ms(), ThreadEventKind::Output { attempt: running.id.clone(), stream, text }),
+                );
             }
         };
         if is_shown {
-            read(&files.raw, &mut running.printed, Stream::Stdout);
+            read(&files.raw, &mut running.printed, OutputStream::Stdout);
         }
-        read(&files.err, &mut running.complained, Stream::Stderr);
+        read(&files.err, &mut running.complained, OutputStream::Stderr);
     }
 
     /// Polls the child threads that play the role, including those that ended since the last poll.
-    fn running_children(&mut self, home: &Home, events: &mut Vec<Event>) -> Result<()> {
+    fn running_children(&mut self, home: &Home, events: &mut Vec<ThreadEvent>) -> Result<()> {
         self.poll_children(home, child_threads::active(home, &self.id)?, events)
     }
 
     /// Polls these children, and those that had not ended at the last poll.
-    fn poll_children(&mut self, home: &Home, children: Vec<ThreadId>, events: &mut Vec<Event>) -> Result<()> {
+    fn poll_children(&mut self, home: &Home, children: Vec<ThreadId>, events: &mut Vec<ThreadEvent>) -> Result<()> {
         let known = self.children.values().filter(|child| !child.has_ended()).map(|child| child.id.clone());
         let ids: BTreeSet<ThreadId> = children.into_iter().chain(known).collect();
         for id in ids {
@@ -443,7 +461,7 @@ impl WatchedThread {
     }
 
     /// Polls the child thread that a step results from; `last` is the last step of the child.
-    fn finished_child(&mut self, home: &Home, last: Hash, events: &mut Vec<Event>) -> Result<()> {
+    fn finished_child(&mut self, home: &Home, last: NodeHash, events: &mut Vec<ThreadEvent>) -> Result<()> {
         for id in child_threads::ended_at(home, &self.id, last)? {
             self.child(id).poll(home, events)?;
         }
@@ -451,9 +469,9 @@ impl WatchedThread {
     }
 
     /// Polls the thread of a branch that failed, where the group continues without it.
-    fn failed_branch(&mut self, home: &Home, name: &str, events: &mut Vec<Event>) -> Result<()> {
+    fn failed_branch(&mut self, home: &Home, name: &str, events: &mut Vec<ThreadEvent>) -> Result<()> {
         for id in children::known(home, &self.id)? {
-            let place = Settings::load(home, &id).ok().flatten().and_then(|settings| settings.branch);
+            let place = ThreadSettings::load(home, &id).ok().flatten().and_then(|settings| settings.branch);
             if place.is_some_and(|place| place.name == name) {
                 self.child(id).poll(home, events)?;
             }
@@ -463,10 +481,10 @@ impl WatchedThread {
 
     fn child(&mut self, id: ThreadId) -> &mut WatchedThread {
         let depth = self.depth + 1;
-        self.children.entry(id.clone()).or_insert_with(|| WatchedThread::new(id, depth, From::Beginning))
+        self.children.entry(id.clone()).or_insert_with(|| WatchedThread::new(id, depth, LiveStart::Beginning))
     }
 
-    fn changed_state(&mut self, shown: &ThreadStatus, events: &mut Vec<Event>) {
+    fn changed_state(&mut self, shown: &ThreadStatus, events: &mut Vec<ThreadEvent>) {
         let state = (shown.state, shown.why.clone());
         if self.state.as_ref() == Some(&state) {
             return;
@@ -474,25 +492,25 @@ impl WatchedThread {
         let at = shown.changed_at.unwrap_or_else(ids::now_ms);
         let (name, why) = (shown.state.name().to_owned(), shown.why.clone());
         events.push(match shown.state {
-            State::Completed | State::Killed => {
+            ThreadState::Completed | ThreadState::Killed => {
                 let (outcome, condition) = (shown.outcome.clone(), shown.condition.clone());
-                self.event(at, What::End { status: name, reason: why, outcome, condition })
+                self.event(at, ThreadEventKind::End { status: name, reason: why, outcome, condition })
             }
-            _ => self.event(shown.since.unwrap_or(at), What::State { state: name, why }),
+            _ => self.event(shown.since.unwrap_or(at), ThreadEventKind::State { state: name, why }),
         });
         self.state = Some(state);
     }
 }
 
-impl Running {
-    fn of(attempt: &Attempt) -> Running {
-        Running {
+impl WatchedAttempt {
+    fn new(attempt: &RecordedAttempt) -> WatchedAttempt {
+        WatchedAttempt {
             id: attempt.opened.attempt.clone(),
             role: attempt.opened.role.clone(),
             is_over: false,
             turns: 0,
             open: None,
-            trace: Follower::default(),
+            trace: LiveTraceFollower::default(),
             printed: 0,
             complained: 0,
         }
@@ -500,9 +518,9 @@ impl Running {
 }
 
 /// The turns of a session, without the first `skip`.
-fn stored_turns(store: &Store, detail: Hash, skip: usize) -> Result<Vec<Turn>> {
+fn stored_turns(store: &Store, detail: NodeHash, skip: usize) -> Result<Vec<AgentTurn>> {
     let session: ReactSession = nodes::payload(detail, &store.get(detail)?)?;
-    let text = |hash: Hash| nodes::typed::<Content>(store, hash).map(|content| content.text);
+    let text = |hash: NodeHash| nodes::typed::<ContentNode>(store, hash).map(|content| content.text);
     let mut turns = Vec::new();
     for hash in session.turns.into_iter().skip(skip) {
         let turn: ReactTurn = nodes::typed(store, hash)?;
@@ -510,10 +528,10 @@ fn stored_turns(store: &Store, detail: Hash, skip: usize) -> Result<Vec<Turn>> {
         for hash in turn.tool_calls {
             let call: ReactToolCall = nodes::typed(store, hash)?;
             let (arguments, result) = (text(call.arguments)?, text(call.result)?);
-            tool_calls.push(ToolCall { name: call.name, arguments, result, duration_ms: call.duration_ms });
+            tool_calls.push(AgentToolCall { name: call.name, arguments, result, duration_ms: call.duration_ms });
         }
         let output = text(turn.output)?;
-        turns.push(Turn { output, tool_calls, tokens: turn.tokens, ..Turn::asked([""; 0]) });
+        turns.push(AgentTurn { output, tool_calls, tokens: turn.tokens, ..AgentTurn::asked([""; 0]) });
     }
     Ok(turns)
 }

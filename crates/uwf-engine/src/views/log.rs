@@ -9,7 +9,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
-use crate::root::log::Level;
+use crate::root::log::LogLevel;
 
 /// How many bytes of one log are read at once, the newest.
 const MAX_READ: u64 = 64 << 20;
@@ -25,16 +25,16 @@ pub struct LogLine {
     pub thread: ThreadId,
     /// Its content.
     #[serde(flatten)]
-    pub note: Note,
+    pub note: LogEntry,
 }
 
 /// A log entry, as it is in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct LogEntry {
     /// Permanent name of the place in the code.
     pub tag: String,
     /// Its severity.
-    pub level: Level,
+    pub level: LogLevel,
     /// The text.
     pub content: String,
     /// Unix milliseconds.
@@ -43,13 +43,13 @@ pub struct Note {
 
 /// Which lines to read.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct LogFilter {
     /// Lines of this thread; otherwise of all.
     pub thread: Option<ThreadId>,
     /// Lines with this tag.
     pub tag: Option<String>,
     /// Lines of at least this level.
-    pub level: Option<Level>,
+    pub level: Option<LogLevel>,
 }
 
 /// Whether lines can have this tag: the name of a topic, or the tag of one place in the code.
@@ -58,8 +58,8 @@ pub fn is_tag(text: &str) -> bool {
     is_topic || text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-impl Wanted {
-    fn has(&self, note: &Note) -> bool {
+impl LogFilter {
+    fn has(&self, note: &LogEntry) -> bool {
         let is_of_tag = self.tag.as_ref().is_none_or(|tag| match TOPICS.iter().find(|(name, _)| name == tag) {
             Some((_, tags)) => tags.contains(&note.tag.as_str()),
             None => tag.eq_ignore_ascii_case(&note.tag),
@@ -69,17 +69,17 @@ impl Wanted {
 }
 
 /// Logs, with the position up to which each was read.
-pub struct Logs<'h> {
+pub struct LogReader<'h> {
     home: &'h Home,
-    wanted: Wanted,
+    wanted: LogFilter,
     /// Position in each log.
     read: BTreeMap<ThreadId, u64>,
 }
 
-impl<'h> Logs<'h> {
+impl<'h> LogReader<'h> {
     /// Logs that are not read yet.
-    pub fn new(home: &'h Home, wanted: Wanted) -> Logs<'h> {
-        Logs { home, wanted, read: BTreeMap::new() }
+    pub fn new(home: &'h Home, wanted: LogFilter) -> LogReader<'h> {
+        LogReader { home, wanted, read: BTreeMap::new() }
     }
 
     /// The new lines, in order of time. Skips invalid lines, such as a line torn by a crash.
@@ -100,12 +100,12 @@ impl<'h> Logs<'h> {
         Ok(lines)
     }
 
-    fn new_notes(&mut self, thread: &ThreadId) -> Result<Vec<Note>> {
+    fn new_notes(&mut self, thread: &ThreadId) -> Result<Vec<LogEntry>> {
         let path = self.home.log_file(thread);
         let from = self.read.entry(thread.clone()).or_default();
         let length = match path.metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            found => found.at("look at", &path)?.len(),
+            found => found.path_context("look at", &path)?.len(),
         };
         if length <= *from {
             // A log that was removed and created again is read from its beginning.
@@ -113,15 +113,15 @@ impl<'h> Logs<'h> {
             return Ok(Vec::new());
         }
         *from = (*from).max(length.saturating_sub(MAX_READ));
-        let mut file = regular::open(&path).at("open", &path)?;
-        file.seek(SeekFrom::Start(*from)).at("read", &path)?;
+        let mut file = regular::open(&path).path_context("open", &path)?;
+        file.seek(SeekFrom::Start(*from)).path_context("read", &path)?;
         let mut bytes = Vec::new();
-        file.take(MAX_READ).read_to_end(&mut bytes).at("read", &path)?;
+        file.take(MAX_READ).read_to_end(&mut bytes).path_context("read", &path)?;
         // A line that is still being written is read once it is complete.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         *from += whole as u64;
         let lines = bytes[..whole].split(|byte| *byte == b'\n');
-        let notes = lines.filter_map(|line| serde_json::from_slice::<Note>(line).ok());
+        let notes = lines.filter_map(|line| serde_json::from_slice::<LogEntry>(line).ok());
         Ok(notes.filter(|note| self.wanted.has(note)).collect())
     }
 }

@@ -2,25 +2,25 @@
 
 use std::collections::HashMap;
 
-use json_cas::Hash;
-use uwf_core::moderator::Next;
+use json_cas::NodeHash;
+use uwf_core::moderator::NextAction;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{END, Workflow};
 
 use crate::attempt::recorded;
-use crate::attempt::settings::Settings;
+use crate::attempt::settings::ThreadSettings;
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark};
+use crate::root::marks::{self, ThreadMark};
 use crate::thread::chain;
 use crate::thread::load::Thread;
-use crate::thread::state::State;
+use crate::thread::state::ThreadState;
 use crate::thread::{moderate, nodes};
 use crate::views::branches;
-use crate::views::list::Row;
+use crate::views::list::ThreadRow;
 
 /// Summary of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Overview {
+pub struct ThreadOverview {
     /// Its task; for a branch with an item, the item.
     pub task: String,
     /// Number of its steps; `None` if there are too many to count.
@@ -34,22 +34,22 @@ pub struct Overview {
 }
 
 /// Summarizes threads one by one, and reads each workflow once.
-pub struct Overviews<'h> {
+pub struct OverviewReader<'h> {
     home: &'h Home,
-    workflows: HashMap<Hash, Option<Workflow>>,
+    workflows: HashMap<NodeHash, Option<Workflow>>,
 }
 
-impl<'h> Overviews<'h> {
+impl<'h> OverviewReader<'h> {
     /// Summaries before anything is read.
-    pub fn new(home: &'h Home) -> Overviews<'h> {
-        Overviews { home, workflows: HashMap::new() }
+    pub fn new(home: &'h Home) -> OverviewReader<'h> {
+        OverviewReader { home, workflows: HashMap::new() }
     }
 
     /// Summary of a thread; `None` if its nodes are not readable.
-    pub fn of(&mut self, row: &Row) -> Option<Overview> {
-        let thread = Thread::at(self.home, row.thread.clone(), row.head).ok()?;
+    pub fn summarize(&mut self, row: &ThreadRow) -> Option<ThreadOverview> {
+        let thread = Thread::load_at(self.home, row.thread.clone(), row.head).ok()?;
         let steps = chain::count(self.home, &thread.id, thread.last.is_some().then_some(thread.head)).ok()?;
-        let settings = thread.start.parent.and_then(|_| Settings::load(self.home, &thread.id).ok().flatten());
+        let settings = thread.start.parent.and_then(|_| ThreadSettings::load(self.home, &thread.id).ok().flatten());
         let branch = settings.as_ref().and_then(|settings| branches::path_in(self.home, settings));
         // The task of a branch begins like the tasks of its siblings; only its item differs.
         let branch_item = settings.as_ref().and_then(|settings| settings.branch.as_ref()?.item.as_ref());
@@ -57,17 +57,17 @@ impl<'h> Overviews<'h> {
         let parent = settings.and_then(|settings| settings.parent);
         let role = self.role(row.state, &thread, steps);
         let task = branch_item.unwrap_or(thread.start.prompt);
-        Some(Overview { task, steps, role, parent, branch })
+        Some(ThreadOverview { task, steps, role, parent, branch })
     }
 
-    fn role(&mut self, state: State, thread: &Thread<'_>, steps: Option<usize>) -> Option<String> {
+    fn role(&mut self, state: ThreadState, thread: &Thread<'_>, steps: Option<usize>) -> Option<String> {
         let marked = |mark| marks::get(self.home, &thread.id, mark).and_then(|reason| reason.role);
         match state {
-            State::Running => recorded::read(self.home, &thread.id).ok()?.map(|attempt| attempt.opened.role),
-            State::Waiting => marked(Mark::Waiting),
-            State::Limited => marked(Mark::Limited),
-            State::Stuck => marked(Mark::Stuck),
-            State::Active | State::Paused => {
+            ThreadState::Running => recorded::read(self.home, &thread.id).ok()?.map(|attempt| attempt.opened.role),
+            ThreadState::Waiting => marked(ThreadMark::Waiting),
+            ThreadState::Limited => marked(ThreadMark::Limited),
+            ThreadState::Stuck => marked(ThreadMark::Stuck),
+            ThreadState::Active | ThreadState::Paused => {
                 steps?;
                 let hash = thread.start.workflow;
                 let workflow =
@@ -78,11 +78,11 @@ impl<'h> Overviews<'h> {
                     return None;
                 }
                 Some(match moderate::glance(thread, workflow)? {
-                    Next::Role(role) => role,
-                    Next::End(_) => END.to_owned(),
+                    NextAction::Role(role) => role,
+                    NextAction::End(_) => END.to_owned(),
                 })
             }
-            State::Completed | State::Killed | State::Corrupt => None,
+            ThreadState::Completed | ThreadState::Killed | ThreadState::Corrupt => None,
         }
     }
 }

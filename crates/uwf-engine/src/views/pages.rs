@@ -1,17 +1,17 @@
 //! Parts of a thread's page: its last step, the failed attempts since, and its state.
 
-use json_cas::{Hash, Store};
+use json_cas::{NodeHash, Store};
 use uwf_core::agent_name::AgentName;
 use uwf_core::node;
 use uwf_core::outcome;
-use uwf_core::view::{self, Ending, Failure, Section};
+use uwf_core::view::{self, MarkdownSection, PageEnding, PageFailure};
 
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::ending;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
-use crate::thread::state::State;
+use crate::thread::state::ThreadState;
 use crate::views::show::ThreadStatus;
 use crate::views::thread_now::ThreadNow;
 
@@ -19,13 +19,13 @@ use crate::views::thread_now::ThreadNow;
 ///
 /// # Errors
 /// Errors of the StepNode and the chain.
-pub fn last_step(thread: &Thread<'_>, quota: usize) -> Result<Option<Section>> {
+pub fn last_step(thread: &Thread<'_>, quota: usize) -> Result<Option<MarkdownSection>> {
     let Some(index) = thread.chain()?.len().checked_sub(1) else { return Ok(None) };
     Ok(Some(view::section(&thread.whole_step(index)?, quota)))
 }
 
 /// Failed attempts since the step at the head, oldest first.
-pub fn failures(now: &ThreadNow<'_>) -> Vec<Failure> {
+pub fn failures(now: &ThreadNow<'_>) -> Vec<PageFailure> {
     let Some(attempt) = &now.attempt else { return Vec::new() };
     let store = now.thread.home().store();
     let failed = now.failed().into_iter().filter(|hash| nodes::has_failed(store, *hash));
@@ -33,11 +33,11 @@ pub fn failures(now: &ThreadNow<'_>) -> Vec<Failure> {
 }
 
 /// A failed attempt, as far as its node is readable; `role` is the role it was recorded for.
-pub(crate) fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
+pub(crate) fn failure(store: &Store, hash: NodeHash, role: &str) -> PageFailure {
     let attempt = match nodes::attempt(store, hash) {
         Ok(attempt) => attempt,
         Err(error) => {
-            return Failure {
+            return PageFailure {
                 attempt: hash,
                 role: role.to_owned(),
                 agent: None,
@@ -46,8 +46,8 @@ pub(crate) fn failure(store: &Store, hash: Hash, role: &str) -> Failure {
             };
         }
     };
-    let agent: Option<node::Agent> = nodes::typed(store, attempt.agent).ok();
-    Failure {
+    let agent: Option<node::AgentNode> = nodes::typed(store, attempt.agent).ok();
+    PageFailure {
         attempt: hash,
         role: attempt.role,
         agent: agent.map(|agent| AgentName::from(&agent)),
@@ -71,7 +71,7 @@ pub fn standing(shown: &ThreadStatus) -> Vec<String> {
 }
 
 /// Why a thread is stuck, or how it ended; `None` otherwise.
-pub fn ending(home: &Home, shown: &ThreadStatus) -> Option<Ending> {
+pub fn ending(home: &Home, shown: &ThreadStatus) -> Option<PageEnding> {
     let at = |what: &str| match &shown.at_role {
         Some(role) => format!("{what} at {role}"),
         None => what.to_owned(),
@@ -79,27 +79,27 @@ pub fn ending(home: &Home, shown: &ThreadStatus) -> Option<Ending> {
     let since = shown.since.map(|time| format!("Since {} UTC: ", view::time(time))).unwrap_or_default();
     let why = shown.why.as_deref().unwrap_or("no reason was recorded");
     let title = match shown.state {
-        State::Active | State::Corrupt => return None,
-        State::Completed | State::Killed => return Some(finished(home, shown)),
-        State::Running => {
+        ThreadState::Active | ThreadState::Corrupt => return None,
+        ThreadState::Completed | ThreadState::Killed => return Some(finished(home, shown)),
+        ThreadState::Running => {
             let agent = shown.agent.as_ref().map_or("an agent", AgentName::short);
             let then = if shown.pausing { format!(" Then it pauses: {why}") } else { String::new() };
-            return Some(Ending { title: at("Running"), text: format!("{since}{agent} is running.{then}") });
+            return Some(PageEnding { title: at("Running"), text: format!("{since}{agent} is running.{then}") });
         }
-        State::Paused => at("Paused"),
-        State::Waiting => at("Waiting"),
-        State::Limited => at("At a limit"),
-        State::Stuck => at("Stuck"),
+        ThreadState::Paused => at("Paused"),
+        ThreadState::Waiting => at("Waiting"),
+        ThreadState::Limited => at("At a limit"),
+        ThreadState::Stuck => at("Stuck"),
     };
     let asks = shown.asks.as_ref().map(|asks| format!("\n\n{}", asks.trim())).unwrap_or_default();
-    Some(Ending { title, text: format!("{since}{why}{asks}") })
+    Some(PageEnding { title, text: format!("{since}{why}{asks}") })
 }
 
-fn finished(home: &Home, shown: &ThreadStatus) -> Ending {
+fn finished(home: &Home, shown: &ThreadStatus) -> PageEnding {
     let end = shown.end.and_then(|end| ending::read(home.store(), end));
     let outcome = shown.outcome.as_deref().unwrap_or(outcome::SUCCEEDED);
     let title = match (shown.state, outcome) {
-        (State::Killed, _) => "Killed".to_owned(),
+        (ThreadState::Killed, _) => "Killed".to_owned(),
         (_, outcome::SUCCEEDED | outcome::NO_MATCH) => "Completed".to_owned(),
         (_, other) => format!("Ended: {other}"),
     };
@@ -119,5 +119,5 @@ fn finished(home: &Home, shown: &ThreadStatus) -> Ending {
     };
     let summary = end.and_then(|end| end.summary).map(|summary| format!("\n\n{summary}")).unwrap_or_default();
     let at = shown.changed_at.map(|time| format!("{} UTC: ", view::time(time))).unwrap_or_default();
-    Ending { title, text: format!("{at}{how}{summary}") }
+    PageEnding { title, text: format!("{at}{how}{summary}") }
 }

@@ -8,17 +8,17 @@ use std::time::UNIX_EPOCH;
 use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::agent_name::AgentName;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 use uwf_core::text;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::live_trace::follow::{Follower, News};
-use crate::attempt::recorded::{Attempt, OutputFiles, ThreadRecord};
-use crate::attempt::settings::Settings;
+use crate::attempt::live_trace::follow::{LiveTraceFollower, LiveTraceUpdate};
+use crate::attempt::recorded::{AttemptOutputFiles, RecordedAttempt, ThreadRecord};
+use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
-use crate::root::marks::{self, Mark};
+use crate::root::marks::{self, ThreadMark};
 use crate::thread::load::Thread;
 use crate::views::branches;
 
@@ -46,7 +46,7 @@ pub struct RunningStep {
     pub last_sign: u64,
     /// Tokens so far, as of the last turn that counted them; absent if they are not counted, or only at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenCounts>,
     /// The agent's current activity, in a few words: the tool it called, or else its last words. Absent if it records no trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
@@ -70,14 +70,14 @@ pub struct RunningMemory(HashMap<String, KnownAttempt>);
 /// State of an attempt at the last look.
 #[derive(Debug, Default)]
 struct KnownAttempt {
-    trace: Follower,
-    tokens: Option<Tokens>,
+    trace: LiveTraceFollower,
+    tokens: Option<TokenCounts>,
     doing: Option<String>,
 }
 
 impl KnownAttempt {
-    fn look(&mut self, files: &OutputFiles) {
-        let Some(news) = self.trace.look(files) else { return };
+    fn refresh(&mut self, files: &AttemptOutputFiles) {
+        let Some(news) = self.trace.read_new_turns(files) else { return };
         if news.open.is_some() || !news.over.is_empty() {
             self.doing = doing(&news);
         }
@@ -92,7 +92,7 @@ impl KnownAttempt {
 /// `Io` if the marks cannot be listed. Unreadable threads are left out.
 pub fn ps(home: &Home, memory: &mut RunningMemory) -> Result<Vec<RunningStep>> {
     let marked = marks::all_here(home)?;
-    let open = marked.into_iter().filter(|(_, marks)| marks.contains(&Mark::Open));
+    let open = marked.into_iter().filter(|(_, marks)| marks.contains(&ThreadMark::Open));
     let mut known = std::mem::take(&mut memory.0);
     let running = |id: ThreadId| {
         let record = lock::is_held(home, &id).unwrap_or(false).then(|| ThreadRecord::read(home, &id).ok())??;
@@ -106,15 +106,15 @@ pub fn ps(home: &Home, memory: &mut RunningMemory) -> Result<Vec<RunningStep>> {
     Ok(open.filter_map(|(id, _)| id.parse().ok()).filter_map(running).collect())
 }
 
-fn running(home: &Home, record: &ThreadRecord, attempt: Attempt, known: &mut KnownAttempt) -> RunningStep {
+fn running(home: &Home, record: &ThreadRecord, attempt: RecordedAttempt, known: &mut KnownAttempt) -> RunningStep {
     let id = record.thread();
     let opened = attempt.opened;
-    let files = OutputFiles::of(home, id, &opened.attempt);
-    known.look(&files);
+    let files = AttemptOutputFiles::paths_of_attempt(home, id, &opened.attempt);
+    known.refresh(&files);
     let signs = [&files.raw, &files.err, &files.out, &files.trace, &files.turn];
     let last_sign = signs.into_iter().filter_map(|path| changed_at(path)).max().unwrap_or(0);
     let thread = Thread::any(home, id).ok();
-    let settings = Settings::in_record(home, record).ok().flatten();
+    let settings = ThreadSettings::in_record(home, record).ok().flatten();
     RunningStep {
         branch: settings.as_ref().and_then(|settings| branches::path_in(home, settings)),
         workflow: thread.and_then(|thread| thread.workflow().ok()).map(|workflow| workflow.name),
@@ -133,7 +133,7 @@ fn running(home: &Home, record: &ThreadRecord, attempt: Attempt, known: &mut Kno
 }
 
 /// Returns an agent's current activity: its last tool call, or its last words.
-fn doing(news: &News<'_>) -> Option<String> {
+fn doing(news: &LiveTraceUpdate<'_>) -> Option<String> {
     let turn = news.open.as_ref().or(news.over.last().map(|(_, turn)| turn))?;
     let words = match turn.calls.last() {
         Some(call) => format!("{} {}", call.name, news.texts.text(call.arguments)?),

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::{Step, ThreadId};
-use uwf_core::view::{self, LeftOut, MIN_SECTION, Page, Section};
+use uwf_core::view::{self, LeftOut, MIN_SECTION, MarkdownPage, MarkdownSection};
 
 use crate::error::{Error, Result};
 use crate::root::home::Home;
-use crate::thread::chain::Chain;
+use crate::thread::chain::StepChain;
 use crate::thread::load::Thread;
 use crate::views::thread_now::ThreadNow;
 use crate::views::{pages, show};
@@ -48,11 +48,11 @@ pub struct ReadRequest {
 
 /// A thread as a page.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Transcript {
+pub struct ThreadTranscript {
     /// Workflow of the thread.
-    pub workflow: Hash,
+    pub workflow: NodeHash,
     /// The page.
-    pub page: Page,
+    pub page: MarkdownPage,
     /// Steps shown, oldest first.
     pub steps: Vec<Step>,
 }
@@ -62,22 +62,22 @@ pub struct Transcript {
 /// # Errors
 /// `NotFound` if the thread, or a step in it, does not exist; errors of head, start and StepNodes. If other nodes of a step are
 /// unreadable, the page shows the rest.
-pub fn read(home: &Home, id: &ThreadId, request: &ReadRequest) -> Result<Transcript> {
+pub fn read(home: &Home, id: &ThreadId, request: &ReadRequest) -> Result<ThreadTranscript> {
     let now = ThreadNow::read(home, id)?;
     let (standing, thread) = (show::status(&now)?, &now.thread);
     let chain = thread.chain()?;
-    let wanted = StepRange::of(chain, id, &request.place)?;
+    let wanted = StepRange::resolve(chain, id, &request.place)?;
     let shows_task = matches!(request.place, ReadFrom::Start | ReadFrom::Until(_) | ReadFrom::End);
     let task = shows_task.then(|| view::task(&thread.start.prompt, thread.start_hash, request.quota / TASK_SHARE));
     let input = if shows_task { thread.input()? } else { None };
     let input = input.map(|value| view::input(&value, thread.start_hash, request.quota / TASK_SHARE));
-    let shown: usize = task.iter().chain(&input).map(Section::chars).sum();
+    let shown: usize = task.iter().chain(&input).map(MarkdownSection::chars).sum();
     let quota = request.quota.saturating_sub(shown);
     let (steps, sections) = sections(thread, &wanted, quota)?;
-    let left_out = Gaps { chain, id, quota: request.quota };
+    let left_out = PageGaps { chain, id, quota: request.quota };
     let shows_end = wanted.first(steps.len()).end == chain.len();
     let (older, newer) = left_out.around(&wanted, &sections);
-    let page = Page {
+    let page = MarkdownPage {
         workflow: thread.workflow().map_or_else(|_| thread.start.workflow.to_string(), |workflow| workflow.name),
         standing: pages::standing(&standing),
         task,
@@ -88,7 +88,7 @@ pub fn read(home: &Home, id: &ThreadId, request: &ReadRequest) -> Result<Transcr
         ending: if shows_end { pages::ending(home, &standing) } else { None },
         failures: if shows_end { pages::failures(&now) } else { Vec::new() },
     };
-    Ok(Transcript { workflow: thread.start.workflow, page, steps })
+    Ok(ThreadTranscript { workflow: thread.start.workflow, page, steps })
 }
 
 /// Steps that may be shown, and from which end.
@@ -98,7 +98,7 @@ struct StepRange {
 }
 
 impl StepRange {
-    fn of(chain: &Chain, id: &ThreadId, place: &ReadFrom) -> Result<StepRange> {
+    fn resolve(chain: &StepChain, id: &ThreadId, place: &ReadFrom) -> Result<StepRange> {
         let all = 0..chain.len();
         let (range, newest_first) = match place {
             ReadFrom::End => (all, true),
@@ -131,9 +131,10 @@ impl StepRange {
 }
 
 /// The position of a step, by its hash or a prefix.
-fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
+fn position(chain: &StepChain, id: &ThreadId, typed: &str) -> Result<usize> {
     let wanted = typed.to_ascii_uppercase();
-    let is_hash = (MIN_SYMBOLS..=Hash::LEN).contains(&wanted.len()) && wanted.bytes().all(uwf_core::thread::is_symbol);
+    let is_hash =
+        (MIN_SYMBOLS..=NodeHash::LEN).contains(&wanted.len()) && wanted.bytes().all(uwf_core::thread::is_symbol);
     let lists_steps = || format!("`uwf thread steps {id}` lists its steps");
     if !is_hash {
         return Err(Error::usage(format!(
@@ -154,7 +155,7 @@ fn position(chain: &Chain, id: &ThreadId, typed: &str) -> Result<usize> {
 }
 
 /// The steps that fit, oldest first. Every step that was read is shown: the last one is shortened if little space is left.
-fn sections(thread: &Thread<'_>, wanted: &StepRange, quota: usize) -> Result<(Vec<Step>, Vec<Section>)> {
+fn sections(thread: &Thread<'_>, wanted: &StepRange, quota: usize) -> Result<(Vec<Step>, Vec<MarkdownSection>)> {
     let mut left = quota;
     let mut steps = Vec::new();
     for position in wanted.order() {
@@ -177,22 +178,23 @@ fn sections(thread: &Thread<'_>, wanted: &StepRange, quota: usize) -> Result<(Ve
 }
 
 /// Steps that a page leaves out, with the commands to show them.
-struct Gaps<'t> {
-    chain: &'t Chain,
+struct PageGaps<'t> {
+    chain: &'t StepChain,
     id: &'t ThreadId,
     quota: usize,
 }
 
-impl Gaps<'_> {
+impl PageGaps<'_> {
     /// Steps before and after those shown. A shortened step at the edge counts as left out, so that the next page shows it in full. A
     /// page's only step does not, since the next page would show the same.
-    fn around(&self, wanted: &StepRange, sections: &[Section]) -> (Option<LeftOut>, Option<LeftOut>) {
+    fn around(&self, wanted: &StepRange, sections: &[MarkdownSection]) -> (Option<LeftOut>, Option<LeftOut>) {
         let mut range = wanted.first(sections.len());
         if range.is_empty() {
             return (None, None);
         }
-        let is_short =
-            |section: Option<&Section>| sections.len() > 1 && section.is_some_and(|section| section.left_out > 0);
+        let is_short = |section: Option<&MarkdownSection>| {
+            sections.len() > 1 && section.is_some_and(|section| section.left_out > 0)
+        };
         if wanted.newest_first {
             range.start += usize::from(is_short(sections.first()));
         } else {

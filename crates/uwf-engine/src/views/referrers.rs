@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
 use crate::error::Result;
@@ -20,13 +20,13 @@ const MOST: usize = 200;
 
 /// Referrers of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Referrers {
+pub struct NodeReferrers {
     /// Threads with this head, active or ended.
     pub threads: Vec<ThreadId>,
     /// Names of workflows that refer to it.
     pub names: Vec<String>,
     /// Nodes that refer to it.
-    pub nodes: Vec<Referrer>,
+    pub nodes: Vec<ReferringNode>,
     /// How many nodes were read.
     pub looked_at: usize,
     /// How many nodes exist.
@@ -37,9 +37,9 @@ pub struct Referrers {
 
 /// A node that refers to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Referrer {
+pub struct ReferringNode {
     /// Its hash.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// Name of its type.
     pub kind: String,
 }
@@ -48,11 +48,11 @@ pub struct Referrer {
 ///
 /// # Errors
 /// Errors of index, history and registry, and of listing the nodes.
-pub fn of(home: &Home, hash: Hash) -> Result<Referrers> {
+pub fn find_referrers(home: &Home, hash: NodeHash) -> Result<NodeReferrers> {
     within(home, hash, PATIENCE)
 }
 
-fn within(home: &Home, hash: Hash, patience: Duration) -> Result<Referrers> {
+fn within(home: &Home, hash: NodeHash, patience: Duration) -> Result<NodeReferrers> {
     let begun = Instant::now();
     let store = home.store();
     let active = home.heads().list()?.into_iter().filter(|(_, head)| *head == hash);
@@ -60,7 +60,7 @@ fn within(home: &Home, hash: Hash, patience: Duration) -> Result<Referrers> {
     let ended = history::all(home)?.into_iter().filter(|line| line.head == hash).map(|line| line.thread);
     let named = registry::read(home)?.into_iter().filter(|(_, entry)| entry.hash == hash).map(|(name, _)| name);
     let all = store.objects().list(None)?;
-    let mut found = Referrers {
+    let mut found = NodeReferrers {
         threads: active.chain(ended).collect(),
         names: named.collect(),
         nodes: Vec::new(),
@@ -76,7 +76,7 @@ fn within(home: &Home, hash: Hash, patience: Duration) -> Result<Referrers> {
         found.looked_at += 1;
         let Ok(node) = store.get(candidate) else { continue };
         if node.type_hash == hash || store.refs(&node).is_ok_and(|refs| refs.contains(&hash)) {
-            found.nodes.push(Referrer { hash: candidate, kind: nodes::title(store, &node) });
+            found.nodes.push(ReferringNode { hash: candidate, kind: nodes::title(store, &node) });
         }
     }
     Ok(found)
@@ -84,7 +84,7 @@ fn within(home: &Home, hash: Hash, patience: Duration) -> Result<Referrers> {
 
 #[cfg(test)]
 mod tests {
-    use uwf_core::node::{Content, Payload, ReactTurn};
+    use uwf_core::node::{ContentNode, ReactTurn, TypedPayload};
 
     use super::*;
 
@@ -93,11 +93,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path(), "uwf");
         crate::root::node_types::ensure(&home).unwrap();
-        let text = home.store().put(&Content { text: "a text".to_owned() }.draft()).unwrap();
+        let text = home.store().put(&ContentNode { text: "a text".to_owned() }.draft()).unwrap();
         let turn = ReactTurn { input: vec![text], output: text, tool_calls: Vec::new(), tokens: None, latency_ms: 1 };
         let turn = home.store().put(&turn.draft()).unwrap();
-        let found = of(&home, text).unwrap();
-        assert_eq!(found.nodes, [Referrer { hash: turn, kind: "react-turn".to_owned() }]);
+        let found = find_referrers(&home, text).unwrap();
+        assert_eq!(found.nodes, [ReferringNode { hash: turn, kind: "react-turn".to_owned() }]);
         assert_eq!((found.is_whole, found.looked_at), (true, found.of));
         let found = within(&home, text, Duration::ZERO).unwrap();
         assert_eq!((found.is_whole, found.looked_at, found.nodes), (false, 0, Vec::new()));

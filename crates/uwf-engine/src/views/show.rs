@@ -1,6 +1,6 @@
 //! `thread show`: the state of a thread.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -11,18 +11,18 @@ use uwf_core::workflow::START;
 
 use crate::attempt::agents::delegation::Decisions;
 use crate::attempt::elsewhere::ClaimReport;
-use crate::attempt::recorded::Outcome;
+use crate::attempt::recorded::AttemptOutcome;
 use crate::attempt::recorded_digest;
-use crate::attempt::settings::Settings;
+use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
-use crate::root::history::Finished;
+use crate::root::history::HistoryLine;
 use crate::root::home::Home;
 use crate::root::ids;
-use crate::root::workplace::{self, Workplace};
+use crate::root::workplace::{self, ThreadWorkplace};
 use crate::root::worktree::Worktree;
-use crate::thread::digest::Digest;
+use crate::thread::digest::ThreadDigest;
 use crate::thread::ending;
-use crate::thread::state::State;
+use crate::thread::state::ThreadState;
 use crate::views::branches;
 use crate::views::thread_now::ThreadNow;
 
@@ -31,15 +31,15 @@ use crate::views::thread_now::ThreadNow;
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStatus {
     /// Workflow of the thread.
-    pub workflow: Hash,
+    pub workflow: NodeHash,
     /// Its id.
     pub thread: ThreadId,
     /// Its head.
-    pub head: Hash,
+    pub head: NodeHash,
     /// Whether it has ended.
     pub done: bool,
     /// Its current state.
-    pub state: State,
+    pub state: ThreadState,
     /// Role of its last step; absent before the first step.
     pub role: Option<String>,
     /// Its task.
@@ -55,7 +55,7 @@ pub struct ThreadStatus {
     pub changed_at: Option<u64>,
     /// Digest recorded at its head, which covers the whole run; absent if none was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Digest>,
+    pub digest: Option<ThreadDigest>,
     /// Why it is in this state, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -76,13 +76,13 @@ pub struct ThreadStatus {
     pub agent: Option<AgentName>,
     /// Attempt node of the last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attempt: Option<Hash>,
+    pub attempt: Option<NodeHash>,
     /// Id of the newest attempt at its head, whatever its result; absent if the head has no attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_attempt: Option<String>,
     /// Thread-end node of a finished thread.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub end: Option<Hash>,
+    pub end: Option<NodeHash>,
     /// Return code of that node: 11 for another outcome than `succeeded`, 1 if the supervisor killed the thread, 130 if a person did.
     /// Absent in JSON if it is 0.
     #[serde(skip_serializing_if = "ending::is_zero")]
@@ -95,7 +95,7 @@ pub struct ThreadStatus {
     pub condition: Option<String>,
     /// Its parent's head when this child thread started.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub parent: Option<Hash>,
+    pub parent: Option<NodeHash>,
     /// Its parent thread, if this machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_thread: Option<ThreadId>,
@@ -119,7 +119,7 @@ pub struct ThreadStatus {
     pub machine: Option<String>,
     /// Its workplace, if only another machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub works_on: Option<Workplace>,
+    pub works_on: Option<ThreadWorkplace>,
 }
 
 impl ThreadStatus {
@@ -130,7 +130,7 @@ impl ThreadStatus {
 }
 
 /// A state in words: a running thread may be about to pause, and an ended one says its outcome.
-pub fn state_in_words(state: State, pausing: bool, outcome: Option<&str>) -> String {
+pub fn state_in_words(state: ThreadState, pausing: bool, outcome: Option<&str>) -> String {
     match outcome {
         Some(outcome) if outcome != SUCCEEDED => outcome.to_owned(),
         _ => format!("{}{}", state.name(), if pausing { ", then paused" } else { "" }),
@@ -161,7 +161,7 @@ fn active(now: &ThreadNow<'_>, mut shown: ThreadStatus) -> ThreadStatus {
     let attempt = now.newest();
     let at_head = attempt.filter(|attempt| attempt.opened.expected_head == now.thread.head);
     shown.last_attempt = at_head.map(|attempt| attempt.opened.attempt.clone());
-    if now.state == State::Running {
+    if now.state == ThreadState::Running {
         if let Some(ClaimReport::AtWork(at_work)) = &now.news {
             shown.at_role = Some(at_work.role.clone());
             shown.agent = Some(at_work.agent.clone());
@@ -181,11 +181,11 @@ fn active(now: &ThreadNow<'_>, mut shown: ThreadStatus) -> ThreadStatus {
         shown.at_role = reason.role;
         shown.why = Some(reason.why);
         shown.since = Some(reason.since);
-        shown.asks = reason.asks.filter(|_| now.state == State::Waiting);
+        shown.asks = reason.asks.filter(|_| now.state == ThreadState::Waiting);
     }
     if let Some(attempt) = at_head
         && let Some(closed) = &attempt.closed
-        && matches!(closed.outcome, Outcome::Failed | Outcome::Asked)
+        && matches!(closed.outcome, AttemptOutcome::Failed | AttemptOutcome::Asked)
     {
         shown.agent = Some(attempt.opened.agent.names());
         shown.attempt = closed.node;
@@ -193,7 +193,7 @@ fn active(now: &ThreadNow<'_>, mut shown: ThreadStatus) -> ThreadStatus {
     shown
 }
 
-fn finished(now: &ThreadNow<'_>, line: &Finished, shown: ThreadStatus) -> ThreadStatus {
+fn finished(now: &ThreadNow<'_>, line: &HistoryLine, shown: ThreadStatus) -> ThreadStatus {
     let end = line.end.and_then(|end| ending::read(now.thread.home().store(), end));
     ThreadStatus {
         done: true,
@@ -209,11 +209,11 @@ fn finished(now: &ThreadNow<'_>, line: &Finished, shown: ThreadStatus) -> Thread
 
 fn base(now: &ThreadNow<'_>) -> Result<ThreadStatus> {
     let (thread, home) = (&now.thread, now.thread.home());
-    let settings = Settings::in_record(home, &now.record).ok().flatten();
+    let settings = ThreadSettings::in_record(home, &now.record).ok().flatten();
     let works_on = match settings {
         Some(_) => None,
         // It is only a note, so ignore errors.
-        None => workplace::of(home, &thread.id).ok().flatten(),
+        None => workplace::read_workplace(home, &thread.id).ok().flatten(),
     };
     Ok(ThreadStatus {
         workflow: thread.start.workflow,

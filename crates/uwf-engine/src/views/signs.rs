@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher};
 use std::time::{Duration, Instant};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::child_threads;
-use crate::attempt::elsewhere::{self, ClaimReport, Elsewhere, Stand};
-use crate::attempt::recorded::{self, OutputFiles};
+use crate::attempt::elsewhere::{self, ClaimReport, PeerActivity, PostAttemptState};
+use crate::attempt::recorded::{self, AttemptOutputFiles};
 use crate::root::file_sign::{self, FileSign};
 use crate::root::home::Home;
 use crate::root::lock;
-use crate::root::marks::{self, Mark};
+use crate::root::marks::{self, ThreadMark};
 
 /// How often to ask a shared store.
 const ASK: Duration = Duration::from_secs(2);
@@ -56,11 +56,11 @@ pub struct SignsOfList {
 
 impl SignsOfList {
     /// Checks for changes. The number is the same, in any process, while a list would show the same threads in the same states.
-    pub fn look(&mut self, home: &Home) -> u64 {
-        let marks = file_sign::of(&home.marks_dir());
+    pub fn fingerprint(&mut self, home: &Home) -> u64 {
+        let marks = file_sign::read_file_sign(&home.marks_dir());
         if marks != self.marks {
             let all = marks::all_here(home).unwrap_or_default();
-            let open = all.into_iter().filter(|(_, marks)| marks.contains(&Mark::Open));
+            let open = all.into_iter().filter(|(_, marks)| marks.contains(&ThreadMark::Open));
             self.open = open.filter_map(|(thread, _)| thread.parse().ok()).collect();
             self.marks = marks;
         }
@@ -72,7 +72,7 @@ impl SignsOfList {
             self.shared.now(|| of_shared_list(home)).hash(&mut hasher);
         } else {
             for file in [home.index_file(), home.history_file(), home.registry_file()] {
-                file_sign::of(&file).hash(&mut hasher);
+                file_sign::read_file_sign(&file).hash(&mut hasher);
             }
         }
         // A killed process releases its lock but leaves its marks.
@@ -91,10 +91,10 @@ fn of_shared_list(home: &Home) -> Option<u64> {
 }
 
 /// The part of a list's row that another machine determines.
-fn of_elsewhere((thread, elsewhere): (String, Elsewhere)) -> (String, String) {
+fn of_elsewhere((thread, elsewhere): (String, PeerActivity)) -> (String, String) {
     let shown = match elsewhere {
-        Elsewhere::AtWork(at_work) => format!("{} {}", at_work.machine, at_work.agent),
-        Elsewhere::Stands(Stand { state, reason }) => {
+        PeerActivity::AtWork(at_work) => format!("{} {}", at_work.machine, at_work.agent),
+        PeerActivity::Stands(PostAttemptState { state, reason }) => {
             format!("{} {}", state.name(), reason.map(|reason| reason.why).unwrap_or_default())
         }
     };
@@ -102,11 +102,11 @@ fn of_elsewhere((thread, elsewhere): (String, Elsewhere)) -> (String, String) {
 }
 
 /// The head of a thread in a shared store, and a number that changes with its pause and with other machines' attempts.
-fn of_shared_thread(home: &Home, thread: &ThreadId) -> Option<(Option<Hash>, u64)> {
+fn of_shared_thread(home: &Home, thread: &ThreadId) -> Option<(Option<NodeHash>, u64)> {
     let head = home.heads().read(thread.as_str()).ok()?.map(|head| head.hash);
-    let paused = marks::read(home, thread, Mark::Paused).ok()?.map(|reason| reason.why);
+    let paused = marks::read(home, thread, ThreadMark::Paused).ok()?.map(|reason| reason.why);
     let told = match head {
-        Some(head) => elsewhere::told(home, thread, head).ok()?,
+        Some(head) => elsewhere::newer_claim_report(home, thread, head).ok()?,
         None => None,
     };
     let told = told.map(|told| match told {
@@ -126,13 +126,13 @@ fn sum(what: &impl std::hash::Hash) -> u64 {
 #[derive(Debug)]
 pub struct SignsOfThread {
     thread: ThreadId,
-    shared: SharedReply<(Option<Hash>, u64)>,
+    shared: SharedReply<(Option<NodeHash>, u64)>,
     index: FileSign,
     /// The head, as of the index file in `index`; `None` if the thread has ended.
-    head: Option<Hash>,
+    head: Option<NodeHash>,
     record: FileSign,
     /// The newest attempt, as of the record in `record`.
-    attempt: Option<OutputFiles>,
+    attempt: Option<AttemptOutputFiles>,
     children: (FileSign, FileSign),
     /// Its active child threads, as of the directory and the index in `children`.
     below: BTreeMap<ThreadId, SignsOfThread>,
@@ -140,7 +140,7 @@ pub struct SignsOfThread {
 
 impl SignsOfThread {
     /// Signs of a thread, before the first check.
-    pub fn of(thread: ThreadId) -> SignsOfThread {
+    pub fn new(thread: ThreadId) -> SignsOfThread {
         let (children, below) = ((None, None), BTreeMap::new());
         SignsOfThread {
             thread,
@@ -155,7 +155,7 @@ impl SignsOfThread {
     }
 
     /// Checks for changes. The number changes when anything new can be seen.
-    pub fn look(&mut self, home: &Home) -> u64 {
+    pub fn fingerprint(&mut self, home: &Home) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.add(home, &mut hasher);
         hasher.finish()
@@ -168,12 +168,14 @@ impl SignsOfThread {
         self.head(home).hash(hasher);
         self.record(home).hash(hasher);
         let marks = marks::of_here(home, &self.thread);
-        if marks.contains(&Mark::Open) {
+        if marks.contains(&ThreadMark::Open) {
             lock::is_held(home, &self.thread).unwrap_or(false).hash(hasher);
         }
         marks.hash(hasher);
         if let Some(files) = &self.attempt {
-            [&files.trace, &files.turn, &files.raw, &files.err].map(|path| file_sign::of(path)).hash(hasher);
+            [&files.trace, &files.turn, &files.raw, &files.err]
+                .map(|path| file_sign::read_file_sign(path))
+                .hash(hasher);
         }
         self.children(home);
         for child in self.below.values_mut() {
@@ -183,11 +185,11 @@ impl SignsOfThread {
 
     /// The head in the index. Every step of any thread writes the index, so it is read only after a write. It has no line for an ended
     /// thread.
-    fn head(&mut self, home: &Home) -> Option<Hash> {
+    fn head(&mut self, home: &Home) -> Option<NodeHash> {
         if !home.has_index() {
             return self.shared.last.and_then(|(_, (head, _))| head);
         }
-        let index = file_sign::of(&home.index_file());
+        let index = file_sign::read_file_sign(&home.index_file());
         if index != self.index {
             self.index = index;
             let head = home.heads().read(self.thread.as_str()).ok().flatten();
@@ -197,17 +199,18 @@ impl SignsOfThread {
     }
 
     fn record(&mut self, home: &Home) -> FileSign {
-        let record = file_sign::of(&home.record_file(&self.thread));
+        let record = file_sign::read_file_sign(&home.record_file(&self.thread));
         if record != self.record {
             self.record = record;
             let attempt = recorded::read(home, &self.thread).ok().flatten();
-            self.attempt = attempt.map(|attempt| OutputFiles::of(home, &self.thread, &attempt.opened.attempt));
+            self.attempt = attempt
+                .map(|attempt| AttemptOutputFiles::paths_of_attempt(home, &self.thread, &attempt.opened.attempt));
         }
         record
     }
 
     fn children(&mut self, home: &Home) {
-        let dir = file_sign::of(&home.children_dir(&self.thread));
+        let dir = file_sign::read_file_sign(&home.children_dir(&self.thread));
         let children = (dir, self.index);
         if dir.is_none() || children == self.children {
             return;
@@ -216,7 +219,7 @@ impl SignsOfThread {
         let active = child_threads::active(home, &self.thread).unwrap_or_default();
         let mut known = std::mem::take(&mut self.below);
         let signs = |id: ThreadId| {
-            let signs = known.remove(&id).unwrap_or_else(|| SignsOfThread::of(id.clone()));
+            let signs = known.remove(&id).unwrap_or_else(|| SignsOfThread::new(id.clone()));
             (id, signs)
         };
         self.below = active.into_iter().map(signs).collect();

@@ -1,6 +1,6 @@
 //! A step and its position in the thread, for the page of a step.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::{Step, ThreadId};
 
 use crate::attempt::child_threads;
@@ -16,7 +16,7 @@ pub struct StepAt {
     /// The thread.
     pub thread: ThreadId,
     /// Its workflow.
-    pub workflow: Hash,
+    pub workflow: NodeHash,
     /// The workflow's own name.
     pub workflow_name: Option<String>,
     /// The step in full; it lists what is not readable.
@@ -24,11 +24,11 @@ pub struct StepAt {
     /// Number of steps of the thread.
     pub steps: usize,
     /// The step before.
-    pub before: Option<Hash>,
+    pub before: Option<NodeHash>,
     /// The step that followed.
-    pub after: Option<Hash>,
+    pub after: Option<NodeHash>,
     /// The role's previous step.
-    pub last_visit: Option<Hash>,
+    pub last_visit: Option<NodeHash>,
     /// The child thread that played the role, if this machine knows it.
     pub child: Option<ThreadId>,
 }
@@ -37,7 +37,7 @@ pub struct StepAt {
 ///
 /// # Errors
 /// Errors of its nodes.
-pub fn step_at(thread: &Thread<'_>, hash: Hash) -> Result<Option<StepAt>> {
+pub fn step_at(thread: &Thread<'_>, hash: NodeHash) -> Result<Option<StepAt>> {
     let chain = thread.chain()?;
     let Some(index) = chain.position(hash) else { return Ok(None) };
     let at = |index: usize| chain.get(index).map(|record| record.step);
@@ -58,8 +58,8 @@ pub fn step_at(thread: &Thread<'_>, hash: Hash) -> Result<Option<StepAt>> {
 }
 
 /// The prompt of a step, as the texts of its first input, in order; empty if it was not recorded.
-pub fn prompt(home: &Home, step: Hash) -> Vec<Hash> {
-    let read = || -> Result<Vec<Hash>> {
+pub fn prompt(home: &Home, step: NodeHash) -> Vec<NodeHash> {
+    let read = || -> Result<Vec<NodeHash>> {
         let store = home.store();
         let (step, _) = nodes::step_node(store, step)?;
         let session: uwf_core::node::ReactSession = nodes::payload(step.detail, &store.get(step.detail)?)?;

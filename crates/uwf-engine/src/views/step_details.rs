@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use json_cas::{Hash, Node, Store};
+use json_cas::{Node, NodeHash, Store};
 use serde_json::{Map, Value, json};
 use uwf_core::node::{NodeKind, StartNode, StepNode};
 
@@ -23,7 +23,7 @@ const SHORT: usize = 200;
 
 /// A node with its references expanded.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Expanded {
+pub struct ExpandedNode {
     /// The document: hash, type and timestamp of the node, then its payload.
     pub value: Value,
     /// Missing parts and why: limits, and unreadable nodes.
@@ -34,38 +34,38 @@ pub struct Expanded {
 ///
 /// # Errors
 /// Errors of the node itself. An unreadable node below it is replaced by the reason.
-pub fn expand(store: &Store, hash: Hash) -> Result<Expanded> {
+pub fn expand(store: &Store, hash: NodeHash) -> Result<ExpandedNode> {
     expand_within(store, hash, MAX_BYTES)
 }
 
-fn expand_within(store: &Store, hash: Hash, limit: usize) -> Result<Expanded> {
+fn expand_within(store: &Store, hash: NodeHash, limit: usize) -> Result<ExpandedNode> {
     let node = store.get(hash)?;
-    let mut expansion = Expansion { store, limit, placed: HashSet::new(), bytes: 0, notes: Vec::new() };
+    let mut expansion = NodeExpander { store, limit, placed: HashSet::new(), bytes: 0, notes: Vec::new() };
     expansion.placed.insert(hash);
     let mut value = expansion.node(hash, &node, 0);
     if let Value::Object(fields) = &mut value {
         fields.shift_insert(2.min(fields.len()), "timestamp".to_owned(), json!(node.timestamp));
     }
-    Ok(Expanded { value, notes: expansion.notes })
+    Ok(ExpandedNode { value, notes: expansion.notes })
 }
 
 /// Which texts of a payload are references to expand.
-enum References {
+enum PayloadReferences {
     /// The values of these fields.
     Fields(&'static [&'static str]),
     /// Every hash of a stored node: other implementations choose their own field names.
     Stored,
 }
 
-fn references(kind: NodeKind) -> References {
-    References::Fields(match kind {
+fn references(kind: NodeKind) -> PayloadReferences {
+    PayloadReferences::Fields(match kind {
         NodeKind::Workflow | NodeKind::StartNode | NodeKind::ThreadEnd | NodeKind::Content | NodeKind::Agent => &[],
         NodeKind::StepNode => &["output", "detail"],
         NodeKind::Attempt => &["agent", "raw", "stderr", "turns"],
         NodeKind::ReactSession => &["agent", "turns", "raw", "attempts"],
         NodeKind::ReactTurn => &["input", "output", "toolCalls"],
         NodeKind::ReactToolCall => &["arguments", "result"],
-        NodeKind::HermesTurn | NodeKind::HermesDetail | NodeKind::HermesRaw => return References::Stored,
+        NodeKind::HermesTurn | NodeKind::HermesDetail | NodeKind::HermesRaw => return PayloadReferences::Stored,
     })
 }
 
@@ -112,7 +112,7 @@ fn ordered(kind: NodeKind, payload: &Map<String, Value>) -> impl Iterator<Item =
 
 /// The name of a node's type: the name of its kind, the title of its schema, or else the schema's hash.
 fn type_name(store: &Store, node: &Node) -> Value {
-    if let Some(kind) = NodeKind::of(node.type_hash) {
+    if let Some(kind) = NodeKind::from_type_hash(node.type_hash) {
         return json!(kind.title());
     }
     let schema = store.try_get(node.type_hash).ok().flatten();
@@ -120,30 +120,32 @@ fn type_name(store: &Store, node: &Node) -> Value {
     title.map_or_else(|| json!(node.type_hash), Value::from)
 }
 
-struct Expansion<'s> {
+struct NodeExpander<'s> {
     store: &'s Store,
     limit: usize,
     /// Nodes already in the document.
-    placed: HashSet<Hash>,
+    placed: HashSet<NodeHash>,
     bytes: usize,
     notes: Vec<String>,
 }
 
-impl Expansion<'_> {
+impl NodeExpander<'_> {
     /// A node as an object that begins with its hash and type.
-    fn node(&mut self, hash: Hash, node: &Node, depth: usize) -> Value {
+    fn node(&mut self, hash: NodeHash, node: &Node, depth: usize) -> Value {
         self.bytes += node.payload.to_string().len();
         let mut fields = Map::new();
         fields.insert("hash".to_owned(), json!(hash));
         fields.insert("type".to_owned(), type_name(self.store, node));
-        match (NodeKind::of(node.type_hash), &node.payload) {
+        match (NodeKind::from_type_hash(node.type_hash), &node.payload) {
             (Some(kind), Value::Object(payload)) if !payload.contains_key("hash") && !payload.contains_key("type") => {
                 let references = references(kind);
                 for (name, value) in ordered(kind, payload) {
                     let value = match &references {
-                        References::Fields(names) if names.contains(&name.as_str()) => self.referred(value, depth),
-                        References::Fields(_) => value.clone(),
-                        References::Stored => self.stored(value, depth),
+                        PayloadReferences::Fields(names) if names.contains(&name.as_str()) => {
+                            self.referred(value, depth)
+                        }
+                        PayloadReferences::Fields(_) => value.clone(),
+                        PayloadReferences::Stored => self.stored(value, depth),
                     };
                     fields.insert(name.clone(), value);
                 }
@@ -170,7 +172,7 @@ impl Expansion<'_> {
     /// A value with every hash of a stored node expanded.
     fn stored(&mut self, value: &Value, depth: usize) -> Value {
         match value {
-            Value::String(text) => match text.parse::<Hash>() {
+            Value::String(text) => match text.parse::<NodeHash>() {
                 Ok(hash) if self.store.has(hash).unwrap_or(false) => self.reference(hash, depth),
                 _ => value.clone(),
             },
@@ -182,7 +184,7 @@ impl Expansion<'_> {
         }
     }
 
-    fn reference(&mut self, hash: Hash, depth: usize) -> Value {
+    fn reference(&mut self, hash: NodeHash, depth: usize) -> Value {
         if depth + 1 > MAX_DEPTH {
             return self
                 .left_out(hash, format!("nodes nested more than {MAX_DEPTH} deep are left as hashes under `leftOut`"));
@@ -201,7 +203,7 @@ impl Expansion<'_> {
                 return json!({"unreadable": hash, "error": error.to_string()});
             }
         };
-        match NodeKind::of(node.type_hash) {
+        match NodeKind::from_type_hash(node.type_hash) {
             Some(NodeKind::Content) => self.text(hash, &node),
             Some(NodeKind::StepNode) => self.child_thread(hash, &node),
             // For a role's output, the value is enough.
@@ -217,7 +219,7 @@ impl Expansion<'_> {
         }
     }
 
-    fn text(&mut self, hash: Hash, node: &Node) -> Value {
+    fn text(&mut self, hash: NodeHash, node: &Node) -> Value {
         let text = node.payload.get("text").and_then(Value::as_str).unwrap_or_default();
         if text.len() > SHORT && !self.placed.insert(hash) {
             return json!({"toldAbove": hash, "bytes": text.len()});
@@ -227,7 +229,7 @@ impl Expansion<'_> {
     }
 
     /// A step of another thread: enough to find it, without its history.
-    fn child_thread(&mut self, head: Hash, node: &Node) -> Value {
+    fn child_thread(&mut self, head: NodeHash, node: &Node) -> Value {
         let step: Option<StepNode> = nodes::payload(head, node).ok();
         let start: Option<StartNode> =
             step.as_ref().and_then(|step| nodes::payload(step.start, &self.store.get(step.start).ok()?).ok());
@@ -242,7 +244,7 @@ impl Expansion<'_> {
         })
     }
 
-    fn left_out(&mut self, hash: Hash, why: String) -> Value {
+    fn left_out(&mut self, hash: NodeHash, why: String) -> Value {
         self.note(why);
         json!({ "leftOut": hash })
     }
@@ -257,7 +259,7 @@ impl Expansion<'_> {
 #[cfg(test)]
 mod tests {
     use uwf_core::foreign;
-    use uwf_core::node::{self, Content, Payload, ReactTurn};
+    use uwf_core::node::{self, ContentNode, ReactTurn, TypedPayload};
 
     use super::*;
 
@@ -267,15 +269,15 @@ mod tests {
         store
     }
 
-    fn put(store: &Store, payload: &impl Payload) -> Hash {
+    fn put(store: &Store, payload: &impl TypedPayload) -> NodeHash {
         store.put(&payload.draft()).unwrap()
     }
 
-    fn text(store: &Store, text: &str) -> Hash {
-        put(store, &Content { text: text.to_owned() })
+    fn text(store: &Store, text: &str) -> NodeHash {
+        put(store, &ContentNode { text: text.to_owned() })
     }
 
-    fn turn(store: &Store, input: Vec<Hash>, output: Hash) -> Hash {
+    fn turn(store: &Store, input: Vec<NodeHash>, output: NodeHash) -> NodeHash {
         put(store, &ReactTurn { input, output, tool_calls: Vec::new(), tokens: None, latency_ms: 1 })
     }
 
@@ -297,7 +299,7 @@ mod tests {
         let start = put(
             &store,
             &StartNode {
-                workflow: Hash::from_u64(1),
+                workflow: NodeHash::from_u64(1),
                 prompt: "the child's task".to_owned(),
                 parent: None,
                 depth: Some(1),
@@ -318,7 +320,7 @@ mod tests {
         let parent = put(&store, &step(None, "delegate", child));
         let expanded = expand(&store, parent).unwrap();
         let expected =
-            json!({"head": child, "role": "second", "workflow": Hash::from_u64(1), "prompt": "the child's task"});
+            json!({"head": child, "role": "second", "workflow": NodeHash::from_u64(1), "prompt": "the child's task"});
         assert_eq!(expanded.value["detail"]["childThread"], expected);
         assert_eq!(expand(&store, child).unwrap().value["prev"], json!(first), "the chain is not followed");
     }
@@ -326,7 +328,7 @@ mod tests {
     #[test]
     fn beyond_the_limit_references_stay_hashes() {
         let store = store();
-        let texts: Vec<Hash> = (0..10).map(|n| text(&store, &format!("text {n} ").repeat(50))).collect();
+        let texts: Vec<NodeHash> = (0..10).map(|n| text(&store, &format!("text {n} ").repeat(50))).collect();
         let expanded = expand_within(&store, turn(&store, texts.clone(), texts[0]), 1500).unwrap();
         let is_placed: Vec<bool> = expanded.value["input"].as_array().unwrap().iter().map(Value::is_string).collect();
         assert_eq!(is_placed.iter().filter(|placed| **placed).count(), 4, "{is_placed:?}");
@@ -340,10 +342,10 @@ mod tests {
     #[test]
     fn nesting_has_an_end() {
         let store = store();
-        let turn_type = Hash::literal("05HQB8BWV4KTW");
+        let turn_type = NodeHash::literal("05HQB8BWV4KTW");
         let mut hash = text(&store, "the innermost");
         for _ in 0..40 {
-            hash = store.put(&json_cas::Draft::new(turn_type, json!({"in": hash})).unwrap()).unwrap();
+            hash = store.put(&json_cas::NodeDraft::new(turn_type, json!({"in": hash})).unwrap()).unwrap();
         }
         let expanded = expand(&store, hash).unwrap();
         let mut depth = 0;

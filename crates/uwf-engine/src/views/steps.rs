@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -11,17 +11,17 @@ use uwf_core::thread::{Step, ThreadId};
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::load::Thread;
-use crate::thread::steps::Parts;
+use crate::thread::steps::StepParts;
 
 /// The entries of a thread: its start, then its steps.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Steps {
+pub struct StepListing {
     /// The thread.
     pub thread: ThreadId,
     /// Workflow of the thread.
-    pub workflow: Hash,
+    pub workflow: NodeHash,
     /// The requested entries.
-    pub steps: Vec<Entry>,
+    pub steps: Vec<ThreadEntry>,
     /// Position of the first entry; the start has position 0.
     #[serde(skip)]
     pub first: usize,
@@ -30,16 +30,16 @@ pub struct Steps {
     pub count: usize,
 }
 
-/// An entry of [`Steps`]: the start, or a step. Timestamps are Unix milliseconds.
+/// An entry of [`StepListing`]: the start, or a step. Timestamps are Unix milliseconds.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Entry {
+pub enum ThreadEntry {
     /// The start.
     Start {
         /// Its node.
-        hash: Hash,
+        hash: NodeHash,
         /// Workflow of the thread.
-        workflow: Hash,
+        workflow: NodeHash,
         /// The task.
         prompt: String,
         /// The input; absent if the workflow has none.
@@ -60,10 +60,10 @@ pub enum Entry {
 #[derive(Serialize, JsonSchema)]
 #[serde(remote = "Step")]
 struct ListedStep {
-    hash: Hash,
+    hash: NodeHash,
     role: String,
     output: Value,
-    detail: Hash,
+    detail: NodeHash,
     agent: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     alias: Option<String>,
@@ -75,7 +75,7 @@ struct ListedStep {
 ///
 /// # Errors
 /// `NotFound` if the thread does not exist; errors of its nodes.
-pub fn steps(home: &Home, id: &ThreadId, range: Range<usize>) -> Result<Steps> {
+pub fn steps(home: &Home, id: &ThreadId, range: Range<usize>) -> Result<StepListing> {
     steps_in(&Thread::any(home, id)?, range)
 }
 
@@ -83,21 +83,21 @@ pub fn steps(home: &Home, id: &ThreadId, range: Range<usize>) -> Result<Steps> {
 ///
 /// # Errors
 /// Errors of its nodes.
-pub fn steps_in(thread: &Thread<'_>, range: Range<usize>) -> Result<Steps> {
+pub fn steps_in(thread: &Thread<'_>, range: Range<usize>) -> Result<StepListing> {
     let count = thread.chain()?.len() + 1;
     let range = range.start.min(count)..range.end.min(count);
     let first = range.start;
     let steps = range.map(|position| entry(thread, position)).collect::<Result<_>>()?;
-    Ok(Steps { workflow: thread.start.workflow, steps, thread: thread.id.clone(), first, count })
+    Ok(StepListing { workflow: thread.start.workflow, steps, thread: thread.id.clone(), first, count })
 }
 
-fn entry(thread: &Thread<'_>, position: usize) -> Result<Entry> {
+fn entry(thread: &Thread<'_>, position: usize) -> Result<ThreadEntry> {
     Ok(match position.checked_sub(1) {
-        Some(index) => Entry::Step(Box::new(thread.step(index, Parts::ALIAS)?)),
+        Some(index) => ThreadEntry::Step(Box::new(thread.step(index, StepParts::ALIAS)?)),
         None => {
             let (hash, workflow) = (thread.start_hash, thread.start.workflow);
             let (prompt, input) = (thread.start.prompt.clone(), thread.input()?);
-            Entry::Start { hash, workflow, prompt, input, timestamp: thread.started_at() }
+            ThreadEntry::Start { hash, workflow, prompt, input, timestamp: thread.started_at() }
         }
     })
 }

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::child_threads;
 use crate::attempt::elsewhere::{self, ClaimReport};
-use crate::attempt::recorded::{Attempt, ThreadRecord};
-use crate::attempt::settings::Settings;
+use crate::attempt::recorded::{RecordedAttempt, ThreadRecord};
+use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
-use crate::root::history::{self, Finished};
+use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark, Reason};
+use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::root::{file_sign, missing_thread};
 use crate::thread::load::Thread;
-use crate::thread::state::{self, State};
-use crate::views::thread_state::{Known, Pause};
+use crate::thread::state::{self, ThreadState};
+use crate::views::thread_state::{ActiveThreadFacts, ThreadPause};
 
 /// How often a thread is read that changes while it is read. Each attempt writes only a few lines.
 const MOST_READS: usize = 5;
@@ -26,19 +26,19 @@ pub struct ThreadNow<'h> {
     /// The thread at its head, or at its last head if it has ended.
     pub thread: Thread<'h>,
     /// Its state.
-    pub state: State,
+    pub state: ThreadState,
     /// Its line in the history, if it has ended.
-    pub(crate) end: Option<Finished>,
+    pub(crate) end: Option<HistoryLine>,
     /// Why it is in this state, if known. For a running thread: why no further step will begin.
-    pub(crate) reason: Option<Reason>,
+    pub(crate) reason: Option<MarkReason>,
     /// The thread that was paused: this one, or one above it.
-    pub(crate) pause: Option<(ThreadId, Reason)>,
+    pub(crate) pause: Option<(ThreadId, MarkReason)>,
     /// This machine's marks about the newest attempt at its head.
-    pub(crate) marks: BTreeMap<Mark, Reason>,
+    pub(crate) marks: BTreeMap<ThreadMark, MarkReason>,
     /// This machine's record about the thread.
     pub record: ThreadRecord,
     /// The newest attempt in the record.
-    pub(crate) attempt: Option<Attempt>,
+    pub(crate) attempt: Option<RecordedAttempt>,
     /// News from other machines about the newest attempt at its head.
     pub(crate) news: Option<ClaimReport>,
 }
@@ -50,11 +50,11 @@ impl<'h> ThreadNow<'h> {
     /// `NotFound` if the thread does not exist; errors of its nodes.
     pub fn read(home: &'h Home, id: &ThreadId) -> Result<ThreadNow<'h>> {
         let file = home.record_file(id);
-        let mut sign = file_sign::of(&file);
+        let mut sign = file_sign::read_file_sign(&file);
         for _ in 1..MOST_READS {
             let now = ThreadNow::read_once(home, id)?;
             // Each change of an attempt writes a line before it changes marks. So an unchanged record means that the parts fit together.
-            let after = file_sign::of(&file);
+            let after = file_sign::read_file_sign(&file);
             if after == sign {
                 return Ok(now);
             }
@@ -70,7 +70,7 @@ impl<'h> ThreadNow<'h> {
         match home.heads().read(id.as_str())? {
             Some(head) => ThreadNow::active(home, id, head.hash, record, attempt),
             None => {
-                let end = history::of(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?;
+                let end = history::newest_line(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?;
                 let (thread, state) = (Thread::ended(home, &end)?, state::of_finished(end.status));
                 let (reason, pause, news) = (None, None, None);
                 let (end, marks) = (Some(end), BTreeMap::new());
@@ -82,31 +82,33 @@ impl<'h> ThreadNow<'h> {
     fn active(
         home: &'h Home,
         id: &ThreadId,
-        head: Hash,
+        head: NodeHash,
         record: ThreadRecord,
-        attempt: Option<Attempt>,
+        attempt: Option<RecordedAttempt>,
     ) -> Result<ThreadNow<'h>> {
-        let pause = match marks::read(home, id, Mark::Paused)? {
+        let pause = match marks::read(home, id, ThreadMark::Paused)? {
             Some(reason) => Some((id.clone(), reason)),
-            None => child_threads::paused_above(home, child_threads::parent_in(Settings::in_record(home, &record))?)?,
+            None => {
+                child_threads::paused_above(home, child_threads::parent_in(ThreadSettings::in_record(home, &record))?)?
+            }
         };
         let news = elsewhere::told_beyond(home, id, head, || Ok(attempt.clone()))?;
         let set = marks::at_head(home, id, &marks::of_here(home, id), head);
-        let marks: BTreeMap<Mark, Reason> =
+        let marks: BTreeMap<ThreadMark, MarkReason> =
             set.iter().filter_map(|mark| Some((*mark, marks::get(home, id, *mark)?))).collect();
-        let known = Known {
+        let known = ActiveThreadFacts {
             marks: set,
-            pause: pause.clone().map(|(by, reason)| Pause { by, reason: Some(reason) }),
+            pause: pause.clone().map(|(by, reason)| ThreadPause { by, reason: Some(reason) }),
             elsewhere: news.as_ref().map(ClaimReport::elsewhere),
         };
         let state = known.state(home, id);
         let reason = known.reason(id, state, |_, mark| marks.get(&mark).cloned());
-        let thread = Thread::at(home, id.clone(), head)?;
+        let thread = Thread::load_at(home, id.clone(), head)?;
         Ok(ThreadNow { thread, state, end: None, reason, pause, marks, record, attempt, news })
     }
 
     /// Its head; `None` if it has ended.
-    pub(crate) fn active_head(&self) -> Option<Hash> {
+    pub(crate) fn active_head(&self) -> Option<NodeHash> {
         (!self.has_ended()).then_some(self.thread.head)
     }
 
@@ -117,11 +119,11 @@ impl<'h> ThreadNow<'h> {
 
     /// Whether it pauses after its running step.
     pub(crate) fn is_pausing(&self) -> bool {
-        self.state == State::Running && self.pause.is_some()
+        self.state == ThreadState::Running && self.pause.is_some()
     }
 
     /// The newest attempt on any machine. It may belong to an earlier head.
-    pub(crate) fn newest(&self) -> Option<&Attempt> {
+    pub(crate) fn newest(&self) -> Option<&RecordedAttempt> {
         match &self.news {
             Some(ClaimReport::Over(attempt)) => Some(attempt),
             Some(ClaimReport::AtWork(_)) | None => self.attempt.as_ref(),
@@ -129,7 +131,7 @@ impl<'h> ThreadNow<'h> {
     }
 
     /// The attempts in the record that failed since its newest step, oldest first.
-    pub(crate) fn failed(&self) -> Vec<Hash> {
+    pub(crate) fn failed(&self) -> Vec<NodeHash> {
         self.attempt.as_ref().map(|attempt| attempt.earlier_at(self.thread.head)).unwrap_or_default()
     }
 }

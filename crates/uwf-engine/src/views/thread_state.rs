@@ -5,38 +5,38 @@ use std::collections::BTreeSet;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::child_threads;
-use crate::attempt::elsewhere::{Elsewhere, Stand};
+use crate::attempt::elsewhere::{PeerActivity, PostAttemptState};
 use crate::root::home::Home;
-use crate::root::marks::{Mark, Reason};
-use crate::thread::state::{self, State};
+use crate::root::marks::{MarkReason, ThreadMark};
+use crate::thread::state::{self, ThreadState};
 
 /// The pause of a thread.
 #[derive(Debug)]
-pub(crate) struct Pause {
+pub(crate) struct ThreadPause {
     /// The thread that was paused: this one, or one above it.
     pub(crate) by: ThreadId,
     /// The reason, if it was already read.
-    pub(crate) reason: Option<Reason>,
+    pub(crate) reason: Option<MarkReason>,
 }
 
 /// Knowledge about an active thread besides its nodes.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct ActiveThreadFacts {
     /// This machine's marks that apply to its head, except a pause.
-    pub(crate) marks: BTreeSet<Mark>,
-    pub(crate) pause: Option<Pause>,
+    pub(crate) marks: BTreeSet<ThreadMark>,
+    pub(crate) pause: Option<ThreadPause>,
     /// Other machines' activity on it, if newer than the marks.
-    pub(crate) elsewhere: Option<Elsewhere>,
+    pub(crate) elsewhere: Option<PeerActivity>,
 }
 
-impl Known {
+impl ActiveThreadFacts {
     /// The state of the thread. A running step comes first, then a pause, then the result of the newest attempt.
-    pub(crate) fn state(&self, home: &Home, id: &ThreadId) -> State {
+    pub(crate) fn state(&self, home: &Home, id: &ThreadId) -> ThreadState {
         let here = state::of_active(home, id, &self.marks);
         match (&self.elsewhere, here) {
-            (Some(Elsewhere::AtWork(_)), _) | (_, State::Running) => State::Running,
-            _ if self.pause.is_some() => State::Paused,
-            (Some(Elsewhere::Stands(Stand { state, .. })), _) => *state,
+            (Some(PeerActivity::AtWork(_)), _) | (_, ThreadState::Running) => ThreadState::Running,
+            _ if self.pause.is_some() => ThreadState::Paused,
+            (Some(PeerActivity::Stands(PostAttemptState { state, .. })), _) => *state,
             (None, here) => here,
         }
     }
@@ -46,25 +46,25 @@ impl Known {
     pub(crate) fn reason(
         &self,
         id: &ThreadId,
-        state: State,
-        read: impl Fn(&ThreadId, Mark) -> Option<Reason>,
-    ) -> Option<Reason> {
-        if let Some(Pause { by, reason }) = &self.pause {
-            let reason = reason.clone().or_else(|| read(by, Mark::Paused))?;
+        state: ThreadState,
+        read: impl Fn(&ThreadId, ThreadMark) -> Option<MarkReason>,
+    ) -> Option<MarkReason> {
+        if let Some(ThreadPause { by, reason }) = &self.pause {
+            let reason = reason.clone().or_else(|| read(by, ThreadMark::Paused))?;
             return Some(if by == id { reason } else { child_threads::paused_with(by, reason) });
         }
         match &self.elsewhere {
-            _ if state == State::Running => None,
-            Some(Elsewhere::Stands(Stand { reason, .. })) => reason.clone(),
-            Some(Elsewhere::AtWork(_)) | None => {
-                let mark = self.marks.iter().find(|mark| **mark != Mark::Open)?;
+            _ if state == ThreadState::Running => None,
+            Some(PeerActivity::Stands(PostAttemptState { reason, .. })) => reason.clone(),
+            Some(PeerActivity::AtWork(_)) | None => {
+                let mark = self.marks.iter().find(|mark| **mark != ThreadMark::Open)?;
                 read(id, *mark)
             }
         }
     }
 
     /// Whether the thread pauses after its running step.
-    pub(crate) fn is_pausing(&self, state: State) -> bool {
-        state == State::Running && self.pause.is_some()
+    pub(crate) fn is_pausing(&self, state: ThreadState) -> bool {
+        state == ThreadState::Running && self.pause.is_some()
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use uwf_core::config::Config;
-use uwf_core::spending::{self, Spent};
+use uwf_core::config::UwfConfig;
+use uwf_core::spending::{self, SpendingTotals};
 use uwf_core::thread::Step;
 
 use crate::error::Result;
@@ -16,7 +16,7 @@ pub struct TimedStep {
     /// The step in full.
     pub step: Step,
     /// Spending of its agent, including earlier failed attempts. Empty if a child thread played the role: its own steps show the cost.
-    pub spent: Spent,
+    pub spent: SpendingTotals,
     /// Duration of its attempt in milliseconds, as far as recorded.
     pub took_ms: u64,
 }
@@ -25,14 +25,14 @@ pub struct TimedStep {
 ///
 /// # Errors
 /// Errors of the chain and the StepNodes. Unreadable nodes below them are listed in [`Step::unreadable`].
-pub fn timeline(thread: &Thread<'_>, config: &Config, range: Range<usize>) -> Result<Vec<TimedStep>> {
+pub fn timeline(thread: &Thread<'_>, config: &UwfConfig, range: Range<usize>) -> Result<Vec<TimedStep>> {
     let mut reader = RunReader::new(thread.home().store(), config);
     let count = thread.chain()?.len();
     let mut timed = Vec::new();
     for index in range.start.min(count)..range.end.min(count) {
         let step = thread.whole_step(index)?;
         let runs = reader.of_step(step.hash).unwrap_or_default();
-        let mut spent = Spent::default();
+        let mut spent = SpendingTotals::default();
         for run in &runs.runs {
             spent.add(&run.run, spending::run_prices(config, run.model.as_deref()));
         }

@@ -3,32 +3,32 @@
 //! Decisions are not stored. The moderator repeats the decision on the thread before the step: the graph, the conditions and the history
 //! never change, so the result is the same.
 
-use json_cas::{Hash, Node};
+use json_cas::{Node, NodeHash};
 use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::agent_name::AgentName;
-use uwf_core::node::{NodeKind, ReactSession, Rung};
+use uwf_core::node::{NodeKind, ReactSession, RungResult};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::recorded::{Attempt, ThreadRecord};
+use crate::attempt::recorded::{RecordedAttempt, ThreadRecord};
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::{history, thread_ids};
 use crate::thread::chain;
 use crate::thread::load::Thread;
-use crate::thread::moderate::{self, ConsideredTransition, Explained};
+use crate::thread::moderate::{self, ConsideredTransition, DecisionExplanation};
 use crate::thread::nodes;
-use crate::thread::state::State;
-use crate::thread::steps::Parts;
+use crate::thread::state::ThreadState;
+use crate::thread::steps::StepParts;
 use crate::views::thread_now::ThreadNow;
 use crate::views::{pages, show, workflow_names};
 
 /// Why a step has its role and output, or why a thread is in its state.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Reasons {
+pub struct ThreadExplanation {
     /// The workflow.
-    pub workflow: Hash,
+    pub workflow: NodeHash,
     /// The workflow's own name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow_name: Option<String>,
@@ -40,7 +40,7 @@ pub struct Reasons {
     pub step: Option<ReasonedStep>,
     /// The next decision in the requested thread, or why it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<Ahead>,
+    pub next: Option<ThreadOutlook>,
 }
 
 /// A step with the reasons for it.
@@ -48,7 +48,7 @@ pub struct Reasons {
 #[serde(rename_all = "camelCase")]
 pub struct ReasonedStep {
     /// The StepNode.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// Its position in the thread, from 1.
     pub index: usize,
     /// Role that was played.
@@ -59,22 +59,22 @@ pub struct ReasonedStep {
     /// The previous role, or `$START`.
     pub after: String,
     /// How the moderator chose the role.
-    pub routing: Routing,
+    pub routing: StepRouting,
     /// Whether the moderator chooses this role. A step added by hand may have another role.
     pub as_chosen: bool,
     /// If the role is a group with conditions: which roles it played, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub branches: Vec<ConsideredTransition>,
     /// How its output was obtained.
-    pub output: Obtained,
+    pub output: OutputOrigin,
 }
 
 /// A decision, or why it cannot be explained.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Routing {
+pub enum StepRouting {
     /// The explanation.
-    Explained(Explained),
+    Explained(DecisionExplanation),
     /// A required node is not readable, or a condition cannot be evaluated.
     Unexplained {
         /// The reason.
@@ -85,15 +85,15 @@ pub enum Routing {
 /// How an output was obtained.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Obtained {
+pub struct OutputOrigin {
     /// Node that describes it.
-    pub detail: Option<Hash>,
+    pub detail: Option<NodeHash>,
     /// Rung of the extraction ladder that produced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extracted_by: Option<String>,
     /// Each rung that was tried, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rungs: Vec<Rung>,
+    pub rungs: Vec<RungResult>,
     /// Failed attempts at this step, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedAttempt>,
@@ -102,10 +102,10 @@ pub struct Obtained {
     pub adopted: bool,
     /// The failed attempt whose text was read again instead of running the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reread: Option<Hash>,
+    pub reread: Option<NodeHash>,
     /// The last step of the child thread that played the role.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub child_step: Option<Hash>,
+    pub child_step: Option<NodeHash>,
     /// Why the rest is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
@@ -128,7 +128,7 @@ pub fn rung_in_words(rung: &str) -> &'static str {
 #[serde(rename_all = "camelCase")]
 pub struct FailedAttempt {
     /// The attempt node.
-    pub attempt: Hash,
+    pub attempt: NodeHash,
     /// The agent, if known.
     #[serde(flatten)]
     pub agent: Option<AgentName>,
@@ -142,14 +142,14 @@ pub struct FailedAttempt {
 /// The future of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Ahead {
+pub struct ThreadOutlook {
     /// The state of the thread.
-    pub state: State,
+    pub state: ThreadState,
     /// Why it is in this state, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The moderator's next choice; `$END` is the end. For a killed thread, the choice that would have followed.
-    pub routing: Routing,
+    pub routing: StepRouting,
     /// If the next role is a group with conditions: which roles it plays, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub branches: Vec<ConsideredTransition>,
@@ -163,25 +163,25 @@ pub struct Ahead {
 ///
 /// # Errors
 /// `NotFound` if the thread does not exist; errors of its head and of the workflow.
-pub fn of_thread(home: &Home, id: &ThreadId) -> Result<Reasons> {
+pub fn of_thread(home: &Home, id: &ThreadId) -> Result<ThreadExplanation> {
     let now = ThreadNow::read(home, id)?;
     let thread = &now.thread;
     let steps = thread.chain()?.len();
     let step = steps.checked_sub(1).map(|index| reasoned(thread, &now.record, index)).transpose()?;
-    Ok(Reasons { step, next: Some(ahead(&now)?), ..about(thread) })
+    Ok(ThreadExplanation { step, next: Some(ahead(&now)?), ..about(thread) })
 }
 
 /// The future of a thread, or why it ended.
 ///
 /// # Errors
 /// Errors of its chain and of the workflow.
-pub fn ahead(now: &ThreadNow<'_>) -> Result<Ahead> {
+pub fn ahead(now: &ThreadNow<'_>) -> Result<ThreadOutlook> {
     let standing = show::status(now)?;
     let failures = if standing.done { Vec::new() } else { pages::failures(now) };
     let failed = failures.into_iter().map(failed_attempt).collect();
     let (routing, chosen) = routing(&now.thread)?;
     let branches = branches(&now.thread, chosen.as_deref())?;
-    Ok(Ahead { state: standing.state, why: standing.why, routing, branches, failed })
+    Ok(ThreadOutlook { state: standing.state, why: standing.why, routing, branches, failed })
 }
 
 /// Explains a step. A step belongs to all threads that were forked after it. Uses the newest of them that knows its own steps; with
@@ -189,41 +189,41 @@ pub fn ahead(now: &ThreadNow<'_>) -> Result<Ahead> {
 ///
 /// # Errors
 /// `NotFound` if the node does not exist, `Data` if it is not a step; errors of its nodes.
-pub fn of_step(home: &Home, hash: Hash) -> Result<Reasons> {
+pub fn of_step(home: &Home, hash: NodeHash) -> Result<ThreadExplanation> {
     nodes::step_node(home.store(), hash)?;
     let known = thread_with(home, hash)?;
     let id = known.as_ref().map(|thread| thread.id.clone());
     let thread = known.map_or_else(|| Thread::without_id(home, hash), Ok)?;
     let reasons = of_step_in(&thread, &ThreadRecord::read(home, &thread.id)?, hash)?;
-    Ok(Reasons { thread: id, ..reasons.unwrap_or_else(|| about(&thread)) })
+    Ok(ThreadExplanation { thread: id, ..reasons.unwrap_or_else(|| about(&thread)) })
 }
 
 /// Explains a step of a thread; `None` if the thread does not have it. Reads only this thread, however many there are.
 ///
 /// # Errors
 /// Errors of its nodes.
-pub fn of_step_in(thread: &Thread<'_>, record: &ThreadRecord, hash: Hash) -> Result<Option<Reasons>> {
+pub fn of_step_in(thread: &Thread<'_>, record: &ThreadRecord, hash: NodeHash) -> Result<Option<ThreadExplanation>> {
     let Some(index) = thread.chain()?.position(hash) else { return Ok(None) };
-    Ok(Some(Reasons { step: Some(reasoned(thread, record, index)?), ..about(thread) }))
+    Ok(Some(ThreadExplanation { step: Some(reasoned(thread, record, index)?), ..about(thread) }))
 }
 
-fn about(thread: &Thread<'_>) -> Reasons {
+fn about(thread: &Thread<'_>) -> ThreadExplanation {
     let workflow = thread.start.workflow;
     let workflow_name = workflow_names::own_name(thread.home(), workflow);
-    Reasons { workflow, workflow_name, thread: Some(thread.id.clone()), step: None, next: None }
+    ThreadExplanation { workflow, workflow_name, thread: Some(thread.id.clone()), step: None, next: None }
 }
 
 /// The newest thread of this machine with a step, by its head or by the cache of its chain.
-fn thread_with(home: &Home, step: Hash) -> Result<Option<Thread<'_>>> {
+fn thread_with(home: &Home, step: NodeHash) -> Result<Option<Thread<'_>>> {
     let finished = history::all(home)?.into_iter().map(|line| (line.thread.to_string(), line.head));
-    let heads: std::collections::HashMap<String, Hash> = finished.chain(home.heads().list()?).collect();
+    let heads: std::collections::HashMap<String, NodeHash> = finished.chain(home.heads().list()?).collect();
     for id in thread_ids::all(home)?.into_iter().rev() {
         let (Some(head), Ok(thread)) = (heads.get(&id), id.parse::<ThreadId>()) else { continue };
         if *head != step && !chain::has_cached(home, &thread, step) {
             continue;
         }
         // The cache may be older than a move of the thread's head.
-        if let Ok(found) = Thread::at(home, thread, *head)
+        if let Ok(found) = Thread::load_at(home, thread, *head)
             && found.chain().is_ok_and(|chain| chain.position(step).is_some())
         {
             return Ok(Some(found));
@@ -238,7 +238,7 @@ fn reasoned(thread: &Thread<'_>, record: &ThreadRecord, index: usize) -> Result<
     let store = thread.home().store();
     let hash = thread.step_hash(index)?;
     let (node, _) = nodes::step_node(store, hash)?;
-    let alias = thread.step(index, Parts::ALIAS).ok().and_then(|step| step.alias);
+    let alias = thread.step(index, StepParts::ALIAS).ok().and_then(|step| step.alias);
     Ok(ReasonedStep {
         hash,
         index: index + 1,
@@ -253,15 +253,15 @@ fn reasoned(thread: &Thread<'_>, record: &ThreadRecord, index: usize) -> Result<
 }
 
 /// The moderator's choice at the head of a thread, explained; and the chosen role, if it could be determined.
-fn routing(thread: &Thread<'_>) -> Result<(Routing, Option<String>)> {
+fn routing(thread: &Thread<'_>) -> Result<(StepRouting, Option<String>)> {
     let workflow = thread.workflow()?;
     Ok(match moderate::next(thread, &workflow) {
         Ok(decision) => {
             let explained = moderate::explain(thread, &workflow, &decision);
             let next = explained.next.clone();
-            (Routing::Explained(explained), Some(next))
+            (StepRouting::Explained(explained), Some(next))
         }
-        Err(error) => (Routing::Unexplained { error: error.to_string() }, None),
+        Err(error) => (StepRouting::Unexplained { error: error.to_string() }, None),
     })
 }
 
@@ -271,44 +271,44 @@ fn branches(thread: &Thread<'_>, role: Option<&str>) -> Result<Vec<ConsideredTra
     Ok(role.map(|role| moderate::explain_branches(thread, &workflow, role)).unwrap_or_default())
 }
 
-fn failed_attempt(failure: uwf_core::view::Failure) -> FailedAttempt {
-    let uwf_core::view::Failure { attempt, agent, exit_code, error, .. } = failure;
+fn failed_attempt(failure: uwf_core::view::PageFailure) -> FailedAttempt {
+    let uwf_core::view::PageFailure { attempt, agent, exit_code, error, .. } = failure;
     FailedAttempt { attempt, agent, exit_code, error }
 }
 
-fn obtained(thread: &Thread<'_>, attempt: Option<Attempt>, step: &uwf_core::node::StepNode) -> Obtained {
+fn obtained(thread: &Thread<'_>, attempt: Option<RecordedAttempt>, step: &uwf_core::node::StepNode) -> OutputOrigin {
     let home = thread.home();
-    let obtained = Obtained {
+    let obtained = OutputOrigin {
         detail: Some(step.detail),
         adopted: attempt.as_ref().is_some_and(|attempt| attempt.closed.as_ref().is_some_and(|closed| closed.adopted)),
         reread: attempt.and_then(|attempt| attempt.opened.reextract),
-        ..Obtained::default()
+        ..OutputOrigin::default()
     };
     match home.store().get(step.detail) {
         Ok(detail) => with_detail(home, obtained, step.detail, &detail),
-        Err(error) => Obtained { unreadable: Some(error.to_string()), ..obtained },
+        Err(error) => OutputOrigin { unreadable: Some(error.to_string()), ..obtained },
     }
 }
 
-fn with_detail(home: &Home, obtained: Obtained, hash: Hash, detail: &Node) -> Obtained {
+fn with_detail(home: &Home, obtained: OutputOrigin, hash: NodeHash, detail: &Node) -> OutputOrigin {
     let store = home.store();
-    match NodeKind::of(detail.type_hash) {
+    match NodeKind::from_type_hash(detail.type_hash) {
         Some(NodeKind::StepNode) => {
             let extracted_by = nodes::extracted_by(store, hash).ok().flatten();
-            Obtained { child_step: Some(hash), extracted_by, ..obtained }
+            OutputOrigin { child_step: Some(hash), extracted_by, ..obtained }
         }
         Some(NodeKind::ReactSession) => match nodes::payload::<ReactSession>(hash, detail) {
             Ok(session) => {
                 let failed = session.attempts.iter().copied().filter(|hash| nodes::has_failed(store, *hash));
                 let failed = failed.map(|hash| failed_attempt(pages::failure(store, hash, &session.role))).collect();
                 let extracted_by = nodes::extracted_by_of(detail);
-                Obtained { extracted_by, rungs: session.extraction, failed, ..obtained }
+                OutputOrigin { extracted_by, rungs: session.extraction, failed, ..obtained }
             }
-            Err(error) => Obtained { unreadable: Some(error.to_string()), ..obtained },
+            Err(error) => OutputOrigin { unreadable: Some(error.to_string()), ..obtained },
         },
         _ => {
             let kind = nodes::title(store, detail);
-            Obtained { unreadable: Some(format!("its detail is a {kind}, which does not say")), ..obtained }
+            OutputOrigin { unreadable: Some(format!("its detail is a {kind}, which does not say")), ..obtained }
         }
     }
 }

@@ -3,11 +3,11 @@
 use serde_json::json;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::child_threads::{self, Child};
-use uwf_engine::attempt::settings::Settings;
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::history;
-use uwf_engine::thread::state::State;
-use uwf_engine::verbs::start_child::{self, Task};
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::verbs::start_child::{self, ChildTask};
 use uwf_engine::verbs::{kill, limit, pause};
 use uwf_engine::views::show;
 
@@ -15,8 +15,8 @@ use crate::memory::{Machine, failure};
 
 fn child(machine: &Machine, parent: &ThreadId, max_depth: u32) -> Result<Child, Error> {
     let task = || {
-        let settings = Settings { workspace: machine.work(), ..Settings::default() };
-        Ok(Task { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings, worktree: None })
+        let settings = ThreadSettings { workspace: machine.work(), ..ThreadSettings::default() };
+        Ok(ChildTask { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings, worktree: None })
     };
     start_child::find_or_begin(&machine.thread(parent), "writer", max_depth, task)
 }
@@ -37,7 +37,7 @@ fn child_is_created_once_and_reused_until_ended() {
     let shown = show::show(&machine.home, &id).unwrap();
     assert_eq!((shown.task.as_str(), shown.depth, shown.parent_thread.as_ref()), ("On snow.", Some(1), Some(&parent)));
     machine.approved(&id);
-    let line = history::of(&machine.home, &id).unwrap().unwrap();
+    let line = history::newest_line(&machine.home, &id).unwrap().unwrap();
     assert_eq!(child(&machine, &parent, 3).unwrap(), Child::Ended(line));
 }
 
@@ -70,10 +70,10 @@ fn a_child_pauses_and_ends_with_its_parent() {
         machine.answer(&id, json!({"text": "It snows."})).unwrap_err().message,
         format!("thread {id} is paused with its parent {parent}: lunch")
     );
-    assert_eq!(show::show(&machine.home, &id).unwrap().state, State::Paused);
-    assert_eq!(limit::show(&machine.home, &id).unwrap().state, State::Paused);
+    assert_eq!(show::show(&machine.home, &id).unwrap().state, ThreadState::Paused);
+    assert_eq!(limit::show(&machine.home, &id).unwrap().state, ThreadState::Paused);
     kill::kill(&machine.home, &parent, None).unwrap();
-    assert!(history::of(&machine.home, &id).unwrap().is_some());
+    assert!(history::newest_line(&machine.home, &id).unwrap().is_some());
     assert_eq!(child_threads::active(&machine.home, &parent).unwrap(), []);
 }
 
@@ -83,8 +83,8 @@ fn a_thread_that_has_ended_begins_no_child() {
     let parent = machine.start("essay");
     let seen = machine.thread(&parent);
     kill::kill(&machine.home, &parent, None).unwrap();
-    let settings = Settings { workspace: machine.work(), ..Settings::default() };
-    let task = Task { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings, worktree: None };
+    let settings = ThreadSettings { workspace: machine.work(), ..ThreadSettings::default() };
+    let task = ChildTask { workflow: "essay".to_owned(), prompt: "On snow.".to_owned(), settings, worktree: None };
     let error = start_child::find_or_begin(&seen, "writer", 3, || Ok(task)).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::NotFound, format!("thread {parent} is not active").as_str()));
     let ended: Vec<_> = history::all(&machine.home).unwrap().into_iter().map(|line| line.thread).collect();

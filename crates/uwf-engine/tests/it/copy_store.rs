@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use json_cas::{Hash, Head, Heads, HeadsError, Journal, MemoryHeads, MemoryObjects, Records, Swap, Version};
+use json_cas::{
+    Head, HeadBackend, HeadsError, JournalRecords, MemoryHeads, MemoryObjects, NameVersion, NodeHash, RemovalJournal,
+    SwapOutcome,
+};
 use serde_json::{Value, json};
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
-use uwf_engine::verbs::copy_store::{self, Outcome};
+use uwf_engine::verbs::copy_store::{self, CopyOutcome};
 use uwf_testing::dir_in_memory;
 
 use crate::memory::Machine;
@@ -20,35 +23,35 @@ struct Raced {
     ends: Option<Value>,
 }
 
-impl Heads for Raced {
+impl HeadBackend for Raced {
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
         self.inner.read(name)
     }
 
-    fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
-        Heads::list(&self.inner)
+    fn list(&self) -> Result<Vec<(String, NodeHash)>, HeadsError> {
+        HeadBackend::list(&self.inner)
     }
 
-    fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError> {
-        let other = if self.elsewhere { Hash::from_u64(1) } else { new };
-        assert_eq!(self.inner.create(name, other)?, Swap::Done);
+    fn create(&self, name: &str, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
+        let other = if self.elsewhere { NodeHash::from_u64(1) } else { new };
+        assert_eq!(self.inner.create(name, other)?, SwapOutcome::Done);
         if let (Some(record), Some(head)) = (&self.ends, self.inner.read(name)?) {
-            assert_eq!(self.inner.remove(name, &head.version, record)?, Swap::Done);
+            assert_eq!(self.inner.remove(name, &head.version, record)?, SwapOutcome::Done);
         }
         self.inner.create(name, new)
     }
 
-    fn swap(&self, name: &str, expected: &Version, new: Hash) -> Result<Swap, HeadsError> {
+    fn swap(&self, name: &str, expected: &NameVersion, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         self.inner.swap(name, expected, new)
     }
 
-    fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
+    fn remove(&self, name: &str, expected: &NameVersion, record: &Value) -> Result<SwapOutcome, HeadsError> {
         self.inner.remove(name, expected, record)
     }
 }
 
-impl Journal for Raced {
-    fn records(&self) -> Result<Records, HeadsError> {
+impl RemovalJournal for Raced {
+    fn records(&self) -> Result<JournalRecords, HeadsError> {
         self.inner.records()
     }
 
@@ -62,7 +65,7 @@ impl Journal for Raced {
 }
 
 /// What a copy comes to that meets another one.
-fn outcome(from: &Machine, thread: &ThreadId, raced: Raced) -> Outcome {
+fn outcome(from: &Machine, thread: &ThreadId, raced: Raced) -> CopyOutcome {
     let dir = dir_in_memory();
     let to = Home::over(dir.path(), "/there/is/no/uwf", Arc::<MemoryObjects>::default(), Arc::new(raced));
     copy_store::copy(&from.home, &to, std::slice::from_ref(thread), &mut |_, _| ()).unwrap().threads[0].outcome
@@ -72,14 +75,14 @@ fn outcome(from: &Machine, thread: &ThreadId, raced: Raced) -> Outcome {
 fn slower_copy_finds_existing_thread() {
     let machine = Machine::with_essay();
     let thread = machine.start("essay");
-    assert_eq!(outcome(&machine, &thread, Raced::default()), Outcome::Present);
-    assert_eq!(outcome(&machine, &thread, Raced { elsewhere: true, ..Raced::default() }), Outcome::Differs);
+    assert_eq!(outcome(&machine, &thread, Raced::default()), CopyOutcome::Present);
+    assert_eq!(outcome(&machine, &thread, Raced { elsewhere: true, ..Raced::default() }), CopyOutcome::Differs);
 
     let head = machine.heads.read(thread.as_str()).unwrap().unwrap();
     let ending = |status: &str| json!({ "thread": thread.as_str(), "workflow": head.hash, "head": head.hash, "status": status, "completedAt": 1 });
     let ended = |status: &str| Raced { ends: Some(ending(status)), ..Raced::default() };
-    assert_eq!(outcome(&machine, &thread, ended("killed")), Outcome::Differs, "it is active here");
-    assert_eq!(machine.heads.remove(thread.as_str(), &head.version, &ending("killed")).unwrap(), Swap::Done);
-    assert_eq!(outcome(&machine, &thread, ended("killed")), Outcome::Present);
-    assert_eq!(outcome(&machine, &thread, ended("completed")), Outcome::Differs);
+    assert_eq!(outcome(&machine, &thread, ended("killed")), CopyOutcome::Differs, "it is active here");
+    assert_eq!(machine.heads.remove(thread.as_str(), &head.version, &ending("killed")).unwrap(), SwapOutcome::Done);
+    assert_eq!(outcome(&machine, &thread, ended("killed")), CopyOutcome::Present);
+    assert_eq!(outcome(&machine, &thread, ended("completed")), CopyOutcome::Differs);
 }

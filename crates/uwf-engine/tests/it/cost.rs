@@ -4,16 +4,16 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use json_cas::{Hash, Objects};
+use json_cas::{NodeHash, ObjectBackend};
 use serde_json::{Value, json};
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::ids;
 use uwf_engine::thread::nodes;
-use uwf_engine::verbs::answer::{self, Seen};
+use uwf_engine::verbs::answer::{self, AnswerPrecondition};
 use uwf_engine::verbs::fork;
-use uwf_engine::views::cost::{self, CostBy, CostRequest, Costs};
+use uwf_engine::views::cost::{self, CostBy, CostReport, CostRequest};
 use uwf_testing::counting_workflow;
 
 use crate::memory::{Machine, Player, WORKED_MS};
@@ -35,7 +35,7 @@ fn counting(more: &str) -> Machine {
 /// An agent whose provider says what each run cost, if `cost` is that.
 fn tracer(cost: Option<f64>) -> Player {
     let [input, output, cached, reasoning] = [1_200_000, 100_000, 200_000, 10_000].map(Some);
-    Player::of_model("big", Tokens { input, output, cached, reasoning, cost })
+    Player::of_model("big", TokenCounts { input, output, cached, reasoning, cost })
 }
 
 /// An agent that counts nothing.
@@ -49,7 +49,7 @@ fn count(machine: &Machine, id: &ThreadId, player: &Player, times: usize) {
     }
 }
 
-fn costs(machine: &Machine, request: &CostRequest) -> Costs {
+fn costs(machine: &Machine, request: &CostRequest) -> CostReport {
     cost::cost(&machine.home, &machine.home.config().unwrap(), request).unwrap()
 }
 
@@ -58,16 +58,16 @@ fn of(machine: &Machine, id: &ThreadId) -> Value {
     json!(costs(machine, &CostRequest { threads: vec![id.clone()], ..CostRequest::default() }))
 }
 
-fn of_all(machine: &Machine) -> Costs {
+fn of_all(machine: &Machine) -> CostReport {
     costs(machine, &CostRequest::default())
 }
 
-fn by(machine: &Machine, by: CostBy) -> Costs {
+fn by(machine: &Machine, by: CostBy) -> CostReport {
     costs(machine, &CostRequest { by, ..CostRequest::default() })
 }
 
 /// Names and steps of rows.
-fn rows(costs: &Costs) -> Vec<(Option<&str>, usize)> {
+fn rows(costs: &CostReport) -> Vec<(Option<&str>, usize)> {
     costs.rows.iter().map(|row| (row.name.as_deref(), row.spent.steps)).collect()
 }
 
@@ -137,7 +137,7 @@ fn steps_that_forks_share_count_once() {
     let machine = counting(PRICES);
     let id = machine.start("count-rounds");
     count(&machine, &id, &tracer(None), 2);
-    let changes = fork::Changes::default();
+    let changes = fork::ForkChanges::default();
     let fork = fork::thread(&machine.home, &id, None, &changes, &machine.work()).unwrap().thread;
     count(&machine, &fork, &tracer(None), 1);
     let report = of_all(&machine);
@@ -260,7 +260,7 @@ fn damaged_threads_are_named_and_the_rest_added() {
     count(&machine, &damaged, &tracer(None), 2);
     count(&machine, &sound, &tracer(None), 1);
     let steps = machine.steps(&damaged);
-    let damage = |node: Hash| machine.objects.replace(node, b"not a node").unwrap();
+    let damage = |node: NodeHash| machine.objects.replace(node, b"not a node").unwrap();
     damage(nodes::step_node(machine.home.store(), steps[0]).unwrap().0.detail);
     let report = of_all(&machine);
     assert_eq!((report.total.steps, report.total.cost_unknown), (2, 1));
@@ -307,7 +307,7 @@ fn threads_without_steps_cost_nothing() {
 fn people_are_known_to_cost_nothing() {
     let machine = counting("");
     let id = machine.start("count-rounds");
-    let asked = answer::asked(&machine.home, &id, Seen::default()).unwrap();
+    let asked = answer::asked(&machine.home, &id, AnswerPrecondition::default()).unwrap();
     count(&machine, &id, &Player::from_spec(asked.agent), 1);
     let total = of_all(&machine).total;
     assert_eq!((total.steps, total.tokens_unknown, total.cost_unknown), (1, 0, 0));

@@ -1,17 +1,17 @@
 //! `--expect-head` and `--expect-attempt`: a verb acts at the head that its caller saw, and can be repeated there.
 
-use json_cas::{Hash, Journal};
+use json_cas::{NodeHash, RemovalJournal};
 use serde_json::json;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::child_threads::Child;
-use uwf_engine::attempt::settings::Settings;
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::error::{Error, ErrorKind};
-use uwf_engine::root::marks::{self, Mark, Reason};
-use uwf_engine::thread::state::State;
-use uwf_engine::verbs::answer::{self, Seen};
-use uwf_engine::verbs::limit::{self, Change, Changes};
-use uwf_engine::verbs::start_child::{self, Task};
+use uwf_engine::root::marks::{self, MarkReason, ThreadMark};
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::verbs::answer::{self, AnswerPrecondition};
+use uwf_engine::verbs::limit::{self, LimitChange, LimitChanges};
+use uwf_engine::verbs::start_child::{self, ChildTask};
 use uwf_engine::verbs::step::newest_attempt::{self, NewestAttempt};
 use uwf_engine::verbs::step::{self, StepReport, StepRequest};
 use uwf_engine::verbs::{kill, pause};
@@ -19,10 +19,10 @@ use uwf_engine::views::show;
 
 use crate::memory::{ESSAY, Machine, Player, failure};
 
-const SEVEN: Changes = Changes { steps: Some(Change::To(7)), time: None, tokens: None, cost: None };
+const SEVEN: LimitChanges = LimitChanges { steps: Some(LimitChange::To(7)), time: None, tokens: None, cost: None };
 
 /// A thread with one step, and its head before that.
-fn stepped(machine: &Machine) -> (ThreadId, Hash) {
+fn stepped(machine: &Machine) -> (ThreadId, NodeHash) {
     let id = machine.start("essay");
     let before = machine.thread(&id).head;
     machine.answer(&id, json!({"text": "It rains."})).unwrap();
@@ -30,11 +30,11 @@ fn stepped(machine: &Machine) -> (ThreadId, Hash) {
 }
 
 fn step(machine: &Machine, request: &StepRequest) -> Result<StepReport, Error> {
-    step::perform(&machine.home, request, &mut Signals::listen().unwrap())
+    step::perform(&machine.home, request, &mut SignalListener::listen().unwrap())
 }
 
-fn at(head: Hash) -> Seen {
-    Seen { head: Some(head), attempt: None }
+fn at(head: NodeHash) -> AnswerPrecondition {
+    AnswerPrecondition { head: Some(head), attempt: None }
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_step_for_another_head_is_refused() {
     let message = format!("thread {id} has moved on: its head is {now}, not {before}");
     assert_eq!(failure(&error), (ErrorKind::Busy, message.as_str()));
     assert_eq!(error.hints, [format!("nothing was changed; `uwf thread show {id}` shows its state")]);
-    let in_keeper = step::in_keeper(&machine.home, &request, &mut Signals::listen().unwrap(), &mut || ());
+    let in_keeper = step::in_keeper(&machine.home, &request, &mut SignalListener::listen().unwrap(), &mut || ());
     assert_eq!(failure(&in_keeper.unwrap_err()), (ErrorKind::Busy, message.as_str()), "no keeper is started");
     assert_eq!(machine.thread(&id).head, now);
     // At its head it is begun, but no agent can be started here.
@@ -83,7 +83,7 @@ fn a_refused_resume_leaves_a_thread_paused() {
     pause::pause(&machine.home, &id, Some("lunch"), None).unwrap();
     assert_eq!(pause::resume(&machine.home, &id, Some(before)).unwrap_err().kind, ErrorKind::Busy);
     let shown = show::show(&machine.home, &id).unwrap();
-    assert_eq!((shown.state, shown.why.as_deref()), (State::Paused, Some("lunch")));
+    assert_eq!((shown.state, shown.why.as_deref()), (ThreadState::Paused, Some("lunch")));
 }
 
 #[test]
@@ -93,10 +93,10 @@ fn verbs_are_repeatable_at_their_head() {
     let home = &machine.home;
     let head = Some(machine.thread(&id).head);
     for _ in 0..2 {
-        assert_eq!(pause::pause(home, &id, None, head).unwrap(), State::Paused);
+        assert_eq!(pause::pause(home, &id, None, head).unwrap(), ThreadState::Paused);
     }
     for was_paused in [true, false] {
-        assert_eq!(pause::resume(home, &id, head).unwrap(), (State::Active, was_paused));
+        assert_eq!(pause::resume(home, &id, head).unwrap(), (ThreadState::Active, was_paused));
     }
     for _ in 0..2 {
         assert_eq!(limit::change(home, &id, &SEVEN, head).unwrap().limits.max_steps, Some(7));
@@ -117,7 +117,7 @@ fn a_completed_thread_is_not_killed() {
     let head = machine.approved(&id).head;
     let error = kill::kill(&machine.home, &id, Some(head)).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::Busy, format!("thread {id} has ended since").as_str()));
-    assert_eq!(show::show(&machine.home, &id).unwrap().state, State::Completed);
+    assert_eq!(show::show(&machine.home, &id).unwrap().state, ThreadState::Completed);
     assert_eq!(pause::pause(&machine.home, &id, None, Some(head)).unwrap_err().kind, ErrorKind::Busy);
 }
 
@@ -142,7 +142,7 @@ fn a_step_for_another_attempt_is_refused() {
         expected_attempt: Some(attempt),
         ..StepRequest::plain(id.clone())
     };
-    let newest = || newest_attempt::at(&machine.home, &id, head).unwrap();
+    let newest = || newest_attempt::at_head(&machine.home, &id, head).unwrap();
     assert_eq!(newest(), NewestAttempt::None);
     machine.fail(&id, &Player::new("broken", "broken"), "it broke");
     let first = newest();
@@ -152,7 +152,7 @@ fn a_step_for_another_attempt_is_refused() {
     let message = format!("thread {id} has a newer attempt: {first}, not none");
     assert_eq!(failure(&error), (ErrorKind::Busy, message.as_str()));
     assert_eq!(newest(), first, "nothing was tried");
-    let seen = Seen { attempt: Some(NewestAttempt::None), ..at(head) };
+    let seen = AnswerPrecondition { attempt: Some(NewestAttempt::None), ..at(head) };
     assert_eq!(answer::asked(&machine.home, &id, seen).unwrap_err().kind, ErrorKind::Busy);
     // After the attempt that was seen it is tried, but no agent can be started here.
     assert_ne!(step(&machine, &request(first)).unwrap_err().kind, ErrorKind::Busy);
@@ -170,15 +170,21 @@ fn a_child_is_answered_by_its_own_attempt() {
         .configure("  inner: { command: uwf-workflow, args: [poem] }\nagentOverrides: { essay: { writer: inner } }\n");
     let parent = machine.start("essay");
     let task = || {
-        let settings = Settings { workspace: machine.work(), ..Settings::default() };
-        Ok(Task { workflow: "poem".to_owned(), prompt: "On snow.".to_owned(), settings, worktree: None })
+        let settings = ThreadSettings { workspace: machine.work(), ..ThreadSettings::default() };
+        Ok(ChildTask { workflow: "poem".to_owned(), prompt: "On snow.".to_owned(), settings, worktree: None })
     };
     let child = start_child::find_or_begin(&machine.thread(&parent), "writer", 3, task).unwrap();
     let Child::Active(child) = child else { panic!("{child:?}") };
-    marks::set(&machine.home, &child, Mark::Waiting, &Reason::of(Mark::Waiting, "writer", "write it")).unwrap();
+    marks::set(
+        &machine.home,
+        &child,
+        ThreadMark::Waiting,
+        &MarkReason::from_message(ThreadMark::Waiting, "writer", "write it"),
+    )
+    .unwrap();
     let head = machine.thread(&parent).head;
     assert_eq!(answer::asked(&machine.home, &parent, at(head)).unwrap().thread, child);
-    let seen = Seen { attempt: Some(NewestAttempt::None), ..at(head) };
+    let seen = AnswerPrecondition { attempt: Some(NewestAttempt::None), ..at(head) };
     let error = answer::asked(&machine.home, &parent, seen).unwrap_err();
     let message =
         format!("child thread {child} of thread {parent} asks the question, so an attempt of {parent} does not apply");

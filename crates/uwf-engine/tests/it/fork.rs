@@ -1,18 +1,18 @@
 //! `thread fork`: a new head on an old node.
 
-use json_cas::Objects;
+use json_cas::ObjectBackend;
 use serde_json::json;
 use uwf_core::usage::ThreadLimits;
-use uwf_engine::attempt::settings::Settings;
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::error::{Error, ErrorKind};
-use uwf_engine::verbs::fork::{self, Changes, Forked};
+use uwf_engine::verbs::fork::{self, ForkChanges, ForkReport};
 use uwf_engine::verbs::kill;
 use uwf_engine::views::list;
 
 use crate::memory::{Machine, failure};
 
-fn fork(machine: &Machine, id: &uwf_core::thread::ThreadId, from: Option<&str>) -> Result<Forked, Error> {
-    fork::thread(&machine.home, id, from, &Changes::default(), &machine.work())
+fn fork(machine: &Machine, id: &uwf_core::thread::ThreadId, from: Option<&str>) -> Result<ForkReport, Error> {
+    fork::thread(&machine.home, id, from, &ForkChanges::default(), &machine.work())
 }
 
 #[test]
@@ -94,10 +94,11 @@ fn only_starts_and_steps_can_be_forked() {
         machine.answer(&id, json!({"text": "It rains."})).unwrap();
         machine.thread(&id).last.clone().unwrap().output
     };
-    let error = fork::at_node(&machine.home, output, &Changes::default(), &machine.work()).unwrap_err();
+    let error = fork::at_node(&machine.home, output, &ForkChanges::default(), &machine.work()).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Data);
     assert_eq!(error.hints, ["`uwf thread steps THREAD` lists the nodes that can be forked"]);
-    let nowhere = fork::at_node(&machine.home, json_cas::Hash::from_u64(1), &Changes::default(), &machine.work());
+    let nowhere =
+        fork::at_node(&machine.home, json_cas::NodeHash::from_u64(1), &ForkChanges::default(), &machine.work());
     assert_eq!(failure(&nowhere.unwrap_err()), (ErrorKind::NotFound, "node 0000000000001 does not exist"));
 }
 
@@ -106,13 +107,13 @@ fn fork_keeps_unchanged_settings_of_origin() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let elsewhere = machine.file("elsewhere/note", "").parent().unwrap().to_owned();
-    let changes = Changes {
+    let changes = ForkChanges {
         workspace: Some(elsewhere.clone()),
         limits: ThreadLimits { max_steps: Some(3), ..ThreadLimits::default() },
-        ..Changes::default()
+        ..ForkChanges::default()
     };
     let forked = fork::thread(&machine.home, &id, None, &changes, &machine.work()).unwrap();
-    let [before, after] = [&id, &forked.thread].map(|id| Settings::load(&machine.home, id).unwrap().unwrap());
+    let [before, after] = [&id, &forked.thread].map(|id| ThreadSettings::load(&machine.home, id).unwrap().unwrap());
     assert_eq!((after.workspace, after.limits.max_steps), (elsewhere.canonicalize().unwrap(), Some(3)));
     assert_eq!((after.bound, after.begun_at, after.digest), (before.bound, before.begun_at, before.digest));
 }
@@ -122,8 +123,8 @@ fn a_repeated_fork_reports_the_first_fork() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let step = machine.answer(&id, json!({"text": "It rains."})).unwrap().head;
-    let chosen = Changes { id: Some("01M84K4HXK6RPPA24KREJ5JEHH".parse().unwrap()), ..Changes::default() };
-    let fork = |changes: &Changes| fork::thread(&machine.home, &id, None, changes, &machine.work());
+    let chosen = ForkChanges { id: Some("01M84K4HXK6RPPA24KREJ5JEHH".parse().unwrap()), ..ForkChanges::default() };
+    let fork = |changes: &ForkChanges| fork::thread(&machine.home, &id, None, changes, &machine.work());
     let at = |node| fork::at_node(&machine.home, node, &chosen, &machine.work());
     let first = fork(&chosen).unwrap();
     assert_eq!((Some(&first.thread), first.forked_from.step), (chosen.id.as_ref(), step));
@@ -133,9 +134,9 @@ fn a_repeated_fork_reports_the_first_fork() {
     machine.answer(&first.thread, json!({"approved": true})).unwrap();
     assert_eq!(fork(&chosen).unwrap(), first, "both have continued");
     assert_eq!(at(later).unwrap_err().kind, ErrorKind::Usage, "another step");
-    let other = Changes { prompt: Some("On snow.".to_owned()), ..chosen.clone() };
+    let other = ForkChanges { prompt: Some("On snow.".to_owned()), ..chosen.clone() };
     assert_eq!(fork(&other).unwrap_err().kind, ErrorKind::Usage);
-    let all = list::Filter { all: true, ..list::Filter::default() };
+    let all = list::ThreadFilter { all: true, ..list::ThreadFilter::default() };
     assert_eq!(list::list(&machine.home, &all).unwrap().matching, 2);
 }
 

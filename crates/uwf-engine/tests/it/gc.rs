@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use json_cas::{Draft, Hash, HashPrefix, Hold, MemoryHeads, MemoryObjects, Objects, Put, StoreError, Stored, Sweep};
+use json_cas::{
+    HashPrefix, HoldGuard, MemoryHeads, MemoryObjects, NodeDraft, NodeHash, ObjectBackend, ObjectMetadata,
+    ObjectPutOutcome, StoreError, SweepGuard,
+};
 use serde_json::{Value, json};
 use uwf_engine::root::home::Home;
 use uwf_engine::verbs::gc::{self, GcRequest};
@@ -21,48 +24,48 @@ struct Slow {
     asked: AtomicUsize,
     sweeps: AtomicUsize,
     /// The one that somebody puts again after the first sweep.
-    put_again: OnceLock<Hash>,
+    put_again: OnceLock<NodeHash>,
 }
 
-impl Objects for Slow {
-    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+impl ObjectBackend for Slow {
+    fn get(&self, hash: NodeHash) -> Result<Option<Vec<u8>>, StoreError> {
         self.inner.get(hash)
     }
 
-    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn contains(&self, hash: NodeHash) -> Result<bool, StoreError> {
         self.inner.contains(hash)
     }
 
-    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+    fn put_all(&self, objects: &[(NodeHash, Vec<u8>)]) -> Result<Vec<ObjectPutOutcome>, StoreError> {
         self.inner.put_all(objects)
     }
 
-    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+    fn replace(&self, hash: NodeHash, bytes: &[u8]) -> Result<(), StoreError> {
         self.inner.replace(hash, bytes)
     }
 
-    fn sync(&self, hashes: &[Hash]) -> Result<(), StoreError> {
+    fn sync(&self, hashes: &[NodeHash]) -> Result<(), StoreError> {
         self.inner.sync(hashes)
     }
 
-    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<NodeHash>, StoreError> {
         self.inner.list(prefix)
     }
 
-    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+    fn stored(&self, hash: NodeHash) -> Result<Option<ObjectMetadata>, StoreError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.inner.stored(hash)
     }
 
-    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn refresh(&self, hash: NodeHash) -> Result<bool, StoreError> {
         self.inner.refresh(hash)
     }
 
-    fn hold(&self) -> Result<Hold, StoreError> {
+    fn hold(&self) -> Result<HoldGuard, StoreError> {
         self.inner.hold()
     }
 
-    fn sweep(&self) -> Result<Sweep, StoreError> {
+    fn sweep(&self) -> Result<SweepGuard, StoreError> {
         let sweeps = self.sweeps.fetch_add(1, Ordering::Relaxed);
         if let Some(hash) = self.put_again.get().filter(|_| sweeps == 1) {
             assert!(self.inner.refresh(*hash)?, "it is removed already");
@@ -70,7 +73,7 @@ impl Objects for Slow {
         self.inner.sweep()
     }
 
-    fn remove_all(&self, sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, sweep: &SweepGuard, layers: &[&[NodeHash]]) -> Result<Vec<bool>, StoreError> {
         // As long as a sweep may take.
         std::thread::sleep(Duration::from_secs(1));
         self.inner.remove_all(sweep, layers)
@@ -78,14 +81,14 @@ impl Objects for Slow {
 }
 
 /// A storage root with so many nodes, and three of which each refers to the next one, the last one to none.
-fn with_nodes(dir: &std::path::Path) -> (Home, Arc<Slow>, [Hash; 3]) {
+fn with_nodes(dir: &std::path::Path) -> (Home, Arc<Slow>, [NodeHash; 3]) {
     let (slow, root) = (Arc::<Slow>::default(), dir.join("root"));
     std::fs::create_dir_all(&root).unwrap();
     let home = Home::over(root, "/there/is/no/uwf", slow.clone(), Arc::<MemoryHeads>::default());
     let store = home.store();
     let number = store.put_schema(json!({ "title": "number", "type": "number" })).unwrap();
     let referring = store.put_schema(json!({ "title": "referring", "type": "string", "format": "cas_ref" })).unwrap();
-    let put = |of: Hash, payload: Value| store.put(&Draft::new(of, payload).unwrap()).unwrap();
+    let put = |of: NodeHash, payload: Value| store.put(&NodeDraft::new(of, payload).unwrap()).unwrap();
     for value in 0..NODES {
         put(number, json!(value));
     }
@@ -95,7 +98,7 @@ fn with_nodes(dir: &std::path::Path) -> (Home, Arc<Slow>, [Hash; 3]) {
     (home, slow, [first, second, third])
 }
 
-fn collect(home: &Home) -> gc::Collected {
+fn collect(home: &Home) -> gc::GcSummary {
     gc::collect(home, GcRequest { grace: Duration::ZERO, dry_run: false }, &mut |_| ()).unwrap()
 }
 
@@ -118,7 +121,7 @@ fn node_put_between_sweeps_stays_with_its_references() {
     let (home, slow, [first, second, third]) = with_nodes(dir.path());
     slow.put_again.set(second).unwrap();
     collect(&home);
-    let there = |hash: Hash| home.store().objects().contains(hash).unwrap();
+    let there = |hash: NodeHash| home.store().objects().contains(hash).unwrap();
     assert_eq!([first, second, third].map(there), [false, true, true]);
     home.store().get(second).unwrap();
 }

@@ -1,6 +1,6 @@
 //! `thread kill`: out of the index first, so that no later swap can succeed.
 
-use json_cas::{Journal, Objects};
+use json_cas::{ObjectBackend, RemovalJournal};
 use serde_json::json;
 use uwf_core::node::{EndStatus, ThreadEnd};
 use uwf_engine::error::ErrorKind;
@@ -17,7 +17,7 @@ fn killed_thread_moves_from_index_to_history() {
     let head = machine.answer(&id, json!({"text": "It rains."})).unwrap().head;
     let end = kill::kill(&machine.home, &id, None).unwrap().unwrap();
     assert_eq!(machine.active_heads(), []);
-    let line = history::of(&machine.home, &id).unwrap().unwrap();
+    let line = history::newest_line(&machine.home, &id).unwrap().unwrap();
     assert_eq!((line.head, line.status, line.end), (head, EndStatus::Killed, Some(end)));
     let end: ThreadEnd = nodes::typed(machine.home.store(), end).unwrap();
     assert_eq!((end.last_step, end.reason.as_str(), end.return_code), (Some(head), "killed", 130));
@@ -70,7 +70,7 @@ fn thread_without_nodes_is_killed_without_end_node() {
     let head = machine.thread(&id).head;
     machine.objects.replace(head, b"\0\0\0\0").unwrap();
     assert_eq!(kill::kill(&machine.home, &id, None).unwrap(), None);
-    let line = history::of(&machine.home, &id).unwrap().unwrap();
+    let line = history::newest_line(&machine.home, &id).unwrap().unwrap();
     assert_eq!((line.head, line.workflow, line.end), (head, None, None));
 }
 

@@ -2,23 +2,23 @@
 
 use std::fs;
 
-use json_cas::{Heads, Journal, Swap};
+use json_cas::{HeadBackend, RemovalJournal, SwapOutcome};
 use serde_json::json;
 use ulid::Ulid;
-use uwf_core::moderator::Condition;
-use uwf_core::node::Tokens;
+use uwf_core::moderator::CompiledCondition;
+use uwf_core::node::TokenCounts;
 use uwf_core::thread::ThreadId;
-use uwf_core::usage::{Amount, ThreadLimits};
-use uwf_engine::attempt::agent_process::Signals;
+use uwf_core::usage::{ThreadLimits, UsageAmount};
+use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::child_threads::Child;
-use uwf_engine::attempt::settings::Settings;
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::ids;
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::thread::{moderate, usage};
-use uwf_engine::verbs::limit::{self, Change, Changes};
+use uwf_engine::verbs::limit::{self, LimitChange, LimitChanges};
 use uwf_engine::verbs::start::{self, StartRequest};
-use uwf_engine::verbs::start_child::{self, Task};
+use uwf_engine::verbs::start_child::{self, ChildTask};
 use uwf_engine::verbs::step::{self, StepRequest};
 use uwf_engine::verbs::{fork, kill};
 use uwf_engine::views::show;
@@ -37,7 +37,7 @@ fn counting(rounds: usize) -> Machine {
 
 /// An agent each run of which costs half a dollar and 1,000 tokens.
 fn costly() -> Player {
-    let tokens = Tokens { input: Some(900), output: Some(100), cost: Some(0.5), ..Tokens::default() };
+    let tokens = TokenCounts { input: Some(900), output: Some(100), cost: Some(0.5), ..TokenCounts::default() };
     Player::of_model("m", tokens)
 }
 
@@ -66,7 +66,7 @@ fn reached(machine: &Machine, id: &ThreadId) -> Option<String> {
 }
 
 fn step(machine: &Machine, id: &ThreadId) -> Error {
-    step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut Signals::listen().unwrap()).unwrap_err()
+    step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut SignalListener::listen().unwrap()).unwrap_err()
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_thread_stops_at_its_cost_limit() {
     assert_eq!(failure(&error), (ErrorKind::Limit, "the thread has cost $1.00, its limit is $1.00"));
     assert_eq!(error.hints, [format!("to continue: `uwf thread limit {id} --cost +1`")]);
     let shown = show::show(&machine.home, &id).unwrap();
-    assert_eq!((shown.state, shown.why), (State::Limited, Some(error.message)));
+    assert_eq!((shown.state, shown.why), (ThreadState::Limited, Some(error.message)));
 }
 
 #[test]
@@ -90,18 +90,18 @@ fn a_raised_limit_lets_a_thread_continue() {
     count(&machine, &id, &costly(), 2);
     assert!(reached(&machine, &id).is_some());
     let change = |changes| limit::change(&machine.home, &id, &changes, None).unwrap();
-    let raised = change(Changes { cost: Some(Change::By(0.5)), ..Changes::default() });
-    assert_eq!((raised.state, raised.reached, raised.limits.max_cost), (State::Active, None, Some(1.5)));
+    let raised = change(LimitChanges { cost: Some(LimitChange::By(0.5)), ..LimitChanges::default() });
+    assert_eq!((raised.state, raised.reached, raised.limits.max_cost), (ThreadState::Active, None, Some(1.5)));
     assert_eq!((raised.used.steps, raised.used.tokens, raised.used.cost), (2, 2000, 1.0));
     assert_eq!((raised.tokens_unknown, raised.cost_unknown), (0, 0));
     assert_eq!(reached(&machine, &id), None);
     count(&machine, &id, &costly(), 1);
     assert_eq!(reached(&machine, &id).as_deref(), Some("the thread has cost $1.50, its limit is $1.50"));
-    let low = change(Changes { tokens: Some(Change::By(2000)), ..Changes::default() });
-    assert_eq!((low.state, low.reached.is_some()), (State::Limited, true), "its cost is where it was");
-    let wide = change(Changes { cost: Some(Change::To(10.0)), ..Changes::default() });
+    let low = change(LimitChanges { tokens: Some(LimitChange::By(2000)), ..LimitChanges::default() });
+    assert_eq!((low.state, low.reached.is_some()), (ThreadState::Limited, true), "its cost is where it was");
+    let wide = change(LimitChanges { cost: Some(LimitChange::To(10.0)), ..LimitChanges::default() });
     let limits = ThreadLimits { max_steps: Some(1000), max_tokens: Some(5000), max_cost: Some(10.0), ..NONE };
-    assert_eq!((wide.state, wide.limits, wide.used.tokens), (State::Active, limits, 3000));
+    assert_eq!((wide.state, wide.limits, wide.used.tokens), (ThreadState::Active, limits, 3000));
     assert_eq!(reached(&machine, &id), None);
 }
 
@@ -114,7 +114,7 @@ fn unreported_money_is_counted_by_prices() {
              prices: {{ date: 2026-11-01, currency: {currency}, models: {{ big: {{ input: 2, output: {output} }} }} }}\n"
         ));
     };
-    let tokens = Tokens { input: Some(1_000_000), output: Some(100_000), ..Tokens::default() };
+    let tokens = TokenCounts { input: Some(1_000_000), output: Some(100_000), ..TokenCounts::default() };
     let silent = Player::of_model("m", tokens);
     configure("USD", 10);
     let id = start(&machine, ThreadLimits { max_cost: Some(5.0), ..NONE });
@@ -159,7 +159,8 @@ fn newer_limits_replace_older_ones() {
     assert_eq!(reached(&machine, &by_start), None);
     count(&machine, &by_start, &costly(), 1);
     assert_eq!(used(&by_start), "the thread has used 3000 tokens, its limit is 3000");
-    let changes = fork::Changes { limits: ThreadLimits { max_tokens: Some(3500), ..NONE }, ..fork::Changes::default() };
+    let changes =
+        fork::ForkChanges { limits: ThreadLimits { max_tokens: Some(3500), ..NONE }, ..fork::ForkChanges::default() };
     let forked = fork::thread(&machine.home, &by_start, None, &changes, &machine.work()).unwrap().thread;
     assert_eq!(reached(&machine, &forked), None);
     count(&machine, &forked, &costly(), 1);
@@ -171,9 +172,9 @@ fn a_thread_stops_when_it_is_too_old() {
     let machine = counting(9);
     let id = start_hour_ago(&machine, 1, ThreadLimits { max_time: Some(3600), ..NONE });
     assert_eq!(reached(&machine, &id).as_deref(), Some("the thread started 60 min ago, its limit is 60 min"));
-    let later = Changes { time: Some(Change::By(3600)), ..Changes::default() };
+    let later = LimitChanges { time: Some(LimitChange::By(3600)), ..LimitChanges::default() };
     let limits = limit::change(&machine.home, &id, &later, None).unwrap();
-    assert_eq!((limits.state, limits.limits.max_time), (State::Active, Some(7200)));
+    assert_eq!((limits.state, limits.limits.max_time), (ThreadState::Active, Some(7200)));
     assert!((3600..3700).contains(&limits.age), "{}", limits.age);
     assert_eq!(reached(&machine, &id), None);
 }
@@ -194,12 +195,12 @@ fn conditions_are_given_what_a_thread_used() {
     let id = start(&machine, NONE);
     count(&machine, &id, &costly(), 2);
     let used = |condition: &str| {
-        let condition = Condition::compile(condition).unwrap();
+        let condition = CompiledCondition::compile(condition).unwrap();
         moderate::history(&machine.thread(&id), condition.reads()).unwrap().usage
     };
     assert_eq!(used("$count(steps) >= 9"), None);
     let known = used("$usage.cost >= 1").unwrap();
-    let Amount { steps, tokens, cost, seconds } = known.total;
+    let UsageAmount { steps, tokens, cost, seconds } = known.total;
     assert_eq!((steps, tokens, cost, seconds), (2, 2000, 1.0, 3.0));
     assert_eq!(known.roles, [("worker".to_owned(), known.total)].into());
 }
@@ -227,8 +228,8 @@ fn a_child_counts_for_its_parent() {
     machine.put("inner", &counting_workflow(9).replace("name: count-rounds", "name: inner"));
     let parent = start(&machine, ThreadLimits { max_cost: Some(1.0), ..NONE });
     let task = || {
-        let settings = Settings { workspace: machine.work(), ..Settings::default() };
-        Ok(Task { workflow: "inner".to_owned(), prompt: "count".to_owned(), settings, worktree: None })
+        let settings = ThreadSettings { workspace: machine.work(), ..ThreadSettings::default() };
+        Ok(ChildTask { workflow: "inner".to_owned(), prompt: "count".to_owned(), settings, worktree: None })
     };
     let child = start_child::find_or_begin(&machine.thread(&parent), "worker", 3, task).unwrap();
     let Child::Active(child) = child else { panic!("{child:?}") };
@@ -248,7 +249,7 @@ fn a_child_counts_for_its_parent() {
 #[test]
 fn only_active_threads_get_other_limits() {
     let machine = counting(2);
-    let more = Changes { steps: Some(Change::By(1)), ..Changes::default() };
+    let more = LimitChanges { steps: Some(LimitChange::By(1)), ..LimitChanges::default() };
     let change = |id: &ThreadId| limit::change(&machine.home, id, &more, None).map_err(|error| error.kind);
     let [completed, killed] = [(); 2].map(|()| start(&machine, ThreadLimits { max_steps: Some(9), ..NONE }));
     count(&machine, &completed, &costly(), 2);
@@ -258,8 +259,8 @@ fn only_active_threads_get_other_limits() {
     }
     let shown = || limit::show(&machine.home, &completed).unwrap();
     let before = shown();
-    assert_eq!((before.state, before.used.steps, before.limits.max_steps), (State::Completed, 2, Some(9)));
-    assert_eq!(limit::show(&machine.home, &killed).unwrap().state, State::Killed);
+    assert_eq!((before.state, before.used.steps, before.limits.max_steps), (ThreadState::Completed, 2, Some(9)));
+    assert_eq!(limit::show(&machine.home, &killed).unwrap().state, ThreadState::Killed);
     assert_eq!(limit::show(&machine.home, &ids::new_thread_id()).unwrap_err().kind, ErrorKind::NotFound);
 }
 
@@ -274,9 +275,9 @@ fn an_ended_thread_grows_no_older() {
     let mut line = machine.heads.newest(ended.as_str()).unwrap().unwrap();
     line["completedAt"] = json!(ended.time_ms().unwrap() + 600_000);
     machine.heads.forget(&[ended.as_str()]).unwrap();
-    assert_eq!(machine.heads.create(ended.as_str(), machine.thread(&active).head).unwrap(), Swap::Done);
+    assert_eq!(machine.heads.create(ended.as_str(), machine.thread(&active).head).unwrap(), SwapOutcome::Done);
     let version = machine.heads.read(ended.as_str()).unwrap().unwrap().version;
-    assert_eq!(machine.heads.remove(ended.as_str(), &version, &line).unwrap(), Swap::Done);
+    assert_eq!(machine.heads.remove(ended.as_str(), &version, &line).unwrap(), SwapOutcome::Done);
     assert_eq!(age(&ended), 600);
 }
 
@@ -296,5 +297,5 @@ fn a_machine_without_a_record_shows_limits() {
     let id = start(&machine, NONE);
     count(&machine, &id, &costly(), 1);
     let limits = limit::show(&machine.beside().home, &id).unwrap();
-    assert_eq!((limits.state, limits.used.steps, limits.used.tokens), (State::Active, 1, 1000));
+    assert_eq!((limits.state, limits.used.steps, limits.used.tokens), (ThreadState::Active, 1, 1000));
 }

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use json_cas::Objects;
+use json_cas::ObjectBackend;
 use serde_json::json;
 use uwf_core::thread::ThreadId;
-use uwf_engine::thread::state::State;
-use uwf_engine::verbs::fork::{self, Changes};
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::verbs::fork::{self, ForkChanges};
 use uwf_engine::verbs::{kill, pause, rm, start};
-use uwf_engine::views::list::{self, Filter};
+use uwf_engine::views::list::{self, ThreadFilter};
 
 use crate::memory::{ESSAY, Machine};
 
-fn listed(machine: &Machine, filter: &Filter) -> Vec<(ThreadId, State)> {
+fn listed(machine: &Machine, filter: &ThreadFilter) -> Vec<(ThreadId, ThreadState)> {
     list::list(&machine.home, filter).unwrap().rows.into_iter().map(|row| (row.thread, row.state)).collect()
 }
 
@@ -21,11 +21,11 @@ fn list_is_newest_first_and_hides_ended_threads() {
     let machine = Machine::with_essay();
     let [first, second, third] = [(); 3].map(|()| machine.start("essay"));
     kill::kill(&machine.home, &second, None).unwrap();
-    let active = [(third.clone(), State::Active), (first.clone(), State::Active)];
-    assert_eq!(listed(&machine, &Filter::default()), active);
-    let all = Filter { all: true, ..Filter::default() };
+    let active = [(third.clone(), ThreadState::Active), (first.clone(), ThreadState::Active)];
+    assert_eq!(listed(&machine, &ThreadFilter::default()), active);
+    let all = ThreadFilter { all: true, ..ThreadFilter::default() };
     let [newest, oldest] = active;
-    assert_eq!(listed(&machine, &all), [newest, (second, State::Killed), oldest]);
+    assert_eq!(listed(&machine, &all), [newest, (second, ThreadState::Killed), oldest]);
 }
 
 #[test]
@@ -34,11 +34,11 @@ fn a_state_is_asked_for_by_its_name() {
     let [paused, completed, active] = [(); 3].map(|()| machine.start("essay"));
     pause::pause(&machine.home, &paused, None, None).unwrap();
     machine.approved(&completed);
-    let of = |state| listed(&machine, &Filter { states: vec![state], ..Filter::default() });
-    assert_eq!(of(State::Paused), [(paused, State::Paused)]);
-    assert_eq!(of(State::Completed), [(completed, State::Completed)], "without --all");
-    assert_eq!(of(State::Active), [(active, State::Active)]);
-    assert_eq!(of(State::Stuck), []);
+    let of = |state| listed(&machine, &ThreadFilter { states: vec![state], ..ThreadFilter::default() });
+    assert_eq!(of(ThreadState::Paused), [(paused, ThreadState::Paused)]);
+    assert_eq!(of(ThreadState::Completed), [(completed, ThreadState::Completed)], "without --all");
+    assert_eq!(of(ThreadState::Active), [(active, ThreadState::Active)]);
+    assert_eq!(of(ThreadState::Stuck), []);
 }
 
 #[test]
@@ -47,7 +47,8 @@ fn threads_are_listed_page_by_page() {
     let mut ids: Vec<ThreadId> = (0..5).map(|_| machine.start("essay")).collect();
     ids.reverse();
     let page = |offset| {
-        let listing = list::list(&machine.home, &Filter { limit: Some(2), offset, ..Filter::default() }).unwrap();
+        let listing =
+            list::list(&machine.home, &ThreadFilter { limit: Some(2), offset, ..ThreadFilter::default() }).unwrap();
         (listing.rows.into_iter().map(|row| row.thread).collect::<Vec<_>>(), listing.matching)
     };
     assert_eq!(
@@ -55,7 +56,7 @@ fn threads_are_listed_page_by_page() {
         [ids[..2].to_vec(), ids[2..4].to_vec(), ids[4..].to_vec()]
     );
     assert_eq!(page(9), (vec![], 5));
-    let none = list::list(&machine.home, &Filter { limit: Some(0), ..Filter::default() }).unwrap();
+    let none = list::list(&machine.home, &ThreadFilter { limit: Some(0), ..ThreadFilter::default() }).unwrap();
     assert_eq!((none.rows, none.matching), (vec![], 5));
 }
 
@@ -66,8 +67,8 @@ fn workflow_filter_matches_hash_not_current_name() {
     let before = machine.start("essay");
     machine.put("essay", &ESSAY.replace("Write it.", "Write it well."));
     machine.start("essay");
-    let rows = listed(&machine, &Filter { workflows: Some(vec![old]), ..Filter::default() });
-    assert_eq!(rows, [(before, State::Active)]);
+    let rows = listed(&machine, &ThreadFilter { workflows: Some(vec![old]), ..ThreadFilter::default() });
+    assert_eq!(rows, [(before, ThreadState::Active)]);
 }
 
 #[test]
@@ -77,16 +78,19 @@ fn unreadable_thread_is_listed_as_corrupt() {
     let broken = machine.start("essay");
     let head = machine.answer(&broken, json!({"text": "It rains."})).unwrap().head;
     machine.objects.replace(head, b"not a node").unwrap();
-    assert_eq!(listed(&machine, &Filter::default()), [(broken.clone(), State::Corrupt), (whole, State::Active)]);
-    let corrupt = Filter { states: vec![State::Corrupt], ..Filter::default() };
-    assert_eq!(listed(&machine, &corrupt), [(broken, State::Corrupt)]);
+    assert_eq!(
+        listed(&machine, &ThreadFilter::default()),
+        [(broken.clone(), ThreadState::Corrupt), (whole, ThreadState::Active)]
+    );
+    let corrupt = ThreadFilter { states: vec![ThreadState::Corrupt], ..ThreadFilter::default() };
+    assert_eq!(listed(&machine, &corrupt), [(broken, ThreadState::Corrupt)]);
 }
 
 #[test]
 fn a_listing_says_which_role_was_played_last() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
-    let role = || list::list(&machine.home, &Filter::default()).unwrap().rows[0].role.clone();
+    let role = || list::list(&machine.home, &ThreadFilter::default()).unwrap().rows[0].role.clone();
     assert_eq!(role(), None);
     machine.refused(&id, 1);
     assert_eq!(role().as_deref(), Some("editor"));
@@ -100,11 +104,17 @@ fn state_counts_ignore_other_filters() {
     pause::pause(&machine.home, &paused, None, None).unwrap();
     machine.approved(&completed);
     let counts = |filter| list::list(&machine.home, &filter).unwrap().counts;
-    let of_active = BTreeMap::from([(State::Active, 1), (State::Paused, 1)]);
-    let of_all = BTreeMap::from([(State::Completed, 1), (State::Killed, 1)]).into_iter().chain(of_active.clone());
-    assert_eq!(counts(Filter::default()), of_active);
-    let narrow =
-        Filter { all: true, after: Some(active), limit: Some(1), states: vec![State::Stuck], ..Filter::default() };
+    let of_active = BTreeMap::from([(ThreadState::Active, 1), (ThreadState::Paused, 1)]);
+    let of_all =
+        BTreeMap::from([(ThreadState::Completed, 1), (ThreadState::Killed, 1)]).into_iter().chain(of_active.clone());
+    assert_eq!(counts(ThreadFilter::default()), of_active);
+    let narrow = ThreadFilter {
+        all: true,
+        after: Some(active),
+        limit: Some(1),
+        states: vec![ThreadState::Stuck],
+        ..ThreadFilter::default()
+    };
     assert_eq!(counts(narrow), of_all.collect());
 }
 
@@ -114,9 +124,9 @@ fn several_states_are_asked_for_at_once() {
     let [paused, completed, _active] = [(); 3].map(|()| machine.start("essay"));
     pause::pause(&machine.home, &paused, None, None).unwrap();
     machine.approved(&completed);
-    let states = vec![State::Paused, State::Completed];
-    let rows = listed(&machine, &Filter { states, ..Filter::default() });
-    assert_eq!(rows, [(completed, State::Completed), (paused, State::Paused)]);
+    let states = vec![ThreadState::Paused, ThreadState::Completed];
+    let rows = listed(&machine, &ThreadFilter { states, ..ThreadFilter::default() });
+    assert_eq!(rows, [(completed, ThreadState::Completed), (paused, ThreadState::Paused)]);
 }
 
 #[test]
@@ -127,10 +137,12 @@ fn threads_are_found_by_role_of_last_step() {
     machine.refused(&refused, 1);
     machine.refused(&killed, 1);
     kill::kill(&machine.home, &killed, None).unwrap();
-    let of = |role: &str, all| listed(&machine, &Filter { role: Some(role.to_owned()), all, ..Filter::default() });
-    assert_eq!(of("writer", true), [(written, State::Active)]);
-    assert_eq!(of("editor", false), [(refused.clone(), State::Active)]);
-    assert_eq!(of("editor", true), [(killed, State::Killed), (refused, State::Active)]);
+    let of = |role: &str, all| {
+        listed(&machine, &ThreadFilter { role: Some(role.to_owned()), all, ..ThreadFilter::default() })
+    };
+    assert_eq!(of("writer", true), [(written, ThreadState::Active)]);
+    assert_eq!(of("editor", false), [(refused.clone(), ThreadState::Active)]);
+    assert_eq!(of("editor", true), [(killed, ThreadState::Killed), (refused, ThreadState::Active)]);
     assert_eq!(of("nobody", true), []);
 }
 
@@ -147,7 +159,7 @@ fn threads_are_found_by_id_workflow_and_task() {
     let killed = start("essay", "On rain again.");
     kill::kill(&machine.home, &killed, None).unwrap();
     let found = |text: &str, all| {
-        let filter = Filter { search: Some(text.to_owned()), all, ..Filter::default() };
+        let filter = ThreadFilter { search: Some(text.to_owned()), all, ..ThreadFilter::default() };
         listed(&machine, &filter).into_iter().map(|(id, _)| id).collect::<BTreeSet<_>>()
     };
     assert_eq!(found("RAIN", false), BTreeSet::from([rain.clone()]));
@@ -164,7 +176,7 @@ fn page_starts_after_thread_even_if_removed() {
     let machine = Machine::with_essay();
     let ids = [(); 4].map(|()| machine.start("essay"));
     let after = |id: &ThreadId, limit| {
-        let filter = Filter { after: Some(id.clone()), limit, all: true, ..Filter::default() };
+        let filter = ThreadFilter { after: Some(id.clone()), limit, all: true, ..ThreadFilter::default() };
         let listing = list::list(&machine.home, &filter).unwrap();
         (listing.rows.into_iter().map(|row| row.thread).collect::<Vec<_>>(), listing.matching)
     };
@@ -182,10 +194,10 @@ fn heads_of_finished_threads_are_cached() {
     machine.refused(&first, 1);
     let head = machine.thread(&first).head;
     for _ in 0..=200 {
-        let forked = fork::thread(&machine.home, &first, None, &Changes::default(), &machine.work()).unwrap();
+        let forked = fork::thread(&machine.home, &first, None, &ForkChanges::default(), &machine.work()).unwrap();
         kill::kill(&machine.home, &forked.thread, None).unwrap();
     }
-    let finished = Filter { states: vec![State::Killed], ..Filter::default() };
+    let finished = ThreadFilter { states: vec![ThreadState::Killed], ..ThreadFilter::default() };
     let roles = || {
         let rows = list::list(&machine.home, &finished).unwrap().rows;
         rows.into_iter().map(|row| row.role).collect::<BTreeSet<_>>()
@@ -194,7 +206,7 @@ fn heads_of_finished_threads_are_cached() {
     assert_eq!(roles(), editor);
     machine.objects.replace(head, b"not a node").unwrap();
     assert_eq!(roles(), editor, "without reading");
-    list::list(&machine.home, &Filter::default()).unwrap();
+    list::list(&machine.home, &ThreadFilter::default()).unwrap();
     assert_eq!(roles(), editor, "a listing of few active threads has not forgotten them");
     let cache = machine.home.cache_dir().join("finished-heads");
     let mut bytes = std::fs::read(&cache).unwrap();

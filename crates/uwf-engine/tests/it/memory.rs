@@ -7,18 +7,18 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use json_cas::{Draft, Hash, Heads as _, MemoryHeads, MemoryNotes, MemoryObjects};
+use json_cas::{HeadBackend as _, MemoryHeads, MemoryNotes, MemoryObjects, NodeDraft, NodeHash};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_core::config;
-use uwf_core::moderator::Next;
-use uwf_core::node::{ExtractedBy, Payload, ReactSession, Rung, StepNode, Tokens};
+use uwf_core::moderator::NextAction;
+use uwf_core::node::{ExtractedBy, ReactSession, RungResult, StepNode, TokenCounts, TypedPayload};
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::attempt::leftover;
-use uwf_engine::attempt::live_trace::Writer;
-use uwf_engine::attempt::recorded::{self, Attempt, OutputFiles};
-use uwf_engine::attempt::turns::{Batch, Turn};
+use uwf_engine::attempt::live_trace::LiveTraceWriter;
+use uwf_engine::attempt::recorded::{self, AttemptOutputFiles, RecordedAttempt};
+use uwf_engine::attempt::turns::{AgentTurn, NodeBatch};
 use uwf_engine::error::{Error, Result};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::ids;
@@ -26,8 +26,8 @@ use uwf_engine::root::shared_store::SharedStore;
 use uwf_engine::thread::digest;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::{moderate, nodes};
-use uwf_engine::verbs::answer::{self, Asked, Given, Seen};
-use uwf_engine::verbs::put::{self, Put};
+use uwf_engine::verbs::answer::{self, AnswerPrecondition, OpenQuestion, PersonAnswer};
+use uwf_engine::verbs::put::{self, WorkflowPutReport};
 use uwf_engine::verbs::start::{self, StartRequest};
 use uwf_engine::verbs::step::StepReport;
 use uwf_testing::dir_in_memory;
@@ -67,13 +67,13 @@ pub(crate) const WORKED_MS: u64 = 1500;
 #[derive(Debug, Clone)]
 pub(crate) struct Player {
     spec: AgentSpec,
-    tokens: Option<Tokens>,
+    tokens: Option<TokenCounts>,
 }
 
 impl Player {
     /// An agent with this name and program that counts no tokens.
     pub(crate) fn new(name: &str, command: &str) -> Player {
-        let agent = config::Agent::from_command(command.to_owned(), Vec::new());
+        let agent = config::AgentConfig::from_command(command.to_owned(), Vec::new());
         Player::from_spec(AgentSpec::new(name, &agent))
     }
 
@@ -83,13 +83,13 @@ impl Player {
     }
 
     /// An agent `t` with a model of this name, each run of which takes these tokens.
-    pub(crate) fn of_model(model: &str, tokens: Tokens) -> Player {
+    pub(crate) fn of_model(model: &str, tokens: TokenCounts) -> Player {
         let Player { spec, .. } = Player::new("t", "tracer");
         Player { spec: AgentSpec { model: Some(model.to_owned()), ..spec }, tokens: Some(tokens) }
     }
 
     /// The detail of a step it played.
-    fn session(&self, attempt: &Attempt, batch: &mut Batch) -> Hash {
+    fn session(&self, attempt: &RecordedAttempt, batch: &mut NodeBatch) -> NodeHash {
         let opened = &attempt.opened;
         let session = ReactSession {
             agent: batch.add(self.spec.payload().draft()),
@@ -105,7 +105,7 @@ impl Player {
             // No two steps have the same detail.
             session_id: Some(opened.attempt.clone()),
             extras: None,
-            extraction: vec![Rung { rung: "frontmatter".to_owned(), errors: Vec::new(), fixes: Vec::new() }],
+            extraction: vec![RungResult { rung: "frontmatter".to_owned(), errors: Vec::new(), fixes: Vec::new() }],
         };
         batch.add(session.draft())
     }
@@ -152,7 +152,7 @@ impl Machine {
     }
 
     /// Heads of threads, without the head of the names of workflows.
-    pub(crate) fn active_heads(&self) -> Vec<(String, Hash)> {
+    pub(crate) fn active_heads(&self) -> Vec<(String, NodeHash)> {
         let heads = self.heads.list().unwrap();
         heads.into_iter().filter(|(name, _)| name.parse::<ThreadId>().is_ok()).collect()
     }
@@ -183,11 +183,11 @@ impl Machine {
     }
 
     /// Puts a workflow without errors.
-    pub(crate) fn put(&self, name: &str, workflow: &str) -> Hash {
+    pub(crate) fn put(&self, name: &str, workflow: &str) -> NodeHash {
         self.try_put(name, workflow).unwrap().stored.unwrap().1
     }
 
-    pub(crate) fn try_put(&self, name: &str, workflow: &str) -> Result<Put> {
+    pub(crate) fn try_put(&self, name: &str, workflow: &str) -> Result<WorkflowPutReport> {
         put::put(&self.home, &self.file(&format!("{name}.yaml"), workflow), false)
     }
 
@@ -214,7 +214,7 @@ impl Machine {
     }
 
     /// The steps of a thread, oldest first.
-    pub(crate) fn steps(&self, id: &ThreadId) -> Vec<Hash> {
+    pub(crate) fn steps(&self, id: &ThreadId) -> Vec<NodeHash> {
         let thread = self.thread(id);
         let mut at = thread.last.is_some().then_some(thread.head);
         let mut steps = Vec::new();
@@ -228,12 +228,12 @@ impl Machine {
 
     /// A person plays the next role.
     pub(crate) fn answer(&self, id: &ThreadId, output: Value) -> Result<StepReport> {
-        self.answer_as(&answer::asked(&self.home, id, Seen::default())?, output)
+        self.answer_as(&answer::asked(&self.home, id, AnswerPrecondition::default())?, output)
     }
 
     /// The same, as whoever was asked before.
-    pub(crate) fn answer_as(&self, asked: &Asked, output: Value) -> Result<StepReport> {
-        let given = Given {
+    pub(crate) fn answer_as(&self, asked: &OpenQuestion, output: Value) -> Result<StepReport> {
+        let given = PersonAnswer {
             output: &|_| Ok(self.output(asked, &output)?.hash()),
             store: &|attempt| self.store(asked, attempt, &output),
         };
@@ -243,44 +243,49 @@ impl Machine {
     /// An agent plays the next role.
     pub(crate) fn play(&self, id: &ThreadId, player: &Player, output: Value) -> Result<StepReport> {
         let asked = self.turn(id, &player.spec);
-        let store =
-            |attempt: &Attempt| self.store_with(&asked, attempt, &output, |batch| player.session(attempt, batch));
-        let given = Given { output: &|_| Ok(self.output(&asked, &output)?.hash()), store: &store };
+        let store = |attempt: &RecordedAttempt| {
+            self.store_with(&asked, attempt, &output, |batch| player.session(attempt, batch))
+        };
+        let given = PersonAnswer { output: &|_| Ok(self.output(&asked, &output)?.hash()), store: &store };
         answer::record(&self.home, &asked, &given)
     }
 
     /// A child thread, which has this last step, plays the next role.
-    pub(crate) fn play_by_child(&self, id: &ThreadId, last: Hash, output: Value) -> StepReport {
+    pub(crate) fn play_by_child(&self, id: &ThreadId, last: NodeHash, output: Value) -> StepReport {
         let asked = self.turn(id, &Player::new("inner", "uwf-workflow").spec);
-        let store = |attempt: &Attempt| self.store_with(&asked, attempt, &output, |_| last);
-        let given = Given { output: &|_| Ok(self.output(&asked, &output)?.hash()), store: &store };
+        let store = |attempt: &RecordedAttempt| self.store_with(&asked, attempt, &output, |_| last);
+        let given = PersonAnswer { output: &|_| Ok(self.output(&asked, &output)?.hash()), store: &store };
         answer::record(&self.home, &asked, &given).unwrap()
     }
 
     /// An agent fails at the next role after one exchange. Returns the node of its attempt.
-    pub(crate) fn fail(&self, id: &ThreadId, player: &Player, error: &str) -> Hash {
+    pub(crate) fn fail(&self, id: &ThreadId, player: &Player, error: &str) -> NodeHash {
         let asked = self.turn(id, &player.spec);
-        let store = |attempt: &Attempt| {
+        let store = |attempt: &RecordedAttempt| {
             let opened = &attempt.opened;
-            let mut trace = Writer::begin(&OutputFiles::of(&self.home, &opened.thread, &opened.attempt))?;
-            let turn = Turn::asked(["Do it."]);
-            trace.turn(&Turn { tokens: player.tokens.clone(), latency_ms: WORKED_MS, ..turn })?;
+            let mut trace = LiveTraceWriter::begin(&AttemptOutputFiles::paths_of_attempt(
+                &self.home,
+                &opened.thread,
+                &opened.attempt,
+            ))?;
+            let turn = AgentTurn::asked(["Do it."]);
+            trace.turn(&AgentTurn { tokens: player.tokens.clone(), latency_ms: WORKED_MS, ..turn })?;
             leftover::fail(&self.home, attempt, Some(3), error)?;
             Err(Error::new(uwf_engine::error::ErrorKind::AgentFailed, error.to_owned()))
         };
-        let given = Given { output: &|_| unreachable!("nothing was left over"), store: &store };
+        let given = PersonAnswer { output: &|_| unreachable!("nothing was left over"), store: &store };
         answer::record(&self.home, &asked, &given).unwrap_err();
         recorded::read(&self.home, id).unwrap().unwrap().closed.unwrap().node.unwrap()
     }
 
     /// The next role of a thread, for an agent to play.
-    fn turn(&self, id: &ThreadId, agent: &AgentSpec) -> Asked {
+    fn turn(&self, id: &ThreadId, agent: &AgentSpec) -> OpenQuestion {
         let thread = self.thread(id);
-        let Next::Role(role) = moderate::next(&thread, &thread.workflow().unwrap()).unwrap().next else {
+        let NextAction::Role(role) = moderate::next(&thread, &thread.workflow().unwrap()).unwrap().next else {
             panic!("thread {id} is at the end of its graph")
         };
         let (head, agent) = (thread.head, agent.clone());
-        Asked { thread: id.clone(), head, role, agent, since: None, question: None, cwd: None }
+        OpenQuestion { thread: id.clone(), head, role, agent, since: None, question: None, cwd: None }
     }
 
     /// Writes, and has it refused, so many times.
@@ -297,27 +302,27 @@ impl Machine {
         self.answer(id, json!({"approved": true})).unwrap()
     }
 
-    fn output(&self, asked: &Asked, output: &Value) -> Result<Draft> {
-        let workflow = Thread::at(&self.home, asked.thread.clone(), asked.head)?.workflow()?;
-        Draft::new(workflow.roles[&asked.role].meta, output.clone())
+    fn output(&self, asked: &OpenQuestion, output: &Value) -> Result<NodeDraft> {
+        let workflow = Thread::load_at(&self.home, asked.thread.clone(), asked.head)?.workflow()?;
+        NodeDraft::new(workflow.roles[&asked.role].meta, output.clone())
             .map_err(|error| Error::new(uwf_engine::error::ErrorKind::Data, error.to_string()))
     }
 
     /// Stores a step as the process of an agent does: the nodes, then the line that makes it safe from a crash.
-    pub(crate) fn store(&self, asked: &Asked, attempt: &Attempt, output: &Value) -> Result<Hash> {
+    pub(crate) fn store(&self, asked: &OpenQuestion, attempt: &RecordedAttempt, output: &Value) -> Result<NodeHash> {
         self.store_with(asked, attempt, output, |batch| batch.content(format!("what {} said", asked.role)))
     }
 
     fn store_with(
         &self,
-        asked: &Asked,
-        attempt: &Attempt,
+        asked: &OpenQuestion,
+        attempt: &RecordedAttempt,
         output: &Value,
-        detail: impl FnOnce(&mut Batch) -> Hash,
-    ) -> Result<Hash> {
+        detail: impl FnOnce(&mut NodeBatch) -> NodeHash,
+    ) -> Result<NodeHash> {
         let home = &self.home;
-        let thread = Thread::at(home, asked.thread.clone(), asked.head)?;
-        let mut batch = Batch::default();
+        let thread = Thread::load_at(home, asked.thread.clone(), asked.head)?;
+        let mut batch = NodeBatch::default();
         let output = batch.add(self.output(asked, output)?);
         let detail = detail(&mut batch);
         let node = StepNode {

@@ -1,9 +1,9 @@
 //! `thread pause` and `thread resume`: a mark that every step looks at.
 
-use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::root::marks::{self, Mark};
-use uwf_engine::thread::state::State;
+use uwf_engine::root::marks::{self, ThreadMark};
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::step::{self, StepRequest};
 use uwf_engine::verbs::{kill, pause};
 use uwf_engine::views::show;
@@ -14,13 +14,17 @@ use crate::memory::{Machine, failure};
 fn paused_thread_is_not_stepped_until_resumed() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
-    assert_eq!(pause::pause(&machine.home, &id, None, None).unwrap(), State::Paused);
-    let error =
-        step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut Signals::listen().unwrap()).unwrap_err();
+    assert_eq!(pause::pause(&machine.home, &id, None, None).unwrap(), ThreadState::Paused);
+    let error = step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut SignalListener::listen().unwrap())
+        .unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::Waiting, format!("thread {id} is paused: paused by hand").as_str()));
     assert_eq!(error.hints, [format!("`uwf thread resume {id}` resumes it")]);
-    assert_eq!(pause::resume(&machine.home, &id, None).unwrap(), (State::Active, true));
-    assert_eq!(pause::resume(&machine.home, &id, None).unwrap(), (State::Active, false), "nothing was left to resume");
+    assert_eq!(pause::resume(&machine.home, &id, None).unwrap(), (ThreadState::Active, true));
+    assert_eq!(
+        pause::resume(&machine.home, &id, None).unwrap(),
+        (ThreadState::Active, false),
+        "nothing was left to resume"
+    );
 }
 
 #[test]
@@ -30,9 +34,9 @@ fn newer_pause_reason_wins_and_one_resume_suffices() {
     pause::pause(&machine.home, &id, Some("lunch"), None).unwrap();
     pause::pause(&machine.home, &id, Some("  until Monday\n"), None).unwrap();
     let shown = show::show(&machine.home, &id).unwrap();
-    assert_eq!((shown.state, shown.why.as_deref()), (State::Paused, Some("until Monday")));
+    assert_eq!((shown.state, shown.why.as_deref()), (ThreadState::Paused, Some("until Monday")));
     pause::resume(&machine.home, &id, None).unwrap();
-    assert_eq!(show::show(&machine.home, &id).unwrap().state, State::Active);
+    assert_eq!(show::show(&machine.home, &id).unwrap().state, ThreadState::Active);
 }
 
 #[test]
@@ -41,7 +45,7 @@ fn secret_in_reason_is_redacted() {
     let id = machine.start("essay");
     std::fs::write(machine.home.env_file(), "API_KEY=sk-0123456789abcdef\n").unwrap();
     pause::pause(&machine.home, &id, Some("sk-0123456789abcdef has run out"), None).unwrap();
-    let why = marks::get(&machine.home, &id, Mark::Paused).unwrap().why;
+    let why = marks::get(&machine.home, &id, ThreadMark::Paused).unwrap().why;
     assert_eq!(why, "[redacted API_KEY] has run out");
 }
 
@@ -51,8 +55,8 @@ fn ended_thread_cannot_be_paused_or_resumed() {
     let id = machine.start("essay");
     pause::pause(&machine.home, &id, None, None).unwrap();
     kill::kill(&machine.home, &id, None).unwrap();
-    assert_eq!(marks::of(&machine.home, &id), [].into(), "its end took the mark");
+    assert_eq!(marks::marks_of_thread(&machine.home, &id), [].into(), "its end took the mark");
     assert_eq!(pause::pause(&machine.home, &id, None, None).unwrap_err().kind, ErrorKind::NotFound);
     assert_eq!(pause::resume(&machine.home, &id, None).unwrap_err().kind, ErrorKind::NotFound);
-    assert_eq!(marks::of(&machine.home, &id), [].into());
+    assert_eq!(marks::marks_of_thread(&machine.home, &id), [].into());
 }

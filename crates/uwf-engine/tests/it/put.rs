@@ -1,6 +1,6 @@
 //! `workflow put`, `rollback`: files become nodes, names stand for them.
 
-use json_cas::Objects;
+use json_cas::ObjectBackend;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::registry;
 
@@ -87,7 +87,7 @@ fn rollback_without_earlier_version_gives_hint() {
     let error = roll_back("essay", None);
     assert_eq!(failure(&error), (ErrorKind::NotFound, "workflow `essay` has no earlier version"));
     assert_eq!(error.hints, ["`uwf workflow history essay` lists them"]);
-    let unknown = roll_back("essay", Some(json_cas::Hash::from_u64(1)));
+    let unknown = roll_back("essay", Some(json_cas::NodeHash::from_u64(1)));
     assert_eq!(unknown.message, "workflow `essay` has no version 0000000000001 in its history");
     assert_eq!(roll_back("essey", None).message, "workflow `essey` is not in the registry");
 }

@@ -1,14 +1,14 @@
 //! What looks for damage, and what repairs it: `recover`, `thread repair`, `thread verify`, `cas reindex`, `doctor`.
 
-use json_cas::{Objects, ProblemKind};
+use json_cas::{ObjectBackend, ProblemKind};
 use serde_json::json;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::ids;
-use uwf_engine::thread::digest::Digest;
-use uwf_engine::thread::steps::Parts;
-use uwf_engine::verbs::doctor::{self, Status};
-use uwf_engine::verbs::repair::{self, Action};
-use uwf_engine::verbs::verify::{self, Verdict};
+use uwf_engine::thread::digest::ThreadDigest;
+use uwf_engine::thread::steps::StepParts;
+use uwf_engine::verbs::doctor::{self, DoctorStatus};
+use uwf_engine::verbs::repair::{self, RepairAction};
+use uwf_engine::verbs::verify::{self, ThreadIntegrity};
 use uwf_engine::verbs::{recover, reindex};
 
 use crate::memory::{Machine, failure};
@@ -41,17 +41,17 @@ fn step_with_damaged_detail_is_replaced_and_marked() {
     let id = machine.start("essay");
     machine.refused(&id, 1);
     let steps = machine.steps(&id);
-    let detail = machine.thread(&id).step(0, Parts::NONE).unwrap().detail;
+    let detail = machine.thread(&id).step(0, StepParts::NONE).unwrap().detail;
     machine.objects.replace(detail, b"\xa0").unwrap();
 
     let looked = repair::repair(&machine.home, &id, true).unwrap();
     let actions: Vec<_> = looked.steps.iter().map(|row| (row.index, row.step, row.action)).collect();
-    assert_eq!(actions, [(1, steps[0], Action::Noted)], "the sound one after it is only linked anew");
+    assert_eq!(actions, [(1, steps[0], RepairAction::Noted)], "the sound one after it is only linked anew");
     assert_eq!(machine.thread(&id).head, steps[1], "it was only looked");
 
     let repaired = repair::repair(&machine.home, &id, false).unwrap();
     assert_eq!((repaired.head, repaired.before), (looked.head, Some(steps[1])));
-    let outputs = |number| machine.thread(&id).step(number, Parts::NONE).unwrap().output;
+    let outputs = |number| machine.thread(&id).step(number, StepParts::NONE).unwrap().output;
     assert_eq!((outputs(0), outputs(1)), (json!({"text": "draft 0"}), json!({"approved": false})));
     machine.approved(&id);
 }
@@ -65,7 +65,7 @@ fn a_thread_without_its_first_output_begins_anew() {
     let (first, _) = uwf_engine::thread::nodes::step_node(machine.home.store(), step).unwrap();
     machine.objects.replace(first.output, b"\xa0").unwrap();
     let repaired = repair::repair(&machine.home, &id, false).unwrap();
-    assert_eq!(repaired.steps.iter().map(|row| row.action).collect::<Vec<_>>(), [Action::Dropped]);
+    assert_eq!(repaired.steps.iter().map(|row| row.action).collect::<Vec<_>>(), [RepairAction::Dropped]);
     assert_eq!(repaired.head, machine.thread(&id).start_hash);
     machine.approved(&id);
 }
@@ -76,17 +76,17 @@ fn thread_is_verified_by_record_and_noted_digest() {
     let id = machine.start("essay");
     machine.refused(&id, 1);
     let noted = verify::verify(&machine.home, &id, None).unwrap();
-    assert_eq!((noted.verdict, noted.steps, noted.recorded), (Verdict::Intact, 2, Some(noted.digest)));
+    assert_eq!((noted.verdict, noted.steps, noted.recorded), (ThreadIntegrity::Intact, 2, Some(noted.digest)));
     machine.refused(&id, 1);
     let verdict = |home, expected| verify::verify(home, &id, expected).unwrap().verdict;
-    assert_eq!(verdict(&machine.home, Some(noted.digest)), Verdict::Intact, "it was noted two steps ago");
-    let wrong: Digest = "0".repeat(64).parse().unwrap();
-    assert_eq!(verdict(&machine.home, Some(wrong)), Verdict::Tampered);
+    assert_eq!(verdict(&machine.home, Some(noted.digest)), ThreadIntegrity::Intact, "it was noted two steps ago");
+    let wrong: ThreadDigest = "0".repeat(64).parse().unwrap();
+    assert_eq!(verdict(&machine.home, Some(wrong)), ThreadIntegrity::Tampered);
     // A machine that never ran it knows no digest of it.
     let other = machine.beside();
     assert_eq!(
         (verdict(&other.home, None), verdict(&other.home, Some(noted.digest))),
-        (Verdict::Unrecorded, Verdict::Unrecorded)
+        (ThreadIntegrity::Unrecorded, ThreadIntegrity::Unrecorded)
     );
 }
 
@@ -109,12 +109,12 @@ fn doctor_counts_nodes_and_threads_in_shared_store() {
     let [ended, _active] = [(); 2].map(|()| machine.start("essay"));
     machine.approved(&ended);
     let nodes = machine.objects.list(None).unwrap().len();
-    let findings = doctor::examine(&machine.home, doctor::Remedy::Tell);
+    let findings = doctor::examine(&machine.home, doctor::DoctorMode::Tell);
     let message = |check: &str| findings.iter().find(|finding| finding.check == check).unwrap().message.clone();
     assert_eq!(message("store"), format!("{nodes} nodes"));
     assert_eq!(message("threads"), "1 active thread, 1 finished");
-    let failed: Vec<_> = findings.iter().filter(|finding| finding.status == Status::Fail).collect();
-    assert_eq!(failed, Vec::<&doctor::Finding>::new());
+    let failed: Vec<_> = findings.iter().filter(|finding| finding.status == DoctorStatus::Fail).collect();
+    assert_eq!(failed, Vec::<&doctor::DoctorFinding>::new());
 }
 
 #[test]

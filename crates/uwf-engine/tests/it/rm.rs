@@ -1,6 +1,6 @@
 //! `thread rm`: a finished thread leaves the listings, its nodes stay.
 
-use json_cas::{Journal, Objects};
+use json_cas::{ObjectBackend, RemovalJournal};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::{history, ids};
 use uwf_engine::verbs::rm;

@@ -1,18 +1,18 @@
 //! `thread show`, and how threads are named.
 
-use json_cas::Objects;
+use json_cas::ObjectBackend;
 use serde_json::json;
 use uwf_core::agent_name::AgentName;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::agent_process::Signals;
-use uwf_engine::attempt::bindings::Named;
+use uwf_engine::attempt::agent_process::SignalListener;
+use uwf_engine::attempt::bindings::AgentReference;
 use uwf_engine::error::{ErrorKind, Result};
 use uwf_engine::root::{ids, thread_ids};
 use uwf_engine::thread::nodes;
-use uwf_engine::thread::state::State;
-use uwf_engine::verbs::fork::{self, Changes};
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::verbs::fork::{self, ForkChanges};
 use uwf_engine::verbs::step::{self, StepRequest};
-use uwf_engine::views::steps::{self, Entry};
+use uwf_engine::views::steps::{self, ThreadEntry};
 use uwf_engine::views::{list, show};
 
 use crate::memory::{Machine, failure};
@@ -39,7 +39,7 @@ fn a_thread_that_has_ended_shows_how() {
     let id = machine.start("essay");
     let head = machine.approved(&id).head;
     let shown = show::show(&machine.home, &id).unwrap();
-    assert_eq!((shown.done, shown.state, shown.head), (true, State::Completed, head));
+    assert_eq!((shown.done, shown.state, shown.head), (true, ThreadState::Completed, head));
     assert_eq!(shown.why.as_deref(), Some("end"));
     assert!(machine.home.store().has(shown.end.unwrap()).unwrap());
 }
@@ -49,11 +49,11 @@ fn a_stuck_thread_shows_its_failed_attempt() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.configure("  robot: { command: /there/is/no/robot, output: text }\n");
-    let asked = Named { agent: "robot".to_owned(), output: None };
+    let asked = AgentReference { agent: "robot".to_owned(), output: None };
     let request = StepRequest { agent: Some(asked), ..StepRequest::plain(id.clone()) };
-    let error = step::perform(&machine.home, &request, &mut Signals::listen().unwrap()).unwrap_err();
+    let error = step::perform(&machine.home, &request, &mut SignalListener::listen().unwrap()).unwrap_err();
     let shown = show::show(&machine.home, &id).unwrap();
-    assert_eq!((shown.state, shown.steps, shown.why.as_ref()), (State::Stuck, 0, Some(&error.message)));
+    assert_eq!((shown.state, shown.steps, shown.why.as_ref()), (ThreadState::Stuck, 0, Some(&error.message)));
     assert_eq!((shown.at_role.as_deref(), shown.agent.as_ref().map(AgentName::short)), (Some("writer"), Some("robot")));
     let attempt = nodes::attempt(machine.home.store(), shown.attempt.unwrap()).unwrap();
     assert_eq!((attempt.role.as_str(), attempt.error), ("writer", Some(error.message)));
@@ -68,11 +68,11 @@ fn threads_of_one_start_have_own_times() {
     assert_eq!(one.head, two.head);
     assert!(two.started_at > one.started_at, "{one:?} {two:?}");
     assert_eq!((two.started_at, two.changed_at), (second.time_ms(), second.time_ms()));
-    let rows = list::list(&machine.home, &list::Filter::default()).unwrap().rows;
+    let rows = list::list(&machine.home, &list::ThreadFilter::default()).unwrap().rows;
     assert_eq!((&rows[0].thread, rows[0].changed_at), (&second, two.started_at));
     let steps = steps::steps(&machine.home, &second, 0..1).unwrap().steps;
-    assert!(matches!(steps[..], [Entry::Start { timestamp, .. }] if timestamp == two.started_at), "{steps:?}");
-    let fork = fork::thread(&machine.home, &second, None, &Changes::default(), &machine.work()).unwrap().thread;
+    assert!(matches!(steps[..], [ThreadEntry::Start { timestamp, .. }] if timestamp == two.started_at), "{steps:?}");
+    let fork = fork::thread(&machine.home, &second, None, &ForkChanges::default(), &machine.work()).unwrap().thread;
     assert_eq!(show(&fork).changed_at, fork.time_ms());
 }
 

@@ -3,19 +3,19 @@
 use std::fs;
 use std::path::Path;
 
-use json_cas::{Heads, HeadsError, Journal, Objects, Swap};
+use json_cas::{HeadBackend, HeadsError, ObjectBackend, RemovalJournal, SwapOutcome};
 use serde_json::json;
-use uwf_engine::attempt::bindings::{Bindings, Named};
-use uwf_engine::attempt::settings::Settings;
+use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::error::{Error, ErrorKind};
-use uwf_engine::verbs::start::{self, StartRequest, Started};
+use uwf_engine::verbs::start::{self, StartReport, StartRequest};
 use uwf_engine::verbs::{kill, rm};
-use uwf_engine::views::list::{self, Filter};
+use uwf_engine::views::list::{self, ThreadFilter};
 use uwf_engine::views::show;
 
 use crate::memory::{ESSAY, HAS_PEERS, Machine, failure};
 
-fn start(machine: &Machine, request: &StartRequest) -> Result<Started, Error> {
+fn start(machine: &Machine, request: &StartRequest) -> Result<StartReport, Error> {
     start::start(&machine.home, request, &machine.work())
 }
 
@@ -84,8 +84,8 @@ fn secret_in_task_is_redacted_before_storing() {
 #[test]
 fn unknown_role_cannot_be_bound() {
     let machine = Machine::with_essay();
-    let person = Named { agent: "person".to_owned(), output: None };
-    let bound = Bindings { agents: [("reader".to_owned(), person)].into(), every_role: None };
+    let person = AgentReference { agent: "person".to_owned(), output: None };
+    let bound = AgentBindings { agents: [("reader".to_owned(), person)].into(), every_role: None };
     let error = start(&machine, &StartRequest { bound, ..machine.request("essay", "On rain.") }).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Usage);
     assert!(error.message.contains("`reader`"), "{}", error.message);
@@ -107,7 +107,7 @@ fn a_repeated_start_reports_the_first_thread() {
         let before = show::show(&machine.home, &first.thread).unwrap();
         assert_eq!(start(&machine, &request).unwrap(), first, "{when}");
         assert_eq!(show::show(&machine.home, &first.thread).unwrap(), before, "{when}");
-        let all = Filter { all: true, ..Filter::default() };
+        let all = ThreadFilter { all: true, ..ThreadFilter::default() };
         assert_eq!(list::list(&machine.home, &all).unwrap().matching, 1, "{when}");
     };
     again("at once");
@@ -123,7 +123,7 @@ fn a_chosen_id_names_one_thread() {
     let first = start(&machine, &chosen(&machine, "On rain.")).unwrap();
     let other = chosen(&machine, "On snow.");
     let error = start(&machine, &other).unwrap_err();
-    let Started { thread, head, .. } = first;
+    let StartReport { thread, head, .. } = first;
     let message = format!("thread id {thread} is taken: the thread with this id has a different start, {head}");
     assert_eq!(failure(&error), (ErrorKind::Usage, message.as_str()));
     assert_eq!(error.hints, [format!("choose another id; `uwf thread show {thread}` shows that thread")]);
@@ -142,7 +142,7 @@ fn an_id_with_records_only_is_taken() {
     let lost = start(&machine, &request).unwrap().thread;
     // As an index that was lost: the record stays.
     let version = machine.heads.read(lost.as_str()).unwrap().unwrap().version;
-    assert_eq!(machine.heads.remove(lost.as_str(), &version, &json!({})).unwrap(), Swap::Done);
+    assert_eq!(machine.heads.remove(lost.as_str(), &version, &json!({})).unwrap(), SwapOutcome::Done);
     machine.heads.forget(&[lost.as_str()]).unwrap();
     let error = start(&machine, &request).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Usage);
@@ -157,7 +157,7 @@ fn a_start_that_was_interrupted_is_completed() {
     let first = start(&machine, &request).unwrap();
     // As a command leaves it that was killed before the head was set.
     let version = machine.heads.read(first.thread.as_str()).unwrap().unwrap().version;
-    assert_eq!(machine.heads.remove(first.thread.as_str(), &version, &json!({})).unwrap(), Swap::Done);
+    assert_eq!(machine.heads.remove(first.thread.as_str(), &version, &json!({})).unwrap(), SwapOutcome::Done);
     machine.heads.forget(&[first.thread.as_str()]).unwrap();
     let record = machine.home.record_file(&first.thread);
     let whole = fs::read_to_string(&record).unwrap();
@@ -170,7 +170,7 @@ fn a_start_that_was_interrupted_is_completed() {
 #[test]
 fn record_has_start_position_and_start_event() {
     let machine = Machine::with_essay();
-    let Started { thread, head, .. } = start(&machine, &machine.request("essay", "On rain.")).unwrap();
+    let StartReport { thread, head, .. } = start(&machine, &machine.request("essay", "On rain.")).unwrap();
     let record = fs::read_to_string(machine.home.record_file(&thread)).unwrap();
     let events: Vec<String> = record
         .lines()
@@ -178,7 +178,7 @@ fn record_has_start_position_and_start_event() {
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["event"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(events, ["settings", "begun"]);
-    let settings = Settings::load(&machine.home, &thread).unwrap().unwrap();
+    let settings = ThreadSettings::load(&machine.home, &thread).unwrap().unwrap();
     assert_eq!((settings.begun_at, settings.workspace.as_path()), (Some(head), canonical(&machine.work()).as_path()));
 }
 

@@ -4,18 +4,18 @@ use serde_json::json;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
-use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::{history, ids, lock};
-use uwf_engine::thread::state::State;
-use uwf_engine::verbs::fork::{self, Changes};
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::verbs::fork::{self, ForkChanges};
 use uwf_engine::verbs::step::{self, StepReport, StepRequest};
 use uwf_engine::views::show;
 
 use crate::memory::{ESSAY, Machine, failure};
 
 fn step(machine: &Machine, id: &ThreadId) -> Result<StepReport, Error> {
-    step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut Signals::listen().unwrap())
+    step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut SignalListener::listen().unwrap())
 }
 
 #[test]
@@ -23,13 +23,13 @@ fn thread_at_graph_end_ends_without_agent() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     let head = machine.approved(&id).head;
-    let again = fork::thread(&machine.home, &id, None, &Changes::default(), &machine.work()).unwrap().thread;
+    let again = fork::thread(&machine.home, &id, None, &ForkChanges::default(), &machine.work()).unwrap().thread;
     let request = StepRequest { explain: true, ..StepRequest::plain(again.clone()) };
-    let report = step::perform(&machine.home, &request, &mut Signals::listen().unwrap()).unwrap();
+    let report = step::perform(&machine.home, &request, &mut SignalListener::listen().unwrap()).unwrap();
     assert_eq!((report.done, report.role, report.head, report.reason.as_deref()), (true, None, head, Some("end")));
     let explained = report.explain.unwrap();
     assert_eq!((explained.next.as_str(), explained.considered[0].matched), ("$END", true));
-    assert_eq!(history::of(&machine.home, &again).unwrap().unwrap().status, EndStatus::Completed);
+    assert_eq!(history::newest_line(&machine.home, &again).unwrap().unwrap().status, EndStatus::Completed);
 }
 
 #[test]
@@ -47,13 +47,15 @@ fn step_beyond_limit_is_rejected_with_reason() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     machine.refused(&id, 1);
-    let changes =
-        Changes { limits: ThreadLimits { max_steps: Some(2), ..ThreadLimits::default() }, ..Changes::default() };
+    let changes = ForkChanges {
+        limits: ThreadLimits { max_steps: Some(2), ..ThreadLimits::default() },
+        ..ForkChanges::default()
+    };
     let limited = fork::thread(&machine.home, &id, None, &changes, &machine.work()).unwrap().thread;
     let error = step(&machine, &limited).unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::Limit, "the thread has 2 steps, its limit is 2"));
     let shown = show::show(&machine.home, &limited).unwrap();
-    assert_eq!((shown.state, shown.at_role.as_deref()), (State::Limited, Some("writer")));
+    assert_eq!((shown.state, shown.at_role.as_deref()), (ThreadState::Limited, Some("writer")));
 }
 
 #[test]
@@ -87,5 +89,5 @@ fn unstartable_agent_keeps_head_and_leaves_thread_stuck() {
     std::fs::write(machine.home.config_file(), config).unwrap();
     step(&machine, &id).unwrap_err();
     let shown = show::show(&machine.home, &id).unwrap();
-    assert_eq!((shown.head, shown.state), (head, State::Stuck));
+    assert_eq!((shown.head, shown.state), (head, ThreadState::Stuck));
 }

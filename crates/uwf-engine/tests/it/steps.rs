@@ -1,14 +1,14 @@
 //! `thread steps`: all entries of a thread, or those at some positions.
 
-use json_cas::{Hash, Objects};
-use uwf_engine::views::steps::{self, Entry, Steps};
+use json_cas::{NodeHash, ObjectBackend};
+use uwf_engine::views::steps::{self, StepListing, ThreadEntry};
 
 use crate::memory::Machine;
 
-fn hashes(listed: &Steps) -> Vec<Hash> {
-    let hash = |entry: &Entry| match entry {
-        Entry::Start { hash, .. } => *hash,
-        Entry::Step(step) => step.hash,
+fn hashes(listed: &StepListing) -> Vec<NodeHash> {
+    let hash = |entry: &ThreadEntry| match entry {
+        ThreadEntry::Start { hash, .. } => *hash,
+        ThreadEntry::Step(step) => step.hash,
     };
     listed.steps.iter().map(hash).collect()
 }
@@ -19,10 +19,10 @@ fn range_returns_its_entries_and_stops_at_end() {
     let id = machine.start("essay");
     machine.refused(&id, 2);
     let start = machine.thread(&id).start_hash;
-    let all: Vec<Hash> = std::iter::once(start).chain(machine.steps(&id)).collect();
+    let all: Vec<NodeHash> = std::iter::once(start).chain(machine.steps(&id)).collect();
     for range in [0..usize::MAX, 0..1, 1..3, 3..9, 4..4, 7..9] {
         let listed = steps::steps(&machine.home, &id, range.clone()).unwrap();
-        let expected: Vec<Hash> = all.iter().copied().skip(range.start).take(range.len()).collect();
+        let expected: Vec<NodeHash> = all.iter().copied().skip(range.start).take(range.len()).collect();
         assert_eq!(hashes(&listed), expected, "{range:?}");
         assert_eq!((listed.first, listed.count), (range.start.min(5), 5), "{range:?}");
     }

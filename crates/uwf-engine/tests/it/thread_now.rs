@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use json_cas::{Hash, Head, Heads, HeadsError, Journal, MemoryHeads, Records, Swap, Version};
+use json_cas::{
+    Head, HeadBackend, HeadsError, JournalRecords, MemoryHeads, NameVersion, NodeHash, RemovalJournal, SwapOutcome,
+};
 use serde_json::{Value, json};
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
-use uwf_engine::root::marks::{self, Mark, Reason};
-use uwf_engine::thread::state::State;
+use uwf_engine::root::marks::{self, MarkReason, ThreadMark};
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::{answer, kill, limit, pause};
 use uwf_engine::views::cost::{self, CostBy};
 use uwf_engine::views::thread_now::ThreadNow;
@@ -24,7 +26,7 @@ struct BusyHeads<F> {
     happens: F,
 }
 
-impl<F: Fn() + Send + Sync> Heads for BusyHeads<F> {
+impl<F: Fn() + Send + Sync> HeadBackend for BusyHeads<F> {
     fn read(&self, name: &str) -> Result<Option<Head>, HeadsError> {
         if self.reads.fetch_add(1, Ordering::SeqCst) < self.most {
             (self.happens)();
@@ -32,25 +34,25 @@ impl<F: Fn() + Send + Sync> Heads for BusyHeads<F> {
         self.inner.read(name)
     }
 
-    fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
-        Heads::list(&*self.inner)
+    fn list(&self) -> Result<Vec<(String, NodeHash)>, HeadsError> {
+        HeadBackend::list(&*self.inner)
     }
 
-    fn create(&self, name: &str, new: Hash) -> Result<Swap, HeadsError> {
+    fn create(&self, name: &str, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         self.inner.create(name, new)
     }
 
-    fn swap(&self, name: &str, expected: &Version, new: Hash) -> Result<Swap, HeadsError> {
+    fn swap(&self, name: &str, expected: &NameVersion, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         self.inner.swap(name, expected, new)
     }
 
-    fn remove(&self, name: &str, expected: &Version, record: &Value) -> Result<Swap, HeadsError> {
+    fn remove(&self, name: &str, expected: &NameVersion, record: &Value) -> Result<SwapOutcome, HeadsError> {
         self.inner.remove(name, expected, record)
     }
 }
 
-impl<F: Fn() + Send + Sync> Journal for BusyHeads<F> {
-    fn records(&self) -> Result<Records, HeadsError> {
+impl<F: Fn() + Send + Sync> RemovalJournal for BusyHeads<F> {
+    fn records(&self) -> Result<JournalRecords, HeadsError> {
         self.inner.records()
     }
 
@@ -66,7 +68,7 @@ impl<F: Fn() + Send + Sync> Journal for BusyHeads<F> {
 /// Everything that a page shows of a thread, as text.
 fn page(home: &Home, id: &ThreadId) -> String {
     let now = ThreadNow::read(home, id).unwrap();
-    let (shown, course) = (show::status(&now).unwrap(), course::of(&now).unwrap());
+    let (shown, course) = (show::status(&now).unwrap(), course::thread_course(&now).unwrap());
     let (ahead, failures) = (why::ahead(&now).unwrap(), pages::failures(&now));
     let spent = cost::of_thread(&now, &home.config().unwrap(), CostBy::Role).total;
     let limits = limit::to_lift(&now).map(|limits| limits.used);
@@ -98,7 +100,13 @@ fn assert_one_moment(change: impl Fn(&Machine, &ThreadId) + Send + Sync + 'stati
 fn fail(machine: &Machine, id: &ThreadId) {
     machine.fail(id, &Player::new("robot", "robot"), "no licence");
     // As the keeper does.
-    marks::set(&machine.home, id, Mark::Stuck, &Reason::of(Mark::Stuck, "editor", "no licence")).unwrap();
+    marks::set(
+        &machine.home,
+        id,
+        ThreadMark::Stuck,
+        &MarkReason::from_message(ThreadMark::Stuck, "editor", "no licence"),
+    )
+    .unwrap();
 }
 
 #[test]
@@ -128,5 +136,5 @@ fn thread_that_always_changes_is_shown() {
     let id = machine.start("essay");
     let changed = id.clone();
     let home = busy(&machine, usize::MAX, move |machine| fail(machine, &changed));
-    assert_eq!(ThreadNow::read(&home, &id).unwrap().state, State::Stuck);
+    assert_eq!(ThreadNow::read(&home, &id).unwrap().state, ThreadState::Stuck);
 }

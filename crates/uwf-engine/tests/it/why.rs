@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use json_cas::{Hash, Objects};
+use json_cas::{NodeHash, ObjectBackend};
 use serde_json::{Value, json};
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::history;
 use uwf_engine::thread::nodes;
-use uwf_engine::verbs::fork::{self, Changes};
+use uwf_engine::verbs::fork::{self, ForkChanges};
 use uwf_engine::verbs::{kill, rm};
 use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::why;
@@ -28,7 +28,7 @@ fn reviewed() -> (Machine, ThreadId) {
     (machine, id)
 }
 
-fn of_step(machine: &Machine, step: Hash) -> Value {
+fn of_step(machine: &Machine, step: NodeHash) -> Value {
     json!(why::of_step(&machine.home, step).unwrap())
 }
 
@@ -158,7 +158,7 @@ fn a_step_without_a_thread_is_explained() {
 fn a_shared_step_is_of_the_newest_fork() {
     let (machine, id) = reviewed();
     let [first, second, ..] = machine.steps(&id)[..] else { panic!("four steps") };
-    let fork = fork::at_node(&machine.home, second, &Changes::default(), &machine.work()).unwrap().thread;
+    let fork = fork::at_node(&machine.home, second, &ForkChanges::default(), &machine.work()).unwrap().thread;
     assert_eq!(of_step(&machine, second)["thread"], json!(fork));
     assert_eq!(of_step(&machine, first)["step"]["index"], 1);
 }
@@ -167,7 +167,7 @@ fn a_shared_step_is_of_the_newest_fork() {
 fn step_is_explained_within_given_thread() {
     let (machine, id) = reviewed();
     let [first, second, ..] = machine.steps(&id)[..] else { panic!("four steps") };
-    let fork = fork::at_node(&machine.home, first, &Changes::default(), &machine.work()).unwrap().thread;
+    let fork = fork::at_node(&machine.home, first, &ForkChanges::default(), &machine.work()).unwrap().thread;
     let within = |id: &ThreadId, step| {
         let now = ThreadNow::read(&machine.home, id).unwrap();
         why::of_step_in(&now.thread, &now.record, step).unwrap().map(|reasons| reasons.thread)
@@ -220,7 +220,7 @@ fn step_of_child_names_last_step_of_child() {
     machine.put("outer", &counting_workflow(1).replace("name: count-rounds", "name: outer"));
     let [parent, child] = ["outer", "count-rounds"].map(|workflow| machine.start(workflow));
     machine.play(&child, &Player::new("agent", "agent"), json!({"n": 1})).unwrap();
-    let last = history::of(&machine.home, &child).unwrap().unwrap();
+    let last = history::newest_line(&machine.home, &child).unwrap().unwrap();
     assert_eq!(last.status, EndStatus::Completed);
     machine.play_by_child(&parent, last.head, json!({"n": 1}));
     let output = &of_thread(&machine, &parent)["step"]["output"];

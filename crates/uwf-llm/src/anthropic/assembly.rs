@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::assembly::{Assembly, parse};
-use crate::delta::Delta;
-use crate::endpoint::Endpoint;
+use crate::assembly::{ReplyAssembly, parse};
+use crate::delta::ReplyDelta;
+use crate::endpoint::ModelEndpoint;
 use crate::error::Result;
 use crate::sse::ServerSentEvent;
 
 /// A message so far.
 #[derive(Debug, Default)]
-pub(crate) struct Message {
+pub(crate) struct AnthropicAssembly {
     message: Map<String, Value>,
-    blocks: Vec<Block>,
+    blocks: Vec<AnthropicBlock>,
     /// All text blocks so far, as the partial text in errors.
     text: String,
     done: bool,
@@ -20,18 +20,18 @@ pub(crate) struct Message {
 
 /// A block of content, with the JSON of its input so far.
 #[derive(Debug)]
-struct Block {
+struct AnthropicBlock {
     index: u64,
     fields: Map<String, Value>,
     input: String,
 }
 
-impl Assembly for Message {
+impl ReplyAssembly for AnthropicAssembly {
     fn push(
         &mut self,
-        endpoint: &Endpoint,
+        endpoint: &ModelEndpoint,
         event: &ServerSentEvent,
-        on_delta: &mut dyn FnMut(Delta<'_>),
+        on_delta: &mut dyn FnMut(ReplyDelta<'_>),
     ) -> Result<()> {
         let data = parse(endpoint, event, "an event")?;
         match data.get("type").and_then(Value::as_str).unwrap_or_default() {
@@ -64,23 +64,23 @@ impl Assembly for Message {
             return None;
         }
         let mut message = self.message;
-        message.insert("content".to_owned(), self.blocks.into_iter().map(Block::whole).collect());
+        message.insert("content".to_owned(), self.blocks.into_iter().map(AnthropicBlock::whole).collect());
         Some(Value::Object(message))
     }
 }
 
-impl Message {
-    fn start_block(&mut self, data: &Value, on_delta: &mut dyn FnMut(Delta<'_>)) {
+impl AnthropicAssembly {
+    fn start_block(&mut self, data: &Value, on_delta: &mut dyn FnMut(ReplyDelta<'_>)) {
         let Some(Value::Object(fields)) = data.get("content_block") else { return };
         if fields.get("type").and_then(Value::as_str) == Some("tool_use") {
             let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();
-            on_delta(Delta::Call { name, arguments: "" });
+            on_delta(ReplyDelta::Call { name, arguments: "" });
         }
         let index = data.get("index").and_then(Value::as_u64).unwrap_or(self.blocks.len() as u64);
-        self.blocks.push(Block { index, fields: fields.clone(), input: String::new() });
+        self.blocks.push(AnthropicBlock { index, fields: fields.clone(), input: String::new() });
     }
 
-    fn add(&mut self, data: &Value, on_delta: &mut dyn FnMut(Delta<'_>)) {
+    fn add(&mut self, data: &Value, on_delta: &mut dyn FnMut(ReplyDelta<'_>)) {
         let index = data.get("index").and_then(Value::as_u64);
         let Some(block) = self.blocks.iter_mut().rev().find(|block| index.is_none_or(|index| block.index == index))
         else {
@@ -88,14 +88,14 @@ impl Message {
         };
         let text = |name: &str| data.pointer(&format!("/delta/{name}")).and_then(Value::as_str);
         if let Some(more) = text("text") {
-            on_delta(Delta::Text(more));
+            on_delta(ReplyDelta::Text(more));
             self.text.push_str(more);
             block.append("text", more);
         } else if let Some(more) = text("partial_json") {
-            on_delta(Delta::Call { name: "", arguments: more });
+            on_delta(ReplyDelta::Call { name: "", arguments: more });
             block.input.push_str(more);
         } else if let Some(more) = text("thinking") {
-            on_delta(Delta::Reasoning(more));
+            on_delta(ReplyDelta::Reasoning(more));
             block.append("thinking", more);
         } else if let Some(signature) = text("signature") {
             block.append("signature", signature);
@@ -117,7 +117,7 @@ impl Message {
     }
 }
 
-impl Block {
+impl AnthropicBlock {
     fn append(&mut self, name: &str, more: &str) {
         match self.fields.get_mut(name) {
             Some(Value::String(text)) => text.push_str(more),

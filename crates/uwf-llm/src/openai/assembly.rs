@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::assembly::{Assembly, parse};
-use crate::delta::Delta;
-use crate::endpoint::Endpoint;
+use crate::assembly::{ReplyAssembly, parse};
+use crate::delta::ReplyDelta;
+use crate::endpoint::ModelEndpoint;
 use crate::error::{Error, Result};
 use crate::sse::ServerSentEvent;
 
@@ -16,7 +16,7 @@ const MAX_CALLS: usize = 128;
 
 /// A completion so far.
 #[derive(Debug, Default)]
-pub(crate) struct Completion {
+pub(crate) struct OpenAiAssembly {
     /// Everything outside `choices`.
     outer: Map<String, Value>,
     message: Map<String, Value>,
@@ -26,12 +26,12 @@ pub(crate) struct Completion {
     done: bool,
 }
 
-impl Assembly for Completion {
+impl ReplyAssembly for OpenAiAssembly {
     fn push(
         &mut self,
-        endpoint: &Endpoint,
+        endpoint: &ModelEndpoint,
         event: &ServerSentEvent,
-        on_delta: &mut dyn FnMut(Delta<'_>),
+        on_delta: &mut dyn FnMut(ReplyDelta<'_>),
     ) -> Result<()> {
         if event.data.trim() == "[DONE]" {
             self.done = true;
@@ -48,7 +48,7 @@ impl Assembly for Completion {
         let Some(choice) = choices.as_ref().and_then(|choices| choices.get(0)) else { return Ok(()) };
         self.has_choice = true;
         if let Some(Value::Object(delta)) = choice.get("delta") {
-            tell(delta, on_delta);
+            emit_deltas(delta, on_delta);
             merge(&mut self.message, delta);
         }
         if let Some(finish) = choice.get("finish_reason").filter(|finish| !finish.is_null()) {
@@ -83,17 +83,17 @@ impl Assembly for Completion {
     }
 }
 
-fn tell(delta: &Map<String, Value>, on_delta: &mut dyn FnMut(Delta<'_>)) {
+fn emit_deltas(delta: &Map<String, Value>, on_delta: &mut dyn FnMut(ReplyDelta<'_>)) {
     let text = |name: &str| delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     if let Some(thought) = text("reasoning_content").or_else(|| text("reasoning")) {
-        on_delta(Delta::Reasoning(thought));
+        on_delta(ReplyDelta::Reasoning(thought));
     }
     if let Some(text) = text("content") {
-        on_delta(Delta::Text(text));
+        on_delta(ReplyDelta::Text(text));
     }
     for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
         let part = |place: &str| call.pointer(place).and_then(Value::as_str).unwrap_or_default();
-        on_delta(Delta::Call { name: part("/function/name"), arguments: part("/function/arguments") });
+        on_delta(ReplyDelta::Call { name: part("/function/name"), arguments: part("/function/arguments") });
     }
 }
 

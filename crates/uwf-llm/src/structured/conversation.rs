@@ -2,36 +2,36 @@
 
 use std::time::Instant;
 
-use crate::lookups::{LookedUp, Lookups};
-use crate::message::{ChatMessage, ToolCall};
-use crate::mode::Mode;
+use crate::lookups::{LookedUp, LookupTools};
+use crate::message::{ChatMessage, ChatToolCall};
+use crate::mode::StructuredMode;
 use crate::reply::ChatReply;
 use crate::request::{ChatRequest, ToolChoice};
 
-use super::{Shape, form};
+use super::{ValueSpec, form};
 
 /// A conversation about one value.
-pub(super) struct Conversation<'a> {
+pub(super) struct ValueConversation<'a> {
     /// The request so far.
     pub(super) request: ChatRequest,
     /// Number of messages before the mode added its own.
     own: usize,
-    shape: &'a Shape<'a>,
+    shape: &'a ValueSpec<'a>,
     /// Names of the lookup tools; empty in a mode without tools.
     lookups: Vec<String>,
     /// The tool choice once no lookups are left.
     final_choice: Option<ToolChoice>,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> ValueConversation<'a> {
     /// The first request of a mode. Without rounds left it offers no lookups.
     pub(super) fn new(
         request: &ChatRequest,
-        shape: &'a Shape<'a>,
-        mode: Mode,
-        lookups: &dyn Lookups,
+        shape: &'a ValueSpec<'a>,
+        mode: StructuredMode,
+        lookups: &dyn LookupTools,
         rounds: u32,
-    ) -> Conversation<'a> {
+    ) -> ValueConversation<'a> {
         let own = request.messages.len();
         let mut request = form::prepared(request, shape, mode);
         let final_choice = request.tool_choice.clone();
@@ -47,7 +47,7 @@ impl<'a> Conversation<'a> {
             // Insert it before the mode's own message, which must be the last.
             request.messages.insert(own, ChatMessage::User(message));
         }
-        Conversation { request, own, shape, lookups: names, final_choice }
+        ValueConversation { request, own, shape, lookups: names, final_choice }
     }
 
     /// The messages after the original ones.
@@ -60,12 +60,12 @@ impl<'a> Conversation<'a> {
         reply.tool_calls.iter().any(|call| self.is_lookup(call))
     }
 
-    fn is_lookup(&self, call: &ToolCall) -> bool {
+    fn is_lookup(&self, call: &ChatToolCall) -> bool {
         self.lookups.contains(&call.name)
     }
 
     /// Answers every call of a reply. `rounds` is the number of rounds left.
-    pub(super) fn look_up(&mut self, reply: &ChatReply, lookups: &mut dyn Lookups, rounds: u32) -> Vec<LookedUp> {
+    pub(super) fn look_up(&mut self, reply: &ChatReply, lookups: &mut dyn LookupTools, rounds: u32) -> Vec<LookedUp> {
         self.request.messages.push(reply.message());
         let mut made = Vec::new();
         for call in &reply.tool_calls {
@@ -87,7 +87,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// The answer to another call in the same reply.
-    fn not_taken(&self, call: &ToolCall) -> String {
+    fn not_taken(&self, call: &ChatToolCall) -> String {
         if call.name == self.shape.name {
             return format!(
                 "not accepted, because it came before the results of the lookups; call `{}` again",

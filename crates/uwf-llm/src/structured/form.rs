@@ -3,26 +3,26 @@
 use serde_json::{Map, Value, json};
 
 use crate::message::ChatMessage;
-use crate::mode::Mode;
-use crate::request::{ChatRequest, ResponseFormat, Tool, ToolChoice};
+use crate::mode::StructuredMode;
+use crate::request::{ChatRequest, ChatTool, ResponseFormat, ToolChoice};
 use crate::strict::strict;
 
-use super::Shape;
+use super::ValueSpec;
 
 /// The property that wraps a value which is not an object: arguments of tools must be objects.
 pub(super) const WRAPPED: &str = "value";
 
 /// The request in a mode. Its own tools and format are replaced.
-pub(super) fn prepared(request: &ChatRequest, shape: &Shape<'_>, mode: Mode) -> ChatRequest {
+pub(super) fn prepared(request: &ChatRequest, shape: &ValueSpec<'_>, mode: StructuredMode) -> ChatRequest {
     let mut request = ChatRequest { tools: Vec::new(), tool_choice: None, response_format: None, ..request.clone() };
     match mode {
-        Mode::ForcedTool => offer(&mut request, shape, ToolChoice::Tool(shape.name.to_owned())),
-        Mode::ToolAuto => {
+        StructuredMode::ForcedTool => offer(&mut request, shape, ToolChoice::Tool(shape.name.to_owned())),
+        StructuredMode::ToolAuto => {
             offer(&mut request, shape, ToolChoice::Auto);
             let message = format!("Give your answer by calling the tool `{}`, exactly once.", shape.name);
             request.messages.push(ChatMessage::User(message));
         }
-        Mode::JsonSchema => {
+        StructuredMode::JsonSchema => {
             let wrapped = wrapped(shape.schema);
             let strict = strict(&wrapped);
             request.response_format = Some(ResponseFormat::JsonSchema {
@@ -31,19 +31,19 @@ pub(super) fn prepared(request: &ChatRequest, shape: &Shape<'_>, mode: Mode) -> 
                 schema: strict.unwrap_or(wrapped),
             });
         }
-        Mode::JsonObject => {
+        StructuredMode::JsonObject => {
             request.response_format = Some(ResponseFormat::JsonObject);
             request.messages.push(ChatMessage::User(in_words(&wrapped(shape.schema))));
         }
-        Mode::PlainText => request.messages.push(ChatMessage::User(in_words(shape.schema))),
+        StructuredMode::PlainText => request.messages.push(ChatMessage::User(in_words(shape.schema))),
     }
     request
 }
 
 /// Offers the tool that takes the value.
-fn offer(request: &mut ChatRequest, shape: &Shape<'_>, choice: ToolChoice) {
+fn offer(request: &mut ChatRequest, shape: &ValueSpec<'_>, choice: ToolChoice) {
     let (name, description) = (shape.name.to_owned(), shape.description.to_owned());
-    request.tools = vec![Tool { name, description, parameters: wrapped(shape.schema) }];
+    request.tools = vec![ChatTool { name, description, parameters: wrapped(shape.schema) }];
     request.tool_choice = Some(choice);
 }
 

@@ -3,30 +3,35 @@
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::mode::Mode;
-use crate::reply::{ChatReply, Finish};
+use crate::mode::StructuredMode;
+use crate::reply::{ChatReply, FinishReason};
 use crate::strict::without_nulls;
 use crate::whole_json::whole_json;
 
-use super::Shape;
+use super::ValueSpec;
 use super::form::{WRAPPED, is_object};
 
 /// The value in a reply of `model`, and its source text.
 ///
 /// # Errors
 /// `Truncated` or `Ended` if the reply did not end well, whatever it contains; `NoValue`.
-pub(super) fn read(model: &str, shape: &Shape<'_>, mode: Mode, reply: &ChatReply) -> Result<(Value, String)> {
+pub(super) fn read(
+    model: &str,
+    shape: &ValueSpec<'_>,
+    mode: StructuredMode,
+    reply: &ChatReply,
+) -> Result<(Value, String)> {
     let call = reply.tool_calls.iter().rfind(|call| call.name == shape.name);
     // A model that does not call the tool often writes the value as text.
     let text = call.map_or(&reply.text, |call| &call.arguments);
     if let Some(fault) = reply.finish.fault() {
         let (model, partial) = (model.to_owned(), text.clone());
         return Err(match reply.finish {
-            Finish::Length => Error::Truncated { model, partial },
+            FinishReason::Length => Error::Truncated { model, partial },
             _ => Error::Ended { model, fault, partial },
         });
     }
-    let is_wrapped = !is_object(shape.schema) && mode != Mode::PlainText;
+    let is_wrapped = !is_object(shape.schema) && mode != StructuredMode::PlainText;
     let found = whole_json(text).map(|found| reread(found, shape.schema));
     let Some(found) = found.filter(|found| found.is_object() || !is_object(shape.schema)) else {
         return Err(Error::NoValue { model: model.to_owned(), text: text.clone() });

@@ -4,15 +4,15 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use uwf_llm::{Client, Endpoint, Error, Retry, Timeouts, Waited, Wire};
-use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_llm::{Error, LlmClient, LlmTimeoutKind, LlmTimeouts, LlmWireFormat, ModelEndpoint, RetryLimits};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 
 use crate::setting::{KEY, WIRES, ask, endpoint, retry, streamed, talk, timeouts};
 
 /// The error of one try, as a person sees it: sentence and hint, the address as `URL`.
-fn told(wire: Wire, say: Say) -> String {
+fn told(wire: LlmWireFormat, say: ScriptedAnswer) -> String {
     let server = LlmServer::start([say]);
-    let client = Client::new(endpoint(&server, wire), timeouts(), Retry::never()).unwrap();
+    let client = LlmClient::new(endpoint(&server, wire), timeouts(), RetryLimits::never()).unwrap();
     shown(&client.chat(&ask("go")).unwrap_err(), &server)
 }
 
@@ -26,25 +26,25 @@ fn failures_report_cause_place_and_remedy() {
     let html = "<html><body>502 Bad Gateway</body></html>";
     let says = || {
         [
-            Say::status(400, "messages: too long"),
-            Say::status(401, &format!("Incorrect API key provided: {KEY}")),
-            Say::status(403, "not in your country"),
-            Say::status(404, "the model `test-model` does not exist"),
-            Say::status(429, "slow down"),
-            Say::status(529, "Overloaded"),
-            Say::raw(502, "text/html", html),
-            Say::raw(500, "text/plain", ""),
-            Say::raw(422, "application/json", r#"{"detail":[{"loc":["body"],"msg":"extra field"}]}"#),
-            Say::raw(400, "application/json", r#"[{"error":{"code":400,"message":"API key not valid"}}]"#),
-            Say::raw(200, "application/json", r#"{"error":{"code":429,"message":"quota"}}"#),
-            Say::raw(200, "text/html", "<html>hello</html>"),
-            Say::raw(200, "application/json", r#"{"hello":1}"#),
-            Say::raw(302, "text/plain", "").header("location", "https://elsewhere.example/v1"),
-            Say::hang_up(),
-            Say::text("hello").cut_after(30),
+            ScriptedAnswer::status(400, "messages: too long"),
+            ScriptedAnswer::status(401, &format!("Incorrect API key provided: {KEY}")),
+            ScriptedAnswer::status(403, "not in your country"),
+            ScriptedAnswer::status(404, "the model `test-model` does not exist"),
+            ScriptedAnswer::status(429, "slow down"),
+            ScriptedAnswer::status(529, "Overloaded"),
+            ScriptedAnswer::raw(502, "text/html", html),
+            ScriptedAnswer::raw(500, "text/plain", ""),
+            ScriptedAnswer::raw(422, "application/json", r#"{"detail":[{"loc":["body"],"msg":"extra field"}]}"#),
+            ScriptedAnswer::raw(400, "application/json", r#"[{"error":{"code":400,"message":"API key not valid"}}]"#),
+            ScriptedAnswer::raw(200, "application/json", r#"{"error":{"code":429,"message":"quota"}}"#),
+            ScriptedAnswer::raw(200, "text/html", "<html>hello</html>"),
+            ScriptedAnswer::raw(200, "application/json", r#"{"hello":1}"#),
+            ScriptedAnswer::raw(302, "text/plain", "").header("location", "https://elsewhere.example/v1"),
+            ScriptedAnswer::hang_up(),
+            ScriptedAnswer::text("hello").cut_after(30),
         ]
     };
-    let all: String = says().map(|say| told(Wire::OpenAi, say)).concat();
+    let all: String = says().map(|say| told(LlmWireFormat::OpenAi, say)).concat();
     insta::assert_snapshot!(all, @r"
     URL/v1/chat/completions answered 400: messages: too long
       → -
@@ -80,7 +80,7 @@ fn failures_report_cause_place_and_remedy() {
       → this is a fault of the provider; try again later or use another model
     ");
     // The same on the other wire, but for the path and the word for what is missing.
-    let other: String = says().map(|say| told(Wire::Anthropic, say)).concat();
+    let other: String = says().map(|say| told(LlmWireFormat::Anthropic, say)).concat();
     let other = other.replace("/messages", "/chat/completions").replace("no content", "no message");
     assert_eq!(other, all);
 }
@@ -90,19 +90,23 @@ fn errors_never_contain_echoed_key() {
     let echo = format!("you sent {KEY}");
     for wire in WIRES {
         let says = [
-            Say::status(400, &echo),
-            Say::status(401, &echo),
-            Say::status(500, &echo),
-            Say::raw(503, "text/plain", echo.clone()),
-            Say::raw(200, "text/plain", echo.clone()),
-            Say::raw(200, "application/json", format!(r#"{{"error":"{echo}"}}"#)),
-            Say::raw(200, "application/json", format!(r#"{{"echo":"{echo}"}}"#)),
-            Say::raw(200, "text/event-stream", format!("data: {echo}\n\n")),
-            Say::raw(200, "text/event-stream", format!("data: {{\"error\":{{\"message\":\"{echo}\"}}}}\n\n")),
+            ScriptedAnswer::status(400, &echo),
+            ScriptedAnswer::status(401, &echo),
+            ScriptedAnswer::status(500, &echo),
+            ScriptedAnswer::raw(503, "text/plain", echo.clone()),
+            ScriptedAnswer::raw(200, "text/plain", echo.clone()),
+            ScriptedAnswer::raw(200, "application/json", format!(r#"{{"error":"{echo}"}}"#)),
+            ScriptedAnswer::raw(200, "application/json", format!(r#"{{"echo":"{echo}"}}"#)),
+            ScriptedAnswer::raw(200, "text/event-stream", format!("data: {echo}\n\n")),
+            ScriptedAnswer::raw(
+                200,
+                "text/event-stream",
+                format!("data: {{\"error\":{{\"message\":\"{echo}\"}}}}\n\n"),
+            ),
         ];
         for say in says {
             let server = LlmServer::start([say]);
-            let client = Client::new(endpoint(&server, wire), timeouts(), Retry::never()).unwrap();
+            let client = LlmClient::new(endpoint(&server, wire), timeouts(), RetryLimits::never()).unwrap();
             let error = client.chat(&streamed("go")).unwrap_err();
             let all = format!("{error} {error:?} {:?} {}", error.hint(), error.partial());
             assert!(!all.contains(KEY), "{all}");
@@ -113,9 +117,9 @@ fn errors_never_contain_echoed_key() {
 
 #[test]
 fn a_user_in_the_address_is_not_shown() {
-    let server = LlmServer::start([Say::status(400, "no")]);
+    let server = LlmServer::start([ScriptedAnswer::status(400, "no")]);
     let base = server.url().replace("http://", "http://me:hidden@");
-    let client = Client::new(Endpoint::new(&base, "m"), timeouts(), Retry::never()).unwrap();
+    let client = LlmClient::new(ModelEndpoint::new(&base, "m"), timeouts(), RetryLimits::never()).unwrap();
     let error = client.chat(&ask("go")).unwrap_err();
     assert_eq!(error.to_string(), format!("{}/chat/completions answered 400: no", server.url()));
     assert!(!format!("{error:?} {client:?}").contains("hidden"), "{error:?} {client:?}");
@@ -124,11 +128,13 @@ fn a_user_in_the_address_is_not_shown() {
 #[test]
 fn nobody_there_is_told_as_that() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let client = Client::new(Endpoint::new(&format!("http://{free}/v1"), "m"), timeouts(), retry()).unwrap();
+    let client = LlmClient::new(ModelEndpoint::new(&format!("http://{free}/v1"), "m"), timeouts(), retry()).unwrap();
     let error = client.chat(&ask("go")).unwrap_err();
     assert!(error.to_string().starts_with(&format!("cannot talk to http://{free}/v1/chat/completions: ")), "{error}");
     assert!(matches!(error, Error::Connect { .. }), "{error:?}");
-    let client = Client::new(Endpoint::new("http://no-such-host.invalid/v1", "m"), timeouts(), Retry::never()).unwrap();
+    let client =
+        LlmClient::new(ModelEndpoint::new("http://no-such-host.invalid/v1", "m"), timeouts(), RetryLimits::never())
+            .unwrap();
     let error = client.models().unwrap_err();
     assert!(error.to_string().starts_with("cannot talk to http://no-such-host.invalid/v1/models: "), "{error}");
 }
@@ -137,10 +143,10 @@ fn nobody_there_is_told_as_that() {
 fn a_handshake_that_hangs_is_a_connect_timeout() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("https://{}/v1", listener.local_addr().unwrap());
-    let waits = Timeouts { connect: Duration::from_millis(150), ..timeouts() };
-    let client = Client::new(Endpoint::new(&base, "m"), waits, Retry::never()).unwrap();
+    let waits = LlmTimeouts { connect: Duration::from_millis(150), ..timeouts() };
+    let client = LlmClient::new(ModelEndpoint::new(&base, "m"), waits, RetryLimits::never()).unwrap();
     let error = client.chat(&ask("go")).unwrap_err();
-    assert!(matches!(error, Error::Timeout { which: Waited::Connect, .. }), "{error:?}");
+    assert!(matches!(error, Error::Timeout { which: LlmTimeoutKind::Connect, .. }), "{error:?}");
     // It did begin: what came is the client's part of the handshake.
     let mut first = [0; 1];
     listener.accept().unwrap().0.read_exact(&mut first).unwrap();
@@ -156,7 +162,7 @@ fn https_to_plain_server_is_connection_error() {
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").unwrap();
         stream
     });
-    let client = Client::new(Endpoint::new(&base, "m"), timeouts(), Retry::never()).unwrap();
+    let client = LlmClient::new(ModelEndpoint::new(&base, "m"), timeouts(), RetryLimits::never()).unwrap();
     let error = client.chat(&ask("go")).unwrap_err();
     assert!(error.to_string().starts_with(&format!("cannot talk to {base}/chat/completions: ")), "{error}");
     drop(server.join());
@@ -164,7 +170,7 @@ fn https_to_plain_server_is_connection_error() {
 
 #[test]
 fn a_long_error_page_is_cut() {
-    let (_server, client) = talk(Wire::OpenAi, [Say::raw(400, "text/plain", "ä".repeat(100_000))]);
+    let (_server, client) = talk(LlmWireFormat::OpenAi, [ScriptedAnswer::raw(400, "text/plain", "ä".repeat(100_000))]);
     let error = client.chat(&ask("go")).unwrap_err();
     let Error::Status { message, body, .. } = &error else { panic!("{error:?}") };
     assert_eq!(message.chars().count(), 601);

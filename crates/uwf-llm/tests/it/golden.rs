@@ -1,14 +1,16 @@
 //! What goes over the wire, and what is read back, for both wires.
 
 use serde_json::json;
-use uwf_llm::{ChatMessage, ChatRequest, Finish, ResponseFormat, Tool, ToolCall, ToolChoice, Usage, Wire};
-use uwf_testing::llm_server::{self, LlmServer, Say};
+use uwf_llm::{
+    ChatMessage, ChatRequest, ChatTool, ChatToolCall, FinishReason, LlmUsage, LlmWireFormat, ResponseFormat, ToolChoice,
+};
+use uwf_testing::llm_server::{self, LlmServer, ScriptedAnswer};
 
 use crate::setting::{KEY, WIRES, ask, streamed, talk};
 
 /// A conversation with everything in it.
 fn everything() -> ChatRequest {
-    let call = |id: &str, arguments: &str| ToolCall {
+    let call = |id: &str, arguments: &str| ChatToolCall {
         id: id.to_owned(),
         name: "read_file".to_owned(),
         arguments: arguments.to_owned(),
@@ -27,7 +29,7 @@ fn everything() -> ChatRequest {
             ChatMessage::Tool { id: "a2".to_owned(), content: "arguments are not JSON".to_owned(), is_error: true },
             ChatMessage::User("Go on.".to_owned()),
         ],
-        tools: vec![Tool {
+        tools: vec![ChatTool {
             name: "read_file".to_owned(),
             description: "Reads a file.".to_owned(),
             parameters: json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] }),
@@ -67,7 +69,7 @@ fn sent(server: &LlmServer) -> String {
 
 #[test]
 fn an_openai_request_is_this() {
-    let (server, client) = talk(Wire::OpenAi, [Say::text("done")]);
+    let (server, client) = talk(LlmWireFormat::OpenAi, [ScriptedAnswer::text("done")]);
     assert_eq!(client.chat(&everything()).unwrap().text, "done");
     insta::assert_snapshot!(sent(&server), @r##"
     POST /v1/chat/completions
@@ -93,7 +95,7 @@ fn an_openai_request_is_this() {
 
 #[test]
 fn an_anthropic_request_is_this() {
-    let (server, client) = talk(Wire::Anthropic, [Say::text("done")]);
+    let (server, client) = talk(LlmWireFormat::Anthropic, [ScriptedAnswer::text("done")]);
     assert_eq!(client.chat(&everything()).unwrap().text, "done");
     insta::assert_snapshot!(sent(&server), @r##"
     POST /v1/messages
@@ -119,9 +121,14 @@ fn an_anthropic_request_is_this() {
 #[test]
 fn a_reply_is_read_whole_and_streamed_alike() {
     for wire in WIRES {
-        let told = llm_server::Usage { input: 50, output: 20, cached: Some(30), ..llm_server::Usage::default() };
+        let told = llm_server::ScriptedUsage {
+            input: 50,
+            output: 20,
+            cached: Some(30),
+            ..llm_server::ScriptedUsage::default()
+        };
         let say = || {
-            Say::text("I look at two.")
+            ScriptedAnswer::text("I look at two.")
                 .thinking("Which gears?")
                 .and_call("read_file", json!({ "path": "a/ü.txt" }))
                 .and_call("read_file", json!({ "path": "b" }))
@@ -136,8 +143,8 @@ fn a_reply_is_read_whole_and_streamed_alike() {
         for reply in [&whole, &stream] {
             assert_eq!(reply.text, "I look at two.");
             assert_eq!(arguments(reply), [json!({ "path": "a/ü.txt" }), json!({ "path": "b" })]);
-            assert_eq!(reply.finish, Finish::ToolCalls);
-            let usage = Usage { input: Some(50), output: Some(20), cached: Some(30), ..Usage::default() };
+            assert_eq!(reply.finish, FinishReason::ToolCalls);
+            let usage = LlmUsage { input: Some(50), output: Some(20), cached: Some(30), ..LlmUsage::default() };
             assert_eq!(reply.usage, Some(usage), "{wire:?}");
             assert!(reply.reasoning.as_ref().unwrap().to_string().contains("Which gears?"));
             assert_eq!(reply.raw["model"], "test-model");
@@ -150,39 +157,40 @@ fn a_reply_is_read_whole_and_streamed_alike() {
 }
 
 /// The counts of one reply.
-fn counted(wire: Wire, say: Say, stream: bool) -> Option<Usage> {
+fn counted(wire: LlmWireFormat, say: ScriptedAnswer, stream: bool) -> Option<LlmUsage> {
     let (_server, client) = talk(wire, [say]);
     client.chat(&if stream { streamed("go") } else { ask("go") }).unwrap().usage
 }
 
 #[test]
 fn every_count_a_provider_gives_is_read() {
-    let told = llm_server::Usage { input: 300, output: 40, cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
+    let told =
+        llm_server::ScriptedUsage { input: 300, output: 40, cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
     for stream in [false, true] {
-        let usage = counted(Wire::OpenAi, Say::text("done").usage(told), stream).unwrap();
+        let usage = counted(LlmWireFormat::OpenAi, ScriptedAnswer::text("done").usage(told), stream).unwrap();
         let all =
-            Usage { input: Some(300), output: Some(40), cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
+            LlmUsage { input: Some(300), output: Some(40), cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
         assert_eq!(usage, all);
         assert_eq!(usage.to_string(), "300 tokens read (200 cached), 40 written (12 reasoning), $0.002");
         // Anthropic counts neither reasoning nor money.
-        let usage = counted(Wire::Anthropic, Say::text("done").usage(told), stream).unwrap();
-        assert_eq!(usage, Usage { reasoning: None, cost: None, ..all });
+        let usage = counted(LlmWireFormat::Anthropic, ScriptedAnswer::text("done").usage(told), stream).unwrap();
+        assert_eq!(usage, LlmUsage { reasoning: None, cost: None, ..all });
         assert_eq!(usage.to_string(), "300 tokens read (200 cached), 40 written");
         for wire in WIRES {
-            assert_eq!(counted(wire, Say::text("done").without_usage(), stream), None, "{wire:?} {stream}");
+            assert_eq!(counted(wire, ScriptedAnswer::text("done").without_usage(), stream), None, "{wire:?} {stream}");
         }
     }
 }
 
 #[test]
 fn counts_have_other_names_with_some_providers() {
-    let raw = |body: serde_json::Value| Say::raw(200, "application/json", body.to_string());
+    let raw = |body: serde_json::Value| ScriptedAnswer::raw(200, "application/json", body.to_string());
     let openai = |usage: serde_json::Value| {
         let choice = json!({ "message": { "content": "done" }, "finish_reason": "stop" });
-        counted(Wire::OpenAi, raw(json!({ "choices": [choice], "usage": usage })), false)
+        counted(LlmWireFormat::OpenAi, raw(json!({ "choices": [choice], "usage": usage })), false)
     };
     let hit = openai(json!({ "prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 4 }));
-    assert_eq!(hit, Some(Usage { input: Some(9), output: Some(2), cached: Some(4), ..Usage::default() }));
+    assert_eq!(hit, Some(LlmUsage { input: Some(9), output: Some(2), cached: Some(4), ..LlmUsage::default() }));
     assert_eq!(openai(json!({})), None);
     let some = openai(json!({ "completion_tokens": 2, "prompt_tokens": null })).unwrap();
     assert_eq!((some.input, some.to_string().as_str()), (None, "? tokens read, 2 written"));
@@ -192,6 +200,6 @@ fn counts_have_other_names_with_some_providers() {
     });
     let content = json!([{ "type": "text", "text": "done" }]);
     let body = json!({ "content": content, "stop_reason": "end_turn", "usage": usage });
-    let read = Usage { input: Some(45), output: Some(2), cached: Some(30), ..Usage::default() };
-    assert_eq!(counted(Wire::Anthropic, raw(body), false), Some(read));
+    let read = LlmUsage { input: Some(45), output: Some(2), cached: Some(30), ..LlmUsage::default() };
+    assert_eq!(counted(LlmWireFormat::Anthropic, raw(body), false), Some(read));
 }

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use uwf_llm::{
-    ChatMessage, Client, Delta, Lookups, Mode, ModeCache, Shape, Structured, Tool, ToolCall, Unstructured, Usage, Wire,
-    structured, structured_with_lookups,
+    ChatMessage, ChatTool, ChatToolCall, LlmClient, LlmUsage, LlmWireFormat, LookupTools, ModeCache, ReplyDelta,
+    StructuredError, StructuredMode, StructuredValue, ValueSpec, structured, structured_with_lookups,
 };
-use uwf_testing::llm_server::{LlmServer, Say, Script};
+use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer};
 
 use crate::setting::{WIRES, ask, streamed, talk};
 
@@ -23,13 +23,13 @@ impl Shelf {
     }
 }
 
-impl Lookups for Shelf {
-    fn tools(&self) -> Vec<Tool> {
+impl LookupTools for Shelf {
+    fn tools(&self) -> Vec<ChatTool> {
         let parameters = json!({ "type": "object", "properties": { "title": { "type": "string" } } });
-        vec![Tool { name: "open_book".to_owned(), description: "Opens a book.".to_owned(), parameters }]
+        vec![ChatTool { name: "open_book".to_owned(), description: "Opens a book.".to_owned(), parameters }]
     }
 
-    fn look_up(&mut self, call: &ToolCall) -> Result<String, String> {
+    fn look_up(&mut self, call: &ChatToolCall) -> Result<String, String> {
         let title = call.parsed()?.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
         self.asked.push(title.clone());
         match title.as_str() {
@@ -56,23 +56,23 @@ fn modes(dir: &TempDir) -> ModeCache {
     ModeCache::new(dir.path().join("modes.json"))
 }
 
-fn look(client: &Client, shelf: &mut Shelf) -> Result<Structured, Unstructured> {
+fn look(client: &LlmClient, shelf: &mut Shelf) -> Result<StructuredValue, StructuredError> {
     let dir = TempDir::new().unwrap();
     look_with(client, &modes(&dir), shelf)
 }
 
-fn look_with(client: &Client, modes: &ModeCache, shelf: &mut Shelf) -> Result<Structured, Unstructured> {
+fn look_with(client: &LlmClient, modes: &ModeCache, shelf: &mut Shelf) -> Result<StructuredValue, StructuredError> {
     let schema = schema();
-    let shape = Shape { name: "tell", description: "The hour.", schema: &schema, mode: None };
+    let shape = ValueSpec { name: "tell", description: "The hour.", schema: &schema, mode: None };
     structured_with_lookups(client, modes, &ask("When is high tide?"), &shape, shelf, &mut |_| {})
 }
 
-fn open(title: &str) -> Say {
-    Say::call("open_book", json!({ "title": title }))
+fn open(title: &str) -> ScriptedAnswer {
+    ScriptedAnswer::call("open_book", json!({ "title": title }))
 }
 
-fn hour() -> Say {
-    Say::call("tell", json!({ "hour": 6 }))
+fn hour() -> ScriptedAnswer {
+    ScriptedAnswer::call("tell", json!({ "hour": 6 }))
 }
 
 /// How each request asked for calls.
@@ -94,10 +94,10 @@ fn lookup_results_are_returned_and_value_follows() {
         let (server, client) = talk(wire, says);
         let mut shelf = Shelf::of(3);
         let got = look(&client, &mut shelf).unwrap();
-        assert_eq!((got.value, got.mode), (json!({ "hour": 6 }), Mode::ForcedTool), "{wire:?}");
+        assert_eq!((got.value, got.mode), (json!({ "hour": 6 }), StructuredMode::ForcedTool), "{wire:?}");
         assert_eq!(shelf.asked, ["tides", "moons", "winds"]);
         // Three replies were paid for, and each is there with what it looked up.
-        assert_eq!(got.usage, Some(Usage { input: Some(33), output: Some(21), ..Usage::default() }));
+        assert_eq!(got.usage, Some(LlmUsage { input: Some(33), output: Some(21), ..LlmUsage::default() }));
         let found: Vec<Vec<Result<String, String>>> = got
             .attempts
             .iter()
@@ -123,7 +123,7 @@ fn lookup_results_are_returned_and_value_follows() {
 #[test]
 fn results_travel_in_the_form_of_the_wire() {
     let says = || [open("tides").and_call("open_book", json!({ "title": "moons" })), hour()];
-    let (server, client) = talk(Wire::OpenAi, says());
+    let (server, client) = talk(LlmWireFormat::OpenAi, says());
     look(&client, &mut Shelf::of(3)).unwrap();
     assert_eq!(choices(&server), ["required", "required"]);
     insta::assert_snapshot!(conversation(&server, 1), @r#"
@@ -131,7 +131,7 @@ fn results_travel_in_the_form_of_the_wire() {
     {"role":"tool","tool_call_id":"call_1_0","content":"high at six"}
     {"role":"tool","tool_call_id":"call_1_1","content":"there is no book `moons`"}
     "#);
-    let (server, client) = talk(Wire::Anthropic, says());
+    let (server, client) = talk(LlmWireFormat::Anthropic, says());
     look(&client, &mut Shelf::of(3)).unwrap();
     assert_eq!(choices(&server), [json!({ "type": "any" }), json!({ "type": "any" })]);
     insta::assert_snapshot!(conversation(&server, 1), @r#"
@@ -146,8 +146,8 @@ fn value_is_forced_after_last_lookup_round() {
         let (server, client) = talk(wire, [open("tides"), open("winds"), hour()]);
         look(&client, &mut Shelf::of(2)).unwrap();
         let forced = match wire {
-            Wire::OpenAi => json!({ "type": "function", "function": { "name": "tell" } }),
-            Wire::Anthropic => json!({ "type": "tool", "name": "tell" }),
+            LlmWireFormat::OpenAi => json!({ "type": "function", "function": { "name": "tell" } }),
+            LlmWireFormat::Anthropic => json!({ "type": "tool", "name": "tell" }),
         };
         assert_eq!(choices(&server)[2], forced);
         assert!(conversation(&server, 2).contains("Nothing more can be looked up. Call `tell` now."));
@@ -157,19 +157,19 @@ fn value_is_forced_after_last_lookup_round() {
 
 #[test]
 fn endless_lookups_cost_bounded_requests() {
-    let (server, client) = talk(Wire::OpenAi, [open("tides").repeated()]);
+    let (server, client) = talk(LlmWireFormat::OpenAi, [open("tides").repeated()]);
     let mut shelf = Shelf::of(3);
     let failed = look(&client, &mut shelf).unwrap_err();
     assert_eq!(failed.to_string(), "the model `test-model` gave no JSON value");
     // Three rounds in all, then one reply without a value in each of the modes.
-    assert_eq!((server.asked().len(), shelf.asked.len()), (3 + Mode::LADDER.len(), 3));
+    assert_eq!((server.asked().len(), shelf.asked.len()), (3 + StructuredMode::LADDER.len(), 3));
     assert_eq!(failed.attempts.len(), server.asked().len());
 }
 
 #[test]
 fn a_value_beside_a_lookup_is_not_taken() {
     let guess = open("tides").and_call("tell", json!({ "hour": 9 }));
-    let (server, client) = talk(Wire::OpenAi, [guess, hour()]);
+    let (server, client) = talk(LlmWireFormat::OpenAi, [guess, hour()]);
     let got = look(&client, &mut Shelf::of(3)).unwrap();
     assert_eq!(got.value, json!({ "hour": 6 }));
     assert_eq!(got.attempts[0].looked_up.len(), 1);
@@ -182,8 +182,8 @@ fn a_value_beside_a_lookup_is_not_taken() {
 
 #[test]
 fn invalid_arguments_and_unknown_tools_are_reported() {
-    let broken = Say::text("").and_call_as_written("open_book", "{title").and_call("close_book", json!({}));
-    let (server, client) = talk(Wire::OpenAi, [broken, hour()]);
+    let broken = ScriptedAnswer::text("").and_call_as_written("open_book", "{title").and_call("close_book", json!({}));
+    let (server, client) = talk(LlmWireFormat::OpenAi, [broken, hour()]);
     look(&client, &mut Shelf::of(3)).unwrap();
     let told = conversation(&server, 1);
     assert!(told.contains("the arguments are not valid JSON"), "{told}");
@@ -194,7 +194,7 @@ fn invalid_arguments_and_unknown_tools_are_reported() {
 fn model_without_tools_gets_material_as_text() {
     for wire in WIRES {
         for refused in [&["tools"][..], &["tools", "json_schema"], &["tools", "json_schema", "json_object"]] {
-            let script = Script::deciding(|_| Say::text("{\"hour\": 6}"));
+            let script = LlmScript::deciding(|_| ScriptedAnswer::text("{\"hour\": 6}"));
             let script = refused.iter().fold(script, |script, feature| script.refusing(feature));
             let (server, client) = talk(wire, script);
             let mut shelf = Shelf::of(3);
@@ -212,52 +212,52 @@ fn model_without_tools_gets_material_as_text() {
 fn what_works_with_lookups_is_remembered_apart() {
     let dir = TempDir::new().unwrap();
     let modes = modes(&dir);
-    let script = Script::deciding(|request| {
+    let script = LlmScript::deciding(|request| {
         let forced = request.body["tool_choice"] == "required";
-        if forced { Say::status(422, "tool_choice: one tool only") } else { hour() }
+        if forced { ScriptedAnswer::status(422, "tool_choice: one tool only") } else { hour() }
     });
-    let (server, client) = talk(Wire::OpenAi, script);
+    let (server, client) = talk(LlmWireFormat::OpenAi, script);
     let got = look_with(&client, &modes, &mut Shelf::of(3)).unwrap();
-    assert_eq!(got.mode, Mode::ToolAuto);
+    assert_eq!(got.mode, StructuredMode::ToolAuto);
     assert_eq!(choices(&server), ["required", "auto"]);
-    assert_eq!(modes.get(client.endpoint(), true), Some(Mode::ToolAuto));
+    assert_eq!(modes.get(client.endpoint(), true), Some(StructuredMode::ToolAuto));
     assert_eq!(modes.get(client.endpoint(), false), None);
     // Next time nothing is refused, and without lookups the model is still forced.
     look_with(&client, &modes, &mut Shelf::of(3)).unwrap();
     assert_eq!(server.asked().len(), 3);
     let schema = schema();
-    let shape = Shape { name: "tell", description: "The hour.", schema: &schema, mode: None };
+    let shape = ValueSpec { name: "tell", description: "The hour.", schema: &schema, mode: None };
     let got = structured(&client, &modes, &ask("When?"), &shape, &mut |_| {}).unwrap();
-    assert_eq!(got.mode, Mode::ForcedTool);
-    assert_eq!(modes.get(client.endpoint(), true), Some(Mode::ToolAuto));
+    assert_eq!(got.mode, StructuredMode::ForcedTool);
+    assert_eq!(modes.get(client.endpoint(), true), Some(StructuredMode::ToolAuto));
 }
 
 #[test]
 fn what_works_without_lookups_is_where_lookups_begin() {
     let dir = TempDir::new().unwrap();
     let modes = modes(&dir);
-    let (server, client) = talk(Wire::OpenAi, [Say::text("{\"hour\": 6}")]);
-    modes.remember(client.endpoint(), false, Mode::JsonSchema).unwrap();
-    assert_eq!(look_with(&client, &modes, &mut Shelf::of(3)).unwrap().mode, Mode::JsonSchema);
+    let (server, client) = talk(LlmWireFormat::OpenAi, [ScriptedAnswer::text("{\"hour\": 6}")]);
+    modes.remember(client.endpoint(), false, StructuredMode::JsonSchema).unwrap();
+    assert_eq!(look_with(&client, &modes, &mut Shelf::of(3)).unwrap().mode, StructuredMode::JsonSchema);
     assert_eq!(server.asked().len(), 1);
 }
 
 #[test]
 fn value_is_streamed_and_discarded_pieces_are_announced() {
     for wire in WIRES {
-        let (_server, client) = talk(wire, [open("tides"), Say::text("Six."), hour()]);
+        let (_server, client) = talk(wire, [open("tides"), ScriptedAnswer::text("Six."), hour()]);
         let mut pieces = String::new();
         let dir = TempDir::new().unwrap();
         let schema = schema();
-        let shape = Shape { name: "tell", description: "The hour.", schema: &schema, mode: None };
-        let mut hear = |delta: Delta<'_>| match delta {
-            Delta::Text(text) | Delta::Reasoning(text) => pieces.push_str(text),
-            Delta::Call { name, arguments } => pieces.push_str(&format!("{name}{arguments}")),
-            Delta::Restart => pieces.push_str(" | "),
+        let shape = ValueSpec { name: "tell", description: "The hour.", schema: &schema, mode: None };
+        let mut hear = |delta: ReplyDelta<'_>| match delta {
+            ReplyDelta::Text(text) | ReplyDelta::Reasoning(text) => pieces.push_str(text),
+            ReplyDelta::Call { name, arguments } => pieces.push_str(&format!("{name}{arguments}")),
+            ReplyDelta::Restart => pieces.push_str(" | "),
         };
         let got =
             structured_with_lookups(&client, &modes(&dir), &streamed("When?"), &shape, &mut Shelf::of(1), &mut hear);
-        assert_eq!(got.unwrap().mode, Mode::ToolAuto);
+        assert_eq!(got.unwrap().mode, StructuredMode::ToolAuto);
         assert_eq!(pieces, "open_book{\"title\":\"tides\"}Six. | tell{\"hour\":6}", "{wire:?}");
     }
 }

@@ -1,10 +1,10 @@
 //! The parser of server-sent events.
 
 use proptest::prelude::*;
-use uwf_llm::sse::{Parser, ServerSentEvent};
+use uwf_llm::sse::{ServerSentEvent, SseParser};
 
 fn parse(pieces: &[&[u8]]) -> Vec<ServerSentEvent> {
-    let mut parser = Parser::new();
+    let mut parser = SseParser::new();
     let mut events: Vec<ServerSentEvent> = pieces.iter().flat_map(|piece| parser.push(piece)).collect();
     events.extend(parser.finish());
     events

@@ -11,7 +11,7 @@ use std::thread;
 
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tempfile::TempDir;
-use uwf_llm::{Client, Endpoint, Retry};
+use uwf_llm::{LlmClient, ModelEndpoint, RetryLimits};
 
 use crate::setting::{KEY, ask, timeouts};
 
@@ -61,8 +61,8 @@ fn child(test: &str, base: &str, certificates: Option<&Path>) {
     assert!(output.status.success() && told.contains("1 passed"), "{told}{}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn client(base: &str) -> uwf_llm::Result<Client> {
-    Client::new(Endpoint::new(base, "m").api_key(KEY), timeouts(), Retry::default())
+fn client(base: &str) -> uwf_llm::Result<LlmClient> {
+    LlmClient::new(ModelEndpoint::new(base, "m").api_key(KEY), timeouts(), RetryLimits::default())
 }
 
 #[test]

@@ -12,20 +12,20 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::thread_ids;
-use uwf_engine::verbs::fork::Forked;
+use uwf_engine::verbs::fork::ForkReport;
 use uwf_engine::verbs::kill::KillReport;
-use uwf_engine::verbs::limit::Limits;
+use uwf_engine::verbs::limit::LimitReport;
 use uwf_engine::verbs::pause::PauseReport;
 use uwf_engine::verbs::step::StepReport;
 use uwf_engine::views::show::{self, ThreadStatus};
 
 use super::answer;
 use super::start::{INPUT, INPUT_OF};
-use crate::app::App;
-use crate::changes::{self, Change, Done};
+use crate::app::AppState;
+use crate::changes::{self, ChangeCommand, ChangeOutcome};
 use crate::command_line::json_name;
-use crate::failure::{self, Failure, SentForm};
-use crate::fields::Fields;
+use crate::failure::{self, HttpFailure, SentForm};
+use crate::fields::RequestFields;
 use crate::respond::wants_json;
 use crate::url::is_own_path;
 
@@ -42,7 +42,7 @@ const FORM_WAIT: Duration = Duration::from_millis(800);
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// An action on a thread. The option of the command defines the meaning and the type of a field.
-pub(crate) struct Action {
+pub(crate) struct ApiAction {
     /// Its path.
     pub(crate) name: &'static str,
     /// The command.
@@ -61,8 +61,8 @@ pub(crate) struct Action {
 pub(crate) const EXPECT_ATTEMPT: &str = "expect-attempt";
 
 /// All actions.
-pub(crate) const ACTIONS: &[Action] = &[
-    Action {
+pub(crate) const ACTIONS: &[ApiAction] = &[
+    ApiAction {
         name: "step",
         command: "thread step",
         options: &["agent", EXPECT_ATTEMPT],
@@ -70,7 +70,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         note: "",
         report: SchemaGenerator::subschema_for::<StepReport>,
     },
-    Action {
+    ApiAction {
         name: "run",
         command: "run",
         options: &["until", "steps", EXPECT_ATTEMPT],
@@ -78,7 +78,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         note: "",
         report: SchemaGenerator::subschema_for::<StepReport>,
     },
-    Action {
+    ApiAction {
         name: "retry",
         command: "thread retry",
         options: &["agent", EXPECT_ATTEMPT],
@@ -86,7 +86,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         note: "",
         report: SchemaGenerator::subschema_for::<StepReport>,
     },
-    Action {
+    ApiAction {
         name: "pause",
         command: "thread pause",
         options: &["reason"],
@@ -94,7 +94,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         note: "",
         report: SchemaGenerator::subschema_for::<PauseReport>,
     },
-    Action {
+    ApiAction {
         name: "resume",
         command: "thread resume",
         options: &[],
@@ -102,7 +102,7 @@ pub(crate) const ACTIONS: &[Action] = &[
         note: "",
         report: SchemaGenerator::subschema_for::<PauseReport>,
     },
-    Action {
+    ApiAction {
         name: "kill",
         command: "thread kill",
         options: &[],
@@ -110,23 +110,23 @@ pub(crate) const ACTIONS: &[Action] = &[
         note: "",
         report: SchemaGenerator::subschema_for::<KillReport>,
     },
-    Action {
+    ApiAction {
         name: "limit",
         command: "thread limit",
         options: &["steps", "time", "tokens", "cost"],
         is_long: false,
         note: "Limits are whole amounts, so that the request can be repeated.",
-        report: SchemaGenerator::subschema_for::<Limits>,
+        report: SchemaGenerator::subschema_for::<LimitReport>,
     },
-    Action {
+    ApiAction {
         name: "fork",
         command: "thread fork",
         options: &["id", "from-role", "cwd", "max-steps", "max-time", "max-tokens", "max-cost"],
         is_long: false,
         note: "",
-        report: SchemaGenerator::subschema_for::<Forked>,
+        report: SchemaGenerator::subschema_for::<ForkReport>,
     },
-    Action {
+    ApiAction {
         name: "answer",
         command: "thread answer",
         options: &[EXPECT_ATTEMPT],
@@ -144,19 +144,19 @@ pub(crate) fn names_attempt(action: &str) -> bool {
 /// Fields of all actions or of one that are not options of a command.
 const OWN: [&str; 8] = ["expectedHead", "wait", "back", "step", "prompt", "data", "text", "question"];
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/threads/{thread}/{action}", post(act))
 }
 
 async fn act(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path((typed, name)): Path<(String, String)>,
     headers: HeaderMap,
-    fields: Fields,
-) -> Result<Response, Failure> {
+    fields: RequestFields,
+) -> Result<Response, HttpFailure> {
     let action = ACTIONS.iter().find(|action| action.name == name).ok_or_else(|| {
         let names: Vec<&str> = ACTIONS.iter().map(|action| action.name).collect();
-        Failure::not_found(format!("nothing is called {name}; a thread has {}", names.join(", ")))
+        HttpFailure::not_found(format!("nothing is called {name}; a thread has {}", names.join(", ")))
     })?;
     let thread = app.read(move |home| Ok(thread_ids::resolve(home, &typed)?)).await?;
     if fields.is_form && !wants_json(&headers) {
@@ -166,31 +166,40 @@ async fn act(
     let change = change(&app, action, &thread, &fields).await?;
     let wait = Duration::from_secs(wait(&fields)?);
     match changes::run(&app, if action.is_long { change.waits(wait) } else { change }).await? {
-        Done::Reported(code, report) => Ok((failure::status(code), Json(report)).into_response()),
-        Done::GoesOn => {
+        ChangeOutcome::Reported(code, report) => Ok((failure::status(code), Json(report)).into_response()),
+        ChangeOutcome::GoesOn => {
             let status = status(&app, thread).await?;
             Ok((StatusCode::ACCEPTED, Json(json!(status))).into_response())
         }
     }
 }
 
-async fn by_form(app: &App, action: &Action, thread: &ThreadId, fields: &Fields) -> Result<Response, Failure> {
+async fn by_form(
+    app: &AppState,
+    action: &ApiAction,
+    thread: &ThreadId,
+    fields: &RequestFields,
+) -> Result<Response, HttpFailure> {
     let change = change(app, action, thread, fields).await?;
     let done = changes::run(app, if action.is_long { change.waits(FORM_WAIT) } else { change }).await;
     in_browser(thread, fields, done)
 }
 
-fn sent(action: &Action, thread: &ThreadId, fields: Fields) -> SentForm {
+fn sent(action: &ApiAction, thread: &ThreadId, fields: RequestFields) -> SentForm {
     let page = fields.text("back").filter(|path| is_own_path(path)).map(str::to_owned);
     let page = page.unwrap_or_else(|| format!("/threads/{thread}"));
     SentForm { action: format!("/api/threads/{thread}/{}", action.name), page, fields }
 }
 
 /// Where a browser goes after a form. A failed attempt is shown on the thread's page; a rejected action is a failure of the request.
-fn in_browser(thread: &ThreadId, fields: &Fields, done: Result<Done, Failure>) -> Result<Response, Failure> {
+fn in_browser(
+    thread: &ThreadId,
+    fields: &RequestFields,
+    done: Result<ChangeOutcome, HttpFailure>,
+) -> Result<Response, HttpFailure> {
     let report = match done {
-        Ok(Done::Reported(_, report)) => Some(report),
-        Ok(Done::GoesOn) => None,
+        Ok(ChangeOutcome::Reported(_, report)) => Some(report),
+        Ok(ChangeOutcome::GoesOn) => None,
         Err(failure) if failure.status == StatusCode::UNPROCESSABLE_ENTITY && !failure.still_waits() => None,
         Err(failure) => return Err(failure),
     };
@@ -201,32 +210,37 @@ fn in_browser(thread: &ThreadId, fields: &Fields, done: Result<Done, Failure>) -
     Ok(Redirect::to(&path).into_response())
 }
 
-async fn status(app: &App, thread: ThreadId) -> Result<ThreadStatus, Failure> {
+async fn status(app: &AppState, thread: ThreadId) -> Result<ThreadStatus, HttpFailure> {
     app.read(move |home| Ok(show::show(home, &thread)?)).await
 }
 
-fn wait(fields: &Fields) -> Result<u64, Failure> {
+fn wait(fields: &RequestFields) -> Result<u64, HttpFailure> {
     let Some(text) = fields.text("wait") else { return Ok(WAIT) };
     let seconds = text.parse().ok().filter(|seconds| *seconds <= MOST);
-    seconds.ok_or_else(|| Failure::bad_request(format!("`wait` is a number of seconds, 0 to {MOST}")))
+    seconds.ok_or_else(|| HttpFailure::bad_request(format!("`wait` is a number of seconds, 0 to {MOST}")))
 }
 
 /// The command for an action and its fields.
-async fn change(app: &App, action: &Action, thread: &ThreadId, fields: &Fields) -> Result<Change, Failure> {
+async fn change(
+    app: &AppState,
+    action: &ApiAction,
+    thread: &ThreadId,
+    fields: &RequestFields,
+) -> Result<ChangeCommand, HttpFailure> {
     let keys_of_output = |name: &str| action.name == "answer" && name.starts_with(answer::KEY);
     let options: Vec<(String, &str)> = action.options.iter().map(|option| (json_name(option), *option)).collect();
     let is_input = |name: &str| action.name == "fork" && (name == INPUT || name.starts_with(INPUT_OF));
     let is_known = |name: &str| OWN.contains(&name) || options.iter().any(|(field, _)| field == name);
     if let Some(unknown) = fields.names().find(|name| !is_known(name) && !keys_of_output(name) && !is_input(name)) {
         let known: Vec<&str> = options.iter().map(|(field, _)| field.as_str()).chain(["expectedHead"]).collect();
-        return Err(Failure::bad_request(format!("`{}` has no field `{unknown}`", action.name))
+        return Err(HttpFailure::bad_request(format!("`{}` has no field `{unknown}`", action.name))
             .hint(format!("it takes {}", known.join(", "))));
     }
-    let mut change = Change::new(action.command.split(' '));
+    let mut change = ChangeCommand::new(action.command.split(' '));
     for (field, option) in &options {
         if let Some(value) = fields.text(field).filter(|value| !value.is_empty()) {
             if action.name == "limit" && value.starts_with('+') {
-                return Err(Failure::bad_request(format!("`{field}` must be the whole limit, not how much more"))
+                return Err(HttpFailure::bad_request(format!("`{field}` must be the whole limit, not how much more"))
                     .hint("a request that is repeated would add it twice"));
             }
             change = change.option(&format!("--{option}"), value);
@@ -250,18 +264,18 @@ async fn change(app: &App, action: &Action, thread: &ThreadId, fields: &Fields) 
     Ok(change)
 }
 
-fn with_prompt(change: Change, fields: &Fields) -> Change {
+fn with_prompt(change: ChangeCommand, fields: &RequestFields) -> ChangeCommand {
     match fields.text("prompt").filter(|prompt| !prompt.trim().is_empty()) {
-        Some(prompt) => Change { input: prompt.to_owned(), ..change.option("--prompt", "-") },
+        Some(prompt) => ChangeCommand { input: prompt.to_owned(), ..change.option("--prompt", "-") },
         None => change,
     }
 }
 
 /// Adds the other values of the input: the members of `input`, and each `input.NAME`.
-fn with_input(mut change: Change, fields: &Fields) -> Result<Change, Failure> {
+fn with_input(mut change: ChangeCommand, fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
     if let Some(text) = fields.text(INPUT).filter(|text| !text.trim().is_empty()) {
         let Ok(Value::Object(values)) = serde_json::from_str(text) else {
-            return Err(Failure::bad_request("`input` is an object of names and values"));
+            return Err(HttpFailure::bad_request("`input` is an object of names and values"));
         };
         for (name, value) in values {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -276,7 +290,7 @@ fn with_input(mut change: Change, fields: &Fields) -> Result<Change, Failure> {
     Ok(change)
 }
 
-fn needs_head(action: &Action) -> Failure {
-    Failure::bad_request(format!("`{}` needs `expectedHead`, the head of the thread it is meant for", action.name))
+fn needs_head(action: &ApiAction) -> HttpFailure {
+    HttpFailure::bad_request(format!("`{}` needs `expectedHead`, the head of the thread it is meant for", action.name))
         .hint("`head` of GET /api/threads/ID: if the thread has moved on since, nothing is done (409)")
 }

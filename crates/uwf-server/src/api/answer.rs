@@ -1,24 +1,24 @@
 //! A person's answer in the form the command reads: JSON, a text under a header, or a field for each key of the output.
 
-use json_cas::Schema;
+use json_cas::CompiledSchema;
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::answer::{self, Asked};
+use uwf_engine::verbs::answer::{self, OpenQuestion};
 use uwf_engine::views::thread_now::ThreadNow;
 
-use crate::app::App;
-use crate::changes::Change;
-use crate::failure::Failure;
-use crate::fields::Fields;
+use crate::app::AppState;
+use crate::changes::ChangeCommand;
+use crate::failure::HttpFailure;
+use crate::fields::RequestFields;
 
 /// Prefix of the name of a field that is a key of the output.
 pub(crate) const KEY: &str = "output.";
 
 /// A thread's question for a person.
-pub(crate) struct Form {
+pub(crate) struct QuestionWithSchema {
     /// The person and the question.
-    pub(crate) asked: Asked,
+    pub(crate) asked: OpenQuestion,
     /// Schema of the role's output.
     pub(crate) schema: Value,
 }
@@ -27,19 +27,24 @@ pub(crate) struct Form {
 ///
 /// # Errors
 /// Errors of [`answer::asked_at`], and of the nodes of its workflow.
-pub(crate) fn form(now: &ThreadNow<'_>) -> Result<Form, Failure> {
+pub(crate) fn form(now: &ThreadNow<'_>) -> Result<QuestionWithSchema, HttpFailure> {
     let (home, asked) = (now.thread.home(), answer::asked_at(now)?);
-    let workflow = Thread::at(home, asked.thread.clone(), asked.head)?.workflow()?;
+    let workflow = Thread::load_at(home, asked.thread.clone(), asked.head)?.workflow()?;
     let role = workflow.roles.get(&asked.role);
-    let role = role.ok_or_else(|| Failure::internal(format!("the workflow has no role {}", asked.role)))?;
+    let role = role.ok_or_else(|| HttpFailure::internal(format!("the workflow has no role {}", asked.role)))?;
     let schema = home.store().schema(role.meta).map_err(uwf_engine::error::Error::from)?;
-    Ok(Form { asked, schema: Schema::value(&schema).clone() })
+    Ok(QuestionWithSchema { asked, schema: CompiledSchema::value(&schema).clone() })
 }
 
 /// Adds the person's answer to the command.
-pub(super) async fn given(app: &App, change: Change, thread: &ThreadId, fields: &Fields) -> Result<Change, Failure> {
+pub(super) async fn given(
+    app: &AppState,
+    change: ChangeCommand,
+    thread: &ThreadId,
+    fields: &RequestFields,
+) -> Result<ChangeCommand, HttpFailure> {
     let input = match (fields.text("data"), fields.text("text")) {
-        (Some(data), _) => return Ok(Change { input: data.to_owned(), ..change.option("--data", "-") }),
+        (Some(data), _) => return Ok(ChangeCommand { input: data.to_owned(), ..change.option("--data", "-") }),
         (None, Some(text)) => text.to_owned(),
         (None, None) => {
             let thread = thread.clone();
@@ -47,11 +52,11 @@ pub(super) async fn given(app: &App, change: Change, thread: &ThreadId, fields: 
             header(&schema, fields)?
         }
     };
-    Ok(Change { input, ..change.option("--file", "-") })
+    Ok(ChangeCommand { input, ..change.option("--file", "-") })
 }
 
 /// A header from the fields of a form. Texts are quoted, so that `yes` stays a text; other values are parsed as in any header.
-fn header(schema: &Value, fields: &Fields) -> Result<String, Failure> {
+fn header(schema: &Value, fields: &RequestFields) -> Result<String, HttpFailure> {
     let mut header = String::from("---\n");
     for name in fields.names().filter_map(|name| name.strip_prefix(KEY)) {
         let Some(value) = fields.text(&format!("{KEY}{name}")).filter(|value| !value.is_empty()) else { continue };
@@ -61,9 +66,8 @@ fn header(schema: &Value, fields: &Fields) -> Result<String, Failure> {
         header.push_str(&format!("{}: {value}\n", Value::from(name)));
     }
     if header.len() == 4 {
-        return Err(
-            Failure::bad_request("the answer is empty").hint("fill in at least one field, or send `data` or `text`")
-        );
+        return Err(HttpFailure::bad_request("the answer is empty")
+            .hint("fill in at least one field, or send `data` or `text`"));
     }
     Ok(header + "---\n")
 }

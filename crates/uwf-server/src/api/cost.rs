@@ -9,22 +9,22 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_engine::root::project;
-use uwf_engine::views::cost::{self, CostBy, CostRequest, Costs};
+use uwf_engine::views::cost::{self, CostBy, CostReport, CostRequest};
 
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::named;
 
 /// Query of the report.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct CostQuery {
     /// An age, or a day; empty for all time.
     pub(crate) since: Option<String>,
     /// Grouping of rows.
     pub(crate) by: Option<CostBy>,
 }
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/cost", get(report))
         .route("/cost.csv", get(table))
@@ -33,28 +33,31 @@ pub(super) fn routes() -> Router<App> {
 
 /// `GET /api/threads/{thread}/cost`: the report of `uwf thread cost` of a thread.
 async fn of_thread(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(thread): Path<String>,
-    asked: Result<Query<Asked>, QueryRejection>,
-) -> Result<Json<Value>, Failure> {
+    asked: Result<Query<CostQuery>, QueryRejection>,
+) -> Result<Json<Value>, HttpFailure> {
     Ok(Json(json!(costs(&app, Some(thread), understood(asked)?).await?)))
 }
 
 /// The query, if it is valid.
-fn understood(asked: Result<Query<Asked>, QueryRejection>) -> Result<Asked, Failure> {
-    asked.map(|Query(asked)| asked).map_err(|rejection| Failure::bad_request(rejection.body_text()))
+fn understood(asked: Result<Query<CostQuery>, QueryRejection>) -> Result<CostQuery, HttpFailure> {
+    asked.map(|Query(asked)| asked).map_err(|rejection| HttpFailure::bad_request(rejection.body_text()))
 }
 
 /// `GET /api/cost`
 pub(crate) async fn report(
-    State(app): State<App>,
-    asked: Result<Query<Asked>, QueryRejection>,
-) -> Result<Json<Value>, Failure> {
+    State(app): State<AppState>,
+    asked: Result<Query<CostQuery>, QueryRejection>,
+) -> Result<Json<Value>, HttpFailure> {
     Ok(Json(json!(costs(&app, None, understood(asked)?).await?)))
 }
 
 /// `GET /api/cost.csv`
-async fn table(State(app): State<App>, asked: Result<Query<Asked>, QueryRejection>) -> Result<Response, Failure> {
+async fn table(
+    State(app): State<AppState>,
+    asked: Result<Query<CostQuery>, QueryRejection>,
+) -> Result<Response, HttpFailure> {
     let costs = costs(&app, None, understood(asked)?).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
@@ -64,7 +67,7 @@ async fn table(State(app): State<App>, asked: Result<Query<Asked>, QueryRejectio
 }
 
 /// Adds up the costs of all threads, or of one.
-pub(crate) async fn costs(app: &App, thread: Option<String>, asked: Asked) -> Result<Costs, Failure> {
+pub(crate) async fn costs(app: &AppState, thread: Option<String>, asked: CostQuery) -> Result<CostReport, HttpFailure> {
     let since = asked.since.as_deref().filter(|typed| !typed.is_empty()).map(since).transpose()?;
     let (cwd, memory) = (app.cwd().to_owned(), app.memory());
     app.read(move |home| {
@@ -76,9 +79,9 @@ pub(crate) async fn costs(app: &App, thread: Option<String>, asked: Asked) -> Re
     .await
 }
 
-fn since(typed: &str) -> Result<u64, Failure> {
+fn since(typed: &str) -> Result<u64, HttpFailure> {
     cost::since(typed).ok_or_else(|| {
-        Failure::bad_request(format!("`{typed}` is not a time"))
+        HttpFailure::bad_request(format!("`{typed}` is not a time"))
             .hint("write how long ago, 7d or 12h, or a day, 2026-11-01")
     })
 }

@@ -7,13 +7,13 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Deserialize;
 use uwf_engine::root::thread_ids;
-use uwf_engine::views::live::From;
+use uwf_engine::views::live::LiveStart;
 
-use crate::app::App;
-use crate::failure::Failure;
-use crate::watch::{END, Wish};
+use crate::app::AppState;
+use crate::failure::HttpFailure;
+use crate::watch::{END, EventSelection};
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/events", get(list)).route("/threads/{thread}/events", get(thread))
 }
 
@@ -23,7 +23,7 @@ fn seen_last(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// `GET /api/events`
-async fn list(State(app): State<App>, headers: HeaderMap) -> Result<Response, Failure> {
+async fn list(State(app): State<AppState>, headers: HeaderMap) -> Result<Response, HttpFailure> {
     app.watch().list(seen_last(&headers)).await
 }
 
@@ -39,18 +39,18 @@ struct EventsQuery {
 
 /// `GET /api/threads/{thread}/events`
 async fn thread(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(typed): Path<String>,
     Query(asked): Query<EventsQuery>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let seen = seen_last(&headers);
     if seen == Some(END) {
         // A browser reconnects to a stream that ended, unless the status says that there is no content.
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let after = seen.and_then(|hash| hash.parse().ok()).map(From::After);
-    let from = after.or(asked.tail.map(From::Newest)).unwrap_or(From::Beginning);
+    let after = seen.and_then(|hash| hash.parse().ok()).map(LiveStart::After);
+    let from = after.or(asked.tail.map(LiveStart::Newest)).unwrap_or(LiveStart::Beginning);
     let thread = app.read(move |home| Ok(thread_ids::resolve(home, &typed)?)).await?;
-    app.watch().thread(thread, Wish { from, debug: asked.debug }).await
+    app.watch().thread(thread, EventSelection { from, debug: asked.debug }).await
 }

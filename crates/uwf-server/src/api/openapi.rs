@@ -3,32 +3,32 @@
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use uwf_engine::verbs::cas_get::StoredNode;
 use uwf_engine::verbs::doctor::DoctorReport;
-use uwf_engine::verbs::start::Started;
+use uwf_engine::verbs::start::StartReport;
 use uwf_engine::verbs::step::StepReport;
-use uwf_engine::verbs::workflows::{NamedWorkflow, ShownWorkflow, Version};
-use uwf_engine::views::cost::Costs;
+use uwf_engine::verbs::workflows::{NamedWorkflow, ShownWorkflow, WorkflowVersion};
+use uwf_engine::views::cost::CostReport;
 use uwf_engine::views::groups::GroupStatus;
-use uwf_engine::views::list::Named;
+use uwf_engine::views::list::NamedThreadRow;
 use uwf_engine::views::ps::RunningStep;
 use uwf_engine::views::show::ThreadStatus;
-use uwf_engine::views::steps::Steps;
-use uwf_engine::views::why::Reasons;
+use uwf_engine::views::steps::StepListing;
+use uwf_engine::views::why::ThreadExplanation;
 
-use super::actions::{ACTIONS, Action, EXPECT_ATTEMPT, SchemaOf};
+use super::actions::{ACTIONS, ApiAction, EXPECT_ATTEMPT, SchemaOf};
 use super::start;
 use super::threads::ThreadAnswer;
-use crate::app::App;
+use crate::app::AppState;
 use crate::command_line::{CommandLine, json_name};
 use crate::gateway::lists;
 
 /// A value in a query.
-enum Query {
+enum QueryParameter {
     /// An option of the endpoint's command.
     Option(&'static str),
     /// A value with another name or meaning here.
@@ -36,12 +36,12 @@ enum Query {
 }
 
 /// An endpoint that reads. Changes of threads are in [`ACTIONS`].
-struct Endpoint {
+struct ReadEndpoint {
     path: &'static str,
     summary: &'static str,
     /// The command whose report it returns; empty for other answers.
     command: &'static str,
-    query: &'static [Query],
+    query: &'static [QueryParameter],
     /// Type of the answer.
     media: &'static str,
     /// Schema of the answer.
@@ -51,27 +51,27 @@ struct Endpoint {
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
-const fn described(path: &'static str, command: &'static str, summary: &'static str, schema: SchemaOf) -> Endpoint {
-    Endpoint { path, summary, command, query: &[], media: JSON, schema }
+const fn described(path: &'static str, command: &'static str, summary: &'static str, schema: SchemaOf) -> ReadEndpoint {
+    ReadEndpoint { path, summary, command, query: &[], media: JSON, schema }
 }
 
-const fn report<T: JsonSchema>(path: &'static str, command: &'static str, summary: &'static str) -> Endpoint {
+const fn report<T: JsonSchema>(path: &'static str, command: &'static str, summary: &'static str) -> ReadEndpoint {
     described(path, command, summary, SchemaGenerator::subschema_for::<T>)
 }
 
-const fn text(media: &'static str, path: &'static str, command: &'static str, summary: &'static str) -> Endpoint {
-    Endpoint { media, ..report::<String>(path, command, summary) }
+const fn text(media: &'static str, path: &'static str, command: &'static str, summary: &'static str) -> ReadEndpoint {
+    ReadEndpoint { media, ..report::<String>(path, command, summary) }
 }
 
-impl Endpoint {
-    const fn query(self, query: &'static [Query]) -> Endpoint {
-        Endpoint { query, ..self }
+impl ReadEndpoint {
+    const fn query(self, query: &'static [QueryParameter]) -> ReadEndpoint {
+        ReadEndpoint { query, ..self }
     }
 }
 
 /// The node of a step. Its keys depend on its type.
 fn expanded_node(generator: &mut SchemaGenerator) -> Schema {
-    let hash = generator.subschema_for::<Hash>();
+    let hash = generator.subschema_for::<NodeHash>();
     json_schema!({
         "type": "object",
         "required": ["hash", "type", "timestamp"],
@@ -84,25 +84,25 @@ fn openapi(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "required": ["openapi", "info", "paths", "components"] })
 }
 
-const COSTS: [Query; 2] = [Query::Option("since"), Query::Option("by")];
+const COSTS: [QueryParameter; 2] = [QueryParameter::Option("since"), QueryParameter::Option("by")];
 
-const ENDPOINTS: &[Endpoint] = &[
-    report::<Vec<Named>>(
+const ENDPOINTS: &[ReadEndpoint] = &[
+    report::<Vec<NamedThreadRow>>(
         "/threads",
         "uwf thread list --all",
         "Threads, newest first. The header Link has the next page.",
     )
     .query(&[
-        Query::Option("state"),
-        Query::Option("workflow"),
-        Query::Option("role"),
-        Query::Own {
+        QueryParameter::Option("state"),
+        QueryParameter::Option("workflow"),
+        QueryParameter::Option("role"),
+        QueryParameter::Own {
             name: "q",
             kind: "string",
             description: "Only threads with this text in their id, the name of their workflow or their task.",
         },
-        Query::Own { name: "limit", kind: "integer", description: "At most this many; 100 unless given." },
-        Query::Option("after"),
+        QueryParameter::Own { name: "limit", kind: "integer", description: "At most this many; 100 unless given." },
+        QueryParameter::Option("after"),
     ]),
     report::<ThreadAnswer>(
         "/threads/{thread}",
@@ -122,18 +122,22 @@ const ENDPOINTS: &[Endpoint] = &[
         "uwf thread live",
         "The events of a thread as they happen. `Last-Event-ID` continues after the client's last event.",
     )
-    .query(&[Query::Option("tail"), Query::Option("debug")]),
-    report::<Steps>("/threads/{thread}/steps", "uwf thread steps", "The start of a thread and its steps."),
+    .query(&[QueryParameter::Option("tail"), QueryParameter::Option("debug")]),
+    report::<StepListing>("/threads/{thread}/steps", "uwf thread steps", "The start of a thread and its steps."),
     described(
         "/threads/{thread}/steps/{step}",
         "uwf thread step-details",
         "A step with all its records.",
         expanded_node,
     ),
-    report::<Reasons>("/threads/{thread}/steps/{step}/why", "uwf thread why", "Why a step was done."),
-    report::<Reasons>("/threads/{thread}/why", "uwf thread why", "Why a thread is in its state, and what comes next."),
-    report::<Costs>("/threads/{thread}/cost", "uwf thread cost", "Tokens and cost of a thread.").query(&COSTS),
-    report::<Costs>("/cost", "uwf thread cost", "Tokens and cost of all threads.").query(&COSTS),
+    report::<ThreadExplanation>("/threads/{thread}/steps/{step}/why", "uwf thread why", "Why a step was done."),
+    report::<ThreadExplanation>(
+        "/threads/{thread}/why",
+        "uwf thread why",
+        "Why a thread is in its state, and what comes next.",
+    ),
+    report::<CostReport>("/threads/{thread}/cost", "uwf thread cost", "Tokens and cost of a thread.").query(&COSTS),
+    report::<CostReport>("/cost", "uwf thread cost", "Tokens and cost of all threads.").query(&COSTS),
     text("text/csv", "/cost.csv", "uwf thread cost --format csv", "Tokens and cost of all threads, as a table.")
         .query(&COSTS),
     report::<Vec<NamedWorkflow>>(
@@ -142,10 +146,14 @@ const ENDPOINTS: &[Endpoint] = &[
         "The workflows that can be started, with the times of their names.",
     ),
     report::<ShownWorkflow>("/workflows/{workflow}", "uwf workflow show", "A workflow, with the versions of its name."),
-    report::<Vec<Version>>("/workflows/{workflow}/history", "uwf workflow history", "The versions of a workflow."),
+    report::<Vec<WorkflowVersion>>(
+        "/workflows/{workflow}/history",
+        "uwf workflow history",
+        "The versions of a workflow.",
+    ),
     report::<StoredNode>("/cas/{hash}", "uwf cas get", "A node."),
     report::<DoctorReport>("/doctor", "uwf doctor", "Problems in the storage root that reading can find."),
-    report::<Vec<lists::Endpoint>>(
+    report::<Vec<lists::MachineStatus>>(
         "/gateway/endpoints",
         "",
         "The machines of a gateway: since when each is connected or not, and its threads by state.",
@@ -180,8 +188,9 @@ const STATUSES: [(&str, &str); 11] = [
     ("500", "Files, the configuration, or a bug (exit codes 70, 74, 78)."),
 ];
 
-pub(super) fn routes() -> Router<App> {
-    Router::new().route("/openapi.json", get(|State(app): State<App>| async move { Json(document(app.commands())) }))
+pub(super) fn routes() -> Router<AppState> {
+    Router::new()
+        .route("/openapi.json", get(|State(app): State<AppState>| async move { Json(document(app.commands())) }))
 }
 
 /// The document, OpenAPI 3.1.
@@ -226,14 +235,14 @@ fn add(paths: &mut Map<String, Value>, path: &str, method: &str, operation: Valu
     item[method] = operation;
 }
 
-fn of_endpoint(endpoint: &Endpoint, commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
+fn of_endpoint(endpoint: &ReadEndpoint, commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     let mut parameters = path_parameters(endpoint.path);
     let words = endpoint.command.split(' ').skip(1).take_while(|word| !word.starts_with('-'));
     let command = words.collect::<Vec<_>>().join(" ");
     parameters.extend(endpoint.query.iter().map(|query| {
         let (name, mut schema) = match query {
-            Query::Option(option) => (json_name(option), commands.option_schema(&command, option)),
-            Query::Own { name, kind, description } => {
+            QueryParameter::Option(option) => (json_name(option), commands.option_schema(&command, option)),
+            QueryParameter::Own { name, kind, description } => {
                 ((*name).to_owned(), json!({ "type": kind, "description": description }))
             }
         };
@@ -274,7 +283,7 @@ fn of_start(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
         "anyOf": [generator.subschema_for::<StepReport>(), failure_reference(), { "type": "null" }],
     });
     let started = json!({
-        "allOf": [generator.subschema_for::<Started>(), { "type": "object", "properties": { "run": run } }],
+        "allOf": [generator.subschema_for::<StartReport>(), { "type": "object", "properties": { "run": run } }],
     });
     json!({
         "operationId": "post-threads",
@@ -285,7 +294,7 @@ fn of_start(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     })
 }
 
-fn of_action(action: &Action, commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
+fn of_action(action: &ApiAction, commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     let path = format!("/threads/{{thread}}/{}", action.name);
     let text = |description: &str| json!({ "type": "string", "description": description });
     let mut properties = Map::new();
@@ -351,7 +360,7 @@ fn path_parameters(path: &str) -> Vec<Value> {
 
 /// The answers of an action. With 202, a step or run that continues returns the status of its thread, and a thread that waits returns the
 /// failure. With 422, a run that stops after the given number of steps returns its report.
-fn of_outcomes(action: &Action, generator: &mut SchemaGenerator) -> Value {
+fn of_outcomes(action: &ApiAction, generator: &mut SchemaGenerator) -> Value {
     let report = json!((action.report)(generator));
     if !action.is_long {
         return responses(JSON, &[("200", report), ("202", failure_reference())]);

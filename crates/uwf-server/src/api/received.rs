@@ -5,37 +5,38 @@ use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use serde_json::Value;
 
-use crate::failure::Failure;
-use crate::fields::Fields;
+use crate::failure::HttpFailure;
+use crate::fields::RequestFields;
 
-impl<S: Send + Sync> FromRequest<S> for Fields {
-    type Rejection = Failure;
+impl<S: Send + Sync> FromRequest<S> for RequestFields {
+    type Rejection = HttpFailure;
 
-    async fn from_request(request: Request, state: &S) -> Result<Fields, Failure> {
+    async fn from_request(request: Request, state: &S) -> Result<RequestFields, HttpFailure> {
         let fields = read(request, state).await?;
         // Fields become arguments and texts of files, which cannot contain NUL.
         let has_nul = |(name, text): &(&str, &str)| name.contains('\0') || text.contains('\0');
         let refused = fields.all().find(has_nul).map(|(name, _)| format!("the field {name:?} has a NUL symbol"));
-        refused.map_or(Ok(fields), |why| Err(Failure::bad_request(why)))
+        refused.map_or(Ok(fields), |why| Err(HttpFailure::bad_request(why)))
     }
 }
 
-async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Fields, Failure> {
+async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<RequestFields, HttpFailure> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.starts_with("application/x-www-form-urlencoded") {
         let form = Form::<Vec<(String, String)>>::from_request(request, state).await;
         let Form(texts) =
-            form.map_err(|error| Failure::new(error.status(), format!("the form cannot be read: {error}")))?;
-        return Ok(Fields::of_form(texts));
+            form.map_err(|error| HttpFailure::new(error.status(), format!("the form cannot be read: {error}")))?;
+        return Ok(RequestFields::of_form(texts));
     }
     let body = axum::body::Bytes::from_request(request, state).await;
-    let body = body.map_err(|error| Failure::new(error.status(), format!("the request cannot be read: {error}")))?;
+    let body =
+        body.map_err(|error| HttpFailure::new(error.status(), format!("the request cannot be read: {error}")))?;
     if body.iter().all(u8::is_ascii_whitespace) {
-        return Ok(Fields::default());
+        return Ok(RequestFields::default());
     }
     match serde_json::from_slice(&body) {
-        Ok(Value::Object(object)) => Ok(Fields::of_json(object)),
-        Ok(_) => Err(Failure::bad_request("the request must be a JSON object")),
-        Err(error) => Err(Failure::bad_request(format!("the request is not JSON: {error}"))),
+        Ok(Value::Object(object)) => Ok(RequestFields::of_json(object)),
+        Ok(_) => Err(HttpFailure::bad_request("the request must be a JSON object")),
+        Err(error) => Err(HttpFailure::bad_request(format!("the request is not JSON: {error}"))),
     }
 }

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use uwf_core::thread::ThreadId;
 use uwf_engine::thread::load::Thread;
 
-use crate::app::App;
-use crate::changes::{self, Change, Done};
+use crate::app::AppState;
+use crate::changes::{self, ChangeCommand, ChangeOutcome};
 use crate::command_line::json_name;
-use crate::failure::Failure;
-use crate::fields::Fields;
+use crate::failure::HttpFailure;
+use crate::fields::RequestFields;
 use crate::respond::wants_json;
 
 /// How long a request waits for the run: long enough to see that it is rejected. It continues by itself.
@@ -43,11 +43,15 @@ const OWN: [&str; 5] = ["workflow", "prompt", INPUT, "worktree", "run"];
 /// The field with the values of the input.
 pub(super) const INPUT: &str = "input";
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/threads", post(start))
 }
 
-async fn start(State(app): State<App>, headers: HeaderMap, fields: Fields) -> Result<Response, Failure> {
+async fn start(
+    State(app): State<AppState>,
+    headers: HeaderMap,
+    fields: RequestFields,
+) -> Result<Response, HttpFailure> {
     let report = begin(&app, &fields).await?;
     let thread = report["thread"].as_str().unwrap_or_default();
     if fields.is_form && !wants_json(&headers) {
@@ -62,15 +66,15 @@ async fn start(State(app): State<App>, headers: HeaderMap, fields: Fields) -> Re
 ///
 /// # Errors
 /// Errors of the command, and 400 for invalid fields.
-pub(crate) async fn begin(app: &App, fields: &Fields) -> Result<Value, Failure> {
+pub(crate) async fn begin(app: &AppState, fields: &RequestFields) -> Result<Value, HttpFailure> {
     let is_run = is_yes(fields, "run")?.unwrap_or(false);
     check_directory(app, fields).await?;
     let mut start = change(fields)?;
     if is_run {
         start.line.insert(2, "--runs".to_owned());
     }
-    let Done::Reported(_, mut report) = changes::run(app, start).await? else {
-        return Err(Failure::internal("a command that is waited for has ended"));
+    let ChangeOutcome::Reported(_, mut report) = changes::run(app, start).await? else {
+        return Err(HttpFailure::internal("a command that is waited for has ended"));
     };
     let thread = report["thread"].as_str().and_then(|thread| thread.parse::<ThreadId>().ok());
     if let Some(thread) = thread.filter(|_| is_run) {
@@ -80,14 +84,14 @@ pub(crate) async fn begin(app: &App, fields: &Fields) -> Result<Value, Failure> 
 }
 
 /// Rejects a missing directory. To the command this is a failure of the machine; here it is a typing mistake.
-async fn check_directory(app: &App, fields: &Fields) -> Result<(), Failure> {
+async fn check_directory(app: &AppState, fields: &RequestFields) -> Result<(), HttpFailure> {
     let Some(typed) = fields.text("cwd").map(str::trim).filter(|typed| !typed.is_empty()).map(str::to_owned) else {
         return Ok(());
     };
     let dir = app.cwd().join(&typed);
     match app.read(move |_| Ok(dir.is_dir())).await? {
         true => Ok(()),
-        false => Err(Failure::new(
+        false => Err(HttpFailure::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             format!("directory {typed} does not exist on this server's machine"),
         )),
@@ -95,12 +99,12 @@ async fn check_directory(app: &App, fields: &Fields) -> Result<(), Failure> {
 }
 
 /// Runs a thread from its beginning. If the request is repeated after the thread has moved on, nothing happens.
-async fn run(app: &App, thread: ThreadId) -> Value {
+async fn run(app: &AppState, thread: ThreadId) -> Value {
     let id = thread.clone();
     let start = app.read(move |home| Ok(Thread::any(home, &id)?.start_hash)).await;
     let done = match start {
         Ok(start) => {
-            let run = Change::new(["run"]).option("--expect-head", start);
+            let run = ChangeCommand::new(["run"]).option("--expect-head", start);
             let mut run = run.waits(RUN_WAIT);
             run.line.extend(["--".to_owned(), thread.to_string()]);
             changes::run(app, run).await
@@ -108,14 +112,14 @@ async fn run(app: &App, thread: ThreadId) -> Value {
         Err(failure) => Err(failure),
     };
     match done {
-        Ok(Done::Reported(_, report)) => report,
-        Ok(Done::GoesOn) => Value::Null,
+        Ok(ChangeOutcome::Reported(_, report)) => report,
+        Ok(ChangeOutcome::GoesOn) => Value::Null,
         // The thread exists, and its page shows the problem.
         Err(failure) => json!({ "error": { "message": failure.message, "hints": failure.hints } }),
     }
 }
 
-fn change(fields: &Fields) -> Result<Change, Failure> {
+fn change(fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
     let options = OPTIONS.map(|option| (json_name(option), option));
     let is_option = |name: &str| options.iter().any(|(field, _)| field == name);
     let is_known = |name: &str| {
@@ -123,16 +127,17 @@ fn change(fields: &Fields) -> Result<Change, Failure> {
     };
     if let Some(unknown) = fields.names().find(|name| !is_known(name)) {
         let known: Vec<&str> = OWN.into_iter().chain(options.iter().map(|(field, _)| field.as_str())).collect();
-        return Err(Failure::bad_request(format!("starting a thread takes no field `{unknown}`")).hint(format!(
+        return Err(HttpFailure::bad_request(format!("starting a thread takes no field `{unknown}`")).hint(format!(
             "it takes {}, agent.ROLE for the agent of a role, and input.NAME for one value of the input",
             known.join(", ")
         )));
     }
     let given = |name: &str| fields.text(name).filter(|value| !value.trim().is_empty());
-    let workflow = given("workflow").ok_or_else(|| Failure::bad_request("`workflow` is needed: its name or hash"))?;
+    let workflow =
+        given("workflow").ok_or_else(|| HttpFailure::bad_request("`workflow` is needed: its name or hash"))?;
     let prompt = given("prompt")
-        .ok_or_else(|| Failure::bad_request("a task is needed").hint("give the thread a task: `prompt` in JSON"))?;
-    let mut change = Change::new(["thread", "start", "--posted"]);
+        .ok_or_else(|| HttpFailure::bad_request("a task is needed").hint("give the thread a task: `prompt` in JSON"))?;
+    let mut change = ChangeCommand::new(["thread", "start", "--posted"]);
     // A form sends the lines of a text area with CR LF.
     let lines = |text: &str| if fields.is_form { text.replace("\r\n", "\n") } else { text.to_owned() };
     let set = fields.names().filter_map(|name| {
@@ -163,11 +168,11 @@ fn change(fields: &Fields) -> Result<Change, Failure> {
     Ok(change)
 }
 
-fn is_yes(fields: &Fields, name: &str) -> Result<Option<bool>, Failure> {
+fn is_yes(fields: &RequestFields, name: &str) -> Result<Option<bool>, HttpFailure> {
     match fields.text(name) {
         None | Some("") => Ok(None),
         Some("yes" | "true") => Ok(Some(true)),
         Some("no" | "false") => Ok(Some(false)),
-        Some(other) => Err(Failure::bad_request(format!("`{name}` is true or false, not {other}"))),
+        Some(other) => Err(HttpFailure::bad_request(format!("`{name}` is true or false, not {other}"))),
     }
 }

@@ -12,14 +12,14 @@ use uwf_engine::root::thread_ids;
 use uwf_engine::views::groups::{self, GroupStatus};
 use uwf_engine::views::ps;
 use uwf_engine::views::show::{self, ThreadStatus};
-use uwf_engine::views::steps::{self, Entry};
+use uwf_engine::views::steps::{self, ThreadEntry};
 use uwf_engine::views::thread_now::ThreadNow;
 
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::filter;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/threads", get(listed))
         .route("/running", get(running))
@@ -28,7 +28,10 @@ pub(super) fn routes() -> Router<App> {
 }
 
 /// `GET /api/threads`: the report of `uwf thread list --all`. If there are more, the header `Link` has the next page.
-pub(crate) async fn listed(State(app): State<App>, Query(query): Query<filter::Query>) -> Result<Response, Failure> {
+pub(crate) async fn listed(
+    State(app): State<AppState>,
+    Query(query): Query<filter::ThreadListQuery>,
+) -> Result<Response, HttpFailure> {
     let (asked, memory) = (query.clone(), app.memory());
     let found = app.read(move |home| asked.find(home, &memory)).await?;
     let mut answer = Json(json!(found.rows)).into_response();
@@ -41,7 +44,7 @@ pub(crate) async fn listed(State(app): State<App>, Query(query): Query<filter::Q
 }
 
 /// `GET /api/running`: the report of `uwf thread ps`.
-async fn running(State(app): State<App>) -> Result<Json<Value>, Failure> {
+async fn running(State(app): State<AppState>) -> Result<Json<Value>, HttpFailure> {
     let memory = app.memory();
     let running = app.read(move |home| Ok(memory.with_running(|known| ps::ps(home, known))?)).await?;
     Ok(Json(json!(running)))
@@ -57,7 +60,7 @@ pub(crate) struct ThreadAnswer {
     group: Option<GroupStatus>,
     /// The start and the steps, as `uwf thread steps` reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    records: Option<Vec<Entry>>,
+    records: Option<Vec<ThreadEntry>>,
     /// Why there are no records.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -67,7 +70,10 @@ pub(crate) struct ThreadAnswer {
 const GROUPS: usize = 100;
 
 /// `GET /api/threads/{thread}/groups`: the newest groups of a thread with their branches.
-async fn groups(State(app): State<App>, Path(thread): Path<String>) -> Result<Json<Vec<GroupStatus>>, Failure> {
+async fn groups(
+    State(app): State<AppState>,
+    Path(thread): Path<String>,
+) -> Result<Json<Vec<GroupStatus>>, HttpFailure> {
     app.read(move |home| {
         let id = thread_ids::resolve(home, &thread)?;
         let now = ThreadNow::read(home, &id)?;
@@ -77,7 +83,10 @@ async fn groups(State(app): State<App>, Path(thread): Path<String>) -> Result<Js
 }
 
 /// `GET /api/threads/{thread}`: the report of `uwf thread show`, and as `records` the start and the steps of `uwf thread steps`.
-pub(crate) async fn status(State(app): State<App>, Path(thread): Path<String>) -> Result<Json<ThreadAnswer>, Failure> {
+pub(crate) async fn status(
+    State(app): State<AppState>,
+    Path(thread): Path<String>,
+) -> Result<Json<ThreadAnswer>, HttpFailure> {
     app.read(move |home| {
         let id = thread_ids::resolve(home, &thread)?;
         let now = ThreadNow::read(home, &id)?;

@@ -5,13 +5,13 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use uwf_engine::root::home::Home;
-use uwf_engine::verbs::workflows::find_workflow::Origin;
+use uwf_engine::verbs::workflows::find_workflow::WorkflowOrigin;
 use uwf_engine::verbs::workflows::{self, ShownWorkflow};
 
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/workflows", get(list))
         .route("/workflows/{workflow}", get(show))
@@ -19,21 +19,21 @@ pub(super) fn routes() -> Router<App> {
 }
 
 /// `GET /api/workflows`
-pub(crate) async fn list(State(app): State<App>) -> Result<Json<Value>, Failure> {
+pub(crate) async fn list(State(app): State<AppState>) -> Result<Json<Value>, HttpFailure> {
     let cwd = app.cwd().to_owned();
     let rows = app.read(move |home| Ok(workflows::list(home, &cwd)?)).await?;
     Ok(Json(json!(rows)))
 }
 
 /// `GET /api/workflows/{workflow}`
-pub(crate) async fn show(State(app): State<App>, Path(typed): Path<String>) -> Result<Json<Value>, Failure> {
+pub(crate) async fn show(State(app): State<AppState>, Path(typed): Path<String>) -> Result<Json<Value>, HttpFailure> {
     let cwd = app.cwd().to_owned();
-    let (shown, _) = app.read(move |home| look(home, &typed, &cwd)).await?;
+    let (shown, _) = app.read(move |home| workflow_by_name_or_hash(home, &typed, &cwd)).await?;
     Ok(Json(json!(shown)))
 }
 
 /// `GET /api/workflows/{workflow}/history`
-async fn history(State(app): State<App>, Path(name): Path<String>) -> Result<Json<Value>, Failure> {
+async fn history(State(app): State<AppState>, Path(name): Path<String>) -> Result<Json<Value>, HttpFailure> {
     let cwd = app.cwd().to_owned();
     let versions = app.read(move |home| Ok(workflows::history(home, &name, &cwd)?)).await?;
     Ok(Json(json!(versions)))
@@ -44,11 +44,15 @@ async fn history(State(app): State<App>, Path(name): Path<String>) -> Result<Jso
 ///
 /// # Errors
 /// `NotFound` for a path, and errors of [`workflows::look`].
-pub(crate) fn look(home: &Home, typed: &str, cwd: &std::path::Path) -> Result<(ShownWorkflow, Origin), Failure> {
+pub(crate) fn workflow_by_name_or_hash(
+    home: &Home,
+    typed: &str,
+    cwd: &std::path::Path,
+) -> Result<(ShownWorkflow, WorkflowOrigin), HttpFailure> {
     let is_path = typed.contains('/') || [".yaml", ".yml", ".json"].iter().any(|extension| typed.ends_with(extension));
     if is_path {
-        return Err(Failure::not_found(format!("{typed} is not the name of a workflow"))
+        return Err(HttpFailure::not_found(format!("{typed} is not the name of a workflow"))
             .hint("this shows workflows by name or hash; `uwf workflow put FILE` gives one a name"));
     }
-    Ok(workflows::look(home, typed, cwd)?)
+    Ok(workflows::resolve_and_show(home, typed, cwd)?)
 }

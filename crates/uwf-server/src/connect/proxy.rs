@@ -16,7 +16,7 @@ const PORT: u16 = 80;
 
 /// A proxy.
 #[derive(Debug, Clone)]
-pub(super) struct Proxy {
+pub(super) struct ConnectProxy {
     address: Uri,
     /// User name and password, if given. They are never shown.
     authorization: Option<HeaderValue>,
@@ -32,9 +32,9 @@ pub(super) enum NoWay {
     Refused(String),
 }
 
-impl Proxy {
+impl ConnectProxy {
     /// The proxy that the environment names for a gateway; `None` for a gateway on this machine, which no proxy can reach.
-    pub(super) fn of_environment(gateway: &GatewayUrl) -> Option<Proxy> {
+    pub(super) fn of_environment(gateway: &GatewayUrl) -> Option<ConnectProxy> {
         let variables = match gateway.is_tls() {
             true => ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
             false => ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
@@ -43,15 +43,15 @@ impl Proxy {
             variables.into_iter().find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))?;
         let target: Uri = gateway.to_string().parse().ok()?;
         let found = Matcher::from_env().intercept(&target).filter(|_| !gateway.is_loopback())?;
-        Some(Proxy { address: found.uri().clone(), authorization: found.basic_auth().cloned(), variable })
+        Some(ConnectProxy { address: found.uri().clone(), authorization: found.basic_auth().cloned(), variable })
     }
 
     /// Connects to the gateway.
     pub(super) async fn connect(&self, gateway: &GatewayUrl) -> Result<TokioIo<Upgraded>, NoWay> {
         if self.address.scheme() != Some(&Scheme::HTTP) {
-            return Err(NoWay::Refused(format!("{}: only a proxy at http:// can be used", self.told())));
+            return Err(NoWay::Refused(format!("{}: only a proxy at http:// can be used", self.display_name())));
         }
-        let lost = |error: &dyn std::fmt::Display| NoWay::Now(format!("cannot reach {}: {error}", self.told()));
+        let lost = |error: &dyn std::fmt::Display| NoWay::Now(format!("cannot reach {}: {error}", self.display_name()));
         let host = self.address.host().unwrap_or_default().trim_matches(['[', ']']);
         let stream = TcpStream::connect((host, self.address.port_u16().unwrap_or(PORT))).await;
         let stream = stream.map_err(|error| lost(&error))?;
@@ -67,13 +67,13 @@ impl Proxy {
                 Ok(TokioIo::new(opened))
             }
             StatusCode::PROXY_AUTHENTICATION_REQUIRED if self.authorization.is_none() => {
-                Err(NoWay::Refused(format!("{} needs a name and a password", self.told())))
+                Err(NoWay::Refused(format!("{} needs a name and a password", self.display_name())))
             }
             StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-                Err(NoWay::Refused(format!("{} does not take this name and password", self.told())))
+                Err(NoWay::Refused(format!("{} does not take this name and password", self.display_name())))
             }
             status => {
-                let why = format!("{} does not connect to {gateway}: it answers with {status}", self.told());
+                let why = format!("{} does not connect to {gateway}: it answers with {status}", self.display_name());
                 Err(if status.is_client_error() { NoWay::Refused(why) } else { NoWay::Now(why) })
             }
         }
@@ -89,7 +89,7 @@ impl Proxy {
     }
 
     /// The proxy as messages show it.
-    fn told(&self) -> String {
+    fn display_name(&self) -> String {
         let scheme = self.address.scheme_str().unwrap_or_default();
         let authority = self.address.authority().map_or("", |authority| authority.as_str());
         format!("the proxy {scheme}://{authority} (from {})", self.variable)

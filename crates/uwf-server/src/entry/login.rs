@@ -11,19 +11,19 @@ use serde::Deserialize;
 
 use super::comes_from_here;
 use super::own_path::{is_encrypted, of_cookie};
-use crate::app::App;
-use crate::failure::Failure;
-use crate::guard::attempts::{self, Verdict};
-use crate::guard::{Guard, peer};
+use crate::app::AppState;
+use crate::failure::HttpFailure;
+use crate::guard::attempts::{self, LoginVerdict};
+use crate::guard::{RequestGuard, peer};
 use crate::pages::layout;
-use crate::place::{self, Place};
+use crate::place::{self, PageLocation};
 use crate::url::{encoded, is_own_path};
 
 /// Seconds a browser keeps the cookie: 30 days.
 const KEPT: u64 = 30 * 24 * 3600;
 
 /// Routes that need no login.
-pub(crate) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Router<AppState> {
     Router::new().route("/login", get(page).post(log_in)).route("/logout", post(log_out))
 }
 
@@ -46,7 +46,7 @@ struct LoginForm {
 }
 
 async fn page(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Query(asked): Query<LoginQuery>,
     headers: HeaderMap,
     extensions: Extensions,
@@ -61,44 +61,44 @@ async fn page(
 }
 
 async fn log_in(
-    State(app): State<App>,
+    State(app): State<AppState>,
     headers: HeaderMap,
     extensions: Extensions,
     Form(given): Form<LoginForm>,
 ) -> Response {
     if !comes_from_here(&app, &headers) {
-        return Failure::new(StatusCode::FORBIDDEN, "this form does not come from this server").into_response();
+        return HttpFailure::new(StatusCode::FORBIDDEN, "this form does not come from this server").into_response();
     }
     checked(&app, &headers, &extensions, &given.secret, given.next.as_deref())
 }
 
 /// Gives the cookie to a browser that knows the secret, and redirects it to its destination.
-fn checked(app: &App, headers: &HeaderMap, extensions: &Extensions, secret: &str, next: Option<&str>) -> Response {
+fn checked(app: &AppState, headers: &HeaderMap, extensions: &Extensions, secret: &str, next: Option<&str>) -> Response {
     // Behind a gateway, people log in at the gateway.
     let Some(guard) = app.guard() else { return Redirect::to("/").into_response() };
     match guard.attempts.judge(&guard.secret, secret.trim(), peer(extensions)) {
-        Verdict::Right => with_cookie(guard, headers, guard.secret.session(), KEPT, own_path(next)),
-        Verdict::Wrong => shown(StatusCode::UNAUTHORIZED, Some("This is not the secret of this server."), next),
-        Verdict::TooMany(wait) => attempts::too_many(wait),
+        LoginVerdict::Right => with_cookie(guard, headers, guard.secret.session(), KEPT, own_path(next)),
+        LoginVerdict::Wrong => shown(StatusCode::UNAUTHORIZED, Some("This is not the secret of this server."), next),
+        LoginVerdict::TooMany(wait) => attempts::too_many(wait),
     }
 }
 
-async fn log_out(State(app): State<App>, headers: HeaderMap) -> Response {
+async fn log_out(State(app): State<AppState>, headers: HeaderMap) -> Response {
     if !comes_from_here(&app, &headers) {
-        return Failure::new(StatusCode::FORBIDDEN, "this form does not come from this server").into_response();
+        return HttpFailure::new(StatusCode::FORBIDDEN, "this form does not come from this server").into_response();
     }
     let Some(guard) = app.guard() else { return Redirect::to("/").into_response() };
     with_cookie(guard, &headers, "", 0, "/login")
 }
 
 /// Sets the cookie and redirects to a path of this server. With TLS, the browser never sends the cookie without TLS.
-fn with_cookie(guard: &Guard, headers: &HeaderMap, value: &str, seconds: u64, next: &str) -> Response {
+fn with_cookie(guard: &RequestGuard, headers: &HeaderMap, value: &str, seconds: u64, next: &str) -> Response {
     let secure = if is_encrypted(guard, headers) { "; Secure" } else { "" };
     let name = guard.cookie();
     let cookie = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
     let mut response = ([(header::SET_COOKIE, cookie)], Redirect::to(next)).into_response();
     // Below the server's own path, every answer gets the path added.
-    if Place::current().root().is_empty() {
+    if PageLocation::current().root().is_empty() {
         place::prefix_headers(&mut response, of_cookie(guard, headers));
     }
     response

@@ -12,19 +12,19 @@ use axum::http::{HeaderMap, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
-use crate::app::App;
-use crate::guard::Guard;
-use crate::place::{self, Place};
+use crate::app::AppState;
+use crate::guard::RequestGuard;
+use crate::place::{self, PageLocation};
 
 /// Answers requests below the server's own path as if they came without it, and adds it to the paths in the answer.
-pub(crate) async fn below(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn below(State(app): State<AppState>, mut request: Request, next: Next) -> Response {
     let own = app.guard().map(|guard| guard.secret.own_path());
     let Some((own, rest)) = own.and_then(|own| Some((own, inside(own, request.uri())?))) else {
         return next.run(request).await;
     };
     let Ok(uri) = rest.parse() else { return Redirect::to(&format!("{own}/")).into_response() };
     *request.uri_mut() = uri;
-    let mut response = Place::below(own).scope(next.run(request)).await;
+    let mut response = PageLocation::below(own).scope(next.run(request)).await;
     place::prefix_headers(&mut response, own);
     response
 }
@@ -36,13 +36,13 @@ fn inside(own: &str, uri: &Uri) -> Option<String> {
 }
 
 /// The path below which a browser sends the cookie. Empty if the browser uses TLS, because then every request may carry it.
-pub(super) fn of_cookie<'g>(guard: &'g Guard, headers: &HeaderMap) -> &'g str {
+pub(super) fn of_cookie<'g>(guard: &'g RequestGuard, headers: &HeaderMap) -> &'g str {
     if is_encrypted(guard, headers) { "" } else { guard.secret.own_path() }
 }
 
 /// Whether a browser uses TLS with this server or, as a header says, with a proxy. A visitor who forges it only
 /// makes their own cookie less safe.
-pub(super) fn is_encrypted(guard: &Guard, headers: &HeaderMap) -> bool {
+pub(super) fn is_encrypted(guard: &RequestGuard, headers: &HeaderMap) -> bool {
     guard.has_tls || headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https")
 }
 

@@ -12,11 +12,11 @@ use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
 
 use super::markup;
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::machines::name::MachineName;
-use crate::pages::layout::{Page, SENT_PAGE};
-use crate::place::{self, Place, SEEN, seen_cookie};
+use crate::pages::layout::{DashboardPage, SENT_PAGE};
+use crate::place::{self, PageLocation, SEEN, seen_cookie};
 
 /// Largest page of a machine, in bytes.
 const MAX_PAGE: usize = 16 << 20;
@@ -45,13 +45,13 @@ const UNKNOWN: &str = "application/octet-stream";
 /// # Errors
 /// Bad gateway if the machine redirects elsewhere or sends an invalid page.
 pub(super) async fn rewritten(
-    app: &App,
+    app: &AppState,
     name: &MachineName,
     method: &Method,
     answer: axum::http::Response<Incoming>,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let (parts, body) = answer.into_parts();
-    let place = Place::current().of_machine(name);
+    let place = PageLocation::current().of_machine(name);
     let mut response = match essence(&parts.headers) {
         Some(kind) if kind == SENT_PAGE && *method != Method::HEAD => page(app, name, place, body).await?,
         kind => ([(header::CONTENT_TYPE, constant(kind.as_deref()))], Body::new(body)).into_response(),
@@ -69,19 +69,25 @@ pub(super) async fn rewritten(
 }
 
 /// A page, drawn around the cleaned body from the machine.
-async fn page(app: &App, name: &MachineName, place: Place, body: Incoming) -> Result<Response, Failure> {
+async fn page(
+    app: &AppState,
+    name: &MachineName,
+    place: PageLocation,
+    body: Incoming,
+) -> Result<Response, HttpFailure> {
     let read = tokio::time::timeout(PATIENCE, to_bytes(Body::new(body), MAX_PAGE)).await;
     let bytes =
         read.ok().and_then(Result::ok).ok_or_else(|| untrusted(name, "sends a page that is too large or too slow"))?;
-    let page: Page = serde_json::from_slice(&bytes).map_err(|_| untrusted(name, "sends a page of another format"))?;
+    let page: DashboardPage =
+        serde_json::from_slice(&bytes).map_err(|_| untrusted(name, "sends a page of another format"))?;
     let here = app.clone();
     let is_own_host = move |host: &str| here.guard().is_some_and(|guard| guard.is_own_host(host));
     let page = page.cleaned(markup::own_path, |body| markup::cleaned(body, is_own_host));
     Ok(place.sync_scope(|| page.draw(app)).into_response())
 }
 
-fn untrusted(name: &MachineName, what: &str) -> Failure {
-    Failure::new(StatusCode::BAD_GATEWAY, format!("the machine {name} {what}"))
+fn untrusted(name: &MachineName, what: &str) -> HttpFailure {
+    HttpFailure::new(StatusCode::BAD_GATEWAY, format!("the machine {name} {what}"))
         .hint("check that the machine runs the same version of uwf as this gateway")
 }
 

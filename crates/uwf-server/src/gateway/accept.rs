@@ -15,11 +15,11 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::lists;
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::guard::bearer;
 use crate::machines::name::MachineName;
-use crate::machines::{About, Gateway, tokens};
+use crate::machines::{MachineGateway, MachineProfile, tokens};
 use crate::tunnel;
 
 /// The header with the machine's version.
@@ -31,18 +31,18 @@ pub(crate) const READ_ONLY_HEADER: &str = "x-uwf-read-only";
 /// Longest version that is shown.
 const LONGEST_VERSION: usize = 40;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/api/gateway/connect/{name}", get(accept))
 }
 
 async fn accept(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(name): Path<String>,
     headers: HeaderMap,
     mut request: Request,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let Some(gateway) = app.gateway() else {
-        return Err(Failure::not_found("this server is not a gateway").hint("start it with --gateway"));
+        return Err(HttpFailure::not_found("this server is not a gateway").hint("start it with --gateway"));
     };
     // Without a token, the answer reveals neither names nor the format of a name.
     let name: Option<MachineName> = name.parse().ok();
@@ -53,10 +53,10 @@ async fn accept(
         return Ok(unauthorized());
     }
     let key = key(&headers).ok_or_else(|| {
-        Failure::new(StatusCode::UPGRADE_REQUIRED, "machines connect by a WebSocket")
+        HttpFailure::new(StatusCode::UPGRADE_REQUIRED, "machines connect by a WebSocket")
             .hint("`uwf connect` does; a proxy in between must let WebSockets through")
     })?;
-    let about = About {
+    let about = MachineProfile {
         version: text(&headers, VERSION_HEADER).chars().take(LONGEST_VERSION).collect(),
         read_only: headers.contains_key(READ_ONLY_HEADER),
     };
@@ -66,7 +66,7 @@ async fn accept(
             serve(&gateway, &name, about, token, connection).await;
         }
     });
-    let accepted = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).map_err(Failure::internal)?;
+    let accepted = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).map_err(HttpFailure::internal)?;
     let headers = [
         (header::CONNECTION, HeaderValue::from_static("upgrade")),
         (header::UPGRADE, HeaderValue::from_static("websocket")),
@@ -89,13 +89,19 @@ fn text(headers: &HeaderMap, name: impl header::AsHeaderName) -> &str {
 }
 
 fn unauthorized() -> Response {
-    let failure = Failure::new(StatusCode::UNAUTHORIZED, "this is not the token of this machine")
+    let failure = HttpFailure::new(StatusCode::UNAUTHORIZED, "this is not the token of this machine")
         .hint("`uwf gateway token NAME` on the gateway's machine makes one");
     ([(header::WWW_AUTHENTICATE, "Bearer")], failure).into_response()
 }
 
 /// Keeps the connection of a machine until it ends.
-async fn serve(gateway: &Arc<Gateway>, name: &MachineName, about: About, token: String, connection: Upgraded) {
+async fn serve(
+    gateway: &Arc<MachineGateway>,
+    name: &MachineName,
+    about: MachineProfile,
+    token: String,
+    connection: Upgraded,
+) {
     let socket =
         WebSocketStream::from_raw_socket(TokioIo::new(connection), Role::Server, Some(tunnel::websocket())).await;
     let (farewell, told) = oneshot::channel();

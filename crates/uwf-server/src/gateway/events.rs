@@ -14,9 +14,9 @@ use http_body_util::BodyExt;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::lists;
-use crate::app::App;
-use crate::failure::Failure;
-use crate::machines::Gateway;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
+use crate::machines::MachineGateway;
 use crate::machines::name::MachineName;
 use crate::watch::BEAT;
 
@@ -27,11 +27,11 @@ pub(crate) const PATH: &str = "/api/gateway/events";
 /// gateway's own list.
 const PACE: Duration = Duration::from_secs(1);
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route(PATH, get(events))
 }
 
-async fn events(State(app): State<App>) -> Result<Response, Failure> {
+async fn events(State(app): State<AppState>) -> Result<Response, HttpFailure> {
     let gateway = lists::gateway(&app)?;
     let (changes, is_first) = gateway.listen();
     if is_first {
@@ -40,8 +40,8 @@ async fn events(State(app): State<App>) -> Result<Response, Failure> {
     app.watch().list_and(changes).await
 }
 
-/// Follows the machines as long as there are clients. `Gateway::keep` announces the differences.
-async fn follow(gateway: Arc<Gateway>) {
+/// Follows the machines as long as there are clients. `MachineGateway::keep` announces the differences.
+async fn follow(gateway: Arc<MachineGateway>) {
     let mut followed: BTreeMap<MachineName, AbortHandle> = BTreeMap::new();
     // The tasks end with it.
     let mut tasks = JoinSet::new();
@@ -58,7 +58,7 @@ async fn follow(gateway: Arc<Gateway>) {
 }
 
 /// Fetches a machine's list whenever the machine announces a new version, until the announcements end. The first one comes at once.
-async fn follow_machine(gateway: Arc<Gateway>, name: MachineName) {
+async fn follow_machine(gateway: Arc<MachineGateway>, name: MachineName) {
     let Some(mut said) = lists::events(&gateway, &name).await else { return };
     while has_news(&mut said).await {
         lists::refreshed(gateway.clone(), name.clone()).await;
@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
     use crate::machines::tokens::MachineTokens;
-    use crate::machines::{About, Summary};
+    use crate::machines::{MachineProfile, MachineSummary};
     use crate::tunnel;
 
     /// A stream of these messages that then stays silent.
@@ -113,7 +113,12 @@ mod tests {
         assert!(!has_news(&mut Body::empty()).await, "a stream that ended has no news");
     }
     /// A machine that announces changes from `changes`, and counts in `asked` how often its list is requested.
-    async fn connected(gateway: &Gateway, name: &MachineName, changes: watch::Receiver<()>, asked: Arc<AtomicUsize>) {
+    async fn connected(
+        gateway: &MachineGateway,
+        name: &MachineName,
+        changes: watch::Receiver<()>,
+        asked: Arc<AtomicUsize>,
+    ) {
         let say = || async move {
             Body::from_stream(stream::unfold(changes, |mut changes| async move {
                 changes.changed().await.ok()?;
@@ -122,21 +127,21 @@ mod tests {
         };
         let list = || async move {
             asked.fetch_add(1, Ordering::Relaxed);
-            Json(Summary::default())
+            Json(MachineSummary::default())
         };
         let machine = Router::new().route("/api/events", get(say)).route("/api/gateway/summary", get(list));
         let (near, far) = tokio::io::duplex(1 << 16);
         tokio::spawn(tunnel::server().serve_connection(TokioIo::new(far), TowerToHyperService::new(machine)));
         let (requests, answers) = tunnel::client().handshake(TokioIo::new(near)).await.unwrap();
         tokio::spawn(answers);
-        let about = About { version: String::new(), read_only: false };
+        let about = MachineProfile { version: String::new(), read_only: false };
         gateway.connected(name, about, String::new(), requests, oneshot::channel().0);
     }
 
     #[tokio::test]
     async fn machine_is_queried_only_after_reported_changes() {
         let dir = tempfile::tempdir().unwrap();
-        let gateway = Arc::new(Gateway::new(MachineTokens::of(&Home::open(dir.path(), "uwf"))));
+        let gateway = Arc::new(MachineGateway::new(MachineTokens::of_root(&Home::open(dir.path(), "uwf"))));
         let name: MachineName = "laptop".parse().unwrap();
         let (change, changes) = watch::channel(());
         let asked = Arc::new(AtomicUsize::new(0));

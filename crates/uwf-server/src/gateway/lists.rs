@@ -13,13 +13,13 @@ use futures_util::future::join_all;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
-use uwf_engine::views::list::Named;
+use uwf_engine::views::list::NamedThreadRow;
 
 use super::summary;
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::machines::name::MachineName;
-use crate::machines::{Gateway, Seen, Summary};
+use crate::machines::{MachineGateway, MachineSnapshot, MachineSummary};
 
 /// How long a machine may take to say what its threads do. After that, what it said last is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,12 +30,12 @@ const GLANCE: Duration = Duration::from_millis(300);
 /// Largest answer.
 const MAX_SUMMARY: usize = 4 << 20;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/api/gateway/endpoints", get(endpoints)).route("/api/gateway/threads", get(threads))
 }
 
 /// `GET /api/gateway/endpoints`: the machines.
-async fn endpoints(State(app): State<App>) -> Result<Json<Vec<Endpoint>>, Failure> {
+async fn endpoints(State(app): State<AppState>) -> Result<Json<Vec<MachineStatus>>, HttpFailure> {
     let machines = seen(&gateway(&app)?).await?;
     Ok(Json(machines.iter().map(endpoint).collect()))
 }
@@ -44,7 +44,7 @@ async fn endpoints(State(app): State<App>) -> Result<Json<Vec<Endpoint>>, Failur
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Machine")]
-pub(crate) struct Endpoint {
+pub(crate) struct MachineStatus {
     name: String,
     connected: bool,
     /// Unix milliseconds since when it is connected or not; null if it was not since the gateway was started.
@@ -56,8 +56,8 @@ pub(crate) struct Endpoint {
     counts: BTreeMap<String, u64>,
 }
 
-fn endpoint(machine: &Seen) -> Endpoint {
-    Endpoint {
+fn endpoint(machine: &MachineSnapshot) -> MachineStatus {
+    MachineStatus {
         name: machine.name.as_str().to_owned(),
         connected: machine.is_connected,
         since: machine.since,
@@ -69,7 +69,7 @@ fn endpoint(machine: &Seen) -> Endpoint {
 
 /// Schema of a thread of a machine: its row, and what [`row_of`] adds.
 pub(crate) fn thread_schema(generator: &mut SchemaGenerator) -> Schema {
-    let row = generator.subschema_for::<Named>();
+    let row = generator.subschema_for::<NamedThreadRow>();
     let own = json_schema!({
         "type": "object",
         "required": ["machine", "connected"],
@@ -85,13 +85,13 @@ pub(crate) fn thread_schema(generator: &mut SchemaGenerator) -> Schema {
 
 /// `GET /api/gateway/threads`: the threads of all machines that have not ended, each as its machine reports it, with the name
 /// of the machine.
-async fn threads(State(app): State<App>) -> Result<Json<Value>, Failure> {
+async fn threads(State(app): State<AppState>) -> Result<Json<Value>, HttpFailure> {
     let machines = seen(&gateway(&app)?).await?;
     let rows = machines.iter().flat_map(|machine| machine.summary.threads.iter().map(|row| row_of(machine, row)));
     Ok(Json(rows.collect()))
 }
 
-fn row_of(machine: &Seen, row: &Value) -> Value {
+fn row_of(machine: &MachineSnapshot, row: &Value) -> Value {
     let mut row = row.clone();
     if let Value::Object(row) = &mut row {
         row.insert("machine".to_owned(), json!(machine.name.as_str()));
@@ -104,9 +104,10 @@ fn row_of(machine: &Seen, row: &Value) -> Value {
 ///
 /// # Errors
 /// `NotFound` if this server is not a gateway.
-pub(crate) fn gateway(app: &App) -> Result<Arc<Gateway>, Failure> {
+pub(crate) fn gateway(app: &AppState) -> Result<Arc<MachineGateway>, HttpFailure> {
     app.gateway().cloned().ok_or_else(|| {
-        Failure::not_found("this server is not a gateway").hint("start it with --gateway, and connect machines to it")
+        HttpFailure::not_found("this server is not a gateway")
+            .hint("start it with --gateway, and connect machines to it")
     })
 }
 
@@ -114,7 +115,7 @@ pub(crate) fn gateway(app: &App) -> Result<Arc<Gateway>, Failure> {
 ///
 /// # Errors
 /// Errors of the tokens' file.
-pub(crate) async fn seen(gateway: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
+pub(crate) async fn seen(gateway: &Arc<MachineGateway>) -> Result<Vec<MachineSnapshot>, HttpFailure> {
     seen_within(gateway, PATIENCE).await
 }
 
@@ -123,11 +124,11 @@ pub(crate) async fn seen(gateway: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
 ///
 /// # Errors
 /// Errors of the tokens' file.
-pub(crate) async fn glanced(gateway: &Arc<Gateway>) -> Result<Vec<Seen>, Failure> {
+pub(crate) async fn glanced(gateway: &Arc<MachineGateway>) -> Result<Vec<MachineSnapshot>, HttpFailure> {
     seen_within(gateway, GLANCE).await
 }
 
-async fn seen_within(gateway: &Arc<Gateway>, patience: Duration) -> Result<Vec<Seen>, Failure> {
+async fn seen_within(gateway: &Arc<MachineGateway>, patience: Duration) -> Result<Vec<MachineSnapshot>, HttpFailure> {
     let connected = gateway.names().into_iter().filter(|(_, is_connected)| *is_connected);
     let asked: Vec<_> = connected.map(|(name, _)| tokio::spawn(refreshed(gateway.clone(), name))).collect();
     // Slower machines answer later, in the background.
@@ -136,23 +137,23 @@ async fn seen_within(gateway: &Arc<Gateway>, patience: Duration) -> Result<Vec<S
 }
 
 /// Asks a machine for the state of its threads. If it does not answer, its last answer stays.
-pub(super) async fn refreshed(gateway: Arc<Gateway>, name: MachineName) {
+pub(super) async fn refreshed(gateway: Arc<MachineGateway>, name: MachineName) {
     if let Ok(Some(summary)) = tokio::time::timeout(PATIENCE, asked(&gateway, &name)).await {
         gateway.keep(&name, summary);
     }
 }
 
-async fn asked(gateway: &Gateway, name: &MachineName) -> Option<Summary> {
+async fn asked(gateway: &MachineGateway, name: &MachineName) -> Option<MachineSummary> {
     let answer = answered(gateway, name, summary::PATH, "application/json").await?;
     serde_json::from_slice(&to_bytes(answer, MAX_SUMMARY).await.ok()?).ok()
 }
 
 /// A machine's events about its list of threads: one for each change.
-pub(super) async fn events(gateway: &Gateway, name: &MachineName) -> Option<Body> {
+pub(super) async fn events(gateway: &MachineGateway, name: &MachineName) -> Option<Body> {
     answered(gateway, name, "/api/events", "text/event-stream").await
 }
 
-async fn answered(gateway: &Gateway, name: &MachineName, path: &str, kind: &str) -> Option<Body> {
+async fn answered(gateway: &MachineGateway, name: &MachineName, path: &str, kind: &str) -> Option<Body> {
     let mut requests = gateway.requests(name)?;
     let request = Request::get(format!("http://{name}{path}")).header(header::ACCEPT, kind);
     let request = request.body(Body::empty()).ok()?;

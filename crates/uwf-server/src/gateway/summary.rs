@@ -9,13 +9,13 @@ use uwf_core::text;
 use uwf_core::workflow::END;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry;
-use uwf_engine::views::list::{self, Filter, Named};
-use uwf_engine::views::overview::Overviews;
-use uwf_engine::views::workflow_names::Names;
+use uwf_engine::views::list::{self, NamedThreadRow, ThreadFilter};
+use uwf_engine::views::overview::OverviewReader;
+use uwf_engine::views::workflow_names::WorkflowNames;
 
-use crate::app::App;
-use crate::failure::Failure;
-use crate::machines::Summary;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
+use crate::machines::MachineSummary;
 
 /// Path of the summary.
 pub(super) const PATH: &str = "/api/gateway/summary";
@@ -29,30 +29,30 @@ const MOST_TOLD: usize = 100;
 /// Characters of a task.
 const TASK: usize = 160;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route(PATH, get(summary))
 }
 
-async fn summary(State(app): State<App>) -> Result<Json<Summary>, Failure> {
+async fn summary(State(app): State<AppState>) -> Result<Json<MachineSummary>, HttpFailure> {
     let read = app.read(|home| {
-        let counted = list::list(home, &Filter { all: true, limit: Some(0), ..Filter::default() })?;
-        let listed = list::list(home, &Filter { limit: Some(MOST_THREADS), ..Filter::default() })?;
-        let mut names = Names::of(&registry::read(home)?);
-        let rows = listed.rows.into_iter().map(|row| Named::of(row, &mut names, home));
-        let threads = told(home, rows.collect())?;
+        let counted = list::list(home, &ThreadFilter { all: true, limit: Some(0), ..ThreadFilter::default() })?;
+        let listed = list::list(home, &ThreadFilter { limit: Some(MOST_THREADS), ..ThreadFilter::default() })?;
+        let mut names = WorkflowNames::from_registry(&registry::read(home)?);
+        let rows = listed.rows.into_iter().map(|row| NamedThreadRow::from_row(row, &mut names, home));
+        let threads = rows_with_tasks(home, rows.collect())?;
         let counts = counted.counts.into_iter().map(|(state, count)| (state.name().to_owned(), count as u64));
-        Ok(Summary { counts: counts.collect(), threads })
+        Ok(MachineSummary { counts: counts.collect(), threads })
     });
     Ok(Json(read.await?))
 }
 
 /// The rows of `uwf thread list`, with each thread's task and current role.
-fn told(home: &Home, rows: Vec<Named>) -> Result<Vec<Value>, Failure> {
-    let mut overviews = Overviews::new(home);
+fn rows_with_tasks(home: &Home, rows: Vec<NamedThreadRow>) -> Result<Vec<Value>, HttpFailure> {
+    let mut overviews = OverviewReader::new(home);
     let mut threads = Vec::with_capacity(rows.len());
     for (position, named) in rows.into_iter().enumerate() {
-        let mut thread = serde_json::to_value(&named).map_err(Failure::internal)?;
-        if let Some(overview) = (position < MOST_TOLD).then(|| overviews.of(&named.row)).flatten() {
+        let mut thread = serde_json::to_value(&named).map_err(HttpFailure::internal)?;
+        if let Some(overview) = (position < MOST_TOLD).then(|| overviews.summarize(&named.row)).flatten() {
             thread["task"] = json!(text::ellipsize(&text::one_line(&overview.task), TASK));
             thread["atRole"] = json!(overview.role.filter(|role| role != END));
         }

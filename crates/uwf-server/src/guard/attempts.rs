@@ -13,8 +13,8 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use parking_lot::Mutex;
 
-use super::token::{Given, Secret};
-use crate::failure::Failure;
+use super::token::{SecretComparison, ServerSecret};
+use crate::failure::HttpFailure;
 
 /// Wrong secrets that one address may try within [`WINDOW`].
 const MOST: usize = 5;
@@ -33,7 +33,7 @@ type Origin = Option<IpAddr>;
 
 /// Result of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum LoginVerdict {
     /// The secret is right.
     Right,
     /// It is wrong.
@@ -44,38 +44,38 @@ pub(crate) enum Verdict {
 
 /// Wrong attempts of the last minute, and addresses that have used the right secret.
 #[derive(Default)]
-pub(crate) struct Attempts(Mutex<Inner>);
+pub(crate) struct LoginAttempts(Mutex<LoginHistory>);
 
 #[derive(Default)]
-struct Inner {
+struct LoginHistory {
     /// Oldest first; at most [`MOST_TOGETHER`].
     failed: VecDeque<(Origin, Instant)>,
     known: HashSet<Origin>,
 }
 
-impl Attempts {
+impl LoginAttempts {
     /// Compares a given secret with the right one, unless there were too many wrong attempts.
-    pub(crate) fn judge(&self, secret: &Secret, given: &str, from: Option<IpAddr>) -> Verdict {
+    pub(crate) fn judge(&self, secret: &ServerSecret, given: &str, from: Option<IpAddr>) -> LoginVerdict {
         let from = from.map(network);
         let mut inner = self.0.lock();
         let wait = inner.wait(from);
         match (secret.compare(given), wait) {
-            (Given::Strong, _) | (Given::Chosen, None) => {
+            (SecretComparison::Strong, _) | (SecretComparison::Chosen, None) => {
                 if inner.known.len() < MOST_KNOWN {
                     inner.known.insert(from);
                 }
-                Verdict::Right
+                LoginVerdict::Right
             }
-            (Given::Chosen | Given::Wrong, Some(wait)) => Verdict::TooMany(wait),
-            (Given::Wrong, None) => {
+            (SecretComparison::Chosen | SecretComparison::Wrong, Some(wait)) => LoginVerdict::TooMany(wait),
+            (SecretComparison::Wrong, None) => {
                 inner.failed.push_back((from, Instant::now()));
-                Verdict::Wrong
+                LoginVerdict::Wrong
             }
         }
     }
 }
 
-impl Inner {
+impl LoginHistory {
     /// How long an address must wait before its next attempt; `None` if it may try now.
     fn wait(&mut self, from: Origin) -> Option<Duration> {
         while self.failed.front().is_some_and(|(_, at)| at.elapsed() >= WINDOW) {
@@ -104,7 +104,7 @@ fn network(address: IpAddr) -> IpAddr {
 pub(crate) fn too_many(wait: Duration) -> Response {
     let seconds = wait.as_secs().max(1);
     let failure =
-        Failure::new(StatusCode::TOO_MANY_REQUESTS, format!("too many wrong secrets; try again in {seconds} s"))
+        HttpFailure::new(StatusCode::TOO_MANY_REQUESTS, format!("too many wrong secrets; try again in {seconds} s"))
             .hint("the link that `uwf serve` printed works at once");
     ([(header::RETRY_AFTER, seconds.to_string())], failure).into_response()
 }
@@ -119,44 +119,44 @@ mod tests {
         Some(text.parse().unwrap())
     }
 
-    fn waits(verdict: Verdict) -> bool {
-        matches!(verdict, Verdict::TooMany(wait) if wait > Duration::from_secs(50))
+    fn waits(verdict: LoginVerdict) -> bool {
+        matches!(verdict, LoginVerdict::TooMany(wait) if wait > Duration::from_secs(50))
     }
 
     #[test]
     fn sixth_guess_delays_only_its_address() {
-        let (attempts, secret) = (Attempts::default(), Secret::chosen(CHOSEN).unwrap());
+        let (attempts, secret) = (LoginAttempts::default(), ServerSecret::chosen(CHOSEN).unwrap());
         let [one, other] = [address("192.0.2.1"), address("192.0.2.2")];
         for _ in 0..MOST {
-            assert_eq!(attempts.judge(&secret, "wrong", one), Verdict::Wrong);
+            assert_eq!(attempts.judge(&secret, "wrong", one), LoginVerdict::Wrong);
         }
         assert!(waits(attempts.judge(&secret, "wrong", one)) && waits(attempts.judge(&secret, CHOSEN, one)));
-        assert_eq!(attempts.judge(&secret, CHOSEN, other), Verdict::Right);
-        assert_eq!(attempts.judge(&secret, secret.link_text(), one), Verdict::Right);
+        assert_eq!(attempts.judge(&secret, CHOSEN, other), LoginVerdict::Right);
+        assert_eq!(attempts.judge(&secret, secret.link_text(), one), LoginVerdict::Right);
     }
 
     #[test]
     fn guesses_from_many_addresses_are_limited_together() {
-        let (attempts, secret) = (Attempts::default(), Secret::chosen(CHOSEN).unwrap());
+        let (attempts, secret) = (LoginAttempts::default(), ServerSecret::chosen(CHOSEN).unwrap());
         let known = address("127.0.0.1");
-        assert_eq!(attempts.judge(&secret, CHOSEN, known), Verdict::Right);
+        assert_eq!(attempts.judge(&secret, CHOSEN, known), LoginVerdict::Right);
         let guesses = (0..5000u32).map(|guess| Some(IpAddr::from((0x7f01_0000 + guess).to_be_bytes())));
-        let compared = guesses.filter(|from| attempts.judge(&secret, "wrong", *from) == Verdict::Wrong).count();
+        let compared = guesses.filter(|from| attempts.judge(&secret, "wrong", *from) == LoginVerdict::Wrong).count();
         assert_eq!(compared, MOST_TOGETHER);
         assert!(waits(attempts.judge(&secret, CHOSEN, address("127.0.0.2"))));
-        assert_eq!(attempts.judge(&secret, CHOSEN, known), Verdict::Right);
-        assert_eq!(attempts.judge(&secret, secret.link_text(), address("127.0.0.2")), Verdict::Right);
+        assert_eq!(attempts.judge(&secret, CHOSEN, known), LoginVerdict::Right);
+        assert_eq!(attempts.judge(&secret, secret.link_text(), address("127.0.0.2")), LoginVerdict::Right);
         assert_eq!(attempts.0.lock().failed.len(), MOST_TOGETHER);
     }
 
     #[test]
     fn owner_of_generated_secret_is_never_locked_out() {
         let dir = tempfile::tempdir().unwrap();
-        let (attempts, secret) = (Attempts::default(), Secret::of_file(&dir.path().join("token")).unwrap());
+        let (attempts, secret) = (LoginAttempts::default(), ServerSecret::of_file(&dir.path().join("token")).unwrap());
         let from = address("127.0.0.1");
-        let verdicts: Vec<Verdict> = (0..20).map(|_| attempts.judge(&secret, "wrong", from)).collect();
-        assert_eq!(verdicts.iter().filter(|verdict| **verdict == Verdict::Wrong).count(), MOST);
-        assert_eq!(attempts.judge(&secret, secret.text(), from), Verdict::Right);
+        let verdicts: Vec<LoginVerdict> = (0..20).map(|_| attempts.judge(&secret, "wrong", from)).collect();
+        assert_eq!(verdicts.iter().filter(|verdict| **verdict == LoginVerdict::Wrong).count(), MOST);
+        assert_eq!(attempts.judge(&secret, secret.text(), from), LoginVerdict::Right);
     }
 
     #[test]

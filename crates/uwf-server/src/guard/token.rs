@@ -26,7 +26,7 @@ const LINK: &str = "uwf 2026-11 link to the dashboard";
 
 /// Result of comparing a given secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Given {
+pub(crate) enum SecretComparison {
     /// The right secret, with 160 bits.
     Strong,
     /// The right secret, chosen by a person, so it may be weak.
@@ -37,7 +37,7 @@ pub(crate) enum Given {
 
 /// A secret.
 #[derive(Clone)]
-pub struct Secret {
+pub struct ServerSecret {
     text: String,
     session: String,
     own_path: String,
@@ -45,12 +45,12 @@ pub struct Secret {
     is_chosen: bool,
 }
 
-impl Secret {
+impl ServerSecret {
     /// A secret that a person chose.
     ///
     /// # Errors
     /// Why the text can't be a secret.
-    pub fn chosen(text: impl Into<String>) -> Result<Secret, String> {
+    pub fn chosen(text: impl Into<String>) -> Result<ServerSecret, String> {
         let text = text.into();
         if text.len() < SHORTEST || text.len() as u64 > LONGEST {
             return Err(format!("a secret has {SHORTEST} to {LONGEST} bytes; this one has {}", text.len()));
@@ -60,14 +60,14 @@ impl Secret {
                 "a secret has only visible ASCII symbols and no spaces, so that it fits into a header".to_owned()
             );
         }
-        Ok(Secret::of(text, true))
+        Ok(ServerSecret::derive_from_text(text, true))
     }
 
     /// The secret of a storage root: read from its file, or created there, readable only by the owner.
     ///
     /// # Errors
     /// The file can't be read or written.
-    pub fn of_file(path: &Path) -> std::io::Result<Secret> {
+    pub fn of_file(path: &Path) -> std::io::Result<ServerSecret> {
         match regular::read(path, LONGEST) {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes).trim().to_owned();
@@ -75,15 +75,15 @@ impl Secret {
                     let why = format!("{} has no secret; delete the file, and uwf creates a new one", path.display());
                     return Err(std::io::Error::new(ErrorKind::InvalidData, why));
                 }
-                Ok(Secret::of(text, false))
+                Ok(ServerSecret::derive_from_text(text, false))
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => Secret::make(path),
+            Err(error) if error.kind() == ErrorKind::NotFound => ServerSecret::make(path),
             Err(error) => Err(error),
         }
     }
 
     /// Creates a secret. If two servers do so at once, both use the one that was written first.
-    fn make(path: &Path) -> std::io::Result<Secret> {
+    fn make(path: &Path) -> std::io::Result<ServerSecret> {
         let text = random()?;
         let dir = path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new()
@@ -91,17 +91,17 @@ impl Secret {
         file.write_all(text.as_bytes())?;
         file.as_file().sync_all()?;
         match file.persist_noclobber(path) {
-            Ok(_) => Ok(Secret::of(text, false)),
-            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Secret::of_file(path),
+            Ok(_) => Ok(ServerSecret::derive_from_text(text, false)),
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => ServerSecret::of_file(path),
             Err(error) => Err(error.error),
         }
     }
 
-    fn of(text: String, is_chosen: bool) -> Secret {
+    fn derive_from_text(text: String, is_chosen: bool) -> ServerSecret {
         let derived = |of| blake3::Hash::from(blake3::derive_key(of, text.as_bytes())).to_hex();
         let (session, own_path) = (derived(SESSION).to_string(), format!("/~{}", &derived(OWN_PATH)[..20]));
         let link = if is_chosen { derived(LINK)[..40].to_owned() } else { text.clone() };
-        Secret { text, session, own_path, link, is_chosen }
+        ServerSecret { text, session, own_path, link, is_chosen }
     }
 
     /// The secret itself.
@@ -130,11 +130,11 @@ impl Secret {
     }
 
     /// Compares a given secret with this one.
-    pub(crate) fn compare(&self, given: &str) -> Given {
+    pub(crate) fn compare(&self, given: &str) -> SecretComparison {
         match (is_same(given, &self.link), is_same(given, &self.text)) {
-            (true, _) => Given::Strong,
-            (_, true) => Given::Chosen,
-            _ => Given::Wrong,
+            (true, _) => SecretComparison::Strong,
+            (_, true) => SecretComparison::Chosen,
+            _ => SecretComparison::Wrong,
         }
     }
 
@@ -144,7 +144,7 @@ impl Secret {
     }
 }
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for ServerSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secret(…)")
     }
@@ -172,22 +172,31 @@ mod tests {
     fn secret_is_created_once_and_private_to_owner() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("dashboard.token");
-        let made = Secret::of_file(&path).unwrap();
+        let made = ServerSecret::of_file(&path).unwrap();
         assert_eq!(made.text().len(), 40);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(Secret::of_file(&path).unwrap().text(), made.text());
-        assert_eq!((made.compare(made.text()), made.compare(made.link_text())), (Given::Strong, Given::Strong));
-        assert_eq!((made.compare(""), made.compare(made.session())), (Given::Wrong, Given::Wrong));
+        assert_eq!(ServerSecret::of_file(&path).unwrap().text(), made.text());
+        assert_eq!(
+            (made.compare(made.text()), made.compare(made.link_text())),
+            (SecretComparison::Strong, SecretComparison::Strong)
+        );
+        assert_eq!(
+            (made.compare(""), made.compare(made.session())),
+            (SecretComparison::Wrong, SecretComparison::Wrong)
+        );
         assert!(made.is_session(made.session()) && !made.is_session(made.text()));
     }
 
     #[test]
     fn what_could_be_guessed_is_no_secret() {
-        assert_eq!(Secret::chosen("short").unwrap_err(), "a secret has 12 to 1024 bytes; this one has 5");
-        assert!(Secret::chosen("with a space in it").unwrap_err().contains("no spaces"));
-        let chosen = Secret::chosen("long-enough-to-be-one").unwrap();
+        assert_eq!(ServerSecret::chosen("short").unwrap_err(), "a secret has 12 to 1024 bytes; this one has 5");
+        assert!(ServerSecret::chosen("with a space in it").unwrap_err().contains("no spaces"));
+        let chosen = ServerSecret::chosen("long-enough-to-be-one").unwrap();
         assert!(chosen.is_chosen());
-        assert_eq!((chosen.compare(chosen.text()), chosen.compare(chosen.link_text())), (Given::Chosen, Given::Strong));
-        assert_eq!((chosen.link_text().len(), chosen.compare(chosen.session())), (40, Given::Wrong));
+        assert_eq!(
+            (chosen.compare(chosen.text()), chosen.compare(chosen.link_text())),
+            (SecretComparison::Chosen, SecretComparison::Strong)
+        );
+        assert_eq!((chosen.link_text().len(), chosen.compare(chosen.session())), (40, SecretComparison::Wrong));
     }
 }

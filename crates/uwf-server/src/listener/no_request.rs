@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::refusal;
-use crate::tunnel::Connection;
+use crate::tunnel::NetworkConnection;
 
 /// Parts of the head around the status: how it begins, and how it continues up to its date, which has a fixed length.
 const BEGINNING: &[u8] = b"HTTP/1.1 ";
@@ -17,16 +17,16 @@ const REST: &[u8] = b"\r\nconnection: close\r\ncontent-length: 0\r\ndate: ";
 const DATE: usize = "Thu, 26 Nov 2026 22:23:26 GMT\r\n\r\n".len();
 
 /// A connection that replaces a head without a body by a report.
-pub(super) struct Reporting {
-    stream: Box<dyn Connection>,
+pub(super) struct ReportingConnection {
+    stream: Box<dyn NetworkConnection>,
     /// The unsent rest of a report, and how many bytes of the head it replaces.
     report: Vec<u8>,
     replaced: usize,
 }
 
-impl Reporting {
-    pub(super) fn new(stream: Box<dyn Connection>) -> Reporting {
-        Reporting { stream, report: Vec::new(), replaced: 0 }
+impl ReportingConnection {
+    pub(super) fn new(stream: Box<dyn NetworkConnection>) -> ReportingConnection {
+        ReportingConnection { stream, report: Vec::new(), replaced: 0 }
     }
 }
 
@@ -39,13 +39,13 @@ fn status(sent: &[u8]) -> Option<StatusCode> {
     (is_head && status.is_client_error()).then_some(status)
 }
 
-impl AsyncRead for Reporting {
+impl AsyncRead for ReportingConnection {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<Result<()>> {
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
-impl AsyncWrite for Reporting {
+impl AsyncWrite for ReportingConnection {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, sent: &[u8]) -> Poll<Result<usize>> {
         let this = &mut *self;
         if this.report.is_empty() {

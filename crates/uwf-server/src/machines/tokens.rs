@@ -31,7 +31,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// Stored data of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Kept {
+pub struct StoredMachineToken {
     /// The hash of the token.
     pub(crate) hash: String,
     /// When it was created, in Unix milliseconds.
@@ -74,7 +74,7 @@ pub enum TokenError {
 
 impl MachineTokens {
     /// The tokens of a storage root. Reads nothing yet.
-    pub fn of(home: &Home) -> MachineTokens {
+    pub fn of_root(home: &Home) -> MachineTokens {
         MachineTokens { file: home.gateway_tokens(), lock: home.gateway_lock() }
     }
 
@@ -89,7 +89,7 @@ impl MachineTokens {
     /// [`TokenError`].
     pub fn make(&self, name: &MachineName) -> Result<String, TokenError> {
         let token = random().map_err(|source| TokenError::Read { file: "random numbers".into(), source })?;
-        let kept = Kept { hash: hash(&token), made_at: ids::now_ms() };
+        let kept = StoredMachineToken { hash: hash(&token), made_at: ids::now_ms() };
         self.update(|all| drop(all.insert(name.to_string(), kept)))?;
         Ok(token)
     }
@@ -106,7 +106,7 @@ impl MachineTokens {
     ///
     /// # Errors
     /// [`TokenError`].
-    pub fn all(&self) -> Result<BTreeMap<String, Kept>, TokenError> {
+    pub fn all(&self) -> Result<BTreeMap<String, StoredMachineToken>, TokenError> {
         let bytes = match regular::read(&self.file, MAX_FILE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -116,7 +116,7 @@ impl MachineTokens {
             .map_err(|error| TokenError::Damaged { file: self.file.clone(), why: error.to_string() })
     }
 
-    fn update<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Kept>) -> T) -> Result<T, TokenError> {
+    fn update<T>(&self, change: impl FnOnce(&mut BTreeMap<String, StoredMachineToken>) -> T) -> Result<T, TokenError> {
         let _lock = FileLock::acquire(&self.lock, LOCK_WAIT)?.ok_or_else(|| TokenError::Busy(self.file.clone()))?;
         let mut all = self.all()?;
         let told = change(&mut all);
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn token_is_stored_hashed_and_replaced_by_next() {
         let dir = tempfile::tempdir().unwrap();
-        let tokens = MachineTokens::of(&Home::open(dir.path(), "uwf"));
+        let tokens = MachineTokens::of_root(&Home::open(dir.path(), "uwf"));
         let name: MachineName = "laptop".parse().unwrap();
         assert_eq!(tokens.all().unwrap(), BTreeMap::new());
         let first = tokens.make(&name).unwrap();
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn unreadable_list_is_error_not_empty() {
         let dir = tempfile::tempdir().unwrap();
-        let tokens = MachineTokens::of(&Home::open(dir.path(), "uwf"));
+        let tokens = MachineTokens::of_root(&Home::open(dir.path(), "uwf"));
         std::fs::write(tokens.file(), "{\"laptop\": 1}").unwrap();
         let name: MachineName = "laptop".parse().unwrap();
         assert!(matches!(tokens.all(), Err(TokenError::Damaged { .. })));

@@ -17,22 +17,22 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
-use uwf_engine::verbs::diff::{self, Wanted};
+use uwf_engine::verbs::diff::{self, DiffOptions};
 
-use self::sides::Side;
-use super::layout::{Page, Section};
-use crate::app::App;
-use crate::failure::Failure;
+use self::sides::CompareSide;
+use super::layout::{DashboardPage, NavSection};
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::respond::wants_json;
 use crate::url::encoded;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/compare", get(chosen)).route("/compare/{pair}", get(compare))
 }
 
 /// Input of the form.
 #[derive(Debug, Default, Deserialize)]
-struct Chosen {
+struct CompareForm {
     #[serde(default)]
     a: String,
     #[serde(default)]
@@ -40,7 +40,7 @@ struct Chosen {
 }
 
 /// `/compare?a=&b=`: redirects to the comparison of the two, or shows the form if one is missing.
-async fn chosen(State(app): State<App>, Query(Chosen { a, b }): Query<Chosen>) -> Response {
+async fn chosen(State(app): State<AppState>, Query(CompareForm { a, b }): Query<CompareForm>) -> Response {
     let (a, b) = (a.trim(), b.trim());
     if !a.is_empty() && !b.is_empty() {
         return Redirect::to(&format!("/compare/{}..{}", encoded(a), encoded(b))).into_response();
@@ -50,7 +50,7 @@ async fn chosen(State(app): State<App>, Query(Chosen { a, b }): Query<Chosen>) -
         p { "Two threads, two steps, or two versions of a workflow." }
         (form(a, b))
     };
-    Page::new("Compare", Section::None, body).into_response(&app)
+    DashboardPage::new("Compare", NavSection::None, body).into_response(&app)
 }
 
 fn form(a: &str, b: &str) -> Markup {
@@ -76,7 +76,7 @@ struct CompareQuery {
 }
 
 async fn compare(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(pair): Path<String>,
     Query(asked): Query<CompareQuery>,
     headers: HeaderMap,
@@ -90,27 +90,30 @@ async fn compare(
 }
 
 /// The two names in a path.
-fn two(pair: &str) -> Result<(String, String), Failure> {
+fn two(pair: &str) -> Result<(String, String), HttpFailure> {
     match pair.split_once("..") {
         Some((a, b)) if !a.is_empty() && !b.is_empty() => Ok((a.to_owned(), b.to_owned())),
-        _ => Err(Failure::bad_request(format!("`{pair}` does not name two")).hint("write them as /compare/ONE..OTHER")),
+        _ => {
+            Err(HttpFailure::bad_request(format!("`{pair}` does not name two"))
+                .hint("write them as /compare/ONE..OTHER"))
+        }
     }
 }
 
 /// The report of `uwf thread diff` for threads and steps; for two workflows, the values that differ.
-async fn report(app: &App, pair: String) -> Result<Json<Value>, Failure> {
+async fn report(app: &AppState, pair: String) -> Result<Json<Value>, HttpFailure> {
     let cwd = app.cwd().to_owned();
     app.read(move |home| {
         let (a, b) = two(&pair)?;
         let sides = (sides::side(home, &a, &cwd)?, sides::side(home, &b, &cwd)?);
         match sides {
-            (Side::Workflow(a), Side::Workflow(b)) => {
+            (CompareSide::Workflow(a), CompareSide::Workflow(b)) => {
                 let changes = diff::changes(json!(a.workflow), json!(b.workflow));
                 Ok(Json(json!({ "a": a.hash, "b": b.hash, "changes": changes })))
             }
             (a, b) => {
                 let (a, b) = (sides::run(&a)?, sides::run(&b)?);
-                let wanted = Wanted { outputs: true, files: true, patch: true };
+                let wanted = DiffOptions { outputs: true, files: true, patch: true };
                 Ok(Json(json!(diff::compare(home, &a, Some(&b), wanted, &cwd)?)))
             }
         }
@@ -118,14 +121,14 @@ async fn report(app: &App, pair: String) -> Result<Json<Value>, Failure> {
     .await
 }
 
-async fn page(app: &App, pair: String, asked: CompareQuery) -> Result<Response, Failure> {
+async fn page(app: &AppState, pair: String, asked: CompareQuery) -> Result<Response, HttpFailure> {
     let cwd = app.cwd().to_owned();
     let (title, body) = app
         .read(move |home| {
             let (a, b) = two(&pair)?;
             let sides = (sides::side(home, &a, &cwd)?, sides::side(home, &b, &cwd)?);
             let compared = match sides {
-                (Side::Workflow(one), Side::Workflow(other)) => workflows::compared(home, &one, &other),
+                (CompareSide::Workflow(one), CompareSide::Workflow(other)) => workflows::compared(home, &one, &other),
                 (one, other) => {
                     let two = [sides::run(&one)?, sides::run(&other)?];
                     runs(home, &two, &asked, &cwd)?
@@ -135,10 +138,15 @@ async fn page(app: &App, pair: String, asked: CompareQuery) -> Result<Response, 
             Ok((title, html! { (compared) section #other aria-labelledby="other-title" { h2 #other-title { "Compare others" } (form(&a, &b)) } }))
         })
         .await?;
-    Ok(Page::new(title, Section::None, body).into_response(app))
+    Ok(DashboardPage::new(title, NavSection::None, body).into_response(app))
 }
 
-fn runs(home: &Home, two: &[diff::Named; 2], asked: &CompareQuery, cwd: &std::path::Path) -> Result<Markup, Failure> {
+fn runs(
+    home: &Home,
+    two: &[diff::DiffSubject; 2],
+    asked: &CompareQuery,
+    cwd: &std::path::Path,
+) -> Result<Markup, HttpFailure> {
     let config = project::config(home, cwd).unwrap_or_default();
     let files = runs::files(home, two, asked.patch.is_some(), cwd);
     runs::compared(home, &config, two, asked.after.parse().unwrap_or(0), &files)

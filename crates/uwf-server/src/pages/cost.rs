@@ -6,17 +6,17 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
-use uwf_core::spending::{MoneySource, Spent};
+use uwf_core::spending::{MoneySource, SpendingTotals};
 use uwf_core::text::{beginning, one_line};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::views::cost::{CostBy, CostRow, Costs};
+use uwf_engine::views::cost::{CostBy, CostReport, CostRow};
 
-use super::layout::{Page, Section};
+use super::layout::{DashboardPage, NavSection};
 use super::{parts, spent};
-use crate::api::cost::{Asked, costs, report};
-use crate::app::App;
-use crate::failure::Failure;
+use crate::api::cost::{CostQuery, costs, report};
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::respond::wants_json;
 use crate::url::encoded;
 
@@ -43,12 +43,12 @@ const BY: [(CostBy, &str, &str); 7] = [
     (CostBy::Thread, "thread", "Thread"),
 ];
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/cost", get(cost))
 }
 
 /// `GET /cost`: a page, or the API's report if the client wants JSON.
-async fn cost(state: State<App>, asked: Query<Asked>, headers: HeaderMap) -> Response {
+async fn cost(state: State<AppState>, asked: Query<CostQuery>, headers: HeaderMap) -> Response {
     if wants_json(&headers) {
         report(state, Ok(asked)).await.into_response()
     } else {
@@ -56,10 +56,10 @@ async fn cost(state: State<App>, asked: Query<Asked>, headers: HeaderMap) -> Res
     }
 }
 
-async fn page(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Response, Failure> {
+async fn page(State(app): State<AppState>, Query(asked): Query<CostQuery>) -> Result<Response, HttpFailure> {
     let since = asked.since.unwrap_or_else(|| SINCE.to_owned());
     let by = asked.by.unwrap_or(CostBy::Day);
-    let costs = costs(&app, None, Asked { since: Some(since.clone()), by: Some(by) }).await?;
+    let costs = costs(&app, None, CostQuery { since: Some(since.clone()), by: Some(by) }).await?;
     let (costs, tasks) = app
         .read(move |home| {
             let tasks = costs.rows.iter().take(MOST_THREADS).map(|row| task(home, costs.by, row)).collect::<Vec<_>>();
@@ -78,7 +78,7 @@ async fn page(State(app): State<App>, Query(asked): Query<Asked>) -> Result<Resp
         (notes(&costs))
         p { a href={ "/api/cost.csv?since=" (encoded(&since)) "&by=" (word(by)) } download="cost.csv" { "All rows as CSV" } }
     };
-    Ok(Page::new("Cost", Section::Cost, body).into_response(&app))
+    Ok(DashboardPage::new("Cost", NavSection::Cost, body).into_response(&app))
 }
 
 fn word(by: CostBy) -> &'static str {
@@ -112,7 +112,7 @@ fn choices(since: &str, by: CostBy) -> Markup {
 }
 
 /// The totals.
-fn summary(costs: &Costs) -> Markup {
+fn summary(costs: &CostReport) -> Markup {
     let total = &costs.total;
     let facts = [
         ("Cost", spent::money(total)),
@@ -127,46 +127,46 @@ fn summary(costs: &Costs) -> Markup {
 }
 
 /// The amount that shares are computed from.
-enum Shares {
+enum ShareBasis {
     /// Money, if all of it is in one currency.
     Money(String),
     Tokens,
     Time,
 }
 
-impl Shares {
-    fn of(total: &Spent) -> Shares {
+impl ShareBasis {
+    fn for_total(total: &SpendingTotals) -> ShareBasis {
         let sums = total.by_currency();
         match (sums.len(), sums.iter().next()) {
-            (1, Some((currency, amount))) if *amount > 0.0 => Shares::Money((*currency).to_owned()),
-            _ if count(total) > 0 => Shares::Tokens,
-            _ => Shares::Time,
+            (1, Some((currency, amount))) if *amount > 0.0 => ShareBasis::Money((*currency).to_owned()),
+            _ if count(total) > 0 => ShareBasis::Tokens,
+            _ => ShareBasis::Time,
         }
     }
 
     fn name(&self) -> &'static str {
         match self {
-            Shares::Money(_) => "Share of the cost",
-            Shares::Tokens => "Share of the tokens",
-            Shares::Time => "Share of the time",
+            ShareBasis::Money(_) => "Share of the cost",
+            ShareBasis::Tokens => "Share of the tokens",
+            ShareBasis::Time => "Share of the time",
         }
     }
 
-    fn amount(&self, spent: &Spent) -> f64 {
+    fn amount(&self, spent: &SpendingTotals) -> f64 {
         match self {
-            Shares::Money(currency) => spent.by_currency().get(currency.as_str()).copied().unwrap_or(0.0),
-            Shares::Tokens => count(spent) as f64,
-            Shares::Time => spent.duration_ms as f64,
+            ShareBasis::Money(currency) => spent.by_currency().get(currency.as_str()).copied().unwrap_or(0.0),
+            ShareBasis::Tokens => count(spent) as f64,
+            ShareBasis::Time => spent.duration_ms as f64,
         }
     }
 }
 
-fn count(spent: &Spent) -> u64 {
+fn count(spent: &SpendingTotals) -> u64 {
     spent.tokens.total()
 }
 
-fn table(costs: &Costs, tasks: &[Option<String>]) -> Markup {
-    let shares = Shares::of(&costs.total);
+fn table(costs: &CostReport, tasks: &[Option<String>]) -> Markup {
+    let shares = ShareBasis::for_total(&costs.total);
     let most = costs.rows.iter().map(|row| shares.amount(&row.spent)).fold(0.0, f64::max);
     let heading = BY.iter().find(|(of, ..)| *of == costs.by).map_or("", |(.., words)| words);
     let shown = if costs.by == CostBy::Thread { MOST_THREADS } else { usize::MAX };
@@ -218,7 +218,7 @@ fn name(by: CostBy, row: &CostRow, task: Option<&str>) -> Markup {
     }
 }
 
-fn cells(spent: &Spent) -> Markup {
+fn cells(spent: &SpendingTotals) -> Markup {
     let is_whole = spent.tokens_unknown == 0;
     html! {
         td.number data-label="Steps" { (spent.steps) }
@@ -244,8 +244,8 @@ fn share(amount: f64, most: f64, all: f64) -> Markup {
 }
 
 /// Sources of the figures, and what is missing from them.
-fn notes(costs: &Costs) -> Markup {
-    let Costs { total, prices, unpriced, shared_steps, unreadable, .. } = costs;
+fn notes(costs: &CostReport) -> Markup {
+    let CostReport { total, prices, unpriced, shared_steps, unreadable, .. } = costs;
     let runs = total.steps + total.failed_attempts;
     let from = |source: MoneySource| total.cost.keys().any(|(_, from)| *from == source);
     let unknown = total.cost_unknown.saturating_sub(unreadable.len());

@@ -6,28 +6,28 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
-use uwf_engine::verbs::doctor::{Finding, Status};
+use uwf_engine::verbs::doctor::{DoctorFinding, DoctorStatus};
 
-use super::layout::{Page, Section};
+use super::layout::{DashboardPage, NavSection};
 use super::parts;
 use crate::api::doctor::{findings, report};
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::respond::wants_json;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/doctor", get(doctor))
 }
 
 /// `GET /doctor`: a page, or the API's report if the client wants JSON.
-async fn doctor(state: State<App>, headers: HeaderMap) -> Response {
+async fn doctor(state: State<AppState>, headers: HeaderMap) -> Response {
     if wants_json(&headers) { report(state).await.into_response() } else { page(state).await.into_response() }
 }
 
-async fn page(State(app): State<App>) -> Result<Response, Failure> {
+async fn page(State(app): State<AppState>) -> Result<Response, HttpFailure> {
     let found = findings(&app).await?;
-    let of = |status: Status| found.iter().filter(|finding| finding.status == status).collect::<Vec<_>>();
-    let (fails, warns, fine) = (of(Status::Fail), of(Status::Warn), of(Status::Ok));
+    let of = |status: DoctorStatus| found.iter().filter(|finding| finding.status == status).collect::<Vec<_>>();
+    let (fails, warns, fine) = (of(DoctorStatus::Fail), of(DoctorStatus::Warn), of(DoctorStatus::Ok));
     let body = html! {
         h1 { "Doctor" }
         p { (verdict(fails.len(), warns.len())) }
@@ -43,7 +43,7 @@ async fn page(State(app): State<App>) -> Result<Response, Failure> {
             code { "uwf doctor --fix" } " fixes problems that can be fixed safely."
         }
     };
-    Ok(Page::new("Doctor", Section::None, body).into_response(&app))
+    Ok(DashboardPage::new("Doctor", NavSection::None, body).into_response(&app))
 }
 
 fn verdict(fails: usize, warns: usize) -> String {
@@ -56,7 +56,7 @@ fn verdict(fails: usize, warns: usize) -> String {
     }
 }
 
-fn list(findings: &[&Finding]) -> Markup {
+fn list(findings: &[&DoctorFinding]) -> Markup {
     html! {
         ul.findings {
             @for finding in findings {
@@ -73,18 +73,18 @@ fn list(findings: &[&Finding]) -> Markup {
     }
 }
 
-fn word(status: Status) -> &'static str {
+fn word(status: DoctorStatus) -> &'static str {
     match status {
-        Status::Ok => "ok",
-        Status::Warn => "warn",
-        Status::Fail => "fail",
+        DoctorStatus::Ok => "ok",
+        DoctorStatus::Warn => "warn",
+        DoctorStatus::Fail => "fail",
     }
 }
 
-fn sign(status: Status) -> &'static str {
+fn sign(status: DoctorStatus) -> &'static str {
     match status {
-        Status::Ok => "✓",
-        Status::Warn => "!",
-        Status::Fail => "✗",
+        DoctorStatus::Ok => "✓",
+        DoctorStatus::Warn => "!",
+        DoctorStatus::Fail => "✗",
     }
 }

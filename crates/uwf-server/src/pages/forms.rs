@@ -1,24 +1,24 @@
 //! Forms for changes. Each form names the head it was drawn for, and the newest attempt where that matters. So a form that is sent twice,
 //! or from an old page, changes nothing more.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use maud::{Markup, html};
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
 
 use crate::api::actions;
 use crate::api::answer::KEY;
-use crate::app::App;
+use crate::app::AppState;
 
 use super::markdown::markdown;
 
 /// Subject of a form.
 #[derive(Clone, Copy)]
-pub(crate) struct About<'t> {
+pub(crate) struct FormSubject<'t> {
     /// The thread.
     pub(crate) thread: &'t ThreadId,
     /// Its head.
-    pub(crate) head: Hash,
+    pub(crate) head: NodeHash,
     /// The newest attempt there, if there was one.
     pub(crate) attempt: Option<&'t str>,
     /// Page to show afterwards; `None` for the thread's page.
@@ -26,7 +26,7 @@ pub(crate) struct About<'t> {
 }
 
 /// A button for an action.
-pub(crate) struct Button<'b> {
+pub(crate) struct ActionButton<'b> {
     /// The action, as in its path.
     pub(crate) action: &'b str,
     /// Text of the button.
@@ -39,15 +39,15 @@ pub(crate) struct Button<'b> {
     pub(crate) confirm: &'b str,
 }
 
-impl<'b> Button<'b> {
+impl<'b> ActionButton<'b> {
     /// A plain button.
-    pub(crate) fn new(action: &'b str, label: &'b str, key: &'b str) -> Button<'b> {
-        Button { action, label, key, class: "", confirm: "" }
+    pub(crate) fn new(action: &'b str, label: &'b str, key: &'b str) -> ActionButton<'b> {
+        ActionButton { action, label, key, class: "", confirm: "" }
     }
 }
 
 /// A form around `fields`; empty on a server without changes.
-pub(crate) fn form(app: &App, about: About<'_>, button: &Button<'_>, fields: &Markup) -> Markup {
+pub(crate) fn form(app: &AppState, about: FormSubject<'_>, button: &ActionButton<'_>, fields: &Markup) -> Markup {
     if app.is_read_only() {
         return html! {};
     }
@@ -67,12 +67,12 @@ pub(crate) fn form(app: &App, about: About<'_>, button: &Button<'_>, fields: &Ma
 }
 
 /// A button alone.
-pub(crate) fn button(app: &App, about: About<'_>, button: &Button<'_>) -> Markup {
+pub(crate) fn button(app: &AppState, about: FormSubject<'_>, button: &ActionButton<'_>) -> Markup {
     form(app, about, button, &html! {})
 }
 
 /// A form for what the thread needs: a reply to a question, or a field for each key of the output.
-pub(crate) fn answer(app: &App, about: About<'_>, asked: &Question<'_>) -> Markup {
+pub(crate) fn answer(app: &AppState, about: FormSubject<'_>, asked: &FormQuestion<'_>) -> Markup {
     let id = format!("answer-{}", about.thread);
     let fields = html! {
         @if let Some(text) = asked.text { div.question { (markdown(text, 3)) } }
@@ -84,19 +84,19 @@ pub(crate) fn answer(app: &App, about: About<'_>, asked: &Question<'_>) -> Marku
             Some(keys) => @for (position, of) in keys.into_iter().enumerate() { (key(&id, of, position == 0)) }
         }
     };
-    let button = Button { class: "primary", ..Button::new("answer", "Answer", "") };
+    let button = ActionButton { class: "primary", ..ActionButton::new("answer", "Answer", "") };
     html! { div.answer { (form(app, about, &button, &fields)) } }
 }
 
 /// A question to a person.
-pub(crate) struct Question<'q> {
+pub(crate) struct FormQuestion<'q> {
     /// The agent's question; `None` if the person plays the role.
     pub(crate) text: Option<&'q str>,
     /// Schema of the role's output.
     pub(crate) schema: &'q Value,
 }
 
-impl<'q> Question<'q> {
+impl<'q> FormQuestion<'q> {
     /// The keys of the output: name, schema, and whether it is required. `None` if the answer is a single text.
     fn keys(&self) -> Option<Vec<(&'q str, &'q Value, bool)>> {
         if self.text.is_some() {

@@ -8,20 +8,20 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 use uwf_core::text;
 use uwf_core::workflow::END;
 use uwf_engine::root::ids;
-use uwf_engine::thread::state::State as ThreadState;
+use uwf_engine::thread::state::ThreadState;
 
-use self::read::{Inbox, Item};
-use super::forms::{self, About, Button};
-use super::layout::{Page, Section};
+use self::read::{InboxThread, InboxView};
+use super::forms::{self, ActionButton, FormSubject};
+use super::layout::{DashboardPage, NavSection};
 use super::need::OpenRequest;
 use super::{machines, parts};
 use crate::api;
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::place::{SEEN, seen_cookie};
 use crate::respond::{cookie, wants_json};
 use crate::url::encoded;
@@ -33,16 +33,16 @@ const TASK: usize = 160;
 /// Ended threads count as new for this long if the browser has no mark of seen threads.
 const DAY_MS: u64 = 24 * 3600 * 1000;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/", get(page)).route("/threads", get(threads)).route("/seen", post(seen))
 }
 
 /// `GET /threads`: all threads as a page, or the API's list if the client wants JSON.
-async fn threads(app: State<App>, Query(query): Query<filter::Query>, headers: HeaderMap) -> Response {
+async fn threads(app: State<AppState>, Query(query): Query<filter::ThreadListQuery>, headers: HeaderMap) -> Response {
     if wants_json(&headers) {
         return api::listed(app, Query(query)).await.into_response();
     }
-    let query = filter::Query { all: "1".to_owned(), ..query };
+    let query = filter::ThreadListQuery { all: "1".to_owned(), ..query };
     page(app, Query(query), headers).await.into_response()
 }
 
@@ -51,12 +51,16 @@ async fn seen() -> Response {
     ([(header::SET_COOKIE, seen_cookie(ids::now_ms()))], Redirect::to("/")).into_response()
 }
 
-async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) -> Result<Response, Failure> {
+async fn page(
+    app: State<AppState>,
+    query: Query<filter::ThreadListQuery>,
+    headers: HeaderMap,
+) -> Result<Response, HttpFailure> {
     let (State(app), Query(query)) = (app, query);
     let seen = cookie(&headers, SEEN).and_then(|value| value.parse().ok());
     let since = seen.unwrap_or_else(|| ids::now_ms().saturating_sub(DAY_MS));
     let (asked, memory) = (query.clone(), app.memory());
-    let inbox = app.read(move |home| Inbox::read(home, &memory, &asked, since)).await?;
+    let inbox = app.read(move |home| InboxView::read(home, &memory, &asked, since)).await?;
     let machines = if inbox.is_filtered {
         html! {}
     } else {
@@ -74,11 +78,11 @@ async fn page(app: State<App>, query: Query<filter::Query>, headers: HeaderMap) 
         (machines)
     };
     let events = if app.gateway().is_some() { gateway::EVENTS } else { "/api/events" };
-    Ok(Page::new("Threads", Section::Threads, body).live(events).into_response(&app))
+    Ok(DashboardPage::new("Threads", NavSection::Threads, body).live(events).into_response(&app))
 }
 
 /// The number of threads in each state. Keys 1 to 9 press them in this order.
-fn chips(inbox: &Inbox, query: &filter::Query) -> Markup {
+fn chips(inbox: &InboxView, query: &filter::ThreadListQuery) -> Markup {
     let all: usize = inbox.counts.values().sum();
     let current = |state: &str| query.is_filter() && query.state == state;
     html! {
@@ -87,7 +91,7 @@ fn chips(inbox: &Inbox, query: &filter::Query) -> Markup {
             @for (position, state) in ThreadState::ALL.into_iter().enumerate() {
                 @let count = inbox.counts.get(&state).copied().unwrap_or(0);
                 @if count > 0 || current(state.name()) {
-                    a href={"/" (filter::Query { after: String::new(), all: String::new(), ..query.clone() }.with("state", state.name()))}
+                    a href={"/" (filter::ThreadListQuery { after: String::new(), all: String::new(), ..query.clone() }.with("state", state.name()))}
                         aria-current=[current(state.name()).then_some("page")] data-key=(position + 1) {
                         (parts::state(state, false, None)) " " span.number { (parts::grouped(count)) }
                     }
@@ -100,8 +104,8 @@ fn chips(inbox: &Inbox, query: &filter::Query) -> Markup {
     }
 }
 
-fn sections(app: &App, inbox: &Inbox, has_seen: bool) -> Markup {
-    let Inbox { needs, running, ready, done, .. } = inbox;
+fn sections(app: &AppState, inbox: &InboxView, has_seen: bool) -> Markup {
+    let InboxView { needs, running, ready, done, .. } = inbox;
     html! {
         @if !needs.is_empty() {
             section #needs {
@@ -150,9 +154,9 @@ fn more(shown: usize, all: usize, states: &str) -> Markup {
     html! { @if all > shown { p { a href={"/?state=" (encoded(states))} { "All " (parts::grouped(all)) } } } }
 }
 
-fn filtered(inbox: &Inbox, query: &filter::Query) -> Markup {
+fn filtered(inbox: &InboxView, query: &filter::ThreadListQuery) -> Markup {
     let last = inbox.needs.last().filter(|_| inbox.has_more);
-    let filter::Query { state, workflow, role, q, .. } = query;
+    let filter::ThreadListQuery { state, workflow, role, q, .. } = query;
     html! {
         form.filter action="/" {
             @if !state.is_empty() { input type="hidden" name="state" value=(state); }
@@ -173,11 +177,11 @@ fn field(name: &str, label: &str, value: &str) -> Markup {
 }
 
 /// A thread of a filtered list, without forms.
-fn plain_row(item: &Item) -> Markup {
+fn plain_row(item: &InboxThread) -> Markup {
     html! { li.row #{"t-" (item.named.row.thread)} data-row=(item.named.row.thread) tabindex="-1" { (line(item)) (reason(item)) } }
 }
 
-fn row(app: &App, item: &Item, has_actions: bool) -> Markup {
+fn row(app: &AppState, item: &InboxThread, has_actions: bool) -> Markup {
     let row = &item.named.row;
     html! {
         li.row #{"t-" (row.thread)} data-row=(row.thread) tabindex="-1" {
@@ -194,7 +198,7 @@ fn row(app: &App, item: &Item, has_actions: bool) -> Markup {
 }
 
 /// The facts that every thread has, on one line.
-fn line(item: &Item) -> Markup {
+fn line(item: &InboxThread) -> Markup {
     let row = &item.named.row;
     let name = item.named.workflow_name.clone().or(row.workflow.map(|hash| hash.to_string())).unwrap_or_default();
     let task =
@@ -221,13 +225,13 @@ fn line(item: &Item) -> Markup {
     }
 }
 
-fn reason(item: &Item) -> Markup {
+fn reason(item: &InboxThread) -> Markup {
     html! { @if let Some(why) = &item.named.row.why { p.why { (parts::message(&text::ellipsize(&text::one_line(why), 400))) } } }
 }
 
 /// The agent's current activity.
 fn at_work(step: &uwf_engine::views::ps::RunningStep) -> Markup {
-    let tokens = step.tokens.as_ref().and_then(Tokens::total);
+    let tokens = step.tokens.as_ref().and_then(TokenCounts::total);
     html! {
         p.work {
             b { (step.role) } " by " (step.agent.short()) " for " span data-since=(step.since) { (parts::duration(ids::now_ms().saturating_sub(step.since))) }
@@ -238,10 +242,10 @@ fn at_work(step: &uwf_engine::views::ps::RunningStep) -> Markup {
     }
 }
 
-fn actions(app: &App, item: &Item) -> Markup {
+fn actions(app: &AppState, item: &InboxThread) -> Markup {
     let row = &item.named.row;
-    let about = About { thread: &row.thread, head: row.head, attempt: item.attempt.as_deref(), back: Some("/") };
-    let plain = |action, label, key| forms::button(app, about, &Button::new(action, label, key));
+    let about = FormSubject { thread: &row.thread, head: row.head, attempt: item.attempt.as_deref(), back: Some("/") };
+    let plain = |action, label, key| forms::button(app, about, &ActionButton::new(action, label, key));
     match (&item.need, row.state) {
         (Some(need), _) => need.action(app, about, ""),
         (None, ThreadState::Running) => html! { div.actions { (plain("pause", "Pause after this step", "")) } },

@@ -6,14 +6,14 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 
 use super::menu::menu;
-use crate::app::App;
+use crate::app::AppState;
 use crate::assets;
-use crate::place::Place;
+use crate::place::PageLocation;
 
 /// The entry in the navigation that a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Section {
+pub(crate) enum NavSection {
     /// The threads.
     Threads,
     /// The workflows.
@@ -24,15 +24,15 @@ pub(crate) enum Section {
     None,
 }
 
-/// Content type of a page from a machine to its gateway, which draws the bar around it: [`Page`] as JSON.
+/// Content type of a page from a machine to its gateway, which draws the bar around it: [`DashboardPage`] as JSON.
 pub(crate) const SENT_PAGE: &str = "application/vnd.uwf.page+json";
 
 /// A page.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Page {
+pub(crate) struct DashboardPage {
     title: String,
-    section: Section,
+    section: NavSection,
     /// Path of the events that announce changes of this page; `None` for a page that never changes.
     live: Option<String>,
     read_only: bool,
@@ -40,27 +40,31 @@ pub(crate) struct Page {
     body: String,
 }
 
-impl Page {
+impl DashboardPage {
     /// A page that never changes.
-    pub(crate) fn new(title: impl Into<String>, section: Section, body: Markup) -> Page {
-        Page { title: title.into(), section, live: None, read_only: false, body: body.into_string() }
+    pub(crate) fn new(title: impl Into<String>, section: NavSection, body: Markup) -> DashboardPage {
+        DashboardPage { title: title.into(), section, live: None, read_only: false, body: body.into_string() }
     }
 
     /// A page that is redrawn after each event at this path.
     #[must_use]
-    pub(crate) fn live(self, path: impl Into<String>) -> Page {
-        Page { live: Some(path.into()), ..self }
+    pub(crate) fn live(self, path: impl Into<String>) -> DashboardPage {
+        DashboardPage { live: Some(path.into()), ..self }
     }
 
     /// The page with its path and its body changed.
     #[must_use]
-    pub(crate) fn cleaned(self, path: impl FnOnce(&str) -> Option<String>, body: impl FnOnce(&str) -> String) -> Page {
-        Page { live: self.live.as_deref().and_then(path), body: body(&self.body), ..self }
+    pub(crate) fn cleaned(
+        self,
+        path: impl FnOnce(&str) -> Option<String>,
+        body: impl FnOnce(&str) -> String,
+    ) -> DashboardPage {
+        DashboardPage { live: self.live.as_deref().and_then(path), body: body(&self.body), ..self }
     }
 
     /// The page as an answer, drawn here or by the gateway that requested it.
-    pub(crate) fn into_response(self, app: &App) -> Response {
-        let page = Page { read_only: app.is_read_only(), ..self };
+    pub(crate) fn into_response(self, app: &AppState) -> Response {
+        let page = DashboardPage { read_only: app.is_read_only(), ..self };
         if app.guard().is_some() {
             return page.draw(app).into_response();
         }
@@ -68,8 +72,8 @@ impl Page {
     }
 
     /// The page with the bar of this server.
-    pub(crate) fn draw(self, app: &App) -> Html<String> {
-        let Page { title, section, live, read_only, body } = self;
+    pub(crate) fn draw(self, app: &AppState) -> Html<String> {
+        let DashboardPage { title, section, live, read_only, body } = self;
         let current = |of| (of == section).then_some("page");
         let inside = html! {
             a.skip href="#main" { "Skip to the content" }
@@ -77,9 +81,9 @@ impl Page {
                 a.brand href="/" aria-label="uwf, threads" { "uwf" }
                 (menu(app))
                 nav aria-label="Pages" {
-                    a href="/" aria-current=[current(Section::Threads)] { "Threads" }
-                    a href="/workflows" aria-current=[current(Section::Workflows)] { "Workflows" }
-                    a href="/cost" aria-current=[current(Section::Cost)] { "Cost" }
+                    a href="/" aria-current=[current(NavSection::Threads)] { "Threads" }
+                    a href="/workflows" aria-current=[current(NavSection::Workflows)] { "Workflows" }
+                    a href="/cost" aria-current=[current(NavSection::Cost)] { "Cost" }
                 }
                 form.search action="/search" role="search" {
                     input type="search" name="q" placeholder="Search" aria-label="Search threads" autocomplete="off";
@@ -106,7 +110,7 @@ pub(crate) fn bare(title: &str, body: &Markup) -> Response {
 }
 
 fn document(title: &str, inside: &Markup) -> Html<String> {
-    let place = Place::current();
+    let place = PageLocation::current();
     let page = html! {
         (DOCTYPE)
         html lang="en" data-base=(place.prefix()) data-root=(place.root()) {

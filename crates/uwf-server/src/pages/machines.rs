@@ -8,14 +8,14 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use uwf_core::thread::ThreadId;
 use uwf_core::{text, view};
-use uwf_engine::thread::state::State as ThreadState;
+use uwf_engine::thread::state::ThreadState;
 
-use super::layout::{Page, Section};
+use super::layout::{DashboardPage, NavSection};
 use super::parts;
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::gateway::{EVENTS, lists};
-use crate::machines::Seen;
+use crate::machines::MachineSnapshot;
 
 /// Most threads on the page.
 const MOST_SHOWN: usize = 500;
@@ -23,14 +23,14 @@ const MOST_SHOWN: usize = 500;
 /// Characters of the reason for a thread's state.
 const WHY: usize = 400;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/machines", get(page))
 }
 
 /// The fields of a machine's report that the page shows. Another version may send more or fewer.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct MachineThreadRow {
     thread: ThreadId,
     state: ThreadState,
     #[serde(default)]
@@ -46,7 +46,7 @@ struct Row {
     changed_at: Option<u64>,
 }
 
-async fn page(State(app): State<App>) -> Result<Response, Failure> {
+async fn page(State(app): State<AppState>) -> Result<Response, HttpFailure> {
     let machines = lists::seen(&lists::gateway(&app)?).await?;
     let body = html! {
         h1 { "Machines" }
@@ -57,25 +57,25 @@ async fn page(State(app): State<App>) -> Result<Response, Failure> {
             (threads_of(&machines))
         }
     };
-    Ok(Page::new("Machines", Section::None, body).live(EVENTS).into_response(&app))
+    Ok(DashboardPage::new("Machines", NavSection::None, body).live(EVENTS).into_response(&app))
 }
 
 /// The threads of all machines as a section of a page; empty without a gateway or without threads.
 ///
 /// # Errors
 /// The tokens can't be read.
-pub(crate) async fn section(app: &App) -> Result<Markup, Failure> {
+pub(crate) async fn section(app: &AppState) -> Result<Markup, HttpFailure> {
     match app.gateway() {
         Some(gateway) => Ok(threads_of(&lists::glanced(gateway).await?)),
         None => Ok(html! {}),
     }
 }
 
-fn list_of(machines: &[Seen]) -> Markup {
+fn list_of(machines: &[MachineSnapshot]) -> Markup {
     html! { ul.rows { @for machine in machines { (of_machine(machine)) } } }
 }
 
-fn of_machine(machine: &Seen) -> Markup {
+fn of_machine(machine: &MachineSnapshot) -> Markup {
     let first_page = format!("{}/", machine.name.prefix());
     html! {
         li.row #{"machine-" (machine.name)} data-row tabindex="-1" {
@@ -95,7 +95,7 @@ fn of_machine(machine: &Seen) -> Markup {
     }
 }
 
-fn connection(machine: &Seen) -> Markup {
+fn connection(machine: &MachineSnapshot) -> Markup {
     html! {
         @match (machine.is_connected, machine.since) {
             (true, Some(since)) => { span { "since " (clock(since)) } }
@@ -113,7 +113,7 @@ fn clock(unix_ms: u64) -> Markup {
 }
 
 /// The number of a machine's threads in each state, linked to those threads.
-fn counts(machine: &Seen, first_page: &str) -> Markup {
+fn counts(machine: &MachineSnapshot, first_page: &str) -> Markup {
     let count = |state: ThreadState| machine.summary.counts.get(state.name()).copied().filter(|count| *count > 0);
     let counts: Vec<(ThreadState, u64)> =
         ThreadState::ALL.into_iter().filter_map(|state| Some((state, count(state)?))).collect();
@@ -128,8 +128,8 @@ fn counts(machine: &Seen, first_page: &str) -> Markup {
     }
 }
 
-fn threads_of(machines: &[Seen]) -> Markup {
-    let mut rows: Vec<(&Seen, Row)> = machines.iter().flat_map(rows_of).collect();
+fn threads_of(machines: &[MachineSnapshot]) -> Markup {
+    let mut rows: Vec<(&MachineSnapshot, MachineThreadRow)> = machines.iter().flat_map(rows_of).collect();
     if rows.is_empty() {
         return html! {};
     }
@@ -146,12 +146,12 @@ fn threads_of(machines: &[Seen]) -> Markup {
     }
 }
 
-fn rows_of(machine: &Seen) -> Vec<(&Seen, Row)> {
-    let rows = machine.summary.threads.iter().filter_map(|row| Row::deserialize(row).ok());
+fn rows_of(machine: &MachineSnapshot) -> Vec<(&MachineSnapshot, MachineThreadRow)> {
+    let rows = machine.summary.threads.iter().filter_map(|row| MachineThreadRow::deserialize(row).ok());
     rows.map(|row| (machine, row)).collect()
 }
 
-fn thread_row(machine: &Seen, row: &Row) -> Markup {
+fn thread_row(machine: &MachineSnapshot, row: &MachineThreadRow) -> Markup {
     let workflow = row.workflow_name.as_deref();
     let task = row.task.as_deref().filter(|task| !task.is_empty());
     html! {

@@ -2,14 +2,14 @@
 
 use maud::{Markup, html};
 
-use crate::app::App;
+use crate::app::AppState;
 use crate::machines::name::MachineName;
-use crate::place::Place;
+use crate::place::PageLocation;
 
 /// The menu; empty on a server without a gateway. Its links go to the gateway, so they don't get a machine's prefix.
-pub(crate) fn menu(app: &App) -> Markup {
+pub(crate) fn menu(app: &AppState) -> Markup {
     let Some(gateway) = app.gateway() else { return html! {} };
-    let place = Place::current();
+    let place = PageLocation::current();
     let here = place.machine();
     html! {
         details.machines {

@@ -2,16 +2,16 @@
 
 use maud::{Markup, html};
 use serde_json::Value;
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_core::thread::ThreadId;
-use uwf_engine::thread::state::State;
-use uwf_engine::verbs::limit::{self, Limits};
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::verbs::limit::{self, LimitReport};
 use uwf_engine::views::thread_now::ThreadNow;
 
-use super::forms::{self, About, Button};
+use super::forms::{self, ActionButton, FormSubject};
 use super::parts;
 use crate::api::answer;
-use crate::app::App;
+use crate::app::AppState;
 
 /// The action that a stopped thread needs from a person.
 pub(super) enum OpenRequest {
@@ -20,15 +20,15 @@ pub(super) enum OpenRequest {
     /// An answer to a child thread.
     Child(ThreadId),
     /// A higher limit.
-    Lift(Box<Limits>),
+    Lift(Box<LimitReport>),
     /// Another attempt by one of these agents.
     Retry(Vec<String>),
 }
 
 impl OpenRequest {
-    pub(super) fn read(now: &ThreadNow<'_>, config: &Config) -> Option<OpenRequest> {
+    pub(super) fn read(now: &ThreadNow<'_>, config: &UwfConfig) -> Option<OpenRequest> {
         match now.state {
-            State::Waiting => {
+            ThreadState::Waiting => {
                 let form = answer::form(now).ok()?;
                 let question = form.asked.question.map(|question| question.text);
                 Some(match form.asked.thread == now.thread.id {
@@ -36,18 +36,23 @@ impl OpenRequest {
                     false => OpenRequest::Child(form.asked.thread),
                 })
             }
-            State::Limited => limit::to_lift(now).map(|limits| OpenRequest::Lift(Box::new(limits))),
-            State::Stuck => Some(OpenRequest::Retry(config.agents.keys().cloned().collect())),
-            State::Active | State::Running | State::Paused | State::Completed | State::Killed | State::Corrupt => None,
+            ThreadState::Limited => limit::to_lift(now).map(|limits| OpenRequest::Lift(Box::new(limits))),
+            ThreadState::Stuck => Some(OpenRequest::Retry(config.agents.keys().cloned().collect())),
+            ThreadState::Active
+            | ThreadState::Running
+            | ThreadState::Paused
+            | ThreadState::Completed
+            | ThreadState::Killed
+            | ThreadState::Corrupt => None,
         }
     }
 
     /// The action as a form; `key` is the key of a retry.
-    pub(super) fn action(&self, app: &App, about: About<'_>, key: &'static str) -> Markup {
-        let retry = Button { class: "primary", ..Button::new("retry", "Retry", key) };
+    pub(super) fn action(&self, app: &AppState, about: FormSubject<'_>, key: &'static str) -> Markup {
+        let retry = ActionButton { class: "primary", ..ActionButton::new("retry", "Retry", key) };
         match self {
             OpenRequest::Answer { question, schema } => {
-                forms::answer(app, about, &forms::Question { text: question.as_deref(), schema })
+                forms::answer(app, about, &forms::FormQuestion { text: question.as_deref(), schema })
             }
             OpenRequest::Child(child) => html! {
                 p { "A child thread asks: " a href={"/threads/" (child)} { (parts::short_id(child.as_str())) } }
@@ -74,7 +79,7 @@ fn agent_choice(agents: &[String], id: &str) -> Markup {
 }
 
 /// A field for each limit of the thread, filled in with 1.5 times its value.
-fn lift(app: &App, about: About<'_>, limits: &Limits) -> Markup {
+fn lift(app: &AppState, about: FormSubject<'_>, limits: &LimitReport) -> Markup {
     let more =
         |limit: Option<u64>, used: u64| limit.map(|limit| limit.max(used).saturating_mul(3).div_ceil(2).to_string());
     let of = &limits.limits;
@@ -90,5 +95,10 @@ fn lift(app: &App, about: About<'_>, limits: &Limits) -> Markup {
             @if let Some(value) = value { label.inline { "up to " input name=(name) value=(value) size="8"; " " (label) } }
         }
     };
-    forms::form(app, about, &Button { class: "primary", ..Button::new("limit", "Lift the limit", "") }, &fields)
+    forms::form(
+        app,
+        about,
+        &ActionButton { class: "primary", ..ActionButton::new("limit", "Lift the limit", "") },
+        &fields,
+    )
 }

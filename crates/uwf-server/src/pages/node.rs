@@ -5,20 +5,20 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use json_cas::{Hash, Node, Store};
+use json_cas::{Node, NodeHash, Store};
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::node::NodeKind;
 use uwf_engine::root::type_index;
 use uwf_engine::thread::message;
-use uwf_engine::views::referrers::{self, Referrers};
+use uwf_engine::views::referrers::{self, NodeReferrers};
 
-use super::layout::{Page, Section};
+use super::layout::{DashboardPage, NavSection};
 use super::{parts, values};
 use crate::api;
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::named;
 use crate::respond::wants_json;
 use crate::url::encoded;
@@ -26,7 +26,7 @@ use crate::url::encoded;
 /// References listed on a page.
 const LISTED: usize = 500;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/cas/{hash}", get(node)).route("/cas/{hash}/raw", get(raw))
 }
 
@@ -38,7 +38,7 @@ struct NodeQuery {
 }
 
 async fn node(
-    state: State<App>,
+    state: State<AppState>,
     Path(typed): Path<String>,
     Query(asked): Query<NodeQuery>,
     headers: HeaderMap,
@@ -50,15 +50,15 @@ async fn node(
 
 /// Contents of a node's page.
 struct NodeView {
-    hash: Hash,
+    hash: NodeHash,
     node: Node,
     title: String,
-    refs: Vec<(Hash, String)>,
-    known: std::collections::HashSet<Hash>,
-    referrers: Option<Referrers>,
+    refs: Vec<(NodeHash, String)>,
+    known: std::collections::HashSet<NodeHash>,
+    referrers: Option<NodeReferrers>,
 }
 
-async fn page(State(app): State<App>, typed: String, asked: NodeQuery) -> Result<Response, Failure> {
+async fn page(State(app): State<AppState>, typed: String, asked: NodeQuery) -> Result<Response, HttpFailure> {
     let wants_referrers = asked.referrers.is_some();
     let name = typed.clone();
     let shown = app
@@ -68,7 +68,7 @@ async fn page(State(app): State<App>, typed: String, asked: NodeQuery) -> Result
             let node = store.get(hash)?;
             // If the node's type is not readable, references can't be distinguished from texts.
             let refs = store.refs(&node).unwrap_or_default();
-            let titled = |hash: &Hash| {
+            let titled = |hash: &NodeHash| {
                 (*hash, store.get(*hash).map_or_else(|error| error.to_string(), |node| kind(store, &node)))
             };
             let known = refs
@@ -80,7 +80,7 @@ async fn page(State(app): State<App>, typed: String, asked: NodeQuery) -> Result
                 title: kind(store, &node),
                 known: known.collect(),
                 refs: refs.iter().take(LISTED).map(titled).collect(),
-                referrers: wants_referrers.then(|| referrers::of(home, hash)).transpose()?,
+                referrers: wants_referrers.then(|| referrers::find_referrers(home, hash)).transpose()?,
                 node,
             })
         })
@@ -88,7 +88,8 @@ async fn page(State(app): State<App>, typed: String, asked: NodeQuery) -> Result
     if typed != shown.hash.to_string() {
         return Ok(Redirect::to(&format!("/cas/{}", shown.hash)).into_response());
     }
-    let page = Page::new(format!("{} {}", shown.title, shown.hash), Section::None, body(&shown)).into_response(&app);
+    let page = DashboardPage::new(format!("{} {}", shown.title, shown.hash), NavSection::None, body(&shown))
+        .into_response(&app);
     Ok(if wants_referrers { page } else { ([api::FOR_EVER], page).into_response() })
 }
 
@@ -98,7 +99,7 @@ fn kind(store: &Store, node: &Node) -> String {
 }
 
 /// Texts in a payload that could be hashes.
-fn hashes(value: &Value) -> Vec<Hash> {
+fn hashes(value: &Value) -> Vec<NodeHash> {
     match value {
         Value::String(text) => text.parse().into_iter().collect(),
         Value::Array(items) => items.iter().take(LISTED).flat_map(hashes).collect(),
@@ -119,7 +120,7 @@ fn body(shown: &NodeView) -> Markup {
             p.actions {
                 button type="button" data-copy={"/cas/" (hash)} data-key="y" hidden { "Copy the link" }
                 a.button href={"/cas/" (hash) "/raw"} { "Raw" }
-                @if NodeKind::of(node.type_hash) == Some(NodeKind::Workflow) { a.button href={"/workflows/" (hash)} { "As a workflow" } }
+                @if NodeKind::from_type_hash(node.type_hash) == Some(NodeKind::Workflow) { a.button href={"/workflows/" (hash)} { "As a workflow" } }
             }
         }
         section #payload aria-labelledby="payload-title" {
@@ -142,8 +143,8 @@ fn body(shown: &NodeView) -> Markup {
     }
 }
 
-fn found_referrers(found: &Referrers) -> Markup {
-    let nodes: Vec<(Hash, String)> = found.nodes.iter().map(|node| (node.hash, node.kind.clone())).collect();
+fn found_referrers(found: &NodeReferrers) -> Markup {
+    let nodes: Vec<(NodeHash, String)> = found.nodes.iter().map(|node| (node.hash, node.kind.clone())).collect();
     html! {
         @if !found.threads.is_empty() {
             h3 { "Threads with this head" }
@@ -163,7 +164,7 @@ fn found_referrers(found: &Referrers) -> Markup {
     }
 }
 
-fn list(nodes: &[(Hash, String)]) -> Markup {
+fn list(nodes: &[(NodeHash, String)]) -> Markup {
     html! {
         @if !nodes.is_empty() {
             ul.nodes {
@@ -176,7 +177,7 @@ fn list(nodes: &[(Hash, String)]) -> Markup {
 }
 
 /// `/cas/HASH/raw`: a text unchanged, or the content as JSON. A browser always saves it and never displays it.
-async fn raw(State(app): State<App>, Path(typed): Path<String>) -> Result<Response, Failure> {
+async fn raw(State(app): State<AppState>, Path(typed): Path<String>) -> Result<Response, HttpFailure> {
     let name = typed.clone();
     let (hash, node) = app
         .read(move |home| {
@@ -187,7 +188,7 @@ async fn raw(State(app): State<App>, Path(typed): Path<String>) -> Result<Respon
     if typed != hash.to_string() {
         return Ok(Redirect::to(&format!("/cas/{hash}/raw")).into_response());
     }
-    let text = match NodeKind::of(node.type_hash) {
+    let text = match NodeKind::from_type_hash(node.type_hash) {
         Some(NodeKind::Content | NodeKind::HermesRaw) => message::text_of(&node.payload),
         _ => None,
     };

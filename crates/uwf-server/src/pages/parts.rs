@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 use uwf_core::money;
-use uwf_core::spending::{Spent, TokenSums};
+use uwf_core::spending::{SpendingTotals, TokenSums};
 use uwf_core::view;
 use uwf_engine::root::ids;
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 
 /// Characters at the end of an id that are enough to distinguish threads.
 const SHORT: usize = 5;
@@ -38,9 +38,9 @@ pub(crate) fn capitalised(word: &str) -> String {
 }
 
 /// A state in its colour. An outcome other than `succeeded` has the colour of a failure.
-pub(crate) fn state(state: State, pausing: bool, outcome: Option<&str>) -> Markup {
+pub(crate) fn state(state: ThreadState, pausing: bool, outcome: Option<&str>) -> Markup {
     let words = uwf_engine::views::show::state_in_words(state, pausing, outcome);
-    let colour = if state == State::Completed && words != state.name() { State::Killed } else { state };
+    let colour = if state == ThreadState::Completed && words != state.name() { ThreadState::Killed } else { state };
     html! { span.state data-state=(colour.name()) { (words) } }
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn count(count: u64) -> String {
 }
 
 /// Money, as one sum per currency; `None` if no cost is known.
-pub(crate) fn money(spent: &Spent) -> Option<String> {
+pub(crate) fn money(spent: &SpendingTotals) -> Option<String> {
     let sums = spent.by_currency();
     if sums.is_empty() {
         return None;

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use json_cas::Hash;
+use json_cas::NodeHash;
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,15 +15,15 @@ use uwf_core::thread::is_symbol;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::thread::nodes;
-use uwf_engine::views::list::{self, Filter, Row};
-use uwf_engine::views::workflow_names::Names;
+use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
+use uwf_engine::views::workflow_names::WorkflowNames;
 
-use super::layout::{Page, Section};
+use super::layout::{DashboardPage, NavSection};
 use super::parts;
 use super::texts::first_line;
-use crate::app::{App, Memory};
-use crate::failure::Failure;
-use crate::named::{self, Named};
+use crate::app::{AppState, ServerCaches};
+use crate::failure::HttpFailure;
+use crate::named::{self, ThreadOrNodeId};
 use crate::url::encoded;
 
 /// How long texts are searched at first, so that the page appears at once.
@@ -41,7 +41,7 @@ const LISTED: usize = 50;
 /// Characters shown around a match in an output.
 const AROUND: usize = 70;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/search", get(search))
 }
 
@@ -54,9 +54,9 @@ struct SearchQuery {
 }
 
 async fn search(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Query(SearchQuery { q, more }): Query<SearchQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let patience = if more.is_empty() { PATIENCE } else { MORE_PATIENCE };
     let text = q.trim().to_owned();
     let (asked, is_empty) = (text.clone(), text.is_empty());
@@ -64,14 +64,14 @@ async fn search(
         true => SearchResults::default(),
         false => {
             let memory = app.memory();
-            app.read(move |home| SearchResults::of(home, &memory, &asked, patience)).await?
+            app.read(move |home| SearchResults::find_in_root(home, &memory, &asked, patience)).await?
         }
     };
     if let Some(path) = &found.straight_to {
         return Ok(Redirect::to(path).into_response());
     }
     let title = if is_empty { "Search".to_owned() } else { format!("Search: {text}") };
-    Ok(Page::new(title, Section::None, body(&text, &found, more.is_empty())).into_response(&app))
+    Ok(DashboardPage::new(title, NavSection::None, body(&text, &found, more.is_empty())).into_response(&app))
 }
 
 /// Search results.
@@ -80,42 +80,47 @@ struct SearchResults {
     /// Page to redirect to.
     straight_to: Option<String>,
     /// A thread or node whose id or hash begins or ends with the text.
-    named: Option<Named>,
+    named: Option<ThreadOrNodeId>,
     workflows: Vec<String>,
     /// Roles, each with its workflow.
     roles: Vec<(String, String)>,
-    threads: Vec<Thread>,
+    threads: Vec<ThreadMatch>,
     /// Number of further threads that are not listed.
     more_threads: usize,
-    outputs: Vec<Output>,
+    outputs: Vec<OutputMatch>,
     /// Number of threads whose newest output was searched.
     looked_at: usize,
     is_cut_short: bool,
 }
 
 /// A thread that matches.
-struct Thread {
-    row: Row,
+struct ThreadMatch {
+    row: ThreadRow,
     workflow: Option<String>,
     /// The first line of its task.
     task: String,
 }
 
 /// An output that matches.
-struct Output {
+struct OutputMatch {
     thread: String,
     /// The first line of its thread's task.
     task: String,
-    step: Hash,
+    step: NodeHash,
     role: String,
     excerpt: [String; 3],
 }
 
 impl SearchResults {
-    fn of(home: &Home, memory: &Memory, text: &str, patience: Duration) -> Result<SearchResults, Failure> {
+    fn find_in_root(
+        home: &Home,
+        memory: &ServerCaches,
+        text: &str,
+        patience: Duration,
+    ) -> Result<SearchResults, HttpFailure> {
         let named = text.bytes().all(is_symbol).then(|| named::thread_or_node(home, text).ok()).flatten();
         // Only one hash in a hundred has no digit, and no word is the hash of a stored node.
-        let is_whole = text.parse::<Hash>().is_ok();
+        let is_whole = text.parse::<NodeHash>().is_ok();
         let is_hash_like = is_whole || text.len() >= HASH_LIKE && text.bytes().any(|byte| byte.is_ascii_digit());
         if let Some(named) = named.as_ref().filter(|_| is_hash_like) {
             return Ok(SearchResults { straight_to: Some(path(named)), ..SearchResults::default() });
@@ -136,23 +141,30 @@ impl SearchResults {
     }
 
     /// Adds threads with the text in their id, their workflow's name or their task.
-    fn add_threads(&mut self, home: &Home, memory: &Memory, registry: &Registry, text: &str) -> Result<(), Failure> {
-        let filter = Filter { all: true, search: Some(text.to_owned()), limit: Some(LISTED), ..Filter::default() };
+    fn add_threads(
+        &mut self,
+        home: &Home,
+        memory: &ServerCaches,
+        registry: &Registry,
+        text: &str,
+    ) -> Result<(), HttpFailure> {
+        let filter =
+            ThreadFilter { all: true, search: Some(text.to_owned()), limit: Some(LISTED), ..ThreadFilter::default() };
         let listing = memory.with_tasks(|tasks| list::list_again(home, &filter, tasks))?;
-        let mut names = Names::of(registry);
+        let mut names = WorkflowNames::from_registry(registry);
         self.more_threads = listing.matching.saturating_sub(listing.rows.len());
         let threads = listing.rows.into_iter().map(|row| {
             let workflow = row.workflow.and_then(|workflow| names.name(home, workflow));
-            Thread { task: task(home, &row), workflow, row }
+            ThreadMatch { task: task(home, &row), workflow, row }
         });
         self.threads = threads.collect();
         Ok(())
     }
 
     /// Adds newest outputs with the text, beginning with the newest threads, until the time is up.
-    fn add_outputs(&mut self, home: &Home, wanted: &str, patience: Duration) -> Result<(), Failure> {
+    fn add_outputs(&mut self, home: &Home, wanted: &str, patience: Duration) -> Result<(), HttpFailure> {
         let deadline = Instant::now() + patience;
-        let rows = list::list(home, &Filter { all: true, ..Filter::default() })?.rows;
+        let rows = list::list(home, &ThreadFilter { all: true, ..ThreadFilter::default() })?.rows;
         for row in rows {
             if Instant::now() >= deadline || self.outputs.len() == LISTED {
                 self.is_cut_short = true;
@@ -163,7 +175,7 @@ impl SearchResults {
             let Ok(output) = home.store().get(step.output) else { continue };
             if let Some(excerpt) = excerpt(&output.payload, wanted) {
                 let (thread, task) = (row.thread.to_string(), task(home, &row));
-                self.outputs.push(Output { thread, task, step: row.head, role: step.role, excerpt });
+                self.outputs.push(OutputMatch { thread, task, step: row.head, role: step.role, excerpt });
             }
         }
         Ok(())
@@ -171,16 +183,16 @@ impl SearchResults {
 }
 
 /// The first line of a thread's task.
-fn task(home: &Home, row: &Row) -> String {
-    let thread = uwf_engine::thread::load::Thread::at(home, row.thread.clone(), row.head);
+fn task(home: &Home, row: &ThreadRow) -> String {
+    let thread = uwf_engine::thread::load::Thread::load_at(home, row.thread.clone(), row.head);
     thread.map_or_else(|_| "a thread that is not readable".to_owned(), |thread| first_line(&thread.start.prompt))
 }
 
 /// Path of the page of a thread or node.
-fn path(named: &Named) -> String {
+fn path(named: &ThreadOrNodeId) -> String {
     match named {
-        Named::Thread(thread) => format!("/threads/{thread}"),
-        Named::Node(node) => format!("/cas/{node}"),
+        ThreadOrNodeId::Thread(thread) => format!("/threads/{thread}"),
+        ThreadOrNodeId::Node(node) => format!("/cas/{node}"),
     }
 }
 
@@ -254,7 +266,7 @@ fn results(found: &SearchResults) -> Markup {
                 h2 #named-title { "By its name" }
                 p data-row tabindex="-1" {
                     a data-open href=(path(named)) {
-                        @match named { Named::Thread(thread) => { "thread " code { (thread) } }, Named::Node(node) => { "node " code { (node) } } }
+                        @match named { ThreadOrNodeId::Thread(thread) => { "thread " code { (thread) } }, ThreadOrNodeId::Node(node) => { "node " code { (node) } } }
                     }
                 }
             }
@@ -282,7 +294,7 @@ fn results(found: &SearchResults) -> Markup {
             h2 #threads-title { "Threads" }
             @if found.threads.is_empty() { p.quiet { "No thread matches by id, task or workflow name." } }
             ul.found {
-                @for Thread { row, workflow, task } in &found.threads {
+                @for ThreadMatch { row, workflow, task } in &found.threads {
                     li data-row tabindex="-1" {
                         a data-open href={"/threads/" (row.thread)} { (task) }
                         " " (parts::state(row.state, row.pausing, row.outcome.as_deref()))
@@ -298,7 +310,7 @@ fn results(found: &SearchResults) -> Markup {
         section #outputs aria-labelledby="outputs-title" {
             h2 #outputs-title { "Newest outputs" }
             ul.found {
-                @for Output { thread, task, step, role, excerpt: [before, words, after] } in &found.outputs {
+                @for OutputMatch { thread, task, step, role, excerpt: [before, words, after] } in &found.outputs {
                     li data-row tabindex="-1" {
                         a data-open href={"/threads/" (thread) "/steps/" (step)} { (task) } span.quiet { " " (role) " " (parts::short_id(thread)) }
                         p { (before) mark { (words) } (after) }

@@ -3,22 +3,22 @@
 use std::collections::HashMap;
 
 use maud::{Markup, html};
-use uwf_core::config::Config;
-use uwf_core::spending::Spent;
+use uwf_core::config::UwfConfig;
+use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 use uwf_engine::views::cost::{self, CostBy, CostRequest};
 
 use super::parts;
-use crate::app::Memory;
+use crate::app::ServerCaches;
 
 /// Spending of each of these threads; unreadable threads are left out.
 pub(super) fn by_thread(
     home: &Home,
-    config: &Config,
-    memory: &Memory,
+    config: &UwfConfig,
+    memory: &ServerCaches,
     threads: Vec<ThreadId>,
-) -> HashMap<String, Spent> {
+) -> HashMap<String, SpendingTotals> {
     if threads.is_empty() {
         return HashMap::new();
     }
@@ -29,7 +29,7 @@ pub(super) fn by_thread(
 }
 
 /// Tokens read and written; "≥" if some were not counted.
-pub(super) fn tokens(spent: &Spent) -> Markup {
+pub(super) fn tokens(spent: &SpendingTotals) -> Markup {
     amount(parts::tokens(&spent.tokens), spent.tokens_unknown > 0)
 }
 
@@ -39,7 +39,7 @@ pub(super) fn some_tokens(sum: Option<u64>, is_whole: bool) -> Markup {
 }
 
 /// Money; "≥" if the cost of some runs is not known.
-pub(super) fn money(spent: &Spent) -> Markup {
+pub(super) fn money(spent: &SpendingTotals) -> Markup {
     amount(parts::money(spent), spent.cost_unknown > 0)
 }
 

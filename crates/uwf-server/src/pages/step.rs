@@ -10,29 +10,29 @@ use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use json_cas::Hash;
+use json_cas::NodeHash;
 use maud::{Markup, html};
 use serde::Deserialize;
-use uwf_core::config::Config;
-use uwf_core::node::{Agent, NodeKind, ReactSession};
-use uwf_core::spending::Spent;
+use uwf_core::config::UwfConfig;
+use uwf_core::node::{AgentNode, NodeKind, ReactSession};
+use uwf_core::spending::SpendingTotals;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{ids, project};
 use uwf_engine::thread::nodes;
 use uwf_engine::views::cost;
 use uwf_engine::views::step_at::{self, StepAt};
 use uwf_engine::views::thread_now::ThreadNow;
-use uwf_engine::views::why::{self, ReasonedStep, Reasons};
+use uwf_engine::views::why::{self, ReasonedStep, ThreadExplanation};
 
-use super::layout::{Page, Section};
+use super::layout::{DashboardPage, NavSection};
 use super::{parts, texts, values};
 use crate::api;
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::named;
 use crate::respond::wants_json;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/threads/{thread}/steps/{step}", get(step))
 }
 
@@ -45,7 +45,7 @@ struct StepQuery {
 }
 
 async fn step(
-    state: State<App>,
+    state: State<AppState>,
     path: Path<(String, String)>,
     Query(asked): Query<StepQuery>,
     headers: HeaderMap,
@@ -67,10 +67,10 @@ struct StepPage {
 }
 
 async fn page(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path((thread, step)): Path<(String, String)>,
     asked: StepQuery,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let (cwd, can_change) = (app.cwd().to_owned(), !app.is_read_only());
     let (of_thread, typed) = (thread.clone(), step.clone());
     let drawn = app
@@ -80,7 +80,7 @@ async fn page(
             let at = step_at::step_at(&now.thread, hash)?.ok_or_else(|| api::no_step(&id, hash))?;
             // If the configuration can't be read, only prices are missing.
             let config = project::config(home, &cwd).unwrap_or_default();
-            let told = StepView::of(&now, &config, at);
+            let told = StepView::read_step(&now, &config, at);
             Ok(StepPage {
                 path: format!("/threads/{id}/steps/{hash}"),
                 title: format!("{}. {}", told.at.step.index, told.at.step.role),
@@ -92,7 +92,7 @@ async fn page(
     if drawn.path != format!("/threads/{thread}/steps/{step}") {
         return Ok(Redirect::to(&drawn.path).into_response());
     }
-    let page = Page::new(drawn.title, Section::Threads, drawn.body);
+    let page = DashboardPage::new(drawn.title, NavSection::Threads, drawn.body);
     let page = if drawn.may_go_on { page.live(format!("/api/threads/{thread}/events")) } else { page };
     Ok(page.into_response(&app))
 }
@@ -101,22 +101,22 @@ async fn page(
 struct StepView {
     at: StepAt,
     /// Node of its output.
-    output: Option<Hash>,
+    output: Option<NodeHash>,
     session: Option<ReactSession>,
     /// Whether the agent continued the session of its last visit.
     is_resumed: bool,
-    agent: Option<Agent>,
-    spent: Spent,
-    reasons: Result<Option<Reasons>, String>,
+    agent: Option<AgentNode>,
+    spent: SpendingTotals,
+    reasons: Result<Option<ThreadExplanation>, String>,
 }
 
 impl StepView {
     /// Reads the contents. Unreadable parts are left out, and the page reports the error in their place.
-    fn of(now: &ThreadNow<'_>, config: &Config, at: StepAt) -> StepView {
+    fn read_step(now: &ThreadNow<'_>, config: &UwfConfig, at: StepAt) -> StepView {
         let home = now.thread.home();
         let store = home.store();
         let detail = store.get(at.step.detail).ok();
-        let detail = detail.filter(|detail| NodeKind::of(detail.type_hash) == Some(NodeKind::ReactSession));
+        let detail = detail.filter(|detail| NodeKind::from_type_hash(detail.type_hash) == Some(NodeKind::ReactSession));
         let session = detail.as_ref().and_then(|node| nodes::payload::<ReactSession>(at.step.detail, node).ok());
         StepView {
             output: nodes::step_node(store, at.step.hash).ok().map(|(step, _)| step.output),
@@ -174,7 +174,7 @@ fn body(home: &Home, told: &StepView, first_turn: usize, can_change: bool) -> Ma
 fn head(told: &StepView, can_change: bool) -> Markup {
     let StepAt { thread, workflow, workflow_name, step, steps, before, after, last_visit, child } = &told.at;
     let thread_path = format!("/threads/{thread}");
-    let at = |hash: &Hash| format!("{thread_path}/steps/{hash}");
+    let at = |hash: &NodeHash| format!("{thread_path}/steps/{hash}");
     html! {
         header #head {
             nav.trail aria-label="Where this is" {
@@ -232,7 +232,7 @@ fn facts(told: &StepView) -> Markup {
     }
 }
 
-fn tokens(spent: &Spent) -> Markup {
+fn tokens(spent: &SpendingTotals) -> Markup {
     let kinds = [
         ("in", spent.tokens.input),
         ("cached", spent.tokens.cached),

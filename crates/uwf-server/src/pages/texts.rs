@@ -1,6 +1,6 @@
 //! Texts of any length on a page. Long texts are cut and link to the complete text.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use maud::{Markup, html};
 use serde_json::Value;
 use uwf_core::text::{ellipsize, one_line};
@@ -17,7 +17,7 @@ pub(crate) const EXCERPT: usize = 4_000;
 const TITLE: usize = 90;
 
 /// A text without formatting; if it is cut, `node` links to the complete one.
-pub(crate) fn plain(text: &str, limit: usize, node: Option<Hash>) -> Markup {
+pub(crate) fn plain(text: &str, limit: usize, node: Option<NodeHash>) -> Markup {
     let (shown, left) = cut(text, limit);
     html! {
         @if shown.trim().is_empty() { p.quiet { "(empty)" } } @else { pre { (shown) } }
@@ -26,7 +26,7 @@ pub(crate) fn plain(text: &str, limit: usize, node: Option<Hash>) -> Markup {
 }
 
 /// A text in Markdown, with its headings below those of the page. A frontmatter header is shown unformatted.
-pub(crate) fn prose(text: &str, below: usize, node: Option<Hash>) -> Markup {
+pub(crate) fn prose(text: &str, below: usize, node: Option<NodeHash>) -> Markup {
     let (shown, left) = cut(text, SHOWN);
     let (header, shown) = header(shown);
     html! {
@@ -57,11 +57,11 @@ pub(crate) fn first_line(text: &str) -> String {
 }
 
 /// A value as JSON.
-pub(crate) fn json(value: &Value, node: Option<Hash>) -> Markup {
+pub(crate) fn json(value: &Value, node: Option<NodeHash>) -> Markup {
     plain(&format!("{value:#}"), SHOWN, node)
 }
 
-fn rest(left: usize, all: usize, node: Option<Hash>) -> Markup {
+fn rest(left: usize, all: usize, node: Option<NodeHash>) -> Markup {
     html! {
         @if left > 0 {
             p.small.quiet {
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(cut("a line\nanother", 10), ("a line", 8));
         assert_eq!(cut("a\nvery long line", 12), ("a\nvery long ", 4));
         assert_eq!(cut("ééé", 3), ("é", 4));
-        let whole = plain("0123456789", 4, Some(Hash::from_u64(1))).into_string();
+        let whole = plain("0123456789", 4, Some(NodeHash::from_u64(1))).into_string();
         assert_eq!(header("---\na: 1\n---\n# Text"), ("---\na: 1\n---\n", "# Text"));
         assert_eq!(header("---\nno end"), ("", "---\nno end"));
         assert!(whole.contains("<pre>0123</pre>") && whole.contains("/raw\">All 10 B</a>"), "{whole}");

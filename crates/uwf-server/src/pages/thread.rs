@@ -15,23 +15,23 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use uwf_core::text;
 use uwf_engine::root::ids;
-use uwf_engine::thread::state::State as ThreadState;
+use uwf_engine::thread::state::ThreadState;
 
-use self::read::Shown;
-use super::forms::{self, About, Button};
-use super::layout::{Page, Section};
+use self::read::ThreadView;
+use super::forms::{self, ActionButton, FormSubject};
+use super::layout::{DashboardPage, NavSection};
 use super::markdown::markdown;
 use super::need::OpenRequest;
 use super::{parts, texts};
 use crate::api;
-use crate::app::App;
-use crate::failure::Failure;
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::respond::wants_json;
 
 /// Longest task, in characters, to serve as the title; a longer one also appears in full below.
 const TITLE: usize = 90;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/threads/{thread}", get(thread))
 }
 
@@ -42,7 +42,7 @@ struct ThreadQuery {
     from: String,
 }
 
-async fn thread(state: State<App>, path: Path<String>, query: Query<ThreadQuery>, headers: HeaderMap) -> Response {
+async fn thread(state: State<AppState>, path: Path<String>, query: Query<ThreadQuery>, headers: HeaderMap) -> Response {
     if wants_json(&headers) {
         return api::status(state, path).await.into_response();
     }
@@ -50,17 +50,17 @@ async fn thread(state: State<App>, path: Path<String>, query: Query<ThreadQuery>
 }
 
 async fn page(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(typed): Path<String>,
     Query(asked): Query<ThreadQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let from = asked.from.parse::<usize>().ok();
     let memory = app.memory();
-    let shown = app.read(move |home| Shown::read(home, &memory, &typed, from)).await?;
+    let shown = app.read(move |home| ThreadView::read(home, &memory, &typed, from)).await?;
     let status = &shown.status;
     let title = text::ellipsize(&text::one_line(&status.task), TITLE).into_owned();
     let attempt = status.last_attempt.as_deref();
-    let about = About { thread: &status.thread, head: status.head, attempt, back: None };
+    let about = FormSubject { thread: &status.thread, head: status.head, attempt, back: None };
     let body = html! {
         (head(&shown, &title))
         (actions(&app, about, &shown))
@@ -75,12 +75,12 @@ async fn page(
         (facts(&shown))
     };
     // An ended thread never changes.
-    let page = Page::new(title, Section::Threads, body);
+    let page = DashboardPage::new(title, NavSection::Threads, body);
     let page = if status.done { page } else { page.live(format!("/api/threads/{}/events?tail=0", status.thread)) };
     Ok(page.into_response(&app))
 }
 
-fn head(shown: &Shown, title: &str) -> Markup {
+fn head(shown: &ThreadView, title: &str) -> Markup {
     let status = &shown.status;
     let elapsed = status.started_at.map(|begun| {
         let end = if status.done { status.changed_at } else { None };
@@ -115,11 +115,14 @@ fn head(shown: &Shown, title: &str) -> Markup {
     }
 }
 
-fn actions(app: &App, about: About<'_>, shown: &Shown) -> Markup {
+fn actions(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup {
     let status = &shown.status;
-    let plain = |action, label, key| forms::button(app, about, &Button::new(action, label, key));
-    let kill =
-        Button { class: "danger", confirm: "End this thread? Its steps are kept.", ..Button::new("kill", "Kill", "") };
+    let plain = |action, label, key| forms::button(app, about, &ActionButton::new(action, label, key));
+    let kill = ActionButton {
+        class: "danger",
+        confirm: "End this thread? Its steps are kept.",
+        ..ActionButton::new("kill", "Kill", "")
+    };
     html! {
         div #actions .actions {
             @match status.state {
@@ -130,7 +133,7 @@ fn actions(app: &App, about: About<'_>, shown: &Shown) -> Markup {
                 ThreadState::Stuck => { (plain("pause", "Pause", "p")) }
                 ThreadState::Completed | ThreadState::Killed | ThreadState::Corrupt => {}
             }
-            (forms::form(app, about, &Button::new("fork", "Fork", "F"), &html! { input type="hidden" name="id" value=(ids::new_thread_id()); }))
+            (forms::form(app, about, &ActionButton::new("fork", "Fork", "F"), &html! { input type="hidden" name="id" value=(ids::new_thread_id()); }))
             a.button href={"/compare?a=" (status.thread)} data-key="d" { "Compare" }
             @if !status.done { (forms::button(app, about, &kill)) }
         }
@@ -138,7 +141,7 @@ fn actions(app: &App, about: About<'_>, shown: &Shown) -> Markup {
 }
 
 /// Why the thread does not continue, and the possible actions.
-fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
+fn needs(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup {
     let status = &shown.status;
     // The form already shows the question.
     let has_form = matches!(shown.need, Some(OpenRequest::Answer { .. }));
@@ -174,11 +177,11 @@ fn needs(app: &App, about: About<'_>, shown: &Shown) -> Markup {
 }
 
 /// The graph, with time, tokens and money of each role.
-fn graph(shown: &Shown) -> Markup {
+fn graph(shown: &ThreadView) -> Markup {
     html! { section #graph aria-label="Graph" { @if let Some(picture) = &shown.graph { (picture) } } }
 }
 
-fn facts(shown: &Shown) -> Markup {
+fn facts(shown: &ThreadView) -> Markup {
     let status = &shown.status;
     html! {
         section #facts {

@@ -1,6 +1,6 @@
 //! Readable values: an output as a list of names and values, a payload as a tree.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
@@ -16,11 +16,11 @@ const LINE: usize = 120;
 const ENTRIES: usize = 200;
 
 /// A structured output; `node` links to the complete one.
-pub(crate) fn output(value: &Value, node: Option<Hash>) -> Markup {
+pub(crate) fn output(value: &Value, node: Option<NodeHash>) -> Markup {
     named(value, 0, node)
 }
 
-fn named(value: &Value, depth: usize, node: Option<Hash>) -> Markup {
+fn named(value: &Value, depth: usize, node: Option<NodeHash>) -> Markup {
     match value {
         Value::Object(fields) if fields.is_empty() => html! { p.quiet { "(no fields)" } },
         Value::Object(fields) if depth < DEPTH => html! {
@@ -51,7 +51,7 @@ fn is_line(text: &str) -> bool {
     !text.contains('\n') && text.len() <= LINE
 }
 
-fn left_out(count: usize, node: Option<Hash>) -> Markup {
+fn left_out(count: usize, node: Option<NodeHash>) -> Markup {
     html! {
         @if count > ENTRIES {
             p.small.quiet {
@@ -63,7 +63,7 @@ fn left_out(count: usize, node: Option<Hash>) -> Markup {
 }
 
 /// A payload as a tree; references are links.
-pub(crate) fn tree(value: &Value, node: Hash, is_node: &dyn Fn(Hash) -> bool) -> Markup {
+pub(crate) fn tree(value: &Value, node: NodeHash, is_node: &dyn Fn(NodeHash) -> bool) -> Markup {
     match value {
         Value::Object(fields) => branches(fields, node, is_node),
         Value::Array(items) => html! {
@@ -72,7 +72,7 @@ pub(crate) fn tree(value: &Value, node: Hash, is_node: &dyn Fn(Hash) -> bool) ->
             }
             (left_out(items.len(), Some(node)))
         },
-        Value::String(text) => match text.parse::<Hash>() {
+        Value::String(text) => match text.parse::<NodeHash>() {
             Ok(hash) if is_node(hash) => html! { a href={"/cas/" (hash)} { code { (hash) } } },
             _ if is_line(text) => html! { (text) },
             _ => texts::plain(text, texts::SHOWN, Some(node)),
@@ -81,7 +81,7 @@ pub(crate) fn tree(value: &Value, node: Hash, is_node: &dyn Fn(Hash) -> bool) ->
     }
 }
 
-fn branches(fields: &Map<String, Value>, node: Hash, is_node: &dyn Fn(Hash) -> bool) -> Markup {
+fn branches(fields: &Map<String, Value>, node: NodeHash, is_node: &dyn Fn(NodeHash) -> bool) -> Markup {
     html! {
         ul.tree {
             @for (name, value) in fields.iter().take(ENTRIES) {

@@ -4,15 +4,15 @@ use maud::{Markup, html};
 use serde_json::Value;
 use uwf_core::workflow::{END, START, Transition, Workflow};
 use uwf_engine::thread::moderate::{ConsideredTransition, ReadValue};
-use uwf_engine::views::why::Routing;
+use uwf_engine::views::why::StepRouting;
 
 use super::{texts, values};
 
 /// How a role was chosen after another role, or at the start.
-pub(crate) fn routing(after: &str, routing: &Routing, workflow: Option<&Workflow>) -> Markup {
+pub(crate) fn routing(after: &str, routing: &StepRouting, workflow: Option<&Workflow>) -> Markup {
     let explained = match routing {
-        Routing::Explained(explained) => explained,
-        Routing::Unexplained { error } => {
+        StepRouting::Explained(explained) => explained,
+        StepRouting::Unexplained { error } => {
             return html! { p.problem { "The decision cannot be repeated: " (error) } };
         }
     };

@@ -11,7 +11,7 @@ const AROUND: usize = 600;
 
 /// A piece of two texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Piece<'t> {
+enum WordDiffPiece<'t> {
     /// In both texts.
     Same(&'t str),
     /// Only in the first text.
@@ -27,9 +27,9 @@ pub(crate) fn inline(one: &str, other: &str) -> Markup {
         div.words {
             @for piece in pieces {
                 @match piece {
-                    Piece::Same(text) => (same(text)),
-                    Piece::Removed(text) => del { (text) },
-                    Piece::Added(text) => ins { (text) },
+                    WordDiffPiece::Same(text) => (same(text)),
+                    WordDiffPiece::Removed(text) => del { (text) },
+                    WordDiffPiece::Added(text) => ins { (text) },
                 }
             }
         }
@@ -43,9 +43,9 @@ pub(crate) fn sides(one: &str, other: &str) -> [Markup; 2] {
         div.words {
             @for piece in &pieces {
                 @match piece {
-                    Piece::Same(text) => (same(text)),
-                    Piece::Removed(text) => del { (text) },
-                    Piece::Added(_) => {},
+                    WordDiffPiece::Same(text) => (same(text)),
+                    WordDiffPiece::Removed(text) => del { (text) },
+                    WordDiffPiece::Added(_) => {},
                 }
             }
         }
@@ -54,9 +54,9 @@ pub(crate) fn sides(one: &str, other: &str) -> [Markup; 2] {
         div.words {
             @for piece in &pieces {
                 @match piece {
-                    Piece::Same(text) => (same(text)),
-                    Piece::Removed(_) => {},
-                    Piece::Added(text) => ins { (text) },
+                    WordDiffPiece::Same(text) => (same(text)),
+                    WordDiffPiece::Removed(_) => {},
+                    WordDiffPiece::Added(text) => ins { (text) },
                 }
             }
         }
@@ -79,7 +79,7 @@ fn same(text: &str) -> Markup {
 }
 
 /// The pieces of two texts, in order; `None` if they are too long to compare.
-fn pieces<'t>(one: &'t str, other: &'t str) -> Option<Vec<Piece<'t>>> {
+fn pieces<'t>(one: &'t str, other: &'t str) -> Option<Vec<WordDiffPiece<'t>>> {
     if one.len() + other.len() > COMPARED {
         return None;
     }
@@ -111,7 +111,7 @@ fn pieces<'t>(one: &'t str, other: &'t str) -> Option<Vec<Piece<'t>>> {
             }
             earlier => {
                 earlier.into_iter().for_each(|ranges| push_change(&mut pieces, one, other, &ranges));
-                push(&mut pieces, Piece::Same(gap));
+                push(&mut pieces, WordDiffPiece::Same(gap));
                 [removed, added]
             }
         });
@@ -120,18 +120,23 @@ fn pieces<'t>(one: &'t str, other: &'t str) -> Option<Vec<Piece<'t>>> {
     changed.into_iter().for_each(|ranges| push_change(&mut pieces, one, other, &ranges));
     debug_assert_eq!(one_words.len() - at as usize, other_words.len() - at_other as usize);
     let rest = one_words.get(at as usize).map_or("", |word| &one[word.start..]);
-    push(&mut pieces, Piece::Same(rest));
+    push(&mut pieces, WordDiffPiece::Same(rest));
     Some(pieces)
 }
 
-fn push_change<'t>(pieces: &mut Vec<Piece<'t>>, one: &'t str, other: &'t str, ranges: &[std::ops::Range<usize>; 2]) {
+fn push_change<'t>(
+    pieces: &mut Vec<WordDiffPiece<'t>>,
+    one: &'t str,
+    other: &'t str,
+    ranges: &[std::ops::Range<usize>; 2],
+) {
     let [removed, added] = ranges;
-    push(pieces, Piece::Removed(&one[removed.clone()]));
-    push(pieces, Piece::Added(&other[added.clone()]));
+    push(pieces, WordDiffPiece::Removed(&one[removed.clone()]));
+    push(pieces, WordDiffPiece::Added(&other[added.clone()]));
 }
 
-fn push<'t>(pieces: &mut Vec<Piece<'t>>, piece: Piece<'t>) {
-    let (Piece::Same(text) | Piece::Removed(text) | Piece::Added(text)) = piece;
+fn push<'t>(pieces: &mut Vec<WordDiffPiece<'t>>, piece: WordDiffPiece<'t>) {
+    let (WordDiffPiece::Same(text) | WordDiffPiece::Removed(text) | WordDiffPiece::Added(text)) = piece;
     if !text.is_empty() {
         pieces.push(piece);
     }
@@ -139,7 +144,7 @@ fn push<'t>(pieces: &mut Vec<Piece<'t>>, piece: Piece<'t>) {
 
 /// The kind of token that a character belongs to.
 #[derive(PartialEq, Eq, Clone, Copy)]
-enum Kind {
+enum CharacterClass {
     /// A word: adjacent characters of one kind.
     Word,
     /// A space within a line.
@@ -148,14 +153,14 @@ enum Kind {
     Alone,
 }
 
-fn kind(symbol: char) -> Kind {
+fn kind(symbol: char) -> CharacterClass {
     match symbol {
-        '\n' => Kind::Alone,
-        _ if symbol.is_whitespace() => Kind::Space,
+        '\n' => CharacterClass::Alone,
+        _ if symbol.is_whitespace() => CharacterClass::Space,
         // From the radicals on: East Asian scripts.
-        '\u{2e80}'.. => Kind::Alone,
-        _ if symbol.is_alphanumeric() || symbol == '_' => Kind::Word,
-        _ => Kind::Alone,
+        '\u{2e80}'.. => CharacterClass::Alone,
+        _ if symbol.is_alphanumeric() || symbol == '_' => CharacterClass::Word,
+        _ => CharacterClass::Alone,
     }
 }
 
@@ -167,7 +172,7 @@ fn words(text: &str) -> Vec<std::ops::Range<usize>> {
         let kind = kind(symbol);
         let end = at + symbol.len_utf8();
         match words.last_mut() {
-            Some(word) if last == Some(kind) && kind != Kind::Alone => word.end = end,
+            Some(word) if last == Some(kind) && kind != CharacterClass::Alone => word.end = end,
             _ => words.push(at..end),
         }
         last = Some(kind);
@@ -177,7 +182,7 @@ fn words(text: &str) -> Vec<std::ops::Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::Piece::{Added, Removed, Same};
+    use super::WordDiffPiece::{Added, Removed, Same};
     use super::*;
 
     #[test]

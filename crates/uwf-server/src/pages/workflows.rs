@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use json_cas::Hash;
+use json_cas::NodeHash;
 use maud::{Markup, html};
 use uwf_core::text::one_line;
 use uwf_engine::root::home::Home;
@@ -21,42 +21,42 @@ use uwf_engine::root::registry;
 use uwf_engine::verbs::workflows::{self, NamedWorkflow};
 use uwf_engine::views::workflow_names;
 
-use self::used::{Used, UsedWorkflows};
-use super::layout::{Page, Section};
+use self::used::{UsedWorkflows, WorkflowThreadCounts};
+use super::layout::{DashboardPage, NavSection};
 use super::parts;
-use crate::api::workflows::{list, look};
-use crate::app::App;
-use crate::failure::Failure;
+use crate::api::workflows::{list, workflow_by_name_or_hash};
+use crate::app::AppState;
+use crate::failure::HttpFailure;
 use crate::respond::wants_json;
 use crate::url::encoded;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/workflows", get(listed)).merge(detail::routes()).merge(start::routes())
 }
 
 /// `GET /workflows`: the API's list, if the client wants JSON.
-async fn listed(state: State<App>, headers: HeaderMap) -> Response {
+async fn listed(state: State<AppState>, headers: HeaderMap) -> Response {
     if wants_json(&headers) { list(state).await.into_response() } else { page(state).await.into_response() }
 }
 
 /// Contents of a workflow's row.
-struct Row {
+struct WorkflowTableRow {
     named: NamedWorkflow,
     description: String,
     roles: usize,
     /// Number of versions that had the name.
     versions: usize,
-    used: Used,
+    used: WorkflowThreadCounts,
 }
 
 /// A workflow that has threads but no name.
-struct Nameless {
-    hash: Hash,
+struct NamelessWorkflow {
+    hash: NodeHash,
     name: Option<String>,
-    used: Used,
+    used: WorkflowThreadCounts,
 }
 
-async fn page(State(app): State<App>) -> Result<Response, Failure> {
+async fn page(State(app): State<AppState>) -> Result<Response, HttpFailure> {
     let cwd = app.cwd().to_owned();
     let (rows, nameless) = app.read(move |home| read(home, &cwd)).await?;
     let body = html! {
@@ -75,23 +75,23 @@ async fn page(State(app): State<App>) -> Result<Response, Failure> {
             }
         }
     };
-    Ok(Page::new("Workflows", Section::Workflows, body).live("/api/events").into_response(&app))
+    Ok(DashboardPage::new("Workflows", NavSection::Workflows, body).live("/api/events").into_response(&app))
 }
 
-fn read(home: &Home, cwd: &std::path::Path) -> Result<(Vec<Row>, Vec<Nameless>), Failure> {
+fn read(home: &Home, cwd: &std::path::Path) -> Result<(Vec<WorkflowTableRow>, Vec<NamelessWorkflow>), HttpFailure> {
     let registry = registry::read(home)?;
-    let mut used = UsedWorkflows::of(home)?;
+    let mut used = UsedWorkflows::count_threads(home)?;
     let mut rows = Vec::new();
     for named in workflows::list(home, cwd)? {
         let entry = registry.get(&named.name);
         let past = entry.into_iter().flat_map(|entry| entry.history.iter().map(|past| past.hash).chain([entry.hash]));
-        let versions: Vec<Hash> = past.collect();
+        let versions: Vec<NodeHash> = past.collect();
         let shown = match named.hash.filter(|_| named.problem.is_none()) {
             Some(hash) if named.origin == workflows::REGISTRY => workflows::show(home, hash).ok(),
-            Some(_) => look(home, &named.name, cwd).ok().map(|(shown, _)| shown),
+            Some(_) => workflow_by_name_or_hash(home, &named.name, cwd).ok().map(|(shown, _)| shown),
             None => None,
         };
-        rows.push(Row {
+        rows.push(WorkflowTableRow {
             description: shown.as_ref().map(|shown| one_line(&shown.workflow.description)).unwrap_or_default(),
             roles: shown.as_ref().map_or(0, |shown| shown.workflow.roles.len()),
             versions: versions.len(),
@@ -100,11 +100,11 @@ fn read(home: &Home, cwd: &std::path::Path) -> Result<(Vec<Row>, Vec<Nameless>),
         });
     }
     let rest = used.into_rest().into_iter();
-    let rest = rest.map(|(hash, used)| Nameless { hash, name: workflow_names::own_name(home, hash), used });
+    let rest = rest.map(|(hash, used)| NamelessWorkflow { hash, name: workflow_names::own_name(home, hash), used });
     Ok((rows, rest.collect()))
 }
 
-fn table(app: &App, rows: &[Row]) -> Markup {
+fn table(app: &AppState, rows: &[WorkflowTableRow]) -> Markup {
     html! {
         table.flows {
             thead {
@@ -122,7 +122,7 @@ fn table(app: &App, rows: &[Row]) -> Markup {
     }
 }
 
-fn line(app: &App, row: &Row) -> Markup {
+fn line(app: &AppState, row: &WorkflowTableRow) -> Markup {
     let NamedWorkflow { name, hash, origin, problem, .. } = &row.named;
     let is_of_project = origin != workflows::REGISTRY;
     // If two workflows have the same name, the name means the project's.
@@ -150,14 +150,14 @@ fn line(app: &App, row: &Row) -> Markup {
     }
 }
 
-fn nameless_table(nameless: &[Nameless]) -> Markup {
+fn nameless_table(nameless: &[NamelessWorkflow]) -> Markup {
     html! {
         table.flows {
             thead {
                 tr { th scope="col" { "Workflow" } th scope="col" { "Threads" } th scope="col" { "Last used" } }
             }
             tbody {
-                @for Nameless { hash, name, used } in nameless {
+                @for NamelessWorkflow { hash, name, used } in nameless {
                     tr id={ "workflow-" (hash) } data-row {
                         th scope="row" {
                             a data-open href={ "/workflows/" (hash) } { (name.as_deref().unwrap_or("not readable")) }

@@ -5,39 +5,43 @@ use axum::response::Response;
 use tokio::sync::{Mutex, watch as channel};
 use uwf_engine::views::signs::SignsOfList;
 
-use super::{PACE, Watch, stream};
-use crate::failure::Failure;
+use super::{ChangeWatch, PACE, stream};
+use crate::failure::HttpFailure;
 
 /// Clients of the list.
 #[derive(Default)]
-pub(crate) struct Lists {
+pub(crate) struct ListFeed {
     /// Version of the list; `None` without clients.
     version: Mutex<Option<channel::Sender<String>>>,
 }
 
-impl Lists {
+impl ListFeed {
     /// Returns a stream of the list's versions. The first one is sent at once, unless the client has already seen it.
-    pub(crate) async fn listen(&self, watch: &Watch, seen: Option<&str>) -> Result<Response, Failure> {
+    pub(crate) async fn listen(&self, watch: &ChangeWatch, seen: Option<&str>) -> Result<Response, HttpFailure> {
         let mut listener = self.subscribe(watch).await?;
         if seen != Some(listener.borrow().as_str()) {
             listener.mark_changed();
         }
-        Ok(stream::answer(Listener(listener)))
+        Ok(stream::answer(ListVersions(listener)))
     }
 
     /// Returns a stream of the list's versions and of other changes.
-    pub(crate) async fn listen_and(&self, watch: &Watch, others: channel::Receiver<u64>) -> Result<Response, Failure> {
+    pub(crate) async fn listen_and(
+        &self,
+        watch: &ChangeWatch,
+        others: channel::Receiver<u64>,
+    ) -> Result<Response, HttpFailure> {
         let mut list = self.subscribe(watch).await?;
         list.mark_changed();
         Ok(stream::answer(ListChanges { list, others }))
     }
 
-    async fn subscribe(&self, watch: &Watch) -> Result<channel::Receiver<String>, Failure> {
+    async fn subscribe(&self, watch: &ChangeWatch) -> Result<channel::Receiver<String>, HttpFailure> {
         let mut version = self.version.lock().await;
         if let Some(sender) = &*version {
             return Ok(sender.subscribe());
         }
-        let (signs, now) = look(watch, SignsOfList::default()).await?;
+        let (signs, now) = read_list_version(watch, SignsOfList::default()).await?;
         let (sender, listener) = channel::channel(now);
         *version = Some(sender);
         tokio::spawn(follow(watch.clone(), signs));
@@ -45,9 +49,9 @@ impl Lists {
     }
 }
 
-struct Listener(channel::Receiver<String>);
+struct ListVersions(channel::Receiver<String>);
 
-impl stream::Source for Listener {
+impl stream::MessageSource for ListVersions {
     async fn next(&mut self) -> Option<Bytes> {
         self.0.changed().await.ok()?;
         let version = self.0.borrow_and_update();
@@ -61,7 +65,7 @@ struct ListChanges {
     others: channel::Receiver<u64>,
 }
 
-impl stream::Source for ListChanges {
+impl stream::MessageSource for ListChanges {
     async fn next(&mut self) -> Option<Bytes> {
         tokio::select! {
             changed = self.list.changed() => changed.ok()?,
@@ -74,10 +78,10 @@ impl stream::Source for ListChanges {
 }
 
 /// Looks at the list as long as it has clients.
-async fn follow(watch: Watch, mut signs: SignsOfList) {
+async fn follow(watch: ChangeWatch, mut signs: SignsOfList) {
     loop {
         tokio::time::sleep(PACE).await;
-        let looked = look(&watch, signs).await;
+        let looked = read_list_version(&watch, signs).await;
         let mut version = watch.watched.list.version.lock().await;
         let listened = version.as_ref().filter(|sender| sender.receiver_count() > 0);
         let (Some(sender), Ok((same, now))) = (listened, looked) else {
@@ -93,11 +97,11 @@ async fn follow(watch: Watch, mut signs: SignsOfList) {
     }
 }
 
-async fn look(watch: &Watch, mut signs: SignsOfList) -> Result<(SignsOfList, String), Failure> {
+async fn read_list_version(watch: &ChangeWatch, mut signs: SignsOfList) -> Result<(SignsOfList, String), HttpFailure> {
     watch
         .reader
         .read(move |home| {
-            let version = format!("{:016x}", signs.look(home));
+            let version = format!("{:016x}", signs.fingerprint(home));
             Ok((signs, version))
         })
         .await

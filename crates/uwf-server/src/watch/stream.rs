@@ -22,13 +22,13 @@ pub(super) fn message(event: &str, id: Option<&str>, data: &str) -> Bytes {
 }
 
 /// Source of messages.
-pub(super) trait Source: Send + 'static {
+pub(super) trait MessageSource: Send + 'static {
     /// The next message; `None` at the end of the stream. Must not lose a message if the future is dropped before it is ready.
     fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
 }
 
 /// An answer that lasts until its source ends or the client disconnects.
-pub(super) fn answer(source: impl Source) -> Response {
+pub(super) fn answer(source: impl MessageSource) -> Response {
     let messages = stream::unfold(source, |mut source| async move {
         let next = tokio::time::timeout(HEARTBEAT, source.next()).await;
         let bytes = next.unwrap_or(Some(BEAT))?;

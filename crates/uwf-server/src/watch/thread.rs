@@ -11,16 +11,16 @@ use axum::response::Response;
 use parking_lot::Mutex;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
-use uwf_core::event::{Event, Stream, What};
+use uwf_core::event::{OutputStream, ThreadEvent, ThreadEventKind};
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::home::Home;
-use uwf_engine::views::live::{From, Live};
+use uwf_engine::views::live::{LiveStart, LiveThread};
 use uwf_engine::views::signs::SignsOfThread;
 use uwf_engine::views::thread_now::ThreadNow;
 
-use super::{PACE, Watch, stream};
-use crate::failure::Failure;
+use super::{ChangeWatch, PACE, stream};
+use crate::failure::HttpFailure;
 
 /// Messages kept for a client that reads slowly. A client that is further behind is disconnected, and continues where it was when it
 /// reconnects.
@@ -40,37 +40,42 @@ pub(crate) const END: &str = "end";
 
 /// Events that a client wants to see.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wish {
+pub(crate) struct EventSelection {
     /// Where to begin.
-    pub(crate) from: From,
+    pub(crate) from: LiveStart,
     /// Whether to include the agents' stderr.
     pub(crate) debug: bool,
 }
 
 /// Threads with clients.
 #[derive(Default)]
-pub(crate) struct Threads(Mutex<HashMap<ThreadId, Arc<Feed>>>);
+pub(crate) struct ThreadFeeds(Mutex<HashMap<ThreadId, Arc<ThreadFeed>>>);
 
 /// One thread with clients.
-struct Feed {
-    reader: Arc<AsyncMutex<Reader>>,
-    messages: broadcast::Sender<Message>,
+struct ThreadFeed {
+    reader: Arc<AsyncMutex<FeedReader>>,
+    messages: broadcast::Sender<FeedMessage>,
 }
 
 /// An event, ready to be sent.
 #[derive(Debug, Clone)]
-struct Message {
+struct FeedMessage {
     bytes: Bytes,
     is_stderr: bool,
     is_end: bool,
 }
 
-impl Threads {
+impl ThreadFeeds {
     /// Returns a stream of events of a thread. It ends with the thread.
     ///
     /// # Errors
     /// `NotFound` for an unknown thread; unreadable nodes.
-    pub(crate) async fn listen(&self, watch: &Watch, thread: ThreadId, wish: Wish) -> Result<Response, Failure> {
+    pub(crate) async fn listen(
+        &self,
+        watch: &ChangeWatch,
+        thread: ThreadId,
+        wish: EventSelection,
+    ) -> Result<Response, HttpFailure> {
         let feed = self.feed(watch, thread);
         // Hold the lock until the client is subscribed, so that it misses no event.
         let reader = feed.reader.clone().lock_owned().await;
@@ -78,14 +83,14 @@ impl Threads {
         feed.send(joined.news);
         let messages = feed.messages.subscribe();
         drop(reader);
-        Ok(stream::answer(Listener { past: joined.past.iter().cloned().collect(), messages, wish, has_ended: false }))
+        Ok(stream::answer(FeedClient { past: joined.past.iter().cloned().collect(), messages, wish, has_ended: false }))
     }
 
-    fn feed(&self, watch: &Watch, thread: ThreadId) -> Arc<Feed> {
+    fn feed(&self, watch: &ChangeWatch, thread: ThreadId) -> Arc<ThreadFeed> {
         let mut feeds = self.0.lock();
         let begin = || {
-            let reader = Arc::new(AsyncMutex::new(Reader::of(thread.clone())));
-            let feed = Arc::new(Feed { reader, messages: broadcast::Sender::new(BACKLOG) });
+            let reader = Arc::new(AsyncMutex::new(FeedReader::for_thread(thread.clone())));
+            let feed = Arc::new(ThreadFeed { reader, messages: broadcast::Sender::new(BACKLOG) });
             tokio::spawn(follow(watch.clone(), thread.clone(), feed.clone()));
             feed
         };
@@ -93,7 +98,7 @@ impl Threads {
     }
 
     /// Forgets a thread if it has no clients and none is about to join. Returns whether it did.
-    fn forgets(&self, thread: &ThreadId, feed: &Arc<Feed>) -> bool {
+    fn forgets(&self, thread: &ThreadId, feed: &Arc<ThreadFeed>) -> bool {
         let mut feeds = self.0.lock();
         // This map and the thread's task each hold one reference; a client that is about to join holds another.
         let is_idle = feed.messages.receiver_count() == 0 && Arc::strong_count(feed) <= 2;
@@ -109,8 +114,8 @@ impl Threads {
     }
 }
 
-impl Feed {
-    fn send(&self, news: Vec<Message>) {
+impl ThreadFeed {
+    fn send(&self, news: Vec<FeedMessage>) {
         for message in news {
             // Fails if there are no clients left.
             let _ = self.messages.send(message);
@@ -119,7 +124,7 @@ impl Feed {
 }
 
 /// Reads new events of a thread as long as it has clients.
-async fn follow(watch: Watch, thread: ThreadId, feed: Arc<Feed>) {
+async fn follow(watch: ChangeWatch, thread: ThreadId, feed: Arc<ThreadFeed>) {
     loop {
         tokio::time::sleep(PACE).await;
         if watch.watched.threads.forgets(&thread, &feed) {
@@ -127,7 +132,7 @@ async fn follow(watch: Watch, thread: ThreadId, feed: Arc<Feed>) {
         }
         let mut reader = feed.reader.clone().lock_owned().await;
         let looked = watch.reader.read(move |home| {
-            let news = reader.look(home);
+            let news = reader.read_new_events(home);
             Ok((reader, news))
         });
         match looked.await {
@@ -140,43 +145,43 @@ async fn follow(watch: Watch, thread: ThreadId, feed: Arc<Feed>) {
 }
 
 /// Reads a thread for all its clients.
-struct Reader {
+struct FeedReader {
     thread: ThreadId,
     signs: SignsOfThread,
     /// The signs at the last look.
     seen: Option<u64>,
     looked: Instant,
     /// Reads new events; `None` before the first look.
-    live: Option<Live>,
+    live: Option<LiveThread>,
     /// Pasts shown to clients that came since the last change.
-    pasts: Vec<(From, Arc<[Message]>)>,
+    pasts: Vec<(LiveStart, Arc<[FeedMessage]>)>,
 }
 
 /// Messages for a new client and for the others.
 struct ClientMessages {
-    past: Arc<[Message]>,
+    past: Arc<[FeedMessage]>,
     /// Messages for the clients that were there before.
-    news: Vec<Message>,
+    news: Vec<FeedMessage>,
 }
 
 fn joined(
-    mut reader: OwnedMutexGuard<Reader>,
+    mut reader: OwnedMutexGuard<FeedReader>,
     home: &Home,
-    from: From,
-) -> Result<(OwnedMutexGuard<Reader>, ClientMessages), Failure> {
+    from: LiveStart,
+) -> Result<(OwnedMutexGuard<FeedReader>, ClientMessages), HttpFailure> {
     let joined = reader.join(home, from)?;
     Ok((reader, joined))
 }
 
-impl Reader {
-    fn of(thread: ThreadId) -> Reader {
-        let signs = SignsOfThread::of(thread.clone());
-        Reader { thread, signs, seen: None, looked: Instant::now(), live: None, pasts: Vec::new() }
+impl FeedReader {
+    fn for_thread(thread: ThreadId) -> FeedReader {
+        let signs = SignsOfThread::new(thread.clone());
+        FeedReader { thread, signs, seen: None, looked: Instant::now(), live: None, pasts: Vec::new() }
     }
 
     /// Returns the events since the last look. Reads nothing if the signs are unchanged.
-    fn look(&mut self, home: &Home) -> Result<Vec<Message>, Error> {
-        let signs = self.signs.look(home);
+    fn read_new_events(&mut self, home: &Home) -> Result<Vec<FeedMessage>, Error> {
+        let signs = self.signs.fingerprint(home);
         let is_calm = self.seen == Some(signs) && self.looked.elapsed() < AT_LEAST;
         if is_calm && self.live.is_some() {
             return Ok(Vec::new());
@@ -186,7 +191,8 @@ impl Reader {
             Some(live) => live.poll(home)?,
             none => {
                 let now = ThreadNow::read(home, &self.thread)?;
-                none.insert(Live::of(self.thread.clone(), From::After(now.thread.head), None)).poll_at(&now)?
+                none.insert(LiveThread::watch(self.thread.clone(), LiveStart::After(now.thread.head), None))
+                    .poll_at(&now)?
             }
         };
         // A change after the signs were read is found by the next look.
@@ -195,20 +201,20 @@ impl Reader {
             self.pasts.clear();
         }
         // The events of the first look are the past.
-        Ok(if is_first { Vec::new() } else { events.into_iter().map(Message::of).collect() })
+        Ok(if is_first { Vec::new() } else { events.into_iter().map(FeedMessage::from_event).collect() })
     }
 
     /// Returns the past, up to where the other clients are. If something happens while it is read, it is read again. If that happens each
     /// time, the new client gets some events twice.
-    fn join(&mut self, home: &Home, from: From) -> Result<ClientMessages, Error> {
-        let mut news = self.look(home)?;
+    fn join(&mut self, home: &Home, from: LiveStart) -> Result<ClientMessages, Error> {
+        let mut news = self.read_new_events(home)?;
         if let Some((_, past)) = self.pasts.iter().find(|(known, _)| *known == from) {
             return Ok(ClientMessages { past: past.clone(), news });
         }
-        let mut past: Arc<[Message]> = Arc::default();
+        let mut past: Arc<[FeedMessage]> = Arc::default();
         for _ in 0..TRIES {
             past = past_of(&self.thread, home, from)?.into();
-            let meanwhile = self.look(home)?;
+            let meanwhile = self.read_new_events(home)?;
             let was_calm = meanwhile.is_empty();
             news.extend(meanwhile);
             if was_calm {
@@ -222,49 +228,49 @@ impl Reader {
 }
 
 /// The past as messages. The last one has the current position, so that a client without any step can continue there as well.
-fn past_of(thread: &ThreadId, home: &Home, from: From) -> Result<Vec<Message>, Error> {
-    let mut live = Live::of(thread.clone(), from, None);
+fn past_of(thread: &ThreadId, home: &Home, from: LiveStart) -> Result<Vec<FeedMessage>, Error> {
+    let mut live = LiveThread::watch(thread.clone(), from, None);
     let mut events = live.poll(home)?;
     let last = events.pop().map(|event| {
         let id = position(&event).or_else(|| Some(live.head()?.to_string()));
-        Message::with_id(&event, id.as_deref())
+        FeedMessage::with_id(&event, id.as_deref())
     });
-    Ok(events.into_iter().map(Message::of).chain(last).collect())
+    Ok(events.into_iter().map(FeedMessage::from_event).chain(last).collect())
 }
 
 /// The id that a client sends when it reconnects after this event; `None` if that is still the id of an earlier event.
-fn position(event: &Event) -> Option<String> {
+fn position(event: &ThreadEvent) -> Option<String> {
     match &event.what {
-        What::Step(step) if event.depth == 0 => Some(step.hash.to_string()),
-        What::End { .. } if event.depth == 0 => Some(END.to_owned()),
+        ThreadEventKind::Step(step) if event.depth == 0 => Some(step.hash.to_string()),
+        ThreadEventKind::End { .. } if event.depth == 0 => Some(END.to_owned()),
         _ => None,
     }
 }
 
-impl Message {
-    fn of(event: Event) -> Message {
-        Message::with_id(&event, position(&event).as_deref())
+impl FeedMessage {
+    fn from_event(event: ThreadEvent) -> FeedMessage {
+        FeedMessage::with_id(&event, position(&event).as_deref())
     }
 
-    fn with_id(event: &Event, id: Option<&str>) -> Message {
+    fn with_id(event: &ThreadEvent, id: Option<&str>) -> FeedMessage {
         let data = serde_json::to_string(event).expect("an event is JSON");
-        Message {
+        FeedMessage {
             bytes: stream::message(event.what.name(), id, &data),
-            is_stderr: matches!(event.what, What::Output { stream: Stream::Stderr, .. }),
-            is_end: event.depth == 0 && matches!(event.what, What::End { .. }),
+            is_stderr: matches!(event.what, ThreadEventKind::Output { stream: OutputStream::Stderr, .. }),
+            is_end: event.depth == 0 && matches!(event.what, ThreadEventKind::End { .. }),
         }
     }
 }
 
 /// A client.
-struct Listener {
-    past: VecDeque<Message>,
-    messages: broadcast::Receiver<Message>,
-    wish: Wish,
+struct FeedClient {
+    past: VecDeque<FeedMessage>,
+    messages: broadcast::Receiver<FeedMessage>,
+    wish: EventSelection,
     has_ended: bool,
 }
 
-impl stream::Source for Listener {
+impl stream::MessageSource for FeedClient {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.has_ended {

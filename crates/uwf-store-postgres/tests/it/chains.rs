@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use json_cas::{CachedObjects, Draft, Hash, Node, Objects as _, Store, bootstrap};
+use json_cas::{CachedObjects, Node, NodeDraft, NodeHash, ObjectBackend as _, Store, bootstrap};
 use serde_json::json;
 
 use crate::server::Server;
@@ -11,14 +11,14 @@ use crate::server::Server;
 const LINKS: usize = 300;
 
 /// The type of links, and the links themselves, newest first.
-fn put(store: &Store) -> Vec<Hash> {
+fn put(store: &Store) -> Vec<NodeHash> {
     let links = json!({"type": "object", "properties": {
         "prev": {"anyOf": [{"type": "string", "format": "cas_ref"}, {"type": "null"}]}, "number": {"type": "integer"}}});
     let links_type = store.put_schema(links).unwrap();
-    let mut links: Vec<Hash> = Vec::new();
+    let mut links: Vec<NodeHash> = Vec::new();
     let mut drafts = Vec::new();
     for number in 0..LINKS {
-        let draft = Draft::new(links_type, json!({"prev": links.last(), "number": number})).unwrap();
+        let draft = NodeDraft::new(links_type, json!({"prev": links.last(), "number": number})).unwrap();
         links.push(draft.hash());
         drafts.push(draft);
     }
@@ -32,13 +32,13 @@ fn chain_is_read_in_one_statement() {
     let server = Server::start();
     let objects = Arc::new(server.store("team"));
     let links = put(&Store::new(objects.clone()));
-    let hashes = |from: Hash, most: usize| -> Vec<Hash> {
+    let hashes = |from: NodeHash, most: usize| -> Vec<NodeHash> {
         objects.chain(from, most).unwrap().into_iter().map(|(hash, _)| hash).collect()
     };
     assert_eq!(hashes(links[0], LINKS + 1), links);
     assert_eq!(hashes(links[10], 5), links[10..15]);
     assert_eq!(hashes(bootstrap::HASH, 5), [bootstrap::HASH], "it is no link, and its own chain");
-    assert_eq!(hashes(Hash::from_u64(7), 5), [], "there is none");
+    assert_eq!(hashes(NodeHash::from_u64(7), 5), [], "there is none");
     for (hash, bytes) in objects.chain(links[0], 9).unwrap() {
         assert_eq!(objects.get(hash).unwrap(), Some(bytes));
     }
@@ -76,6 +76,6 @@ fn fetched_chain_is_available_while_server_is_down() {
 }
 
 /// As the tables have a hash.
-fn number(hash: Hash) -> i64 {
+fn number(hash: NodeHash) -> i64 {
     (hash.as_u64() ^ (1 << 63)).cast_signed()
 }

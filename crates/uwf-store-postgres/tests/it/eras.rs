@@ -1,6 +1,6 @@
 //! Two holds have an era in common only if nothing can be gone that was there under the first.
 
-use json_cas::Objects as _;
+use json_cas::ObjectBackend as _;
 use uwf_store_postgres::PostgresStore;
 
 use crate::server::Server;

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use json_cas::{Hash, Heads, HeadsError, Objects as _, RemoteError, RemoteFault, StoreError, Swap};
+use json_cas::{
+    HeadBackend, HeadsError, NodeHash, ObjectBackend as _, RemoteError, RemoteFault, StoreError, SwapOutcome,
+};
 use tempfile::TempDir;
 use uwf_store_postgres::PostgresStore;
 use uwf_testing::processes::signal;
@@ -14,7 +16,7 @@ use uwf_testing::processes::signal;
 use crate::server::Server;
 use crate::worker;
 
-const NODE: Hash = Hash::from_u64(1);
+const NODE: NodeHash = NodeHash::from_u64(1);
 
 /// What the first use of a store fails with.
 fn refused(url: &str) -> RemoteError {
@@ -22,7 +24,7 @@ fn refused(url: &str) -> RemoteError {
 }
 
 fn refused_by(store: &PostgresStore) -> RemoteError {
-    match Heads::list(store) {
+    match HeadBackend::list(store) {
         Err(HeadsError::Remote(error)) => error,
         other => panic!("{other:?}"),
     }
@@ -52,7 +54,7 @@ fn schema_without_store_is_rejected_with_reason() {
     let store = PostgresStore::open(&server.url("team")).unwrap();
     assert!(store.init().unwrap());
     assert!(!store.init().unwrap(), "it is ready already");
-    assert_eq!(Heads::list(&store).unwrap(), []);
+    assert_eq!(HeadBackend::list(&store).unwrap(), []);
 
     server.sql("work", "update team.meta set version = 3");
     let newer = "the tables in team have version 3, and this program supports up to version 2";
@@ -170,7 +172,7 @@ fn seen_with(server: &Server, url: &str, variables: &[(&str, &Path)]) -> String 
 fn credentials_are_taken_from_where_libpq_takes_them() {
     if let Some((_, url)) = worker::part() {
         let store = PostgresStore::open(&url).unwrap();
-        return worker::tell(match Heads::list(&store) {
+        return worker::tell(match HeadBackend::list(&store) {
             Ok(heads) => format!("{} heads", heads.len()),
             Err(HeadsError::Remote(error)) => format!("{:?}: {}", error.fault, error.message),
             Err(error) => panic!("{error}"),
@@ -233,12 +235,12 @@ fn credentials_are_taken_from_where_libpq_takes_them() {
 fn server_stop_during_transaction_loses_nothing() {
     let mut server = Server::start();
     let store = server.store("stops");
-    assert_eq!(store.create("a", Hash::from_u64(0)).unwrap(), Swap::Done);
+    assert_eq!(store.create("a", NodeHash::from_u64(0)).unwrap(), SwapOutcome::Done);
     let version = store.read("a").unwrap().unwrap().version;
     for (number, signal) in [(2, "INT"), (3, "QUIT")] {
         let lock = server.lock("work", "lock table stops.nodes, stops.heads in exclusive mode");
         thread::scope(|scope| {
-            let node = Hash::from_u64(number);
+            let node = NodeHash::from_u64(number);
             let store = &store;
             let putting = scope.spawn(move || store.put_all(&[(node, b"one".to_vec())]));
             let moving = scope.spawn(|| store.swap("a", &version, NODE));
@@ -249,7 +251,7 @@ fn server_stop_during_transaction_loses_nothing() {
             assert_eq!(putting.join().unwrap().unwrap().len(), 1);
             let moved = moving.join().unwrap().unwrap();
             if signal == "INT" {
-                assert_eq!(moved, Swap::Done);
+                assert_eq!(moved, SwapOutcome::Done);
             }
             assert!(store.contains(node).unwrap());
         });
@@ -316,7 +318,7 @@ fn database_settings_do_not_change_statement_meaning() {
          alter database work set synchronous_commit = off; alter database work set search_path = 'pg_catalog'",
     );
     let store = server.store("plain");
-    assert_eq!(store.create("a", NODE).unwrap(), Swap::Done);
+    assert_eq!(store.create("a", NODE).unwrap(), SwapOutcome::Done);
     drop(store);
     // Connections that are ended while nobody uses them, also one that holds, are made again.
     server.sql("postgres", "alter database work set idle_session_timeout = 200");
@@ -325,7 +327,7 @@ fn database_settings_do_not_change_statement_meaning() {
     let head = idle.read("a").unwrap().unwrap();
     thread::sleep(Duration::from_millis(600));
     assert_eq!(server.sql("work", "select count(*) from pg_stat_activity where application_name = 'uwf'"), ["0"]);
-    assert_eq!(idle.swap("a", &head.version, Hash::from_u64(2)).unwrap(), Swap::Done);
+    assert_eq!(idle.swap("a", &head.version, NodeHash::from_u64(2)).unwrap(), SwapOutcome::Done);
 
     server.sql("postgres", "alter database work set default_transaction_read_only = on");
     let store = PostgresStore::open(&server.url("plain")).unwrap();

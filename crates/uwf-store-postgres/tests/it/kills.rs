@@ -4,7 +4,7 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use json_cas::{Hash, Heads as _, Journal as _, Objects as _, StoreError, Swap};
+use json_cas::{HeadBackend as _, NodeHash, ObjectBackend as _, RemovalJournal as _, StoreError, SwapOutcome};
 use serde_json::json;
 use uwf_store_postgres::PostgresStore;
 
@@ -16,7 +16,7 @@ const TEST: &str = "kills::killed_process_leaves_no_partial_state_or_lock";
 /// How soon others notice that a process is dead.
 const SOON: Duration = Duration::from_secs(20);
 
-const NODE: Hash = Hash::from_u64(1);
+const NODE: NodeHash = NodeHash::from_u64(1);
 
 /// What a child does until it is killed.
 fn play(part: &str, url: &str) {
@@ -82,7 +82,7 @@ fn killed_process_leaves_no_partial_state_or_lock() {
     }
     let server = Server::start();
     let store = server.store("kills");
-    assert_eq!(store.create("a", Hash::from_u64(0)).unwrap(), Swap::Done);
+    assert_eq!(store.create("a", NodeHash::from_u64(0)).unwrap(), SwapOutcome::Done);
 
     // Between the nodes and the head.
     let child = started(&server, "holds");
@@ -93,7 +93,7 @@ fn killed_process_leaves_no_partial_state_or_lock() {
     let begun = Instant::now();
     let sweep = store.sweep().unwrap();
     assert_eq!(store.remove_all(&sweep, &[&[NODE]]).unwrap(), [true], "nobody leads to it");
-    assert_eq!(store.read("a").unwrap().unwrap().hash, Hash::from_u64(0));
+    assert_eq!(store.read("a").unwrap().unwrap().hash, NodeHash::from_u64(0));
     drop(sweep);
 
     // While it sweeps.
@@ -106,7 +106,7 @@ fn killed_process_leaves_no_partial_state_or_lock() {
     // While its head is being moved, or removed, which the server may do or not.
     killed_in_a_write(&server, "moves");
     let head = store.read("a").unwrap().unwrap();
-    assert!([Hash::from_u64(0), NODE].contains(&head.hash));
+    assert!([NodeHash::from_u64(0), NODE].contains(&head.hash));
     killed_in_a_write(&server, "removes");
     match store.read("a").unwrap() {
         Some(now) => assert_eq!((now, store.newest("a").unwrap()), (head, None)),

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use json_cas::{Draft, Hash, Heads as _, HeadsError, Objects as _, RemoteFault, Store, Swap};
+use json_cas::{
+    HeadBackend as _, HeadsError, NodeDraft, NodeHash, ObjectBackend as _, RemoteFault, Store, SwapOutcome,
+};
 use serde_json::json;
 use uwf_store_postgres::PostgresStore;
 
@@ -39,8 +41,8 @@ fn first_version_tables_keep_data_and_follow_chains() {
 
     let nodes = Store::new(Arc::new(store.clone()));
     let links = nodes.put_schema(json!({"type": "object"})).unwrap();
-    let link = |prev: Hash| nodes.put(&Draft::new(links, json!({ "prev": prev })).unwrap()).unwrap();
+    let link = |prev: NodeHash| nodes.put(&NodeDraft::new(links, json!({ "prev": prev })).unwrap()).unwrap();
     let newest = link(link(head.hash));
     assert_eq!(store.chain(newest, 9).unwrap().len(), 3, "down to what was there before");
-    assert_eq!(store.swap("main", &head.version, newest).unwrap(), Swap::Done);
+    assert_eq!(store.swap("main", &head.version, newest).unwrap(), SwapOutcome::Done);
 }

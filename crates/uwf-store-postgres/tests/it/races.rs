@@ -5,7 +5,7 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use json_cas::{Hash, Heads, HeadsError, Journal as _, Objects, RemoteFault, Swap};
+use json_cas::{HeadBackend, HeadsError, NodeHash, ObjectBackend, RemoteFault, RemovalJournal as _, SwapOutcome};
 use serde_json::{Value, json};
 use uwf_store_postgres::PostgresStore;
 
@@ -33,10 +33,10 @@ fn sum(told: &[Value], key: &str) -> u64 {
 
 fn move_on(store: &PostgresStore, name: &str) -> bool {
     let now = store.read(name).unwrap().unwrap();
-    let next = Hash::from_u64(now.hash.as_u64() + 1);
+    let next = NodeHash::from_u64(now.hash.as_u64() + 1);
     match store.swap(name, &now.version, next).unwrap() {
-        Swap::Done => true,
-        Swap::Moved(other) => {
+        SwapOutcome::Done => true,
+        SwapOutcome::Moved(other) => {
             assert_ne!(other, Some(now), "refused although it had not moved");
             false
         }
@@ -48,7 +48,7 @@ fn race(url: &str) {
     let store = PostgresStore::open(url).unwrap();
     let mut counts = BTreeMap::from([("made", u64::from(store.init().unwrap()))]);
     let mut count = |what| *counts.entry(what).or_default() += 1;
-    let _ = store.create("shared", Hash::from_u64(0)).unwrap();
+    let _ = store.create("shared", NodeHash::from_u64(0)).unwrap();
     let mut wins = 0;
     while wins < MOVES {
         if move_on(&store, "shared") {
@@ -59,14 +59,14 @@ fn race(url: &str) {
     }
     for number in 0..NAMES {
         let name = format!("name-{number}");
-        match store.create(&name, Hash::from_u64(u64::from(std::process::id()))) {
-            Ok(Swap::Done) => count("created"),
-            Ok(Swap::Moved(head)) => assert!(head.is_some_and(|head| head.hash != Hash::from_u64(0))),
+        match store.create(&name, NodeHash::from_u64(u64::from(std::process::id()))) {
+            Ok(SwapOutcome::Done) => count("created"),
+            Ok(SwapOutcome::Moved(head)) => assert!(head.is_some_and(|head| head.hash != NodeHash::from_u64(0))),
             Err(HeadsError::Removed { .. }) => {}
             Err(error) => panic!("{error}"),
         }
         if let Some(head) = store.read(&name).unwrap()
-            && store.remove(&name, &head.version, &json!({"name": name})).unwrap() == Swap::Done
+            && store.remove(&name, &head.version, &json!({"name": name})).unwrap() == SwapOutcome::Done
         {
             count("removed");
         }
@@ -85,15 +85,15 @@ fn processes_lose_no_moves_and_create_names_once() {
     let told = told(children);
     let store = server.store("race");
     assert_eq!(sum(&told, "made"), 1, "one of them made the tables");
-    assert_eq!(store.read("shared").unwrap().unwrap().hash, Hash::from_u64(PROCESSES * MOVES), "{told:?}");
+    assert_eq!(store.read("shared").unwrap().unwrap().hash, NodeHash::from_u64(PROCESSES * MOVES), "{told:?}");
     assert!(sum(&told, "losses") > 0, "they were never in each other's way: {told:?}");
     assert_eq!((sum(&told, "created"), sum(&told, "removed")), (NAMES, NAMES), "{told:?}");
     assert_eq!(store.records().unwrap().readable.len() as u64, NAMES);
-    assert_eq!(Heads::list(&store).unwrap().len(), 1);
+    assert_eq!(HeadBackend::list(&store).unwrap().len(), 1);
 }
 
 /// Puts a node that nobody else has, and lets a head of its own lead to it.
-fn step(store: &PostgresStore, name: &str, node: Hash) -> Result<Swap, HeadsError> {
+fn step(store: &PostgresStore, name: &str, node: NodeHash) -> Result<SwapOutcome, HeadsError> {
     let _hold = store.hold().unwrap();
     store.put_all(&[(node, node.to_string().into_bytes())]).unwrap();
     thread::sleep(Duration::from_millis(3));
@@ -109,10 +109,10 @@ fn write(url: &str, number: u64) {
     let (begun, name) = (Instant::now(), format!("own-{number}"));
     let (mut steps, mut moves, mut swept) = (0_u64, 0_u64, 0_u64);
     while begun.elapsed() < STORM {
-        let node = Hash::from_u64((number + 1) << 32 | (steps + swept));
+        let node = NodeHash::from_u64((number + 1) << 32 | (steps + swept));
         match step(&store, &name, node) {
-            Ok(Swap::Done) => steps += 1,
-            Ok(Swap::Moved(now)) => panic!("{name} is moved by nobody else, but is at {now:?}"),
+            Ok(SwapOutcome::Done) => steps += 1,
+            Ok(SwapOutcome::Moved(now)) => panic!("{name} is moved by nobody else, but is at {now:?}"),
             Err(HeadsError::Remote(error)) if error.message.contains("nodes were removed since") => swept += 1,
             Err(error) => panic!("{error}"),
         }
@@ -131,8 +131,8 @@ fn collect(url: &str) {
     while begun.elapsed() < STORM {
         let Ok(sweep) = store.sweep() else { continue };
         sweeps += 1;
-        let led_to: Vec<Hash> = Heads::list(&store).unwrap().into_iter().map(|(_, hash)| hash).collect();
-        let mut garbage = Objects::list(&store, None).unwrap();
+        let led_to: Vec<NodeHash> = HeadBackend::list(&store).unwrap().into_iter().map(|(_, hash)| hash).collect();
+        let mut garbage = ObjectBackend::list(&store, None).unwrap();
         garbage.retain(|node| !led_to.contains(node));
         // It may have ended with its connection: the next one continues.
         let were_there = store.remove_all(&sweep, &[&garbage]).unwrap_or_default();
@@ -150,7 +150,7 @@ fn server_crash_under_concurrent_load_loses_nothing() {
     }
     let mut server = Server::start();
     let store = server.store("storm");
-    assert_eq!(store.create("shared", Hash::from_u64(0)).unwrap(), Swap::Done);
+    assert_eq!(store.create("shared", NodeHash::from_u64(0)).unwrap(), SwapOutcome::Done);
     let test = "races::server_crash_under_concurrent_load_loses_nothing";
     let parts = (0..PROCESSES).map(|number| number.to_string()).chain(["sweeper".to_owned()]);
     let children: Vec<Child> =
@@ -161,7 +161,7 @@ fn server_crash_under_concurrent_load_loses_nothing() {
         server.run();
     }
     let told = told(children);
-    assert_eq!(store.read("shared").unwrap().unwrap().hash, Hash::from_u64(sum(&told, "moves")), "{told:?}");
+    assert_eq!(store.read("shared").unwrap().unwrap().hash, NodeHash::from_u64(sum(&told, "moves")), "{told:?}");
     for (number, told) in told[..PROCESSES as usize].iter().enumerate() {
         let head = store.read(&format!("own-{number}")).unwrap().unwrap().hash;
         assert_eq!(told["last"], json!(head));
@@ -176,18 +176,18 @@ fn server_crash_under_concurrent_load_loses_nothing() {
 fn lost_hold_moves_no_head_after_sweep() {
     let server = Server::start();
     let (holder, sweeper) = (server.store("lost"), server.store("lost"));
-    let node = [(Hash::from_u64(1), b"one".to_vec())];
-    assert_eq!(holder.create("a", Hash::from_u64(0)).unwrap(), Swap::Done);
+    let node = [(NodeHash::from_u64(1), b"one".to_vec())];
+    assert_eq!(holder.create("a", NodeHash::from_u64(0)).unwrap(), SwapOutcome::Done);
     let hold = holder.hold().unwrap();
     holder.put_all(&node).unwrap();
     server.sql("postgres", "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'work'");
     let head = holder.read("a").unwrap().unwrap();
-    assert_eq!(holder.swap("a", &head.version, Hash::from_u64(1)).unwrap(), Swap::Done, "nobody has swept");
+    assert_eq!(holder.swap("a", &head.version, NodeHash::from_u64(1)).unwrap(), SwapOutcome::Done, "nobody has swept");
 
     let sweep = sweeper.sweep().expect("the server has let go of the lock");
-    sweeper.remove_all(&sweep, &[&[Hash::from_u64(1)]]).unwrap();
+    sweeper.remove_all(&sweep, &[&[NodeHash::from_u64(1)]]).unwrap();
     let head = holder.read("a").unwrap().unwrap();
-    let refused = [holder.swap("a", &head.version, Hash::from_u64(1)), holder.create("b", Hash::from_u64(1))];
+    let refused = [holder.swap("a", &head.version, NodeHash::from_u64(1)), holder.create("b", NodeHash::from_u64(1))];
     for refused in refused {
         let Err(HeadsError::Remote(error)) = refused else { panic!("{refused:?}") };
         assert_eq!(error.fault, RemoteFault::Failed);
@@ -202,5 +202,5 @@ fn lost_hold_moves_no_head_after_sweep() {
     drop(hold);
     let _hold = holder.hold().unwrap();
     holder.put_all(&node).unwrap();
-    assert_eq!(holder.swap("a", &head.version, Hash::from_u64(1)).unwrap(), Swap::Done);
+    assert_eq!(holder.swap("a", &head.version, NodeHash::from_u64(1)).unwrap(), SwapOutcome::Done);
 }

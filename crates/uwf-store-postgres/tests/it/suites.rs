@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use json_cas::conformance::{heads_suite, notes_suite, objects_suite};
-use json_cas::{Hash, Heads, Journal as _, Objects, Put, StoreError, Swap};
+use json_cas::{HeadBackend, NodeHash, ObjectBackend, ObjectPutOutcome, RemovalJournal as _, StoreError, SwapOutcome};
 use serde_json::json;
 
 use crate::server::Server;
@@ -17,7 +17,7 @@ fn database_store_passes_conformance_suites() {
         made.set(made.get() + 1);
         server.store(&format!("suite-{}", made.get()))
     };
-    objects_suite(&|| Box::new(make()) as Box<dyn Objects>);
+    objects_suite(&|| Box::new(make()) as Box<dyn ObjectBackend>);
     heads_suite(&make);
     notes_suite(&make);
 }
@@ -26,11 +26,11 @@ fn database_store_passes_conformance_suites() {
 fn schemas_of_same_database_are_isolated() {
     let server = Server::start();
     let (one, other) = (server.store("one"), server.store("other"));
-    one.put_all(&[(Hash::from_u64(1), b"one".to_vec())]).unwrap();
-    assert_eq!(one.create("a", Hash::from_u64(1)).unwrap(), Swap::Done);
-    assert_eq!((Objects::list(&other, None).unwrap(), Heads::list(&other).unwrap()), (vec![], vec![]));
-    assert_eq!(other.create("a", Hash::from_u64(2)).unwrap(), Swap::Done);
-    assert_eq!(one.read("a").unwrap().unwrap().hash, Hash::from_u64(1));
+    one.put_all(&[(NodeHash::from_u64(1), b"one".to_vec())]).unwrap();
+    assert_eq!(one.create("a", NodeHash::from_u64(1)).unwrap(), SwapOutcome::Done);
+    assert_eq!((ObjectBackend::list(&other, None).unwrap(), HeadBackend::list(&other).unwrap()), (vec![], vec![]));
+    assert_eq!(other.create("a", NodeHash::from_u64(2)).unwrap(), SwapOutcome::Done);
+    assert_eq!(one.read("a").unwrap().unwrap().hash, NodeHash::from_u64(1));
     // Nor do they keep each other from anything.
     let _hold = one.hold().unwrap();
     drop(other.sweep().unwrap());
@@ -47,7 +47,7 @@ fn ten_thousand_heads_are_listed_by_one_statement() {
          analyze many.heads",
     );
     let begun = Instant::now();
-    let heads = Heads::list(&store).unwrap();
+    let heads = HeadBackend::list(&store).unwrap();
     let took = begun.elapsed();
     assert_eq!(heads.len(), 10_000);
     assert!(heads.is_sorted());
@@ -61,22 +61,23 @@ fn ten_thousand_heads_are_listed_by_one_statement() {
 fn batch_of_any_size_is_stored_and_removed() {
     let server = Server::start();
     let store = server.store("large");
-    let objects: Vec<_> =
-        (0..25_000_u64).map(|number| (Hash::from_u64(number << 50 | number), number.to_le_bytes().to_vec())).collect();
-    assert!(store.put_all(&objects).unwrap().iter().all(|put| *put == Put::Published));
-    let huge = [(Hash::from_u64(7), vec![7; 20 << 20]), (Hash::from_u64(8), vec![8; 20 << 20])];
+    let objects: Vec<_> = (0..25_000_u64)
+        .map(|number| (NodeHash::from_u64(number << 50 | number), number.to_le_bytes().to_vec()))
+        .collect();
+    assert!(store.put_all(&objects).unwrap().iter().all(|put| *put == ObjectPutOutcome::Published));
+    let huge = [(NodeHash::from_u64(7), vec![7; 20 << 20]), (NodeHash::from_u64(8), vec![8; 20 << 20])];
     store.put_all(&huge).unwrap();
-    assert_eq!(store.get(Hash::from_u64(8)).unwrap().unwrap(), huge[1].1);
-    let mut all = Objects::list(&store, None).unwrap();
+    assert_eq!(store.get(NodeHash::from_u64(8)).unwrap().unwrap(), huge[1].1);
+    let mut all = ObjectBackend::list(&store, None).unwrap();
     assert_eq!(all.len(), 25_002);
     server
         .sql("work", "insert into large.nodes (hash, bytes) select -number, '' from generate_series(1, 200000) number");
-    let more = Objects::list(&store, None).unwrap();
+    let more = ObjectBackend::list(&store, None).unwrap();
     assert!(more.len() == 225_002 && more.is_sorted(), "{}", more.len());
     server.sql("work", "delete from large.nodes where hash between -200000 and -1");
     store.sync(&all).unwrap();
-    all.push(Hash::from_u64(9));
-    assert!(matches!(store.sync(&all), Err(StoreError::NotFound { hash }) if hash == Hash::from_u64(9)));
+    all.push(NodeHash::from_u64(9));
+    assert!(matches!(store.sync(&all), Err(StoreError::NotFound { hash }) if hash == NodeHash::from_u64(9)));
     let sweep = store.sweep().unwrap();
     let removed = store.remove_all(&sweep, &[&all]).unwrap();
     assert_eq!(removed.iter().filter(|was_there| **was_there).count(), 25_002);
@@ -87,9 +88,9 @@ fn record_keeps_key_order() {
     let server = Server::start();
     let store = server.store("records");
     let record = json!({"z": "\u{0}é\n", "a": [1.0, 1e300, -0.0], "m": {"b": null, "a": true}});
-    assert_eq!(store.create("a", Hash::from_u64(1)).unwrap(), Swap::Done);
+    assert_eq!(store.create("a", NodeHash::from_u64(1)).unwrap(), SwapOutcome::Done);
     let version = store.read("a").unwrap().unwrap().version;
-    assert_eq!(store.remove("a", &version, &record).unwrap(), Swap::Done);
+    assert_eq!(store.remove("a", &version, &record).unwrap(), SwapOutcome::Done);
     assert_eq!(store.newest("a").unwrap().unwrap().to_string(), record.to_string());
     server.sql("work", "update records.heads set record = '{' where name = 'a'");
     let records = store.records().unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use json_cas::{Heads, HeadsError, Objects as _, RemoteError, RemoteFault};
+use json_cas::{HeadBackend, HeadsError, ObjectBackend as _, RemoteError, RemoteFault};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair};
 use tempfile::TempDir;
 use uwf_store_postgres::PostgresStore;
@@ -42,7 +42,7 @@ fn encrypted(dir: &Path) -> (Server, PathBuf, PathBuf) {
 }
 
 fn tried(url: &str) -> Result<(), RemoteError> {
-    match Heads::list(&PostgresStore::open(url)?) {
+    match HeadBackend::list(&PostgresStore::open(url)?) {
         Ok(_) => Ok(()),
         Err(HeadsError::Remote(error)) => Err(error),
         Err(error) => panic!("{error}"),

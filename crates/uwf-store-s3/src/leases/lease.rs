@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::moment::Moment;
+use super::moment::BucketLeaseInstant;
 use super::{LEASE, RENEWAL, SWEEP, look_at_sweep, sweeper};
-use crate::bucket::{Bucket, Written};
-use crate::tag::Tag;
+use crate::bucket::{BucketWriteOutcome, StoreBucket};
+use crate::tag::ObjectTag;
 
 /// How long before the end of a lease removing stops, because a request takes time.
 const MARGIN: Duration = Duration::from_secs(15);
@@ -19,20 +19,20 @@ const MARGIN: Duration = Duration::from_secs(15);
 const ROUNDS: usize = 3;
 
 /// Repeats an action until it is stopped.
-struct Repeat {
+struct ActionRepeater {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Repeat {
-    fn new(mut renew: impl FnMut() + Send + 'static) -> Repeat {
+impl ActionRepeater {
+    fn new(mut renew: impl FnMut() + Send + 'static) -> ActionRepeater {
         let (stop, stopped) = mpsc::channel::<()>();
         let thread = thread::spawn(move || {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(RENEWAL) {
                 renew();
             }
         });
-        Repeat { stop: Some(stop), thread: Some(thread) }
+        ActionRepeater { stop: Some(stop), thread: Some(thread) }
     }
 
     /// Stops for good. A later write would restore the object after it was deleted.
@@ -46,25 +46,25 @@ impl Repeat {
 }
 
 /// The lease of this process's holds.
-pub(crate) struct Lease {
-    bucket: Arc<Bucket>,
+pub(crate) struct HoldLease {
+    bucket: Arc<StoreBucket>,
     key: String,
-    repeat: Repeat,
+    repeat: ActionRepeater,
 }
 
-impl Lease {
+impl HoldLease {
     /// The lease of an object that was just written.
-    pub(crate) fn new(bucket: Arc<Bucket>, key: String) -> Lease {
+    pub(crate) fn new(bucket: Arc<StoreBucket>, key: String) -> HoldLease {
         let renewed = (Arc::clone(&bucket), key.clone());
-        let repeat = Repeat::new(move || {
+        let repeat = ActionRepeater::new(move || {
             // If this write fails, the next one may still succeed before the lease ends.
             let _ = renewed.0.overwrite(&renewed.1, b"{}");
         });
-        Lease { bucket, key, repeat }
+        HoldLease { bucket, key, repeat }
     }
 }
 
-impl Drop for Lease {
+impl Drop for HoldLease {
     fn drop(&mut self) {
         self.repeat.stop();
         // If this fails, the lease expires.
@@ -74,29 +74,34 @@ impl Drop for Lease {
 
 /// The lease of this process's sweep.
 pub(crate) struct SweepLease {
-    renewed: Arc<RenewalState>,
-    repeat: Mutex<Repeat>,
+    renewed: Arc<SweepRenewalState>,
+    repeat: Mutex<ActionRepeater>,
 }
 
 /// State that is shared with the renewing thread.
-struct RenewalState {
-    bucket: Arc<Bucket>,
+struct SweepRenewalState {
+    bucket: Arc<StoreBucket>,
     token: String,
     now: Mutex<LeaseState>,
 }
 
 struct LeaseState {
-    tag: Tag,
+    tag: ObjectTag,
     /// When the last write that succeeded in time was sent.
-    written: Moment,
+    written: BucketLeaseInstant,
 }
 
 impl SweepLease {
     /// The lease of an object that was just written, after `written`, and now has this tag.
-    pub(crate) fn new(bucket: Arc<Bucket>, token: String, tag: Tag, written: Moment) -> SweepLease {
-        let renewed = Arc::new(RenewalState { bucket, token, now: Mutex::new(LeaseState { tag, written }) });
+    pub(crate) fn new(
+        bucket: Arc<StoreBucket>,
+        token: String,
+        tag: ObjectTag,
+        written: BucketLeaseInstant,
+    ) -> SweepLease {
+        let renewed = Arc::new(SweepRenewalState { bucket, token, now: Mutex::new(LeaseState { tag, written }) });
         let renewing = Arc::clone(&renewed);
-        let repeat = Mutex::new(Repeat::new(move || renewing.renew()));
+        let repeat = Mutex::new(ActionRepeater::new(move || renewing.renew()));
         SweepLease { renewed, repeat }
     }
 
@@ -113,7 +118,7 @@ impl SweepLease {
     }
 }
 
-impl RenewalState {
+impl SweepRenewalState {
     fn is_fresh(&self) -> bool {
         self.now.lock().written.elapsed() < LEASE - MARGIN
     }
@@ -127,7 +132,7 @@ impl RenewalState {
         if !self.is_fresh() {
             return;
         }
-        let sent = Moment::now();
+        let sent = BucketLeaseInstant::now();
         if let Some(tag) = self.write(Some(&self.token)) {
             let mut now = self.now.lock();
             now.tag = tag;
@@ -138,13 +143,13 @@ impl RenewalState {
     }
 
     /// Writes `by` as the sweeper, if this process still is the sweeper. Returns the new tag.
-    fn write(&self, by: Option<&str>) -> Option<Tag> {
+    fn write(&self, by: Option<&str>) -> Option<ObjectTag> {
         for _ in 0..ROUNDS {
             let tag = self.now.lock().tag.clone();
             match self.bucket.update(SWEEP, &tag, &sweeper(by)).ok()? {
-                Written::Done { tag } => return Some(tag),
+                BucketWriteOutcome::Done { tag } => return Some(tag),
                 // Perhaps because of an earlier write of ours whose answer was lost.
-                Written::Refused { .. } => {
+                BucketWriteOutcome::Refused { .. } => {
                     let found = look_at_sweep(&self.bucket).ok()??;
                     if found.by.as_ref() != Some(&self.token) {
                         return None;
@@ -169,8 +174,10 @@ mod tests {
         let store = S3Store::open_with(&server.url("store"), server.variables("store")).unwrap();
         store.init().unwrap();
         let bucket = store.ready().unwrap();
-        let Written::Done { tag } = bucket.create(SWEEP, &sweeper(Some("we"))).unwrap() else { panic!("it is swept") };
-        SweepLease::new(bucket, "we".to_owned(), tag, Moment::ago(written))
+        let BucketWriteOutcome::Done { tag } = bucket.create(SWEEP, &sweeper(Some("we"))).unwrap() else {
+            panic!("it is swept")
+        };
+        SweepLease::new(bucket, "we".to_owned(), tag, BucketLeaseInstant::ago(written))
     }
 
     #[test]
@@ -194,7 +201,7 @@ mod tests {
             let renewing = scope.spawn(|| lease.renewed.renew());
             // The remaining time passes while the renewal is on its way.
             std::thread::sleep(Duration::from_millis(100));
-            lease.renewed.now.lock().written = Moment::ago(LEASE);
+            lease.renewed.now.lock().written = BucketLeaseInstant::ago(LEASE);
             renewing.join().unwrap();
         });
         assert!(!lease.is_fresh());

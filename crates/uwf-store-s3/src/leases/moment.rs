@@ -5,26 +5,26 @@ use std::time::Duration;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment(Timespec);
+pub(crate) struct BucketLeaseInstant(Timespec);
 
-impl Moment {
-    pub(crate) fn now() -> Moment {
+impl BucketLeaseInstant {
+    pub(crate) fn now() -> BucketLeaseInstant {
         // Count the time of sleep, because other machines don't wait for this one to wake up.
         #[cfg(target_os = "linux")]
         let clock = ClockId::Boottime;
         #[cfg(not(target_os = "linux"))]
         let clock = ClockId::Monotonic;
-        Moment(clock_gettime(clock))
+        BucketLeaseInstant(clock_gettime(clock))
     }
 
     /// The time since this moment.
     pub(crate) fn elapsed(self) -> Duration {
-        Duration::try_from(Moment::now().0 - self.0).unwrap_or_default()
+        Duration::try_from(BucketLeaseInstant::now().0 - self.0).unwrap_or_default()
     }
 
     /// The moment this long ago.
     #[cfg(test)]
-    pub(crate) fn ago(time: Duration) -> Moment {
-        Moment(Moment::now().0 - Timespec::try_from(time).unwrap())
+    pub(crate) fn ago(time: Duration) -> BucketLeaseInstant {
+        BucketLeaseInstant(BucketLeaseInstant::now().0 - Timespec::try_from(time).unwrap())
     }
 }

@@ -7,9 +7,9 @@ use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, S3Conditio
 
 use super::profile::{self, Settings};
 use super::{no_retries, options};
-use crate::environment::{Environment, Trouble, checked_endpoint, denied};
+use crate::environment::{BucketEnvironment, Trouble, checked_endpoint, denied};
 use crate::key_servers::KeyServers;
-use crate::transport::Wire;
+use crate::transport::TransportConnector;
 
 pub(super) fn key_servers() -> KeyServers {
     KeyServers {
@@ -23,7 +23,11 @@ pub(super) fn key_servers() -> KeyServers {
 ///
 /// Keys come from the first of these sources, in the order of the AWS tools: the environment; the role of a container or a web identity,
 /// which the client reads itself; the profile; the machine, which the client asks.
-pub(super) fn client(environment: &Environment, bucket: &str, wire: Wire) -> Result<AmazonS3, Trouble> {
+pub(super) fn client(
+    environment: &BucketEnvironment,
+    bucket: &str,
+    wire: TransportConnector,
+) -> Result<AmazonS3, Trouble> {
     let mut builder = AmazonS3Builder::new();
     for (name, value) in environment.amazon()? {
         if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
@@ -46,7 +50,7 @@ pub(super) fn client(environment: &Environment, bucket: &str, wire: Wire) -> Res
         .map_err(|error| denied(error.to_string()))
 }
 
-impl Environment {
+impl BucketEnvironment {
     /// The variables, completed with settings from the profile.
     fn amazon(&self) -> Result<BTreeMap<String, String>, Trouble> {
         let own = self.beginning("AWS_").map(|(name, value)| (name.to_owned(), value.to_owned()));

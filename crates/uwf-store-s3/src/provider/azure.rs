@@ -10,10 +10,10 @@ use object_store::{Error, ObjectStore, Result};
 use ureq::http::Request;
 
 use super::{no_retries, options, reason};
-use crate::client::Client;
-use crate::environment::{Environment, Trouble, checked_endpoint, denied};
+use crate::client::BucketClient;
+use crate::environment::{BucketEnvironment, Trouble, checked_endpoint, denied};
 use crate::key_servers::{KeyServers, authority};
-use crate::transport::Wire;
+use crate::transport::TransportConnector;
 use crate::wait::wait_for;
 
 /// Settings of the client.
@@ -39,7 +39,7 @@ const EMULATOR: [(AzureConfigKey, &str); 3] = [
     (AzureConfigKey::Endpoint, "http://127.0.0.1:10000/devstoreaccount1"),
 ];
 
-pub(super) fn key_servers(environment: &Environment) -> KeyServers {
+pub(super) fn key_servers(environment: &BucketEnvironment) -> KeyServers {
     let login = environment.first(&["AZURE_STORAGE_AUTHORITY_HOST", "AZURE_AUTHORITY_HOST"]);
     let machine = ["AZURE_MSI_ENDPOINT", "AZURE_IDENTITY_ENDPOINT", "IDENTITY_ENDPOINT"];
     KeyServers {
@@ -51,9 +51,9 @@ pub(super) fn key_servers(environment: &Environment) -> KeyServers {
 }
 
 /// The client of a container, with its own deletion.
-pub(super) struct Azure {
+pub(super) struct AzureClient {
     client: MicrosoftAzure,
-    wire: Wire,
+    wire: TransportConnector,
     account: String,
     /// The URL of the container.
     container: String,
@@ -63,7 +63,11 @@ pub(super) struct Azure {
 ///
 /// A connection string takes precedence over single variables. Credentials come from the first of these: a token, a key, a federated
 /// token, a client secret, a SAS token, or the machine's identity, which the client asks for.
-pub(super) fn client(environment: &Environment, container: &str, wire: Wire) -> Result<Azure, Trouble> {
+pub(super) fn client(
+    environment: &BucketEnvironment,
+    container: &str,
+    wire: TransportConnector,
+) -> Result<AzureClient, Trouble> {
     let settings = settings(environment)?;
     let Some(account) = settings.get(&AzureConfigKey::AccountName).cloned() else {
         return Err(denied(
@@ -85,10 +89,10 @@ pub(super) fn client(environment: &Environment, container: &str, wire: Wire) -> 
         .with_http_connector(wire.clone())
         .build()
         .map_err(|error| denied(format!("its credentials cannot be used: {}", reason(&error))))?;
-    Ok(Azure { client, wire, account, container: format!("{endpoint}/{container}") })
+    Ok(AzureClient { client, wire, account, container: format!("{endpoint}/{container}") })
 }
 
-fn settings(environment: &Environment) -> Result<Settings, Trouble> {
+fn settings(environment: &BucketEnvironment) -> Result<Settings, Trouble> {
     let mut settings = Settings::new();
     for (name, value) in environment.beginning("AZURE_") {
         if let Ok(key) = name.to_ascii_lowercase().parse() {
@@ -155,7 +159,7 @@ fn connection_string(text: &str) -> Result<Settings, Trouble> {
     Ok(settings)
 }
 
-impl Client for Azure {
+impl BucketClient for AzureClient {
     fn objects(&self) -> &dyn ObjectStore {
         &self.client
     }
@@ -186,7 +190,7 @@ mod tests {
 
     fn of(variables: &[(&str, &str)]) -> Result<Settings, Trouble> {
         let owned = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        settings(&Environment::new(owned))
+        settings(&BucketEnvironment::new(owned))
     }
 
     fn pairs(pairs: &[(AzureConfigKey, &str)]) -> Settings {

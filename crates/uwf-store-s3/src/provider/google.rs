@@ -8,9 +8,9 @@ use object_store::gcp::{GoogleCloudStorage, GoogleCloudStorageBuilder, GoogleCon
 use serde_json::Value;
 
 use super::{no_retries, options, reason};
-use crate::environment::{Environment, Trouble, checked_endpoint, denied};
+use crate::environment::{BucketEnvironment, Trouble, checked_endpoint, denied};
 use crate::key_servers::KeyServers;
-use crate::transport::Wire;
+use crate::transport::TransportConnector;
 
 /// Credential types that the client can use.
 const KINDS: [&str; 2] = ["authorized_user", "service_account"];
@@ -18,7 +18,7 @@ const KINDS: [&str; 2] = ["authorized_user", "service_account"];
 /// Token for an emulator. Emulators accept any token, as Google's libraries expect.
 const EMULATOR_TOKEN: &str = "emulator";
 
-pub(super) fn key_servers(environment: &Environment) -> KeyServers {
+pub(super) fn key_servers(environment: &BucketEnvironment) -> KeyServers {
     let host = environment.first(&["GCE_METADATA_HOST", "GCE_METADATA_ROOT"]).unwrap_or("metadata.google.internal");
     let address = environment.get("GCE_METADATA_IP").unwrap_or("169.254.169.254");
     KeyServers {
@@ -33,7 +33,11 @@ pub(super) fn key_servers(environment: &Environment) -> KeyServers {
 ///
 /// Credentials come from the first of these: a variable with a token or a key, the file named by `GOOGLE_APPLICATION_CREDENTIALS`, the
 /// file that gcloud left, or the machine, which the client asks.
-pub(super) fn client(environment: &Environment, bucket: &str, wire: Wire) -> Result<GoogleCloudStorage, Trouble> {
+pub(super) fn client(
+    environment: &BucketEnvironment,
+    bucket: &str,
+    wire: TransportConnector,
+) -> Result<GoogleCloudStorage, Trouble> {
     let mut builder = GoogleCloudStorageBuilder::new();
     for (name, value) in environment.beginning("GOOGLE_") {
         if let Ok(key) = name.to_ascii_lowercase().parse::<GoogleConfigKey>() {
@@ -70,7 +74,7 @@ pub(super) fn client(environment: &Environment, bucket: &str, wire: Wire) -> Res
 }
 
 /// The credentials file, of a usable type: the named one, or else gcloud's, if it exists.
-fn credentials_file(environment: &Environment) -> Result<Option<PathBuf>, Trouble> {
+fn credentials_file(environment: &BucketEnvironment) -> Result<Option<PathBuf>, Trouble> {
     let named = environment.get("GOOGLE_APPLICATION_CREDENTIALS").map(PathBuf::from);
     let of_gcloud = || {
         let own = environment.get("CLOUDSDK_CONFIG").map(PathBuf::from);

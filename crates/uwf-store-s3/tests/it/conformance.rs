@@ -1,13 +1,13 @@
 //! What every backend must do, on a server of each provider.
 
-use json_cas::Objects;
+use json_cas::ObjectBackend;
 use json_cas::conformance::{heads_suite, notes_suite, objects_suite};
 
 use crate::servers::{Kind, Server};
 
 fn objects(kind: Kind) {
     let server = Server::start(kind);
-    objects_suite(&|| Box::new(server.fresh()) as Box<dyn Objects>);
+    objects_suite(&|| Box::new(server.fresh()) as Box<dyn ObjectBackend>);
 }
 
 fn heads(kind: Kind) {

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use json_cas::{CachedObjects, Hash, Objects, Put, StoreError};
+use json_cas::{CachedObjects, NodeHash, ObjectBackend, ObjectPutOutcome, StoreError};
 use uwf_store_s3::S3Store;
-use uwf_testing::bucket::{Asked, BucketServer};
+use uwf_testing::bucket::{BucketServer, BucketTraffic};
 
-fn hash(value: u64) -> Hash {
-    Hash::from_u64(value)
+fn hash(value: u64) -> NodeHash {
+    NodeHash::from_u64(value)
 }
 
 /// A process of a machine, whose cache is there. It has used the store before.
@@ -19,7 +19,7 @@ fn process(server: &BucketServer, cache: &Path) -> CachedObjects {
 }
 
 /// What was asked of nodes since the last call.
-fn of_nodes(server: &BucketServer) -> Asked {
+fn of_nodes(server: &BucketServer) -> BucketTraffic {
     server.take().remove("nodes").unwrap_or_default()
 }
 
@@ -30,7 +30,7 @@ fn machine_rechecks_node_only_after_sweep() {
     assert!(S3Store::open_with(&server.url("store"), server.variables("store")).unwrap().init().unwrap());
     let (first, second) = (process(&server, here.path()), process(&server, here.path()));
     let held = first.hold().unwrap();
-    assert_eq!(first.put_all(&[(hash(1), b"one".to_vec())]).unwrap(), [Put::Published]);
+    assert_eq!(first.put_all(&[(hash(1), b"one".to_vec())]).unwrap(), [ObjectPutOutcome::Published]);
     drop(held);
     server.take();
 
@@ -38,9 +38,9 @@ fn machine_rechecks_node_only_after_sweep() {
     let held = second.hold().unwrap();
     assert!(second.contains(hash(1)).unwrap());
     second.sync(&[hash(1)]).unwrap();
-    assert_eq!(second.put_all(&[(hash(1), b"one".to_vec())]).unwrap(), [Put::Present]);
+    assert_eq!(second.put_all(&[(hash(1), b"one".to_vec())]).unwrap(), [ObjectPutOutcome::Present]);
     assert_eq!(second.stored(hash(1)).unwrap().unwrap().bytes, 3);
-    assert_eq!(of_nodes(&server), Asked::default(), "it is known to be there");
+    assert_eq!(of_nodes(&server), BucketTraffic::default(), "it is known to be there");
     drop(held);
     assert!(second.contains(hash(1)).unwrap());
     assert_eq!(of_nodes(&server).head, 1, "who does not hold looks");
@@ -59,7 +59,7 @@ fn machine_rechecks_node_only_after_sweep() {
     let held = second.hold().unwrap();
     assert!(!second.contains(hash(1)).unwrap(), "it was removed meanwhile");
     assert!(matches!(second.sync(&[hash(1)]), Err(StoreError::NotFound { .. })));
-    assert_eq!(second.put_all(&[(hash(1), b"one".to_vec())]).unwrap(), [Put::Published]);
+    assert_eq!(second.put_all(&[(hash(1), b"one".to_vec())]).unwrap(), [ObjectPutOutcome::Published]);
     drop(held);
 }
 

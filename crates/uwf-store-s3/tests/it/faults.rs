@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use json_cas::{Hash, Heads, HeadsError, Journal, Objects, RemoteFault, Swap};
+use json_cas::{HeadBackend, HeadsError, NodeHash, ObjectBackend, RemoteFault, RemovalJournal, SwapOutcome};
 use serde_json::{Value, json};
 use uwf_store_s3::S3Store;
 use uwf_testing::processes::until;
@@ -13,8 +13,8 @@ use uwf_testing::processes::until;
 use crate::proxy::{Fate, Proxy};
 use crate::servers::{ATOMIC, Kind, Server};
 
-fn hash(value: u64) -> Hash {
-    Hash::from_u64(value)
+fn hash(value: u64) -> NodeHash {
+    NodeHash::from_u64(value)
 }
 
 fn record(name: &str) -> Value {
@@ -48,22 +48,27 @@ fn slow_and_flaky_server_loses_nothing() {
             let (store, created) = (through(&server, &proxy, &store), &created);
             scope.spawn(move || {
                 for number in 0..MOVES {
-                    let nodes: Vec<(Hash, Vec<u8>)> =
+                    let nodes: Vec<(NodeHash, Vec<u8>)> =
                         (0..5).map(|node| (hash(1000 * thread + 10 * number + node), vec![node as u8])).collect();
                     store.put_all(&nodes).unwrap();
                     loop {
                         let now = store.read("shared").unwrap().unwrap();
-                        if store.swap("shared", &now.version, hash(now.hash.as_u64() + 1)).unwrap() == Swap::Done {
+                        if store.swap("shared", &now.version, hash(now.hash.as_u64() + 1)).unwrap() == SwapOutcome::Done
+                        {
                             break;
                         }
                     }
-                    if store.create(&format!("raced-{number}"), hash(thread)).unwrap() == Swap::Done {
+                    if store.create(&format!("raced-{number}"), hash(thread)).unwrap() == SwapOutcome::Done {
                         created.fetch_add(1, Ordering::SeqCst);
                     }
                     let own = format!("own-{thread}-{number}");
-                    assert_eq!(store.create(&own, hash(2)).unwrap(), Swap::Done, "nobody else has it");
+                    assert_eq!(store.create(&own, hash(2)).unwrap(), SwapOutcome::Done, "nobody else has it");
                     let version = store.read(&own).unwrap().unwrap().version;
-                    assert_eq!(store.remove(&own, &version, &record(&own)).unwrap(), Swap::Done, "nobody else has it");
+                    assert_eq!(
+                        store.remove(&own, &version, &record(&own)).unwrap(),
+                        SwapOutcome::Done,
+                        "nobody else has it"
+                    );
                 }
             });
         }
@@ -74,9 +79,9 @@ fn slow_and_flaky_server_loses_nothing() {
         "each move was made and counted once"
     );
     assert_eq!(created.load(Ordering::SeqCst), MOVES, "each raced name was created by one");
-    assert_eq!(Objects::list(&store, None).unwrap().len() as u64, 5 * THREADS * MOVES);
+    assert_eq!(ObjectBackend::list(&store, None).unwrap().len() as u64, 5 * THREADS * MOVES);
     assert_eq!(store.records().unwrap().readable.len() as u64, THREADS * MOVES);
-    assert_eq!(Heads::list(&store).unwrap().len() as u64, 1 + MOVES);
+    assert_eq!(HeadBackend::list(&store).unwrap().len() as u64, 1 + MOVES);
 }
 
 /// Loses the answer to the first write of a path that has this in it.
@@ -98,17 +103,17 @@ fn a_change_whose_answer_was_lost_is_done() {
 fn answers_are_lost(server: &Server) {
     let store = server.fresh();
     let proxy = loses_answer_of(server, "/team/store-1/heads/a@1");
-    assert_eq!(through(server, &proxy, &store).create("a", hash(1)).unwrap(), Swap::Done);
+    assert_eq!(through(server, &proxy, &store).create("a", hash(1)).unwrap(), SwapOutcome::Done);
     let first = store.read("a").unwrap().unwrap();
     assert_eq!(first.hash, hash(1));
 
     let proxy = loses_answer_of(server, "/team/store-1/heads/a@1");
-    assert_eq!(through(server, &proxy, &store).swap("a", &first.version, hash(2)).unwrap(), Swap::Done);
+    assert_eq!(through(server, &proxy, &store).swap("a", &first.version, hash(2)).unwrap(), SwapOutcome::Done);
     let second = store.read("a").unwrap().unwrap();
     assert_eq!(second.hash, hash(2));
 
     let proxy = loses_answer_of(server, "/team/store-1/heads/a@1");
-    assert_eq!(through(server, &proxy, &store).remove("a", &second.version, &record("a")).unwrap(), Swap::Done);
+    assert_eq!(through(server, &proxy, &store).remove("a", &second.version, &record("a")).unwrap(), SwapOutcome::Done);
     assert_eq!(store.records().unwrap().readable, [record("a")]);
 
     let proxy = loses_answer_of(server, "/team/store-1/history/a.json");
@@ -127,7 +132,7 @@ fn change_with_lost_answer_succeeds_despite_later_changes() {
     for others_moves in [1, 31, 40] {
         for others_remove in [false, true] {
             let store = server.fresh();
-            assert_eq!(store.create("a", hash(1)).unwrap(), Swap::Done);
+            assert_eq!(store.create("a", hash(1)).unwrap(), SwapOutcome::Done);
             let version = store.read("a").unwrap().unwrap().version;
             let (other, met) = (store.clone(), Arc::new(AtomicUsize::new(0)));
             let proxy = Proxy::start(&server.endpoint(), Duration::ZERO, move |passing| {
@@ -139,11 +144,11 @@ fn change_with_lost_answer_succeeds_despite_later_changes() {
                     _ => {
                         for number in 0..others_moves {
                             let now = other.read("a").unwrap().unwrap();
-                            assert_eq!(other.swap("a", &now.version, hash(100 + number)).unwrap(), Swap::Done);
+                            assert_eq!(other.swap("a", &now.version, hash(100 + number)).unwrap(), SwapOutcome::Done);
                         }
                         if others_remove {
                             let now = other.read("a").unwrap().unwrap();
-                            assert_eq!(other.remove("a", &now.version, &record("a")).unwrap(), Swap::Done);
+                            assert_eq!(other.remove("a", &now.version, &record("a")).unwrap(), SwapOutcome::Done);
                         }
                         Fate::Passes
                     }
@@ -151,7 +156,7 @@ fn change_with_lost_answer_succeeds_despite_later_changes() {
             });
             let swapped = through(&server, &proxy, &store).swap("a", &version, hash(2));
             if others_moves + u64::from(others_remove) < 32 {
-                assert_eq!(swapped.unwrap(), Swap::Done, "{others_moves} {others_remove}");
+                assert_eq!(swapped.unwrap(), SwapOutcome::Done, "{others_moves} {others_remove}");
             } else {
                 // So many that nobody can tell: that is said, and not that it was lost.
                 let Err(HeadsError::Remote(error)) = swapped else { panic!("{swapped:?}") };
@@ -169,7 +174,7 @@ fn change_with_lost_answer_succeeds_despite_later_changes() {
 fn server_keeps_everything_after_kill_and_restart() {
     let mut server = Server::start(Kind::SeaweedFs);
     let store = server.fresh();
-    assert_eq!(store.create("a", hash(1)).unwrap(), Swap::Done);
+    assert_eq!(store.create("a", hash(1)).unwrap(), SwapOutcome::Done);
     store.put_all(&[(hash(1), b"one".to_vec())]).unwrap();
     let version = store.read("a").unwrap().unwrap().version;
     server.kill();
@@ -181,7 +186,7 @@ fn server_keeps_everything_after_kill_and_restart() {
     // It answers for a while before it has its volumes.
     until("it reads", || store.read("a").is_ok());
     assert_eq!(store.read("a").unwrap().unwrap().hash, hash(1));
-    assert_eq!(store.swap("a", &version, hash(2)).unwrap(), Swap::Done);
+    assert_eq!(store.swap("a", &version, hash(2)).unwrap(), SwapOutcome::Done);
     assert_eq!(store.get(hash(1)).unwrap(), Some(b"one".to_vec()));
 }
 
@@ -191,12 +196,12 @@ fn killed_server_loses_no_acknowledged_move() {
     const THREADS: u64 = 4;
     let mut server = Server::start(Kind::SeaweedFs);
     let store = server.fresh();
-    assert_eq!(store.create("shared", hash(0)).unwrap(), Swap::Done);
+    assert_eq!(store.create("shared", hash(0)).unwrap(), SwapOutcome::Done);
     let (done, unknown, failed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let is_over = AtomicBool::new(false);
-    let count = |moved: Result<Swap, HeadsError>| match moved {
-        Ok(Swap::Done) => drop(done.fetch_add(1, Ordering::SeqCst)),
-        Ok(Swap::Moved(_)) => (),
+    let count = |moved: Result<SwapOutcome, HeadsError>| match moved {
+        Ok(SwapOutcome::Done) => drop(done.fetch_add(1, Ordering::SeqCst)),
+        Ok(SwapOutcome::Moved(_)) => (),
         Err(HeadsError::Remote(error)) => {
             assert!(matches!(error.fault, RemoteFault::Unreachable | RemoteFault::Failed), "{error}");
             unknown.fetch_add(1, Ordering::SeqCst);
@@ -278,7 +283,7 @@ fn names_come_and_go_in_order() {
             assert!(unknown < created, "{told}");
             assert!(created > 1, "{kind:?} {name} had one life only");
         }
-        let live = Heads::list(&store).unwrap().len();
+        let live = HeadBackend::list(&store).unwrap().len();
         let kept = store.records().unwrap().readable.len();
         let names = (0..NAMES).map(|number| format!("name-{number}"));
         let state = names.map(|name| (store.read(&name).unwrap().is_some(), store.newest(&name).unwrap().is_some()));
@@ -292,10 +297,10 @@ fn change(store: &S3Store, name: &str, tally: &Tally, what: u32) {
     let add = |count: &AtomicU64| count.fetch_add(1, Ordering::SeqCst);
     match what {
         0 | 1 => match store.create(name, hash(1)) {
-            Ok(Swap::Done) => {
+            Ok(SwapOutcome::Done) => {
                 add(&tally.created);
             }
-            Ok(Swap::Moved(_)) | Err(HeadsError::Removed { .. }) => (),
+            Ok(SwapOutcome::Moved(_)) | Err(HeadsError::Removed { .. }) => (),
             Err(HeadsError::Remote(error)) if error.message.starts_with("it did not report") => {
                 add(&tally.unknown);
             }
@@ -314,8 +319,8 @@ fn change(store: &S3Store, name: &str, tally: &Tally, what: u32) {
                 false => store.remove(name, &now.version, &record(name)),
             };
             match moved {
-                Ok(Swap::Done) if !is_swap => add(&tally.removed),
-                Ok(Swap::Done | Swap::Moved(_)) => 0,
+                Ok(SwapOutcome::Done) if !is_swap => add(&tally.removed),
+                Ok(SwapOutcome::Done | SwapOutcome::Moved(_)) => 0,
                 Err(HeadsError::Remote(error)) if error.message.starts_with("it did not report") => {
                     if is_swap {
                         0

@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use json_cas::{Hash, Heads, HeadsError, Journal, Swap};
+use json_cas::{HeadBackend, HeadsError, NodeHash, RemovalJournal, SwapOutcome};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use uwf_store_s3::S3Store;
@@ -12,8 +12,8 @@ use uwf_store_s3::S3Store;
 use crate::proxy::{Fate, Proxy};
 use crate::servers::{Kind, Server};
 
-fn hash(value: u64) -> Hash {
-    Hash::from_u64(value)
+fn hash(value: u64) -> NodeHash {
+    NodeHash::from_u64(value)
 }
 
 fn record(number: u64) -> Value {
@@ -21,12 +21,12 @@ fn record(number: u64) -> Value {
 }
 
 fn create(store: &S3Store, to: u64) {
-    assert_eq!(store.create("a", hash(to)).unwrap(), Swap::Done);
+    assert_eq!(store.create("a", hash(to)).unwrap(), SwapOutcome::Done);
 }
 
 fn remove(store: &S3Store, number: u64) {
     let version = store.read("a").unwrap().unwrap().version;
-    assert_eq!(store.remove("a", &version, &record(number)).unwrap(), Swap::Done);
+    assert_eq!(store.remove("a", &version, &record(number)).unwrap(), SwapOutcome::Done);
 }
 
 fn forget(store: &S3Store) {
@@ -74,14 +74,14 @@ fn late(
 
 /// Nothing is alive, and nothing comes back by looking.
 fn is_gone(store: &S3Store, newest: Option<Value>) {
-    assert_eq!((store.read("a").unwrap(), Heads::list(store).unwrap()), (None, vec![]));
+    assert_eq!((store.read("a").unwrap(), HeadBackend::list(store).unwrap()), (None, vec![]));
     assert_eq!(store.newest("a").unwrap(), newest);
     assert_eq!(store.records().unwrap().readable, Vec::from_iter(newest));
 }
 
 fn is_at(store: &S3Store, head: u64) {
     assert_eq!(store.read("a").unwrap().map(|head| head.hash), Some(hash(head)));
-    assert_eq!(Heads::list(store).unwrap(), [("a".to_owned(), hash(head))]);
+    assert_eq!(HeadBackend::list(store).unwrap(), [("a".to_owned(), hash(head))]);
     assert_eq!((store.newest("a").unwrap(), store.records().unwrap().readable), (None, vec![]));
 }
 
@@ -90,7 +90,7 @@ type Look = (fn(&S3Store), &'static str);
 /// Who comes across the waste of a creator that came late, and what that one is told at last: once a whole life has passed since,
 /// nobody can tell whether it created the one before.
 const LOOKS: [Look; 3] = [
-    (|store| assert_eq!(Heads::list(store).unwrap(), []), "a was removed and cannot be created again"),
+    (|store| assert_eq!(HeadBackend::list(store).unwrap(), []), "a was removed and cannot be created again"),
     (|store| assert_eq!(store.read("a").unwrap(), None), "a was removed and cannot be created again"),
     (
         |store| {
@@ -145,7 +145,7 @@ fn a_late_creation_brings_no_name_back() {
             forget(other);
             create(other, 3);
         });
-        let Swap::Moved(Some(there)) = creator.store.create("a", hash(2)).unwrap() else {
+        let SwapOutcome::Moved(Some(there)) = creator.store.create("a", hash(2)).unwrap() else {
             panic!("it created what is there")
         };
         assert_eq!(there.hash, hash(3));
@@ -157,7 +157,7 @@ fn a_late_creation_brings_no_name_back() {
             remove(other, 1);
             forget(other);
         });
-        assert_eq!(creator.store.create("a", hash(2)).unwrap(), Swap::Done, "it is forgotten");
+        assert_eq!(creator.store.create("a", hash(2)).unwrap(), SwapOutcome::Done, "it is forgotten");
         is_at(&store, 2);
     }
 }
@@ -190,7 +190,7 @@ fn a_late_removal_takes_no_later_life() {
             forget(other);
             create(other, 2);
         });
-        let Swap::Moved(Some(there)) = remover.store.remove("a", &version, &record(9)).unwrap() else {
+        let SwapOutcome::Moved(Some(there)) = remover.store.remove("a", &version, &record(9)).unwrap() else {
             panic!("it was removed")
         };
         assert_eq!(there.hash, hash(2));

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use json_cas::{Hash, Heads, HeadsError, Journal, Objects, Swap};
+use json_cas::{HeadBackend, HeadsError, NodeHash, ObjectBackend, RemovalJournal, SwapOutcome};
 use serde_json::{Value, json};
 use uwf_store_s3::S3Store;
 
@@ -54,8 +54,8 @@ fn stand_still(said: &str) -> ! {
     }
 }
 
-fn hash(value: u64) -> Hash {
-    Hash::from_u64(value)
+fn hash(value: u64) -> NodeHash {
+    NodeHash::from_u64(value)
 }
 
 fn record(name: &str) -> Value {
@@ -68,8 +68,8 @@ fn move_on(store: &S3Store, name: &str) -> u64 {
     loop {
         let now = store.read(name).unwrap().unwrap();
         match store.swap(name, &now.version, hash(now.hash.as_u64() + 1)).unwrap() {
-            Swap::Done => return lost,
-            Swap::Moved(_) => lost += 1,
+            SwapOutcome::Done => return lost,
+            SwapOutcome::Moved(_) => lost += 1,
         }
     }
 }
@@ -80,14 +80,14 @@ fn race(store: &S3Store, worker: &str) {
     for number in 0..MOVES {
         lost += move_on(store, "shared");
         match store.create(&format!("raced-{number}"), hash(1)).unwrap() {
-            Swap::Done => won += 1,
-            Swap::Moved(there) => assert_eq!(there.unwrap().hash, hash(1)),
+            SwapOutcome::Done => won += 1,
+            SwapOutcome::Moved(there) => assert_eq!(there.unwrap().hash, hash(1)),
         }
         let own = format!("own-{worker}-{number}");
-        assert_eq!(store.create(&own, hash(2)).unwrap(), Swap::Done);
+        assert_eq!(store.create(&own, hash(2)).unwrap(), SwapOutcome::Done);
         if number % 2 == 0 {
             let version = store.read(&own).unwrap().unwrap().version;
-            assert_eq!(store.remove(&own, &version, &record(&own)).unwrap(), Swap::Done);
+            assert_eq!(store.remove(&own, &version, &record(&own)).unwrap(), SwapOutcome::Done);
         }
     }
     println!("created {won} lost {lost}");
@@ -101,7 +101,7 @@ fn eight_processes_lose_nothing() {
     for kind in ATOMIC {
         let server = Server::start(kind);
         let store = server.fresh();
-        assert_eq!(store.create("shared", hash(0)).unwrap(), Swap::Done);
+        assert_eq!(store.create("shared", hash(0)).unwrap(), SwapOutcome::Done);
         let test = "processes::eight_processes_lose_nothing";
         let workers = (0..WORKERS).map(|worker| process(test, server.environment(), &store, &worker.to_string()));
         let workers: Vec<Child> = workers.collect();
@@ -118,7 +118,7 @@ fn eight_processes_lose_nothing() {
         let removed = WORKERS * MOVES.div_ceil(2);
         let records = store.records().unwrap();
         assert_eq!((records.readable.len() as u64, records.problems.len()), (removed, 0));
-        assert_eq!(Heads::list(&store).unwrap().len() as u64, 1 + MOVES + WORKERS * MOVES - removed);
+        assert_eq!(HeadBackend::list(&store).unwrap().len() as u64, 1 + MOVES + WORKERS * MOVES - removed);
     }
 }
 
@@ -131,12 +131,12 @@ fn nodes_without_a_head_do_no_harm() {
     for kind in [Kind::SeaweedFs, Kind::Azurite, Kind::Google] {
         let server = Server::start(kind);
         let store = server.fresh();
-        assert_eq!(store.create("thread", hash(7)).unwrap(), Swap::Done);
+        assert_eq!(store.create("thread", hash(7)).unwrap(), SwapOutcome::Done);
         let mut child = process("processes::nodes_without_a_head_do_no_harm", server.environment(), &store, "store");
         wait_for(&mut child, "nodes are stored");
         kill(child);
         assert_eq!(store.read("thread").unwrap().unwrap().hash, hash(7));
-        assert_eq!(Objects::list(&store, None).unwrap(), [hash(1), hash(2)]);
+        assert_eq!(ObjectBackend::list(&store, None).unwrap(), [hash(1), hash(2)]);
         store.sync(&[hash(1), hash(2)]).unwrap();
         move_on(&store, "thread");
     }
@@ -147,16 +147,16 @@ type Meets = (&'static str, fn(&S3Store));
 
 const MEETS: [Meets; 6] = [
     ("read", |store| assert_eq!(store.read("a").unwrap(), None)),
-    ("list", |store| assert_eq!(Heads::list(store).unwrap(), [("b".to_owned(), hash(1))])),
+    ("list", |store| assert_eq!(HeadBackend::list(store).unwrap(), [("b".to_owned(), hash(1))])),
     ("records", |store| assert_eq!(store.records().unwrap().readable, [record("a")])),
     ("newest", |store| assert_eq!(store.newest("a").unwrap(), Some(record("a")))),
     ("create", |store| assert!(matches!(store.create("a", hash(9)), Err(HeadsError::Removed { .. })))),
     ("forget", |store| {
         assert_eq!(store.forget(&["a"]).unwrap(), 1);
         assert_eq!((store.newest("a").unwrap(), store.read("a").unwrap()), (None, None));
-        assert_eq!(store.create("a", hash(9)).unwrap(), Swap::Done);
+        assert_eq!(store.create("a", hash(9)).unwrap(), SwapOutcome::Done);
         let version = store.read("a").unwrap().unwrap().version;
-        assert_eq!(store.remove("a", &version, &record("a")).unwrap(), Swap::Done);
+        assert_eq!(store.remove("a", &version, &record("a")).unwrap(), SwapOutcome::Done);
     }),
 ];
 
@@ -164,7 +164,7 @@ const MEETS: [Meets; 6] = [
 fn killed_removal_is_all_or_nothing() {
     if let Some((store, _)) = told() {
         let version = store.read("a").unwrap().unwrap().version;
-        assert_eq!(store.remove("a", &version, &record("a")).unwrap(), Swap::Done);
+        assert_eq!(store.remove("a", &version, &record("a")).unwrap(), SwapOutcome::Done);
         return;
     }
     for kind in [Kind::Moto, Kind::Azurite, Kind::Google] {
@@ -182,7 +182,7 @@ fn a_removal_is_killed(server: &Server) {
             }
             let store = server.fresh();
             for name in ["a", "b"] {
-                assert_eq!(store.create(name, hash(1)).unwrap(), Swap::Done);
+                assert_eq!(store.create(name, hash(1)).unwrap(), SwapOutcome::Done);
             }
             let (method, key) = stop.split_once(' ').unwrap();
             let stop = format!("{method} {}", server.path(&store, key));

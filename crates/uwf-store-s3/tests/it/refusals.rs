@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use json_cas::{Hash, Heads, HeadsError, Objects, RemoteError, RemoteFault, StoreError};
+use json_cas::{HeadBackend, HeadsError, NodeHash, ObjectBackend, RemoteError, RemoteFault, StoreError};
 use tempfile::TempDir;
 use uwf_store_s3::S3Store;
 use uwf_testing::azurite;
@@ -14,14 +14,14 @@ use crate::proxy::{Fate, Proxy};
 use crate::servers::{ALL, Kind, Server, put};
 
 fn heads_error(store: &S3Store) -> RemoteError {
-    match Heads::list(store) {
+    match HeadBackend::list(store) {
         Err(HeadsError::Remote(error)) => error,
         other => panic!("{other:?}"),
     }
 }
 
 fn objects_error(store: &S3Store) -> RemoteError {
-    match store.get(Hash::from_u64(1)) {
+    match store.get(NodeHash::from_u64(1)) {
         Err(StoreError::Remote(error)) => error,
         other => panic!("{other:?}"),
     }
@@ -51,8 +51,8 @@ fn uninitialized_store_reports_it_until_initialized() {
         is_told(&objects_error(&store), &server, RemoteFault::NotReady, &message);
         assert!(store.init().unwrap());
         assert!(!store.init().unwrap() && !server.store(&url).init().unwrap(), "it was ready");
-        assert_eq!(Heads::list(&server.store(&url)).unwrap(), []);
-        assert_eq!(store.get(Hash::from_u64(1)).unwrap(), None);
+        assert_eq!(HeadBackend::list(&server.store(&url)).unwrap(), []);
+        assert_eq!(store.get(NodeHash::from_u64(1)).unwrap(), None);
     }
 }
 
@@ -292,11 +292,11 @@ fn unreadable_head_is_error_not_missing() {
     let store = server.fresh();
     put(&server, "/team/store-1/heads/broken@1", "{");
     put(&server, "/team/store-1/heads/README", "not ours");
-    for error in [store.read("broken").unwrap_err(), Heads::list(&store).unwrap_err()] {
+    for error in [store.read("broken").unwrap_err(), HeadBackend::list(&store).unwrap_err()] {
         let HeadsError::Unreadable { path, .. } = &error else { panic!("{error:?}") };
         assert_eq!(path.to_str(), Some("s3://team/store-1/heads/broken@1"));
     }
     put(&server, "/team/store-1/nodes/README", "not ours");
     let strays: Vec<String> = store.strays().unwrap().into_iter().map(|stray| stray.name).collect();
-    assert_eq!((strays, Objects::list(&store, None).unwrap()), (vec!["nodes/README".to_owned()], vec![]));
+    assert_eq!((strays, ObjectBackend::list(&store, None).unwrap()), (vec!["nodes/README".to_owned()], vec![]));
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use uwf_store_s3::S3Store;
-use uwf_testing::azurite::Azurite;
+use uwf_testing::azurite::AzuriteServer;
 use uwf_testing::bucket::BucketServer;
 use uwf_testing::s3_server::{self, KEY_ID, S3Server, SECRET, environment};
 
@@ -33,16 +33,16 @@ pub(crate) struct Server {
 
 enum Running {
     S3(S3Server),
-    Azurite(Azurite),
+    Azurite(AzuriteServer),
     Google(BucketServer),
 }
 
 impl Server {
     pub(crate) fn start(kind: Kind) -> Server {
         let running = match kind {
-            Kind::Moto => Running::S3(S3Server::start(s3_server::Kind::Moto)),
-            Kind::SeaweedFs => Running::S3(S3Server::start(s3_server::Kind::SeaweedFs)),
-            Kind::Azurite => Running::Azurite(Azurite::start()),
+            Kind::Moto => Running::S3(S3Server::start(s3_server::S3ServerKind::Moto)),
+            Kind::SeaweedFs => Running::S3(S3Server::start(s3_server::S3ServerKind::SeaweedFs)),
+            Kind::Azurite => Running::Azurite(AzuriteServer::start()),
             Kind::Google => Running::Google(BucketServer::start_google()),
         };
         Server { running, stores: Cell::new(0) }
@@ -83,7 +83,7 @@ impl Server {
     pub(crate) fn environment_at(&self, endpoint: &str) -> Vec<(String, String)> {
         match &self.running {
             Running::S3(_) => environment(endpoint, KEY_ID, SECRET),
-            Running::Azurite(_) => Azurite::variables_at(endpoint),
+            Running::Azurite(_) => AzuriteServer::variables_at(endpoint),
             Running::Google(_) => vec![("STORAGE_EMULATOR_HOST".to_owned(), endpoint.to_owned())],
         }
     }

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use json_cas::{Hash, Objects};
+use json_cas::{NodeHash, ObjectBackend};
 use uwf_store_s3::S3Store;
 use uwf_testing::bucket::BucketServer;
 
-fn hash(value: u64) -> Hash {
-    Hash::from_u64(value)
+fn hash(value: u64) -> NodeHash {
+    NodeHash::from_u64(value)
 }
 
 /// A machine's view of the store, which the first one makes.
@@ -52,8 +52,8 @@ fn continuous_sweeping_does_not_starve_others() {
 fn layers_are_removed_sequentially_and_their_nodes_concurrently() {
     let server = BucketServer::start();
     let store = machine(&server);
-    let nodes: Vec<Hash> = (0..400).map(hash).collect();
-    let objects: Vec<(Hash, Vec<u8>)> = nodes.iter().map(|hash| (*hash, b"node".to_vec())).collect();
+    let nodes: Vec<NodeHash> = (0..400).map(hash).collect();
+    let objects: Vec<(NodeHash, Vec<u8>)> = nodes.iter().map(|hash| (*hash, b"node".to_vec())).collect();
     store.put_all(&objects).unwrap();
     let (first, second) = nodes.split_at(200);
     let sweep = store.sweep().unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-use json_cas::{Hash, Heads, RemoteFault, Swap};
+use json_cas::{HeadBackend, NodeHash, RemoteFault, SwapOutcome};
 use tempfile::TempDir;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use uwf_store_s3::S3Store;
@@ -49,7 +49,7 @@ fn certificate_from_environment_is_trusted() {
     };
     let store = open(certificate.to_str());
     assert!(store.init().unwrap());
-    assert_eq!(store.create("a", Hash::from_u64(1)).unwrap(), Swap::Done);
+    assert_eq!(store.create("a", NodeHash::from_u64(1)).unwrap(), SwapOutcome::Done);
 
     let stranger = open(None).init().unwrap_err();
     assert_eq!(stranger.fault, RemoteFault::Unreachable);

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::process::ExitCode;
 
 use serde_json::json;
-use uwf_testing::llm_server::{LlmServer, Request, Script};
+use uwf_testing::llm_server::{LlmScript, LlmServer, LlmServerRequest};
 
 fn main() -> ExitCode {
     match run() {
@@ -23,7 +23,7 @@ fn run() -> Result<(), String> {
     let mut args = std::env::args().skip(1);
     let path = args.next().ok_or("usage: scripted-llm SCRIPT.json [REQUESTS.jsonl]")?;
     let text = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;
-    let script = Script::from_json(&text).map_err(|problem| format!("{path}: {problem}"))?;
+    let script = LlmScript::from_json(&text).map_err(|problem| format!("{path}: {problem}"))?;
     let server = LlmServer::start(script);
     let mut stdout = std::io::stdout();
     writeln!(stdout, "{}", server.url()).and_then(|()| stdout.flush()).map_err(|error| error.to_string())?;
@@ -35,7 +35,7 @@ fn run() -> Result<(), String> {
     Ok(())
 }
 
-fn line(request: &Request) -> String {
+fn line(request: &LlmServerRequest) -> String {
     let headers: serde_json::Map<_, _> =
         request.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     format!("{}\n", json!({ "method": request.method, "path": request.path, "headers": headers, "body": request.body }))

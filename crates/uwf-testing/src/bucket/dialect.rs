@@ -5,7 +5,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::http::{Answer, Request};
+use super::http::{BucketServerRequest, BucketServerResponse};
 
 /// A token that Google's server accepts, in addition to tokens signed by a service account.
 pub(super) const TOKEN: &str = "emulator";
@@ -18,52 +18,52 @@ const FIRST_GENERATION: u64 = 1_700_000_000_000_000;
 
 /// The API of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(super) enum BucketDialect {
     S3,
     Google,
 }
 
 /// Condition of a write.
-pub(super) enum Condition<'r> {
+pub(super) enum BucketWriteCondition<'r> {
     Always,
     Absent,
     SameTag(&'r str),
     SameGeneration(u64),
 }
 
-impl Dialect {
+impl BucketDialect {
     pub(super) fn scheme(self) -> &'static str {
         match self {
-            Dialect::S3 => "s3://",
-            Dialect::Google => "gs://",
+            BucketDialect::S3 => "s3://",
+            BucketDialect::Google => "gs://",
         }
     }
 
     /// Environment variables of a process that can use the server.
     pub(super) fn variables(self, endpoint: &str) -> Vec<(&'static str, &str)> {
         match self {
-            Dialect::S3 => vec![
+            BucketDialect::S3 => vec![
                 ("AWS_ENDPOINT_URL", endpoint),
                 ("AWS_REGION", "us-east-1"),
                 ("AWS_ACCESS_KEY_ID", "AKIATEST"),
                 ("AWS_SECRET_ACCESS_KEY", "hush-this-is-secret"),
             ],
-            Dialect::Google => vec![("STORAGE_EMULATOR_HOST", endpoint)],
+            BucketDialect::Google => vec![("STORAGE_EMULATOR_HOST", endpoint)],
         }
     }
 
-    pub(super) fn condition(self, request: &Request) -> Condition<'_> {
+    pub(super) fn condition(self, request: &BucketServerRequest) -> BucketWriteCondition<'_> {
         match self {
-            Dialect::S3 => match (request.header("if-none-match"), request.header("if-match")) {
-                (_, Some(tag)) => Condition::SameTag(tag),
-                (Some("*"), None) => Condition::Absent,
-                (_, None) => Condition::Always,
+            BucketDialect::S3 => match (request.header("if-none-match"), request.header("if-match")) {
+                (_, Some(tag)) => BucketWriteCondition::SameTag(tag),
+                (Some("*"), None) => BucketWriteCondition::Absent,
+                (_, None) => BucketWriteCondition::Always,
             },
-            Dialect::Google => match request.header("x-goog-if-generation-match") {
-                None => Condition::Always,
-                Some("0") => Condition::Absent,
+            BucketDialect::Google => match request.header("x-goog-if-generation-match") {
+                None => BucketWriteCondition::Always,
+                Some("0") => BucketWriteCondition::Absent,
                 // A generation that is not a number matches no object.
-                Some(number) => Condition::SameGeneration(number.parse().unwrap_or_default()),
+                Some(number) => BucketWriteCondition::SameGeneration(number.parse().unwrap_or_default()),
             },
         }
     }
@@ -72,8 +72,8 @@ impl Dialect {
     /// not.
     pub(super) fn version(self, number: u64, bytes: &[u8]) -> (u64, String) {
         match self {
-            Dialect::S3 => (number, format!("\"{number:032x}\"")),
-            Dialect::Google => {
+            BucketDialect::S3 => (number, format!("\"{number:032x}\"")),
+            BucketDialect::Google => {
                 let mut hasher = DefaultHasher::new();
                 bytes.hash(&mut hasher);
                 (FIRST_GENERATION + number, format!("\"{:032x}\"", hasher.finish()))
@@ -82,24 +82,24 @@ impl Dialect {
     }
 
     /// The answer to an unauthorised client, or to a request for a token.
-    pub(super) fn lets_nobody_in(self, request: &Request) -> Option<Answer> {
-        if self == Dialect::S3 {
+    pub(super) fn lets_nobody_in(self, request: &BucketServerRequest) -> Option<BucketServerResponse> {
+        if self == BucketDialect::S3 {
             return None;
         }
         if request.path == "/computeMetadata/v1/instance/service-accounts/default/token" {
             return Some(match request.header("metadata-flavor") {
-                Some("Google") => Answer {
+                Some("Google") => BucketServerResponse {
                     body: format!(r#"{{"access_token":"{MACHINE_TOKEN}","expires_in":3600,"token_type":"Bearer"}}"#)
                         .into(),
-                    ..Answer::empty("200 OK")
+                    ..BucketServerResponse::empty("200 OK")
                 },
-                _ => Answer::empty("403 Forbidden"),
+                _ => BucketServerResponse::empty("403 Forbidden"),
             });
         }
         let token = request.header("authorization").and_then(|text| text.strip_prefix("Bearer ")).unwrap_or_default();
         // Signatures are not checked.
         let is_signed = token.split('.').count() == 3;
         let is_known = [TOKEN, MACHINE_TOKEN].contains(&token) || is_signed;
-        (!is_known).then(|| Answer::error("401 Unauthorized", "AuthenticationRequired"))
+        (!is_known).then(|| BucketServerResponse::error("401 Unauthorized", "AuthenticationRequired"))
     }
 }

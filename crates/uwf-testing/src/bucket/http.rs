@@ -10,7 +10,7 @@ const MAX_BODY: usize = 64 << 20;
 
 /// A received request.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct BucketServerRequest {
     pub(super) method: String,
     pub(super) path: String,
     query: String,
@@ -18,7 +18,7 @@ pub(super) struct Request {
     pub(super) body: Vec<u8>,
 }
 
-impl Request {
+impl BucketServerRequest {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -42,19 +42,22 @@ impl Request {
 
 /// An answer.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct BucketServerResponse {
     pub(super) status: &'static str,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Vec<u8>,
 }
 
-impl Answer {
-    pub(super) fn empty(status: &'static str) -> Answer {
-        Answer { status, headers: Vec::new(), body: Vec::new() }
+impl BucketServerResponse {
+    pub(super) fn empty(status: &'static str) -> BucketServerResponse {
+        BucketServerResponse { status, headers: Vec::new(), body: Vec::new() }
     }
 
-    pub(super) fn error(status: &'static str, code: &str) -> Answer {
-        Answer { body: format!("<Error><Code>{code}</Code></Error>").into_bytes(), ..Answer::empty(status) }
+    pub(super) fn error(status: &'static str, code: &str) -> BucketServerResponse {
+        BucketServerResponse {
+            body: format!("<Error><Code>{code}</Code></Error>").into_bytes(),
+            ..BucketServerResponse::empty(status)
+        }
     }
 
     /// Sends it, without the body for a HEAD request.
@@ -75,7 +78,7 @@ impl Answer {
 }
 
 /// Reads the next request of a connection; `None` at its end.
-pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
+pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<BucketServerRequest>> {
     let Some(first) = line(reader)? else { return Ok(None) };
     let mut words = first.split_whitespace();
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -86,7 +89,7 @@ pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
             headers.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
         }
     }
-    let mut request = Request {
+    let mut request = BucketServerRequest {
         method: method.to_owned(),
         path: path.to_owned(),
         query: query.to_owned(),

@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 use std::ops::Bound;
 use std::time::{Duration, SystemTime};
 
-use super::Kept;
-use super::dialect::{Condition, Dialect};
-use super::http::{Answer, Request};
+use super::BucketUsage;
+use super::dialect::{BucketDialect, BucketWriteCondition};
+use super::http::{BucketServerRequest, BucketServerResponse};
 
 /// Most keys on a page of a list.
 const PAGE: usize = 1_000;
 
 #[derive(Clone)]
-struct Object {
+struct ServedObject {
     bytes: Vec<u8>,
     etag: String,
     /// The number of the write that created it.
@@ -21,41 +21,48 @@ struct Object {
     modified: SystemTime,
 }
 
-impl Object {
+impl ServedObject {
     /// Headers of an answer that describe the object.
-    fn headers(&self, dialect: Dialect) -> Vec<(&'static str, String)> {
+    fn headers(&self, dialect: BucketDialect) -> Vec<(&'static str, String)> {
         let etag = ("etag", self.etag.clone());
         match dialect {
-            Dialect::S3 => vec![etag],
-            Dialect::Google => vec![etag, ("x-goog-generation", self.generation.to_string())],
+            BucketDialect::S3 => vec![etag],
+            BucketDialect::Google => vec![etag, ("x-goog-generation", self.generation.to_string())],
         }
     }
 }
 
 /// Objects sorted by key, as lists return them.
 #[derive(Default)]
-pub(super) struct Objects {
-    by_key: BTreeMap<String, Object>,
+pub(super) struct ServedObjectMap {
+    by_key: BTreeMap<String, ServedObject>,
     writes: u64,
     /// How far the server's clock is ahead of the real one.
     ahead: Duration,
 }
 
-impl Objects {
-    pub(super) fn answer(&mut self, request: &Request, bucket: &str, dialect: Dialect) -> Answer {
+impl ServedObjectMap {
+    pub(super) fn answer(
+        &mut self,
+        request: &BucketServerRequest,
+        bucket: &str,
+        dialect: BucketDialect,
+    ) -> BucketServerResponse {
         if let Some(answer) = dialect.lets_nobody_in(request) {
             return answer;
         }
-        let Some(key) = request.key(bucket) else { return Answer::error("404 Not Found", "NoSuchBucket") };
+        let Some(key) = request.key(bucket) else {
+            return BucketServerResponse::error("404 Not Found", "NoSuchBucket");
+        };
         match &*request.method {
             "GET" if request.is_list() => self.list(request),
             "GET" | "HEAD" => self.read(&key, dialect),
             "PUT" => self.write(key, request, dialect),
             "DELETE" => match (self.by_key.remove(&key), dialect) {
-                (None, Dialect::Google) => Answer::error("404 Not Found", "NoSuchKey"),
-                (Some(_), _) | (None, Dialect::S3) => Answer::empty("204 No Content"),
+                (None, BucketDialect::Google) => BucketServerResponse::error("404 Not Found", "NoSuchKey"),
+                (Some(_), _) | (None, BucketDialect::S3) => BucketServerResponse::empty("204 No Content"),
             },
-            _ => Answer::error("405 Method Not Allowed", "MethodNotAllowed"),
+            _ => BucketServerResponse::error("405 Method Not Allowed", "MethodNotAllowed"),
         }
     }
 
@@ -68,8 +75,8 @@ impl Objects {
         self.ahead += by;
     }
 
-    pub(super) fn kept(&self, begin: &str) -> Kept {
-        self.with(begin, None).fold(Kept::default(), |kept, (_, object)| Kept {
+    pub(super) fn kept(&self, begin: &str) -> BucketUsage {
+        self.with(begin, None).fold(BucketUsage::default(), |kept, (_, object)| BucketUsage {
             objects: kept.objects + 1,
             bytes: kept.bytes + object.bytes.len() as u64,
         })
@@ -79,7 +86,7 @@ impl Objects {
         self.by_key.remove(key);
     }
 
-    pub(super) fn rewrite(&mut self, key: &str, dialect: Dialect, change: impl FnOnce(&str) -> String) {
+    pub(super) fn rewrite(&mut self, key: &str, dialect: BucketDialect, change: impl FnOnce(&str) -> String) {
         let mut object = self.by_key.remove(key).expect("there is such an object");
         object.bytes = change(&String::from_utf8_lossy(&object.bytes)).into_bytes();
         self.writes += 1;
@@ -98,39 +105,45 @@ impl Objects {
             .collect()
     }
 
-    fn with<'o>(&'o self, begin: &'o str, after: Option<&str>) -> impl Iterator<Item = (&'o String, &'o Object)> {
+    fn with<'o>(&'o self, begin: &'o str, after: Option<&str>) -> impl Iterator<Item = (&'o String, &'o ServedObject)> {
         let from = after.map_or(Bound::Included(begin), Bound::Excluded);
         self.by_key.range::<str, _>((from, Bound::Unbounded)).take_while(move |(key, _)| key.starts_with(begin))
     }
 
-    fn read(&self, key: &str, dialect: Dialect) -> Answer {
-        let Some(object) = self.by_key.get(key) else { return Answer::error("404 Not Found", "NoSuchKey") };
+    fn read(&self, key: &str, dialect: BucketDialect) -> BucketServerResponse {
+        let Some(object) = self.by_key.get(key) else {
+            return BucketServerResponse::error("404 Not Found", "NoSuchKey");
+        };
         let mut headers = object.headers(dialect);
         headers.push(("last-modified", httpdate::fmt_http_date(object.modified)));
-        Answer { status: "200 OK", headers, body: object.bytes.clone() }
+        BucketServerResponse { status: "200 OK", headers, body: object.bytes.clone() }
     }
 
-    fn write(&mut self, key: String, request: &Request, dialect: Dialect) -> Answer {
+    fn write(&mut self, key: String, request: &BucketServerRequest, dialect: BucketDialect) -> BucketServerResponse {
         let holds = match (dialect.condition(request), self.by_key.get(&key)) {
-            (Condition::SameTag(_), None) => return Answer::error("404 Not Found", "NoSuchKey"),
-            (Condition::Absent, there) => there.is_none(),
-            (Condition::SameTag(tag), Some(object)) => tag == object.etag,
-            (Condition::SameGeneration(number), there) => there.is_some_and(|object| object.generation == number),
-            (Condition::Always, _) => true,
+            (BucketWriteCondition::SameTag(_), None) => {
+                return BucketServerResponse::error("404 Not Found", "NoSuchKey");
+            }
+            (BucketWriteCondition::Absent, there) => there.is_none(),
+            (BucketWriteCondition::SameTag(tag), Some(object)) => tag == object.etag,
+            (BucketWriteCondition::SameGeneration(number), there) => {
+                there.is_some_and(|object| object.generation == number)
+            }
+            (BucketWriteCondition::Always, _) => true,
         };
         if !holds {
-            return Answer::error("412 Precondition Failed", "PreconditionFailed");
+            return BucketServerResponse::error("412 Precondition Failed", "PreconditionFailed");
         }
         self.writes += 1;
         let (generation, etag) = dialect.version(self.writes, &request.body);
-        let object = Object { bytes: request.body.clone(), etag, generation, modified: self.now() };
-        let answer = Answer { headers: object.headers(dialect), ..Answer::empty("200 OK") };
+        let object = ServedObject { bytes: request.body.clone(), etag, generation, modified: self.now() };
+        let answer = BucketServerResponse { headers: object.headers(dialect), ..BucketServerResponse::empty("200 OK") };
         self.by_key.insert(key, object);
         answer
     }
 
     /// A page of keys. The token of the next page is the last key of this one.
-    fn list(&self, request: &Request) -> Answer {
+    fn list(&self, request: &BucketServerRequest) -> BucketServerResponse {
         let most = request.query("max-keys").and_then(|most| most.parse().ok()).unwrap_or(PAGE).min(PAGE);
         let (begin, after) = (request.query("prefix").unwrap_or_default(), request.query("continuation-token"));
         let mut entries = self.with(&begin, after.as_deref());
@@ -152,7 +165,7 @@ impl Objects {
             let _ = write!(text, "<NextContinuationToken>{last}</NextContinuationToken>");
         }
         text.push_str("</ListBucketResult>");
-        Answer { body: text.into_bytes(), ..Answer::empty("200 OK") }
+        BucketServerResponse { body: text.into_bytes(), ..BucketServerResponse::empty("200 OK") }
     }
 }
 

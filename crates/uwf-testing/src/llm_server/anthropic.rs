@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::http::{Request, Response};
-use super::say::{Say, Usage, halves};
+use super::http::{LlmServerRequest, LlmServerResponse};
+use super::say::{ScriptedAnswer, ScriptedUsage, halves};
 
-pub(crate) fn response(say: &Say, request: &Request, number: usize) -> Response {
-    Response::of(say, request, &|| body(say, request, number), &|| events(say, request, number))
+pub(crate) fn response(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> LlmServerResponse {
+    LlmServerResponse::from_answer(say, request, &|| body(say, request, number), &|| events(say, request, number))
 }
 
-fn body(say: &Say, request: &Request, number: usize) -> Value {
+fn body(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> Value {
     let mut content = Vec::new();
     if !say.thinking.is_empty() {
         content.push(json!({ "type": "thinking", "thinking": say.thinking, "signature": "c2lnbmVk" }));
@@ -24,7 +24,13 @@ fn body(say: &Say, request: &Request, number: usize) -> Value {
     message(request, number, json!(content), json!(finish(say)), say.usage.as_ref().map(usage))
 }
 
-fn message(request: &Request, number: usize, content: Value, stop_reason: Value, usage: Option<Value>) -> Value {
+fn message(
+    request: &LlmServerRequest,
+    number: usize,
+    content: Value,
+    stop_reason: Value,
+    usage: Option<Value>,
+) -> Value {
     let mut message = json!({
         "id": format!("msg_{number}"),
         "type": "message",
@@ -40,7 +46,7 @@ fn message(request: &Request, number: usize, content: Value, stop_reason: Value,
     message
 }
 
-fn events(say: &Say, request: &Request, number: usize) -> Vec<String> {
+fn events(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> Vec<String> {
     // Input counts come first, output counts last.
     let first = say.usage.as_ref().map(|told| {
         let mut first = usage(told);
@@ -87,12 +93,12 @@ fn id(number: usize, index: usize) -> String {
     format!("toolu_{number}_{index}")
 }
 
-fn finish(say: &Say) -> &'static str {
+fn finish(say: &ScriptedAnswer) -> &'static str {
     say.finish("end_turn", "tool_use", "max_tokens")
 }
 
 /// Here `input_tokens` excludes tokens from a cache.
-fn usage(usage: &Usage) -> Value {
+fn usage(usage: &ScriptedUsage) -> Value {
     let cached = usage.cached.unwrap_or(0);
     let mut told = json!({ "input_tokens": usage.input - cached, "output_tokens": usage.output });
     if usage.cached.is_some() {

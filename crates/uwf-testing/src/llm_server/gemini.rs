@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::http::{Request, Response};
-use super::say::{Say, Usage};
+use super::http::{LlmServerRequest, LlmServerResponse};
+use super::say::{ScriptedAnswer, ScriptedUsage};
 
-pub(crate) fn response(say: &Say, request: &Request) -> Response {
-    Response::of(say, request, &|| body(say, &whole(say), true), &|| events(say))
+pub(crate) fn response(say: &ScriptedAnswer, request: &LlmServerRequest) -> LlmServerResponse {
+    LlmServerResponse::from_answer(say, request, &|| body(say, &whole(say), true), &|| events(say))
 }
 
-fn whole(say: &Say) -> Vec<Value> {
+fn whole(say: &ScriptedAnswer) -> Vec<Value> {
     let mut parts = Vec::new();
     if !say.thinking.is_empty() {
         parts.push(json!({ "text": say.thinking, "thought": true }));
@@ -21,14 +21,14 @@ fn whole(say: &Say) -> Vec<Value> {
     parts
 }
 
-fn calls(say: &Say) -> impl Iterator<Item = Value> {
+fn calls(say: &ScriptedAnswer) -> impl Iterator<Item = Value> {
     say.calls.iter().map(|(name, arguments)| {
         let args: Value = serde_json::from_str(arguments).unwrap_or_else(|_| json!({}));
         json!({ "functionCall": { "name": name, "args": args } })
     })
 }
 
-fn body(say: &Say, parts: &[Value], is_last: bool) -> Value {
+fn body(say: &ScriptedAnswer, parts: &[Value], is_last: bool) -> Value {
     let mut candidate = json!({ "index": 0, "content": { "role": "model", "parts": parts } });
     let mut body = json!({ "modelVersion": "scripted" });
     if is_last {
@@ -43,7 +43,7 @@ fn body(say: &Say, parts: &[Value], is_last: bool) -> Value {
 }
 
 /// Streams texts in pieces, and calls whole with the end.
-fn events(say: &Say) -> Vec<String> {
+fn events(say: &ScriptedAnswer) -> Vec<String> {
     let texts = say.pieces().into_iter().filter(|piece| !piece.is_empty()).map(|piece| json!({ "text": piece }));
     let thinking = (!say.thinking.is_empty()).then(|| json!({ "text": say.thinking, "thought": true }));
     let mut all: Vec<Value> = thinking.into_iter().chain(texts).map(|part| body(say, &[part], false)).collect();
@@ -51,7 +51,7 @@ fn events(say: &Say) -> Vec<String> {
     all.iter().map(|event| format!("data: {event}")).collect()
 }
 
-fn usage(usage: &Usage) -> Value {
+fn usage(usage: &ScriptedUsage) -> Value {
     json!({
         "promptTokenCount": usage.input,
         "candidatesTokenCount": usage.output - usage.reasoning.unwrap_or(0),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::say::{Say, Travel};
+use super::say::{AnswerDelivery, ScriptedAnswer};
 
 /// Largest body.
 const MAX_BODY: usize = 64 * 1024 * 1024;
@@ -23,7 +23,7 @@ const ASKING: [&str; 5] = ["/chat/completions", "/messages", "/responses", ":gen
 
 /// A received request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct LlmServerRequest {
     /// `GET`, `POST`.
     pub method: String,
     /// Path with its query.
@@ -36,7 +36,7 @@ pub struct Request {
     pub body: Value,
 }
 
-impl Request {
+impl LlmServerRequest {
     /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
@@ -59,7 +59,7 @@ impl Request {
 }
 
 /// Reads the next request of a connection; `None` at its end.
-pub(crate) fn read_request(reader: &mut impl BufRead, stream: &mut TcpStream) -> io::Result<Option<Request>> {
+pub(crate) fn read_request(reader: &mut impl BufRead, stream: &mut TcpStream) -> io::Result<Option<LlmServerRequest>> {
     let Some(first) = line(reader)? else { return Ok(None) };
     let mut words = first.split_whitespace();
     let (method, path) = (words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default().to_owned());
@@ -81,7 +81,7 @@ pub(crate) fn read_request(reader: &mut impl BufRead, stream: &mut TcpStream) ->
     };
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let body = serde_json::from_str(&text).unwrap_or_default();
-    Ok(Some(Request { method, path, headers, text, body }))
+    Ok(Some(LlmServerRequest { method, path, headers, text, body }))
 }
 
 fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
@@ -117,53 +117,55 @@ fn chunked(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
 }
 
 /// An answer in the form of a wire, ready to send.
-pub(crate) struct Response {
+pub(crate) struct LlmServerResponse {
     status: u16,
     headers: Vec<(String, String)>,
-    content: Content,
-    travel: Travel,
+    content: LlmResponseContent,
+    travel: AnswerDelivery,
     pause: Duration,
 }
 
-enum Content {
+enum LlmResponseContent {
     Body(String),
     Events(Vec<String>),
 }
 
-impl Response {
-    pub(crate) fn json(status: u16, body: &Value) -> Response {
-        Response::new(status, "application/json", Content::Body(body.to_string()))
+impl LlmServerResponse {
+    pub(crate) fn json(status: u16, body: &Value) -> LlmServerResponse {
+        LlmServerResponse::new(status, "application/json", LlmResponseContent::Body(body.to_string()))
     }
 
     /// The events of a stream, each `event: …\ndata: …`.
-    pub(crate) fn events(events: Vec<String>) -> Response {
-        Response::new(200, "text/event-stream", Content::Events(events))
+    pub(crate) fn events(events: Vec<String>) -> LlmServerResponse {
+        LlmServerResponse::new(200, "text/event-stream", LlmResponseContent::Events(events))
     }
 
-    fn new(status: u16, content_type: &str, content: Content) -> Response {
+    fn new(status: u16, content_type: &str, content: LlmResponseContent) -> LlmServerResponse {
         let headers = vec![("content-type".to_owned(), content_type.to_owned())];
-        Response { status, headers, content, travel: Travel::Whole, pause: Duration::ZERO }
+        LlmServerResponse { status, headers, content, travel: AnswerDelivery::Whole, pause: Duration::ZERO }
     }
 
     /// A scripted answer in the form of a wire.
-    pub(crate) fn of(
-        say: &Say,
-        request: &Request,
+    pub(crate) fn from_answer(
+        say: &ScriptedAnswer,
+        request: &LlmServerRequest,
         body: &dyn Fn() -> Value,
         events: &dyn Fn() -> Vec<String>,
-    ) -> Response {
+    ) -> LlmServerResponse {
         let response = match &say.raw {
-            Some(raw) => Response::new(raw.status, &raw.content_type, Content::Body(raw.body.clone())),
-            None if request.streams() && !say.never_streams => Response::events(events()),
-            None => Response::json(200, &body()),
+            Some(raw) => {
+                LlmServerResponse::new(raw.status, &raw.content_type, LlmResponseContent::Body(raw.body.clone()))
+            }
+            None if request.streams() && !say.never_streams => LlmServerResponse::events(events()),
+            None => LlmServerResponse::json(200, &body()),
         };
         let headers = response.headers.iter().chain(&say.headers).cloned().collect();
-        Response { headers, travel: say.travel, pause: say.pause, ..response }
+        LlmServerResponse { headers, travel: say.travel, pause: say.pause, ..response }
     }
 
     /// Sends it; true if the connection can continue.
     pub(crate) fn send(&self, stream: &mut TcpStream) -> io::Result<bool> {
-        if self.travel == Travel::HangUp {
+        if self.travel == AnswerDelivery::HangUp {
             return Ok(false);
         }
         let mut head = format!("HTTP/1.1 {} Scripted\r\n", self.status);
@@ -171,12 +173,12 @@ impl Response {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         match &self.content {
-            Content::Body(body) => {
+            LlmResponseContent::Body(body) => {
                 head.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
                 stream.write_all(head.as_bytes())?;
                 self.send_body(stream, body.as_bytes())
             }
-            Content::Events(events) => {
+            LlmResponseContent::Events(events) => {
                 head.push_str("transfer-encoding: chunked\r\n\r\n");
                 stream.write_all(head.as_bytes())?;
                 self.send_events(stream, events)
@@ -186,22 +188,24 @@ impl Response {
 
     fn send_body(&self, stream: &mut TcpStream, body: &[u8]) -> io::Result<bool> {
         match self.travel {
-            Travel::Cut(bytes) | Travel::Stall(bytes) => stream.write_all(&body[..bytes.min(body.len())])?,
-            Travel::Trickle(bytes, pause) => {
+            AnswerDelivery::Cut(bytes) | AnswerDelivery::Stall(bytes) => {
+                stream.write_all(&body[..bytes.min(body.len())])?;
+            }
+            AnswerDelivery::Trickle(bytes, pause) => {
                 for piece in body.chunks(bytes) {
                     thread::sleep(pause);
                     stream.write_all(piece)?;
                 }
             }
-            Travel::Whole | Travel::HangUp => stream.write_all(body)?,
+            AnswerDelivery::Whole | AnswerDelivery::HangUp => stream.write_all(body)?,
         }
         self.end(stream)
     }
 
     fn send_events(&self, stream: &mut TcpStream, events: &[String]) -> io::Result<bool> {
         let kept = match self.travel {
-            Travel::Cut(pieces) | Travel::Stall(pieces) => &events[..pieces.min(events.len())],
-            Travel::Whole | Travel::HangUp | Travel::Trickle(..) => events,
+            AnswerDelivery::Cut(pieces) | AnswerDelivery::Stall(pieces) => &events[..pieces.min(events.len())],
+            AnswerDelivery::Whole | AnswerDelivery::HangUp | AnswerDelivery::Trickle(..) => events,
         };
         for (number, event) in kept.iter().enumerate() {
             if number > 0 {
@@ -209,7 +213,7 @@ impl Response {
             }
             let bytes = format!("{event}\n\n");
             let (size, pause) = match self.travel {
-                Travel::Trickle(size, pause) => (size, pause),
+                AnswerDelivery::Trickle(size, pause) => (size, pause),
                 _ => (bytes.len(), Duration::ZERO),
             };
             for piece in bytes.as_bytes().chunks(size) {
@@ -227,10 +231,10 @@ impl Response {
     /// Ends the answer after the last piece; true if it is complete.
     fn end(&self, stream: &mut TcpStream) -> io::Result<bool> {
         match self.travel {
-            Travel::Whole | Travel::Trickle(..) => Ok(true),
-            Travel::HangUp | Travel::Cut(_) => Ok(false),
+            AnswerDelivery::Whole | AnswerDelivery::Trickle(..) => Ok(true),
+            AnswerDelivery::HangUp | AnswerDelivery::Cut(_) => Ok(false),
             // Wait until the client closes its side. It has no reason to send more.
-            Travel::Stall(_) => stream.read(&mut [0; 1]).map(|_| false),
+            AnswerDelivery::Stall(_) => stream.read(&mut [0; 1]).map(|_| false),
         }
     }
 }

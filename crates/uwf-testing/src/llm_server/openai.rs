@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::http::{Request, Response};
-use super::say::{Say, Usage, halves};
+use super::http::{LlmServerRequest, LlmServerResponse};
+use super::say::{ScriptedAnswer, ScriptedUsage, halves};
 
-pub(crate) fn response(say: &Say, request: &Request, number: usize) -> Response {
-    Response::of(say, request, &|| body(say, request, number), &|| events(say, request, number))
+pub(crate) fn response(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> LlmServerResponse {
+    LlmServerResponse::from_answer(say, request, &|| body(say, request, number), &|| events(say, request, number))
 }
 
-fn body(say: &Say, request: &Request, number: usize) -> Value {
+fn body(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> Value {
     let mut message = json!({ "role": "assistant", "content": say.text });
     if !say.calls.is_empty() {
         if say.text.is_empty() {
@@ -34,7 +34,7 @@ fn body(say: &Say, request: &Request, number: usize) -> Value {
     body
 }
 
-fn events(say: &Say, request: &Request, number: usize) -> Vec<String> {
+fn events(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> Vec<String> {
     let chunk = |choices: Value| {
         json!({
             "id": format!("chatcmpl-{number}"),
@@ -70,11 +70,11 @@ fn id(number: usize, index: usize) -> String {
     format!("call_{number}_{index}")
 }
 
-fn finish(say: &Say) -> &'static str {
+fn finish(say: &ScriptedAnswer) -> &'static str {
     say.finish("stop", "tool_calls", "length")
 }
 
-fn usage(usage: &Usage) -> Value {
+fn usage(usage: &ScriptedUsage) -> Value {
     let mut told = json!({
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::http::{Request, Response};
-use super::say::{Say, Usage, halves};
+use super::http::{LlmServerRequest, LlmServerResponse};
+use super::say::{ScriptedAnswer, ScriptedUsage, halves};
 
-pub(crate) fn response(say: &Say, request: &Request, number: usize) -> Response {
-    Response::of(say, request, &|| body(say, request, number), &|| events(say, request, number))
+pub(crate) fn response(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> LlmServerResponse {
+    LlmServerResponse::from_answer(say, request, &|| body(say, request, number), &|| events(say, request, number))
 }
 
-fn body(say: &Say, request: &Request, number: usize) -> Value {
+fn body(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> Value {
     let status = if say.cut_at_max_tokens { "incomplete" } else { "completed" };
     let mut body = json!({
         "id": format!("resp_{number}"),
@@ -28,7 +28,7 @@ fn body(say: &Say, request: &Request, number: usize) -> Value {
     body
 }
 
-fn items(say: &Say, number: usize) -> Vec<Value> {
+fn items(say: &ScriptedAnswer, number: usize) -> Vec<Value> {
     let mut items = Vec::new();
     if !say.thinking.is_empty() {
         let summary = json!([{ "type": "summary_text", "text": say.thinking }]);
@@ -60,7 +60,7 @@ fn items(say: &Say, number: usize) -> Vec<Value> {
     items
 }
 
-fn events(say: &Say, request: &Request, number: usize) -> Vec<String> {
+fn events(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> Vec<String> {
     let mut begun = body(say, request, number);
     begun["status"] = json!("in_progress");
     begun["output"] = json!([]);
@@ -106,7 +106,7 @@ fn opened(item: &Value) -> Value {
     item
 }
 
-fn usage(usage: &Usage) -> Value {
+fn usage(usage: &ScriptedUsage) -> Value {
     json!({
         "input_tokens": usage.input,
         "input_tokens_details": { "cached_tokens": usage.cached.unwrap_or(0) },

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{Say, Script, Usage};
+use super::{LlmScript, ScriptedAnswer, ScriptedUsage};
 
 /// Every key an answer may have.
 const KEYS: [&str; 20] = [
@@ -35,21 +35,21 @@ const KEYS: [&str; 20] = [
     "repeat",
 ];
 
-impl Script {
+impl LlmScript {
     /// Parses a script.
     ///
     /// # Errors
     /// The invalid part, and its answer.
-    pub fn from_json(text: &str) -> Result<Script, String> {
+    pub fn from_json(text: &str) -> Result<LlmScript, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let list = value.as_array().or_else(|| value.get("answers")?.as_array());
         let list = list.ok_or("a script is a list of answers, or an object with a list `answers`")?;
-        let answers: Result<Vec<Say>, String> = list
+        let answers: Result<Vec<ScriptedAnswer>, String> = list
             .iter()
             .enumerate()
             .map(|(at, one)| answer(one).map_err(|problem| format!("answer {}: {problem}", at + 1)))
             .collect();
-        let mut script = Script::new(answers?);
+        let mut script = LlmScript::new(answers?);
         for feature in texts(value.get("refuse"))? {
             script = script.refusing(&feature);
         }
@@ -57,9 +57,9 @@ impl Script {
     }
 }
 
-fn answer(value: &Value) -> Result<Say, String> {
+fn answer(value: &Value) -> Result<ScriptedAnswer, String> {
     let fields = match value {
-        Value::String(text) => return Ok(Say::text(text)),
+        Value::String(text) => return Ok(ScriptedAnswer::text(text)),
         Value::Object(fields) => fields,
         other => return Err(format!("{other} is neither a text nor an object")),
     };
@@ -81,14 +81,18 @@ fn answer(value: &Value) -> Result<Say, String> {
 }
 
 /// The contents of an answer.
-fn begun(fields: &Map<String, Value>) -> Result<Say, String> {
+fn begun(fields: &Map<String, Value>) -> Result<ScriptedAnswer, String> {
     let text = |key: &str| fields.get(key).and_then(Value::as_str);
     let mut say = match (fields.get("status").and_then(Value::as_u64), text("body")) {
-        (status, Some(body)) => {
-            Say::raw(to_status(status.unwrap_or(200))?, text("contentType").unwrap_or("application/json"), body)
+        (status, Some(body)) => ScriptedAnswer::raw(
+            to_status(status.unwrap_or(200))?,
+            text("contentType").unwrap_or("application/json"),
+            body,
+        ),
+        (Some(status), None) => {
+            ScriptedAnswer::status(to_status(status)?, text("message").unwrap_or("scripted failure"))
         }
-        (Some(status), None) => Say::status(to_status(status)?, text("message").unwrap_or("scripted failure")),
-        (None, None) => Say::text(text("text").unwrap_or_default()),
+        (None, None) => ScriptedAnswer::text(text("text").unwrap_or_default()),
     };
     if fields.contains_key("chunks") {
         say = say.chunks(texts(fields.get("chunks"))?);
@@ -107,7 +111,7 @@ fn begun(fields: &Map<String, Value>) -> Result<Say, String> {
 }
 
 /// How an answer is sent.
-fn travelling(mut say: Say, fields: &Map<String, Value>) -> Say {
+fn travelling(mut say: ScriptedAnswer, fields: &Map<String, Value>) -> ScriptedAnswer {
     let number = |key: &str| fields.get(key).and_then(Value::as_u64);
     let size = |key: &str| number(key).and_then(|number| usize::try_from(number).ok());
     let is = |key: &str| fields.get(key).and_then(Value::as_bool).unwrap_or(false);
@@ -123,7 +127,7 @@ fn travelling(mut say: Say, fields: &Map<String, Value>) -> Say {
         say = say.trickling(bytes, pause);
     }
     if is("hangUp") {
-        say = Say { travel: Say::hang_up().travel, ..say };
+        say = ScriptedAnswer { travel: ScriptedAnswer::hang_up().travel, ..say };
     }
     if is("neverStreamed") {
         say = say.never_streamed();
@@ -138,9 +142,9 @@ fn to_status(number: u64) -> Result<u16, String> {
     u16::try_from(number).ok().filter(|code| (100..600).contains(code)).ok_or(format!("{number} is not an HTTP status"))
 }
 
-fn usage(told: &Value) -> Usage {
+fn usage(told: &Value) -> ScriptedUsage {
     let count = |key: &str| told.get(key).and_then(Value::as_u64);
-    Usage {
+    ScriptedUsage {
         input: count("input").unwrap_or(0),
         output: count("output").unwrap_or(0),
         cached: count("cached"),

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say, Script, Usage};
+use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer, ScriptedUsage};
 
 /// A connection that is kept open.
 pub(crate) struct Caller {
@@ -77,7 +77,7 @@ pub(crate) fn parsed(answer: (u16, String)) -> Value {
 
 #[test]
 fn one_script_serves_every_wire_over_one_connection() {
-    let server = LlmServer::start([Say::text("hi").repeated()]);
+    let server = LlmServer::start([ScriptedAnswer::text("hi").repeated()]);
     let mut caller = Caller::new(&server.url());
     let body = json!({ "model": "m" });
     assert_eq!(parsed(caller.post("/v1/chat/completions", &body))["choices"][0]["message"]["content"], "hi");
@@ -91,7 +91,7 @@ fn one_script_serves_every_wire_over_one_connection() {
 
 #[test]
 fn chunked_bodies_and_those_that_wait_are_read() {
-    let server = LlmServer::start([Say::text("one"), Say::text("two")]);
+    let server = LlmServer::start([ScriptedAnswer::text("one"), ScriptedAnswer::text("two")]);
     let mut caller = Caller::new(&server.url());
     let head = "POST /v1/chat/completions HTTP/1.1\r\n";
     let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n5\r\n{{\"a\":\r\n2\r\n1}}\r\n0\r\n\r\n");
@@ -108,8 +108,8 @@ fn chunked_bodies_and_those_that_wait_are_read() {
 
 #[test]
 fn answers_with_a_condition_wait_for_their_request() {
-    let title = Say::text("a title").only_if("Name this conversation");
-    let server = LlmServer::start([title, Say::text("first"), Say::text("second")]);
+    let title = ScriptedAnswer::text("a title").only_if("Name this conversation");
+    let server = LlmServer::start([title, ScriptedAnswer::text("first"), ScriptedAnswer::text("second")]);
     let mut caller = Caller::new(&server.url());
     let mut ask = |text: &str| {
         let body = json!({ "messages": [{ "role": "user", "content": text }] });
@@ -126,7 +126,7 @@ fn answers_with_a_condition_wait_for_their_request() {
 
 #[test]
 fn what_is_refused_uses_no_answer_up() {
-    let server = LlmServer::start(Script::new([Say::text("hi")]).refusing("tools"));
+    let server = LlmServer::start(LlmScript::new([ScriptedAnswer::text("hi")]).refusing("tools"));
     let mut caller = Caller::new(&server.url());
     assert_eq!(caller.post("/v1/chat/completions", &json!({ "tools": [] })).0, 400);
     assert_eq!(caller.post("/v1/chat/completions", &json!({})).0, 200);
@@ -134,8 +134,8 @@ fn what_is_refused_uses_no_answer_up() {
 
 #[test]
 fn responses_stream_the_events_its_clients_wait_for() {
-    let usage = Usage { input: 9, output: 4, cached: Some(3), reasoning: Some(1), cost: None };
-    let say = Say::text("I look.").and_call("shell", json!({ "command": ["ls"] })).usage(usage);
+    let usage = ScriptedUsage { input: 9, output: 4, cached: Some(3), reasoning: Some(1), cost: None };
+    let say = ScriptedAnswer::text("I look.").and_call("shell", json!({ "command": ["ls"] })).usage(usage);
     let server = LlmServer::start([say]);
     let (_, text) = Caller::new(&server.url()).post("/v1/responses", &json!({ "model": "m", "stream": true }));
     let events: Vec<Value> = text
@@ -165,7 +165,7 @@ fn responses_stream_the_events_its_clients_wait_for() {
 
 #[test]
 fn it_ends_when_it_is_dropped() {
-    let server = LlmServer::start([Say::text("never all").stalling_after(3)]);
+    let server = LlmServer::start([ScriptedAnswer::text("never all").stalling_after(3)]);
     let base = server.url();
     let mut caller = Caller::new(&base);
     caller.reader.get_mut().write_all(b"POST /v1/messages HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}").unwrap();
@@ -178,7 +178,7 @@ fn it_ends_when_it_is_dropped() {
 
 #[test]
 fn gemini_answers_whole_or_streamed_by_path() {
-    let say = || Say::text("one two").and_call("count", json!({ "n": 1 }));
+    let say = || ScriptedAnswer::text("one two").and_call("count", json!({ "n": 1 }));
     let server = LlmServer::start([say(), say()]);
     let mut caller = Caller::new(&server.url());
     let (status, body) = caller.post("/v1beta/models/m:generateContent", &json!({ "contents": [] }));

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use uwf_testing::llm_server::Script;
+use uwf_testing::llm_server::LlmScript;
 
 use crate::llm_server::{Caller, parsed};
 
@@ -55,7 +55,7 @@ fn program_serves_script_until_stdin_closes() {
 
 #[test]
 fn invalid_script_is_rejected_with_position() {
-    let problem = |text: &str| Script::from_json(text).err().unwrap();
+    let problem = |text: &str| LlmScript::from_json(text).err().unwrap();
     assert_eq!(problem("3"), "a script is a list of answers, or an object with a list `answers`");
     assert_eq!(problem(r#"["a", {"txt": "b"}]"#), "answer 2: unknown key `txt`");
     assert_eq!(problem(r#"[{"calls": [{}]}]"#), "answer 1: a call has no `name`");

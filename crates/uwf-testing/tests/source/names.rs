@@ -1,12 +1,11 @@
-//! Counts names that slow readers down: types, functions and tests.
+//! Refuses names that slow readers down: of types, functions and tests.
 //!
-//! `name-ceilings.txt` has the most there may be of each kind. A ceiling only falls:
-//! `UWF_LOWER_CEILINGS=1 cargo nextest run -p uwf-testing names` lowers those that are too high.
+//! A reader who meets a type in a signature, or finds it by search, must know what it is. So its name is declared once
+//! in the workspace and has two words or more, unless it is a word of the glossary.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use uwf_testing::repository;
@@ -76,6 +75,9 @@ const PARTICIPLES: [&str; 53] = [
 /// Words that end in `ed` and are things.
 const THINGS_IN_ED: [&str; 4] = ["Bed", "Feed", "Seed", "Speed"];
 
+/// The type of a storage root. The glossary has the word that people use.
+const ROOT: &str = "Home";
+
 /// Names of functions that say nothing of what they do.
 const EMPTY_FUNCTIONS: [&str; 8] = ["of", "tell", "tells", "told", "look", "looks", "at", "say"];
 
@@ -91,6 +93,13 @@ struct Declarations {
 }
 
 impl Declarations {
+    /// The names that a file declares.
+    fn of_file(file: &Path) -> Declarations {
+        let mut declared = Declarations::default();
+        declared.collect(fs::read_to_string(file).unwrap().parse().unwrap(), false);
+        declared
+    }
+
     /// Collects the names outside tests, and those of tests.
     fn collect(&mut self, tokens: TokenStream, mut is_test: bool) {
         let in_tests = is_test;
@@ -153,69 +162,49 @@ fn glossary() -> BTreeSet<String> {
     cells.flat_map(|cell| cell.split([',', ' ', '`'])).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// The number of names of each kind.
-fn counts() -> BTreeMap<&'static str, usize> {
-    let mut all = Declarations::default();
+/// Names that slow readers down, each with its file, by kind.
+fn poor_names() -> BTreeMap<&'static str, Vec<String>> {
+    let (mut types, mut functions, mut tests) = (Vec::new(), Vec::new(), Vec::new());
     for package in packages() {
         for file in rust_files(&package.join("src")) {
-            all.collect(fs::read_to_string(&file).unwrap().parse().unwrap(), false);
+            let declared = Declarations::of_file(&file);
+            let located = |name: String| (name, file.clone());
+            types.extend(declared.types.into_iter().map(located));
+            functions.extend(declared.functions.into_iter().map(located));
+            tests.extend(declared.tests.into_iter().map(located));
         }
         for file in rust_files(&package.join("tests")) {
-            let mut of_tests = Declarations::default();
-            of_tests.collect(fs::read_to_string(&file).unwrap().parse().unwrap(), false);
-            all.tests.extend(of_tests.tests);
+            tests.extend(Declarations::of_file(&file).tests.into_iter().map(|name| (name, file.clone())));
         }
     }
     // Associated types have the names of their traits.
-    let types: Vec<&str> = all.types.iter().filter(|name| !name.starts_with("type ")).map(String::as_str).collect();
-    let mut declared: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in &types {
-        *declared.entry(name).or_default() += 1;
+    types.retain(|(name, _)| !name.starts_with("type ") && !OF_EVERY_MODULE.contains(&name.as_str()));
+    let mut declared: BTreeMap<String, usize> = BTreeMap::new();
+    for (name, _) in &types {
+        *declared.entry(name.clone()).or_default() += 1;
     }
     let glossary = glossary();
     let is_one_word = |name: &str| {
-        name.chars().skip(1).all(char::is_lowercase)
-            && !OF_EVERY_MODULE.contains(&name)
-            && !glossary.contains(&name.to_lowercase())
+        name.chars().skip(1).all(char::is_lowercase) && !glossary.contains(&name.to_lowercase()) && name != ROOT
     };
-    let twice = declared.iter().filter(|(name, count)| **count > 1 && !OF_EVERY_MODULE.contains(name));
+    let poor = |names: &[(String, PathBuf)], is_poor: &dyn Fn(&str) -> bool| {
+        let poor = names.iter().filter(|(name, _)| is_poor(name));
+        poor.map(|(name, file)| format!("{name} in {}", file.display())).collect::<Vec<_>>()
+    };
     BTreeMap::from([
-        ("types-declared-again", twice.map(|(_, count)| count - 1).sum()),
-        ("types-named-by-a-participle", types.iter().filter(|name| is_participle(name)).count()),
-        ("types-named-by-one-word", types.iter().filter(|name| is_one_word(name)).count()),
-        (
-            "functions-with-an-empty-name",
-            all.functions.iter().filter(|name| EMPTY_FUNCTIONS.contains(&name.as_str())).count(),
-        ),
-        ("tests-with-a-long-name", all.tests.iter().filter(|name| name.split('_').count() > MOST_WORDS).count()),
+        ("declared again", poor(&types, &|name| declared[name] > 1)),
+        ("named by a participle", poor(&types, &is_participle)),
+        ("named by one word that is not in the glossary", poor(&types, &is_one_word)),
+        ("functions with an empty name", poor(&functions, &|name| EMPTY_FUNCTIONS.contains(&name))),
+        ("tests with a long name", poor(&tests, &|name| name.split('_').count() > MOST_WORDS)),
     ])
 }
 
-fn ceilings_file() -> PathBuf {
-    repository().join("crates/uwf-testing/tests/source/name-ceilings.txt")
-}
-
 #[test]
-fn no_kind_of_name_exceeds_its_ceiling() {
-    let text = fs::read_to_string(ceilings_file()).unwrap_or_default();
-    let lines = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(' '));
-    let ceilings: BTreeMap<&str, usize> = lines.map(|(kind, most)| (kind, most.parse().unwrap())).collect();
-    let counts = counts();
-    if std::env::var_os("UWF_LOWER_CEILINGS").is_some() {
-        let mut text = String::from("# Kind of name, and how often it may occur. Ceilings only fall.\n");
-        for (kind, count) in &counts {
-            let most = ceilings.get(kind).map_or(*count, |most| *most.min(count));
-            let _ = writeln!(text, "{kind} {most}");
-        }
-        fs::write(ceilings_file(), text).unwrap();
-        return;
-    }
-    let above: Vec<_> =
-        counts.iter().filter(|(kind, count)| ceilings.get(*kind).is_none_or(|most| *count > most)).collect();
-    assert!(
-        above.is_empty(),
-        "name types after things and functions after what they do: {above:?}, at most {ceilings:?}"
-    );
+fn names_say_what_they_are() {
+    let mut poor = poor_names();
+    poor.retain(|_, names| !names.is_empty());
+    assert!(poor.is_empty(), "name types after things and functions after what they do: {poor:#?}");
 }
 
 #[test]

@@ -28,20 +28,20 @@ const CTRL_U: u8 = 0x15;
 const DELETE: u8 = 0x7f;
 
 /// Keeps signals from ending the process while the terminal hides typed text.
-pub(super) struct Guard {
+pub(super) struct HiddenInputGuard {
     /// Signals have their usual effect.
     usual: Arc<AtomicBool>,
     /// A signal arrived while they did not.
     stopped: Arc<AtomicBool>,
 }
 
-impl Guard {
-    pub(super) fn new() -> Result<Guard, CommandError> {
-        let guard = Guard { usual: Arc::new(AtomicBool::new(true)), stopped: Arc::default() };
+impl HiddenInputGuard {
+    pub(super) fn new() -> Result<HiddenInputGuard, CommandError> {
+        let guard = HiddenInputGuard { usual: Arc::new(AtomicBool::new(true)), stopped: Arc::default() };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             signal_hook::flag::register_conditional_default(signal, Arc::clone(&guard.usual))
                 .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&guard.stopped)))
-                .at("listen to", "signals")?;
+                .path_context("listen to", "signals")?;
         }
         Ok(guard)
     }
@@ -77,14 +77,15 @@ impl Guard {
 struct NoEcho<'g> {
     stdin: Stdin,
     before: Termios,
-    guard: &'g Guard,
+    guard: &'g HiddenInputGuard,
 }
 
 impl NoEcho<'_> {
-    fn begin(guard: &Guard) -> Result<NoEcho<'_>, CommandError> {
+    fn begin(guard: &HiddenInputGuard) -> Result<NoEcho<'_>, CommandError> {
         guard.usual.store(false, Ordering::SeqCst);
         let stdin = std::io::stdin();
-        let before = tcgetattr(&stdin).map_err(std::io::Error::from).at("read", "the settings of the terminal");
+        let before =
+            tcgetattr(&stdin).map_err(std::io::Error::from).path_context("read", "the settings of the terminal");
         let before = before.inspect_err(|_| guard.usual.store(true, Ordering::SeqCst))?;
         let mut silent = before.clone();
         // Read Ctrl-C as a byte, so that the reader can restore the terminal first.
@@ -92,7 +93,7 @@ impl NoEcho<'_> {
         let terminal = NoEcho { stdin, before, guard };
         tcsetattr(&terminal.stdin, OptionalActions::Now, &silent)
             .map_err(std::io::Error::from)
-            .at("set", "the terminal")?;
+            .path_context("set", "the terminal")?;
         Ok(terminal)
     }
 
@@ -103,7 +104,9 @@ impl NoEcho<'_> {
             Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),
             Ok(_) => {}
             Err(error) => {
-                return Err(std::io::Error::from(error)).at("read", "the terminal").map_err(CommandError::from);
+                return Err(std::io::Error::from(error))
+                    .path_context("read", "the terminal")
+                    .map_err(CommandError::from);
             }
         }
         let mut byte = [0];
@@ -111,7 +114,9 @@ impl NoEcho<'_> {
             Ok(0) => Err(interrupted()),
             Ok(_) => Ok(Some(byte[0])),
             Err(rustix::io::Errno::INTR) => Ok(None),
-            Err(error) => Err(std::io::Error::from(error)).at("read", "the terminal").map_err(CommandError::from),
+            Err(error) => {
+                Err(std::io::Error::from(error)).path_context("read", "the terminal").map_err(CommandError::from)
+            }
         }
     }
 }

@@ -16,8 +16,8 @@ use std::path::Path;
 use uwf_engine::attempt::agents::{BUILT_IN, BUILT_IN_PREFIX};
 use uwf_engine::root::home::AttemptId;
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Format, Stdout};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, ReportFormat, StdoutContent};
 
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
@@ -78,20 +78,20 @@ impl Command {
     }
 
     /// The kind of output that the command writes to stdout.
-    pub(crate) fn stdout(&self) -> Stdout {
+    pub(crate) fn stdout(&self) -> StdoutContent {
         match self {
-            Command::Context(args) if args.asks_for_text() => Stdout::Document(Format::Text),
-            Command::Context(_) => Stdout::Document(Format::Json),
+            Command::Context(args) if args.asks_for_text() => StdoutContent::Document(ReportFormat::Text),
+            Command::Context(_) => StdoutContent::Document(ReportFormat::Json),
             // The hash of the step, in the form that agents print.
-            Command::Submit(_) => Stdout::Document(Format::Text),
-            Command::Mcp(_) | Command::Run(_) => Stdout::Protocol,
-            Command::Extract(_) | Command::List(_) | Command::Link(_) | Command::Describe(_) => Stdout::Report,
+            Command::Submit(_) => StdoutContent::Document(ReportFormat::Text),
+            Command::Mcp(_) | Command::Run(_) => StdoutContent::Protocol,
+            Command::Extract(_) | Command::List(_) | Command::Link(_) | Command::Describe(_) => StdoutContent::Report,
         }
     }
 }
 
 /// Runs a command of the group.
-pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     match command {
         Command::Context(args) => context::run(context, &args),
         Command::Submit(args) => submit::run(context, &args),

@@ -1,12 +1,12 @@
 //! `uwf api`
 
 use uwf_engine::error::ErrorKind;
-use uwf_server::{Call, CommandLine};
+use uwf_server::{ApiRequest, CommandLine};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf api`.
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 }
 
 /// Sends a request to the API.
-pub(crate) fn run(context: &Context, args: &Args, commands: fn() -> CommandLine) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args, commands: fn() -> CommandLine) -> CommandResult {
     let body = match args.data.as_deref() {
         Some("-") => input::from_stdin()?,
         data => data.unwrap_or_default().to_owned(),
@@ -45,7 +45,7 @@ pub(crate) fn run(context: &Context, args: &Args, commands: fn() -> CommandLine)
     }
     let path = format!("/api{below}");
     let method = args.method.to_ascii_uppercase();
-    let call = Call { home: &context.home, cwd: &context.cwd, commands, method: &method, path: &path, body };
+    let call = ApiRequest { home: &context.home, cwd: &context.cwd, commands, method: &method, path: &path, body };
     let mut failed = None;
     let mut said = Vec::new();
     let answered = uwf_server::call(call, |piece| {
@@ -66,7 +66,7 @@ pub(crate) fn run(context: &Context, args: &Args, commands: fn() -> CommandLine)
     if !rest.is_empty() {
         context.printer.stream(&format!("{rest}\n"))?;
     }
-    Ok(Printed::nothing().exits(exit_code(status, &rest)))
+    Ok(PrintableReport::nothing().exits(exit_code(status, &rest)))
 }
 
 /// The exit code of the failed command, or else the one for the HTTP status.

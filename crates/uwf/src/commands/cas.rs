@@ -13,13 +13,13 @@ mod schema;
 mod verify;
 mod walk;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::commands::gc;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 
 /// Commands of the group.
@@ -64,7 +64,7 @@ Examples:
   uwf cas verify                             check all nodes";
 
 /// Runs a command of the group.
-pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     match command {
         Command::Get(args) => get::run(context, &args),
         Command::Put(args) => put::run(context, &args),
@@ -83,16 +83,16 @@ pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
 }
 
 /// The hash of a node that was stored or would be stored.
-fn named(hash: Hash) -> Printed {
-    Printed::of(json!({ "hash": hash }), format!("{hash}\n"))
+fn named(hash: NodeHash) -> PrintableReport {
+    PrintableReport::value_with_text(json!({ "hash": hash }), format!("{hash}\n"))
 }
 
 /// One node of a list.
 #[derive(Serialize)]
-struct Row {
-    hash: Hash,
+struct NodeListRow {
+    hash: NodeHash,
     /// Absent if the node is unreadable.
-    r#type: Option<Hash>,
+    r#type: Option<NodeHash>,
     /// The name of its type.
     title: Option<String>,
     /// Why the node is unreadable.
@@ -100,7 +100,7 @@ struct Row {
     problem: Option<String>,
 }
 
-impl Report for Row {
+impl CommandReport for NodeListRow {
     fn text(&self) -> String {
         let hash = self.hash;
         match (&self.problem, self.r#type, &self.title) {

@@ -9,8 +9,8 @@ use uwf_engine::error::ErrorKind;
 
 use crate::complete;
 use crate::error::CommandError;
-use crate::install::{self, Planned};
-use crate::printer::{CommandResult, Printed};
+use crate::install::{self, InstallFile};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf completions`.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     })?;
     let script = script(shell)?;
     if !args.install {
-        return Ok(Printed::of(json!({ "script": script }), script));
+        return Ok(PrintableReport::value_with_text(json!({ "script": script }), script));
     }
     let path = place(shell)?;
     let todo = (shell == Shell::Zsh).then(|| {
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
         Shell::Zsh => format!("{script}[[ $funcstack[1] = _uwf ]] && _clap_dynamic_completer_uwf \"$@\"\n"),
         _ => script,
     };
-    install::install(&[Planned { path, content: content.into_bytes() }], args.dry_run, todo)
+    install::install(&[InstallFile { path, content: content.into_bytes() }], args.dry_run, todo)
 }
 
 fn script(shell: Shell) -> Result<String, CommandError> {

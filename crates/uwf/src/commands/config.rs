@@ -13,9 +13,9 @@ use serde_json::Value;
 use uwf_core::config::edit::{EditError, KeyPath, get as value_at, values as values_of};
 use uwf_engine::error::Error;
 use uwf_engine::root::config_text;
-use uwf_engine::root::project::{self, Trust};
+use uwf_engine::root::project::{self, ProjectTrust};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::CommandResult;
 
@@ -52,7 +52,7 @@ Examples:
 Quote a key that has a dot: models.\"gpt-4.1\".name";
 
 /// Runs a command of the group.
-pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     match command {
         Command::Get(args) => get::run(context, &args),
         Command::Set(args) => set::run(context, &args),
@@ -74,37 +74,37 @@ fn key(text: &str) -> Result<KeyPath, CommandError> {
 }
 
 /// The values of the configuration: the user's file, with the current project's file on top.
-struct Values {
+struct ConfigValues {
     /// The merged values; null without any file.
     all: Value,
     /// The project's values and its file, if the project's configuration is used.
     project: Option<(Value, String)>,
 }
 
-impl Values {
+impl ConfigValues {
     /// The project's file, if the value comes from it.
     fn origin(&self, path: &KeyPath) -> Option<&str> {
         let (values, file) = self.project.as_ref()?;
         // A project's agent replaces the whole entry.
         let whole = path.parts().len().min(2);
-        let of = |length: usize| value_at(values, &KeyPath::of(&path.parts()[..length])).is_some();
+        let of = |length: usize| value_at(values, &KeyPath::from_keys(&path.parts()[..length])).is_some();
         let is_entry = matches!(path.parts()[0].as_str(), "agents" | "models") && path.parts().len() > 1;
         (of(path.parts().len()) || is_entry && of(whole)).then_some(file.as_str())
     }
 }
 
 /// The values for the current directory.
-fn values(context: &Context) -> Result<Values, CommandError> {
+fn values(context: &CommandContext) -> Result<ConfigValues, CommandError> {
     let path = context.home.config_file();
     let own = read(&config_text::read(&path)?, &path.display().to_string())?;
-    let project = project::of(&context.home, &context.cwd)?;
+    let project = project::find_project_config(&context.home, &context.cwd)?;
     context.name_ignored(project.as_ref());
-    let Some(project) = project.filter(|project| project.trust == Trust::Trusted) else {
-        return Ok(Values { all: own, project: None });
+    let Some(project) = project.filter(|project| project.trust == ProjectTrust::Trusted) else {
+        return Ok(ConfigValues { all: own, project: None });
     };
     let file = project.file.display().to_string();
     let over = read(project.text(), &file)?;
-    Ok(Values { all: laid_over(own, &over), project: Some((over, file)) })
+    Ok(ConfigValues { all: laid_over(own, &over), project: Some((over, file)) })
 }
 
 fn read(text: &str, file: &str) -> Result<Value, CommandError> {

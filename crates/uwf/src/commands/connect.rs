@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use durable_files::regular;
 use uwf_engine::error::ErrorKind;
-use uwf_server::{CommandLine, Connect, ConnectError, Event, GatewayUrl, MACHINE_TOKEN_VARIABLE, MachineName};
+use uwf_server::{
+    CommandLine, ConnectError, ConnectEvent, ConnectSettings, GatewayUrl, MACHINE_TOKEN_VARIABLE, MachineName,
+};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Variable with the gateway's URL.
 const URL_VARIABLE: &str = "WORKFLOW_GATEWAY_URL";
@@ -56,7 +58,7 @@ fn name(text: &str) -> Result<MachineName, String> {
 }
 
 /// Connects to the gateway.
-pub(crate) fn run(context: &Context, args: Args, commands: fn() -> CommandLine) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: Args, commands: fn() -> CommandLine) -> CommandResult {
     let Args { name, gateway, token_file, read_only } = args;
     let name = name
         .map_or_else(MachineName::of_host, Ok)
@@ -68,15 +70,17 @@ pub(crate) fn run(context: &Context, args: Args, commands: fn() -> CommandLine) 
         printer.warn(&format!("the connection to {gateway} is not encrypted, including the token; use https://"));
     }
     let (at, known_as, rights) = (gateway.clone(), name.clone(), if read_only { ", read-only" } else { "" });
-    let tell = move |event: &Event| match event {
-        Event::Connected => printer.talk(&format!("connected to {at} as {known_as}{rights}; Ctrl-C ends it")),
-        Event::Lost { why, pause } => printer.talk(&format!("not connected: {why}; trying again in {}", shown(*pause))),
-        Event::Asked { by, what } => printer.talk(&format!("{by} requested {what}")),
+    let tell = move |event: &ConnectEvent| match event {
+        ConnectEvent::Connected => printer.talk(&format!("connected to {at} as {known_as}{rights}; Ctrl-C ends it")),
+        ConnectEvent::Lost { why, pause } => {
+            printer.talk(&format!("not connected: {why}; trying again in {}", shown(*pause)));
+        }
+        ConnectEvent::Asked { by, what } => printer.talk(&format!("{by} requested {what}")),
     };
     let (home, cwd, version) = (&context.home, &*context.cwd, env!("CARGO_PKG_VERSION"));
-    let settings = Connect { home, cwd, name, gateway, token, read_only, version, commands };
+    let settings = ConnectSettings { home, cwd, name, gateway, token, read_only, version, commands };
     uwf_server::connect(settings, tell).map_err(|error| failure(&error))?;
-    Ok(Printed::nothing())
+    Ok(PrintableReport::nothing())
 }
 
 fn shown(pause: Duration) -> String {
@@ -84,7 +88,7 @@ fn shown(pause: Duration) -> String {
 }
 
 /// The gateway's URL, from the environment or `.env`.
-fn url(context: &Context) -> Result<GatewayUrl, CommandError> {
+fn url(context: &CommandContext) -> Result<GatewayUrl, CommandError> {
     let text = context.variable(URL_VARIABLE)?.unwrap_or_default();
     if text.is_empty() {
         return Err(CommandError::usage("the address of the gateway is missing")
@@ -94,7 +98,7 @@ fn url(context: &Context) -> Result<GatewayUrl, CommandError> {
 }
 
 /// The token: from the given file, or else from the environment or `.env`.
-fn token(context: &Context, file: Option<&Path>) -> Result<String, CommandError> {
+fn token(context: &CommandContext, file: Option<&Path>) -> Result<String, CommandError> {
     let token = match file {
         Some(file) => of_file(file)?,
         None => context.variable(MACHINE_TOKEN_VARIABLE)?.unwrap_or_default(),

@@ -7,11 +7,11 @@ use uwf_agents::{capabilities, probe};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
 use uwf_engine::root::older_config;
-use uwf_engine::verbs::doctor::{self, DoctorReport, Finding, Remedy, Status};
+use uwf_engine::verbs::doctor::{self, DoctorFinding, DoctorMode, DoctorReport, DoctorStatus};
 
 use crate::commands::config::validate;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Problems of the configuration that a separate check reports better.
@@ -37,34 +37,34 @@ pub(crate) struct Args {
     offline: bool,
 }
 
-fn line(finding: &Finding) -> String {
+fn line(finding: &DoctorFinding) -> String {
     let sign = match finding.status {
-        Status::Ok => style::green("✓"),
-        Status::Warn => style::yellow("!"),
-        Status::Fail => style::red("✗"),
+        DoctorStatus::Ok => style::green("✓"),
+        DoctorStatus::Warn => style::yellow("!"),
+        DoctorStatus::Fail => style::red("✗"),
     };
     let hint = finding.hint.as_ref().map(|hint| format!("    {} {hint}\n", style::dim("hint:"))).unwrap_or_default();
     format!("{sign} {}: {}\n{hint}", style::bold(&finding.check), finding.message.replace('\n', "; "))
 }
 
 /// Runs the checks.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let remedy = if args.fix { Remedy::Apply } else { Remedy::Tell };
-    let mut checks = vec![Finding::ok("uwf", format!("version {}", env!("CARGO_PKG_VERSION")))];
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
+    let remedy = if args.fix { DoctorMode::Apply } else { DoctorMode::Tell };
+    let mut checks = vec![DoctorFinding::ok("uwf", format!("version {}", env!("CARGO_PKG_VERSION")))];
     checks.extend(doctor::examine(&context.home, remedy));
     checks.extend(configuration(context, args.offline));
-    let report = DoctorReport::of(checks);
+    let report = DoctorReport::from_findings(checks);
     let text: String = report.checks.iter().map(line).collect();
     let code = if report.ok { 0 } else { ErrorKind::Config.exit_code() };
-    Ok(Printed::of(json!(report), text).exits(code))
+    Ok(PrintableReport::value_with_text(json!(report), text).exits(code))
 }
 
 /// Checks the configuration, and its agents and providers.
-fn configuration(context: &Context, offline: bool) -> Vec<Finding> {
+fn configuration(context: &CommandContext, offline: bool) -> Vec<DoctorFinding> {
     let mut findings = vec![config_file(context)];
     findings.extend(older_config::unread(&context.home).map(|unread| {
-        let finding = Finding::warn("older-config", unread.to_string());
-        unread.hint.into_iter().fold(finding, Finding::hint)
+        let finding = DoctorFinding::warn("older-config", unread.to_string());
+        unread.hint.into_iter().fold(finding, DoctorFinding::hint)
     }));
     // An unreadable configuration has no agents to check; the finding above reports it.
     let Ok(config) = context.home.config() else { return findings };
@@ -80,24 +80,24 @@ fn configuration(context: &Context, offline: bool) -> Vec<Finding> {
     findings
 }
 
-fn config_file(context: &Context) -> Finding {
+fn config_file(context: &CommandContext) -> DoctorFinding {
     let path = context.home.config_file();
     if !path.exists() {
         let message = format!("{} does not exist: the defaults apply", path.display());
-        return Finding::warn("config", message).hint("`uwf setup` makes one");
+        return DoctorFinding::warn("config", message).hint("`uwf setup` makes one");
     }
     let problems = match validate::problems(&context.home) {
         Ok((_, problems)) => problems,
-        Err(error) => return Finding::of_error("config", &error),
+        Err(error) => return DoctorFinding::of_error("config", &error),
     };
     let own: Vec<_> = problems.iter().filter(|problem| !REPORTED_ELSEWHERE.contains(&problem.code)).collect();
     let Some(first) = own.iter().find(|problem| problem.is_error()).or(own.first()) else {
-        return Finding::ok("config", format!("{} is valid", path.display()));
+        return DoctorFinding::ok("config", format!("{} is valid", path.display()));
     };
     let finding = if first.is_error() {
-        Finding::fail("config", first.to_string())
+        DoctorFinding::fail("config", first.to_string())
     } else {
-        Finding::warn("config", first.to_string())
+        DoctorFinding::warn("config", first.to_string())
     };
     finding.hint("`uwf config validate` shows all")
 }

@@ -7,7 +7,7 @@ mod token;
 use uwf_engine::error::ErrorKind;
 use uwf_server::{MachineName, TokenError};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::CommandResult;
 
@@ -34,7 +34,7 @@ Run them on the machine that runs `uwf serve --gateway`, with the same storage r
 root keeps only its hash.";
 
 /// Runs a command of the group.
-pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     match command {
         Command::Token(args) => token::run(context, &args),
         Command::List(args) => list::run(context, &args),

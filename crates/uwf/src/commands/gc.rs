@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 use uwf_core::view;
-use uwf_engine::verbs::gc::{self, Collected, GcRequest};
+use uwf_engine::verbs::gc::{self, GcRequest, GcSummary};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::duration;
-use crate::printer::{CommandResult, Printed, Report};
-use crate::progress::Progress;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
+use crate::progress::ProgressCounter;
 use crate::style;
 use crate::table::count;
 
@@ -41,12 +41,12 @@ pub(crate) struct Args {
 struct GcReport {
     dry_run: bool,
     #[serde(flatten)]
-    collected: Collected,
+    collected: GcSummary,
 }
 
-impl Report for GcReport {
+impl CommandReport for GcReport {
     fn text(&self) -> String {
-        let Collected {
+        let GcSummary {
             scanned_threads,
             active_refs,
             young_entries,
@@ -96,13 +96,13 @@ impl Report for GcReport {
 }
 
 /// Removes unreferenced nodes.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     if args.grace < context.home.least_grace() {
         context.printer.talk("note: other machines use this store, so nodes younger than 30 days are kept");
     }
-    let mut progress = Progress::new(context.printer, "nodes read");
+    let mut progress = ProgressCounter::new(context.printer, "nodes read");
     let request = GcRequest { grace: args.grace, dry_run: args.dry_run };
-    let collected = gc::collect(&context.home, request, &mut |count| progress.at(count))?;
+    let collected = gc::collect(&context.home, request, &mut |count| progress.show_count(count))?;
     drop(progress);
-    Printed::new(&GcReport { dry_run: args.dry_run, collected })
+    PrintableReport::new(&GcReport { dry_run: args.dry_run, collected })
 }

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::error::CommandError;
 use crate::help_text;
-use crate::printer::{CommandResult, Printed};
-use crate::topics::{self, Topic};
+use crate::printer::{CommandResult, PrintableReport};
+use crate::topics::{self, HelpTopic};
 
 /// Arguments of `uwf help`.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Args, root: Command, width: usize) -> CommandResult {
         return Ok(printed(format!("{}\n", topics::overview())));
     }
     if let [word] = args.words.as_slice()
-        && let Some(Topic { text, .. }) = topics::find(word)
+        && let Some(HelpTopic { text, .. }) = topics::find(word)
     {
         return Ok(printed(text(root)));
     }
@@ -35,8 +35,8 @@ pub(crate) fn run(args: &Args, root: Command, width: usize) -> CommandResult {
     Ok(printed(help))
 }
 
-fn printed(help: String) -> Printed {
-    Printed::of(json!({ "help": help }), help)
+fn printed(help: String) -> PrintableReport {
+    PrintableReport::value_with_text(json!({ "help": help }), help)
 }
 
 /// The command below `root` with these words.

@@ -6,15 +6,15 @@ mod workspace;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use uwf_core::document::Problem;
+use uwf_core::document::FileProblem;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project_files;
 
 use crate::error::CommandError;
 use crate::file_schemas;
-use crate::new_files::{self, Made, NewFile};
-use crate::printer::{CommandResult, Printed, Report};
-use crate::templates::Template;
+use crate::new_files::{self, StarterFile, StarterFileReport};
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
+use crate::templates::WorkflowTemplate;
 
 /// Directory of the scripts, inside the directory of the workflows.
 const SCRIPTS: &str = "mock";
@@ -64,7 +64,7 @@ struct InitReport {
     notes: Vec<String>,
 }
 
-impl Report for InitReport {
+impl CommandReport for InitReport {
     fn text(&self) -> String {
         let written = self.written.iter().map(|path| format!("wrote {}\n", path.display()));
         let kept = self.kept.iter().map(|path| format!("kept {}\n", path.display()));
@@ -78,7 +78,7 @@ impl Report for InitReport {
 }
 
 /// A `.workflows` directory, and how to get there.
-struct Place {
+struct WorkflowsDir {
     dir: PathBuf,
     /// The command to type to get into the project, if the next command is not typed in the current directory.
     way: String,
@@ -87,30 +87,42 @@ struct Place {
 }
 
 /// Creates a workflow with its script, the files in `more`, and the schemas.
-fn begin(place: &Place, name: &str, template: Template, more: Vec<NewFile>) -> Result<Printed, CommandError> {
-    let Place { dir, way, named } = place;
+fn begin(
+    place: &WorkflowsDir,
+    name: &str,
+    template: WorkflowTemplate,
+    more: Vec<StarterFile>,
+) -> Result<PrintableReport, CommandError> {
+    let WorkflowsDir { dir, way, named } = place;
     let file = format!("{name}.yaml");
-    let workflow = NewFile { path: dir.join(&file), content: template.workflow(name) };
+    let workflow = StarterFile { path: dir.join(&file), content: template.workflow(name) };
     check(name, template)?;
     refuse_second(dir, name)?;
-    let script = NewFile { path: dir.join(SCRIPTS).join(&file), content: template.script().to_owned() };
+    let script = StarterFile { path: dir.join(SCRIPTS).join(&file), content: template.script().to_owned() };
     // The workflow comes first, so that only one of two processes creating it at once succeeds.
-    let files: Vec<NewFile> = [workflow, script].into_iter().chain(more).collect();
+    let files: Vec<StarterFile> = [workflow, script].into_iter().chain(more).collect();
     let mut made = new_files::make(&files)?;
     let notes = schemas(dir, &mut made)?;
     let agent = format!("uwf-mock {}", quoted(&named.join(SCRIPTS).join(&file).display().to_string()));
     let next = format!("{way}uwf run {} -p {} --agent {}", quoted(name), quoted(template.task()), quoted(&agent));
-    let Made { written, kept } = made;
-    Printed::new(&InitReport { workflow: name.to_owned(), template: template.name(), written, kept, next, notes })
+    let StarterFileReport { written, kept } = made;
+    PrintableReport::new(&InitReport {
+        workflow: name.to_owned(),
+        template: template.name(),
+        written,
+        kept,
+        next,
+        notes,
+    })
 }
 
 /// Creates the schemas that the files name. A schema of another uwf version is kept, and a note says how to renew it.
-fn schemas(dir: &Path, made: &mut Made) -> Result<Vec<String>, CommandError> {
+fn schemas(dir: &Path, made: &mut StarterFileReport) -> Result<Vec<String>, CommandError> {
     let mut notes = Vec::new();
     for schema in ["workflow", "config", "mock"].into_iter().filter_map(file_schemas::find) {
         let path = dir.join(SCHEMAS).join(format!("{}.json", schema.name));
-        match new_files::make(&[NewFile { path: path.clone(), content: schema.text() }]) {
-            Ok(Made { written, kept }) => {
+        match new_files::make(&[StarterFile { path: path.clone(), content: schema.text() }]) {
+            Ok(StarterFileReport { written, kept }) => {
                 made.written.extend(written);
                 made.kept.extend(kept);
             }
@@ -125,7 +137,7 @@ fn schemas(dir: &Path, made: &mut Made) -> Result<Vec<String>, CommandError> {
 }
 
 /// Rejects an invalid name.
-fn check(name: &str, template: Template) -> Result<(), CommandError> {
+fn check(name: &str, template: WorkflowTemplate) -> Result<(), CommandError> {
     if format!("{name}.yaml") == project_files::CONFIG {
         let why = "is the name of the project's configuration";
         return Err(CommandError::usage(format!("`{name}` {why}")).hint("choose another name"));
@@ -133,9 +145,9 @@ fn check(name: &str, template: Template) -> Result<(), CommandError> {
     // In quotes, so that any name is a YAML string.
     let text = template.workflow(&serde_json::Value::from(name).to_string());
     let parsed = uwf_core::workflow::check(&text, "the workflow", Some(name));
-    match parsed.problems.into_iter().find(Problem::is_refused_strictly) {
+    match parsed.problems.into_iter().find(FileProblem::is_refused_strictly) {
         None => Ok(()),
-        Some(Problem { message, hint, .. }) => {
+        Some(FileProblem { message, hint, .. }) => {
             let error = CommandError::usage(message);
             Err(match hint {
                 Some(hint) => error.hint(hint),

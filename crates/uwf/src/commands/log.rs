@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::root::log::Level;
+use uwf_engine::root::log::LogLevel;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::views::log::{LogLine, Logs, Wanted, is_tag};
+use uwf_engine::views::log::{LogFilter, LogLine, LogReader, is_tag};
 
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 use crate::{style, table};
 
 /// Time between two checks for new lines.
@@ -46,7 +46,7 @@ enum AtLeast {
 }
 
 /// Prints the log.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = args.thread.as_deref().map(|typed| context.thread(typed)).transpose()?;
     if let Some(thread) = &thread {
         match Thread::any(&context.home, thread).map_err(CommandError::from) {
@@ -60,11 +60,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             .hint("a tag is `notify`, `otel`, or the 8 symbols in front of a line's text"));
     }
     let level = args.level.map(|level| match level {
-        AtLeast::Info => Level::Info,
-        AtLeast::Warn => Level::Warn,
-        AtLeast::Error => Level::Error,
+        AtLeast::Info => LogLevel::Info,
+        AtLeast::Warn => LogLevel::Warn,
+        AtLeast::Error => LogLevel::Error,
     });
-    let mut logs = Logs::new(&context.home, Wanted { thread, tag: args.tag.clone(), level });
+    let mut logs = LogReader::new(&context.home, LogFilter { thread, tag: args.tag.clone(), level });
     let lines = logs.poll()?;
     if lines.is_empty() && !args.follow {
         context.printer.talk("the log has no such line");
@@ -74,11 +74,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         std::thread::sleep(PACE);
         is_read = show(context, &logs.poll()?)?;
     }
-    Ok(Printed::nothing())
+    Ok(PrintableReport::nothing())
 }
 
 /// Prints lines; `false` if stdout is closed.
-fn show(context: &Context, lines: &[LogLine]) -> Result<bool, CommandError> {
+fn show(context: &CommandContext, lines: &[LogLine]) -> Result<bool, CommandError> {
     let is_text = context.printer.prints_text();
     let text: String = lines.iter().map(|line| if is_text { in_words(line) } else { json(line) }).collect();
     if text.is_empty() { Ok(true) } else { context.printer.stream(&text) }
@@ -92,9 +92,9 @@ fn json(line: &LogLine) -> String {
 fn in_words(line: &LogLine) -> String {
     let note = &line.note;
     let level = match note.level {
-        Level::Info => "info ".to_owned(),
-        Level::Warn => style::yellow("warn "),
-        Level::Error => style::red("error"),
+        LogLevel::Info => "info ".to_owned(),
+        LogLevel::Warn => style::yellow("warn "),
+        LogLevel::Error => style::red("error"),
     };
     let content = note.content.replace('\n', " ");
     format!("{} {level} {} {} {content}\n", table::time(note.timestamp), line.thread, style::dim(&note.tag))

@@ -7,8 +7,8 @@ use serde_json::json;
 use uwf_engine::error::ErrorKind;
 
 use crate::error::CommandError;
-use crate::install::{self, Planned};
-use crate::printer::{CommandResult, Printed};
+use crate::install::{self, InstallFile};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf man`.
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, mut root: clap::Command) -> CommandResult {
         let command = super::help::find(&root, &args.command)?;
         let roff = page(command, &file_name("uwf", &args.command))?;
         let roff = String::from_utf8_lossy(&roff);
-        return Ok(Printed::of(json!({ "roff": roff }), roff));
+        return Ok(PrintableReport::value_with_text(json!({ "roff": roff }), roff));
     }
     let dir = match &args.dir {
         Some(dir) => dir.clone(),
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, mut root: clap::Command) -> CommandResult {
     };
     let mut files = Vec::new();
     for (name, command) in all(&root, "uwf") {
-        files.push(Planned { path: dir.join(format!("{name}.1")), content: page(command, &name)? });
+        files.push(InstallFile { path: dir.join(format!("{name}.1")), content: page(command, &name)? });
     }
     install::install(&files, args.dry_run, None)
 }

@@ -8,12 +8,12 @@ use std::time::Duration;
 use agent_kit::mcp;
 use agent_kit::mcp::protocol::{McpTool, ToolOutcome, ToolSet};
 use serde_json::{Map, Value, json};
-use uwf_call::{Call, End};
+use uwf_call::{UwfCall, UwfCallEnd};
 use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_server::{CommandLine, json_name};
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Seconds to wait for `step` and `run` by default. Clients give up after a minute or more.
 const WAIT: u64 = 45;
@@ -45,7 +45,7 @@ pub(crate) struct Args {
 
 /// An argument of a tool. Its description and type come from the command.
 #[derive(Clone, Copy)]
-enum Argument {
+enum McpToolArgument {
     /// A positional argument of the command.
     Plain(&'static str),
     /// A positional argument for which the tool has several names.
@@ -63,12 +63,12 @@ enum Argument {
 }
 
 /// A tool: a command line and its additions.
-struct Tool {
+struct McpToolDefinition {
     name: &'static str,
     command: &'static str,
     /// Advice for a model, besides the command's own description.
     note: &'static str,
-    arguments: &'static [Argument],
+    arguments: &'static [McpToolArgument],
     changes: bool,
     /// Whether the report is text instead of JSON.
     is_text: bool,
@@ -76,7 +76,7 @@ struct Tool {
     is_long: bool,
 }
 
-const THREAD: Argument = Argument::Plain("thread");
+const THREAD: McpToolArgument = McpToolArgument::Plain("thread");
 
 /// The option with the task.
 const PROMPT: &str = "prompt";
@@ -87,15 +87,15 @@ const INPUT: &str = "input";
 /// The argument for the server itself.
 const WAITED: &str = "wait";
 
-const fn reads(name: &'static str, command: &'static str, arguments: &'static [Argument]) -> Tool {
-    Tool { name, command, note: "", arguments, changes: false, is_text: false, is_long: false }
+const fn reads(name: &'static str, command: &'static str, arguments: &'static [McpToolArgument]) -> McpToolDefinition {
+    McpToolDefinition { name, command, note: "", arguments, changes: false, is_text: false, is_long: false }
 }
 
 /// The tools, in display order.
-const TOOLS: &[Tool] = &[
+const TOOLS: &[McpToolDefinition] = &[
     reads("workflows", "workflow list", &[]),
-    reads("validate", "workflow validate", &[Argument::Plain("workflow")]),
-    Tool {
+    reads("validate", "workflow validate", &[McpToolArgument::Plain("workflow")]),
+    McpToolDefinition {
         changes: true,
         note: "The thread does not see your conversation, so give it the full task. No agent runs yet; `step` or \
                `run` does that.",
@@ -103,57 +103,71 @@ const TOOLS: &[Tool] = &[
             "start",
             "thread start",
             &[
-                Argument::Plain("workflow"),
-                Argument::Task,
-                Argument::Input,
-                Argument::Option("cwd"),
-                Argument::Option("max-steps"),
-                Argument::Option("max-cost"),
+                McpToolArgument::Plain("workflow"),
+                McpToolArgument::Task,
+                McpToolArgument::Input,
+                McpToolArgument::Option("cwd"),
+                McpToolArgument::Option("max-steps"),
+                McpToolArgument::Option("max-cost"),
             ],
         )
     },
-    Tool {
+    McpToolDefinition {
         changes: true,
         is_long: true,
         note: "Costs money.",
-        ..reads("step", "thread step", &[THREAD, Argument::Option("agent"), Argument::Wait])
+        ..reads("step", "thread step", &[THREAD, McpToolArgument::Option("agent"), McpToolArgument::Wait])
     },
-    Tool {
+    McpToolDefinition {
         changes: true,
         is_long: true,
         note: "Costs money.",
-        ..reads("run", "thread run", &[THREAD, Argument::Option("until"), Argument::Option("steps"), Argument::Wait])
+        ..reads(
+            "run",
+            "thread run",
+            &[THREAD, McpToolArgument::Option("until"), McpToolArgument::Option("steps"), McpToolArgument::Wait],
+        )
     },
     reads("show", "thread show", &[THREAD]),
-    Tool { is_text: true, ..reads("read", "thread read", &[THREAD, Argument::Option("quota")]) },
-    reads("why", "thread why", &[Argument::EitherPlain("thread"), Argument::EitherPlain("step")]),
-    Tool {
+    McpToolDefinition { is_text: true, ..reads("read", "thread read", &[THREAD, McpToolArgument::Option("quota")]) },
+    reads("why", "thread why", &[McpToolArgument::EitherPlain("thread"), McpToolArgument::EitherPlain("step")]),
+    McpToolDefinition {
         changes: true,
         note: "Only with words of the person.",
-        ..reads("answer", "thread answer", &[THREAD, Argument::Named("text", "message"), Argument::Option("data")])
+        ..reads(
+            "answer",
+            "thread answer",
+            &[THREAD, McpToolArgument::Named("text", "message"), McpToolArgument::Option("data")],
+        )
     },
-    reads("list", "thread list", &[Argument::Option("state"), Argument::Option("search"), Argument::Option("limit")]),
-    Tool { changes: true, note: "Finished steps are kept.", ..reads("kill", "thread kill", &[THREAD]) },
+    reads(
+        "list",
+        "thread list",
+        &[McpToolArgument::Option("state"), McpToolArgument::Option("search"), McpToolArgument::Option("limit")],
+    ),
+    McpToolDefinition { changes: true, note: "Finished steps are kept.", ..reads("kill", "thread kill", &[THREAD]) },
 ];
 
-impl Argument {
+impl McpToolArgument {
     fn name(self) -> String {
         match self {
-            Argument::Plain(name) | Argument::EitherPlain(name) | Argument::Named(name, _) => name.to_owned(),
-            Argument::Option(option) => json_name(option),
-            Argument::Task => PROMPT.to_owned(),
-            Argument::Input => INPUT.to_owned(),
-            Argument::Wait => WAITED.to_owned(),
+            McpToolArgument::Plain(name) | McpToolArgument::EitherPlain(name) | McpToolArgument::Named(name, _) => {
+                name.to_owned()
+            }
+            McpToolArgument::Option(option) => json_name(option),
+            McpToolArgument::Task => PROMPT.to_owned(),
+            McpToolArgument::Input => INPUT.to_owned(),
+            McpToolArgument::Wait => WAITED.to_owned(),
         }
     }
 
     fn is_required(self) -> bool {
-        matches!(self, Argument::Plain(_) | Argument::Task)
+        matches!(self, McpToolArgument::Plain(_) | McpToolArgument::Task)
     }
 
     fn schema(self, command: &str, commands: &CommandLine) -> Value {
         match self {
-            Argument::Plain(_) | Argument::EitherPlain(_) => match commands.positional_schema(command) {
+            McpToolArgument::Plain(_) | McpToolArgument::EitherPlain(_) => match commands.positional_schema(command) {
                 // The command accepts several values; the tool accepts one.
                 Value::Object(mut schema) => {
                     schema.insert("type".to_owned(), json!("string"));
@@ -161,13 +175,15 @@ impl Argument {
                 }
                 other => other,
             },
-            Argument::Option(option) | Argument::Named(_, option) => commands.option_schema(command, option),
-            Argument::Task => commands.option_schema(command, PROMPT),
-            Argument::Input => json!({
+            McpToolArgument::Option(option) | McpToolArgument::Named(_, option) => {
+                commands.option_schema(command, option)
+            }
+            McpToolArgument::Task => commands.option_schema(command, PROMPT),
+            McpToolArgument::Input => json!({
                 "type": "object",
                 "description": "Values of the workflow's input by name, if it has one; `workflows` lists the workflows.",
             }),
-            Argument::Wait => json!({
+            McpToolArgument::Wait => json!({
                 "type": "integer",
                 "description": format!("Seconds to wait for the end, {WAIT} unless given. A longer run continues by itself: ask `show`."),
             }),
@@ -175,7 +191,7 @@ impl Argument {
     }
 }
 
-impl Tool {
+impl McpToolDefinition {
     fn offered(&self, commands: &CommandLine) -> McpTool {
         let schemas = self.arguments.iter().map(|it| (it.name(), it.schema(self.command, commands)));
         let properties: Map<String, Value> = schemas.collect();
@@ -218,16 +234,18 @@ impl Tool {
             };
             match argument {
                 // On stdin, because a task may be longer than an argument can be, and may be just `-`.
-                Argument::Task => {
+                McpToolArgument::Task => {
                     line.push("--posted".to_owned());
                     posted.insert(name.clone(), value.into());
                 }
                 // A text of JSON or YAML is as good as an object.
-                Argument::Input => {
+                McpToolArgument::Input => {
                     posted.insert(name.clone(), value.into());
                 }
                 // One word, so that a value beginning with a dash is not parsed as an option.
-                Argument::Option(option) | Argument::Named(_, option) => line.push(format!("--{option}={value}")),
+                McpToolArgument::Option(option) | McpToolArgument::Named(_, option) => {
+                    line.push(format!("--{option}={value}"));
+                }
                 _ => plain.push(value),
             }
         }
@@ -245,7 +263,7 @@ struct ToolLine {
 }
 
 /// The tools for one storage root.
-struct Commands<'c> {
+struct CommandToolSet<'c> {
     bin: &'c Path,
     root: &'c Path,
     cwd: &'c Path,
@@ -253,13 +271,13 @@ struct Commands<'c> {
     described: CommandLine,
 }
 
-impl Commands<'_> {
-    fn tools(&self) -> impl Iterator<Item = &'static Tool> {
+impl CommandToolSet<'_> {
+    fn tools(&self) -> impl Iterator<Item = &'static McpToolDefinition> {
         let read_only = self.read_only;
         TOOLS.iter().filter(move |tool| !(read_only && tool.changes))
     }
 
-    fn outcome(&self, tool: &Tool, arguments: &Value) -> Result<ToolOutcome, String> {
+    fn outcome(&self, tool: &McpToolDefinition, arguments: &Value) -> Result<ToolOutcome, String> {
         let none = Map::new();
         let given = arguments.as_object().unwrap_or(&none);
         let line = tool.call(given, &self.described)?;
@@ -275,11 +293,11 @@ impl Commands<'_> {
     fn run(&self, line: ToolLine, is_text: bool, limit: Option<Duration>) -> std::io::Result<ToolOutcome> {
         let format = if is_text { "text" } else { "json" };
         let args = ["--format", format].into_iter().chain(line.args.iter().map(String::as_str));
-        let mut call = Call::new(self.bin, self.cwd, args).variable(ROOT_VARIABLES[0], self.root);
+        let mut call = UwfCall::new(self.bin, self.cwd, args).variable(ROOT_VARIABLES[0], self.root);
         call.input = line.input;
         let outcome = call.run(limit)?;
         let (said, talk) = (shortened(&outcome.stdout), shortened(&outcome.stderr));
-        if outcome.end == End::Running {
+        if outcome.end == UwfCallEnd::Running {
             let told = format!("It is still running and continues by itself; `show` returns its state.\n{talk}");
             return Ok(ToolOutcome::done(told));
         }
@@ -297,7 +315,7 @@ fn shortened(text: &str) -> String {
     text[..text.floor_char_boundary(MAX_ANSWER)].trim_end().to_owned()
 }
 
-impl ToolSet for Commands<'_> {
+impl ToolSet for CommandToolSet<'_> {
     fn list(&self) -> Vec<McpTool> {
         self.tools().map(|tool| tool.offered(&self.described)).collect()
     }
@@ -309,11 +327,11 @@ impl ToolSet for Commands<'_> {
 }
 
 /// Runs the server.
-pub(crate) fn run(context: &Context, args: &Args, described: CommandLine) -> CommandResult {
-    let Context { home, cwd, .. } = context;
-    let commands = Commands { bin: home.bin(), root: home.root(), cwd, read_only: args.read_only, described };
+pub(crate) fn run(context: &CommandContext, args: &Args, described: CommandLine) -> CommandResult {
+    let CommandContext { home, cwd, .. } = context;
+    let commands = CommandToolSet { bin: home.bin(), root: home.root(), cwd, read_only: args.read_only, described };
     mcp::serve_tools(commands, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;
-    Ok(Printed::nothing())
+    Ok(PrintableReport::nothing())
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 use uwf_engine::verbs::otel;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Format, Stdout};
+use crate::printer::{CommandResult, ReportFormat, StdoutContent};
 
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
@@ -27,16 +27,16 @@ Examples:
 
 impl Command {
     /// The kind of output that the command writes to stdout.
-    pub(crate) fn stdout(&self) -> Stdout {
+    pub(crate) fn stdout(&self) -> StdoutContent {
         match self {
-            Command::Export(args) if args.prints() => Stdout::Document(Format::Json),
-            Command::Export(_) => Stdout::Report,
+            Command::Export(args) if args.prints() => StdoutContent::Document(ReportFormat::Json),
+            Command::Export(_) => StdoutContent::Report,
         }
     }
 }
 
 /// Runs a command of the group.
-pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     match command {
         Command::Export(args) => export::run(context, &args),
     }
@@ -47,7 +47,7 @@ pub(crate) fn after_step(thread: &str, head: &str, at: &str) -> Result<(), Comma
     let unknown = || CommandError::usage(format!("thread `{thread}` has nothing to send since `{at}`"));
     let thread: ThreadId = thread.parse().map_err(|_| unknown())?;
     let at = at.parse().map_err(|_| unknown())?;
-    let post = |to: &otel::Destination, request: &_| post::post(to, request).map_err(|error| error.error);
+    let post = |to: &otel::OtelDestination, request: &_| post::post(to, request).map_err(|error| error.error);
     otel::perform(&Home::from_environment()?, &thread, head, at, &post);
     Ok(())
 }

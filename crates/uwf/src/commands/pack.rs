@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Serialize;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::verbs::pack::{self, Forgotten, PackThreads, Packed, Unpacked};
+use uwf_engine::verbs::pack::{self, AbandonedPack, PackSummary, PackThreads, UnpackSummary};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::duration;
-use crate::printer::{CommandResult, Printed, Report};
-use crate::progress::Progress;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
+use crate::progress::ProgressCounter;
 use crate::style;
 use crate::table::count;
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     undo: bool,
     /// Give up a damaged or missing pack without a backup: readable nodes become files, the rest is lost.
     #[arg(long, value_name = "PACK", conflicts_with_all = ["older_than", "dry_run", "undo"])]
-    forget: Option<Hash>,
+    forget: Option<NodeHash>,
 }
 
 #[derive(Serialize)]
@@ -48,12 +48,12 @@ pub(crate) struct Args {
 struct PackReport {
     dry_run: bool,
     #[serde(flatten)]
-    packed: Packed,
+    packed: PackSummary,
 }
 
-impl Report for PackReport {
+impl CommandReport for PackReport {
     fn text(&self) -> String {
-        let Packed {
+        let PackSummary {
             packed_threads,
             packed_nodes,
             left_nodes,
@@ -87,7 +87,7 @@ impl Report for PackReport {
     }
 }
 
-impl Report for Unpacked {
+impl CommandReport for UnpackSummary {
     fn text(&self) -> String {
         let nodes = style::bold(&count(self.unpacked_nodes, "node"));
         let packs = count(self.removed_packs, "pack");
@@ -100,9 +100,9 @@ impl Report for Unpacked {
     }
 }
 
-impl Report for Forgotten {
+impl CommandReport for AbandonedPack {
     fn text(&self) -> String {
-        let Forgotten { pack, moved_to, unpacked } = self;
+        let AbandonedPack { pack, moved_to, unpacked } = self;
         let nodes = count(unpacked.unpacked_nodes, "node");
         let file = moved_to.as_ref().map(|path| format!("; its file is {} now", path.display())).unwrap_or_default();
         format!(
@@ -115,7 +115,7 @@ impl Report for Forgotten {
 }
 
 /// One line for each unreadable node and each damaged pack.
-fn unreadable(unpacked: &Unpacked) -> String {
+fn unreadable(unpacked: &UnpackSummary) -> String {
     let mark = style::red("not readable:");
     let nodes = unpacked.unreadable.iter().map(|node| format!("{mark} {}: {}\n", node.hash, node.reason));
     let packs = unpacked.damaged_packs.iter().map(|pack| format!("{mark} {}: {}\n", pack.path.display(), pack.reason));
@@ -123,18 +123,18 @@ fn unreadable(unpacked: &Unpacked) -> String {
 }
 
 /// Packs nodes, unpacks them with `--undo`, or gives up a damaged pack with `--forget`.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let mut progress = Progress::new(context.printer, if args.undo { "nodes written" } else { "nodes read" });
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
+    let mut progress = ProgressCounter::new(context.printer, if args.undo { "nodes written" } else { "nodes read" });
     if args.undo {
-        let unpacked = pack::unpack(&context.home, &mut |count| progress.at(count))?;
+        let unpacked = pack::unpack(&context.home, &mut |count| progress.show_count(count))?;
         drop(progress);
-        return Printed::new(&unpacked);
+        return PrintableReport::new(&unpacked);
     }
     if let Some(pack) = args.forget {
-        return Printed::new(&pack::forget(&context.home, pack)?);
+        return PrintableReport::new(&pack::forget(&context.home, pack)?);
     }
     let request = PackThreads { older_than: args.older_than, dry_run: args.dry_run };
-    let packed = pack::pack(&context.home, request, &mut |count| progress.at(count))?;
+    let packed = pack::pack(&context.home, request, &mut |count| progress.show_count(count))?;
     drop(progress);
-    Printed::new(&PackReport { dry_run: args.dry_run, packed })
+    PrintableReport::new(&PackReport { dry_run: args.dry_run, packed })
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde::Serialize;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::verbs::recover::{self, Finding, Names, Recovered, Row};
+use uwf_engine::verbs::recover::{self, NamesRecovery, RecoveryFinding, RecoverySummary, ThreadRecovery};
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 use crate::table::count;
 
@@ -37,18 +37,18 @@ pub(crate) struct Args {
 struct RecoverReport {
     dry_run: bool,
     #[serde(flatten)]
-    recovered: Recovered,
+    recovered: RecoverySummary,
 }
 
-impl Report for RecoverReport {
+impl CommandReport for RecoverReport {
     fn text(&self) -> String {
-        let Recovered { index, fault, kept_as, threads, names, problems, .. } = &self.recovered;
+        let RecoverySummary { index, fault, kept_as, threads, names, problems, .. } = &self.recovered;
         let mut text: String =
             fault.iter().chain(problems).map(|fault| format!("{} {fault}\n", style::red("✗"))).collect();
-        let is_silent = |row: &&Row| row.finding == Finding::Kept && row.note.is_none();
+        let is_silent = |row: &&ThreadRecovery| row.finding == RecoveryFinding::Kept && row.note.is_none();
         text.extend(threads.iter().filter(|row| !is_silent(row)).map(line));
         text.extend(names.iter().map(line_of_names));
-        let kept = count(threads.iter().filter(|row| row.finding == Finding::Kept).count(), "thread");
+        let kept = count(threads.iter().filter(|row| row.finding == RecoveryFinding::Kept).count(), "thread");
         text.push_str(&match index {
             Some(index) => self.about_index(index, &kept),
             None => self.about_store(&kept),
@@ -58,9 +58,9 @@ impl Report for RecoverReport {
     }
 
     fn exit_code(&self) -> u8 {
-        let Recovered { threads, names, .. } = &self.recovered;
+        let RecoverySummary { threads, names, .. } = &self.recovered;
         let mut findings = threads.iter().map(|row| row.finding).chain(names.iter().map(|names| names.finding));
-        if findings.any(|finding| finding == Finding::Lost) { ErrorKind::Data.exit_code() } else { 0 }
+        if findings.any(|finding| finding == RecoveryFinding::Lost) { ErrorKind::Data.exit_code() } else { 0 }
     }
 }
 
@@ -75,9 +75,10 @@ impl RecoverReport {
     }
 
     fn about_store(&self, kept: &str) -> String {
-        let Recovered { store, changed, threads, nodes_put_back, not_in_store, .. } = &self.recovered;
+        let RecoverySummary { store, changed, threads, nodes_put_back, not_in_store, .. } = &self.recovered;
         let store = store.as_deref().unwrap_or_default();
-        let has_doubts = threads.iter().any(|row| matches!(row.finding, Finding::Differs | Finding::Lost));
+        let has_doubts =
+            threads.iter().any(|row| matches!(row.finding, RecoveryFinding::Differs | RecoveryFinding::Lost));
         let mut text = match (changed, self.dry_run) {
             (false, _) if has_doubts => format!("nothing in {store} was changed; {kept} as before\n"),
             (false, _) => format!("the heads in {store} are correct, with {kept}\n"),
@@ -98,35 +99,35 @@ impl RecoverReport {
     }
 }
 
-fn line_of_names(names: &Names) -> String {
+fn line_of_names(names: &NamesRecovery) -> String {
     let head = names.head.map(|head| format!(" at {head}")).unwrap_or_default();
     let before = names.before.map(|before| format!(" (was {before})")).unwrap_or_default();
     let note = names.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     format!("{}  {}{head}{before}{note}\n", style::bold("names of workflows"), finding(names.finding))
 }
 
-fn finding(finding: Finding) -> String {
+fn finding(finding: RecoveryFinding) -> String {
     match finding {
-        Finding::Kept => "kept".to_owned(),
-        Finding::Restored => style::green("restored"),
-        Finding::Moved => style::green("moved"),
-        Finding::Archived => style::green("archived"),
-        Finding::Differs => style::yellow("differs"),
-        Finding::Lost => style::red("lost"),
+        RecoveryFinding::Kept => "kept".to_owned(),
+        RecoveryFinding::Restored => style::green("restored"),
+        RecoveryFinding::Moved => style::green("moved"),
+        RecoveryFinding::Archived => style::green("archived"),
+        RecoveryFinding::Differs => style::yellow("differs"),
+        RecoveryFinding::Lost => style::red("lost"),
     }
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &ThreadRecovery) -> String {
     let finding = finding(row.finding);
     let head = row.head.map(|head| format!(" at {head}")).unwrap_or_default();
-    let from = row.from.map(|from| format!(", from {}", from.told())).unwrap_or_default();
+    let from = row.from.map(|from| format!(", from {}", from.in_words())).unwrap_or_default();
     let before = row.before.map(|before| format!(" (was {before})")).unwrap_or_default();
     let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     format!("{}  {finding}{head}{from}{before}{note}\n", style::bold(row.thread.as_str()))
 }
 
 /// Rebuilds the index of threads.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let recovered = recover::recover(&context.home, args.dry_run)?;
-    Printed::new(&RecoverReport { dry_run: args.dry_run, recovered })
+    PrintableReport::new(&RecoverReport { dry_run: args.dry_run, recovered })
 }

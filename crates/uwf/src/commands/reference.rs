@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 use crate::topics;
 
 /// Prints the page.
 pub(crate) fn run(root: clap::Command) -> CommandResult {
     let markdown = topics::reference(root);
-    Ok(Printed::of(json!({ "markdown": markdown }), markdown))
+    Ok(PrintableReport::value_with_text(json!({ "markdown": markdown }), markdown))
 }

@@ -77,7 +77,7 @@ pub(crate) struct RmArgs {
 
 /// Runs a command of the group.
 #[cfg(feature = "temporal")]
-pub(crate) fn run(context: &crate::context::Context, command: Command) -> crate::printer::CommandResult {
+pub(crate) fn run(context: &crate::context::CommandContext, command: Command) -> crate::printer::CommandResult {
     match command {
         Command::Create(args) => create::run(context, args),
         Command::List(ListArgs {}) => list::run(context),

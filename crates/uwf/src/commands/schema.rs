@@ -6,7 +6,7 @@ use uwf_engine::error::ErrorKind;
 
 use crate::error::CommandError;
 use crate::file_schemas;
-use crate::printer::{CommandResult, Format, Printed, Report, Stdout};
+use crate::printer::{CommandReport, CommandResult, PrintableReport, ReportFormat, StdoutContent};
 
 /// Arguments of `uwf schema`.
 #[derive(Debug, clap::Args)]
@@ -27,34 +27,34 @@ pub(crate) struct Args {
 
 impl Args {
     /// The kind of output that the command writes to stdout.
-    pub(crate) fn stdout(&self) -> Stdout {
-        if self.name.is_some() { Stdout::Document(Format::Text) } else { Stdout::Report }
+    pub(crate) fn stdout(&self) -> StdoutContent {
+        if self.name.is_some() { StdoutContent::Document(ReportFormat::Text) } else { StdoutContent::Report }
     }
 }
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct SchemaRow(Vec<Line>);
+struct SchemaRow(Vec<SchemaLine>);
 
 #[derive(Serialize)]
-struct Line {
+struct SchemaLine {
     name: &'static str,
     about: &'static str,
 }
 
-impl Report for SchemaRow {
+impl CommandReport for SchemaRow {
     fn text(&self) -> String {
-        self.0.iter().map(|Line { name, about }| format!("{name:<9} {about}\n")).collect()
+        self.0.iter().map(|SchemaLine { name, about }| format!("{name:<9} {about}\n")).collect()
     }
 }
 
 /// Prints a schema, or lists all schemas.
 pub(crate) fn run(args: &Args) -> CommandResult {
     let Some(name) = &args.name else {
-        let lines = file_schemas::ALL.iter().map(|schema| Line { name: schema.name, about: schema.about });
-        return Printed::new(&SchemaRow(lines.collect()));
+        let lines = file_schemas::ALL.iter().map(|schema| SchemaLine { name: schema.name, about: schema.about });
+        return PrintableReport::new(&SchemaRow(lines.collect()));
     };
     let schema = file_schemas::find(name)
         .ok_or_else(|| CommandError::new(ErrorKind::Usage, format!("unknown schema `{name}`")))?;
-    Ok(Printed::of(schema.value(), schema.text()))
+    Ok(PrintableReport::value_with_text(schema.value(), schema.text()))
 }

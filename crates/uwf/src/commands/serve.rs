@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use uwf_engine::error::ErrorKind;
-use uwf_server::{Certificate, CommandLine, SECRET_VARIABLE, Secret, Serve, ServeError};
+use uwf_server::{CertificateFiles, CommandLine, SECRET_VARIABLE, ServeError, ServeSettings, ServerSecret};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf serve`.
 #[derive(Debug, clap::Args)]
@@ -50,13 +50,14 @@ pub(crate) struct Args {
 }
 
 /// Runs the server.
-pub(crate) fn run(context: &Context, args: Args, commands: fn() -> CommandLine) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: Args, commands: fn() -> CommandLine) -> CommandResult {
     let secret = secret(context)?;
     let Args { address, hosts, read_only, gateway, tls_cert, tls_key, open } = args;
-    let certificate = tls_cert.zip(tls_key).map(|(chain, key)| Certificate { chain, key });
+    let certificate = tls_cert.zip(tls_key).map(|(chain, key)| CertificateFiles { chain, key });
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let (home, cwd) = (&context.home, &*context.cwd);
-    let settings = Serve { home, cwd, address, hosts, secret, read_only, commands, is_gateway: gateway, certificate };
+    let settings =
+        ServeSettings { home, cwd, address, hosts, secret, read_only, commands, is_gateway: gateway, certificate };
     let served = uwf_server::serve(settings, |served| {
         context.printer.talk(&format!("serving at {scheme}://{}; Ctrl-C ends it", served.address));
         context.printer.talk(&format!("open {}", served.url));
@@ -65,18 +66,18 @@ pub(crate) fn run(context: &Context, args: Args, commands: fn() -> CommandLine) 
         }
     });
     served.map_err(|error| failure(&error))?;
-    Ok(Printed::nothing())
+    Ok(PrintableReport::nothing())
 }
 
 /// The server's secret: from the environment, `.env`, or a file of the storage root, in this order.
-fn secret(context: &Context) -> Result<Secret, CommandError> {
+fn secret(context: &CommandContext) -> Result<ServerSecret, CommandError> {
     match context.variable(SECRET_VARIABLE)? {
-        Some(text) => Secret::chosen(text)
+        Some(text) => ServerSecret::chosen(text)
             .map_err(|why| CommandError::new(ErrorKind::Config, format!("{SECRET_VARIABLE}: {why}"))),
         None => {
             context.home.make_root()?;
             let path = context.home.dashboard_token();
-            Secret::of_file(&path).map_err(|error| {
+            ServerSecret::of_file(&path).map_err(|error| {
                 CommandError::new(ErrorKind::Io, format!("cannot read the secret of this server: {error}"))
             })
         }

@@ -6,17 +6,17 @@ mod proof;
 mod questions;
 
 use serde::Serialize;
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_engine::root::{config_file, env_file};
 
-use crate::ask::Asker;
+use crate::ask::TerminalAsker;
 use crate::commands::config::validate::problems_of;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
-use answers::{Answers, Key};
-use proof::Proof;
+use answers::{SetupAnswers, SetupProviderKey};
+use proof::ModelTestReply;
 
 /// Arguments of `uwf setup`.
 #[derive(Debug, clap::Args)]
@@ -65,18 +65,18 @@ struct SetupReport {
     env_path: String,
     /// Absent if no model was set up.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    model: Option<Model>,
+    model: Option<SetupModelReport>,
     /// Alias of the default agent; null without one.
     default_agent: Option<String>,
     /// Whether the configuration or the key changed.
     changed: bool,
     /// The result of the test call; null without one.
-    proof: Option<Proof>,
+    proof: Option<ModelTestReply>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Model {
+struct SetupModelReport {
     provider: String,
     /// The provider's name of the model.
     model: String,
@@ -87,10 +87,10 @@ struct Model {
     api_key_env: Option<String>,
 }
 
-impl Report for SetupReport {
+impl CommandReport for SetupReport {
     fn text(&self) -> String {
         let mut text = String::new();
-        if let Some(Model { model_alias: alias, model: name, provider, .. }) = &self.model {
+        if let Some(SetupModelReport { model_alias: alias, model: name, provider, .. }) = &self.model {
             text.push_str(&format!("model {}: {name} of {provider}\n", style::bold(alias)));
         }
         if let Some(proof) = &self.proof {
@@ -108,7 +108,7 @@ impl Report for SetupReport {
 
 /// The existing setup.
 struct CurrentSetup<'k> {
-    config: &'k Config,
+    config: &'k UwfConfig,
     env_file: &'k [(String, String)],
 }
 
@@ -120,7 +120,7 @@ impl CurrentSetup<'_> {
 }
 
 /// Sets up a model and a default agent.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let config = context.home.config()?;
     let env_file = env_file::read(&context.home.env_file())?;
     let known = CurrentSetup { config: &config, env_file: &env_file };
@@ -129,7 +129,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         let proof = answers.model.as_ref().filter(|_| !args.no_check).map(|model| proof::prove(context.printer, model));
         return save(context, &known, answers, proof.transpose()?);
     }
-    if !Asker::has_person() {
+    if !TerminalAsker::has_person() {
         return Err(nobody_to_ask());
     }
     let (answers, proof) = questions::answers(context.printer, &known, args.no_check)?;
@@ -152,13 +152,18 @@ fn nobody_to_ask() -> CommandError {
 }
 
 /// Writes the answers. Every check comes before the first write, so rejected answers change nothing.
-fn save(context: &Context, known: &CurrentSetup<'_>, answers: Answers, proof: Option<Proof>) -> CommandResult {
+fn save(
+    context: &CommandContext,
+    known: &CurrentSetup<'_>,
+    answers: SetupAnswers,
+    proof: Option<ModelTestReply>,
+) -> CommandResult {
     let home = &context.home;
     let (changes, alias) = answers.changes(known.config);
     let judge = |text: &str| problems_of(home, text);
     config_file::preview(home, &changes, &judge)?;
     let mut changed = false;
-    if let Some(Key::New { variable, value }) = answers.model.as_ref().map(|model| &model.key) {
+    if let Some(SetupProviderKey::New { variable, value }) = answers.model.as_ref().map(|model| &model.key) {
         changed |= env_file::set(home, variable, value.reveal())?;
         if std::env::var(variable).is_ok_and(|other| !other.is_empty() && other != value.reveal()) {
             let message = format!("{variable} has another value in this environment, which wins over the one in .env");
@@ -171,7 +176,7 @@ fn save(context: &Context, known: &CurrentSetup<'_>, answers: Answers, proof: Op
     }
     changed |= configured.changed;
     let agent = answers.agent.as_ref().map(|agent| agent.alias().to_owned()).or(known.config.default_agent.clone());
-    let model = answers.model.zip(alias).map(|(model, alias)| Model {
+    let model = answers.model.zip(alias).map(|(model, alias)| SetupModelReport {
         model_alias: alias,
         api_key_env: model.key.variable().map(str::to_owned),
         model: model.name,
@@ -180,5 +185,5 @@ fn save(context: &Context, known: &CurrentSetup<'_>, answers: Answers, proof: Op
     });
     let config_path = home.config_file().display().to_string();
     let env_path = home.env_file().display().to_string();
-    Printed::new(&SetupReport { config_path, env_path, model, default_agent: agent, changed, proof })
+    PrintableReport::new(&SetupReport { config_path, env_path, model, default_agent: agent, changed, proof })
 }

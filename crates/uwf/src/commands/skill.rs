@@ -6,8 +6,8 @@ use clap::{Command as Definitions, ValueEnum};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::printer::{CommandResult, Format, Printed, Report, Stdout};
-use crate::skills::Subject;
+use crate::printer::{CommandReport, CommandResult, PrintableReport, ReportFormat, StdoutContent};
+use crate::skills::SkillSubject;
 
 /// Arguments of `uwf skill`.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ Each text is made from this program's own commands, keys and templates, and fits
 )]
 pub(crate) struct Args {
     /// Text to print. Default: list all texts.
-    subject: Option<Subject>,
+    subject: Option<SkillSubject>,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -37,24 +37,24 @@ enum Command {
 
 impl Args {
     /// The kind of output that the command writes to stdout.
-    pub(crate) fn stdout(&self) -> Stdout {
-        if self.subject.is_some() { Stdout::Document(Format::Text) } else { Stdout::Report }
+    pub(crate) fn stdout(&self) -> StdoutContent {
+        if self.subject.is_some() { StdoutContent::Document(ReportFormat::Text) } else { StdoutContent::Report }
     }
 }
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct SkillRow(Vec<Line>);
+struct SkillRow(Vec<SkillLine>);
 
 #[derive(Serialize)]
-struct Line {
+struct SkillLine {
     name: &'static str,
     about: String,
 }
 
-impl Report for SkillRow {
+impl CommandReport for SkillRow {
     fn text(&self) -> String {
-        self.0.iter().map(|Line { name, about }| format!("{name:<8} {about}\n")).collect()
+        self.0.iter().map(|SkillLine { name, about }| format!("{name:<8} {about}\n")).collect()
     }
 }
 
@@ -64,11 +64,11 @@ pub(crate) fn run(args: &Args, root: Definitions) -> CommandResult {
         (Some(Command::Install(args)), _) => install::run(args, root),
         (None, Some(subject)) => {
             let text = subject.text(root);
-            Ok(Printed::of(json!({ "subject": subject.name(), "markdown": text }), text))
+            Ok(PrintableReport::value_with_text(json!({ "subject": subject.name(), "markdown": text }), text))
         }
         (None, None) => {
-            let line = |subject: &Subject| Line { name: subject.name(), about: subject.about() };
-            Printed::new(&SkillRow(Subject::value_variants().iter().map(line).collect()))
+            let line = |subject: &SkillSubject| SkillLine { name: subject.name(), about: subject.about() };
+            PrintableReport::new(&SkillRow(SkillSubject::value_variants().iter().map(line).collect()))
         }
     }
 }

@@ -4,7 +4,7 @@ mod copy;
 mod init;
 mod show;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::printer::CommandResult;
 
 /// Commands of the group.
@@ -30,7 +30,7 @@ that several machines share: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX (Google), az
 postgres://HOST/DATABASE. Locks, records, settings and caches stay on each machine. `uwf help shared-store` has the rest.";
 
 /// Runs a command of the group.
-pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     match command {
         Command::Show(args) => show::run(context, &args),
         Command::Init(args) => init::run(context, &args),

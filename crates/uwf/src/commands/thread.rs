@@ -29,10 +29,10 @@ mod verify;
 mod why;
 
 #[cfg(feature = "temporal")]
-use uwf_temporal::Call;
+use uwf_temporal::TemporalAction;
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Format, Stdout};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, ReportFormat, StdoutContent};
 #[cfg(feature = "temporal")]
 use crate::temporal;
 
@@ -96,22 +96,24 @@ pub(crate) enum Command {
 
 impl Command {
     /// The kind of output that the command writes to stdout.
-    pub(crate) fn stdout(&self) -> Stdout {
+    pub(crate) fn stdout(&self) -> StdoutContent {
         match self {
-            Command::Read(_) | Command::StepDetails(_) | Command::Diff(_) => Stdout::Document(Format::Text),
-            _ => Stdout::Report,
+            Command::Read(_) | Command::StepDetails(_) | Command::Diff(_) => {
+                StdoutContent::Document(ReportFormat::Text)
+            }
+            _ => StdoutContent::Report,
         }
     }
 
     /// The call that Temporal gets after this command, if Temporal runs the thread.
     #[cfg(feature = "temporal")]
-    fn call(&self) -> Option<Call> {
+    fn call(&self) -> Option<TemporalAction> {
         match self {
-            Command::Answer(_) | Command::Take(_) | Command::Retry(_) => Some(Call::Answer),
-            Command::Limit(args) => args.changes_any().then_some(Call::Answer),
-            Command::Pause(_) => Some(Call::Pause),
-            Command::Resume(_) => Some(Call::Resume),
-            Command::Kill(_) => Some(Call::Kill),
+            Command::Answer(_) | Command::Take(_) | Command::Retry(_) => Some(TemporalAction::Answer),
+            Command::Limit(args) => args.changes_any().then_some(TemporalAction::Answer),
+            Command::Pause(_) => Some(TemporalAction::Pause),
+            Command::Resume(_) => Some(TemporalAction::Resume),
+            Command::Kill(_) => Some(TemporalAction::Kill),
             _ => None,
         }
     }
@@ -119,22 +121,22 @@ impl Command {
 
 /// Runs a command of the group, and notifies Temporal if it runs the thread.
 #[cfg(feature = "temporal")]
-pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     let call = command.call();
     let done = run_here(context, command)?;
     if let Some((thread, call)) = context.about().zip(call) {
-        temporal::tell(context, thread, call);
+        temporal::notify_temporal(context, thread, call);
     }
     Ok(done)
 }
 
 /// Runs a command of the group.
 #[cfg(not(feature = "temporal"))]
-pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     run_here(context, command)
 }
 
-fn run_here(context: &Context, command: Command) -> CommandResult {
+fn run_here(context: &CommandContext, command: Command) -> CommandResult {
     match command {
         Command::Start(args) => start::run(context, args),
         Command::Step(args) => step::run(context, args),

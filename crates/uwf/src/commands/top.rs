@@ -18,16 +18,16 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGHUP, SIGTERM};
-use uwf_call::Call;
+use uwf_call::UwfCall;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::{AtPath, ErrorKind};
 use uwf_engine::root::home::ROOT_VARIABLES;
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 
-use self::threads::Threads;
-use crate::context::Context;
+use self::threads::TopThreadList;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Time between two reads of the threads.
 const PACE: Duration = Duration::from_secs(1);
@@ -58,7 +58,7 @@ pub(crate) struct Args {
 }
 
 /// The current effect of the keys.
-enum Mode {
+enum TopMode {
     /// Move in the list, and act on a thread.
     List,
     /// Type into the filter; Esc restores the given previous filter.
@@ -66,21 +66,21 @@ enum Mode {
     /// Confirm or cancel killing a thread.
     Kill(ThreadId),
     /// Scroll a text.
-    Page(Page),
+    Page(TopTextPage),
 }
 
 /// A text that covers the list.
-struct Page {
+struct TopTextPage {
     title: String,
     lines: Vec<String>,
     top: usize,
 }
 
 /// The state of the screen: the list, and the result of the last key.
-struct Top<'c> {
-    context: &'c Context,
-    threads: Threads<'c>,
-    mode: Mode,
+struct TopScreen<'c> {
+    context: &'c CommandContext,
+    threads: TopThreadList<'c>,
+    mode: TopMode,
     message: String,
     /// Rows of a page when it was last drawn.
     rows: usize,
@@ -96,7 +96,7 @@ enum KeyEffect {
 }
 
 /// Runs `uwf top`.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(
             CommandError::usage("`uwf top` needs a terminal").hint("for programs: uwf thread list --format json")
@@ -104,20 +104,20 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).at("listen to", "signals")?;
+        signal_hook::flag::register(signal, Arc::clone(&stop)).path_context("listen to", "signals")?;
     }
-    let threads = Threads::read(context, args.all, args.filter.clone())?;
-    let mut top = Top { context, threads, mode: Mode::List, message: String::new(), rows: 0 };
+    let threads = TopThreadList::read(context, args.all, args.filter.clone())?;
+    let mut top = TopScreen { context, threads, mode: TopMode::List, message: String::new(), rows: 0 };
     let mut screen = Some(open()?);
     leave_with_the_terminal(Arc::clone(&stop));
     let ended = top.run(&mut screen, &stop);
     close(&mut screen);
-    ended.map(|()| Printed::nothing())
+    ended.map(|()| PrintableReport::nothing())
 }
 
 /// Takes over the whole terminal; a panic restores it.
 fn open() -> Result<DefaultTerminal, CommandError> {
-    Ok(ratatui::try_init().at("use", "the terminal")?)
+    Ok(ratatui::try_init().path_context("use", "the terminal")?)
 }
 
 /// Restores the terminal.
@@ -162,7 +162,7 @@ fn leave() -> ! {
     std::process::exit(i32::from(ErrorKind::Terminated.exit_code()))
 }
 
-impl Top<'_> {
+impl TopScreen<'_> {
     fn run(&mut self, screen: &mut Option<DefaultTerminal>, stop: &AtomicBool) -> Result<(), CommandError> {
         let mut looked = Instant::now();
         let mut is_stale = true;
@@ -183,13 +183,13 @@ impl Top<'_> {
                     Some(terminal) => terminal,
                     None => screen.insert(open()?),
                 };
-                terminal.draw(|frame| draw::screen(frame, self)).at("write", "the terminal")?;
+                terminal.draw(|frame| draw::screen(frame, self)).path_context("write", "the terminal")?;
             }
-            if !event::poll(WAIT).at("read", "the terminal")? {
+            if !event::poll(WAIT).path_context("read", "the terminal")? {
                 continue;
             }
             is_stale = true;
-            let Event::Key(key) = event::read().at("read", "the terminal")? else { continue };
+            let Event::Key(key) = event::read().path_context("read", "the terminal")? else { continue };
             if key.kind == KeyEventKind::Release {
                 continue;
             }
@@ -199,7 +199,7 @@ impl Top<'_> {
                 KeyEffect::Suspend => {
                     close(screen);
                     // The process continues here after `fg`.
-                    kill_process(getpid(), Signal::TSTP).map_err(io::Error::from).at("stop", "uwf top")?;
+                    kill_process(getpid(), Signal::TSTP).map_err(io::Error::from).path_context("stop", "uwf top")?;
                 }
                 KeyEffect::Lend(line) => {
                     close(screen);
@@ -219,20 +219,20 @@ impl Top<'_> {
                 _ => KeyEffect::Stay,
             };
         }
-        match std::mem::replace(&mut self.mode, Mode::List) {
-            Mode::List => self.in_list(key.code),
-            Mode::Filter(before) => {
+        match std::mem::replace(&mut self.mode, TopMode::List) {
+            TopMode::List => self.in_list(key.code),
+            TopMode::Filter(before) => {
                 self.in_filter(key.code, before);
                 KeyEffect::Stay
             }
-            Mode::Kill(thread) => {
+            TopMode::Kill(thread) => {
                 self.message = match key.code {
                     KeyCode::Char('y' | 'Y') => self.act(&["thread", "kill", thread.as_str()], "killed"),
                     _ => "nothing was killed".to_owned(),
                 };
                 KeyEffect::Stay
             }
-            Mode::Page(page) => {
+            TopMode::Page(page) => {
                 self.in_page(key.code, page);
                 KeyEffect::Stay
             }
@@ -251,13 +251,13 @@ impl Top<'_> {
             KeyCode::PageDown => self.threads.move_down(step),
             KeyCode::Home | KeyCode::Char('g') => self.threads.move_up(usize::MAX),
             KeyCode::End | KeyCode::Char('G') => self.threads.move_down(usize::MAX),
-            KeyCode::Char('/') => self.mode = Mode::Filter(self.threads.filter().to_owned()),
+            KeyCode::Char('/') => self.mode = TopMode::Filter(self.threads.filter().to_owned()),
             KeyCode::Char('t') => {
                 if let Err(error) = self.threads.toggle_finished() {
                     self.message = error.to_string();
                 }
             }
-            KeyCode::Char('?') => self.mode = Mode::Page(Page::of("keys", draw::HELP)),
+            KeyCode::Char('?') => self.mode = TopMode::Page(TopTextPage::from_title_and_text("keys", draw::HELP)),
             key => return self.on_thread(key),
         }
         KeyEffect::Stay
@@ -269,16 +269,17 @@ impl Top<'_> {
         let words = |words: &[&str]| words.iter().copied().chain([id.as_str()]).map(str::to_owned).collect::<Vec<_>>();
         match key {
             KeyCode::Enter => match self.output(&["--format", "text", "thread", "read", "--no-pager", id.as_str()]) {
-                Ok(text) => self.mode = Mode::Page(Page::of(id.as_str(), &text)),
+                Ok(text) => self.mode = TopMode::Page(TopTextPage::from_title_and_text(id.as_str(), &text)),
                 Err(why) => self.message = why,
             },
             KeyCode::Char('l') => return KeyEffect::Lend(words(&["live"])),
             KeyCode::Char('a') => return KeyEffect::Lend(words(&["thread", "answer"])),
             KeyCode::Char('p') => {
-                let (verb, done) = if state == State::Paused { ("resume", "resumed") } else { ("pause", "paused") };
+                let (verb, done) =
+                    if state == ThreadState::Paused { ("resume", "resumed") } else { ("pause", "paused") };
                 self.message = self.act(&["thread", verb, id.as_str()], done);
             }
-            KeyCode::Char('K') => self.mode = Mode::Kill(id),
+            KeyCode::Char('K') => self.mode = TopMode::Kill(id),
             _ => {}
         }
         KeyEffect::Stay
@@ -297,10 +298,10 @@ impl Top<'_> {
             _ => {}
         }
         self.threads.set_filter(filter);
-        self.mode = Mode::Filter(before);
+        self.mode = TopMode::Filter(before);
     }
 
-    fn in_page(&mut self, key: KeyCode, mut page: Page) {
+    fn in_page(&mut self, key: KeyCode, mut page: TopTextPage) {
         let last = page.lines.len().saturating_sub(self.rows);
         page.top = match key {
             KeyCode::Up | KeyCode::Char('k') => page.top.saturating_sub(1),
@@ -313,13 +314,13 @@ impl Top<'_> {
             _ => page.top,
         };
         page.top = page.top.min(last);
-        self.mode = Mode::Page(page);
+        self.mode = TopMode::Page(page);
     }
 
     /// Output of a command, or one line that says why the command failed.
     fn output(&self, line: &[&str]) -> Result<String, String> {
-        let Context { home, cwd, .. } = self.context;
-        let call = Call::new(home.bin(), cwd, line).variable(ROOT_VARIABLES[0], home.root());
+        let CommandContext { home, cwd, .. } = self.context;
+        let call = UwfCall::new(home.bin(), cwd, line).variable(ROOT_VARIABLES[0], home.root());
         let outcome = call.run(None).map_err(|error| error.to_string())?;
         if outcome.code() == Some(0) {
             return Ok(outcome.stdout);
@@ -345,7 +346,7 @@ impl Top<'_> {
         // Ctrl-C ends the command, not `uwf top`.
         let heard = Arc::new(AtomicBool::new(false));
         let guard = signal_hook::flag::register(signal_hook::consts::SIGINT, heard);
-        let Context { home, cwd, .. } = self.context;
+        let CommandContext { home, cwd, .. } = self.context;
         let mut command = Command::new(home.bin());
         command.args(line).current_dir(cwd).env(ROOT_VARIABLES[0], home.root());
         let said = match command.status() {
@@ -368,8 +369,8 @@ impl Top<'_> {
     }
 }
 
-impl Page {
-    fn of(title: &str, text: &str) -> Page {
-        Page { title: title.to_owned(), lines: text.lines().map(str::to_owned).collect(), top: 0 }
+impl TopTextPage {
+    fn from_title_and_text(title: &str, text: &str) -> TopTextPage {
+        TopTextPage { title: title.to_owned(), lines: text.lines().map(str::to_owned).collect(), top: 0 }
     }
 }

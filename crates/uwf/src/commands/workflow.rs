@@ -10,8 +10,8 @@ mod show;
 mod trust;
 mod validate;
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Format, Stdout};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, ReportFormat, StdoutContent};
 
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
@@ -50,16 +50,16 @@ Examples:
 
 impl Command {
     /// The kind of output that the command writes to stdout.
-    pub(crate) fn stdout(&self) -> Stdout {
+    pub(crate) fn stdout(&self) -> StdoutContent {
         match self {
-            Command::Graph(_) => Stdout::Document(Format::Text),
-            _ => Stdout::Report,
+            Command::Graph(_) => StdoutContent::Document(ReportFormat::Text),
+            _ => StdoutContent::Report,
         }
     }
 }
 
 /// Runs a command of the group.
-pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     match command {
         Command::Put(args) => put::run(context, &args),
         Command::Add(args) => put::run(context, &args.into()),

@@ -1,7 +1,7 @@
 //! What people do on pages.
 
 use serde_json::{Value, json};
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::text;
 
 use crate::browse;
@@ -10,7 +10,7 @@ use crate::showcase::Showcase;
 /// Goes through a case of `actions.py` with a showcase, and returns that.
 fn act(case: &str, with: impl FnOnce(&Showcase) -> Value) -> Showcase {
     let showcase = Showcase::new();
-    let server = Server::start(&showcase.home, &[]);
+    let server = TestServer::start(&showcase.home, &[]);
     browse(&showcase.home, &server, &format!("actions.{case}"), with(&showcase));
     showcase
 }
@@ -65,7 +65,7 @@ graph:
 fn form_made_from_a_schema_sends_the_input() {
     let showcase = Showcase::new();
     showcase.home.put("release-post", ASKING);
-    let server = Server::start(&showcase.home, &[]);
+    let server = TestServer::start(&showcase.home, &[]);
     browse(&showcase.home, &server, "actions.gives_inputs", json!({ "workflow": "release-post" }));
     let rows = showcase.home.json(&["thread", "list", "--all"]);
     let inputs = rows.as_array().unwrap().iter().filter_map(|row| {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use uwf_testing::TestHome;
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 
 use crate::showcase::{Showcase, staffed, waiting};
 use crate::{UWF, browse};
@@ -20,7 +20,7 @@ fn counting(rounds: usize) -> (TestHome, String) {
 #[test]
 fn thread_shows_step_within_half_second() {
     let (home, thread) = counting(STEPS + 1);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let path = format!("/threads/{thread}");
     let selector = "[data-row]:nth-of-type(NUMBER)";
     let with = json!({ "thread": thread, "path": path, "selector": selector, "steps": STEPS });
@@ -30,7 +30,7 @@ fn thread_shows_step_within_half_second() {
 #[test]
 fn list_shows_thread_end_within_half_second() {
     let (home, thread) = counting(1);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let selector = format!("#done #t-{thread}");
     let with = json!({ "thread": thread, "path": "/", "selector": selector, "steps": 1 });
     browse(&home, &server, "live.follows", with);
@@ -41,7 +41,7 @@ fn focus_selection_and_open_sections_stay() {
     let (home, thread) = counting(5);
     home.json(&["thread", "step", &thread]);
     home.json(&["thread", "step", &thread]);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     browse(&home, &server, "live.keeps_what_a_person_does", json!({ "thread": thread }));
 }
 
@@ -49,34 +49,34 @@ fn focus_selection_and_open_sections_stay() {
 fn what_was_typed_stays() {
     let home = staffed();
     waiting(&home, "Announce it.");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     browse(&home, &server, "live.keeps_what_was_typed", json!({ "workflow": "publish-post" }));
 }
 
 #[test]
 fn two_tabs_share_a_connection() {
     let (home, _) = counting(2);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     browse(&home, &server, "live.one_tab_listens_for_all", json!({ "workflow": "count-rounds" }));
 }
 
 #[test]
 fn following_can_be_switched_off() {
     let (home, _) = counting(2);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     browse(&home, &server, "live.can_be_switched_off", json!({ "workflow": "count-rounds" }));
 }
 
 #[test]
 fn page_reconnects_after_connection_loss() {
     let (home, _) = counting(2);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     browse(&home, &server, "live.comes_back", json!({ "workflow": "count-rounds" }));
 }
 
 #[test]
 fn times_count_on() {
     let showcase = Showcase::new();
-    let server = Server::start(&showcase.home, &[]);
+    let server = TestServer::start(&showcase.home, &[]);
     browse(&showcase.home, &server, "live.says_how_long", json!({}));
 }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use uwf_testing::TestHome;
-use uwf_testing::machine::Machine;
+use uwf_testing::machine::TestMachine;
 use uwf_testing::processes::{signal, until};
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::text;
 
 use crate::looks::{Page, described};
@@ -14,9 +14,9 @@ use crate::{UWF, browse};
 /// A gateway with two machines: a laptop with threads in every state, and a desk with one that waits.
 struct Two {
     // Fields are dropped in this order: machines before the gateway they would look for.
-    laptop: Machine,
-    desk: Machine,
-    server: Server,
+    laptop: TestMachine,
+    desk: TestMachine,
+    server: TestServer,
     showcase: Showcase,
     office: TestHome,
     /// The thread of the desk.
@@ -28,7 +28,7 @@ impl Two {
     fn new() -> Two {
         let (gateway, showcase, office) = (TestHome::new(UWF), Showcase::new(), staffed());
         let asked = waiting(&office, "Announce the office hours.");
-        let server = Server::start(&gateway, &["--gateway"]);
+        let server = TestServer::start(&gateway, &["--gateway"]);
         let laptop = connected(&gateway, &server, &showcase.home, "laptop");
         let desk = connected(&gateway, &server, &office, "desk");
         Two { laptop, desk, server, showcase, office, asked, _gateway: gateway }
@@ -48,11 +48,11 @@ impl Two {
     }
 }
 
-pub(crate) fn connected(gateway: &TestHome, server: &Server, home: &TestHome, name: &str) -> Machine {
+pub(crate) fn connected(gateway: &TestHome, server: &TestServer, home: &TestHome, name: &str) -> TestMachine {
     let token = text(&gateway.json(&["gateway", "token", name]), "token");
     let url = format!("http://{}", server.address);
     let machine =
-        Machine::start(home, &["--name", name, "--gateway", &url], &[("WORKFLOW_GATEWAY_TOKEN", token.as_str())]);
+        TestMachine::start(home, &["--name", name, "--gateway", &url], &[("WORKFLOW_GATEWAY_TOKEN", token.as_str())]);
     machine.says("connected to ", 1);
     machine
 }

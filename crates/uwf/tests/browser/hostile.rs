@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::json;
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::{UWF, browse};
@@ -57,7 +57,7 @@ fn text_never_becomes_markup() {
     home.json(&["thread", "step", &thread]);
     std::fs::remove_file(home.work().join("failed")).unwrap();
     assert_ne!(home.uwf(&["thread", "step", &stuck]).code, Some(0));
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let head = home.head(&thread).unwrap();
     let workflow = text(&home.json(&["thread", "show", &thread]), "workflow");
     let paths = [

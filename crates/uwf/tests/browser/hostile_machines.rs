@@ -1,8 +1,8 @@
 //! A machine that someone else controls, and another user of this machine, against a real browser.
 
 use serde_json::json;
-use uwf_testing::hostile_machine::{HostileMachine, Scripted};
-use uwf_testing::server::Server;
+use uwf_testing::hostile_machine::{HostileMachine, HostileResponse};
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::gateways::connected;
@@ -30,13 +30,13 @@ const SCRIPT: &str =
 fn a_hostile_machine_reaches_nothing_but_itself() {
     let (gateway, office) = (TestHome::new(UWF), staffed());
     waiting(&office, "Announce the office hours.");
-    let server = Server::start(&gateway, &["--gateway"]);
+    let server = TestServer::start(&gateway, &["--gateway"]);
     let _victim = connected(&gateway, &server, &office, "victim");
     let token = text(&gateway.json(&["gateway", "token", "evil"]), "token");
     let evil = HostileMachine::connect(&server.address, "evil", &token);
     let mut body = String::from("<h1>Look here</h1>");
     for (number, kind) in KINDS.iter().enumerate() {
-        evil.answers(&format!("/x{number}.js"), Scripted::of_type(kind, SCRIPT));
+        evil.answers(&format!("/x{number}.js"), HostileResponse::of_type(kind, SCRIPT));
         body.push_str(&format!(
             "<script src=\"/m/evil/x{number}.js\"></script><script type=module src=/x{number}.js></script>"
         ));
@@ -52,16 +52,16 @@ fn a_hostile_machine_reaches_nothing_but_itself() {
         json!({ "title": "x", "section": "none", "live": "/../victim/api/events", "readOnly": false, "body": body });
     let pages = ["/", "/clears"];
     for path in pages {
-        let answer = Scripted::of_type("application/vnd.uwf.page+json", &page.to_string());
+        let answer = HostileResponse::of_type("application/vnd.uwf.page+json", &page.to_string());
         evil.answers(path, answer.with("clear-site-data", "\"*\"").with("refresh", "0;url=https://evil.example/"));
     }
     // A browser shows a page of its own for an empty 404.
-    evil.answers("/seen", Scripted::of_type("text/plain", "seen"));
+    evil.answers("/seen", HostileResponse::of_type("text/plain", "seen"));
     let raw = format!("<script>{SCRIPT}</script>");
     for (path, kind) in
         [("/raw.html", "text/html"), ("/raw.svg", "image/svg+xml"), ("/raw.xhtml", "application/xhtml+xml")]
     {
-        evil.answers(path, Scripted::of_type(kind, &raw));
+        evil.answers(path, HostileResponse::of_type(kind, &raw));
     }
     let with = json!({ "pages": pages, "raw": ["/raw.html", "/raw.svg", "/raw.xhtml", "/x1.js"] });
     browse(&gateway, &server, "hostile.stays_on_its_machine", with);
@@ -77,6 +77,6 @@ fn a_hostile_machine_reaches_nothing_but_itself() {
 fn another_user_gets_no_cookie_of_the_dashboard() {
     let home = staffed();
     waiting(&home, "Announce the office hours.");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     browse(&home, &server, "hostile.keeps_its_cookie", json!({}));
 }

@@ -4,7 +4,7 @@
 //! One browser looks at many pages of one server, because starting both takes longer than looking at a page.
 
 use serde_json::{Value, json};
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::text;
 
 use crate::browse;
@@ -36,7 +36,7 @@ pub(crate) fn described(pages: &[Page]) -> Value {
 }
 
 fn look(showcase: &Showcase, pages: &[Page]) {
-    let server = Server::start(&showcase.home, &[]);
+    let server = TestServer::start(&showcase.home, &[]);
     browse(&showcase.home, &server, "pages.look_right", json!({ "pages": described(pages) }));
 }
 
@@ -108,14 +108,14 @@ fn pages_of_workflows_and_of_the_root() {
 #[test]
 fn who_knows_the_secret_logs_in() {
     let showcase = Showcase::new();
-    let server = Server::start(&showcase.home, &[]);
+    let server = TestServer::start(&showcase.home, &[]);
     browse(&showcase.home, &server, "pages.logs_in", json!({}));
 }
 
 #[test]
 fn a_thread_on_paper() {
     let showcase = Showcase::new();
-    let server = Server::start(&showcase.home, &[]);
+    let server = TestServer::start(&showcase.home, &[]);
     let path = format!("/threads/{}", showcase.done);
     browse(&showcase.home, &server, "pages.prints", json!({ "name": "thread-done", "path": path }));
 }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, repository};
 
 /// The program under test.
@@ -34,7 +34,7 @@ fn installed(path: &str) -> PathBuf {
 }
 
 /// Goes through a case of `browser.py` with a browser that is logged in; `with` is what the case is about.
-fn browse(home: &TestHome, server: &Server, case: &str, with: Value) {
+fn browse(home: &TestHome, server: &TestServer, case: &str, with: Value) {
     let uwf = home.command::<&str>(&[]);
     let variables: BTreeMap<String, String> = uwf
         .get_envs()

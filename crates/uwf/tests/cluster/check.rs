@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 
 use crate::evidence::{Evidence, Step};
 use crate::ledger::{Entry, Event};
@@ -40,8 +40,8 @@ pub(crate) fn check(evidence: &Evidence) -> Findings {
 }
 
 /// A head that doesn't follow the steps of its thread.
-fn moves<'a>(steps: &'a [Step], seen: &'a [Hash]) -> impl Iterator<Item = String> + 'a {
-    let place = |head: Hash| match steps.iter().position(|step| step.hash == head) {
+fn moves<'a>(steps: &'a [Step], seen: &'a [NodeHash]) -> impl Iterator<Item = String> + 'a {
+    let place = |head: NodeHash| match steps.iter().position(|step| step.hash == head) {
         Some(at) => Some(at + 1),
         None => steps.first().filter(|first| first.before == head).map(|_| 0),
     };
@@ -52,7 +52,7 @@ fn moves<'a>(steps: &'a [Step], seen: &'a [Hash]) -> impl Iterator<Item = String
 }
 
 fn payments(evidence: &Evidence, findings: &mut Findings) {
-    let mut paid: BTreeMap<(&str, Hash), Vec<&Entry>> = BTreeMap::new();
+    let mut paid: BTreeMap<(&str, NodeHash), Vec<&Entry>> = BTreeMap::new();
     for entry in evidence.ledger.iter().filter(|entry| entry.event == Event::Paid) {
         paid.entry((&entry.thread, entry.head)).or_default().push(entry);
     }
@@ -99,8 +99,8 @@ mod tests {
 
     const THREAD: &str = "T";
 
-    fn hash(number: u64) -> Hash {
-        Hash::from_u64(number)
+    fn hash(number: u64) -> NodeHash {
+        NodeHash::from_u64(number)
     }
 
     fn entry(event: Event, attempt: &str, head: u64) -> Entry {

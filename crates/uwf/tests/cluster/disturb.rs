@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use json_cas::Hash;
+use json_cas::NodeHash;
 
 use crate::ledger::{self, Entry, Event};
 use crate::machines::Pace;
@@ -172,7 +172,7 @@ fn same_position(one: &Entry, other: &Entry) -> bool {
 
 /// What a machine was paid for, of threads that are still where they were.
 fn unfinished(scene: &Scene, machine: &str) -> Vec<Entry> {
-    let heads: BTreeMap<String, Hash> = scene.home.heads().list().unwrap().into_iter().collect();
+    let heads: BTreeMap<String, NodeHash> = scene.home.heads().list().unwrap().into_iter().collect();
     let is_unfinished = |entry: &Entry| {
         let is_paid = entry.event == Event::Paid && entry.machine == machine;
         is_paid && heads.get(&entry.thread) == Some(&entry.head)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::node::{EndStatus, NodeKind, StepNode};
 use uwf_engine::root::history;
 use uwf_engine::root::home::Home;
@@ -14,9 +14,9 @@ use crate::watch::Sightings;
 /// A step of a thread, as the store has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
-    pub(crate) hash: Hash,
+    pub(crate) hash: NodeHash,
     /// What the head was before it.
-    pub(crate) before: Hash,
+    pub(crate) before: NodeHash,
     /// The attempt that its output names.
     pub(crate) attempt: String,
 }
@@ -41,18 +41,18 @@ pub(crate) struct Evidence {
 }
 
 /// Threads that have come to their end, with their last heads.
-pub(crate) fn ended(home: &Home) -> BTreeMap<String, Hash> {
+pub(crate) fn ended(home: &Home) -> BTreeMap<String, NodeHash> {
     let lines = history::all(home).unwrap().into_iter().filter(|line| line.status == EndStatus::Completed);
     lines.map(|line| (line.thread.to_string(), line.head)).collect()
 }
 
 /// The steps from a head back to the start, oldest first.
-pub(crate) fn steps(home: &Home, head: Hash) -> Vec<Step> {
+pub(crate) fn steps(home: &Home, head: NodeHash) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut next = head;
     loop {
         let node = home.store().get(next).unwrap();
-        if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
+        if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
             break;
         }
         let step: StepNode = serde_json::from_value(node.payload).unwrap();
@@ -70,7 +70,7 @@ pub(crate) fn steps(home: &Home, head: Hash) -> Vec<Step> {
 pub(crate) fn kept(home: &Home, desk: &Machine, machines: &[Machine]) -> BTreeSet<String> {
     let failures = desk.json(&["cas", "list", "--type", "attempt"]);
     let hashes = failures.as_array().unwrap().iter().map(|node| node["hash"].as_str().unwrap().parse().unwrap());
-    let raw = |failure: Hash| {
+    let raw = |failure: NodeHash| {
         let failure = home.store().get(failure).unwrap().payload;
         let raw = home.store().get(failure["raw"].as_str()?.parse().unwrap()).unwrap().payload;
         let answer = raw["text"].as_str()?.strip_prefix("{\"attempt\": \"")?;

@@ -1,6 +1,6 @@
 //! What is measured: how many steps a second, what they ask of the store, and what that costs.
 
-use uwf_testing::bucket::Asked;
+use uwf_testing::bucket::BucketTraffic;
 
 use crate::evidence;
 use crate::ledger::Entry;
@@ -24,7 +24,7 @@ pub(crate) struct Run {
     steps: u64,
     /// From the first payment to the last answer.
     seconds: f64,
-    asked: Asked,
+    asked: BucketTraffic,
 }
 
 /// Lets so many workers bring threads to their end.
@@ -64,10 +64,10 @@ pub(crate) fn rates(runs: &[Run]) -> Vec<String> {
 /// The line of the report about what a step asks of the store.
 pub(crate) fn calls(runs: &[Run]) -> Vec<String> {
     let steps = count(runs.iter().map(|run| run.steps).sum());
-    let mut all = Asked::default();
+    let mut all = BucketTraffic::default();
     runs.iter().for_each(|run| all += run.asked);
     let each = |number: u64| count(number) / steps;
-    let Asked { get, put, list, delete, head, sent, received } = all;
+    let BucketTraffic { get, put, list, delete, head, sent, received } = all;
     let cost = 1000.0 * (WRITES * each(put + list) + READS * each(get + head)) / 1000.0;
     vec![
         format!(

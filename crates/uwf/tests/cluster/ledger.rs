@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 
 /// An agent that plays all roles of `develop`. First it prints the beginning of its answer: its attempt. So one that is killed has a
 /// partial answer, and a step says who was paid for it. Then it notes that it was paid, with the time since the machine was started,
@@ -69,7 +69,7 @@ pub(crate) struct Entry {
     pub(crate) attempt: String,
     pub(crate) thread: String,
     /// The head that its step is to follow.
-    pub(crate) head: Hash,
+    pub(crate) head: NodeHash,
 }
 
 impl Entry {

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use uwf_testing::bucket::Asked;
+use uwf_testing::bucket::BucketTraffic;
 
 use crate::network::HUB;
 use crate::servers::S3_PORT;
@@ -28,7 +28,7 @@ struct Weather {
     is_failing: AtomicBool,
     calls: AtomicU64,
     failed: AtomicU64,
-    asked: Mutex<Asked>,
+    asked: Mutex<BucketTraffic>,
 }
 
 /// What becomes of a call.
@@ -95,7 +95,7 @@ impl Proxy {
     }
 
     /// What was asked since the last call.
-    pub(crate) fn take(&self) -> Asked {
+    pub(crate) fn take(&self) -> BucketTraffic {
         std::mem::take(&mut self.weather.asked.lock())
     }
 }
@@ -173,12 +173,12 @@ fn body_of(answer: &[u8]) -> usize {
 }
 
 /// A call as a provider counts it.
-fn asked(head: &str, sent: usize, received: usize) -> Asked {
+fn asked(head: &str, sent: usize, received: usize) -> BucketTraffic {
     let mut words = head.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let is_list = method == "GET" && target.contains("list-type=");
     let one = u64::from;
-    Asked {
+    BucketTraffic {
         get: one(method == "GET" && !is_list),
         put: one(method == "PUT"),
         list: one(is_list),

@@ -49,7 +49,7 @@ impl Scene {
         let desk = Machine::new("desk", &ledger, 0);
         desk.json(&["store", "init"]);
         desk.json(&["workflow", "put", repository().join("examples/develop.yaml").to_str().unwrap()]);
-        let home = Home::at(&dir.path().join("watch")).unwrap();
+        let home = Home::open_root(&dir.path().join("watch")).unwrap();
         let (begun, threads) = (Instant::now(), BTreeSet::new());
         let scene =
             Scene { begun, dir, network, temporal, proxy, machines, desk, ledger, home, threads, _store: store };

@@ -45,7 +45,7 @@ pub(crate) fn store_variables(endpoint: &str) -> Vec<(&'static str, String)> {
 /// The server that keeps the store.
 pub(crate) fn seaweedfs() -> S3Server {
     let ports = (S3_PORT..).take(s3_server::PORTS).collect();
-    S3Server::start_on(s3_server::Kind::SeaweedFs, ports).expect("the ports are free in a box of one's own")
+    S3Server::start_on(s3_server::S3ServerKind::SeaweedFs, ports).expect("the ports are free in a box of one's own")
 }
 
 /// A process that is ended when the value is dropped.

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_engine::root::home::Home;
 
 /// Time between two looks.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The heads that each thread was seen at, in the order of the looks, without repetition.
-pub(crate) type Sightings = BTreeMap<String, Vec<Hash>>;
+pub(crate) type Sightings = BTreeMap<String, Vec<NodeHash>>;
 
 /// Somebody who looks until told to stop.
 pub(crate) struct Watch {

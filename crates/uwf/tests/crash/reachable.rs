@@ -1,6 +1,6 @@
 //! What lies below heads.
 
-use json_cas::{Hash, Problem, Store};
+use json_cas::{NodeHash, Store, StoreProblem};
 use uwf_engine::root::home::Home;
 use uwf_testing::TestHome;
 
@@ -10,7 +10,7 @@ pub(crate) fn store(home: &TestHome) -> Store {
 }
 
 /// What is wrong with nodes reachable from a head.
-pub(crate) fn problems(home: &TestHome, head: &str) -> Vec<Problem> {
-    let head: Hash = head.parse().unwrap();
+pub(crate) fn problems(home: &TestHome, head: &str) -> Vec<StoreProblem> {
+    let head: NodeHash = head.parse().unwrap();
     store(home).verify(Some(&[head])).unwrap().problems
 }

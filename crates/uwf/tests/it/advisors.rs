@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::home;
@@ -25,8 +25,8 @@ fn counted(server: &LlmServer, config: &str, rounds: usize) -> (TestHome, String
     (home, thread)
 }
 
-fn verdict(verdict: &str, reason: &str) -> Say {
-    Say::call("verdict", json!({ "verdict": verdict, "reason": reason }))
+fn verdict(verdict: &str, reason: &str) -> ScriptedAnswer {
+    ScriptedAnswer::call("verdict", json!({ "verdict": verdict, "reason": reason }))
 }
 
 /// The report of a command, whatever its exit code.
@@ -105,7 +105,7 @@ fn supervisor_kill_exits_with_11_everywhere() {
 
 #[test]
 fn a_supervisor_that_fails_is_only_logged() {
-    let server = LlmServer::start([Say::status(400, "no").repeated()]);
+    let server = LlmServer::start([ScriptedAnswer::status(400, "no").repeated()]);
     let config = "modelOverrides: { supervisor: m }\nsupervisorInterval: 1";
     let (home, thread) = counted(&server, config, 2);
     assert_eq!(home.json(&["thread", "step", &thread])["next"], json!({ "role": "worker" }));
@@ -116,7 +116,7 @@ fn a_supervisor_that_fails_is_only_logged() {
 
 #[test]
 fn summary_model_summarises_finished_thread() {
-    let server = LlmServer::start([Say::text("  Asked to count, it counted to 7.\n")]);
+    let server = LlmServer::start([ScriptedAnswer::text("  Asked to count, it counted to 7.\n")]);
     let (home, thread) = counted(&server, "modelOverrides: { summary: m }\nsupervisorInterval: 0", 1);
     assert_eq!(home.json(&["thread", "step", &thread])["reason"], "end");
     let end = end(&home, &thread);
@@ -127,7 +127,7 @@ fn summary_model_summarises_finished_thread() {
 
 #[test]
 fn thread_ends_even_without_summary() {
-    let server = LlmServer::start([Say::status(500, "broken").repeated()]);
+    let server = LlmServer::start([ScriptedAnswer::status(500, "broken").repeated()]);
     let (home, thread) = counted(&server, "modelOverrides: { summary: m }", 1);
     let slow = Instant::now();
     assert_eq!(home.json(&["thread", "step", &thread])["reason"], "end");

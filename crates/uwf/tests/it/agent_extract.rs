@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say, Script, Usage};
+use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer, ScriptedUsage};
 use uwf_testing::{TestHome, text};
 
 use crate::home;
@@ -36,8 +36,8 @@ fn runs(home: &TestHome) -> usize {
     fs::read_to_string(home.root().join("runs")).unwrap_or_default().lines().count()
 }
 
-fn found(n: u64) -> Say {
-    Say::call("extracted", json!({ "found": true, "why": "", "value": { "n": n } }))
+fn found(n: u64) -> ScriptedAnswer {
+    ScriptedAnswer::call("extracted", json!({ "found": true, "why": "", "value": { "n": n } }))
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn header_fields_survive_when_a_model_reads() {
 #[test]
 fn missing_output_is_reported_and_reextractable() {
     let server = LlmServer::start([
-        Say::call("extracted", json!({ "found": false, "why": "no number is given" })),
-        Say::call("extracted", json!({ "found": false, "why": "still no number" })),
+        ScriptedAnswer::call("extracted", json!({ "found": false, "why": "no number is given" })),
+        ScriptedAnswer::call("extracted", json!({ "found": false, "why": "still no number" })),
         found(7),
     ]);
     let (home, thread) = prose(&server, "I counted some.");
@@ -171,8 +171,8 @@ fn the_rung_can_be_switched_off() {
 }
 
 /// A reply whose value is of the wrong type.
-fn wrong() -> Say {
-    Say::call("extracted", json!({ "found": true, "why": "", "value": { "n": "three" } }))
+fn wrong() -> ScriptedAnswer {
+    ScriptedAnswer::call("extracted", json!({ "found": true, "why": "", "value": { "n": "three" } }))
 }
 
 const NOT_INTEGER: &str = "/n: expected an integer, found the string \"three\"";
@@ -214,8 +214,8 @@ fn missing_key_is_reported_with_rung() {
 }
 
 /// A call of `cas_get`.
-fn get(hash: &str) -> Say {
-    Say::call("cas_get", json!({ "hash": hash }))
+fn get(hash: &str) -> ScriptedAnswer {
+    ScriptedAnswer::call("cas_get", json!({ "hash": hash }))
 }
 
 /// The hash a text has in any store.
@@ -282,7 +282,7 @@ fn model_looks_up_referenced_nodes() {
 #[test]
 fn it_can_whoever_asks_it_to_read() {
     let node = hash_of("the count is three");
-    let no = Say::call("extracted", json!({ "found": false, "why": "no number is given" }));
+    let no = ScriptedAnswer::call("extracted", json!({ "found": false, "why": "no number is given" }));
     let server = LlmServer::start([no, get(&node), found(3), get(&node), found(4)]);
     let (home, thread) = referring(&server, "the count is three");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));
@@ -295,7 +295,8 @@ fn it_can_whoever_asks_it_to_read() {
 
 #[test]
 fn model_without_tools_gets_referenced_nodes_inline() {
-    let script = Script::deciding(|_| Say::text(json!({ "found": true, "value": { "n": 1 } }).to_string()));
+    let script =
+        LlmScript::deciding(|_| ScriptedAnswer::text(json!({ "found": true, "value": { "n": 1 } }).to_string()));
     let server = LlmServer::start(script.refusing("tools"));
     let (home, thread) = referring(&server, "the count is one");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
@@ -327,8 +328,8 @@ fn lookups_have_an_end_and_none_is_endless() {
 
 #[test]
 fn failed_extraction_keeps_its_cost() {
-    let usage = Usage { input: 50, output: 9, cached: Some(20), reasoning: None, cost: Some(0.001) };
-    let no = Say::call("extracted", json!({ "found": false, "why": "it is empty" })).usage(usage);
+    let usage = ScriptedUsage { input: 50, output: 9, cached: Some(20), reasoning: None, cost: Some(0.001) };
+    let no = ScriptedAnswer::call("extracted", json!({ "found": false, "why": "it is empty" })).usage(usage);
     let server = LlmServer::start([get(&hash_of("nothing")), no]);
     let (home, thread) = referring(&server, "nothing");
     let ran = home.uwf(&["thread", "step", &thread]);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use uwf_testing::llm_server::{LlmServer, Say, Script};
+use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer};
 
 use crate::fixtures::built_in::{output, with_mock};
 use crate::home;
@@ -50,7 +50,7 @@ fn command_uses_workspace_and_settings_and_keeps_failure() {
 #[test]
 fn a_model_is_asked_with_its_own_key() {
     let home = home();
-    let server = LlmServer::start(Script::new([Say::text("---\nn: 9\n---\n").repeated()]));
+    let server = LlmServer::start(LlmScript::new([ScriptedAnswer::text("---\nn: 9\n---\n").repeated()]));
     home.config(&format!(
         "providers: {{ p: {{ baseUrl: \"{}\", apiKeyEnv: P_KEY }} }}\nmodels: {{ m: {{ provider: p, name: n }} }}\ndefaultModel: m\n",
         server.url()

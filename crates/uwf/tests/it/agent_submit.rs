@@ -74,7 +74,7 @@ fn every_format_prints_only_hash() {
     hashes.dedup();
     let [hash] = hashes.as_slice() else { panic!("{hashes:?}") };
     assert_eq!(home.json(&["cas", "get", hash.trim_end()])["payload"]["role"], "reviewer");
-    assert!(json_cas::Hash::is_hash(hash.strip_suffix('\n').unwrap()));
+    assert!(json_cas::NodeHash::is_hash(hash.strip_suffix('\n').unwrap()));
 }
 
 #[test]

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use uwf_core::moderator::{Condition, Evaluate, History};
+use uwf_core::moderator::{CompiledCondition, EvaluationRequest, ThreadHistory};
 use uwf_core::thread::Step;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::evaluate::in_child;
-use uwf_testing::Subject;
+use uwf_testing::FuzzTarget;
 
 use crate::home;
 
@@ -42,18 +42,18 @@ fn condition_returns_value_or_error_within_limits() {
         ".",
         "9e9",
     ];
-    Subject { name: "conditions in a child", samples, words, check: evaluated }.feed_changed(150);
+    FuzzTarget { name: "conditions in a child", samples, words, check: evaluated }.feed_changed(150);
 }
 
 fn evaluated(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    if Condition::compile(text).is_err() {
+    if CompiledCondition::compile(text).is_err() {
         return;
     }
     let step = |n| Step::new(n, "counter", json!({ "n": n, "text": "out" }));
-    let history = History { total: 3, steps: (1..4).map(step).collect(), ..History::default() };
+    let history = ThreadHistory { total: 3, steps: (1..4).map(step).collect(), ..ThreadHistory::default() };
     // The root is never looked at; only the program matters.
-    let answer = in_child(&Home::open(Path::new("/"), UWF), &Evaluate::new(text, &history));
+    let answer = in_child(&Home::open(Path::new("/"), UWF), &EvaluationRequest::new(text, &history));
     if let Err(told) = answer.expect("a child can be started") {
         assert!(!told.is_empty());
     }
@@ -79,7 +79,7 @@ fn mcp_server_survives_any_input() {
     ];
     let words =
         &["null", "-1", "1e999", "{", "}", "[", "]", ",", "\"all\"", "\n", "\\ud800", "\"submit\"", "\"steps\"", "\0"];
-    let inputs = Subject { name: "MCP server", samples, words, check: |_| () }.changed_inputs(400);
+    let inputs = FuzzTarget { name: "MCP server", samples, words, check: |_| () }.changed_inputs(400);
     let count = inputs.len();
     let mut stdin = server.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {

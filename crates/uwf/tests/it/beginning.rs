@@ -113,7 +113,7 @@ agents:
 }
 
 #[test]
-fn limit_that_cannot_hold_is_said_when_it_is_changed() {
+fn unenforced_limit_warns_when_changed() {
     let home = counting("agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
     let thread = home.start("count-rounds", "count");
     for (limit, warning) in [

@@ -20,7 +20,7 @@ const HASH_LIKE_A_FLOAT: (&str, &str) = ("396677", "21604619E9284");
 fn published(file: &Value) -> Vec<(String, String, String)> {
     let vectors = file["vectors"].as_array().expect("a list of vectors").iter();
     // Their types are any bytes, those of the command hashes.
-    let usable = vectors.filter(|vector| vector["type"].as_str().is_some_and(json_cas::Hash::is_hash));
+    let usable = vectors.filter(|vector| vector["type"].as_str().is_some_and(json_cas::NodeHash::is_hash));
     usable.step_by(10).map(|vector| (text(vector, "type"), text(vector, "json"), text(vector, "hash"))).collect()
 }
 

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::child_threads::{
@@ -146,8 +146,10 @@ fn finished_child_is_reextracted_without_new_cost() {
         failed.stderr
     );
 
-    let server =
-        LlmServer::start([Say::call("extracted", json!({ "found": true, "value": { "built": "a cable car" } }))]);
+    let server = LlmServer::start([ScriptedAnswer::call(
+        "extracted",
+        json!({ "found": true, "value": { "built": "a cable car" } }),
+    )]);
     let models = format!(
         "providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  extract: {{ provider: p, name: reader }}\n",
         server.url()

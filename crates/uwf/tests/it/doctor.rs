@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Script};
+use uwf_testing::llm_server::{LlmScript, LlmServer};
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{TestHome, counting_workflow, text};
 
@@ -126,7 +126,7 @@ fn each_trouble_is_a_finding_of_its_own() {
 #[test]
 fn providers_are_asked_for_their_models() {
     let home = home();
-    let server = LlmServer::start(Script::new([]).with_models(["one", "two"]));
+    let server = LlmServer::start(LlmScript::new([]).with_models(["one", "two"]));
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     home.config(&format!(
         "providers:\n  up: {{ baseUrl: '{}', apiKeyEnv: UP_KEY }}\n  bare: {{ baseUrl: '{}/nothing/here' }}\n  keyless: {{ baseUrl: '{}', apiKeyEnv: NO_KEY }}\n  down: {{ baseUrl: 'http://{closed}/v1' }}\n  unused: {{ baseUrl: 'http://{closed}/v1' }}\nmodels:\n  m: {{ provider: down, name: x }}\n  k: {{ provider: keyless, name: x }}\ndefaultModel: m\nmodelOverrides: {{ extract: k }}\n",

@@ -328,7 +328,7 @@ fn a_short_refusal_is_quoted() {
 mod llm {
     use serde_json::json;
     use uwf_testing::TestHome;
-    use uwf_testing::llm_server::{LlmServer, Say};
+    use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 
     use crate::home;
 
@@ -350,9 +350,9 @@ mod llm {
     }
 
     /// A streamed completion with this text, or this call of `submit`, and these last pieces.
-    fn stream(delta: &serde_json::Value, last: &str) -> Say {
+    fn stream(delta: &serde_json::Value, last: &str) -> ScriptedAnswer {
         let piece = json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": null }] });
-        Say::raw(200, "text/event-stream", format!("data: {piece}\n\n{last}"))
+        ScriptedAnswer::raw(200, "text/event-stream", format!("data: {piece}\n\n{last}"))
     }
 
     fn ended_with(word: &str) -> String {
@@ -373,7 +373,7 @@ mod llm {
         for (say, reason) in [
             (stream(&value, "data: [DONE]\n\n"), "did not say how its turn ended"),
             (stream(&submit_call(), "data: [DONE]\n\n"), "did not say how its turn ended"),
-            (Say::raw(200, "application/json", whole.to_string()), "did not say how its turn ended"),
+            (ScriptedAnswer::raw(200, "application/json", whole.to_string()), "did not say how its turn ended"),
             (stream(&value, ""), "was cut"),
         ] {
             let server = LlmServer::start([say.repeated()]);
@@ -388,7 +388,7 @@ mod llm {
     }
 
     #[test]
-    fn submit_in_a_reply_that_ended_badly_is_no_answer() {
+    fn submit_in_a_failed_reply_is_no_answer() {
         for (word, agent, reason) in [
             ("content_filter", "uwf-llm", "ended its turn with `content_filter`"),
             ("length", "uwf-llm", "reached its limit of output tokens"),
@@ -408,7 +408,7 @@ mod llm {
     #[test]
     fn calls_of_a_cut_reply_are_made_again() {
         let cut = stream(&submit_call(), &ended_with("length"));
-        let server = LlmServer::start([cut, Say::call("submit", json!({ "approved": false }))]);
+        let server = LlmServer::start([cut, ScriptedAnswer::call("submit", json!({ "approved": false }))]);
         let (home, thread) = reviewer(&server);
         let config = std::fs::read_to_string(home.root().join("config.yaml")).unwrap();
         home.config(&config.replace("uwf-llm", "uwf-react"));
@@ -427,12 +427,12 @@ mod llm {
             "<think>\n{\"approved\": true}\n</think>\nI reject.",
             "{\"approved\": false}\n\n{\"approved\": true}",
         ] {
-            let server = LlmServer::start([Say::text(reply).repeated()]);
+            let server = LlmServer::start([ScriptedAnswer::text(reply).repeated()]);
             let (home, thread) = reviewer(&server);
             let ran = home.uwf(&["thread", "step", &thread]);
             assert_eq!(ran.code, Some(41), "{reply}: {}", ran.transcript());
         }
-        let server = LlmServer::start([Say::text("{\"approved\": false}")]);
+        let server = LlmServer::start([ScriptedAnswer::text("{\"approved\": false}")]);
         let (home, thread) = reviewer(&server);
         home.json(&["thread", "step", &thread]);
         assert_eq!(home.last_step(&thread)["output"], json!({ "approved": false }));

@@ -7,23 +7,23 @@ use std::fs;
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use json_cas::{Draft, Hash, cbor};
+use json_cas::{NodeDraft, NodeHash, cbor};
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, text};
 
 use crate::{home, transcript};
 
-const WORKFLOW: Hash = Hash::literal("0KZQB61FPVDKS");
+const WORKFLOW: NodeHash = NodeHash::literal("0KZQB61FPVDKS");
 
-const START: [Hash; 2] = [Hash::literal("120VN86QG7052"), Hash::literal("FPVH9K1XJ2DZA")];
+const START: [NodeHash; 2] = [NodeHash::literal("120VN86QG7052"), NodeHash::literal("FPVH9K1XJ2DZA")];
 
-const STEP: [Hash; 2] = [Hash::literal("9C2318PXN2HYE"), Hash::literal("CBEFGCN0R5996")];
+const STEP: [NodeHash; 2] = [NodeHash::literal("9C2318PXN2HYE"), NodeHash::literal("CBEFGCN0R5996")];
 
-const HERMES_TURN: Hash = Hash::literal("05HQB8BWV4KTW");
+const HERMES_TURN: NodeHash = NodeHash::literal("05HQB8BWV4KTW");
 
-const HERMES_DETAIL: Hash = Hash::literal("EKYATKXH392BP");
+const HERMES_DETAIL: NodeHash = NodeHash::literal("EKYATKXH392BP");
 
-const HERMES_RAW: Hash = Hash::literal("CXXS1KVSC0YVJ");
+const HERMES_RAW: NodeHash = NodeHash::literal("CXXS1KVSC0YVJ");
 
 /// Ids as another implementation made them: the first symbol of a ULID is 0 to 7.
 const ACTIVE: &str = "7ZZZ4QJ2V8RKTB6WXMF3C9D0HE";
@@ -42,7 +42,7 @@ struct Foreign {
 
 impl Foreign {
     /// Writes a node's file; returns its hash. The map's keys are in another order than ours.
-    fn write(&self, draft: Draft) -> Hash {
+    fn write(&self, draft: NodeDraft) -> NodeHash {
         let mut bytes = vec![0xa3];
         let mut entry = |key: &str, value: &[u8]| {
             bytes.extend(cbor::encode(&json!(key)).unwrap());
@@ -55,11 +55,18 @@ impl Foreign {
         draft.hash()
     }
 
-    fn put(&self, type_hash: Hash, payload: Value) -> Hash {
-        self.write(Draft::new(type_hash, payload).unwrap())
+    fn put(&self, type_hash: NodeHash, payload: Value) -> NodeHash {
+        self.write(NodeDraft::new(type_hash, payload).unwrap())
     }
 
-    fn step(&self, type_hash: Hash, start: Hash, prev: Option<Hash>, role: &str, [output, detail]: [Hash; 2]) -> Hash {
+    fn step(
+        &self,
+        type_hash: NodeHash,
+        start: NodeHash,
+        prev: Option<NodeHash>,
+        role: &str,
+        [output, detail]: [NodeHash; 2],
+    ) -> NodeHash {
         self.put(
             type_hash,
             json!({"start": start, "prev": prev, "role": role, "output": output, "detail": detail, "agent": "hermes"}),
@@ -69,17 +76,17 @@ impl Foreign {
 
 /// Hashes of a foreign store that tests speak of.
 struct Hashes {
-    workflow: Hash,
-    meta_schema: Hash,
-    detail: Hash,
-    steps: [Hash; 2],
+    workflow: NodeHash,
+    meta_schema: NodeHash,
+    detail: NodeHash,
+    steps: [NodeHash; 2],
 }
 
 fn write_store(home: &TestHome) -> Hashes {
     let store = Foreign { root: home.root() };
     fs::create_dir(home.root().join("cas")).unwrap();
-    let meta_schema =
-        store.write(Draft::self_typed(json!({"title": "their meta-schema", "type": ["object", "boolean"]})).unwrap());
+    let meta_schema = store
+        .write(NodeDraft::self_typed(json!({"title": "their meta-schema", "type": ["object", "boolean"]})).unwrap());
     let plan = store
         .put(meta_schema, json!({"type": "object", "properties": {"plan": {"type": "string"}}, "required": ["plan"]}));
     let change = store.put(
@@ -110,7 +117,7 @@ fn write_store(home: &TestHome) -> Hashes {
         json!({"index": 0, "role": "assistant", "content": "Looking at it.", "toolCalls": [{"name": "read", "args": "a.rs"}], "reasoning": null}),
         json!({"index": 1, "role": "assistant", "content": "---\nplan: Read a.rs\n---\n# My plan\n\nI read `a.rs`.", "toolCalls": null, "reasoning": "hm"}),
     ];
-    let turns: Vec<Hash> = turns.into_iter().map(|turn| store.put(HERMES_TURN, turn)).collect();
+    let turns: Vec<NodeHash> = turns.into_iter().map(|turn| store.put(HERMES_TURN, turn)).collect();
     let detail = store.put(
         HERMES_DETAIL,
         json!({"sessionId": "s-1", "model": "some-model", "duration": 1200, "turnCount": 2, "turns": turns}),

@@ -7,9 +7,9 @@ mod load;
 mod proxied;
 
 use serde_json::{Value, json};
-use uwf_testing::machine::Machine;
+use uwf_testing::machine::TestMachine;
 use uwf_testing::processes::{signal, until};
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::home;
@@ -17,13 +17,13 @@ use crate::home;
 /// A gateway, and machines that connect to it.
 struct Gateway {
     home: TestHome,
-    server: Server,
+    server: TestServer,
 }
 
 impl Gateway {
     fn start() -> Gateway {
         let home = home();
-        let server = Server::start(&home, &["--gateway"]);
+        let server = TestServer::start(&home, &["--gateway"]);
         Gateway { home, server }
     }
 
@@ -37,15 +37,15 @@ impl Gateway {
     }
 
     /// Starts a machine with its token.
-    fn dialled(&self, home: &TestHome, name: &str, token: &str, args: &[&str]) -> Machine {
+    fn dialled(&self, home: &TestHome, name: &str, token: &str, args: &[&str]) -> TestMachine {
         let url = self.url();
         let mut line = vec!["--name", name, "--gateway", &url];
         line.extend(args);
-        Machine::start(home, &line, &[("WORKFLOW_GATEWAY_TOKEN", token)])
+        TestMachine::start(home, &line, &[("WORKFLOW_GATEWAY_TOKEN", token)])
     }
 
     /// Connects a machine.
-    fn connect(&self, home: &TestHome, name: &str) -> Machine {
+    fn connect(&self, home: &TestHome, name: &str) -> TestMachine {
         let machine = self.dialled(home, name, &self.token(name), &[]);
         machine.says("connected to ", 1);
         machine
@@ -75,7 +75,7 @@ fn a_machine_is_served_through_its_gateway() {
     let gateway = Gateway::start();
     let (laptop, thread) = with_thread();
     let machine = gateway.connect(&laptop, "laptop");
-    let direct = Server::start(&laptop, &[]);
+    let direct = TestServer::start(&laptop, &[]);
     for path in ["/api/threads", &format!("/api/threads/{thread}"), "/api/threads/none", "/api/none"] {
         let (far, near) = (gateway.server.get(&format!("/m/laptop{path}")), direct.get(path));
         assert_eq!((far.status, far.json()), (near.status, near.json()), "{path}");
@@ -288,7 +288,7 @@ fn the_token_may_stand_in_the_env_file() {
     let laptop = home();
     let token = gateway.token("laptop");
     std::fs::write(laptop.root().join(".env"), format!("WORKFLOW_GATEWAY_TOKEN={token}\n")).unwrap();
-    let machine = Machine::start(&laptop, &["--name", "laptop", "--gateway", &gateway.url()], &[]);
+    let machine = TestMachine::start(&laptop, &["--name", "laptop", "--gateway", &gateway.url()], &[]);
     machine.says("connected to ", 1);
 }
 
@@ -296,12 +296,12 @@ fn the_token_may_stand_in_the_env_file() {
 fn a_server_that_is_no_gateway_says_so() {
     let laptop = home();
     let plain = home();
-    let server = Server::start(&plain, &[]);
+    let server = TestServer::start(&plain, &[]);
     assert_eq!(server.get("/api/gateway/endpoints").status, 404);
     assert_eq!(server.get("/m/laptop/api/threads").status, 404);
     let url = format!("http://{}", server.address);
     let args = ["--name", "laptop", "--gateway", url.as_str()];
-    let mut machine = Machine::start(&laptop, &args, &[("WORKFLOW_GATEWAY_TOKEN", "x")]);
+    let mut machine = TestMachine::start(&laptop, &args, &[("WORKFLOW_GATEWAY_TOKEN", "x")]);
     assert_eq!(machine.code(), Some(78));
     assert!(machine.said().contains("this server is not a gateway"), "{}", machine.said());
 }

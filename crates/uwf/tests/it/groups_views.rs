@@ -5,7 +5,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::group_in_repository::thread_of;
@@ -318,7 +318,7 @@ fn graph_draws_what_a_group_plays() {
 #[test]
 fn page_shows_running_branches_on_one_axis() {
     let home = panel();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let (thread, step) = held_branch(&home, "tests");
     let page = server.page(&format!("/threads/{thread}")).body;
     let running = home.json(&["thread", "show", &thread]);
@@ -352,7 +352,7 @@ fn page_shows_running_branches_on_one_axis() {
 fn api_gives_the_branches_of_a_thread() {
     let home = panel();
     home.file("tests.sh", "exit 3\n");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let thread = thread_of(&home.uwf(&["run", "panel", "-p", "x"]));
     let groups = server.get(&format!("/api/threads/{thread}/groups")).json();
     let tests = &groups[0]["branches"][1];
@@ -373,7 +373,7 @@ fn compare_page_pairs_branches_by_key() {
     let one = thread_of(&home.uwf(&["run", "panel", "-p", "x"]));
     answer(&home, "tests", "approved: false");
     let other = thread_of(&home.uwf(&["run", "panel", "-p", "x"]));
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/compare/{one}..{other}")).body;
     assert!(page.contains("<dt>tests</dt>") && !page.contains("<dt>security</dt>"), "{page}");
     assert!(page.contains("1 field the same"), "{page}");

@@ -75,11 +75,16 @@ fn files_reference_existing_schemas_and_match_them() {
         let schema = fs::read_to_string(path.parent().unwrap().join(named)).unwrap();
         let schema: Value = serde_json::from_str(&schema).unwrap();
         // A file of comments sets nothing.
-        let Ok(document) = uwf_core::document::Document::parse(&text, "f.yaml") else {
+        let Ok(document) = uwf_core::document::SourceDocument::parse(&text, "f.yaml") else {
             assert!(path.ends_with("config.yaml"));
             continue;
         };
-        assert_eq!(json_cas::Schema::compile(&schema).unwrap().violations(&document.value), [], "{}", path.display());
+        assert_eq!(
+            json_cas::CompiledSchema::compile(&schema).unwrap().violations(&document.value),
+            [],
+            "{}",
+            path.display()
+        );
     }
     assert_eq!(looked_at, 3);
 }

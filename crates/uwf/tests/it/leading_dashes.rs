@@ -1,7 +1,7 @@
 //! Free text that begins with a dash: a task, a reason, an answer. It is never taken for an option, by any command that passes it on.
 
 use serde_json::{Value, json};
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::fixtures::mcp_client::Client;
@@ -65,7 +65,7 @@ fn an_answer_begins_with_a_dash() {
 #[test]
 fn the_apis_pass_dashes_on() {
     let home = counting_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let mut client = Client::start(&home, &["mcp"]);
     for given in TASKS {
         let request = json!({ "workflow": "count-rounds", "prompt": given });

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say, Script, Usage};
+use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer, ScriptedUsage};
 use uwf_testing::{TestHome, text};
 
 use crate::home;
@@ -41,8 +41,8 @@ fn output(home: &TestHome, thread: &str) -> Value {
 
 #[test]
 fn structured_value_is_requested_with_known_cost() {
-    let usage = Usage { input: 300, output: 40, cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
-    let server = LlmServer::start([Say::text("Let me see.")
+    let usage = ScriptedUsage { input: 300, output: 40, cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
+    let server = LlmServer::start([ScriptedAnswer::text("Let me see.")
         .and_call("submit", json!({ "ok": true, "why": "it is" }))
         .usage(usage)]);
     let (home, thread) = judged(&server, "", REASONED);
@@ -60,7 +60,8 @@ fn structured_value_is_requested_with_known_cost() {
 
 #[test]
 fn bare_verdict_is_requested_as_text() {
-    let server = LlmServer::start([Say::text("").chunks(["---\nok: ", "true\n---\n", "Because it is good.\n"])]);
+    let server =
+        LlmServer::start([ScriptedAnswer::text("").chunks(["---\nok: ", "true\n---\n", "Because it is good.\n"])]);
     let (home, thread) = judged(&server, "", BARE);
     home.json(&["thread", "step", &thread]);
     let session = home.last_detail(&thread);
@@ -75,7 +76,10 @@ fn bare_verdict_is_requested_as_text() {
 #[test]
 fn bare_verdict_is_requested_as_json_if_configured() {
     for config in ["", "structured: text"] {
-        let says = [Say::text("").and_call("submit", json!({ "ok": true })), Say::text("{\"ok\": true}")];
+        let says = [
+            ScriptedAnswer::text("").and_call("submit", json!({ "ok": true })),
+            ScriptedAnswer::text("{\"ok\": true}"),
+        ];
         let server = LlmServer::start([says[usize::from(!config.is_empty())].clone()]);
         let (home, thread) = judged(&server, config, BARE);
         let settings = fs::read_to_string(home.root().join("config.yaml")).unwrap();
@@ -90,8 +94,9 @@ fn bare_verdict_is_requested_as_json_if_configured() {
 
 #[test]
 fn what_a_provider_refuses_is_remembered() {
-    let script =
-        Script::deciding(|_| Say::text("{\"ok\": false, \"why\": \"no\"}")).refusing("tools").refusing("json_schema");
+    let script = LlmScript::deciding(|_| ScriptedAnswer::text("{\"ok\": false, \"why\": \"no\"}"))
+        .refusing("tools")
+        .refusing("json_schema");
     let server = LlmServer::start(script);
     let (home, thread) = judged(&server, "", REASONED);
     home.json(&["thread", "step", &thread]);
@@ -107,8 +112,8 @@ fn what_a_provider_refuses_is_remembered() {
 #[test]
 fn invalid_value_is_corrected_in_same_conversation() {
     let server = LlmServer::start([
-        Say::call("submit", json!({ "ok": "perhaps", "why": "?" })),
-        Say::call("submit", json!({ "ok": false, "why": "no" })),
+        ScriptedAnswer::call("submit", json!({ "ok": "perhaps", "why": "?" })),
+        ScriptedAnswer::call("submit", json!({ "ok": false, "why": "no" })),
     ]);
     let (home, thread) = judged(&server, "", REASONED);
     home.json(&["thread", "step", &thread]);
@@ -130,7 +135,7 @@ fn invalid_value_is_corrected_in_same_conversation() {
 
 #[test]
 fn an_answer_that_was_cut_off_is_none() {
-    let server = LlmServer::start([Say::text("---\nok: true\n---\nBecause").cut_at_max_tokens().repeated()]);
+    let server = LlmServer::start([ScriptedAnswer::text("---\nok: true\n---\nBecause").cut_at_max_tokens().repeated()]);
     let (home, thread) = judged(&server, "", BARE);
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());
@@ -142,7 +147,7 @@ fn an_answer_that_was_cut_off_is_none() {
 
 #[test]
 fn settings_are_passed_on_and_checked() {
-    let server = LlmServer::start([Say::text("---\nok: true\n---\n")]);
+    let server = LlmServer::start([ScriptedAnswer::text("---\nok: true\n---\n")]);
     let config = "structured: text, temperature: 0.5, maxTokens: 99, stream: false, system: You are strict.";
     let (home, thread) = judged(&server, config, REASONED);
     home.uwf(&["thread", "step", &thread]);
@@ -158,7 +163,7 @@ fn settings_are_passed_on_and_checked() {
 
 #[test]
 fn a_refused_key_is_a_matter_of_configuration() {
-    let server = LlmServer::start([Say::status(401, "no such key")]);
+    let server = LlmServer::start([ScriptedAnswer::status(401, "no such key")]);
     let (home, thread) = judged(&server, "", REASONED);
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(78), "{}", ran.transcript());
@@ -168,9 +173,9 @@ fn a_refused_key_is_a_matter_of_configuration() {
 #[test]
 fn overloaded_provider_is_retried_and_silent_one_abandoned() {
     let server = LlmServer::start([
-        Say::status(429, "slow down").header("retry-after", "0"),
-        Say::call("submit", json!({ "ok": true, "why": "at last" })),
-        Say::text("never").after(Duration::from_mins(1)).repeated(),
+        ScriptedAnswer::status(429, "slow down").header("retry-after", "0"),
+        ScriptedAnswer::call("submit", json!({ "ok": true, "why": "at last" })),
+        ScriptedAnswer::text("never").after(Duration::from_mins(1)).repeated(),
     ]);
     let (home, thread) = judged(&server, "totalTimeout: 1s", REASONED);
     home.json(&["thread", "step", &thread]);
@@ -192,7 +197,7 @@ fn with_idle_timeout(home: &TestHome, limit: &str) {
 #[test]
 fn a_value_that_comes_slowly_is_no_silence() {
     let pieces = ["{\"ok\": ", "true, ", "\"why\": ", "\"it ", "took ", "its ", "time\"", "}"];
-    let server = LlmServer::start([Say::text("").chunks(pieces).pausing(Duration::from_millis(500))]);
+    let server = LlmServer::start([ScriptedAnswer::text("").chunks(pieces).pausing(Duration::from_millis(500))]);
     let (home, thread) = judged(&server, "structured: json_object", REASONED);
     with_idle_timeout(&home, "2");
     let begun = Instant::now();
@@ -203,7 +208,8 @@ fn a_value_that_comes_slowly_is_no_silence() {
 
 #[test]
 fn a_value_is_shown_as_it_grows() {
-    let say = Say::call("submit", json!({ "ok": true, "why": "it is good" })).pausing(Duration::from_millis(50));
+    let say =
+        ScriptedAnswer::call("submit", json!({ "ok": true, "why": "it is good" })).pausing(Duration::from_millis(50));
     // The first half of the arguments comes with the third event.
     let server = LlmServer::start([say.stalling_after(3)]);
     let (home, thread) = judged(&server, "", REASONED);
@@ -218,7 +224,7 @@ fn a_value_is_shown_as_it_grows() {
 
 #[test]
 fn partial_value_is_kept_when_provider_stalls() {
-    let say = || Say::call("submit", json!({ "ok": true, "why": "it is good" })).stalling_after(3);
+    let say = || ScriptedAnswer::call("submit", json!({ "ok": true, "why": "it is good" })).stalling_after(3);
     let server = LlmServer::start([say().repeated()]);
     let (home, thread) = judged(&server, "idleTimeout: 300ms, totalTimeout: 1s", REASONED);
     let ran = home.uwf(&["thread", "step", &thread]);
@@ -234,8 +240,9 @@ mod with_tools {
     /// The model is paid once, however often its value cannot be stored.
     #[test]
     fn unstored_value_is_adopted_without_new_request() {
-        let server =
-            LlmServer::start([Say::text("Let me see.").and_call("submit", json!({ "ok": true, "why": "it is" }))]);
+        let server = LlmServer::start([
+            ScriptedAnswer::text("Let me see.").and_call("submit", json!({ "ok": true, "why": "it is" }))
+        ]);
         let (home, thread) = judged(&server, "", REASONED);
         let step = home.command(&["thread", "step", &thread]);
         let mut full = std::process::Command::new("strace");

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
-use uwf_core::node::Tokens;
-use uwf_engine::attempt::live_trace::Writer;
-use uwf_engine::attempt::recorded::OutputFiles;
-use uwf_engine::attempt::turns::{ToolCall, Turn};
+use uwf_core::node::TokenCounts;
+use uwf_engine::attempt::live_trace::LiveTraceWriter;
+use uwf_engine::attempt::recorded::AttemptOutputFiles;
+use uwf_engine::attempt::turns::{AgentToolCall, AgentTurn};
 use uwf_engine::root::home::Home;
 use uwf_testing::TestHome;
 use uwf_testing::processes::until;
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 
 use crate::home;
 
@@ -31,7 +31,7 @@ const REQUESTS: usize = 20;
 /// A running step whose agent talks with a model, and sends it all that was said before at each turn.
 struct Agent {
     step: Child,
-    writer: Writer,
+    writer: LiveTraceWriter,
     said: Vec<Arc<str>>,
     turns: usize,
 }
@@ -45,12 +45,12 @@ impl Agent {
             own["pid"].is_u64().then(|| own["attempt"].as_str().unwrap().to_owned())
         };
         until("the agent runs", || attempt().is_some());
-        let files = OutputFiles::of(
+        let files = AttemptOutputFiles::paths_of_attempt(
             &Home::open(home.root(), "/there/is/no/uwf"),
             &thread.parse().unwrap(),
             &attempt().unwrap(),
         );
-        let writer = Writer::begin(&files).unwrap();
+        let writer = LiveTraceWriter::begin(&files).unwrap();
         Agent { step: step.unwrap(), writer, said: vec!["the task".into()], turns: 0 }
     }
 
@@ -68,16 +68,16 @@ impl Agent {
         self.writer.under_way(&self.calling(arguments, "")).unwrap();
     }
 
-    fn calling(&self, arguments: &str, result: &str) -> Turn {
-        let call = ToolCall {
+    fn calling(&self, arguments: &str, result: &str) -> AgentTurn {
+        let call = AgentToolCall {
             name: "shell".to_owned(),
             arguments: arguments.to_owned(),
             result: result.to_owned(),
             duration_ms: 3,
         };
-        let tokens = Tokens { input: Some(10), output: Some(1), ..Tokens::default() };
+        let tokens = TokenCounts { input: Some(10), output: Some(1), ..TokenCounts::default() };
         let output = format!("I look at file {}", self.turns);
-        Turn { output, tool_calls: vec![call], tokens: Some(tokens), ..Turn::asked(self.said.clone()) }
+        AgentTurn { output, tool_calls: vec![call], tokens: Some(tokens), ..AgentTurn::asked(self.said.clone()) }
     }
 
     fn result(&self) -> String {
@@ -92,7 +92,7 @@ impl Agent {
 }
 
 /// A server whose use of memory and processor is measured.
-struct ServerUsage(Server);
+struct ServerUsage(TestServer);
 
 impl ServerUsage {
     /// The most memory it had, in MB.
@@ -131,7 +131,7 @@ fn server_reads_only_new_trace_data() {
     let mut agent = Agent::start(&home, &thread);
     (0..400).for_each(|_| agent.turn());
     agent.call("cargo test");
-    let server = ServerUsage(Server::start(&home, &[]));
+    let server = ServerUsage(TestServer::start(&home, &[]));
     let first = running(&server);
     assert_eq!(json!([first["tokens"], first["doing"]]), json!([{"input": 4010, "output": 401}, "shell cargo test"]));
     let [page, list] = ["/", "/api/running"].map(|path| server.per_request(path));
@@ -166,7 +166,7 @@ fn server_sends_only_new_turns_to_followers() {
     let thread = home.start_counting(1, "x");
     let mut agent = Agent::start(&home, &thread);
     (0..400).for_each(|_| agent.turn());
-    let server = ServerUsage(Server::start(&home, &[]));
+    let server = ServerUsage(TestServer::start(&home, &[]));
     let headers = [("authorization", server.0.bearer()), ("accept", "text/event-stream".to_owned())];
     let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
     let turns = turns_of(server.0.open("GET", &format!("/api/threads/{thread}/events"), &headers, ""));

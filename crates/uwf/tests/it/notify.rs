@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use uwf_testing::TestHome;
-use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::processes::until;
 
 use crate::home;
@@ -73,7 +73,7 @@ fn only_selected_events_are_sent_and_waiting_once() {
 
 #[test]
 fn webhook_receives_post_and_allows_secret_url() {
-    let server = LlmServer::start(vec![Say::text("fine"); 4]);
+    let server = LlmServer::start(vec![ScriptedAnswer::text("fine"); 4]);
     let home = counting(&format!(
         "notify:\n  - {{ webhook: \"{0}/chat/completions\" }}\n  - {{ webhookEnv: HOOK }}\n  - {{ webhookEnv: NO_HOOK }}\n",
         server.url()

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::processes::until;
 use uwf_testing::{TestHome, text};
 
@@ -105,8 +105,9 @@ fn printed_spans_are_deterministic() {
 #[test]
 fn content_is_opt_in_and_redacted() {
     let model = LlmServer::start([
-        Say::text("I look at key-0123456789.").and_call("shell_exec", json!({ "command": "echo $UWF_ROLE" })),
-        Say::text("---\nn: 1\n---\nDone."),
+        ScriptedAnswer::text("I look at key-0123456789.")
+            .and_call("shell_exec", json!({ "command": "echo $UWF_ROLE" })),
+        ScriptedAnswer::text("---\nn: 1\n---\nDone."),
     ]);
     let home = home();
     home.config(&format!(
@@ -398,8 +399,8 @@ mod with_tools {
     #[test]
     fn real_collector_receives_thread_as_one_trace() {
         let model = LlmServer::start([
-            Say::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })),
-            Say::text("---\ntext: a plan\n---\nDone."),
+            ScriptedAnswer::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })),
+            ScriptedAnswer::text("---\ntext: a plan\n---\nDone."),
         ]);
         let home = staffed();
         let collector = Collector::start(&home);

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say, Usage};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer, ScriptedUsage};
 use uwf_testing::processes::until;
 use uwf_testing::{SCRIPTED_ACP, TestHome, text};
 
@@ -56,15 +56,17 @@ fn kill_agent(home: &TestHome, thread: &str) {
     assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
 }
 
-fn usage(input: u64, output: u64) -> Usage {
-    Usage { input, output, cached: None, reasoning: None, cost: None }
+fn usage(input: u64, output: u64) -> ScriptedUsage {
+    ScriptedUsage { input, output, cached: None, reasoning: None, cost: None }
 }
 
 /// A model that makes a call, and says nothing more when it has heard the result.
 fn hanging_in_round_2() -> LlmServer {
     LlmServer::start([
-        Say::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })).usage(usage(100, 10)),
-        Say::text("never").after(Duration::from_mins(1)).repeated(),
+        ScriptedAnswer::text("First I look.")
+            .and_call("shell_exec", json!({ "command": "echo seen" }))
+            .usage(usage(100, 10)),
+        ScriptedAnswer::text("never").after(Duration::from_mins(1)).repeated(),
     ])
 }
 
@@ -134,7 +136,7 @@ fn killed_keeper_leaves_turns_to_next_step() {
 
 #[test]
 fn command_running_at_timeout_is_recorded() {
-    let calls = Say::text("Now the long one.")
+    let calls = ScriptedAnswer::text("Now the long one.")
         .and_call("shell_exec", json!({ "command": "echo quick" }))
         .and_call("shell_exec", json!({ "command": "sleep 60" }));
     let server = LlmServer::start([calls.usage(usage(7, 3))]);
@@ -154,8 +156,10 @@ fn command_running_at_timeout_is_recorded() {
 
 #[test]
 fn stalled_completion_becomes_partial_turn() {
-    let server =
-        LlmServer::start([Say::text("").chunks(["The answer ", "is that", " nothing"]).stalling_after(3).repeated()]);
+    let server = LlmServer::start([ScriptedAnswer::text("")
+        .chunks(["The answer ", "is that", " nothing"])
+        .stalling_after(3)
+        .repeated()]);
     let (home, thread) =
         with_model(&server, "{ command: uwf-llm, config: { structured: text, idleTimeout: 300ms, totalTimeout: 1s } }");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
@@ -166,7 +170,7 @@ fn stalled_completion_becomes_partial_turn() {
 
 #[test]
 fn unusable_answer_keeps_all_turns() {
-    let server = LlmServer::start([Say::text("I cannot count.").repeated()]);
+    let server = LlmServer::start([ScriptedAnswer::text("I cannot count.").repeated()]);
     let (home, thread) = with_model(&server, "{ command: uwf-llm, config: { structured: text } }");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(41));
     // Equal turns are one node, which is shown once.

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say, Script, Usage};
+use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer, ScriptedUsage};
 use uwf_testing::{TestHome, repository, text};
 
 use crate::home;
@@ -73,7 +73,7 @@ fn run_example(home: &TestHome, file: &str, task: &str) -> (String, Vec<String>)
 
 #[test]
 fn json_output_requests_one_json_object() {
-    let server = LlmServer::start([Say::text("{\"n\": 3}")]);
+    let server = LlmServer::start([ScriptedAnswer::text("{\"n\": 3}")]);
     let home = with_model(&server, "");
     let settings = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&settings.replace("command: uwf-react", "command: uwf-react, output: json"));
@@ -87,32 +87,35 @@ fn json_output_requests_one_json_object() {
 fn an_issue_is_solved_in_a_real_repository() {
     let server = LlmServer::start([
         // planner
-        Say::text("I look at the code.")
+        ScriptedAnswer::text("I look at the code.")
             .and_call("read_file", json!({ "path": "search.sh" }))
             .and_call("shell_exec", json!({ "command": "sh test.sh" })),
-        Say::text("The cause is grep without -i.").and_call(
+        ScriptedAnswer::text("The cause is grep without -i.").and_call(
             "submit",
             json!({ "actionable": true, "plan": "Fold case in search.sh.", "steps": ["add -i", "run test.sh"] }),
         ),
         // developer, who forgets the comment
-        Say::call("patch_file", json!({ "path": "search.sh", "old": "grep -- ", "new": "grep -i -- " })),
-        Say::call("shell_exec", json!({ "command": "sh test.sh && echo all is well" })),
-        Say::text("sh test.sh: all is well")
+        ScriptedAnswer::call("patch_file", json!({ "path": "search.sh", "old": "grep -- ", "new": "grep -i -- " })),
+        ScriptedAnswer::call("shell_exec", json!({ "command": "sh test.sh && echo all is well" })),
+        ScriptedAnswer::text("sh test.sh: all is well")
             .and_call("submit", json!({ "summary": "fold case", "filesChanged": ["search.sh"], "checksPassed": true })),
         // reviewer
-        Say::call("shell_exec", json!({ "command": "git diff" })),
-        Say::call(
+        ScriptedAnswer::call("shell_exec", json!({ "command": "git diff" })),
+        ScriptedAnswer::call(
             "submit",
             json!({ "approved": false, "comments": [{ "file": "search.sh", "problem": "the comment does not say so" }] }),
         ),
         // developer again
-        Say::call(
+        ScriptedAnswer::call(
             "patch_file",
             json!({ "path": "search.sh", "old": "lines with the word", "new": "lines with the word, in any case" }),
         ),
-        Say::call("submit", json!({ "summary": "comment", "filesChanged": ["search.sh"], "checksPassed": true })),
+        ScriptedAnswer::call(
+            "submit",
+            json!({ "summary": "comment", "filesChanged": ["search.sh"], "checksPassed": true }),
+        ),
         // reviewer
-        Say::call("submit", json!({ "approved": true, "comments": [] })),
+        ScriptedAnswer::call("submit", json!({ "approved": true, "comments": [] })),
     ]);
     let home = with_model(&server, "");
     buggy_repository(&home);
@@ -137,22 +140,25 @@ fn an_issue_is_solved_in_a_real_repository() {
 fn multi_phase_work_ends_in_commit() {
     let phase = |id: &str| json!({ "id": id, "title": id, "doneWhen": "sh test.sh passes" });
     let server = LlmServer::start([
-        Say::call("submit", json!({ "status": "planned", "phases": [phase("fold-case"), phase("document")] })),
-        Say::call("patch_file", json!({ "path": "search.sh", "old": "grep -- ", "new": "grep -i -- " }))
+        ScriptedAnswer::call(
+            "submit",
+            json!({ "status": "planned", "phases": [phase("fold-case"), phase("document")] }),
+        ),
+        ScriptedAnswer::call("patch_file", json!({ "path": "search.sh", "old": "grep -- ", "new": "grep -i -- " }))
             .and_call("shell_exec", json!({ "command": "sh test.sh" })),
-        Say::call("submit", json!({ "phase": "fold-case", "status": "done", "summary": "grep -i" })),
-        Say::call("write_file", json!({ "path": "docs/use.md", "content": "sh search.sh WORD FILE\n" })),
-        Say::call("submit", json!({ "phase": "document", "status": "done", "summary": "a page" })),
-        Say::call("submit", json!({ "status": "approved", "changes": [] })),
-        Say::call("shell_exec", json!({ "command": "sh test.sh" })),
-        Say::call("submit", json!({ "status": "passed", "failures": [] })),
-        Say::call(
+        ScriptedAnswer::call("submit", json!({ "phase": "fold-case", "status": "done", "summary": "grep -i" })),
+        ScriptedAnswer::call("write_file", json!({ "path": "docs/use.md", "content": "sh search.sh WORD FILE\n" })),
+        ScriptedAnswer::call("submit", json!({ "phase": "document", "status": "done", "summary": "a page" })),
+        ScriptedAnswer::call("submit", json!({ "status": "approved", "changes": [] })),
+        ScriptedAnswer::call("shell_exec", json!({ "command": "sh test.sh" })),
+        ScriptedAnswer::call("submit", json!({ "status": "passed", "failures": [] })),
+        ScriptedAnswer::call(
             "shell_exec",
             json!({ "command": "git add -A && git commit -qm 'search: any case' && git rev-parse HEAD > .git/last" }),
         ),
-        Say::call("shell_exec", json!({ "command": "git rev-parse HEAD" })),
-        Say::call("submit", json!({ "commit": "nope", "message": "search: any case" })),
-        Say::call(
+        ScriptedAnswer::call("shell_exec", json!({ "command": "git rev-parse HEAD" })),
+        ScriptedAnswer::call("submit", json!({ "commit": "nope", "message": "search: any case" })),
+        ScriptedAnswer::call(
             "submit",
             json!({ "commit": "0123456789abcdef0123456789abcdef01234567", "message": "search: any case" }),
         ),
@@ -171,10 +177,12 @@ fn multi_phase_work_ends_in_commit() {
 
 #[test]
 fn trace_has_calls_and_tokens_per_round() {
-    let usage = |input, output| Usage { input, output, cached: Some(5), reasoning: None, cost: Some(0.25) };
+    let usage = |input, output| ScriptedUsage { input, output, cached: Some(5), reasoning: None, cost: Some(0.25) };
     let server = LlmServer::start([
-        Say::text("I count.").and_call("shell_exec", json!({ "command": "ls | wc -l" })).usage(usage(100, 10)),
-        Say::text("There are none.").and_call("submit", json!({ "n": 0 })).usage(usage(120, 20)),
+        ScriptedAnswer::text("I count.")
+            .and_call("shell_exec", json!({ "command": "ls | wc -l" }))
+            .usage(usage(100, 10)),
+        ScriptedAnswer::text("There are none.").and_call("submit", json!({ "n": 0 })).usage(usage(120, 20)),
     ]);
     let home = with_model(&server, "");
     let thread = counting(&home);
@@ -210,7 +218,7 @@ fn trace_has_calls_and_tokens_per_round() {
 
 #[test]
 fn feedback_continues_conversation_and_accepts_frontmatter() {
-    let server = LlmServer::start([Say::text("I counted three."), Say::text("---\nn: 3\n---\n")]);
+    let server = LlmServer::start([ScriptedAnswer::text("I counted three."), ScriptedAnswer::text("---\nn: 3\n---\n")]);
     let home = with_model(&server, "");
     let thread = counting(&home);
     home.json(&["thread", "step", &thread]);
@@ -226,10 +234,10 @@ fn feedback_continues_conversation_and_accepts_frontmatter() {
 #[test]
 fn the_key_is_seen_by_nobody_else() {
     let server = LlmServer::start([
-        Say::call("shell_exec", json!({ "command": "env; cat /proc/$PPID/cmdline; grep -rl sk-scripted . ; true" }))
+        ScriptedAnswer::call("shell_exec", json!({ "command": "env; cat /proc/$PPID/cmdline; grep -rl sk-scripted . ; true" }))
             .and_call("shell_exec", json!({ "command": "tr '\\0' '\\n' < /proc/$PPID/environ" }))
             .and_call("shell_exec", json!({ "command": "cat \"$UNCAGED_WORKFLOW_STORAGE_ROOT/.env\"; cat no-such-file-$(cut -d= -f2 \"$UNCAGED_WORKFLOW_STORAGE_ROOT/.env\")" })),
-        Say::call("submit", json!({ "n": 1 })),
+        ScriptedAnswer::call("submit", json!({ "n": 1 })),
     ]);
     let home = with_model(&server, "");
     let thread = counting(&home);
@@ -260,8 +268,8 @@ fn files_with(dir: &Path, text: &str) -> Vec<String> {
 #[test]
 fn hung_provider_exits_40_and_keeps_finished_work() {
     let server = LlmServer::start([
-        Say::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })),
-        Say::text("never").after(Duration::from_mins(1)).repeated(),
+        ScriptedAnswer::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })),
+        ScriptedAnswer::text("never").after(Duration::from_mins(1)).repeated(),
     ]);
     let home = with_model(&server, "idleTimeout: 300ms, totalTimeout: 1s");
     let thread = counting(&home);
@@ -279,7 +287,7 @@ fn hung_provider_exits_40_and_keeps_finished_work() {
 
 #[test]
 fn cut_stream_keeps_received_text() {
-    let cut = || Say::text("").chunks(["The answer ", "is that", " nothing"]).cut_after(3);
+    let cut = || ScriptedAnswer::text("").chunks(["The answer ", "is that", " nothing"]).cut_after(3);
     let server = LlmServer::start([cut().repeated()]);
     let home = with_model(&server, "totalTimeout: 1s");
     let thread = counting(&home);
@@ -291,7 +299,10 @@ fn cut_stream_keeps_received_text() {
 
 #[test]
 fn answer_without_submit_tool_is_text() {
-    let server = LlmServer::start([Say::call("submit", json!({ "n": 3 })), Say::text("---\nn: 3\n---\nThree.")]);
+    let server = LlmServer::start([
+        ScriptedAnswer::call("submit", json!({ "n": 3 })),
+        ScriptedAnswer::text("---\nn: 3\n---\nThree."),
+    ]);
     let home = with_model(&server, "maxRounds: 2");
     let settings = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&format!("{settings}extract: {{ submit: false }}\n"));
@@ -307,7 +318,7 @@ fn answer_without_submit_tool_is_text() {
 
 #[test]
 fn rounds_are_limited() {
-    let server = LlmServer::start([Say::call("shell_exec", json!({ "command": "true" })).repeated()]);
+    let server = LlmServer::start([ScriptedAnswer::call("shell_exec", json!({ "command": "true" })).repeated()]);
     let home = with_model(&server, "maxRounds: 3");
     let thread = counting(&home);
     let ran = home.uwf(&["thread", "step", &thread]);
@@ -319,7 +330,7 @@ fn rounds_are_limited() {
 
 #[test]
 fn model_without_tool_support_is_reported() {
-    let server = LlmServer::start(Script::new([]).refusing("tools"));
+    let server = LlmServer::start(LlmScript::new([]).refusing("tools"));
     let home = with_model(&server, "");
     let thread = counting(&home);
     let ran = home.uwf(&["thread", "step", &thread]);
@@ -360,8 +371,8 @@ fn what_is_missing_in_the_configuration_is_named() {
 #[test]
 fn anthropic_is_spoken_too() {
     let server = LlmServer::start([
-        Say::text("I count.").thinking("hm").and_call("shell_exec", json!({ "command": "echo 2" })),
-        Say::call("submit", json!({ "n": 2 })),
+        ScriptedAnswer::text("I count.").thinking("hm").and_call("shell_exec", json!({ "command": "echo 2" })),
+        ScriptedAnswer::call("submit", json!({ "n": 2 })),
     ]);
     let home = with_model(&server, "");
     home.config(&format!(

@@ -1,7 +1,7 @@
 //! Numbers that agents report and people type: out of range, they are unknown or refused, and never make a thread unreadable.
 
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say, Usage};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer, ScriptedUsage};
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::fixtures::answering::with_worker;
@@ -199,9 +199,10 @@ fn killed_attempt_counts_known_cost() {
 
 /// A home whose agent reports half a dollar and writes no header, and a model that reads its answers and reports no money.
 fn read_by_a_model(more: &str, limits: &[&str]) -> (TestHome, LlmServer, String) {
-    let usage = Usage { input: 1_000_000, output: 100_000, cached: None, reasoning: None, cost: None };
+    let usage = ScriptedUsage { input: 1_000_000, output: 100_000, cached: None, reasoning: None, cost: None };
     let found = json!({ "found": true, "value": { "n": 1 } }).to_string();
-    let server = LlmServer::start([Say::text(&found).usage(usage), Say::text(&found).usage(usage)]);
+    let server =
+        LlmServer::start([ScriptedAnswer::text(&found).usage(usage), ScriptedAnswer::text(&found).usage(usage)]);
     let home = home();
     home.script("worker", &claude(&HALF_DOLLAR.replace("true", "false"), 0).replace("n: 1", "m: 1"));
     home.config(&format!(
@@ -253,10 +254,10 @@ fn a_priced_reading_counts_with_the_answer() {
 
 #[test]
 fn extraction_cost_is_added_and_answer_counted_once() {
-    let usage = Usage { input: 900, output: 100, cached: None, reasoning: None, cost: Some(0.25) };
+    let usage = ScriptedUsage { input: 900, output: 100, cached: None, reasoning: None, cost: Some(0.25) };
     let none = json!({ "found": false, "why": "it is not there" }).to_string();
     let found = json!({ "found": true, "value": { "n": 1 } }).to_string();
-    let server = LlmServer::start([none, found].map(|said| Say::text(&said).usage(usage)));
+    let server = LlmServer::start([none, found].map(|said| ScriptedAnswer::text(&said).usage(usage)));
     let home = home();
     home.script("worker", &claude(&HALF_DOLLAR.replace("true", "false"), 0).replace("n: 1", "m: 1"));
     home.config(&format!(

@@ -155,7 +155,7 @@ mod with_tools {
 
 #[cfg(not(feature = "temporal"))]
 #[test]
-fn no_thread_is_started_for_an_engine_not_built_in() {
+fn missing_engine_starts_no_thread() {
     let home = home();
     home.put("count-rounds", &counting_workflow(2));
     let done = home.uwf(&["run", "count-rounds", "-p", "count", "--on", "temporal"]);

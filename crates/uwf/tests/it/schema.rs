@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use json_cas::Schema;
+use json_cas::CompiledSchema;
 use serde_json::{Value, json};
-use uwf_core::document::Document;
+use uwf_core::document::SourceDocument;
 use uwf_testing::repository;
 
 use crate::home;
@@ -18,13 +18,13 @@ fn printed(name: &str) -> Value {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
-fn compiled(schema: &Value) -> Schema {
-    Schema::compile(schema).unwrap_or_else(|error| panic!("{error}"))
+fn compiled(schema: &Value) -> CompiledSchema {
+    CompiledSchema::compile(schema).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What a schema refuses in a file.
-fn refused(schema: &Schema, text: &str, file: &str) -> Vec<String> {
-    let document = Document::parse(text, file).unwrap_or_else(|problems| panic!("{file}: {problems:?}"));
+fn refused(schema: &CompiledSchema, text: &str, file: &str) -> Vec<String> {
+    let document = SourceDocument::parse(text, file).unwrap_or_else(|problems| panic!("{file}: {problems:?}"));
     schema.violations(&document.value).iter().map(|violation| format!("{file}{violation:?}")).collect()
 }
 
@@ -95,7 +95,7 @@ fn schemas_are_valid_in_their_declared_dialect() {
         assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
         let errors: Vec<_> = json_cas::schema::check(&schema)
             .into_iter()
-            .filter(|problem| problem.severity != json_cas::schema::Severity::Note)
+            .filter(|problem| problem.severity != json_cas::schema::SchemaSeverity::Note)
             .collect();
         assert_eq!(errors, [], "{name}");
     }
@@ -156,7 +156,7 @@ fn yaml_blocks(page: &Path) -> Vec<(String, String)> {
 }
 
 /// A part of a file may lack what the whole needs.
-fn part_of(schema: &Value) -> Schema {
+fn part_of(schema: &Value) -> CompiledSchema {
     let mut part = schema.clone();
     for key in ["required", "oneOf"] {
         part.as_object_mut().unwrap().shift_remove(key);
@@ -172,7 +172,7 @@ fn documentation_yaml_blocks_match_schemas() {
     let mut counts = [0; 3];
     let mut others = Vec::new();
     for (place, block) in pages().iter().flat_map(|page| yaml_blocks(page)) {
-        let Ok(document) = Document::parse(&block, &place) else {
+        let Ok(document) = SourceDocument::parse(&block, &place) else {
             others.push(place);
             continue;
         };
@@ -212,7 +212,7 @@ fn what_is_wrong_is_found_where_it_is() {
     let schema = compiled(&printed("workflow"));
     let text =
         "name: w\nroles: { a: { gaol: x, meta: { type: strin } } }\ngraph: { $START: [ { role: a, when: x } ] }\n";
-    let document = Document::parse(text, "w.yaml").unwrap();
+    let document = SourceDocument::parse(text, "w.yaml").unwrap();
     let paths: Vec<String> = schema.violations(&document.value).into_iter().map(|violation| violation.path).collect();
     assert!(paths.iter().any(|path| path.starts_with("/graph/$START/0")), "{paths:?}");
     assert!(paths.iter().any(|path| path.starts_with("/roles/a")), "{paths:?}");

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 use uwf_testing::TestHome;
-use uwf_testing::server::{Answer, Server};
+use uwf_testing::server::{TestServer, TestServerResponse};
 
 use crate::home;
 
 #[test]
 fn printed_link_logs_browser_in_permanently() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let answer = server.send("GET", &format!("/login?token={}", server.secret), &[("accept", "text/html")], "");
     assert_eq!((answer.status, answer.header("location")), (303, Some(&*format!("{}/", server.own_path()))));
     let cookie = answer.header("set-cookie").expect("a cookie");
@@ -23,7 +23,7 @@ fn printed_link_logs_browser_in_permanently() {
 #[test]
 fn login_page_is_only_page_without_secret() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.send("GET", "/threads/X?all=1", &[("accept", "text/html")], "");
     assert_eq!((page.status, page.header("location")), (303, Some("/login?next=/threads/X%3Fall%3D1")));
     let script = server.send("GET", "/api/threads", &[], "");
@@ -36,7 +36,7 @@ fn login_page_is_only_page_without_secret() {
 #[test]
 fn the_sixth_wrong_secret_has_to_wait() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let wrong = || server.send("GET", "/api/threads", &[("authorization", "Bearer wrong")], "").status;
     assert_eq!([(); 6].map(|()| wrong()), [401, 401, 401, 401, 401, 429]);
     let headers = [("authorization", "Bearer wrong")];
@@ -47,7 +47,7 @@ fn the_sixth_wrong_secret_has_to_wait() {
 #[test]
 fn foreign_host_name_is_rejected() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
-    let server = Server::start(&home, &["--host", "box.example"]);
+    let server = TestServer::start(&home, &["--host", "box.example"]);
     let under = |host: &str| {
         server.send("GET", "/api/threads", &[("host", host), ("authorization", &server.bearer())], "").status
     };
@@ -61,13 +61,13 @@ fn the_secret_may_stand_in_the_env_file() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\nenv > \"$UNCAGED_WORKFLOW_STORAGE_ROOT/seen\"\necho '{\"n\": 1}'\n");
     std::fs::write(home.root().join(".env"), format!("WORKFLOW_DASHBOARD_SECRET={CHOSEN}\n")).unwrap();
-    let status = |server: &Server, secret: &str| {
+    let status = |server: &TestServer, secret: &str| {
         server.send("GET", "/api/threads", &[("authorization", &format!("Bearer {secret}"))], "").status
     };
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     assert_eq!([CHOSEN, "another-secret-of-mine"].map(|secret| status(&server, secret)), [200, 401]);
     let of_environment = "from-the-environment";
-    let server = Server::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", of_environment)]);
+    let server = TestServer::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", of_environment)]);
     assert_eq!([of_environment, CHOSEN].map(|secret| status(&server, secret)), [200, 401]);
     // Everything else in that file reaches the agents.
     let thread = home.start_counting(1, "x");
@@ -87,16 +87,18 @@ fn non_loopback_address_needs_chosen_secret() {
 #[test]
 fn styles_are_compressed_for_whoever_reads_that() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page("/").body;
     let (_, rest) = page.split_once("href=\"/assets/").expect("it has styles");
     let style = format!("/assets/{}", rest.split('"').next().unwrap());
     let plain = server.send("GET", &style, &[("accept-encoding", "gzip, br")], "");
     let small = server.send("GET", &style, &[("accept-encoding", "gzip, br, zstd")], "");
-    let described = |answer: &Answer| ["content-encoding", "vary"].map(|name| answer.header(name).map(str::to_owned));
+    let described =
+        |answer: &TestServerResponse| ["content-encoding", "vary"].map(|name| answer.header(name).map(str::to_owned));
     assert_eq!(described(&plain), [None, Some("accept-encoding".to_owned())]);
     assert_eq!(described(&small), [Some("zstd".to_owned()), Some("accept-encoding".to_owned())]);
     assert_ne!(plain.header("etag"), small.header("etag"));
-    let length = |answer: &Answer| answer.header("content-length").and_then(|bytes| bytes.parse::<usize>().ok());
+    let length =
+        |answer: &TestServerResponse| answer.header("content-length").and_then(|bytes| bytes.parse::<usize>().ok());
     assert!(length(&small) < length(&plain), "{small:?}");
 }

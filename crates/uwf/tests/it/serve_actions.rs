@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use uwf_testing::server::{Answer, Server};
+use uwf_testing::server::{TestServer, TestServerResponse};
 use uwf_testing::{TestHome, text};
 
 const HUMAN: &str = "\
@@ -25,20 +25,20 @@ fn home() -> TestHome {
 }
 
 /// A thread of three rounds whose agent takes no time, and the server.
-fn counting() -> (TestHome, Server, String) {
+fn counting() -> (TestHome, TestServer, String) {
     let home = home();
     home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(3, "count");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     (home, server, thread)
 }
 
-fn act(server: &Server, thread: &str, action: &str, body: &Value) -> Answer {
+fn act(server: &TestServer, thread: &str, action: &str, body: &Value) -> TestServerResponse {
     server.post(&format!("/api/threads/{thread}/{action}"), body)
 }
 
 /// A form that a browser sends from a page of this server.
-fn form(server: &Server, path: &str, body: &str) -> Answer {
+fn form(server: &TestServer, path: &str, body: &str) -> TestServerResponse {
     let headers = [
         ("cookie", &*server.cookie()),
         ("origin", &*format!("http://{}", server.address)),
@@ -48,7 +48,7 @@ fn form(server: &Server, path: &str, body: &str) -> Answer {
     server.send("POST", path, &headers, body)
 }
 
-fn head(server: &Server, thread: &str) -> String {
+fn head(server: &TestServer, thread: &str) -> String {
     text(&server.get(&format!("/api/threads/{thread}")).json(), "head")
 }
 
@@ -111,7 +111,7 @@ fn long_step_continues_without_client_or_server() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\ncat > /dev/null\nsleep 6\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(1, "count");
-    let mut server = Server::start(&home, &[]);
+    let mut server = TestServer::start(&home, &[]);
     let body = json!({ "expectedHead": head(&server, &thread), "wait": 0 });
     let begun = Instant::now();
     let answer = act(&server, &thread, "step", &body);
@@ -133,7 +133,7 @@ fn answer_form_redirects_back() {
     home.put("ask-person", HUMAN);
     let thread = home.start("ask-person", "Ship it?");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/threads/{thread}"));
     assert!(page.body.contains("name=\"output.approved\""), "{}", page.body);
     let body = format!("expectedHead={}&output.approved=true&output.note=yes%3A+ship", head(&server, &thread));
@@ -160,7 +160,7 @@ fn a_form_of_another_site_changes_nothing() {
 #[test]
 fn read_only_server_shows_pages_without_changes() {
     let (home, _, thread) = counting();
-    let server = Server::start(&home, &["--read-only"]);
+    let server = TestServer::start(&home, &["--read-only"]);
     assert_eq!(act(&server, &thread, "step", &json!({ "expectedHead": head(&server, &thread) })).status, 403);
     let page = server.page(&format!("/threads/{thread}")).body;
     assert!(page.contains("read-only") && !page.contains("<form method=\"post\""), "{page}");
@@ -184,7 +184,7 @@ fn what_fails_says_so_as_the_command_does() {
 }
 
 /// The body that a browser would send of the form for an action on the page of a thread, with what somebody has filled in.
-fn drawn(server: &Server, thread: &str, action: &str, filled_in: &str) -> String {
+fn drawn(server: &TestServer, thread: &str, action: &str, filled_in: &str) -> String {
     let page = server.page(&format!("/threads/{thread}")).body;
     let (_, form) =
         page.split_once(&format!("action=\"/api/threads/{thread}/{action}\"")).unwrap_or_else(|| panic!("{page}"));
@@ -206,7 +206,7 @@ fn retry_form_sent_twice_runs_one_attempt() {
     home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho ran >> runs\nexit 3\n");
     let thread = home.start_counting(1, "count");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let path = format!("/api/threads/{thread}/retry");
     let body = drawn(&server, &thread, "retry", "agent=");
     assert_eq!((form(&server, &path, &body).status, lines(&home, "runs")), (303, 2));
@@ -232,7 +232,7 @@ fn reply_sent_twice_answers_one_question() {
     home.worker("output: text", ASKS_TWICE);
     let thread = home.start_counting(1, "paint");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let path = format!("/api/threads/{thread}/answer");
     let body = drawn(&server, &thread, "answer", "text=blue");
     assert_eq!(form(&server, &path, &body).status, 303);
@@ -253,7 +253,7 @@ fn failed_form_keeps_typed_values() {
     home.put("ask-person", HUMAN);
     let thread = home.start("ask-person", "Is it good?");
     home.uwf(&["thread", "step", &thread]);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let head = head(&server, &thread);
     let path = format!("/api/threads/{thread}/answer");
     let typed = |approved: &str| {

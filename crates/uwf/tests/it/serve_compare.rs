@@ -1,6 +1,6 @@
 //! `uwf serve`: two threads, steps or versions of a workflow side by side.
 
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::repository::{home_with_repository, start_in_worktree};
@@ -20,7 +20,7 @@ fn forked() -> (TestHome, String, String) {
 #[test]
 fn forks_are_compared_from_where_they_part() {
     let (home, thread, fork) = forked();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/compare/{thread}..{fork}")).body;
     let has = |text: &str| assert!(page.contains(text), "no {text} in {page}");
     has("1 step that both share");
@@ -40,7 +40,7 @@ fn forks_are_compared_from_where_they_part() {
 fn steps_are_compared_alone() {
     let (home, thread, fork) = forked();
     let [one, other] = [&thread, &fork].map(|thread| hashes(&home, thread)[2].clone());
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/compare/{one}..{other}")).body;
     assert!(page.contains("<del>false</del>") && page.contains("<ins>true</ins>"), "{page}");
     assert!(!page.contains("that both share"), "{page}");
@@ -52,7 +52,7 @@ fn steps_are_compared_alone() {
 #[test]
 fn json_request_returns_command_report() {
     let (home, thread, fork) = forked();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let answer = server.get(&format!("/compare/{thread}..{fork}"));
     let report = home.uwf(&["thread", "diff", &thread, &fork, "--format", "json"]).stdout;
     assert_eq!(answer.body, report.trim_end());
@@ -61,7 +61,7 @@ fn json_request_returns_command_report() {
 #[test]
 fn form_redirects_to_comparison_page() {
     let (home, thread, _) = forked();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let answer = server.page(&format!("/compare?a={thread}&b=review-text"));
     let path = format!("/compare/{thread}..review-text");
     assert_eq!((answer.status, answer.header("location")), (303, Some(&*path)));
@@ -87,7 +87,7 @@ fn workflow_versions_are_compared_part_by_part() {
         )
         .replace("not good yet", "not good enough");
     home.put("review-text", &changed);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/compare/{old}..review-text")).body;
     let has = |text: &str| assert!(page.contains(text), "no {text} in {page}");
     has("Write <del>one sentence</del><ins>two sentences</ins>.");
@@ -109,7 +109,7 @@ fn files_are_compared_where_they_are_known() {
     let (thread, _) = start_in_worktree(&home, &home.work().join("repo"));
     step(&home, &thread, 2);
     let [_, one, other] = hashes(&home, &thread).try_into().unwrap();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let fork = text(&home.json(&["thread", "fork", &one]), "thread");
     let page = server.page(&format!("/compare/{thread}..{fork}")).body;
     assert!(page.contains("<code>step-2.txt</code>"), "{page}");
@@ -126,7 +126,7 @@ fn inputs_of_two_threads_are_compared() {
     home.put("review-text", &review::WORKFLOW.replacen("roles:\n", input, 1));
     let start = |set: &str| text(&home.json(&["thread", "start", "review-text", "-p", "x", "--set", set]), "thread");
     let [low, high] = ["level=low", "level=high"].map(start);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/compare/{low}..{high}")).body;
     let row = page.split("<th scope=\"row\">input</th>").nth(1).unwrap_or_else(|| panic!("no input in {page}"));
     let row = row.split("</tr>").next().unwrap();
@@ -134,7 +134,7 @@ fn inputs_of_two_threads_are_compared() {
     assert!(matches!(cells[..], [one, other] if one.contains("low") && other.contains("high")), "{row}");
     let plain = reviewing_home();
     let [one, other] = ["x", "y"].map(|task| plain.start("review-text", task));
-    let server = Server::start(&plain, &[]);
+    let server = TestServer::start(&plain, &[]);
     let page = server.page(&format!("/compare/{one}..{other}")).body;
     assert!(!page.contains("<th scope=\"row\">input</th>"), "a workflow without inputs has no such row: {page}");
 }

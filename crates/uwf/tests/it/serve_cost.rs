@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde_json::{Value, json};
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, counting_workflow};
 
 use crate::fixtures::review::step;
@@ -38,7 +38,7 @@ fn spending_home() -> (TestHome, [String; 2]) {
 #[test]
 fn costs_are_those_of_the_command() {
     let (home, _) = spending_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     for by in ["thread", "role", "agent", "model", "workflow", "day"] {
         let command = home.json(&["thread", "cost", "--by", by]);
         assert_eq!(command["total"]["steps"], 4);
@@ -55,7 +55,7 @@ fn costs_are_those_of_the_command() {
 #[test]
 fn cached_costs_follow_later_changes() {
     let (home, threads) = spending_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let compare = |what: &str| {
         for by in ["thread", "agent"] {
             let command = home.json(&["thread", "cost", "--by", by]);
@@ -82,7 +82,7 @@ fn cached_costs_follow_later_changes() {
 #[test]
 fn page_separates_known_and_unknown_costs() {
     let (home, threads) = spending_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page("/cost?by=thread").body;
     for words in [
         "≥ $0.75",
@@ -106,7 +106,7 @@ fn page_separates_known_and_unknown_costs() {
 #[test]
 fn a_time_that_is_none_is_refused() {
     let (home, _) = spending_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let refused = server.get("/api/cost?since=soon");
     assert_eq!(refused.status, 400);
     assert_eq!(refused.json()["error"]["message"], "`soon` is not a time");
@@ -137,7 +137,7 @@ fn doctor_matches_command_and_repairs_nothing() {
     let text = fs::read_to_string(&registry).unwrap();
     let lost = "\"lost\":\n  hash: \"0000000000001\"\n  timestamp: 1\n  history: []\n";
     fs::write(&registry, format!("{text}{lost}")).unwrap();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let command = home.uwf(&["doctor", "--offline", "--format", "json"]);
     let command: Value = serde_json::from_str(&command.stdout).unwrap();
     for path in ["/api/doctor", "/doctor"] {
@@ -166,7 +166,7 @@ fn changed(dir: &Path) -> Vec<(PathBuf, SystemTime)> {
 #[test]
 fn doctor_page_writes_no_temporary_files() {
     let (home, _) = spending_home();
-    let server = Server::start(&home, &["--read-only"]);
+    let server = TestServer::start(&home, &["--read-only"]);
     let before = changed(&home.root());
     for path in ["/api/doctor", "/doctor"] {
         let report = server.get(path).json();

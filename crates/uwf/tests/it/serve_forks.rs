@@ -1,12 +1,12 @@
 //! `uwf serve`: the forks of a thread on its page.
 
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::review::{hashes, reviewing_home, step};
 
 /// What the page of a thread says of its forks.
-fn forks(server: &Server, thread: &str) -> String {
+fn forks(server: &TestServer, thread: &str) -> String {
     let page = server.page(&format!("/threads/{thread}")).body;
     let Some((_, rest)) = page.split_once("<details id=\"forks\"") else { return String::new() };
     rest.split_once("</details>").map(|(forks, _)| forks.to_owned()).expect("an end")
@@ -38,7 +38,7 @@ fn forks_are_shown_as_tree_with_fork_points() {
     let second = fork(&home, &hashes(&home, &oldest)[2]);
     home.uwf(&["thread", "kill", &second]);
     let stranger = home.start("review-text", "Write about cats");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     for of in [&oldest, &child, &grandchild, &second] {
         let forks = forks(&server, of);
         assert_eq!(forks.matches("<li").count(), 4, "{forks}");

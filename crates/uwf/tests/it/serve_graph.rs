@@ -1,11 +1,11 @@
 //! `uwf serve`: the graph on the page of a thread.
 
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 
 use crate::fixtures::review::{reviewing_home, step};
 
 /// The arrow from the reviewer back to the writer.
-fn arrow(server: &Server, thread: &str) -> String {
+fn arrow(server: &TestServer, thread: &str) -> String {
     let page = server.page(&format!("/threads/{thread}")).body;
     let (before, after) =
         page.split_once("aria-label=\"reviewer to writer").unwrap_or_else(|| panic!("no arrow in {page}"));
@@ -17,7 +17,7 @@ fn arrow(server: &Server, thread: &str) -> String {
 fn an_arrow_says_what_its_condition_gave_last() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     step(&home, &thread, 1);
     let untried = arrow(&server, &thread);
     assert!(untried.contains("rejected: not good yet\nsteps[-1].output.approved = false</title>"), "{untried}");

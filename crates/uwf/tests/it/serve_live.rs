@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use uwf_testing::processes::until;
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::home;
@@ -29,7 +29,7 @@ struct Message {
 }
 
 impl Client {
-    fn of(server: &Server, path: &str, seen: Option<&str>) -> Client {
+    fn of(server: &TestServer, path: &str, seen: Option<&str>) -> Client {
         let bearer = server.bearer();
         let mut headers = vec![("authorization", bearer.as_str()), ("accept", "text/event-stream")];
         headers.extend(seen.map(|id| ("last-event-id", id)));
@@ -101,7 +101,7 @@ fn counting(rounds: usize) -> (TestHome, String) {
 #[test]
 fn list_event_is_sent_only_on_change() {
     let (home, thread) = counting(2);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let mut client = Client::of(&server, "/api/events", None);
     let first = client.until("threads");
     assert_eq!(first.data, json!({ "version": first.id }));
@@ -124,7 +124,7 @@ fn list_event_is_sent_only_on_change() {
 #[test]
 fn thread_events_match_live_command() {
     let (home, thread) = counting(2);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let path = format!("/api/threads/{thread}/events");
     let mut client = Client::of(&server, &path, None);
     client.until("thread");
@@ -155,7 +155,7 @@ fn thread_events_match_live_command() {
 fn client_without_steps_resumes_at_last_head() {
     let (home, thread) = counting(3);
     home.json(&["thread", "step", &thread]);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let path = format!("/api/threads/{thread}/events?tail=0");
     let mut client = Client::of(&server, &path, None);
     let state = client.until("state");
@@ -171,7 +171,7 @@ fn running_and_killed_agents_are_shown() {
     let home = home();
     home.worker("output: text", "#!/bin/sh\necho looking >&2\necho begun\nexec sleep 600\n");
     let thread = home.start_counting(1, "count");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let path = format!("/api/threads/{thread}/events");
     let mut quiet = Client::of(&server, &path, None);
     let mut debug = Client::of(&server, &format!("{path}?debug=true"), None);
@@ -192,7 +192,7 @@ fn running_and_killed_agents_are_shown() {
 #[test]
 fn unknown_thread_has_no_events() {
     let home = home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let answer = server.get("/api/threads/01AAAAAAAAAAAAAAAAAAAAAAAA/events");
     assert_eq!((answer.status, text(&answer.json()["error"], "kind").as_str()), (404, "not-found"));
 }
@@ -216,7 +216,7 @@ fn allow_sockets() {
 fn a_thousand_clients_each_get_a_step() {
     allow_sockets();
     let (home, thread) = counting(2);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let path = format!("/api/threads/{thread}/events?tail=0");
     let mut clients: Vec<Client> = (0..CROWD)
         .map(|number| Client::of(&server, if number % 2 == 0 { &path } else { "/api/events" }, None))
@@ -258,7 +258,7 @@ fn many_threads_are_stepped_while_many_watch() {
     let (home, first) = counting(2);
     let others = (1..STEPPED).map(|number| home.start("count-rounds", &format!("count {number}")));
     let threads: Vec<String> = std::iter::once(first).chain(others).collect();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let mut watchers: Vec<Client> = (0..WATCHERS).map(|_| Client::of(&server, "/api/events", None)).collect();
     watchers.iter_mut().for_each(|client| drop(client.until("threads")));
     let shown = || server.get("/api/threads?limit=1000").json();

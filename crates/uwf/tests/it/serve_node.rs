@@ -1,6 +1,6 @@
 //! `uwf serve`: nodes by their hash.
 
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::text;
 
 use crate::fixtures::review::{damage, hashes, reviewing_home, step};
@@ -11,7 +11,7 @@ fn node_page_is_cached_as_immutable() {
     let thread = home.start("review-text", "Write about <b>cats</b>");
     step(&home, &thread, 1);
     let [start, first] = hashes(&home, &thread).try_into().unwrap();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/cas/{first}"));
     assert_eq!(page.status, 200);
     assert_eq!(page.header("cache-control"), Some("private, immutable, max-age=31536000"));
@@ -33,7 +33,7 @@ fn raw_content_is_downloaded_not_displayed() {
     let thread = home.start("review-text", "Write");
     step(&home, &thread, 1);
     let raw = text(&home.json(&["cas", "get", &text(&home.last_step(&thread)["detail"], "hash")])["payload"], "raw");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let answer = server.page(&format!("/cas/{raw}/raw"));
     assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
     assert_eq!(answer.header("content-disposition"), Some(&*format!("attachment; filename=\"{raw}.txt\"")));
@@ -49,7 +49,7 @@ fn referrers_are_searched_on_request() {
     let thread = home.start("review-text", "Write");
     step(&home, &thread, 1);
     let [start, first] = hashes(&home, &thread).try_into().unwrap();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let unasked = server.page(&format!("/cas/{start}")).body;
     assert!(!unasked.contains(&first) && unasked.contains("?referrers=1"), "{unasked}");
     let page = server.page(&format!("/cas/{start}?referrers=1"));
@@ -65,7 +65,7 @@ fn damaged_node_is_reported_as_error() {
     let thread = home.start("review-text", "Write");
     let [start] = hashes(&home, &thread).try_into().unwrap();
     damage(&home, &start);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/cas/{start}"));
     assert!(page.status >= 400 && page.body.contains(&start), "{} {}", page.status, page.body);
 }

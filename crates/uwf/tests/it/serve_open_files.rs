@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use uwf_testing::TestHome;
-use uwf_testing::machine::Machine;
+use uwf_testing::machine::TestMachine;
 use uwf_testing::processes::until;
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 
 use crate::home;
 
@@ -27,14 +27,14 @@ fn noting_home() -> (TestHome, String) {
     (home, thread)
 }
 
-fn listener(server: &Server) -> TcpStream {
+fn listener(server: &TestServer) -> TcpStream {
     server.open("GET", "/api/events", &[("authorization", &server.bearer())], "")
 }
 
 #[test]
 fn server_raises_its_limit_but_not_for_children() {
     let (home, thread) = noting_home();
-    let server = Server::start_limited(&home, &[], SOFT);
+    let server = TestServer::start_limited(&home, &[], SOFT);
     let mut clients: Vec<TcpStream> = (0..CLIENTS).map(|_| listener(&server)).collect();
     for client in &mut clients {
         let mut begin = [0; 15];
@@ -51,7 +51,7 @@ fn server_raises_its_limit_but_not_for_children() {
 fn a_machine_that_connects_raises_its_limit_too() {
     let home = home();
     let args = ["--name", "laptop", "--gateway", "http://127.0.0.1:1"];
-    let machine = Machine::start_limited(&home, &args, &[("WORKFLOW_GATEWAY_TOKEN", "x")], SOFT);
+    let machine = TestMachine::start_limited(&home, &args, &[("WORKFLOW_GATEWAY_TOKEN", "x")], SOFT);
     machine.says("not connected: ", 1);
     let limits = fs::read_to_string(format!("/proc/{}/limits", machine.pid())).unwrap();
     let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
@@ -61,7 +61,7 @@ fn a_machine_that_connects_raises_its_limit_too() {
 #[test]
 fn server_at_limit_idles_until_clients_leave() {
     let home = home();
-    let server = Server::start_limited(&home, &[], "-n 64");
+    let server = TestServer::start_limited(&home, &[], "-n 64");
     let clients: Vec<TcpStream> = (0..CLIENTS).map(|_| listener(&server)).collect();
     let limit = || fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
     until("it has all the files it may have", || limit() >= 64);

@@ -5,12 +5,12 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::json;
-use uwf_testing::server::{Answer, Server};
+use uwf_testing::server::{TestServer, TestServerResponse};
 
 use crate::home;
 
 /// Checks that an answer is the documented report of a failure.
-fn assert_report(what: &str, status: u16, answer: &Answer) {
+fn assert_report(what: &str, status: u16, answer: &TestServerResponse) {
     assert_eq!(answer.status, status, "{what}: {answer:?}");
     assert_eq!(answer.header("content-type"), Some("application/json"), "{what}: {answer:?}");
     let report = answer.json();
@@ -19,7 +19,7 @@ fn assert_report(what: &str, status: u16, answer: &Answer) {
 }
 
 /// Sends bytes that are perhaps no request, and reads to the end of the connection.
-fn raw(server: &Server, sent: &str) -> Answer {
+fn raw(server: &TestServer, sent: &str) -> TestServerResponse {
     let mut stream = TcpStream::connect(&server.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     // It may hang up before it has everything.
@@ -32,7 +32,7 @@ fn raw(server: &Server, sent: &str) -> Answer {
     let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
     let headers =
         lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_lowercase(), value.to_owned()));
-    let answer = Answer { status, headers: headers.collect(), body: body.to_owned() };
+    let answer = TestServerResponse { status, headers: headers.collect(), body: body.to_owned() };
     assert_eq!(answer.header("content-length"), Some(&*body.len().to_string()), "{answer:?}");
     answer
 }
@@ -40,7 +40,7 @@ fn raw(server: &Server, sent: &str) -> Answer {
 #[test]
 fn every_refusal_is_the_documented_report() {
     let home = home();
-    let server = Server::start(&home, &["--gateway"]);
+    let server = TestServer::start(&home, &["--gateway"]);
     let thread = home.start_counting(1, "count");
     let bearer = server.bearer();
     let known = [("authorization", &*bearer), ("content-type", "application/json")];
@@ -80,7 +80,7 @@ fn every_refusal_is_the_documented_report() {
 #[test]
 fn unsupported_method_is_reported() {
     let home = home();
-    let server = Server::start(&home, &["--gateway"]);
+    let server = TestServer::start(&home, &["--gateway"]);
     let bearer = server.bearer();
     let known = [("authorization", &*bearer)];
     let document = server.get("/api/openapi.json").json();
@@ -108,7 +108,7 @@ fn unsupported_method_is_reported() {
 #[test]
 fn a_request_that_is_no_http_is_reported() {
     let home = home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let host = &server.address;
     let long = "x".repeat(70_000);
     for (what, status, sent) in [
@@ -135,7 +135,7 @@ fn a_request_that_is_no_http_is_reported() {
 #[test]
 fn too_many_wrong_secrets_are_reported() {
     let home = home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let wrong = || server.send("GET", "/api/threads", &[("authorization", "bearer wrong")], "");
     for _ in 0..5 {
         assert_report("a wrong secret", 401, &wrong());
@@ -148,7 +148,7 @@ fn too_many_wrong_secrets_are_reported() {
 #[test]
 fn browser_gets_html_page_for_each_refusal() {
     let home = home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let browser = [("cookie", &*server.cookie()), ("accept", "text/html")];
     for (status, path) in [(405, "/threads"), (404, "/nothing"), (400, "/login?next=a&next=b")] {
         let method = if status == 405 { "DELETE" } else { "GET" };
@@ -162,7 +162,7 @@ fn browser_gets_html_page_for_each_refusal() {
 #[test]
 fn bearer_scheme_is_case_insensitive() {
     let home = home();
-    let server = Server::start(&home, &["--gateway"]);
+    let server = TestServer::start(&home, &["--gateway"]);
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
         for blanks in [" ", "   "] {
             let given = format!("{scheme}{blanks}{}", server.secret);

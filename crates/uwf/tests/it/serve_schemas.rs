@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use uwf_testing::machine::Machine;
-use uwf_testing::server::{Answer, Server};
+use uwf_testing::machine::TestMachine;
+use uwf_testing::server::{TestServer, TestServerResponse};
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::people::staffed;
@@ -14,13 +14,13 @@ use crate::home;
 
 /// A server, its document, and the operations that were called.
 struct DescribedOperation {
-    server: Server,
+    server: TestServer,
     document: Value,
     called: BTreeSet<(String, String)>,
 }
 
 impl DescribedOperation {
-    fn new(server: Server) -> DescribedOperation {
+    fn new(server: TestServer) -> DescribedOperation {
         let document = server.get("/api/openapi.json").json();
         DescribedOperation { server, document, called: BTreeSet::new() }
     }
@@ -33,7 +33,7 @@ impl DescribedOperation {
     }
 
     /// Checks an answer against its schema.
-    fn check(&mut self, method: &str, path: &str, answer: &Answer) {
+    fn check(&mut self, method: &str, path: &str, answer: &TestServerResponse) {
         let value = answer.json();
         let schema = &self.content(method, path, answer.status)["application/json"]["schema"];
         assert!(schema.as_object().is_some_and(|schema| !schema.is_empty()), "{method} {path}: {schema}");
@@ -117,7 +117,7 @@ fn counting(home: &TestHome) -> String {
 fn answers_fit_the_schemas_of_the_document() {
     let home = home();
     let thread = counting(&home);
-    let mut api = DescribedOperation::new(Server::start(&home, &["--gateway"]));
+    let mut api = DescribedOperation::new(TestServer::start(&home, &["--gateway"]));
     changes(&mut api, &thread);
     reads(&mut api, &home, &thread);
     gateway(&mut api, &home);
@@ -183,7 +183,7 @@ fn gateway(api: &mut DescribedOperation, home: &TestHome) {
     counting(&laptop);
     let url = format!("http://{}", api.server.address);
     let args = ["--name", "laptop", "--gateway", &url];
-    let machine = Machine::start(&laptop, &args, &[("WORKFLOW_GATEWAY_TOKEN", &token)]);
+    let machine = TestMachine::start(&laptop, &args, &[("WORKFLOW_GATEWAY_TOKEN", &token)]);
     machine.says("connected to ", 1);
     assert_eq!(api.get("/gateway/threads", &[])[0]["machine"], "laptop");
     assert_eq!(api.get("/gateway/endpoints", &[])[0]["connected"], true);
@@ -194,7 +194,7 @@ fn gateway(api: &mut DescribedOperation, home: &TestHome) {
 fn person(api: &mut DescribedOperation) {
     let home = staffed();
     let thread = home.start("publish-post", "Say hello.");
-    let mut other = DescribedOperation::new(Server::start(&home, &[]));
+    let mut other = DescribedOperation::new(TestServer::start(&home, &[]));
     other.act(&thread, "step", json!({}), 200);
     other.act(&thread, "step", json!({}), 202);
     other.act(&thread, "answer", json!({ "data": { "approved": true } }), 200);

@@ -1,6 +1,6 @@
 //! `uwf serve`: finding things.
 
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::text;
 
 use crate::fixtures::review::{hashes, reviewing_home, step};
@@ -11,7 +11,7 @@ fn search_covers_tasks_names_roles_and_outputs() {
     let thread = home.start("review-text", "Write about Zebras & <cats>");
     step(&home, &thread, 1);
     let head = &hashes(&home, &thread)[1];
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let found = |text: &str| server.page(&format!("/search?q={text}")).body;
     let of_thread = format!("href=\"/threads/{thread}\"");
     assert!(found("zebras").contains(&of_thread));
@@ -33,7 +33,7 @@ fn ids_and_hashes_lead_straight_there() {
     let thread = home.start("review-text", "Write");
     step(&home, &thread, 1);
     let head = &hashes(&home, &thread)[1];
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let leads_to = |text: &str| server.page(&format!("/search?q={text}")).header("location").map(str::to_owned);
     assert_eq!(leads_to(&thread), Some(format!("/threads/{thread}")));
     assert_eq!(leads_to(head), Some(format!("/cas/{head}")));

@@ -8,9 +8,9 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use uwf_testing::machine::Machine;
+use uwf_testing::machine::TestMachine;
 use uwf_testing::processes::until;
-use uwf_testing::server::{Answer, Server};
+use uwf_testing::server::{TestServer, TestServerResponse};
 use uwf_testing::{TestHome, text};
 
 use self::crawl::assert_protected;
@@ -18,7 +18,7 @@ use crate::fixtures::review::{hashes, reviewing_home, step};
 use crate::home;
 
 /// Requests for each kind of answer: a public page, a missing page, and so on.
-fn every_kind_of_answer(server: &Server, thread: &str, node: &str) -> Vec<(&'static str, u16, Answer)> {
+fn every_kind_of_answer(server: &TestServer, thread: &str, node: &str) -> Vec<(&'static str, u16, TestServerResponse)> {
     let (bearer, cookie) = (server.bearer(), server.cookie());
     let browser = [("cookie", &*cookie), ("accept", "text/html")];
     let style =
@@ -69,7 +69,7 @@ fn every_response_has_protective_headers() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write");
     step(&home, &thread, 4);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let node = hashes(&home, &thread).pop().expect("a step");
     for (what, status, answer) in every_kind_of_answer(&server, &thread, &node) {
         assert_eq!(answer.status, status, "{what}: {answer:?}");
@@ -86,7 +86,7 @@ fn every_response_has_protective_headers() {
 #[test]
 fn cookie_is_http_only_and_specific_to_server() {
     let home = home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let login = |headers: &[(&str, &str)]| {
         let answer = server.send("GET", &format!("/login?token={}", server.secret), headers, "");
         answer.header("set-cookie").expect("a cookie").to_owned()
@@ -120,7 +120,7 @@ fn cookie_is_http_only_and_specific_to_server() {
 #[test]
 fn cookie_path_is_revealed_only_after_login() {
     let home = home();
-    let (thread, server) = (home.start_counting(1, "Count"), Server::start(&home, &["--gateway"]));
+    let (thread, server) = (home.start_counting(1, "Count"), TestServer::start(&home, &["--gateway"]));
     let (own, cookie) = (server.own_path(), server.cookie());
     assert!(own.len() > 20, "{own}");
     for path in ["/", "/login", "/login?token=wrong", "/nothing", "/m/x/", "/api/threads", "/assets/x/app.js", "/~x/"] {
@@ -147,7 +147,7 @@ fn cookie_path_is_revealed_only_after_login() {
 #[test]
 fn wrong_secrets_are_counted_however_they_are_given() {
     let home = home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let cookie = server.cookie();
     let origin = format!("http://{}", server.address);
     let form = [("origin", &*origin), ("content-type", "application/x-www-form-urlencoded")];
@@ -165,7 +165,7 @@ fn wrong_secrets_are_counted_however_they_are_given() {
 fn guessing_chosen_secret_does_not_lock_link_out() {
     let home = home();
     let chosen = "correct-horse-battery";
-    let server = Server::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", chosen)]);
+    let server = TestServer::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", chosen)]);
     assert_ne!(server.secret, chosen, "the link has a secret of its own");
     let by =
         |secret: &str| server.send("GET", "/api/threads", &[("authorization", &format!("Bearer {secret}"))], "").status;
@@ -183,7 +183,7 @@ fn guessing_chosen_secret_does_not_lock_link_out() {
 #[test]
 fn a_link_on_another_site_tries_no_secret() {
     let home = home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let link = |token: &str, site: &str| {
         let headers = [("sec-fetch-site", site), ("accept", "text/html")];
         server.send("GET", &format!("/login?token={token}&next=/workflows"), &headers, "")
@@ -207,7 +207,7 @@ fn a_link_on_another_site_tries_no_secret() {
 #[test]
 fn change_over_tls_requires_tls_origin() {
     let home = home();
-    let server = Server::start(&home, &["--host", "box.example"]);
+    let server = TestServer::start(&home, &["--host", "box.example"]);
     let cookie = server.cookie();
     let status = |origin: &str, more: &[(&str, &str)]| {
         let headers = [("host", "box.example"), ("cookie", &*cookie), ("origin", origin)];
@@ -223,7 +223,7 @@ fn change_over_tls_requires_tls_origin() {
 fn nonsensical_request_is_not_server_error() {
     let home = home();
     let thread = home.start_counting(2, "Count");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let head = home.head(&thread).unwrap();
     for (action, field, value) in [
         ("step", "agent", "a\u{0}b"),
@@ -252,7 +252,7 @@ fn nonsensical_request_is_not_server_error() {
 fn neither_login_nor_action_leads_to_another_site() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let origin = format!("http://{}", server.address);
     let (cookie, own) = (server.cookie(), server.own_path());
     let form = [("origin", &*origin), ("cookie", &cookie), ("content-type", "application/x-www-form-urlencoded")];
@@ -281,7 +281,7 @@ fn neither_login_nor_action_leads_to_another_site() {
 #[test]
 fn foreign_host_is_rejected_for_every_request() {
     let home = home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let (bearer, cookie) = (server.bearer(), server.cookie());
     let proofs = [("authorization", &*bearer), ("cookie", &*cookie)];
     for host in [
@@ -316,7 +316,7 @@ fn foreign_host_is_rejected_for_every_request() {
 fn cross_site_change_is_rejected_in_every_form() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let head = text(&server.get(&format!("/api/threads/{thread}")).json(), "head");
     let cookie = server.cookie();
     let path = format!("/api/threads/{thread}/kill");
@@ -358,7 +358,7 @@ fn no_path_leads_to_a_file() {
     let home = home();
     std::fs::write(home.root().join(".env"), "A_KEY=sk-very-secret-0123456789\n").unwrap();
     home.config("agents: { w: { command: a-command-of-mine } }\n");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let (root, cookie) = (home.root(), server.cookie());
     for file in [".env", "config.yaml", "dashboard.token", "threads.yaml"] {
         let whole = root.join(file);
@@ -404,7 +404,7 @@ fn no_path_leads_to_a_file() {
 fn unknown_method_does_nothing_and_echoes_nothing() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let bearer = server.bearer();
     for method in ["TRACE", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "get", "X"] {
         for path in [
@@ -431,7 +431,7 @@ fn unknown_method_does_nothing_and_echoes_nothing() {
 }
 
 /// Sends bytes, whatever they are, and reads what comes back until the server ends the connection.
-fn raw(server: &Server, bytes: &[u8]) -> String {
+fn raw(server: &TestServer, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(&server.address).expect("the server is there");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
     // A server that refuses closes before it has read everything.
@@ -447,7 +447,7 @@ fn raw(server: &Server, bytes: &[u8]) -> String {
 #[test]
 fn server_rejects_malformed_request_and_answers_next() {
     let home = home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let host = format!("host: {}\r\n", server.address);
     let long = "a".repeat(2 << 20);
     let requests = [
@@ -474,7 +474,7 @@ fn server_rejects_malformed_request_and_answers_next() {
 #[test]
 fn clients_that_never_finish_hold_up_nobody() {
     let home = home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let begun = format!("POST /login HTTP/1.1\r\nhost: {}\r\ncontent-length: 100\r\n", server.address);
     let slow: Vec<TcpStream> = (0..300)
         .map(|number| {
@@ -498,7 +498,7 @@ fn clients_that_never_finish_hold_up_nobody() {
 fn other_local_users_cannot_read_secret() {
     use std::os::unix::fs::PermissionsExt;
     let home: TestHome = home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let file = home.root().join("dashboard.token");
     assert_eq!(std::fs::read_to_string(&file).unwrap().trim(), server.secret);
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -511,11 +511,11 @@ fn other_local_users_cannot_read_secret() {
 fn machine_responses_have_same_protection_as_gateway() {
     let (home, laptop) = (home(), reviewing_home());
     let thread = laptop.start("review-text", "Write");
-    let server = Server::start(&home, &["--gateway"]);
+    let server = TestServer::start(&home, &["--gateway"]);
     let token = text(&home.json(&["gateway", "token", "laptop"]), "token");
     let url = format!("http://{}", server.address);
     let arguments = ["--name", "laptop", "--gateway", &url];
-    let mut machine = Machine::start(&laptop, &arguments, &[("WORKFLOW_GATEWAY_TOKEN", &token)]);
+    let mut machine = TestMachine::start(&laptop, &arguments, &[("WORKFLOW_GATEWAY_TOKEN", &token)]);
     machine.says("connected to ", 1);
     for (path, status) in [(format!("/m/laptop/threads/{thread}"), 200), ("/m/laptop/nothing".to_owned(), 404)] {
         let answer = server.page(&path);

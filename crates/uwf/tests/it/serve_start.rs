@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use uwf_testing::processes::until;
-use uwf_testing::server::{Answer, Server};
+use uwf_testing::server::{TestServer, TestServerResponse};
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::fixtures::repository::home_with_repository;
@@ -23,12 +23,12 @@ fn counting_home() -> TestHome {
 }
 
 /// A browser sends the form of a workflow's page.
-fn send_form(server: &Server, fields: &[(&str, &str)]) -> Answer {
+fn send_form(server: &TestServer, fields: &[(&str, &str)]) -> TestServerResponse {
     let workflow = fields.iter().find(|(name, _)| *name == "workflow").map_or("", |(_, value)| *value);
     send_form_to(server, &format!("/workflows/{workflow}/start"), fields)
 }
 
-fn send_form_to(server: &Server, path: &str, fields: &[(&str, &str)]) -> Answer {
+fn send_form_to(server: &TestServer, path: &str, fields: &[(&str, &str)]) -> TestServerResponse {
     let encoded = |text: &str| {
         let byte = |byte: u8| match byte {
             byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
@@ -57,7 +57,7 @@ fn a_script_starts_a_thread() {
     let home = counting_home();
     let elsewhere = home.work().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let request = json!({
         "workflow": "count-rounds", "prompt": "--count\nthe sheep", "cwd": elsewhere, "agent.worker": "w", "maxSteps": 7, "maxCost": 2.5,
     });
@@ -82,7 +82,7 @@ fn a_script_starts_a_thread() {
 #[test]
 fn a_form_starts_a_thread_and_runs_it() {
     let home = counting_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page("/workflows/count-rounds/start").body;
     // The option of the command has the meaning and the keys of a limit.
     assert!(
@@ -115,7 +115,7 @@ fn a_form_starts_a_thread_and_runs_it() {
 #[test]
 fn rejected_form_keeps_typed_values() {
     let home = counting_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let typed = [
         ("workflow", "count-rounds"),
         ("prompt", "Count <sheep>"),
@@ -148,7 +148,7 @@ fn rejected_form_keeps_typed_values() {
 #[test]
 fn api_reports_same_errors_as_command() {
     let home = counting_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let command = home.uwf(&["thread", "start", "count-round", "-p", "x"]);
     let refused = server.post("/api/threads", &json!({ "workflow": "count-round", "prompt": "x" }));
     let (_, error) = command.error().unwrap();
@@ -173,7 +173,7 @@ fn id_in(page: &str) -> String {
 #[test]
 fn form_sent_twice_starts_one_thread() {
     let home = counting_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let id = id_in(&server.page("/workflows/count-rounds/start").body);
     let form = [("workflow", "count-rounds"), ("id", &id), ("prompt", "Count"), ("run", "yes")];
     let first = send_form(&server, &form);
@@ -199,7 +199,7 @@ fn form_sent_twice_starts_one_thread() {
 #[test]
 fn api_form_redirects_to_thread() {
     let home = counting_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let answer = send_form_to(&server, "/api/threads", &[("workflow", "count-rounds"), ("prompt", "Count")]);
     let thread = text(&threads(&home)[0], "thread");
     assert_eq!((answer.status, answer.header("location")), (303, Some(&*format!("/threads/{thread}"))));
@@ -208,7 +208,7 @@ fn api_form_redirects_to_thread() {
 #[test]
 fn failed_run_leaves_stuck_thread() {
     let home = counting_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let request = json!({ "workflow": "count-rounds", "prompt": "x", "agent": "b", "run": true });
     let started = server.post("/api/threads", &request);
     assert_eq!(started.status, 201, "{started:?}");
@@ -219,7 +219,7 @@ fn failed_run_leaves_stuck_thread() {
 #[test]
 fn thread_gets_worktree_on_request() {
     let home = home_with_repository(1);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let request =
         json!({ "workflow": "count-rounds", "prompt": "x", "cwd": home.work().join("repo"), "worktree": true });
     let started = server.post("/api/threads", &request);
@@ -233,7 +233,7 @@ fn thread_gets_worktree_on_request() {
 #[test]
 fn who_only_looks_starts_nothing() {
     let home = counting_home();
-    let server = Server::start(&home, &["--read-only"]);
+    let server = TestServer::start(&home, &["--read-only"]);
     assert_eq!(server.page("/workflows/count-rounds/start").status, 403);
     assert!(!server.page("/workflows").body.contains("/start"));
     assert!(!server.page("/workflows/count-rounds").body.contains("/start"));
@@ -245,7 +245,7 @@ fn who_only_looks_starts_nothing() {
 #[test]
 fn another_sites_form_starts_nothing() {
     let home = counting_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let headers = [
         ("cookie", &*server.cookie()),
         ("origin", "http://evil.example"),
@@ -272,7 +272,7 @@ fn home_with_inputs() -> TestHome {
 #[test]
 fn api_takes_input_and_reports_problems() {
     let home = home_with_inputs();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let start = |input: Value| {
         server.post("/api/threads", &json!({ "workflow": "count-rounds", "prompt": "x", "input": input }))
     };
@@ -300,13 +300,13 @@ fn api_fork_changes_input() {
     let home = home_with_inputs();
     let thread = text(&home.json(&["thread", "start", "count-rounds", "-p", "x", "--set", "version=1"]), "thread");
     let head = text(&home.json(&["thread", "show", &thread]), "head");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let fork = |fields: Value| {
         let mut body = json!({ "expectedHead": head });
         body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         server.post(&format!("/api/threads/{thread}/fork"), &body)
     };
-    let input_of = |forked: &Answer| {
+    let input_of = |forked: &TestServerResponse| {
         assert!(matches!(forked.status, 200 | 201), "{forked:?}");
         home.json(&["thread", "show", &text(&forked.json(), "thread")])["input"].take()
     };
@@ -333,7 +333,7 @@ fn api_fork_changes_input() {
 #[test]
 fn form_has_fields_for_inputs() {
     let home = home_with_inputs();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page("/workflows/count-rounds/start").body;
     for part in [
         "<select id=\"input.level\" name=\"input.level\"",

@@ -1,7 +1,7 @@
 //! `uwf serve`: steps, why they are as they are and what they cost, as JSON and as pages.
 
 use uwf_testing::TestHome;
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 
 use crate::fixtures::child_threads;
 use crate::fixtures::review::{hashes, reviewing_home, step};
@@ -18,7 +18,7 @@ fn reviewed() -> (TestHome, String) {
 fn the_api_reports_what_the_commands_report() {
     let (home, thread) = reviewed();
     let hash = &hashes(&home, &thread)[3];
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let same = |path: &str, args: &[&str]| {
         let answer = server.get(path);
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
@@ -43,7 +43,7 @@ fn what_is_not_there_is_not_found() {
     let (home, thread) = reviewed();
     let other = home.start("review-text", "Write about dogs");
     let hash = &hashes(&home, &thread)[3];
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let status = |path: &str| server.get(path).status;
     assert_eq!(status(&format!("/api/threads/{other}/steps/{hash}/why")), 404);
     assert_eq!(status("/api/threads/ZZZZ/steps"), 404);
@@ -59,7 +59,7 @@ fn what_is_not_there_is_not_found() {
 fn page_shows_output_extraction_and_routing_reasons() {
     let (home, thread) = reviewed();
     let [_, first, second, third, fourth] = hashes(&home, &thread).try_into().unwrap();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/threads/{thread}/steps/{third}")).body;
     let has = |text: &str| assert!(page.contains(text), "no {text} in {page}");
     has("<h1><span class=\"quiet\">3. </span>writer</h1>");
@@ -87,7 +87,7 @@ fn page_shows_output_extraction_and_routing_reasons() {
 fn abbreviated_names_redirect_to_step_page() {
     let (home, thread) = reviewed();
     let hash = &hashes(&home, &thread)[1];
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let answer = server.page(&format!("/threads/@/steps/{}", &hash[..10]));
     assert_eq!((answer.status, answer.header("location")), (303, Some(&*format!("/threads/{thread}/steps/{hash}"))));
 }
@@ -99,7 +99,7 @@ fn page_lists_earlier_failed_attempts() {
     assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
     step(&home, &thread, 1);
     let hash = &hashes(&home, &thread)[1];
-    let server = Server::start(&home, &["--read-only"]);
+    let server = TestServer::start(&home, &["--read-only"]);
     let page = server.page(&format!("/threads/{thread}/steps/{hash}")).body;
     for text in ["Failed by <strong>broken</strong>, exit code 3", "no licence for `claude`", "half an answer"] {
         assert!(page.contains(text), "no {text} in {page}");
@@ -115,7 +115,7 @@ fn step_of_workflow_links_to_child_thread() {
     step(&home, &thread, 1);
     let child = child_threads::child_of(&home, &thread);
     let hash = &hashes(&home, &thread)[2];
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/threads/{thread}/steps/{hash}")).body;
     assert!(page.contains(&format!("href=\"/threads/{child}\"")), "{page}");
     assert!(page.contains("A child thread played the role"), "{page}");
@@ -146,7 +146,7 @@ TEXT
     let thread = home.start("inject", "</main><script>alert(4)</script>");
     step(&home, &thread, 1);
     let hash = &hashes(&home, &thread)[1];
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     for path in [format!("/threads/{thread}/steps/{hash}"), format!("/cas/{hash}"), format!("/compare/{hash}..{hash}")]
     {
         let page = server.page(&path).body;

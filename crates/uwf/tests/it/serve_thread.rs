@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 use uwf_testing::TestHome;
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 
 use crate::fixtures::review::{reviewing_home, step};
 
@@ -29,7 +29,7 @@ fn opens(file: &Path, meanwhile: impl FnOnce()) -> usize {
 }
 
 /// Asserts that pages, answers of the API and commands open the record of a thread once, in this state.
-fn assert_one_look(home: &TestHome, server: &Server, thread: &str, state: &str) {
+fn assert_one_look(home: &TestHome, server: &TestServer, thread: &str, state: &str) {
     assert_eq!(home.json(&["thread", "show", thread])["state"], state);
     let record = home.record_file(thread);
     let mut opened = Vec::new();
@@ -49,7 +49,7 @@ fn assert_one_look(home: &TestHome, server: &Server, thread: &str, state: &str) 
 #[test]
 fn page_of_thread_opens_its_record_once() {
     let home = reviewing_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let thread = home.start("review-text", "Write about cats");
     assert_one_look(&home, &server, &thread, "active");
     step(&home, &thread, 1);
@@ -68,7 +68,7 @@ fn page_of_thread_opens_its_record_once() {
 #[test]
 fn question_on_page_opens_record_once() {
     let home = reviewing_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let thread = home.start("review-text", "Write about dogs");
     home.uwf(&["thread", "step", &thread, "--agent", "uwf-human"]);
     assert_one_look(&home, &server, &thread, "waiting");

@@ -1,7 +1,7 @@
 //! `uwf serve`: workflows, as pages and as JSON.
 
 use serde_json::{Value, json};
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, counting_workflow};
 
 use crate::fixtures::review::{WORKFLOW, step};
@@ -35,7 +35,7 @@ fn words(html: &str) -> String {
 #[test]
 fn api_reports_match_commands() {
     let (home, [first, second]) = home_with_workflows();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let list = home.json(&["workflow", "list"]);
     assert_eq!(list.as_array().map(Vec::len), Some(3));
     for path in ["/api/workflows", "/workflows"] {
@@ -59,7 +59,7 @@ fn api_reports_match_commands() {
 #[test]
 fn viewing_project_file_stores_nothing() {
     let (home, _) = home_with_workflows();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let nodes = || std::fs::read_dir(home.root().join("cas")).unwrap().count();
     let before = nodes();
     let shown = server.get("/api/workflows/of-project").json();
@@ -77,7 +77,7 @@ fn viewing_project_file_stores_nothing() {
 #[test]
 fn unknown_workflow_is_reported_without_reading_files() {
     let (home, _) = home_with_workflows();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let missing = server.get("/api/workflows/count-round");
     assert_eq!(missing.status, 404);
     assert!(missing.body.contains("count-rounds"), "the nearest name: {}", missing.body);
@@ -100,7 +100,7 @@ fn the_list_tells_how_much_workflows_are_used() {
     let nameless = home.file("lonely.yaml", &WORKFLOW.replace("review-text", "lonely"));
     home.start(&nameless.to_string_lossy(), "from a file");
     home.file(".workflows/broken.yaml", "name: broken\nroles: 7\n");
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page("/workflows").body;
     let row = |id: &str| words(between(&page, &format!("<tr id=\"{id}\""), "</tr>"));
     assert!(
@@ -122,7 +122,7 @@ fn workflow_page_shows_roles_versions_and_figures() {
     step(&home, &threads[1], 1);
     home.script("worker", "#!/bin/sh\ncat > /dev/null\nexit 3\n");
     assert_ne!(home.uwf(&["thread", "step", &threads[1]]).code, Some(0));
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page("/workflows/count-rounds").body;
     let figures = |page: &str| words(between(page, "<tr id=\"figures-worker\"", "</tr>"));
     assert!(figures(&page).starts_with("worker 3 1 (25 %) 0."), "{}", figures(&page));
@@ -154,7 +154,7 @@ fn workflow_page_shows_roles_versions_and_figures() {
 #[test]
 fn the_graph_leads_to_roles_and_conditions() {
     let (home, _) = home_with_workflows();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let page = server.page("/workflows/review-text").body;
     let picture = between(&page, "<svg", "</svg>");
     for (link, anchor) in [("#role-writer", "id=\"role-writer\""), ("#condition-rejected", "id=\"condition-rejected\"")]
@@ -177,7 +177,7 @@ fn what_authors_write_is_no_markup() {
         .replace("a writer and a reviewer", "'<img src=x onerror=alert(1)>'")
         .replace("not good yet", "'<b>bold</b>'");
     home.put("review-text", &hostile);
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     for path in ["/workflows", "/workflows/review-text", "/workflows/review-text/start"] {
         let page = server.page(path).body;
         for markup in ["<script>alert", "<img src=x", "<b>bold", "href=\"javascript:"] {
@@ -189,7 +189,7 @@ fn what_authors_write_is_no_markup() {
 #[test]
 fn an_empty_root_says_how_to_begin() {
     let home = home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     assert_eq!(server.get("/api/workflows").json(), Value::Array(Vec::new()));
     let page = server.page("/workflows").body;
     assert!(words(&page).contains("No workflow is stored yet. uwf workflow put FILE"), "{page}");

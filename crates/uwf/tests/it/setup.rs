@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::llm_server::{LlmServer, Say, Script};
+use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer};
 use uwf_testing::{FinishedRun, TestHome};
 
 use crate::home;
@@ -23,7 +23,7 @@ fn file(home: &TestHome, name: &str) -> Option<String> {
 
 /// A server whose model says `ready`, as often as it is asked.
 fn ready() -> LlmServer {
-    LlmServer::start(Script::deciding(|_| Say::text("ready")).with_models([
+    LlmServer::start(LlmScript::deciding(|_| ScriptedAnswer::text("ready")).with_models([
         "big-model",
         "small-model",
         "small-model-2",
@@ -32,7 +32,7 @@ fn ready() -> LlmServer {
 
 /// A server that knows no key.
 fn refusing() -> LlmServer {
-    LlmServer::start(Script::deciding(|_| Say::status(401, &format!("the key {KEY} is not known"))))
+    LlmServer::start(LlmScript::deciding(|_| ScriptedAnswer::status(401, &format!("the key {KEY} is not known"))))
 }
 
 /// `uwf setup` with arguments and a text on stdin.

@@ -32,7 +32,7 @@ fn files_are_written_where_tools_look() {
         let file = fs::read_to_string(path(&home, name)).unwrap();
         let (header, body) = file.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();
         assert!(body.contains(&cli), "{name}");
-        let header = uwf_core::document::Document::parse(header, name).unwrap().value;
+        let header = uwf_core::document::SourceDocument::parse(header, name).unwrap().value;
         let description = text(&header, "description");
         assert!(description.contains("uwf") && description.len() <= 1024, "{description}");
         if name.ends_with(".mdc") {

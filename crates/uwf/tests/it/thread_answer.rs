@@ -176,7 +176,7 @@ fn refused_text_is_kept_as_draft() {
 }
 
 #[test]
-fn empty_message_is_refused_and_an_empty_value_taken() {
+fn empty_message_is_refused_but_empty_value_accepted() {
     let home = staffed();
     home.put("remark", REMARK);
     home.config("agents: { h: { command: uwf-human } }\ndefaultAgent: h\n");

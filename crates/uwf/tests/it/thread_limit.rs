@@ -3,15 +3,15 @@
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say, Usage};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer, ScriptedUsage};
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::home;
 
 /// A model of which each answer costs half a dollar and 1,000 tokens.
 fn costly(answers: usize) -> LlmServer {
-    let usage = Usage { input: 900, output: 100, cached: None, reasoning: None, cost: Some(0.5) };
-    LlmServer::start(vec![Say::text("---\nn: 1\n---\nCounted.\n").usage(usage); answers])
+    let usage = ScriptedUsage { input: 900, output: 100, cached: None, reasoning: None, cost: Some(0.5) };
+    LlmServer::start(vec![ScriptedAnswer::text("---\nn: 1\n---\nCounted.\n").usage(usage); answers])
 }
 
 /// A home whose agent is that model.
@@ -78,9 +78,10 @@ fn a_time_limit_ends_no_running_step() {
 
 #[test]
 fn failed_answers_of_a_model_count() {
-    let usage = Usage { input: 900, output: 100, cached: None, reasoning: None, cost: Some(0.5) };
-    let server =
-        LlmServer::start(["I will not say.", "Not now either.", "Never."].map(|text| Say::text(text).usage(usage)));
+    let usage = ScriptedUsage { input: 900, output: 100, cached: None, reasoning: None, cost: Some(0.5) };
+    let server = LlmServer::start(
+        ["I will not say.", "Not now either.", "Never."].map(|text| ScriptedAnswer::text(text).usage(usage)),
+    );
     let home = with_model(&server);
     home.put("count-rounds", &counting_workflow(4));
     let thread = start(&home, &["--max-cost", "0.5"]);

@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::processes::{signal, until};
 use uwf_testing::{TestHome, text};
 
@@ -137,9 +137,9 @@ fn who_comes_late_gets_what_was_before() {
 #[test]
 fn turns_and_tool_calls_appear_live() {
     let server = LlmServer::start([
-        Say::text("First I look.")
+        ScriptedAnswer::text("First I look.")
             .and_call("shell_exec", json!({ "command": "echo seen; while [ ! -e go ]; do sleep 0.02; done" })),
-        Say::text("---\nn: 1\n---\nDone."),
+        ScriptedAnswer::text("---\nn: 1\n---\nDone."),
     ]);
     let home = home();
     home.config(&format!(

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{SCRIPTED_ACP, TestHome, repository, text};
 
 use crate::home;
@@ -56,8 +56,8 @@ fn first_said(body: &Value, role: &str) -> Option<String> {
 
 #[test]
 fn model_prompt_matches_its_answer_format() {
-    let value = || Say::call("submit", json!({ "ok": true, "why": "it is" }));
-    let header = || Say::text("---\nok: true\nwhy: it is\n---\n");
+    let value = || ScriptedAnswer::call("submit", json!({ "ok": true, "why": "it is" }));
+    let header = || ScriptedAnswer::text("---\nok: true\nwhy: it is\n---\n");
     let agents = [
         ("command: uwf-llm", value(), "Print one JSON object and nothing else"),
         ("command: uwf-llm, config: { structured: json_schema, system: Be fair. }", value(), "Print one JSON object"),

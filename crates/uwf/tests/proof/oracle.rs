@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use durable_files::TEMP_PREFIX;
 use serde_json::Value;
-use uwf_engine::attempt::settings::Settings;
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::root::home::Home;
 use uwf_testing::FinishedRun;
 
@@ -105,7 +105,7 @@ fn check_settings(home: &Home, shape: &Shape) -> Result<(), String> {
     for thread in shape.threads.keys() {
         let id = thread.parse().map_err(|_| format!("{thread} is no id"))?;
         let is_active = home.heads().read(thread).map_err(|error| error.to_string())?.is_some();
-        if is_active && Settings::load(home, &id).map_err(|error| error.to_string())?.is_none() {
+        if is_active && ThreadSettings::load(home, &id).map_err(|error| error.to_string())?.is_none() {
             return Err(format!("thread {thread} has no settings"));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use json_cas::{Hash, HeadsError};
+use json_cas::{HeadsError, NodeHash};
 use serde_json::Value;
 use uwf_engine::root::history;
 use uwf_engine::root::home::Home;
@@ -105,7 +105,7 @@ fn records(stage: &Stage) -> BTreeMap<String, Vec<Recorded>> {
 }
 
 /// The steps of a thread, active or finished; `None` when there is no such thread any more, or no index that says so.
-fn linked(home: &Home, thread: &str) -> Result<Option<Vec<Hash>>, String> {
+fn linked(home: &Home, thread: &str) -> Result<Option<Vec<NodeHash>>, String> {
     let active = match home.heads().read(thread) {
         Ok(head) => head.map(|head| head.hash),
         Err(HeadsError::Unreadable { .. }) => return Ok(None),

@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::json;
-use uwf_testing::llm_server::{LlmServer, Say, Script};
+use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
 use crate::shape::Shape;
@@ -58,11 +58,11 @@ pub(crate) struct Play {
     pub(crate) before: Shape,
     pub(crate) after: Shape,
     /// The node it reports. The same at every run where the shape does not tell whether it is there.
-    stores: Option<Hash>,
+    stores: Option<NodeHash>,
     /// Nodes that it removes.
-    removes: Vec<Hash>,
+    removes: Vec<NodeHash>,
     /// Nodes that were there before and stay.
-    keeps: Vec<Hash>,
+    keeps: Vec<NodeHash>,
     /// Nodes that have files afterwards, where that counts.
     files: Option<BTreeSet<String>>,
     /// The expected working tree afterwards, where it matters.
@@ -176,7 +176,7 @@ impl Play {
     /// Whether the command, or one after it, came to its end.
     pub(crate) fn is_done(&self, shape: &Shape) -> bool {
         let is_stored = |hash| self.stage.engine().store().get(hash).is_ok();
-        let is_there = |hash: &Hash| self.stage.engine().store().has(*hash).unwrap();
+        let is_there = |hash: &NodeHash| self.stage.engine().store().has(*hash).unwrap();
         shape.is(&self.after, &self.before)
             && self.stores.is_none_or(is_stored)
             && !self.removes.iter().any(is_there)
@@ -196,7 +196,7 @@ impl Play {
     }
 
     /// A node that was to stay and is gone.
-    pub(crate) fn lost(&self) -> Option<Hash> {
+    pub(crate) fn lost(&self) -> Option<NodeHash> {
         let home = self.stage.engine();
         self.keeps.iter().copied().find(|hash| !home.store().has(*hash).unwrap())
     }
@@ -1053,9 +1053,9 @@ fn advised(home: &TestHome, config: &str) {
 fn advisor() -> &'static LlmServer {
     static SERVER: OnceLock<LlmServer> = OnceLock::new();
     SERVER.get_or_init(|| {
-        LlmServer::start(Script::deciding(|request| match request.body.get("tools") {
-            Some(_) => Say::call("verdict", json!({ "verdict": "continue", "reason": "it counts" })),
-            None => Say::text("It counted."),
+        LlmServer::start(LlmScript::deciding(|request| match request.body.get("tools") {
+            Some(_) => ScriptedAnswer::call("verdict", json!({ "verdict": "continue", "reason": "it counts" })),
+            None => ScriptedAnswer::text("It counted."),
         }))
     })
 }

@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use json_cas::{Hash, HeadsError};
+use json_cas::{HeadsError, NodeHash};
 use uwf_core::node::{EndStatus, NodeKind, StepNode};
 use uwf_engine::attempt::recorded;
-use uwf_engine::attempt::settings::Settings;
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::root::home::Home;
-use uwf_engine::root::marks::{self, Mark};
+use uwf_engine::root::marks::{self, ThreadMark};
 use uwf_engine::root::{history, registry};
 
 /// How a thread stands, by what does not differ from run to run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Standing {
     /// Its task and its workflow.
-    start: Hash,
+    start: NodeHash,
     /// Its steps, oldest first.
     steps: Vec<Made>,
     has_ended: bool,
@@ -27,14 +27,14 @@ struct Made {
     role: String,
     agent: String,
     /// Scenarios have outputs that say at which place they belong.
-    output: Hash,
+    output: NodeHash,
 }
 
 impl Standing {
-    fn read(home: &Home, head: Hash, end: Option<EndStatus>) -> Result<Standing, String> {
+    fn read(home: &Home, head: NodeHash, end: Option<EndStatus>) -> Result<Standing, String> {
         let steps = steps(home, head)?;
         let start = steps.last().map_or(head, |(_, step)| step.start);
-        let made = |(_, step): (Hash, StepNode)| Made { role: step.role, agent: step.agent, output: step.output };
+        let made = |(_, step): (NodeHash, StepNode)| Made { role: step.role, agent: step.agent, output: step.output };
         let was_killed = end == Some(EndStatus::Killed);
         Ok(Standing { start, steps: steps.into_iter().rev().map(made).collect(), has_ended: end.is_some(), was_killed })
     }
@@ -56,9 +56,9 @@ pub(crate) struct Shape {
     /// How far each thread may go that was told so.
     limits: BTreeMap<String, String>,
     /// What a person replied to the question of a thread's newest attempt.
-    replies: BTreeMap<String, Hash>,
+    replies: BTreeMap<String, NodeHash>,
     /// What each name stands for, and stood for.
-    names: BTreeMap<String, Vec<Hash>>,
+    names: BTreeMap<String, Vec<NodeHash>>,
     config: Option<String>,
     env: Option<String>,
 }
@@ -89,7 +89,7 @@ impl Shape {
             return Err(format!("the history has problems: {problems:?}"));
         }
         let limits = threads.keys().filter_map(|thread| {
-            let settings = Settings::load(home, &thread.parse().ok()?).ok().flatten()?;
+            let settings = ThreadSettings::load(home, &thread.parse().ok()?).ok().flatten()?;
             (!settings.limits.is_empty()).then(|| (thread.clone(), format!("{:?}", settings.limits)))
         });
         let limits = limits.collect();
@@ -105,7 +105,7 @@ impl Shape {
         });
         home.config().map_err(|error| told(&error))?;
         let marks = marks::all(home).map_err(|error| told(&error))?.into_iter();
-        let paused = marks.filter(|(_, marks)| marks.contains(&Mark::Paused)).map(|(thread, _)| thread).collect();
+        let paused = marks.filter(|(_, marks)| marks.contains(&ThreadMark::Paused)).map(|(thread, _)| thread).collect();
         let text = |path| std::fs::read_to_string(path).ok();
         let (config, env) = (text(home.config_file()), text(home.env_file()));
         Ok(Shape { threads, damaged, paused, limits, replies, names: names.collect(), config, env })
@@ -187,12 +187,12 @@ impl Shape {
 }
 
 /// The steps from a head back to the start, newest first. Read from the nodes: a cache would be written by that.
-pub(crate) fn steps(home: &Home, head: Hash) -> Result<Vec<(Hash, StepNode)>, String> {
+pub(crate) fn steps(home: &Home, head: NodeHash) -> Result<Vec<(NodeHash, StepNode)>, String> {
     let mut steps = Vec::new();
     let mut next = Some(head);
     while let Some(hash) = next {
         let node = home.store().get(hash).map_err(|error| error.to_string())?;
-        if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
+        if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
             break;
         }
         let step: StepNode = serde_json::from_value(node.payload).map_err(|error| error.to_string())?;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
 use super::{FIRST, SECOND, begins_anew, calls, detail, goes_on, in_order, outputs, start, submitting, twice};
@@ -36,8 +36,9 @@ fn with_claude(model: &LlmServer, agent: &str) -> TestHome {
 /// The model counts with a command, then answers.
 fn counting() -> LlmServer {
     LlmServer::start(in_order([
-        Say::text("Counting.").and_call("Bash", json!({ "command": "wc -l < a.txt", "description": "count lines" })),
-        Say::text(RIGHT),
+        ScriptedAnswer::text("Counting.")
+            .and_call("Bash", json!({ "command": "wc -l < a.txt", "description": "count lines" })),
+        ScriptedAnswer::text(RIGHT),
     ]))
 }
 
@@ -65,7 +66,7 @@ fn printed_trace_answers_with_final_message() {
 
 #[test]
 fn default_setup_prints_trace() {
-    let model = LlmServer::start(in_order([Say::text(RIGHT)]));
+    let model = LlmServer::start(in_order([ScriptedAnswer::text(RIGHT)]));
     let home = with_claude(&model, "command: nobody");
     let env = fs::read_to_string(home.root().join(".env")).unwrap();
     fs::write(home.root().join(".env"), format!("{env}ANTHROPIC_MODEL=scripted-model\n")).unwrap();
@@ -147,13 +148,13 @@ fn documented_server() -> String {
 
 #[test]
 fn later_step_continues_session() {
-    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     goes_on(&with_claude(&model, &PRINTING.replace("trace: claude", "trace: claude, resume: true")), &model);
 }
 
 #[test]
 fn missing_session_starts_new_one() {
-    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     let home = with_claude(&model, &PRINTING.replace("trace: claude", "trace: claude, resume: true"));
     let (first, second) = twice(&home, || fs::remove_dir_all(home.root().join("claude/projects")).unwrap());
     begins_anew(&model, &first, &second);
@@ -161,6 +162,6 @@ fn missing_session_starts_new_one() {
 
 #[test]
 fn session_continues_through_acp() {
-    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     goes_on(&with_claude(&model, "command: uwf-acp, config: { preset: claude }"), &model);
 }

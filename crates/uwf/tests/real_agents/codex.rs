@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::json;
-use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
 use super::{FIRST, SECOND, begins_anew, calls, detail, goes_on, outputs, start, submitting, twice};
@@ -32,8 +32,8 @@ fn with_codex(model: &LlmServer) -> TestHome {
 #[test]
 fn printed_trace_answers_with_final_message() {
     let model = LlmServer::start(vec![
-        Say::text("Counting.").and_call("exec_command", json!({ "cmd": "wc -l < a.txt" })),
-        Say::text(RIGHT),
+        ScriptedAnswer::text("Counting.").and_call("exec_command", json!({ "cmd": "wc -l < a.txt" })),
+        ScriptedAnswer::text(RIGHT),
     ]);
     let home = with_codex(&model);
     home.file("a.txt", "one line\n");
@@ -49,7 +49,7 @@ fn printed_trace_answers_with_final_message() {
 
 #[test]
 fn default_setup_prints_trace() {
-    let model = LlmServer::start(vec![Say::text(RIGHT)]);
+    let model = LlmServer::start(vec![ScriptedAnswer::text(RIGHT)]);
     let home = with_codex(&model);
     home.config("secrets: [SCRIPTED_KEY]\n");
     home.json(&["setup", "--agent", "codex"]);
@@ -64,8 +64,8 @@ fn default_setup_prints_trace() {
 #[test]
 fn session_file_can_be_imported() {
     let model = LlmServer::start(vec![
-        Say::text("Counting.").and_call("exec_command", json!({ "cmd": "wc -l < a.txt" })),
-        Say::text(RIGHT),
+        ScriptedAnswer::text("Counting.").and_call("exec_command", json!({ "cmd": "wc -l < a.txt" })),
+        ScriptedAnswer::text(RIGHT),
     ]);
     let home = with_codex(&model);
     home.file("a.txt", "one line\n");
@@ -140,13 +140,13 @@ fn resuming(model: &LlmServer) -> TestHome {
 
 #[test]
 fn later_step_continues_session() {
-    let model = LlmServer::start(vec![Say::text(FIRST), Say::text(SECOND)]);
+    let model = LlmServer::start(vec![ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]);
     goes_on(&resuming(&model), &model);
 }
 
 #[test]
 fn missing_session_starts_new_one() {
-    let model = LlmServer::start(vec![Say::text(FIRST), Say::text(SECOND)]);
+    let model = LlmServer::start(vec![ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]);
     let home = resuming(&model);
     let (first, second) = twice(&home, || {
         for kept in fs::read_dir(home.root().join("codex")).unwrap().map(Result::unwrap) {
@@ -160,7 +160,7 @@ fn missing_session_starts_new_one() {
 
 #[test]
 fn session_continues_through_acp() {
-    let model = LlmServer::start(vec![Say::text(FIRST), Say::text(SECOND)]);
+    let model = LlmServer::start(vec![ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]);
     let home = with_codex(&model);
     home.config(
         "agents:\n  a: { command: uwf-acp, env: [SCRIPTED_KEY], timeout: 5m, config: { preset: codex } }\ndefaultAgent: a\n\

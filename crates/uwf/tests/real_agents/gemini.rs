@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use uwf_testing::TestHome;
-use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 
 use super::{FIRST, SECOND, begins_anew, calls, detail, in_order, outputs, start, submitting, twice, went_on};
 
@@ -41,8 +41,8 @@ fn with_gemini(model: &LlmServer, agent: &str) -> TestHome {
 #[test]
 fn printed_trace_answers_with_final_message() {
     let model = LlmServer::start(in_order([
-        Say::text("Counting.").and_call("run_shell_command", json!({ "command": "wc -l < a.txt" })),
-        Say::text(RIGHT),
+        ScriptedAnswer::text("Counting.").and_call("run_shell_command", json!({ "command": "wc -l < a.txt" })),
+        ScriptedAnswer::text(RIGHT),
     ]));
     let home = with_gemini(
         &model,
@@ -75,7 +75,7 @@ fn gemini_plays_roles_through_acp() {
 /// A session's file is named after the minute it was opened in.
 #[test]
 fn session_continues_in_later_minute() {
-    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     let home = with_gemini(&model, THROUGH_ACP);
     let (first, second) = twice(&home, next_minute);
     went_on(&model, &first, &second);
@@ -84,7 +84,7 @@ fn session_continues_in_later_minute() {
 /// In the minute a session was opened in, loading it overwrites its file and fails: the role gets the whole prompt.
 #[test]
 fn same_minute_starts_new_session() {
-    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     let home = with_gemini(&model, THROUGH_ACP);
     if seconds_left() < 40 {
         next_minute();

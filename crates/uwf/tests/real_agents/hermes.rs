@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Request, Say, Script};
+use uwf_testing::llm_server::{LlmScript, LlmServer, LlmServerRequest, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
 use super::{
@@ -32,7 +32,7 @@ fn with_hermes(model: &LlmServer, settings: &str) -> TestHome {
     home
 }
 
-fn messages(request: &Request) -> Vec<(&str, &Value)> {
+fn messages(request: &LlmServerRequest) -> Vec<(&str, &Value)> {
     let messages = request.body["messages"].as_array().unwrap();
     messages.iter().map(|message| (message["role"].as_str().unwrap_or_default(), &message["content"])).collect()
 }
@@ -40,8 +40,8 @@ fn messages(request: &Request) -> Vec<(&str, &Value)> {
 #[test]
 fn hermes_chat_with_a_tool() {
     let model = LlmServer::start(in_order([
-        Say::text("Counting.").and_call("terminal", json!({ "command": "wc -l < a.txt" })),
-        Say::text(RIGHT),
+        ScriptedAnswer::text("Counting.").and_call("terminal", json!({ "command": "wc -l < a.txt" })),
+        ScriptedAnswer::text(RIGHT),
     ]));
     let home = with_hermes(&model, "");
     home.file("a.txt", "one line\n");
@@ -61,14 +61,14 @@ fn hermes_chat_with_a_tool() {
 
 #[test]
 fn feedback_arrives_in_same_session() {
-    let model = LlmServer::start(in_order([Say::text("There is one line."), Say::text(RIGHT)]));
+    let model = LlmServer::start(in_order([ScriptedAnswer::text("There is one line."), ScriptedAnswer::text(RIGHT)]));
     let home = with_hermes(&model, "");
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
     let detail = detail(&home, &thread);
     assert_eq!((&detail["extractedBy"], &detail["raw"]), (&json!("feedback"), &json!("There is one line.")));
     assert_eq!(outputs(&detail), ["There is one line.", RIGHT]);
-    let asked: Vec<Request> = model.asked().into_iter().filter(has_tools).collect();
+    let asked: Vec<LlmServerRequest> = model.asked().into_iter().filter(has_tools).collect();
     assert_eq!(asked.len(), 2);
     let resumed = messages(&asked[1]);
     assert_eq!(resumed.iter().map(|(role, _)| *role).collect::<Vec<_>>(), ["system", "user", "assistant", "user"]);
@@ -111,7 +111,7 @@ fn chat_submits_result_if_config_names_servers() {
 
 #[test]
 fn hermes_takes_a_prompt_no_argument_could_hold() {
-    let model = LlmServer::start(in_order([Say::text("One."), Say::text(RIGHT)]));
+    let model = LlmServer::start(in_order([ScriptedAnswer::text("One."), ScriptedAnswer::text(RIGHT)]));
     let home = with_hermes(&model, "");
     let task = format!("count the lines of a.txt; {}", "this is padding. ".repeat(12_000));
     assert!(task.len() > 200_000);
@@ -120,7 +120,7 @@ fn hermes_takes_a_prompt_no_argument_could_hold() {
     let detail = detail(&home, &thread);
     assert_eq!(detail["extractedBy"], "feedback");
     assert_eq!(outputs(&detail), ["One.", RIGHT], "both in one session");
-    let asked: Vec<Request> = model.asked().into_iter().filter(has_tools).collect();
+    let asked: Vec<LlmServerRequest> = model.asked().into_iter().filter(has_tools).collect();
     let prompt = messages(&asked[0])[1].1.to_string();
     assert!(prompt.len() > 200_000 && prompt.contains("this is padding."), "{}", prompt.len());
     assert_eq!(messages(&asked[1]).len(), 4, "the history is kept");
@@ -128,7 +128,7 @@ fn hermes_takes_a_prompt_no_argument_could_hold() {
 
 #[test]
 fn hermes_fails_with_the_words_of_its_provider() {
-    let model = LlmServer::start(Script::deciding(|_| Say::status(401, "this key is not known")));
+    let model = LlmServer::start(LlmScript::deciding(|_| ScriptedAnswer::status(401, "this key is not known")));
     let home = with_hermes(&model, "");
     let thread = start(&home, "count-rounds", "count");
     let ran = home.uwf(&["thread", "step", &thread]);
@@ -141,8 +141,8 @@ fn hermes_fails_with_the_words_of_its_provider() {
 #[test]
 fn hermes_that_is_ended_leaves_its_turns() {
     let model = LlmServer::start(in_order([
-        Say::text("Counting.").and_call("terminal", json!({ "command": "wc -l < a.txt" })),
-        Say::text("never").after(Duration::from_mins(3)),
+        ScriptedAnswer::text("Counting.").and_call("terminal", json!({ "command": "wc -l < a.txt" })),
+        ScriptedAnswer::text("never").after(Duration::from_mins(3)),
     ]));
     let home = with_hermes(&model, "");
     home.file("a.txt", "one line\n");
@@ -177,14 +177,14 @@ fn hermes_that_is_ended_leaves_its_turns() {
 
 #[test]
 fn later_step_continues_session() {
-    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     let home = with_hermes(&model, "");
     goes_on(&home, &model);
 }
 
 #[test]
 fn missing_session_starts_new_one() {
-    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     let home = with_hermes(&model, "");
     let (first, second) = twice(&home, || fs::remove_file(home.root().join("hermes/state.db")).unwrap());
     begins_anew(&model, &first, &second);
@@ -192,7 +192,7 @@ fn missing_session_starts_new_one() {
 
 #[test]
 fn session_continues_through_acp() {
-    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     let home = with_hermes(&model, ", mcp: true");
     goes_on(&home, &model);
 }

@@ -16,7 +16,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use uwf_testing::llm_server::{LlmServer, Request, Say, Script};
+use uwf_testing::llm_server::{LlmScript, LlmServer, LlmServerRequest, ScriptedAnswer};
 use uwf_testing::{TestHome, counting_workflow, failed_attempts, text};
 
 /// A fresh storage root that finds these programs of the installed agents, the counting workflow in it.
@@ -117,12 +117,12 @@ fn calls(detail: &Value) -> Vec<String> {
 }
 
 /// Whether a request is the agent's own: those for a session's title and the like offer the model no tools.
-fn has_tools(request: &Request) -> bool {
+fn has_tools(request: &LlmServerRequest) -> bool {
     !offered(request).is_empty()
 }
 
 /// Names of the tools the model is offered, in whatever wire; those of a namespace as `NAMESPACE.TOOL`.
-fn offered(request: &Request) -> Vec<String> {
+fn offered(request: &LlmServerRequest) -> Vec<String> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let name = |tool: &Value| tool["name"].as_str().map(str::to_owned);
     let names = list(&request.body["tools"]).into_iter().flat_map(|tool| {
@@ -137,30 +137,30 @@ fn offered(request: &Request) -> Vec<String> {
 }
 
 /// Answers the agent's requests in order; whatever else it asks gets a word.
-fn in_order(answers: impl Into<Vec<Say>>) -> Script {
+fn in_order(answers: impl Into<Vec<ScriptedAnswer>>) -> LlmScript {
     let mut answers = answers.into().into_iter();
-    Script::deciding(move |request| {
+    LlmScript::deciding(move |request| {
         if has_tools(request) {
-            answers.next().unwrap_or_else(|| Say::status(418, "no answer is left"))
+            answers.next().unwrap_or_else(|| ScriptedAnswer::status(418, "no answer is left"))
         } else {
-            Say::text("Counting")
+            ScriptedAnswer::text("Counting")
         }
     })
 }
 
 /// A model that hands in a value that is rejected, then a right one by the tool `submit`, whatever the agent calls it, and
 /// then says so.
-fn submitting() -> Script {
+fn submitting() -> LlmScript {
     let mut round = 0;
-    Script::deciding(move |request| {
+    LlmScript::deciding(move |request| {
         let Some(submit) = offered(request).into_iter().find(|name| name.ends_with("submit")) else {
-            return Say::text("Counting");
+            return ScriptedAnswer::text("Counting");
         };
         round += 1;
         match round {
-            1 => Say::call(&submit, json!({ "n": "one" })),
-            2 => Say::call(&submit, json!({ "n": 1 })),
-            _ => Say::text("Handed in."),
+            1 => ScriptedAnswer::call(&submit, json!({ "n": "one" })),
+            2 => ScriptedAnswer::call(&submit, json!({ "n": 1 })),
+            _ => ScriptedAnswer::text("Handed in."),
         }
     })
 }

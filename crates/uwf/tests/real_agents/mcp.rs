@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
-use uwf_testing::llm_server::{LlmServer, Say, Script};
+use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer};
 use uwf_testing::{FinishedRun, TestHome};
 
 use super::{home, installed, offered, start};
@@ -12,16 +12,16 @@ use super::{home, installed, offered, start};
 const ASKED: &str = "Where does the newest thread stand?";
 
 /// A model that uses the tool `show`, whatever the agent calls it, and then says so.
-fn looking() -> Script {
+fn looking() -> LlmScript {
     let mut has_looked = false;
-    Script::deciding(move |request| {
+    LlmScript::deciding(move |request| {
         let tool = offered(request).into_iter().find(|name| name.ends_with("show"));
         match tool.filter(|_| !has_looked) {
             Some(show) => {
                 has_looked = true;
-                Say::call(&show, json!({ "thread": "@" }))
+                ScriptedAnswer::call(&show, json!({ "thread": "@" }))
             }
-            None => Say::text("It is active."),
+            None => ScriptedAnswer::text("It is active."),
         }
     })
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 use uwf_testing::TestHome;
-use uwf_testing::llm_server::{LlmServer, Say};
+use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 
 use super::{FIRST, SECOND, calls, detail, goes_on, in_order, outputs, start, submitting};
 
@@ -45,8 +45,9 @@ fn with_opencode(model: &LlmServer, agent: &str) -> TestHome {
 #[test]
 fn opencode_prints_a_trace_and_exports_the_same() {
     let model = LlmServer::start(in_order([
-        Say::text("Counting.").and_call("bash", json!({ "command": "wc -l < a.txt", "description": "count lines" })),
-        Say::text(RIGHT),
+        ScriptedAnswer::text("Counting.")
+            .and_call("bash", json!({ "command": "wc -l < a.txt", "description": "count lines" })),
+        ScriptedAnswer::text(RIGHT),
     ]));
     let home = with_opencode(
         &model,
@@ -96,6 +97,6 @@ fn opencode_plays_roles_through_acp() {
 
 #[test]
 fn session_continues_through_acp() {
-    let model = LlmServer::start(in_order([Say::text(FIRST), Say::text(SECOND)]));
+    let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     goes_on(&with_opencode(&model, "command: uwf-acp, config: { preset: opencode }"), &model);
 }

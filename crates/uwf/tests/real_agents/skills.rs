@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use uwf_testing::llm_server::{LlmServer, Say, Script};
+use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer};
 use uwf_testing::{FinishedRun, TestHome};
 
 use super::{home, installed};
@@ -14,7 +14,7 @@ const TOLD: &str = "Run, watch and repair workflows of AI agents with the comman
 
 fn with_skill(tool: &str) -> (LlmServer, TestHome) {
     let home = home(&[]);
-    let model = LlmServer::start(Script::deciding(|_| Say::text("I see.")));
+    let model = LlmServer::start(LlmScript::deciding(|_| ScriptedAnswer::text("I see.")));
     home.json(&["skill", "install", "--for", tool]);
     (model, home)
 }

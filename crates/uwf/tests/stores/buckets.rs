@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tempfile::TempDir;
-use uwf_testing::azurite::{self, Azurite};
+use uwf_testing::azurite::{self, AzuriteServer};
 use uwf_testing::bucket::BucketServer;
 
 use crate::machine::Machine;
@@ -34,7 +34,7 @@ fn is_refused(variables: Vec<(String, String)>, code: i32, told: &[&str]) {
 
 #[test]
 fn azure_connection_string_connects_without_storing_key() {
-    let server = Azurite::start();
+    let server = AzuriteServer::start();
     let endpoint = format!("{}/{}", server.endpoint(), azurite::ACCOUNT);
     let connection = format!("AccountName={};AccountKey={};BlobEndpoint={endpoint}/", azurite::ACCOUNT, azurite::KEY);
     let url = server.url("uwf");
@@ -57,7 +57,7 @@ fn azure_connection_string_connects_without_storing_key() {
 
 #[test]
 fn azure_says_what_is_missing() {
-    let server = Azurite::start();
+    let server = AzuriteServer::start();
     let with = |more: &[(&str, &str)]| {
         let mut variables = server.variables("uwf");
         variables.extend(pairs(more));
@@ -86,7 +86,7 @@ fn azure_says_what_is_missing() {
 /// The server that gives tokens is not the store: what it answers is told as what it is.
 #[test]
 fn a_login_that_azure_refuses_is_told() {
-    let (server, login) = (Azurite::start(), BucketServer::start_google());
+    let (server, login) = (AzuriteServer::start(), BucketServer::start_google());
     let mut variables = server.variables("uwf");
     variables.retain(|(name, _)| name != "AZURE_STORAGE_KEY");
     variables.extend(pairs(&[

@@ -2,22 +2,22 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use uwf_testing::azurite::Azurite;
+use uwf_testing::azurite::AzuriteServer;
 use uwf_testing::bucket::BucketServer;
-use uwf_testing::s3_server::{Kind, S3Server};
+use uwf_testing::s3_server::{S3Server, S3ServerKind};
 
 use crate::machine::{Machine, paid};
 use crate::postgres::Postgres;
 
 #[test]
 fn two_machines_share_thread_in_bucket() {
-    let server = S3Server::start(Kind::Moto);
+    let server = S3Server::start(S3ServerKind::Moto);
     go_through(server.variables("uwf"));
 }
 
 #[test]
 fn two_machines_share_thread_in_azure_container() {
-    let server = Azurite::start();
+    let server = AzuriteServer::start();
     go_through(server.variables("uwf"));
 }
 
@@ -103,7 +103,7 @@ fn go_through(variables: Vec<(String, String)>) {
 
 #[test]
 fn machine_keeps_known_directory_or_gets_new_one() {
-    let server = S3Server::start(Kind::Moto);
+    let server = S3Server::start(S3ServerKind::Moto);
     let dir = TempDir::new().unwrap();
     let [one, two] = [(); 2].map(|()| Machine::new(server.variables("uwf"), &dir.path().join("ledger")));
     let thread = one.begin();

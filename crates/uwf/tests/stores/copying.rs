@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use uwf_testing::azurite::Azurite;
+use uwf_testing::azurite::AzuriteServer;
 use uwf_testing::bucket::BucketServer;
-use uwf_testing::s3_server::{Kind, S3Server};
+use uwf_testing::s3_server::{S3Server, S3ServerKind};
 
 use crate::machine::Machine;
 use crate::postgres::Postgres;
 
 #[test]
 fn bucket_and_database_copies_are_lossless() {
-    let (bucket, database) = (S3Server::start(Kind::Moto), Postgres::start());
+    let (bucket, database) = (S3Server::start(S3ServerKind::Moto), Postgres::start());
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
     // Credentials of the bucket, and no store named: this one has files.
@@ -46,7 +46,7 @@ fn bucket_and_database_copies_are_lossless() {
 
 #[test]
 fn amazon_copies_to_azure_and_google_losslessly() {
-    let servers = (S3Server::start(Kind::Moto), Azurite::start(), BucketServer::start_google());
+    let servers = (S3Server::start(S3ServerKind::Moto), AzuriteServer::start(), BucketServer::start_google());
     let mut variables = [servers.0.variables("uwf"), servers.1.variables("uwf"), servers.2.variables("uwf")];
     let [s3, az, gs] = variables.each_mut().map(|variables| variables.remove(0).1);
     let dir = TempDir::new().unwrap();

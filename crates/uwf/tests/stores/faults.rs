@@ -6,7 +6,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use uwf_testing::bucket::BucketServer;
 use uwf_testing::processes::signal;
-use uwf_testing::s3_server::{Kind, S3Server};
+use uwf_testing::s3_server::{S3Server, S3ServerKind};
 
 use crate::machine::{Machine, paid};
 use crate::postgres::Postgres;
@@ -15,7 +15,7 @@ use crate::postgres::Postgres;
 fn each_fault_is_one_clear_error() {
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
-    let (moto, postgres) = (S3Server::start(Kind::Moto), Postgres::start());
+    let (moto, postgres) = (S3Server::start(S3ServerKind::Moto), Postgres::start());
     let with = |variables: &[(&str, &str)]| {
         let mut all = moto.variables("uwf");
         all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
@@ -213,7 +213,7 @@ fn brief_store_failure_loses_no_result_or_step() {
 
 #[test]
 fn step_waits_for_briefly_hanging_store() {
-    let server = S3Server::start(Kind::Moto);
+    let server = S3Server::start(S3ServerKind::Moto);
     let dir = TempDir::new().unwrap();
     let ledger = dir.path().join("ledger");
     let machine = Machine::new(server.variables("uwf"), &ledger);

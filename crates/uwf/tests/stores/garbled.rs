@@ -8,7 +8,7 @@ use json_cas::xxh64;
 use serde_json::json;
 use tempfile::TempDir;
 use uwf_testing::bucket::BucketServer;
-use uwf_testing::garbling_proxy::{GarblingProxy, Part};
+use uwf_testing::garbling_proxy::{GarblingProxy, RowPart};
 
 use crate::machine::{Machine, machine, two_machines};
 use crate::postgres::Postgres;
@@ -173,7 +173,7 @@ fn garbled_database_response_is_requested_again() {
     let two = machine("bellows", Postgres::variables_at(proxy.port(), "uwf"), dir.path());
     for answer in 0..6 {
         let _ = fs::remove_dir_all(two.home.root().join("cache"));
-        proxy.garble(Part::Node, answer);
+        proxy.garble(RowPart::Node, answer);
         assert_eq!(two.json(&["thread", "steps", &thread]), shown, "answer {answer}");
         assert_eq!(two.json(&["cas", "verify"])["problems"], json!([]));
         assert_eq!(two.json(&["cas", "verify"]).get("removedCopies"), None, "nothing of it was kept");
@@ -188,7 +188,7 @@ fn node_with_garbled_name_is_not_missing() {
     let proxy = GarblingProxy::start(server.port());
     let two = machine("bellows", Postgres::variables_at(proxy.port(), "uwf"), dir.path());
     for answer in 0..6 {
-        proxy.garble(Part::Name, answer);
+        proxy.garble(RowPart::Name, answer);
         assert_eq!(two.json(&["cas", "verify"])["problems"], json!([]), "answer {answer}");
         assert_eq!(proxy.garbled(), answer + 1);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use uwf_testing::s3_server::{Kind, S3Server};
+use uwf_testing::s3_server::{S3Server, S3ServerKind};
 use uwf_testing::text;
 
 use crate::machine::{Machine, paid, two_machines};
@@ -56,7 +56,7 @@ impl Server {
 }
 
 fn on_both(test: fn(&Server)) {
-    test(&Server::Bucket(S3Server::start(Kind::Moto)));
+    test(&Server::Bucket(S3Server::start(S3ServerKind::Moto)));
     test(&Server::Database(Postgres::start()));
 }
 
@@ -202,7 +202,7 @@ fn dangling_head_returns_to_noted_position() {
 
 #[test]
 fn invalid_head_object_is_overwritten() {
-    let (server, dir) = (S3Server::start(Kind::Moto), TempDir::new().unwrap());
+    let (server, dir) = (S3Server::start(S3ServerKind::Moto), TempDir::new().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
     let (thread, other) = (one.begin(), one.start());
     one.step(&thread);
@@ -224,7 +224,7 @@ fn invalid_head_object_is_overwritten() {
 
 #[test]
 fn unreadable_history_entry_is_reported_and_untouched() {
-    let (server, dir) = (S3Server::start(Kind::Moto), TempDir::new().unwrap());
+    let (server, dir) = (S3Server::start(S3ServerKind::Moto), TempDir::new().unwrap());
     let [one, _] = two_machines(&server.variables("uwf"), dir.path());
     let ended = one.begin();
     one.json(&["thread", "kill", &ended]);

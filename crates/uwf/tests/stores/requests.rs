@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use uwf_testing::bucket::{Asked, BucketServer};
+use uwf_testing::bucket::{BucketServer, BucketTraffic};
 
 use crate::machine::Machine;
 use crate::postgres::Postgres;
@@ -25,12 +25,13 @@ fn settled(variables: Vec<(String, String)>, dir: &std::path::Path) -> (Machine,
 }
 
 /// Kinds of requests by part of the store, without their bytes.
-fn asked(server: &BucketServer) -> BTreeMap<String, Asked> {
-    let without_bytes = |(part, asked): (String, Asked)| (part, Asked { sent: 0, received: 0, ..asked });
+fn asked(server: &BucketServer) -> BTreeMap<String, BucketTraffic> {
+    let without_bytes =
+        |(part, asked): (String, BucketTraffic)| (part, BucketTraffic { sent: 0, received: 0, ..asked });
     server.take().into_iter().map(without_bytes).collect()
 }
 
-fn parts<const N: usize>(parts: [(&str, Asked); N]) -> BTreeMap<String, Asked> {
+fn parts<const N: usize>(parts: [(&str, BucketTraffic); N]) -> BTreeMap<String, BucketTraffic> {
     parts.into_iter().map(|(part, asked)| (part.to_owned(), asked)).collect()
 }
 
@@ -41,17 +42,17 @@ fn says(document: &str, text: &str) {
 }
 
 /// That the table of `docs/scale.md` has this row.
-fn row(command: &str, parts: &BTreeMap<String, Asked>) {
+fn row(command: &str, parts: &BTreeMap<String, BucketTraffic>) {
     let all = parts.values().fold(none(), |mut all, part| {
         all += *part;
         all
     });
-    let Asked { get, put, list, delete, head, .. } = all;
+    let BucketTraffic { get, put, list, delete, head, .. } = all;
     says("docs/scale.md", &format!("| {command} | {get} | {head} | {put} | {list} | {delete} |"));
 }
 
-fn none() -> Asked {
-    Asked::default()
+fn none() -> BucketTraffic {
+    BucketTraffic::default()
 }
 
 #[test]
@@ -63,15 +64,15 @@ fn text_agent_step_makes_documented_requests() {
     server.take();
     let step = parts([
         // Keeper and the agent's process.
-        ("format.json", Asked { get: 2, ..none() }),
+        ("format.json", BucketTraffic { get: 2, ..none() }),
         // The keeper reads it, once more when the step is claimed, and moves it.
-        ("heads", Asked { get: 2, put: 1, ..none() }),
+        ("heads", BucketTraffic { get: 2, put: 1, ..none() }),
         // The agent's process and the keeper hold.
-        ("locks", Asked { get: 2, put: 2, delete: 2, ..none() }),
+        ("locks", BucketTraffic { get: 2, put: 2, delete: 2, ..none() }),
         // The keeper looks whether the thread is paused and claims the step, and the agent's process tells that it has finished.
-        ("notes", Asked { get: 3, put: 2, ..none() }),
+        ("notes", BucketTraffic { get: 3, put: 2, ..none() }),
         // What is new is written, and nothing is looked at that this machine has put before.
-        ("nodes", Asked { put: 6, ..none() }),
+        ("nodes", BucketTraffic { put: 6, ..none() }),
     ]);
     for which in ["third", "fourth"] {
         machine.step(&thread);
@@ -108,13 +109,13 @@ fn a_start_asks_for_what_the_documents_say() {
     server.take();
     machine.json(&["thread", "start", "count-rounds", "-p", "Count other sheep"]);
     let start = parts([
-        ("format.json", Asked { get: 1, ..none() }),
-        ("heads", Asked { get: 1, put: 1, ..none() }),
-        ("history", Asked { get: 3, ..none() }),
-        ("locks", Asked { get: 1, put: 1, delete: 1, ..none() }),
-        ("nodes", Asked { put: 2, ..none() }),
+        ("format.json", BucketTraffic { get: 1, ..none() }),
+        ("heads", BucketTraffic { get: 1, put: 1, ..none() }),
+        ("history", BucketTraffic { get: 3, ..none() }),
+        ("locks", BucketTraffic { get: 1, put: 1, delete: 1, ..none() }),
+        ("nodes", BucketTraffic { put: 2, ..none() }),
         // Where it works, for other machines.
-        ("notes", Asked { put: 1, ..none() }),
+        ("notes", BucketTraffic { put: 1, ..none() }),
     ]);
     assert_eq!(asked(&server), start);
     row("`thread start`", &start);

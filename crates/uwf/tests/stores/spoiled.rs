@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use tempfile::TempDir;
-use uwf_testing::azurite::Azurite;
+use uwf_testing::azurite::AzuriteServer;
 use uwf_testing::bucket::BucketServer;
-use uwf_testing::s3_server::{Kind, S3Server};
+use uwf_testing::s3_server::{S3Server, S3ServerKind};
 use uwf_testing::text;
 
 use crate::machine::{Machine, two_machines};
@@ -147,7 +147,7 @@ fn keys_that_are_no_paths(variables: &[(String, String)], put: impl Fn(&str)) {
 
 #[test]
 fn non_path_keys_at_amazon_are_harmless() {
-    let server = S3Server::start(Kind::Moto);
+    let server = S3Server::start(S3ServerKind::Moto);
     keys_that_are_no_paths(&server.variables("uwf"), |part| {
         for key in ["..", "./a.json", "/a.json", "a%7F%26b", "a.json/"] {
             server.by_hand("PUT", &format!("/team/uwf/{part}/{key}"), "{}");
@@ -157,7 +157,7 @@ fn non_path_keys_at_amazon_are_harmless() {
 
 #[test]
 fn non_path_keys_at_azure_are_harmless() {
-    let server = Azurite::start();
+    let server = AzuriteServer::start();
     keys_that_are_no_paths(&server.variables("uwf"), |part| {
         for key in ["/a.json", "a%7Fb", "a.json/"] {
             assert_eq!(server.put(&format!("team/uwf/{part}/{key}"), "{}").unwrap(), 201, "{part} {key}");

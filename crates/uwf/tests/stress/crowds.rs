@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::Value;
 use uwf_engine::root::{history, registry};
 use uwf_testing::processes::until;
@@ -145,7 +145,7 @@ fn a_thread_is_killed_while_four_step_it() {
                 }
             }
         };
-        let told: Vec<Hash> = std::thread::scope(|scope| {
+        let told: Vec<NodeHash> = std::thread::scope(|scope| {
             let steppers: Vec<_> = (0..4).map(|_| scope.spawn(stepping)).collect();
             let (wanted, life) = (random.usize(0..4), Duration::from_millis(random.u64(0..60)));
             until("it is so far", || chain(&stage.engine(), stage.heads()[&thread]).len() >= wanted);

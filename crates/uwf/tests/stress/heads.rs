@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_engine::root::history;
 use uwf_testing::{FinishedRun, text};
 
@@ -73,7 +73,7 @@ fn play_once(campaign: &Campaign, round: u64, processes: usize, threads: usize, 
     let random = |stream: u64| campaign.random(round * 10_000 + stream);
     let stage = Stage::new(ENDLESS, 5);
     let threads: Vec<String> = (0..threads).map(|_| stage.start()).collect();
-    let starts: Vec<Hash> = threads.iter().map(|thread| stage.heads()[thread]).collect();
+    let starts: Vec<NodeHash> = threads.iter().map(|thread| stage.heads()[thread]).collect();
     let clock = Instant::now();
     let strikes = Strikes { pause: STRIKES, most: 1, windows: false };
     let (mut calls, struck) = strikes.during(&stage, random(1000), || {
@@ -156,7 +156,7 @@ fn call(
 }
 
 fn outcome(stage: &Stage, command: &str, ran: &FinishedRun) -> Outcome {
-    let hash = |key: &str| -> Hash { text(&ran.json(), key).parse().unwrap() };
+    let hash = |key: &str| -> NodeHash { text(&ran.json(), key).parse().unwrap() };
     let told = match (command, ran.code) {
         ("show", None) => return Outcome::Nothing,
         (_, None | Some(70)) => return Outcome::Unknown,
@@ -177,7 +177,7 @@ fn outcome(stage: &Stage, command: &str, ran: &FinishedRun) -> Outcome {
 }
 
 /// The calls of one thread as a record to be searched.
-fn record(calls: &[Call], thread: usize, next: &BTreeMap<Hash, Vec<Hash>>) -> Record {
+fn record(calls: &[Call], thread: usize, next: &BTreeMap<NodeHash, Vec<NodeHash>>) -> Record {
     let mut record = Record { next: next.clone(), ..Record::default() };
     for call in calls.iter().filter(|call| call.thread == thread) {
         let Call { called, answered, .. } = *call;
@@ -193,10 +193,10 @@ fn record(calls: &[Call], thread: usize, next: &BTreeMap<Hash, Vec<Hash>>) -> Re
 
 /// What follows each head, as the nodes have it, of all threads as they are in the end. A step that is in no thread in the end
 /// was not linked, or is lost; then whoever was told of it fits nowhere.
-fn successors(ends: &BTreeMap<String, Hash>, stage: &Stage) -> BTreeMap<Hash, Vec<Hash>> {
-    let links: BTreeSet<(Hash, Hash)> =
+fn successors(ends: &BTreeMap<String, NodeHash>, stage: &Stage) -> BTreeMap<NodeHash, Vec<NodeHash>> {
+    let links: BTreeSet<(NodeHash, NodeHash)> =
         ends.values().flat_map(|head| chain(&stage.engine(), *head)).map(|link| (link.before, link.step)).collect();
-    let mut next: BTreeMap<Hash, Vec<Hash>> = BTreeMap::new();
+    let mut next: BTreeMap<NodeHash, Vec<NodeHash>> = BTreeMap::new();
     for (before, step) in links {
         next.entry(before).or_default().push(step);
     }
@@ -204,7 +204,7 @@ fn successors(ends: &BTreeMap<String, Hash>, stage: &Stage) -> BTreeMap<Hash, Ve
 }
 
 /// Every thread there is, forks too, with its last head.
-fn ends(stage: &Stage) -> BTreeMap<String, Hash> {
+fn ends(stage: &Stage) -> BTreeMap<String, NodeHash> {
     let ended = history::all(&stage.engine()).unwrap();
     let mut all = stage.heads();
     for line in ended {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::Value;
 use uwf_engine::root::home::Home;
 
@@ -37,7 +37,7 @@ fn work(ms: u32) -> String {
 }
 
 /// A position of a thread: the thread, and the head the next step builds on.
-pub(crate) type Position = (String, Hash);
+pub(crate) type Position = (String, NodeHash);
 
 /// All lines of a ledger.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ pub(crate) struct Ledger {
     /// The attempts paid for at each position, in order.
     pub(crate) paid: BTreeMap<Position, Vec<String>>,
     /// Steps that agents handed in, and by which attempt.
-    pub(crate) kept: Vec<(Position, String, Hash)>,
+    pub(crate) kept: Vec<(Position, String, NodeHash)>,
 }
 
 impl Ledger {
@@ -108,7 +108,7 @@ impl Records {
 ///   twice for one output;
 /// * nobody was paid after an attempt there had finished, by its own word or by its record;
 /// * what an agent handed in is a step of its thread, unless the thread has ended without it.
-pub(crate) fn check(home: &Home, heads: &BTreeMap<String, Hash>, ledger: &Ledger, records: &Records) -> String {
+pub(crate) fn check(home: &Home, heads: &BTreeMap<String, NodeHash>, ledger: &Ledger, records: &Records) -> String {
     let mut wrong = String::new();
     let mut paid_with: BTreeMap<&str, (&Position, &[String])> = BTreeMap::new();
     for (position, paid) in &ledger.paid {

@@ -9,12 +9,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 
 /// What the register holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct State {
-    pub(crate) head: Hash,
+    pub(crate) head: NodeHash,
     pub(crate) has_ended: bool,
 }
 
@@ -22,11 +22,11 @@ pub(crate) struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReportedOutcome {
     /// It moved the head.
-    Moved { from: Hash, to: Hash },
+    Moved { from: NodeHash, to: NodeHash },
     /// It saw the register.
     Saw(State),
     /// It saw the head, whether or not the thread had ended.
-    SawHead(Hash),
+    SawHead(NodeHash),
     /// It ended the thread.
     Ended,
     /// It found that the thread had ended.
@@ -50,7 +50,7 @@ pub(crate) struct Record {
     /// When kills were called that were never answered.
     pub(crate) kills: Vec<Duration>,
     /// Heads that follow a head, of all that were ever seen.
-    pub(crate) next: BTreeMap<Hash, Vec<Hash>>,
+    pub(crate) next: BTreeMap<NodeHash, Vec<NodeHash>>,
 }
 
 /// A place of the search: which answered commands have happened, and how many of those without an answer. Those are all
@@ -176,24 +176,24 @@ impl Place {
 mod tests {
     use super::*;
 
-    const START: Hash = Hash::literal("0000000000001");
-    const A: Hash = Hash::literal("0000000000002");
-    const B: Hash = Hash::literal("0000000000003");
-    const C: Hash = Hash::literal("0000000000004");
+    const START: NodeHash = NodeHash::literal("0000000000001");
+    const A: NodeHash = NodeHash::literal("0000000000002");
+    const B: NodeHash = NodeHash::literal("0000000000003");
+    const C: NodeHash = NodeHash::literal("0000000000004");
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
     }
 
-    fn at(head: Hash) -> State {
+    fn at(head: NodeHash) -> State {
         State { head, has_ended: false }
     }
 
-    fn ended(head: Hash) -> State {
+    fn ended(head: NodeHash) -> State {
         State { head, has_ended: true }
     }
 
-    fn moved(from: Hash, to: Hash) -> ReportedOutcome {
+    fn moved(from: NodeHash, to: NodeHash) -> ReportedOutcome {
         ReportedOutcome::Moved { from, to }
     }
 
@@ -286,7 +286,7 @@ mod tests {
     /// Many commands at once, in an order that none of their answers shows: found without trying all orders.
     #[test]
     fn a_wide_history_is_searched_quickly() {
-        let hash = |number: u64| Hash::from_u64(number);
+        let hash = |number: u64| NodeHash::from_u64(number);
         let steps = (1..200).map(|number| (0, 1000, moved(hash(number), hash(number + 1))));
         let sights = (1..200).map(|number| (0, 1000, ReportedOutcome::Saw(at(hash(number)))));
         let mut record = record(&steps.chain(sights).collect::<Vec<_>>());

@@ -1,7 +1,7 @@
 //! What a root holds, as a person would keep it in mind: names with their versions, threads with their steps. Commands change
 //! it as the documentation says they do; [`crate::sequences`] compares it with the real root.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 
 /// Names of workflows.
 pub(crate) const NAMES: [&str; 2] = ["take-part", "take-place"];
@@ -68,10 +68,10 @@ impl Standing {
 #[derive(Debug, Clone)]
 pub(crate) struct Thread {
     pub(crate) id: String,
-    pub(crate) workflow: Hash,
+    pub(crate) workflow: NodeHash,
     pub(crate) rounds: usize,
     /// Its nodes, the start first. Hashes are learned from reports: they depend on how long an agent took.
-    pub(crate) nodes: Vec<Hash>,
+    pub(crate) nodes: Vec<NodeHash>,
     pub(crate) standing: Standing,
 }
 
@@ -88,7 +88,7 @@ impl Thread {
         self.nodes.len() - 1
     }
 
-    pub(crate) fn head(&self) -> Hash {
+    pub(crate) fn head(&self) -> NodeHash {
         self.nodes[self.steps()]
     }
 
@@ -106,7 +106,7 @@ impl Thread {
     }
 
     /// A step was made; it may have been the last.
-    pub(crate) fn moves_to(&mut self, head: Hash) {
+    pub(crate) fn moves_to(&mut self, head: NodeHash) {
         self.nodes.push(head);
         self.standing = if self.next() == Next::End { Standing::Completed } else { Standing::Active };
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use rustix::process::Signal;
@@ -111,7 +111,7 @@ struct Play {
     stage: Stage,
     model: Model,
     /// Hashes of the versions of each name, learned when they are put.
-    hashes: [[Option<Hash>; ROUNDS.len()]; 2],
+    hashes: [[Option<NodeHash>; ROUNDS.len()]; 2],
     done: Done,
 }
 
@@ -249,7 +249,7 @@ impl Play {
         // Agents whose keeper is dead are met by the next command, if they are still there; here their end is waited for.
         self.stage.settle();
         let shown = self.stage.home.json(&["thread", "show", &thread.id]);
-        let (head, state): (Hash, _) = (text(&shown, "head").parse().unwrap(), text(&shown, "state"));
+        let (head, state): (NodeHash, _) = (text(&shown, "head").parse().unwrap(), text(&shown, "state"));
         if head != thread.head() {
             assert_eq!(thread.next(), Next::Worker, "{shown}");
             thread.nodes.push(head);
@@ -330,7 +330,7 @@ impl Play {
         let wrong = ledger::check(&home, &heads, &Ledger::of(&self.stage), &records);
         assert!(wrong.is_empty(), "{wrong}");
         for thread in &self.model.threads {
-            let links: Vec<Hash> = chain(&home, thread.head()).into_iter().map(|link| link.step).collect();
+            let links: Vec<NodeHash> = chain(&home, thread.head()).into_iter().map(|link| link.step).collect();
             assert_eq!(links, thread.nodes[1..], "no node goes with a thread");
         }
         self.stage.check_store();

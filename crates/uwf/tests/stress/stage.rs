@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use rustix::process::Signal;
 use uwf_core::node::{NodeKind, StepNode};
 use uwf_engine::root::home::Home;
@@ -92,7 +92,7 @@ impl Stage {
     }
 
     /// The heads of active threads.
-    pub(crate) fn heads(&self) -> BTreeMap<String, Hash> {
+    pub(crate) fn heads(&self) -> BTreeMap<String, NodeHash> {
         self.engine().heads().list().unwrap().into_iter().collect()
     }
 }
@@ -109,20 +109,20 @@ impl Drop for Stage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link {
     /// The `StepNode`.
-    pub(crate) step: Hash,
+    pub(crate) step: NodeHash,
     /// What the head was before it.
-    pub(crate) before: Hash,
+    pub(crate) before: NodeHash,
     /// The output it names.
-    pub(crate) output: Hash,
+    pub(crate) output: NodeHash,
 }
 
 /// The steps from a head back to the start, oldest first. Read from the nodes, not from a cache.
-pub(crate) fn chain(home: &Home, head: Hash) -> Vec<Link> {
+pub(crate) fn chain(home: &Home, head: NodeHash) -> Vec<Link> {
     let mut links = Vec::new();
     let mut next = head;
     loop {
         let node = home.store().get(next).unwrap();
-        if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
+        if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
             break;
         }
         let step: StepNode = serde_json::from_value(node.payload).unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use json_cas::{Hash, Swap};
+use json_cas::{NodeHash, SwapOutcome};
 use rustix::process::{Pid, Signal};
 use uwf_engine::root::history;
 use uwf_testing::processes::until;
@@ -60,7 +60,7 @@ impl Held {
 }
 
 /// A stage with a thread of one step, and the step's hash.
-fn begun() -> (Stage, String, Hash) {
+fn begun() -> (Stage, String, NodeHash) {
     let stage = Stage::new(ENDLESS, 0);
     let thread = stage.start();
     let head = hash(&step(&stage, &thread));
@@ -71,7 +71,7 @@ fn step(stage: &Stage, thread: &str) -> FinishedRun {
     stage.home.uwf(&["thread", "step", thread])
 }
 
-fn hash(ran: &FinishedRun) -> Hash {
+fn hash(ran: &FinishedRun) -> NodeHash {
     text(&ran.json(), "head").parse().unwrap()
 }
 
@@ -80,12 +80,12 @@ fn index_lock(stage: &Stage) -> PathBuf {
 }
 
 /// Agents paid at a position.
-fn paid(stage: &Stage, thread: &str, head: Hash) -> usize {
+fn paid(stage: &Stage, thread: &str, head: NodeHash) -> usize {
     Ledger::of(stage).paid.get(&(thread.to_owned(), head)).map_or(0, Vec::len)
 }
 
 /// The step that a keeper told it had finished but not linked.
-fn kept_step(stage: &Stage, ran: &FinishedRun, before: Hash) -> Hash {
+fn kept_step(stage: &Stage, ran: &FinishedRun, before: NodeHash) -> NodeHash {
     let named = ran.stderr.split_whitespace().skip_while(|word| *word != "step").nth(1).unwrap();
     let step = named.parse().unwrap();
     assert_eq!(chain(&stage.engine(), step).last().unwrap().before, before, "the whole step is there: {ran:?}");
@@ -117,7 +117,7 @@ fn other_head_move_wins_over_stopped_keeper() {
     let held = Held::at(&stage, "openat", &index_lock(&stage), &["thread", "step", &thread]);
     let home = stage.engine();
     let version = home.heads().read(&thread).unwrap().unwrap().version;
-    assert_eq!(home.heads().swap(&thread, &version, other).unwrap(), Swap::Done);
+    assert_eq!(home.heads().swap(&thread, &version, other).unwrap(), SwapOutcome::Done);
     let late = held.end_by(Signal::CONT);
     assert_eq!(late.code, Some(75), "{late:?}");
     assert_eq!(stage.heads()[&thread], other, "the other step stays");

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_engine::root::history;
 
 use crate::campaign::{Campaign, size};
@@ -29,7 +29,7 @@ type Exits = BTreeMap<Option<i32>, usize>;
 struct Driven {
     exits: Exits,
     /// Heads that steps reported.
-    told: Vec<Hash>,
+    told: Vec<NodeHash>,
     records: Records,
 }
 
@@ -100,10 +100,10 @@ fn drive(stage: &Stage, thread: &str) -> Driven {
     }
 }
 
-fn check(stage: &Stage, threads: &[String], rounds: usize, ledger: &Ledger, records: &Records, told: &[Hash]) {
+fn check(stage: &Stage, threads: &[String], rounds: usize, ledger: &Ledger, records: &Records, told: &[NodeHash]) {
     let home = stage.engine();
     assert_eq!(stage.heads(), BTreeMap::new(), "all threads have ended");
-    let ended: BTreeMap<String, Hash> =
+    let ended: BTreeMap<String, NodeHash> =
         history::all(&home).unwrap().into_iter().map(|line| (line.thread.to_string(), line.head)).collect();
     assert_eq!(ended.keys().collect::<Vec<_>>(), threads.iter().collect::<Vec<_>>(), "no thread is lost");
     let mut linked = Vec::new();

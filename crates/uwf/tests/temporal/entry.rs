@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 use uwf_testing::FinishedRun;
 use uwf_testing::installed::free_ports;
-use uwf_testing::nginx::Nginx;
+use uwf_testing::nginx::NginxServer;
 use uwf_testing::processes::until;
 
 use crate::place::Place;
@@ -112,7 +112,7 @@ fn only_api_key_grants_access() {
         }}",
         backend = server.address()
     );
-    let _nginx = Nginx::start(&dir.path().join("nginx"), port, &settings);
+    let _nginx = NginxServer::start(&dir.path().join("nginx"), port, &settings);
 
     let address = format!("localhost:{port}");
     let variables = [

@@ -1,11 +1,11 @@
 //! The MCP server: any line has a reply, an error or, where the protocol says so, none; and the next request is served.
 
 use agent_kit::json_rpc::{MessageLine, MessageLines};
-use agent_kit::mcp::protocol::{MAX_BATCH, McpTool, Server, ToolOutcome, ToolSet};
+use agent_kit::mcp::protocol::{MAX_BATCH, McpServer, McpTool, ToolOutcome, ToolSet};
 use serde_json::{Value, json};
-use uwf_testing::Subject;
+use uwf_testing::FuzzTarget;
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "MCP messages",
     samples: &[
         b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{}}}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
@@ -25,7 +25,7 @@ pub(crate) const SUBJECT: Subject = Subject {
 const CAP: usize = 4000;
 
 fn check(bytes: &[u8]) {
-    let mut server = Server::new(Echo);
+    let mut server = McpServer::new(Echo);
     let mut whole = MessageLines::new(CAP);
     let mut lines = whole.push(bytes);
     lines.extend(whole.finish());

@@ -2,9 +2,9 @@
 
 use json_cas::cbor::{MAX_DEPTH, decode, encode};
 use json_cas::json::parse;
-use uwf_testing::Subject;
+use uwf_testing::FuzzTarget;
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "cbor",
     samples: &[
         b"\xa3\x61a\x83\x01\x20\xfb\x3f\xe0\0\0\0\0\0\0\x61b\xa0\x64name\x65caf\xc3\xa9",

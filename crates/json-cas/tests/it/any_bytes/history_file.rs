@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use json_cas::{FsHeads, Hash, Heads, HeadsFiles, Journal, Records, Swap, check_name};
+use json_cas::{FsHeads, HeadBackend, HeadsFiles, JournalRecords, NodeHash, RemovalJournal, SwapOutcome, check_name};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use uwf_testing::{Subject, dir_in_memory};
+use uwf_testing::{FuzzTarget, dir_in_memory};
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "history.jsonl",
     samples: &[
         b"{\"thread\":\"a\",\"head\":\"0000000000001\",\"completedAt\":1,\"status\":\"completed\"}\n{\"thread\":\"b\",\"workflow\":null,\"head\":\"0000000000002\",\"completedAt\":2}\n",
@@ -38,7 +38,8 @@ fn check(bytes: &[u8]) {
             lock: file("lock"),
             name_key: "thread".to_owned(),
         });
-        let Records { readable: records, problems } = heads.records().expect("a journal is readable whatever is in it");
+        let JournalRecords { readable: records, problems } =
+            heads.records().expect("a journal is readable whatever is in it");
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
         let torn = lines - records.len() - problems.len();
         assert!(torn <= 1, "{torn} lines are neither read nor told");
@@ -71,9 +72,9 @@ fn look_up(heads: &FsHeads, records: &[Value], bytes: &[u8]) {
 
 /// A name that ends adds its record and takes none away; forgotten, it takes only its own.
 fn add(heads: &FsHeads, records: &[Value], ending: &str) {
-    let record = json!({ "thread": ending, "head": Hash::from_u64(1) });
+    let record = json!({ "thread": ending, "head": NodeHash::from_u64(1) });
     let version = heads.read(ending).expect("readable").expect("it has not ended").version;
-    assert_eq!(heads.remove(ending, &version, &record).expect("it ends"), Swap::Done);
+    assert_eq!(heads.remove(ending, &version, &record).expect("it ends"), SwapOutcome::Done);
     let after = heads.records().expect("readable").readable;
     assert_eq!(after.last(), Some(&record));
     // A last line that was torn may be whole now, that of the new record may not be one with it.

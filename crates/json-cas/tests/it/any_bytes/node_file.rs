@@ -3,14 +3,14 @@
 use std::sync::{Arc, OnceLock};
 
 use json_cas::{
-    Draft, Hash, HashPrefix, Hold, MemoryObjects, Node, Objects, ProblemKind, Put, Store, StoreError, Stored, Sweep,
-    WalkOptions, bootstrap, cbor,
+    HashPrefix, HoldGuard, MemoryObjects, Node, NodeDraft, NodeHash, ObjectBackend, ObjectMetadata, ObjectPutOutcome,
+    ProblemKind, Store, StoreError, SweepGuard, WalkOptions, bootstrap, cbor,
 };
 use parking_lot::Mutex;
 use serde_json::json;
-use uwf_testing::Subject;
+use uwf_testing::FuzzTarget;
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "node file",
     samples: &[
         b"\xa3\x64type\x6d111ZGV99GA4Z7\x67payload\xa1\x64type\x66string\x69timestamp\x1b\x00\x00\x01\x90\x00\x00\x00\x00",
@@ -27,7 +27,7 @@ pub(crate) const SUBJECT: Subject = Subject {
 };
 
 /// Where bytes are put that are no node at all.
-const ANYWHERE: Hash = Hash::literal("0000000000042");
+const ANYWHERE: NodeHash = NodeHash::literal("0000000000042");
 
 fn check(bytes: &[u8]) {
     let (hash, draft) = match meant(bytes) {
@@ -36,22 +36,22 @@ fn check(bytes: &[u8]) {
     };
     let store = Store::new(Arc::new(OneOdd { base: base(), odd: Mutex::new((hash, bytes.to_vec())) }));
     read(&store, hash, draft.as_ref());
-    let elsewhere = Hash::from_u64(hash.as_u64() ^ 1);
+    let elsewhere = NodeHash::from_u64(hash.as_u64() ^ 1);
     let misplaced = Store::new(Arc::new(OneOdd { base: base(), odd: Mutex::new((elsewhere, bytes.to_vec())) }));
     let found = misplaced.get(elsewhere);
     assert!(matches!(found, Err(StoreError::Corrupt { .. })), "under another name: {found:?}");
 }
 
 /// The node that bytes are, if they are one.
-fn meant(bytes: &[u8]) -> Option<Draft> {
+fn meant(bytes: &[u8]) -> Option<NodeDraft> {
     let node = cbor::decode(bytes).ok()?;
-    let type_hash: Hash = node.get("type")?.as_str()?.parse().ok()?;
+    let type_hash: NodeHash = node.get("type")?.as_str()?.parse().ok()?;
     let payload = node.get("payload")?;
-    let draft = Draft::self_typed(payload.clone()).ok()?;
-    if draft.type_hash() == type_hash { Some(draft) } else { Draft::new(type_hash, payload.clone()).ok() }
+    let draft = NodeDraft::self_typed(payload.clone()).ok()?;
+    if draft.type_hash() == type_hash { Some(draft) } else { NodeDraft::new(type_hash, payload.clone()).ok() }
 }
 
-fn read(store: &Store, hash: Hash, draft: Option<&Draft>) {
+fn read(store: &Store, hash: NodeHash, draft: Option<&NodeDraft>) {
     let report = store.verify(Some(&[hash])).expect("what is wrong with a node is in the report");
     let is_corrupt =
         report.problems.iter().any(|problem| problem.hash == Some(hash) && problem.kind == ProblemKind::Corrupt);
@@ -78,7 +78,7 @@ fn read(store: &Store, hash: Hash, draft: Option<&Draft>) {
 }
 
 /// References are followed or told to be missing; nothing else can come of it.
-fn follow(store: &Store, hash: Hash, node: &Node) {
+fn follow(store: &Store, hash: NodeHash, node: &Node) {
     let _ = store.refs(node);
     for item in store.walk(&[hash], WalkOptions { types: true }) {
         if let Err(error) = item {
@@ -110,40 +110,40 @@ fn base() -> &'static MemoryObjects {
 /// A store that is as it should be, but for one node.
 struct OneOdd {
     base: &'static MemoryObjects,
-    odd: Mutex<(Hash, Vec<u8>)>,
+    odd: Mutex<(NodeHash, Vec<u8>)>,
 }
 
 impl OneOdd {
-    fn odd(&self) -> (Hash, Vec<u8>) {
+    fn odd(&self) -> (NodeHash, Vec<u8>) {
         self.odd.lock().clone()
     }
 }
 
-impl Objects for OneOdd {
-    fn get(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+impl ObjectBackend for OneOdd {
+    fn get(&self, hash: NodeHash) -> Result<Option<Vec<u8>>, StoreError> {
         let (odd, bytes) = self.odd();
         if hash == odd { Ok(Some(bytes)) } else { self.base.get(hash) }
     }
 
-    fn contains(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn contains(&self, hash: NodeHash) -> Result<bool, StoreError> {
         Ok(self.get(hash)?.is_some())
     }
 
-    fn put_all(&self, objects: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+    fn put_all(&self, objects: &[(NodeHash, Vec<u8>)]) -> Result<Vec<ObjectPutOutcome>, StoreError> {
         assert!(objects.is_empty(), "everything that is put here is there");
         Ok(Vec::new())
     }
 
-    fn replace(&self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+    fn replace(&self, hash: NodeHash, bytes: &[u8]) -> Result<(), StoreError> {
         *self.odd.lock() = (hash, bytes.to_vec());
         Ok(())
     }
 
-    fn sync(&self, _: &[Hash]) -> Result<(), StoreError> {
+    fn sync(&self, _: &[NodeHash]) -> Result<(), StoreError> {
         Ok(())
     }
 
-    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+    fn list(&self, prefix: Option<&HashPrefix>) -> Result<Vec<NodeHash>, StoreError> {
         let mut hashes = self.base.list(prefix)?;
         hashes.push(self.odd().0);
         hashes.sort_unstable();
@@ -151,23 +151,23 @@ impl Objects for OneOdd {
         Ok(hashes)
     }
 
-    fn stored(&self, hash: Hash) -> Result<Option<Stored>, StoreError> {
+    fn stored(&self, hash: NodeHash) -> Result<Option<ObjectMetadata>, StoreError> {
         self.base.stored(hash)
     }
 
-    fn refresh(&self, hash: Hash) -> Result<bool, StoreError> {
+    fn refresh(&self, hash: NodeHash) -> Result<bool, StoreError> {
         self.contains(hash)
     }
 
-    fn hold(&self) -> Result<Hold, StoreError> {
+    fn hold(&self) -> Result<HoldGuard, StoreError> {
         self.base.hold()
     }
 
-    fn sweep(&self) -> Result<Sweep, StoreError> {
+    fn sweep(&self) -> Result<SweepGuard, StoreError> {
         self.base.sweep()
     }
 
-    fn remove_all(&self, sweep: &Sweep, layers: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, sweep: &SweepGuard, layers: &[&[NodeHash]]) -> Result<Vec<bool>, StoreError> {
         self.base.remove_all(sweep, layers)
     }
 }

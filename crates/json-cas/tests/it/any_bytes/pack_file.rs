@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use json_cas::{FsObjects, Hash, Objects, PackRequest, StoreError, xxh64};
-use uwf_testing::Subject;
+use json_cas::{FsObjects, NodeHash, ObjectBackend, PackRequest, StoreError, xxh64};
+use uwf_testing::FuzzTarget;
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "pack file",
     samples: &[include_bytes!("pack_file/three.pack"), include_bytes!("pack_file/many.pack")],
     words: &["JCASPACK", "JCASPEND", "\x01\0\0\0", "\0\0\0\0\0\0\0\0", "\x10\0\0\0\0\0\0\0", "\x28\u{b5}\x2f"],
@@ -25,7 +25,7 @@ fn check(bytes: &[u8]) {
     fs::remove_dir_all(&packs).ok();
     fs::create_dir_all(&packs).expect("a directory");
     let bytes = summed(bytes.to_vec());
-    let name = foot(&bytes, 48).map_or(Hash::from_u64(0), Hash::from_u64);
+    let name = foot(&bytes, 48).map_or(NodeHash::from_u64(0), NodeHash::from_u64);
     fs::write(packs.join(format!("{name}.pack")), &bytes).expect("a file");
     let objects = FsObjects::new(dir);
     let listed = match objects.list(None) {
@@ -37,7 +37,7 @@ fn check(bytes: &[u8]) {
             Vec::new()
         }
     };
-    for hash in listed.iter().copied().take(300).chain([Hash::from_u64(1), Hash::from_u64(u64::MAX)]) {
+    for hash in listed.iter().copied().take(300).chain([NodeHash::from_u64(1), NodeHash::from_u64(u64::MAX)]) {
         match objects.get(hash) {
             Ok(Some(bytes)) => {
                 let stored = objects.stored(hash).expect("its entry was read").expect("it is there");
@@ -50,17 +50,17 @@ fn check(bytes: &[u8]) {
         }
     }
     // The next pack is written beside it.
-    objects.put_all(&[(Hash::from_u64(7), b"seven".to_vec())]).expect("a put");
-    let anything = |_: Hash, _: &[u8]| true;
+    objects.put_all(&[(NodeHash::from_u64(7), b"seven".to_vec())]).expect("a put");
+    let anything = |_: NodeHash, _: &[u8]| true;
     let request =
-        PackRequest { objects: &[Hash::from_u64(7)], is_sound: &anything, dry_run: false, progress: &mut |_| () };
+        PackRequest { objects: &[NodeHash::from_u64(7)], is_sound: &anything, dry_run: false, progress: &mut |_| () };
     match objects.pack(request) {
         Ok(_) | Err(StoreError::Corrupt { .. } | StoreError::DamagedPack { .. }) => {}
         Err(other) => panic!("{other}"),
     }
-    let seven = objects.get(Hash::from_u64(7)).expect("it can be read").expect("it is there");
-    assert!(seven == b"seven" || listed.contains(&Hash::from_u64(7)));
-    fs::remove_file(objects.path(Hash::from_u64(7))).ok();
+    let seven = objects.get(NodeHash::from_u64(7)).expect("it can be read").expect("it is there");
+    assert!(seven == b"seven" || listed.contains(&NodeHash::from_u64(7)));
+    fs::remove_file(objects.path(NodeHash::from_u64(7))).ok();
 }
 
 /// The bytes with every checksum as it must be, as far as there are such places.

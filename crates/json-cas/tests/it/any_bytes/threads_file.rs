@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use json_cas::{FsHeads, Hash, Heads, HeadsError, HeadsFiles, MAX_NAME_LEN, Swap, Version};
+use json_cas::{FsHeads, HeadBackend, HeadsError, HeadsFiles, MAX_NAME_LEN, NameVersion, NodeHash, SwapOutcome};
 use tempfile::TempDir;
-use uwf_testing::{Subject, dir_in_memory};
+use uwf_testing::{FuzzTarget, dir_in_memory};
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "threads.yaml",
     samples: &[
         b"01ARZ3NDEKTSV4RRFFQ69G5FAV: \"1234567890123\"\n01ARZ3NDEKTSV4RRFFQ69G5FAW: \"0000000000001\"\n",
@@ -74,7 +74,7 @@ fn check(bytes: &[u8]) {
     });
 }
 
-fn readable(heads: &FsHeads, names: &[(String, Hash)]) {
+fn readable(heads: &FsHeads, names: &[(String, NodeHash)]) {
     assert!(names.is_sorted_by(|one, next| one.0 < next.0), "{names:?}");
     assert_eq!(heads.salvage().entries, names);
     for (name, hash) in names.iter().take(LOOKED_UP) {
@@ -83,15 +83,15 @@ fn readable(heads: &FsHeads, names: &[(String, Hash)]) {
     assert_eq!(hash_of(heads, "no-such-name"), None);
 
     let mut expected = names.to_vec();
-    let new = Hash::from_u64(77);
+    let new = NodeHash::from_u64(77);
     match expected.binary_search_by(|(name, _)| name.as_str().cmp("b")) {
         Ok(at) => {
             let version = heads.read("b").expect("readable").expect("it is there").version;
-            assert_eq!(heads.swap("b", &version, new).expect("a swap"), Swap::Done);
+            assert_eq!(heads.swap("b", &version, new).expect("a swap"), SwapOutcome::Done);
             expected[at].1 = new;
         }
         Err(at) => {
-            assert_eq!(heads.create("b", new).expect("a swap"), Swap::Done);
+            assert_eq!(heads.create("b", new).expect("a swap"), SwapOutcome::Done);
             expected.insert(at, ("b".to_owned(), new));
         }
     }
@@ -114,13 +114,13 @@ fn unreadable(heads: &FsHeads, bytes: &[u8]) {
         let found = salvaged.entries.iter().any(|(salvaged, to)| salvaged == name && *to == hash);
         assert!(found || others > 1, "{name} is lost: {:?}", salvaged.entries);
     }
-    let swapped = heads.swap("b", &Version::new("0000000000001"), Hash::from_u64(77));
+    let swapped = heads.swap("b", &NameVersion::new("0000000000001"), NodeHash::from_u64(77));
     assert!(matches!(swapped, Err(HeadsError::Unreadable { .. })), "{swapped:?}");
     assert_eq!(fs::read(&heads.files().index).expect("it is there"), bytes);
 }
 
 /// A line as the store writes it.
-fn whole(line: &str) -> Option<(&str, Hash)> {
+fn whole(line: &str) -> Option<(&str, NodeHash)> {
     let (name, rest) = line.split_once(": \"")?;
     let hash = rest.strip_suffix("\"\n")?;
     let is_name = (1..=MAX_NAME_LEN).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -129,6 +129,6 @@ fn whole(line: &str) -> Option<(&str, Hash)> {
     Some((name, hash.parse().ok()?))
 }
 
-fn hash_of(heads: &FsHeads, name: &str) -> Option<Hash> {
+fn hash_of(heads: &FsHeads, name: &str) -> Option<NodeHash> {
     heads.read(name).expect("the index is readable").map(|head| head.hash)
 }

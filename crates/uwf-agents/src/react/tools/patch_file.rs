@@ -6,7 +6,7 @@ use std::io::{Read, Seek, Write};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Scene, Tool, typed};
+use super::{Answer, ReactTool, ReactToolContext, typed};
 
 /// Largest file to patch; a larger one is not source text.
 const MAX_FILE: u64 = 8 << 20;
@@ -16,14 +16,14 @@ const MAX_PLACES: usize = 10;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct PatchFileArguments {
     path: String,
     old: String,
     new: String,
 }
 
 /// Replaces one place of a file.
-pub(super) const PATCH_FILE: Tool = Tool {
+pub(super) const PATCH_FILE: ReactTool = ReactTool {
     name: "patch_file",
     description: "Replaces a piece of a text file of the workspace. The old text must occur exactly once, letter by letter.",
     parameters,
@@ -41,8 +41,8 @@ fn parameters() -> Value {
     )
 }
 
-fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
-    let Arguments { path, old, new } = typed(arguments)?;
+fn run(scene: &ReactToolContext<'_>, arguments: &Map<String, Value>) -> Answer {
+    let PatchFileArguments { path, old, new } = typed(arguments)?;
     let mut file = scene.workspace.edit(&path)?;
     let text = whole(&mut file, &path)?;
     // Models write \n whatever line ending the file has.

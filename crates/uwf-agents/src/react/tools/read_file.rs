@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Scene, Tool, typed};
+use super::{Answer, ReactTool, ReactToolContext, typed};
 
 /// Default number of lines.
 const DEFAULT_LINES: usize = 2000;
@@ -18,7 +18,7 @@ const MAX_SCANNED: u64 = 256 << 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct ReadFileArguments {
     path: String,
     #[serde(default = "first_line")]
     offset: usize,
@@ -35,7 +35,7 @@ fn default_lines() -> usize {
 }
 
 /// Reads lines of a file.
-pub(super) const READ_FILE: Tool = Tool {
+pub(super) const READ_FILE: ReactTool = ReactTool {
     name: "read_file",
     description: "Reads a text file of the workspace, or some of its lines. A last line in brackets names the lines \
                   that were left out.",
@@ -54,8 +54,8 @@ fn parameters() -> Value {
     )
 }
 
-fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
-    let Arguments { path, offset, limit } = typed(arguments)?;
+fn run(scene: &ReactToolContext<'_>, arguments: &Map<String, Value>) -> Answer {
+    let ReadFileArguments { path, offset, limit } = typed(arguments)?;
     let file = scene.workspace.read(&path)?;
     let broken = |error: std::io::Error| format!("cannot read `{path}`: {error}");
     let size = file.metadata().map_err(broken)?.len();
@@ -78,7 +78,7 @@ fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
 }
 
 /// Some lines of a file.
-struct Window {
+struct ReadFileWindow {
     bytes: Vec<u8>,
     /// Number of the first line returned; past the end, one more than the file's number of lines.
     first: usize,
@@ -88,7 +88,7 @@ struct Window {
     more: bool,
 }
 
-impl Window {
+impl ReadFileWindow {
     fn note(&self, size: u64) -> Option<String> {
         if self.cut {
             let line = self.first + self.lines - 1;
@@ -101,15 +101,15 @@ impl Window {
     }
 }
 
-fn window(lines: &mut impl BufRead, offset: usize, limit: usize) -> std::io::Result<Window> {
+fn window(lines: &mut impl BufRead, offset: usize, limit: usize) -> std::io::Result<ReadFileWindow> {
     let mut skipped = 0;
     while skipped + 1 < offset {
         if lines.skip_until(b'\n')? == 0 {
-            return Ok(Window { bytes: Vec::new(), first: skipped + 1, lines: 0, cut: false, more: false });
+            return Ok(ReadFileWindow { bytes: Vec::new(), first: skipped + 1, lines: 0, cut: false, more: false });
         }
         skipped += 1;
     }
-    let mut shown = Window { bytes: Vec::new(), first: offset, lines: 0, cut: false, more: false };
+    let mut shown = ReadFileWindow { bytes: Vec::new(), first: offset, lines: 0, cut: false, more: false };
     while shown.lines < limit && shown.bytes.len() < MAX_BYTES {
         let left = MAX_BYTES - shown.bytes.len();
         let mut line = Vec::new();

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uwf_engine::attempt::program;
 
-use super::{Answer, Scene, Tool, typed};
+use super::{Answer, ReactTool, ReactToolContext, typed};
 use crate::capped_output::CappedOutput;
 
 /// Default time limit of a command, longer than most builds of a small project.
@@ -46,13 +46,13 @@ const CHUNK: usize = 64 << 10;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct ShellExecArguments {
     command: String,
     timeout: Option<f64>,
 }
 
 /// Runs a command in the workspace.
-pub(super) const SHELL_EXEC: Tool = Tool {
+pub(super) const SHELL_EXEC: ReactTool = ReactTool {
     name: "shell_exec",
     description: "Runs a shell command in the workspace. Returns its exit code, then stdout and stderr in the order \
                   printed; long output is cut in the middle. Each call starts a new shell without input.",
@@ -74,8 +74,8 @@ fn parameters() -> Value {
     )
 }
 
-fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
-    let Arguments { command, timeout } = typed(arguments)?;
+fn run(scene: &ReactToolContext<'_>, arguments: &Map<String, Value>) -> Answer {
+    let ShellExecArguments { command, timeout } = typed(arguments)?;
     let timeout = match timeout {
         None => DEFAULT_TIMEOUT,
         Some(seconds) => Duration::try_from_secs_f64(seconds)
@@ -84,7 +84,7 @@ fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
             .ok_or_else(|| format!("invalid arguments: `timeout` is {seconds}; it can be up to 1800 seconds"))?,
     };
     let (mut child, output) = start(scene, &command).map_err(|error| format!("cannot start a shell: {error}"))?;
-    let mut run = Run {
+    let mut run = ShellCommandRun {
         group: group(&child),
         output,
         eof: false,
@@ -99,7 +99,7 @@ fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
 }
 
 /// Starts a shell that leads its own process group. All output comes through one pipe, which keeps its order.
-fn start(scene: &Scene<'_>, line: &str) -> std::io::Result<(Child, PipeReader)> {
+fn start(scene: &ReactToolContext<'_>, line: &str) -> std::io::Result<(Child, PipeReader)> {
     let (reader, writer) = std::io::pipe()?;
     let mut command = Command::new(if program::find("bash").is_some() { "bash" } else { "sh" });
     (scene.prepare)(&mut command);
@@ -120,7 +120,7 @@ fn group(child: &Child) -> Option<Pid> {
 }
 
 /// A running command.
-struct Run<'a> {
+struct ShellCommandRun<'a> {
     group: Option<Pid>,
     output: PipeReader,
     eof: bool,
@@ -131,7 +131,7 @@ struct Run<'a> {
     heard: &'a dyn Fn(&[u8]),
 }
 
-impl Run<'_> {
+impl ShellCommandRun<'_> {
     /// Waits for the command to exit; `None` if it was killed.
     fn watch(&mut self, child: &mut Child, timeout: Duration) -> std::io::Result<Option<ExitStatus>> {
         let deadline = Instant::now() + timeout;

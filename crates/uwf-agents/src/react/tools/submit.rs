@@ -1,6 +1,6 @@
 //! `submit`: submits the role's output.
 
-use json_cas::{Schema, Violation};
+use json_cas::{CompiledSchema, SchemaViolation};
 use serde_json::{Map, Value, json};
 
 /// Its name for the model.
@@ -15,14 +15,14 @@ const WRAPPED: &str = "value";
 
 /// The submit tool of one role.
 #[derive(Debug, Clone, Copy)]
-pub struct Submit<'a> {
-    schema: &'a Schema,
+pub struct SubmitTool<'a> {
+    schema: &'a CompiledSchema,
 }
 
-impl<'a> Submit<'a> {
+impl<'a> SubmitTool<'a> {
     /// The tool for outputs of this schema.
-    pub fn new(schema: &'a Schema) -> Submit<'a> {
-        Submit { schema }
+    pub fn new(schema: &'a CompiledSchema) -> SubmitTool<'a> {
+        SubmitTool { schema }
     }
 
     /// JSON Schema of its arguments: the role's own schema if that describes objects.
@@ -50,7 +50,7 @@ impl<'a> Submit<'a> {
     pub fn check(
         &self,
         arguments: &Map<String, Value>,
-        violations: &dyn Fn(&Value) -> Vec<Violation>,
+        violations: &dyn Fn(&Value) -> Vec<SchemaViolation>,
     ) -> Result<Value, String> {
         let value = if self.is_object() {
             Value::Object(arguments.clone())

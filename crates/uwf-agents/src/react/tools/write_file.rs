@@ -5,17 +5,17 @@ use std::io::Write;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Scene, Tool, typed};
+use super::{Answer, ReactTool, ReactToolContext, typed};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct WriteFileArguments {
     path: String,
     content: String,
 }
 
 /// Writes a whole file.
-pub(super) const WRITE_FILE: Tool = Tool {
+pub(super) const WRITE_FILE: ReactTool = ReactTool {
     name: "write_file",
     description: "Writes a text file of the workspace and replaces its earlier content. Creates missing directories.",
     parameters,
@@ -32,8 +32,8 @@ fn parameters() -> Value {
     )
 }
 
-fn run(scene: &Scene<'_>, arguments: &Map<String, Value>) -> Answer {
-    let Arguments { path, content } = typed(arguments)?;
+fn run(scene: &ReactToolContext<'_>, arguments: &Map<String, Value>) -> Answer {
+    let WriteFileArguments { path, content } = typed(arguments)?;
     let mut file = scene.workspace.write(&path)?;
     file.set_len(0)
         .and_then(|()| file.write_all(content.as_bytes()))

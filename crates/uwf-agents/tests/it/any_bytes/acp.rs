@@ -1,15 +1,15 @@
 //! What an ACP agent says: any line is a message or noise, what is kept of it has its limits, and every request can be
 //! answered.
 
-use agent_kit::json_rpc::{Message, MessageLine, MessageLines, reply};
+use agent_kit::json_rpc::{JsonRpcMessage, MessageLine, MessageLines, reply};
 use serde_json::Value;
 use uwf_agents::acp::messages::{AcpMessage, failure, read, unsupported};
-use uwf_agents::acp::permission::{Decision, Policy, decide};
+use uwf_agents::acp::permission::{PermissionDecision, PermissionPolicy, decide};
 use uwf_agents::acp::transcript::AcpTranscript;
-use uwf_agents::acp::usage::Counts;
-use uwf_testing::Subject;
+use uwf_agents::acp::usage::AcpTokenCounts;
+use uwf_testing::FuzzTarget;
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "ACP messages",
     samples: &[
         b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":true}}}\n{\"id\":2,\"result\":{\"sessionId\":\"s\",\"modes\":null}}\n{\"id\":3,\"result\":{\"stopReason\":\"end_turn\",\"usage\":{\"inputTokens\":10,\"outputTokens\":2,\"totalTokens\":12,\"cachedReadTokens\":3}}}\n",
@@ -46,19 +46,19 @@ fn check(bytes: &[u8]) {
             continue;
         };
         match message {
-            AcpMessage::Rpc(Message::Notification { method, params }) => {
+            AcpMessage::Rpc(JsonRpcMessage::Notification { method, params }) => {
                 at_ms += 10;
                 for transcript in &mut transcripts {
                     let update = params.get("update").filter(|_| method == "session/update");
                     let _ = update.and_then(|update| transcript.update(update, at_ms));
                 }
             }
-            AcpMessage::Rpc(Message::Request { id, method, params }) => answer(&id, &method, &params),
-            AcpMessage::Rpc(Message::Reply { result: Ok(result), .. }) => {
-                let counts = result.get("usage").and_then(Counts::read);
-                let _ = counts.map(|counts| (counts.tokens(), counts.since(Counts::default())));
+            AcpMessage::Rpc(JsonRpcMessage::Request { id, method, params }) => answer(&id, &method, &params),
+            AcpMessage::Rpc(JsonRpcMessage::Reply { result: Ok(result), .. }) => {
+                let counts = result.get("usage").and_then(AcpTokenCounts::read);
+                let _ = counts.map(|counts| (counts.tokens(), counts.since(AcpTokenCounts::default())));
             }
-            AcpMessage::Rpc(Message::Reply { result: Err(error), .. }) => {
+            AcpMessage::Rpc(JsonRpcMessage::Reply { result: Err(error), .. }) => {
                 assert!(failure(&error).message.len() <= 2 * line.len() + 40);
             }
             AcpMessage::Noise(shown) => assert!(shown.chars().count() <= 201),
@@ -76,9 +76,9 @@ fn check(bytes: &[u8]) {
 /// Whatever is asked has an answer that is one line, with the id as it came.
 fn answer(id: &Value, method: &str, params: &Value) {
     let mut answers = vec![unsupported(id, method)];
-    for policy in [Policy::Allow, Policy::Deny, Policy::Ask] {
+    for policy in [PermissionPolicy::Allow, PermissionPolicy::Deny, PermissionPolicy::Ask] {
         let decision = decide(policy, params);
-        if let Decision::Pick(picked) = &decision {
+        if let PermissionDecision::Pick(picked) = &decision {
             let offered = params["options"].as_array().expect("options were offered");
             assert!(offered.iter().any(|option| option["optionId"] == picked.as_str()), "{picked}");
         }

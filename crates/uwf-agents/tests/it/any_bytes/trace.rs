@@ -1,9 +1,9 @@
 //! Traces of other programs: every format reads every text, within its limits, and the same text always alike.
 
-use uwf_agents::trace::{Format, MAX_CALLS_PER_TURN, MAX_TEXT, MAX_TURNS};
-use uwf_testing::Subject;
+use uwf_agents::trace::{MAX_CALLS_PER_TURN, MAX_TEXT, MAX_TURNS, TraceFormat};
+use uwf_testing::FuzzTarget;
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "trace import",
     samples: &[
         include_bytes!("../traces/claude-session.jsonl"),
@@ -65,9 +65,9 @@ pub(crate) const SUBJECT: Subject = Subject {
 
 fn check(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let told = Format::of(&text);
+    let told = TraceFormat::detect(&text);
     let lines = text.lines().count();
-    for format in Format::ALL {
+    for format in TraceFormat::ALL {
         let trace = format.read(&text);
         assert!(trace.turns.len() <= MAX_TURNS && trace.unread <= lines.max(text.len()), "{}", trace.unread);
         for turn in &trace.turns {

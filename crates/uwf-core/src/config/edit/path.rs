@@ -40,7 +40,7 @@ impl KeyPath {
 
     /// A path of these keys, whatever characters they contain. Without keys it means the whole file, which can only be read.
     #[must_use]
-    pub fn of<S: AsRef<str>>(parts: &[S]) -> KeyPath {
+    pub fn from_keys<S: AsRef<str>>(parts: &[S]) -> KeyPath {
         KeyPath(parts.iter().map(|part| part.as_ref().to_owned()).collect())
     }
 }

@@ -3,53 +3,56 @@
 use std::ops::Range;
 
 use serde_json::{Map, Value};
-use yaml_tree::{Entry, Node, Style};
+use yaml_tree::{MappingEntry, YamlNode, YamlScalarStyle};
 
 use super::path::KeyPath;
-use super::tree::{Form, Tree, after_colon};
-use super::write::{Language, inline, instead_of, scalar};
+use super::tree::{EditTree, ValueForm, after_colon};
+use super::write::{ConfigLanguage, inline, instead_of, scalar};
 use super::{EditError, entangled};
 
 /// Default indentation.
 const DEFAULT_STEP: usize = 2;
 
 /// The text with `value` at `path`. The rest is not checked.
-pub(super) fn set(tree: &Tree<'_>, path: &KeyPath, value: &Value) -> Result<String, EditError> {
+pub(super) fn set(tree: &EditTree<'_>, path: &KeyPath, value: &Value) -> Result<String, EditError> {
     let parts = path.parts();
     let found = tree.along(parts);
     let (there, missing) = parts.split_at(found.len());
     // Leave out the value that is replaced or gets a key.
     let around = if missing.is_empty() { &found[..found.len().saturating_sub(1)] } else { &found[..] };
-    let in_flow =
-        around.iter().map(|entry| &entry.value).chain(&tree.root).any(|node| matches!(Form::of(node), Form::Flow(_)));
-    let language = if tree.is_json() { Language::Json } else { Language::Yaml };
+    let in_flow = around
+        .iter()
+        .map(|entry| &entry.value)
+        .chain(&tree.root)
+        .any(|node| matches!(ValueForm::from_node(node), ValueForm::Flow(_)));
+    let language = if tree.is_json() { ConfigLanguage::Json } else { ConfigLanguage::Yaml };
     let place = EditPlace { tree, language, in_flow };
     let parent = found.last().map(|entry| &entry.value).or(tree.root.as_ref());
-    let edited = match (parent.map(|node| (node, Form::of(node))), found.last()) {
+    let edited = match (parent.map(|node| (node, ValueForm::from_node(node))), found.last()) {
         (_, Some(entry)) if missing.is_empty() => place.replace(entry, value),
         (None, _) => Some(place.append(&place.lines(missing, value, 0))),
-        (Some((_, Form::Block(entries))), _) => entries.last().map(|last| place.after(last, missing, value)),
-        (Some((node, Form::Flow(entries))), _) => Some(place.in_braces(node, entries, missing, value)),
+        (Some((_, ValueForm::Block(entries))), _) => entries.last().map(|last| place.after(last, missing, value)),
+        (Some((node, ValueForm::Flow(entries))), _) => Some(place.in_braces(node, entries, missing, value)),
         (Some((node, _)), Some(entry)) if place.is_null(node) => place.first_key(entry, missing, value),
         (Some((node, _)), _) => return Err(not_a_mapping(node, there)),
     };
     edited.ok_or_else(|| entangled(tree, path))
 }
 
-fn not_a_mapping(node: &Node, at: &[String]) -> EditError {
-    let found = match Form::of(node) {
-        Form::List | Form::FlowList => "a list",
-        Form::Alias => "an alias",
-        Form::Nothing | Form::Scalar(_) | Form::Block(_) | Form::Flow(_) => "a text or number",
+fn not_a_mapping(node: &YamlNode, at: &[String]) -> EditError {
+    let found = match ValueForm::from_node(node) {
+        ValueForm::List | ValueForm::FlowList => "a list",
+        ValueForm::Alias => "an alias",
+        ValueForm::Nothing | ValueForm::Scalar(_) | ValueForm::Block(_) | ValueForm::Flow(_) => "a text or number",
     };
-    let at = if at.is_empty() { "the file".to_owned() } else { KeyPath::of(at).to_string() };
+    let at = if at.is_empty() { "the file".to_owned() } else { KeyPath::from_keys(at).to_string() };
     EditError::NotAMapping { at, line: node.at.line, found }
 }
 
 /// Where to write a value.
 struct EditPlace<'p> {
-    tree: &'p Tree<'p>,
-    language: Language,
+    tree: &'p EditTree<'p>,
+    language: ConfigLanguage,
     /// Inside braces or brackets, where line breaks have no meaning.
     in_flow: bool,
 }
@@ -60,29 +63,31 @@ impl EditPlace<'_> {
     }
 
     /// Replaces a value.
-    fn replace(&self, entry: &Entry, value: &Value) -> Option<String> {
+    fn replace(&self, entry: &MappingEntry, value: &Value) -> Option<String> {
         let Range { start, end } = entry.value.span.clone();
         let new = inline(value, self.language);
-        match Form::of(&entry.value) {
-            Form::Nothing => Some(match after_colon(entry, self.text()) {
+        match ValueForm::from_node(&entry.value) {
+            ValueForm::Nothing => Some(match after_colon(entry, self.text()) {
                 Some(at) => self.spliced(at, at, &format!(" {new}")),
                 None => self.spliced(entry.key_span.end, entry.key_span.end, &format!(": {new}")),
             }),
-            Form::Scalar(Style::Block) | Form::List | Form::Block(_) => self.replace_lines(entry, &new),
-            Form::Scalar(style) => Some(self.spliced(start, end, &instead_of(style, value, self.language))),
-            Form::FlowList | Form::Flow(_) | Form::Alias => Some(self.spliced(start, end, &new)),
+            ValueForm::Scalar(YamlScalarStyle::Block) | ValueForm::List | ValueForm::Block(_) => {
+                self.replace_lines(entry, &new)
+            }
+            ValueForm::Scalar(style) => Some(self.spliced(start, end, &instead_of(style, value, self.language))),
+            ValueForm::FlowList | ValueForm::Flow(_) | ValueForm::Alias => Some(self.spliced(start, end, &new)),
         }
     }
 
     /// Replaces a value on several lines by one line. Comments between the key and the first of those lines stay.
-    fn replace_lines(&self, entry: &Entry, new: &str) -> Option<String> {
+    fn replace_lines(&self, entry: &MappingEntry, new: &str) -> Option<String> {
         let text = self.text();
         let from = after_colon(entry, text)?;
         let Range { start, end } = entry.value.span.clone();
         let first_line = text[from..start].rfind('\n').map_or(from, |newline| from + newline);
-        let kept = match Form::of(&entry.value) {
+        let kept = match ValueForm::from_node(&entry.value) {
             // After the colon comes `|` or `>`, possibly followed by a comment.
-            Form::Scalar(_) => text[from..first_line].find(" #").map_or("", |at| &text[from + at..first_line]),
+            ValueForm::Scalar(_) => text[from..first_line].find(" #").map_or("", |at| &text[from + at..first_line]),
             _ => &text[from..first_line],
         };
         let end = if text[from..end].ends_with('\n') { before_newline(text, end) } else { line_end(text, end) };
@@ -90,7 +95,7 @@ impl EditPlace<'_> {
     }
 
     /// Adds a key after the last one of a block mapping.
-    fn after(&self, last: &Entry, missing: &[String], value: &Value) -> String {
+    fn after(&self, last: &MappingEntry, missing: &[String], value: &Value) -> String {
         let at = next_line(self.text(), last.end());
         let lines = self.lines(missing, value, last.key_at.column - 1);
         let newline = if at > 0 && !self.text()[..at].ends_with('\n') { self.newline() } else { "" };
@@ -98,7 +103,7 @@ impl EditPlace<'_> {
     }
 
     /// Adds a key to a mapping in braces.
-    fn in_braces(&self, parent: &Node, entries: &[Entry], missing: &[String], value: &Value) -> String {
+    fn in_braces(&self, parent: &YamlNode, entries: &[MappingEntry], missing: &[String], value: &Value) -> String {
         let pair = self.pair(missing, value);
         let text = self.text();
         let Some(last) = entries.last() else {
@@ -119,10 +124,10 @@ impl EditPlace<'_> {
     }
 
     /// Adds the first key below a key whose value is null.
-    fn first_key(&self, entry: &Entry, missing: &[String], value: &Value) -> Option<String> {
+    fn first_key(&self, entry: &MappingEntry, missing: &[String], value: &Value) -> Option<String> {
         let Range { start, end } = entry.value.span.clone();
         let text = self.text();
-        let written = matches!(Form::of(&entry.value), Form::Scalar(_));
+        let written = matches!(ValueForm::from_node(&entry.value), ValueForm::Scalar(_));
         if self.in_flow {
             let pair = format!("{{ {} }}", self.pair(missing, value));
             return Some(match (written, after_colon(entry, text)) {
@@ -139,13 +144,18 @@ impl EditPlace<'_> {
         Some(self.spliced(from, rest_to, &format!("{}{}{lines}", &text[rest_from..rest_to], self.newline())))
     }
 
-    fn is_null(&self, node: &Node) -> bool {
-        match Form::of(node) {
-            Form::Nothing => true,
-            Form::Scalar(Style::Plain) => {
+    fn is_null(&self, node: &YamlNode) -> bool {
+        match ValueForm::from_node(node) {
+            ValueForm::Nothing => true,
+            ValueForm::Scalar(YamlScalarStyle::Plain) => {
                 matches!(&self.text()[node.span.clone()], "~" | "null" | "Null" | "NULL")
             }
-            Form::Scalar(_) | Form::Alias | Form::List | Form::FlowList | Form::Block(_) | Form::Flow(_) => false,
+            ValueForm::Scalar(_)
+            | ValueForm::Alias
+            | ValueForm::List
+            | ValueForm::FlowList
+            | ValueForm::Block(_)
+            | ValueForm::Flow(_) => false,
         }
     }
 
@@ -176,10 +186,17 @@ impl EditPlace<'_> {
 
     /// Indentation step of this file.
     fn step(&self) -> usize {
-        let top = self.tree.root.as_ref().map(|root| Form::of(root).entries()).unwrap_or_default();
-        let nested = top.iter().find_map(|entry| match Form::of(&entry.value) {
-            Form::Block(below) => below.first().map(|first| first.key_at.column.saturating_sub(entry.key_at.column)),
-            Form::Nothing | Form::Scalar(_) | Form::Alias | Form::List | Form::FlowList | Form::Flow(_) => None,
+        let top = self.tree.root.as_ref().map(|root| ValueForm::from_node(root).entries()).unwrap_or_default();
+        let nested = top.iter().find_map(|entry| match ValueForm::from_node(&entry.value) {
+            ValueForm::Block(below) => {
+                below.first().map(|first| first.key_at.column.saturating_sub(entry.key_at.column))
+            }
+            ValueForm::Nothing
+            | ValueForm::Scalar(_)
+            | ValueForm::Alias
+            | ValueForm::List
+            | ValueForm::FlowList
+            | ValueForm::Flow(_) => None,
         });
         nested.filter(|step| *step > 0).unwrap_or(DEFAULT_STEP)
     }

@@ -1,10 +1,10 @@
 //! Parses values typed on a command line.
 
 use serde_json::Value;
-use yaml_tree::Style;
+use yaml_tree::YamlScalarStyle;
 
-use super::tree::{Form, Tree};
-use crate::document::{Document, has_no_content};
+use super::tree::{EditTree, ValueForm};
+use crate::document::{SourceDocument, has_no_content};
 
 /// Why a text is not a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,16 +35,18 @@ pub fn value(text: &str) -> Result<Value, BadValue> {
         _ if has_no_content(text) => return Err(BadValue::Comment),
         _ => {}
     }
-    let document = Document::parse(text, "value").map_err(|problems| {
+    let document = SourceDocument::parse(text, "value").map_err(|problems| {
         let said = problems.first().map_or("it is not readable", |problem| problem.message.as_str());
         BadValue::Syntax(said.trim_start_matches("not valid YAML: ").to_owned())
     })?;
-    let end = match Tree::read(text, "value").root {
-        Some(root) => match Form::of(&root) {
-            Form::Scalar(Style::Block) | Form::Block(_) | Form::List => {
+    let end = match EditTree::read(text, "value").root {
+        Some(root) => match ValueForm::from_node(&root) {
+            ValueForm::Scalar(YamlScalarStyle::Block) | ValueForm::Block(_) | ValueForm::List => {
                 return Err(BadValue::Block);
             }
-            Form::Scalar(_) | Form::FlowList | Form::Flow(_) | Form::Nothing | Form::Alias => root.span.end,
+            ValueForm::Scalar(_) | ValueForm::FlowList | ValueForm::Flow(_) | ValueForm::Nothing | ValueForm::Alias => {
+                root.span.end
+            }
         },
         None => text.len(),
     };

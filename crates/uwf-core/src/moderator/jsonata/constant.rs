@@ -6,14 +6,14 @@ use jsonata_core::ast::{AstNode, BinaryOp, PathStep, UnaryOp};
 use jsonata_core::value::with_stack;
 
 use super::super::truth::truth;
-use super::super::{History, Reads};
-use super::{EvaluationSession, Program, cost, functions, names, text, walk};
+use super::super::{HistoryReads, ThreadHistory};
+use super::{EvaluationSession, JsonataProgram, cost, functions, names, text, walk};
 
 /// Most comparisons of one expression that are reported. Every compilation searches for them, so keep the number small.
 const MOST_NAMED: usize = 8;
 
 /// The constant truth value of an expression, and the reason, as a clause after a colon.
-struct Verdict {
+struct ConstantTruth {
     value: bool,
     why: String,
 }
@@ -21,7 +21,7 @@ struct Verdict {
 /// Returns warnings about an expression, for its author.
 pub(super) fn warnings(tree: &AstNode, bound: &BTreeSet<String>, expression: &str) -> Vec<String> {
     let mut reader = ConstantReader { bound };
-    if let Some(Verdict { value, why }) = reader.verdict(tree) {
+    if let Some(ConstantTruth { value, why }) = reader.verdict(tree) {
         return vec![format!("it is always {value}: {why}")];
     }
     if reader.is_closed(tree) {
@@ -30,7 +30,7 @@ pub(super) fn warnings(tree: &AstNode, bound: &BTreeSet<String>, expression: &st
     let mut warnings = Vec::new();
     walk::each(tree, &mut |node| {
         if warnings.len() < MOST_NAMED
-            && let Some(Verdict { why, .. }) = with_itself(node)
+            && let Some(ConstantTruth { why, .. }) = with_itself(node)
             && !warnings.contains(&why)
         {
             warnings.push(why);
@@ -45,15 +45,15 @@ fn of_closed(tree: &AstNode, expression: &str) -> String {
     if !cost::is_plain(tree, expression) {
         return format!("its result never changes: {WHY}");
     }
-    let mut session = EvaluationSession::new(&History::default(), &Reads::none());
-    match session.run(&Program { tree: tree.clone() }) {
+    let mut session = EvaluationSession::new(&ThreadHistory::default(), &HistoryReads::none());
+    match session.run(&JsonataProgram { tree: tree.clone() }) {
         Ok(value) => format!("it is always {}: {WHY}", truth(value.as_ref())),
         Err(error) => format!("it always fails: {error}"),
     }
 }
 
-fn always(value: bool, why: impl Into<String>) -> Option<Verdict> {
-    Some(Verdict { value, why: why.into() })
+fn always(value: bool, why: impl Into<String>) -> Option<ConstantTruth> {
+    Some(ConstantTruth { value, why: why.into() })
 }
 
 struct ConstantReader<'a> {
@@ -62,7 +62,7 @@ struct ConstantReader<'a> {
 
 impl ConstantReader<'_> {
     /// Returns the constant truth value of a node; `None` if it depends on the thread or is hard to determine.
-    fn verdict(&mut self, node: &AstNode) -> Option<Verdict> {
+    fn verdict(&mut self, node: &AstNode) -> Option<ConstantTruth> {
         with_stack(|| match node {
             AstNode::Path { steps } => path(steps),
             AstNode::Variable(name) => self.variable(name),
@@ -79,7 +79,7 @@ impl ConstantReader<'_> {
         })
     }
 
-    fn variable(&self, name: &str) -> Option<Verdict> {
+    fn variable(&self, name: &str) -> Option<ConstantTruth> {
         match name {
             _ if self.bound.contains(name) => None,
             names::START | names::THREAD_ID => always(true, format!("`${name}` is always there")),
@@ -88,16 +88,18 @@ impl ConstantReader<'_> {
         }
     }
 
-    fn function(&mut self, node: &AstNode, name: &str, args: &[AstNode]) -> Option<Verdict> {
+    fn function(&mut self, node: &AstNode, name: &str, args: &[AstNode]) -> Option<ConstantTruth> {
         match (name, args) {
             _ if self.bound.contains(name) => None,
             _ if args.iter().any(|arg| matches!(arg, AstNode::Placeholder)) => of_function(node),
-            ("not", [arg]) => self.verdict(arg).map(|Verdict { value, why }| Verdict { value: !value, why }),
+            ("not", [arg]) => {
+                self.verdict(arg).map(|ConstantTruth { value, why }| ConstantTruth { value: !value, why })
+            }
             ("boolean", [arg]) => self.verdict(arg),
             ("exists", [arg]) => self
                 .is_there(arg)
                 .then_some(())
-                .and_then(|()| always(true, format!("`{}` is always there", text::of(arg)))),
+                .and_then(|()| always(true, format!("`{}` is always there", text::render_node(arg)))),
             _ => None,
         }
     }
@@ -115,23 +117,23 @@ impl ConstantReader<'_> {
         }
     }
 
-    fn array(&mut self, node: &AstNode, items: &[AstNode]) -> Option<Verdict> {
-        let verdicts: Vec<Option<Verdict>> = items.iter().map(|item| self.verdict(item)).collect();
-        let is = |value| move |verdict: &Option<Verdict>| verdict.as_ref().is_some_and(|it| it.value == value);
+    fn array(&mut self, node: &AstNode, items: &[AstNode]) -> Option<ConstantTruth> {
+        let verdicts: Vec<Option<ConstantTruth>> = items.iter().map(|item| self.verdict(item)).collect();
+        let is = |value| move |verdict: &Option<ConstantTruth>| verdict.as_ref().is_some_and(|it| it.value == value);
         if verdicts.iter().any(is(true)) {
             return written(node, true);
         }
         if verdicts.iter().all(is(false)) { written(node, false) } else { None }
     }
 
-    fn conditional(&mut self, asked: &AstNode, then: &AstNode, other: Option<&AstNode>) -> Option<Verdict> {
+    fn conditional(&mut self, asked: &AstNode, then: &AstNode, other: Option<&AstNode>) -> Option<ConstantTruth> {
         let other = |reader: &mut Self| match other {
             Some(other) => reader.verdict(other),
             None => always(false, "it has no value for the other case"),
         };
         match self.verdict(asked) {
-            Some(Verdict { value: true, .. }) => self.verdict(then),
-            Some(Verdict { value: false, .. }) => other(self),
+            Some(ConstantTruth { value: true, .. }) => self.verdict(then),
+            Some(ConstantTruth { value: false, .. }) => other(self),
             None => {
                 let then = self.verdict(then)?;
                 other(self).filter(|other| other.value == then.value)
@@ -139,7 +141,7 @@ impl ConstantReader<'_> {
         }
     }
 
-    fn binary(&mut self, node: &AstNode, op: BinaryOp, lhs: &AstNode, rhs: &AstNode) -> Option<Verdict> {
+    fn binary(&mut self, node: &AstNode, op: BinaryOp, lhs: &AstNode, rhs: &AstNode) -> Option<ConstantTruth> {
         match op {
             BinaryOp::And | BinaryOp::Or => self.chain(node, op),
             BinaryOp::Concatenate => [lhs, rhs].into_iter().find_map(|side| match side {
@@ -157,7 +159,7 @@ impl ConstantReader<'_> {
     }
 
     /// `a or b or c`, or a chain with `and`.
-    fn chain(&mut self, node: &AstNode, op: BinaryOp) -> Option<Verdict> {
+    fn chain(&mut self, node: &AstNode, op: BinaryOp) -> Option<ConstantTruth> {
         let decides = op == BinaryOp::Or;
         let mut links = Vec::new();
         collect(node, op, &mut links);
@@ -196,7 +198,7 @@ impl ConstantReader<'_> {
 }
 
 /// Returns the truth value of a literal, such as `'yes'` or `1`.
-fn literal(node: &AstNode) -> Option<Verdict> {
+fn literal(node: &AstNode) -> Option<ConstantTruth> {
     match node {
         AstNode::String(value) => written(node, !value.is_empty()),
         AstNode::Number(value) => written(node, *value != 0.0),
@@ -210,11 +212,11 @@ fn literal(node: &AstNode) -> Option<Verdict> {
     }
 }
 
-fn written(node: &AstNode, value: bool) -> Option<Verdict> {
-    always(value, format!("`{}` always counts as {value}", text::of(node)))
+fn written(node: &AstNode, value: bool) -> Option<ConstantTruth> {
+    always(value, format!("`{}` always counts as {value}", text::render_node(node)))
 }
 
-fn of_function(node: &AstNode) -> Option<Verdict> {
+fn of_function(node: &AstNode) -> Option<ConstantTruth> {
     let why = match node {
         AstNode::Regex { .. } => "a pattern counts as false; `$contains` and `$match` apply it",
         _ => "its value is a function, which counts as false",
@@ -222,7 +224,7 @@ fn of_function(node: &AstNode) -> Option<Verdict> {
     always(false, why)
 }
 
-fn object(node: &AstNode, pairs: &[(AstNode, AstNode)]) -> Option<Verdict> {
+fn object(node: &AstNode, pairs: &[(AstNode, AstNode)]) -> Option<ConstantTruth> {
     let is_there = |(key, value): &(AstNode, AstNode)| {
         matches!(key, AstNode::String(_)) && literal(value).is_some() && *value != AstNode::Undefined
     };
@@ -233,7 +235,7 @@ fn object(node: &AstNode, pairs: &[(AstNode, AstNode)]) -> Option<Verdict> {
     }
 }
 
-fn path(steps: &[PathStep]) -> Option<Verdict> {
+fn path(steps: &[PathStep]) -> Option<ConstantTruth> {
     if !steps.iter().all(|step| step.stages.is_empty()) {
         return None;
     }
@@ -253,7 +255,7 @@ fn path(steps: &[PathStep]) -> Option<Verdict> {
 }
 
 /// A comparison of a value with itself.
-fn with_itself(node: &AstNode) -> Option<Verdict> {
+fn with_itself(node: &AstNode) -> Option<ConstantTruth> {
     let AstNode::Binary { op, lhs, rhs } = node else { return None };
     let value = match op {
         BinaryOp::Equal | BinaryOp::LessThanOrEqual | BinaryOp::GreaterThanOrEqual => true,
@@ -261,11 +263,11 @@ fn with_itself(node: &AstNode) -> Option<Verdict> {
         _ => return None,
     };
     let is_same = literal(lhs).is_none() && with_stack(|| lhs == rhs);
-    is_same.then(|| Verdict { value, why: format!("`{}` compares a value with itself", text::of(node)) })
+    is_same.then(|| ConstantTruth { value, why: format!("`{}` compares a value with itself", text::render_node(node)) })
 }
 
 /// `$count(…) >= 0` and similar comparisons.
-fn of_count(op: BinaryOp, lhs: &AstNode, rhs: &AstNode) -> Option<Verdict> {
+fn of_count(op: BinaryOp, lhs: &AstNode, rhs: &AstNode) -> Option<ConstantTruth> {
     let is_count =
         |node: &AstNode| matches!(node, AstNode::Function { name, args, .. } if name == "count" && args.len() == 1);
     let (op, limit) = match (number(lhs), number(rhs)) {
@@ -314,7 +316,7 @@ fn collect<'a>(node: &'a AstNode, op: BinaryOp, links: &mut Vec<&'a AstNode>) {
 }
 
 /// Two links that cannot both be false, as in `x != 1 or x != 2`, or cannot both be true, as in `x = 1 and x = 2`.
-fn contradiction(links: &[&AstNode], is_or: bool) -> Option<Verdict> {
+fn contradiction(links: &[&AstNode], is_or: bool) -> Option<ConstantTruth> {
     /// Most links that are compared with each other. Handwritten conditions have fewer.
     const MOST: usize = 32;
     let compared: Vec<(bool, &AstNode, &AstNode)> = links.iter().take(MOST).filter_map(|link| equality(link)).collect();
@@ -325,7 +327,7 @@ fn contradiction(links: &[&AstNode], is_or: bool) -> Option<Verdict> {
                 (_, one, other) => one != other && value == other_value,
             };
             if is_certain && side == other_side {
-                let (word, side) = (if is_or { "is always" } else { "is never" }, text::of(side));
+                let (word, side) = (if is_or { "is always" } else { "is never" }, text::render_node(side));
                 let both = if is_or { "at least one of two comparisons" } else { "more than one of two comparisons" };
                 return always(is_or, format!("{both} of `{side}` {word} true"));
             }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use super::super::history::INPUT;
-use super::super::{History, Reads};
-use super::{Program, names, parse};
+use super::super::{HistoryReads, ThreadHistory};
+use super::{JsonataProgram, names, parse};
 use crate::thread::ALWAYS_ALLOWED;
 
 /// Deepest nesting of a result: as deep as a stored output, plus the steps around it. The JSON that carries it between processes is read up
@@ -42,8 +42,8 @@ pub(in super::super) struct EvaluationSession {
 
 impl EvaluationSession {
     /// Prepares a history for programs that read at most `reads`.
-    pub(in super::super) fn new(history: &History, reads: &Reads) -> EvaluationSession {
-        let facts = Rc::new(Facts::of(history));
+    pub(in super::super) fn new(history: &ThreadHistory, reads: &HistoryReads) -> EvaluationSession {
+        let facts = Rc::new(HistoryFacts::from_history(history));
         let mut context = Context::new();
         let input = history.input.as_ref().map(|input| (INPUT, library_value(input)));
         let start = [
@@ -79,7 +79,7 @@ impl EvaluationSession {
     }
 
     /// Runs a program and returns its result. `None` is a missing value, which differs from `null`.
-    pub(in super::super) fn run(&mut self, program: &Program) -> Result<Option<Value>, EvalError> {
+    pub(in super::super) fn run(&mut self, program: &JsonataProgram) -> Result<Option<Value>, EvalError> {
         let result =
             self.evaluator.evaluate(&program.tree, &self.input).map_err(|error| EvalError::new(error.message()))?;
         match result {
@@ -90,7 +90,7 @@ impl EvaluationSession {
 }
 
 /// The data behind the functions and variables.
-struct Facts {
+struct HistoryFacts {
     steps: JValue,
     counts: HashMap<String, usize>,
     first_of: HashMap<String, JValue>,
@@ -105,9 +105,9 @@ struct Facts {
     outcomes: HashMap<String, Rc<str>>,
 }
 
-impl Facts {
-    fn of(history: &History) -> Facts {
-        let mut facts = Facts {
+impl HistoryFacts {
+    fn from_history(history: &ThreadHistory) -> HistoryFacts {
+        let mut facts = HistoryFacts {
             steps: JValue::Undefined,
             counts: HashMap::new(),
             first_of: HashMap::new(),
@@ -160,7 +160,7 @@ fn step_of(output: Option<&JValue>) -> JValue {
     }
 }
 
-fn register(evaluator: &mut Evaluator, facts: &Rc<Facts>) {
+fn register(evaluator: &mut Evaluator, facts: &Rc<HistoryFacts>) {
     let first = Rc::clone(facts);
     let last = Rc::clone(facts);
     let extracted = Rc::clone(facts);
@@ -194,13 +194,13 @@ fn of_role(function: &str, outputs: &HashMap<String, JValue>, args: &[JValue]) -
 
 /// The text that is known about the detail of a step.
 fn of_detail(function: &str, known: &HashMap<String, Rc<str>>, args: &[JValue]) -> Result<JValue, EvaluatorError> {
-    let Some(Argument { detail, .. }) = step_argument(function, args)? else { return Ok(JValue::Undefined) };
+    let Some(StepArgument { detail, .. }) = step_argument(function, args)? else { return Ok(JValue::Undefined) };
     Ok(known.get(detail).map_or(JValue::Undefined, |text| JValue::String(Rc::clone(text))))
 }
 
 /// The keys that every header may carry, from the output and from the header beside it.
 fn frontmatter(headers: &HashMap<String, Map<String, Value>>, args: &[JValue]) -> Result<JValue, EvaluatorError> {
-    let Some(Argument { detail, output }) = step_argument(names::FRONTMATTER, args)? else {
+    let Some(StepArgument { detail, output }) = step_argument(names::FRONTMATTER, args)? else {
         return Ok(JValue::Undefined);
     };
     let beside = headers.get(detail);
@@ -213,14 +213,14 @@ fn frontmatter(headers: &HashMap<String, Map<String, Value>>, args: &[JValue]) -
 }
 
 /// The step that was passed to a function.
-struct Argument<'v> {
+struct StepArgument<'v> {
     detail: &'v str,
     /// Its output, if it is an object.
     output: Option<&'v JMap>,
 }
 
 /// Returns the step that is the only argument; `None` if the argument is missing.
-fn step_argument<'v>(function: &str, args: &'v [JValue]) -> Result<Option<Argument<'v>>, EvaluatorError> {
+fn step_argument<'v>(function: &str, args: &'v [JValue]) -> Result<Option<StepArgument<'v>>, EvaluatorError> {
     let step = match args {
         [JValue::Undefined] => return Ok(None),
         [JValue::Object(step)] => step,
@@ -231,7 +231,7 @@ fn step_argument<'v>(function: &str, args: &'v [JValue]) -> Result<Option<Argume
         Some(JValue::Object(output)) => Some(&**output),
         _ => None,
     };
-    Ok(Some(Argument { detail, output }))
+    Ok(Some(StepArgument { detail, output }))
 }
 
 fn no_step(function: &str) -> EvaluatorError {

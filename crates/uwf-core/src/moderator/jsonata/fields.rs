@@ -6,10 +6,10 @@ use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage, UnaryOp};
 use jsonata_core::value::with_stack;
 use serde_json::Value;
 
-use super::super::analysis::{Compared, Comparison, FieldRead};
+use super::super::analysis::{ComparisonSubject, FieldRead, LiteralComparison};
 use super::super::history::INPUT;
-use super::pattern::{self, Index};
-use super::walk::{self, Focus};
+use super::pattern::{self, ArrayIndex};
+use super::walk::{self, ContextFocus};
 use super::{functions, names, text};
 use json_cas::nearest::nearest;
 
@@ -22,19 +22,19 @@ fn amount(name: &str) -> &'static str {
 }
 
 /// The findings about an expression.
-pub(super) struct Found {
+pub(super) struct FieldAnalysis {
     /// Fields it reads, sorted.
     pub(super) fields: Vec<FieldRead>,
     /// Warnings in words for its author, in source order.
     pub(super) warnings: Vec<String>,
     /// Comparisons with literals, in source order.
-    pub(super) comparisons: Vec<Comparison>,
+    pub(super) comparisons: Vec<LiteralComparison>,
     /// Fields of the thread's input it reads, sorted.
     pub(super) inputs: Vec<FieldRead>,
 }
 
 /// Analyses an expression.
-pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
+pub(super) fn analyse_fields(tree: &AstNode, bound: &BTreeSet<String>) -> FieldAnalysis {
     let mut reader = FieldReader {
         bound,
         fields: BTreeSet::new(),
@@ -42,14 +42,14 @@ pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
         warnings: Vec::new(),
         comparisons: Vec::new(),
     };
-    reader.visit(tree, &At::Root);
+    reader.visit(tree, &ContextPlace::Root);
     let FieldReader { fields, inputs, warnings, comparisons, .. } = reader;
-    Found { fields: fields.into_iter().collect(), warnings, comparisons, inputs: inputs.into_iter().collect() }
+    FieldAnalysis { fields: fields.into_iter().collect(), warnings, comparisons, inputs: inputs.into_iter().collect() }
 }
 
 /// The meaning of a value in the thread's context.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum At {
+enum ContextPlace {
     Root,
     Start,
     /// The thread's input, or the value at this path in it.
@@ -83,57 +83,59 @@ struct FieldReader<'a> {
     fields: BTreeSet<FieldRead>,
     inputs: BTreeSet<FieldRead>,
     warnings: Vec<String>,
-    comparisons: Vec<Comparison>,
+    comparisons: Vec<LiteralComparison>,
 }
 
 impl FieldReader<'_> {
     /// Visits a node whose context is `at`, and returns the meaning of its value.
-    fn visit(&mut self, node: &AstNode, at: &At) -> At {
+    fn visit(&mut self, node: &AstNode, at: &ContextPlace) -> ContextPlace {
         with_stack(|| match node {
             AstNode::Path { steps } => self.path(steps, at),
             AstNode::Variable(name) => self.variable(name, at),
-            AstNode::ParentVariable(_) => At::Root,
+            AstNode::ParentVariable(_) => ContextPlace::Root,
             AstNode::Function { name, args, .. } => self.function(name, args, at),
-            AstNode::Block(items) => items.iter().map(|item| self.visit(item, at)).last().unwrap_or(At::Elsewhere),
+            AstNode::Block(items) => {
+                items.iter().map(|item| self.visit(item, at)).last().unwrap_or(ContextPlace::Elsewhere)
+            }
             AstNode::FunctionApplication(inner) => self.visit(inner, at),
             AstNode::Binary { op: op @ (BinaryOp::Equal | BinaryOp::NotEqual | BinaryOp::In), lhs, rhs } => {
                 for (side, other) in [(lhs, rhs), (rhs, lhs)] {
                     let side_at = self.visit(side, at);
                     self.compare(*op, &side_at, side, other);
                 }
-                At::Elsewhere
+                ContextPlace::Elsewhere
             }
             _ => {
-                for (child, _) in walk::children(node, Focus::Unknown) {
+                for (child, _) in walk::children(node, ContextFocus::Unknown) {
                     self.visit(child, at);
                 }
-                At::Elsewhere
+                ContextPlace::Elsewhere
             }
         })
     }
 
     /// Records comparisons of `side`, whose meaning is `at`, with the literals in `other`.
-    fn compare(&mut self, op: BinaryOp, at: &At, side: &AstNode, other: &AstNode) {
+    fn compare(&mut self, op: BinaryOp, at: &ContextPlace, side: &AstNode, other: &AstNode) {
         let what = match at {
-            At::RoleName => Compared::Role,
-            _ => match field_read(at, text::of(side)) {
-                Some(field) => Compared::Field(field),
+            ContextPlace::RoleName => ComparisonSubject::Role,
+            _ => match field_read(at, text::render_node(side)) {
+                Some(field) => ComparisonSubject::Field(field),
                 None => return,
             },
         };
         let literals = literals(other, op == BinaryOp::In);
         // `x != null` asks whether `x` exists.
         let literals = literals.into_iter().filter(|literal| op != BinaryOp::NotEqual || !literal.is_null());
-        self.comparisons.extend(literals.map(|literal| Comparison { what: what.clone(), literal }));
+        self.comparisons.extend(literals.map(|literal| LiteralComparison { what: what.clone(), literal }));
     }
 
-    fn variable(&mut self, name: &str, at: &At) -> At {
+    fn variable(&mut self, name: &str, at: &ContextPlace) -> ContextPlace {
         match name {
-            _ if self.bound.contains(name) => At::Elsewhere,
+            _ if self.bound.contains(name) => ContextPlace::Elsewhere,
             "" => at.clone(),
-            names::STEPS => At::Steps(StepRoles::Unknown),
-            names::START => At::Start,
-            names::USAGE => At::Usage,
+            names::STEPS => ContextPlace::Steps(StepRoles::Unknown),
+            names::START => ContextPlace::Start,
+            names::USAGE => ContextPlace::Usage,
             _ => {
                 if !names::VARIABLES.contains(&name) && !functions::exists(name) {
                     let mut message = format!("the variable `${name}` is never bound, so it is always missing");
@@ -142,21 +144,22 @@ impl FieldReader<'_> {
                     }
                     self.warn(message);
                 }
-                At::Elsewhere
+                ContextPlace::Elsewhere
             }
         }
     }
 
-    fn function(&mut self, name: &str, args: &[AstNode], at: &At) -> At {
+    fn function(&mut self, name: &str, args: &[AstNode], at: &ContextPlace) -> ContextPlace {
         match (name, args) {
             (names::FIRST | names::LAST, [AstNode::String(role)]) => {
-                self.comparisons.push(Comparison { what: Compared::Role, literal: Value::from(role.as_str()) });
-                return At::Output(StepRoles::Role(role.clone()), Vec::new());
+                self.comparisons
+                    .push(LiteralComparison { what: ComparisonSubject::Role, literal: Value::from(role.as_str()) });
+                return ContextPlace::Output(StepRoles::Role(role.clone()), Vec::new());
             }
             ("not", [argument]) => {
                 let negated = self.visit(argument, at);
-                if matches!(negated, At::Steps(_) | At::Output(..) | At::Input(_)) {
-                    let text = text::of(argument);
+                if matches!(negated, ContextPlace::Steps(_) | ContextPlace::Output(..) | ContextPlace::Input(_)) {
+                    let text = text::render_node(argument);
                     self.warn(format!(
                         "`$not({text})` does not match when `{text}` is missing, because the negation of a missing \
                          value is also missing; write `$not($exists({text}))` to ask whether it is there"
@@ -169,10 +172,10 @@ impl FieldReader<'_> {
                 }
             }
         }
-        At::Elsewhere
+        ContextPlace::Elsewhere
     }
 
-    fn path(&mut self, steps: &[PathStep], at: &At) -> At {
+    fn path(&mut self, steps: &[PathStep], at: &ContextPlace) -> ContextPlace {
         let mut current = at.clone();
         for (index, step) in steps.iter().enumerate() {
             let next = match &step.node {
@@ -191,42 +194,57 @@ impl FieldReader<'_> {
     }
 
     /// Returns the meaning of the field `name`. `before` is the path in front of it.
-    fn field(&mut self, at: &At, name: &str, before: &[PathStep]) -> At {
+    fn field(&mut self, at: &ContextPlace, name: &str, before: &[PathStep]) -> ContextPlace {
         match at {
-            At::Root => match name {
-                names::STEPS => At::Steps(StepRoles::Unknown),
-                names::START => At::Start,
-                names::THREAD_ID | names::DEPTH => At::Elsewhere,
+            ContextPlace::Root => match name {
+                names::STEPS => ContextPlace::Steps(StepRoles::Unknown),
+                names::START => ContextPlace::Start,
+                names::THREAD_ID | names::DEPTH => ContextPlace::Elsewhere,
                 _ => self.no_field(at, name, before),
             },
-            At::Start => match name {
-                "workflow" | "prompt" => At::Elsewhere,
-                INPUT => At::Input(Vec::new()),
+            ContextPlace::Start => match name {
+                "workflow" | "prompt" => ContextPlace::Elsewhere,
+                INPUT => ContextPlace::Input(Vec::new()),
                 _ => self.no_field(at, name, before),
             },
-            At::Steps(who) => match name {
-                "output" | "meta" => At::Output(who.clone(), Vec::new()),
-                "role" => At::RoleName,
-                "detail" | "agent" => At::Elsewhere,
+            ContextPlace::Steps(who) => match name {
+                "output" | "meta" => ContextPlace::Output(who.clone(), Vec::new()),
+                "role" => ContextPlace::RoleName,
+                "detail" | "agent" => ContextPlace::Elsewhere,
                 _ => self.no_field(at, name, before),
             },
-            At::Output(who, path) => At::Output(who.clone(), path.iter().cloned().chain([name.to_owned()]).collect()),
-            At::Input(path) => At::Input(path.iter().cloned().chain([name.to_owned()]).collect()),
-            At::Usage if name == "roles" => At::UsageOfRoles,
-            At::UsageOfRoles => At::UsageOfRole,
-            At::Usage | At::UsageOfRole if !AMOUNT.contains(&name) => self.no_field(at, name, before),
-            At::Usage | At::UsageOfRole | At::RoleName | At::Elsewhere => At::Elsewhere,
+            ContextPlace::Output(who, path) => {
+                ContextPlace::Output(who.clone(), path.iter().cloned().chain([name.to_owned()]).collect())
+            }
+            ContextPlace::Input(path) => ContextPlace::Input(path.iter().cloned().chain([name.to_owned()]).collect()),
+            ContextPlace::Usage if name == "roles" => ContextPlace::UsageOfRoles,
+            ContextPlace::UsageOfRoles => ContextPlace::UsageOfRole,
+            ContextPlace::Usage | ContextPlace::UsageOfRole if !AMOUNT.contains(&name) => {
+                self.no_field(at, name, before)
+            }
+            ContextPlace::Usage | ContextPlace::UsageOfRole | ContextPlace::RoleName | ContextPlace::Elsewhere => {
+                ContextPlace::Elsewhere
+            }
         }
     }
 
-    fn no_field(&mut self, at: &At, name: &str, before: &[PathStep]) -> At {
+    fn no_field(&mut self, at: &ContextPlace, name: &str, before: &[PathStep]) -> ContextPlace {
         const STEP: [&str; 5] = ["role", "output", "meta", "detail", "agent"];
         let (object, instead) = match at {
-            At::Root if STEP.contains(&name) => ("the context", Some(format!("steps[-1].{name}"))),
-            At::Root => ("the context", nearest(name, names::VARIABLES).map(str::to_owned)),
-            At::Start => ("the start", nearest(name, ["workflow", "prompt", INPUT]).map(|it| format!("start.{it}"))),
-            At::Usage | At::UsageOfRole => ("what was used", Some(format!("{}.{}", text::path(before), amount(name)))),
-            At::Steps(_) | At::RoleName | At::Output(..) | At::Input(_) | At::UsageOfRoles | At::Elsewhere => {
+            ContextPlace::Root if STEP.contains(&name) => ("the context", Some(format!("steps[-1].{name}"))),
+            ContextPlace::Root => ("the context", nearest(name, names::VARIABLES).map(str::to_owned)),
+            ContextPlace::Start => {
+                ("the start", nearest(name, ["workflow", "prompt", INPUT]).map(|it| format!("start.{it}")))
+            }
+            ContextPlace::Usage | ContextPlace::UsageOfRole => {
+                ("what was used", Some(format!("{}.{}", text::path(before), amount(name))))
+            }
+            ContextPlace::Steps(_)
+            | ContextPlace::RoleName
+            | ContextPlace::Output(..)
+            | ContextPlace::Input(_)
+            | ContextPlace::UsageOfRoles
+            | ContextPlace::Elsewhere => {
                 let field = nearest(name, STEP).map_or_else(|| format!("output.{name}"), str::to_owned);
                 let dot = if before.is_empty() { "" } else { "." };
                 ("a step", Some(format!("{}{dot}{field}", text::path(before))))
@@ -237,18 +255,20 @@ impl FieldReader<'_> {
             message.push_str(&format!("; did you mean `{instead}`?"));
         }
         self.warn(message);
-        At::Elsewhere
+        ContextPlace::Elsewhere
     }
 
-    fn stages(&mut self, at: At, stages: &[Stage]) -> At {
+    fn stages(&mut self, at: ContextPlace, stages: &[Stage]) -> ContextPlace {
         let mut current = at;
         for stage in stages {
             let Stage::Filter(expression) = stage else {
                 continue;
             };
             current = match (current, pattern::index(stage), pattern::role_within(expression)) {
-                (At::Steps(StepRoles::Unknown), Some(Index::Back(1)), _) => At::Steps(StepRoles::Current),
-                (At::Steps(_), None, Some(role)) => At::Steps(StepRoles::Role(role.to_owned())),
+                (ContextPlace::Steps(StepRoles::Unknown), Some(ArrayIndex::Back(1)), _) => {
+                    ContextPlace::Steps(StepRoles::Current)
+                }
+                (ContextPlace::Steps(_), None, Some(role)) => ContextPlace::Steps(StepRoles::Role(role.to_owned())),
                 (other, _, _) => other,
             };
             self.visit(expression, &current);
@@ -256,9 +276,9 @@ impl FieldReader<'_> {
         current
     }
 
-    fn read(&mut self, at: &At, text: String) {
+    fn read(&mut self, at: &ContextPlace, text: String) {
         match at {
-            At::Input(path) => {
+            ContextPlace::Input(path) => {
                 self.inputs.insert(FieldRead { role: None, path: path.clone(), text });
             }
             at => self.fields.extend(field_read(at, text)),
@@ -273,8 +293,8 @@ impl FieldReader<'_> {
 }
 
 /// The field that a value comes from, if its role is known.
-fn field_read(at: &At, text: String) -> Option<FieldRead> {
-    let At::Output(who, path) = at else {
+fn field_read(at: &ContextPlace, text: String) -> Option<FieldRead> {
+    let ContextPlace::Output(who, path) = at else {
         return None;
     };
     let role = match who {

@@ -8,7 +8,7 @@ use super::super::analysis::ConditionError;
 use super::{functions, walk};
 use json_cas::nearest::nearest;
 
-struct Refusal {
+struct ForbiddenConstruct {
     /// Its spelling in the source, to find its position.
     spelling: String,
     message: String,
@@ -25,7 +25,7 @@ pub(super) fn check(tree: &AstNode, bound: &BTreeSet<String>, expression: &str) 
     });
     match found {
         None => Ok(()),
-        Some(Refusal { spelling, message, hint }) => Err(ConditionError {
+        Some(ForbiddenConstruct { spelling, message, hint }) => Err(ConditionError {
             expression: expression.to_owned(),
             message,
             code: None,
@@ -35,7 +35,7 @@ pub(super) fn check(tree: &AstNode, bound: &BTreeSet<String>, expression: &str) 
     }
 }
 
-fn refusal(node: &AstNode, bound: &BTreeSet<String>) -> Option<Refusal> {
+fn refusal(node: &AstNode, bound: &BTreeSet<String>) -> Option<ForbiddenConstruct> {
     match node {
         AstNode::Function { name, is_builtin: false, .. } => Some(not_called(name)),
         AstNode::Function { name, .. } => {
@@ -49,7 +49,7 @@ fn refusal(node: &AstNode, bound: &BTreeSet<String>) -> Option<Refusal> {
     }
 }
 
-fn step_binding(step: &PathStep) -> Option<Refusal> {
+fn step_binding(step: &PathStep) -> Option<ForbiddenConstruct> {
     if step.focus.is_some() {
         return Some(binding('@'));
     }
@@ -57,33 +57,37 @@ fn step_binding(step: &PathStep) -> Option<Refusal> {
     (step.index_var.is_some() || positional).then(|| binding('#'))
 }
 
-fn impure(name: &str) -> Option<Refusal> {
+fn impure(name: &str) -> Option<ForbiddenConstruct> {
     let (why, instead) = functions::refusal(name)?;
-    Some(Refusal { spelling: format!("${name}"), message: format!("`${name}` {why}"), hint: Some(instead.into()) })
+    Some(ForbiddenConstruct {
+        spelling: format!("${name}"),
+        message: format!("`${name}` {why}"),
+        hint: Some(instead.into()),
+    })
 }
 
-fn binding(sign: char) -> Refusal {
-    Refusal {
+fn binding(sign: char) -> ForbiddenConstruct {
+    ForbiddenConstruct {
         spelling: sign.to_string(),
         message: format!("the `{sign}` binding can multiply the data it walks without bound"),
         hint: Some("use a predicate `[…]` or `$filter`".into()),
     }
 }
 
-fn unknown(name: &str) -> Option<Refusal> {
+fn unknown(name: &str) -> Option<ForbiddenConstruct> {
     if functions::exists(name) {
         return None;
     }
-    Some(Refusal {
+    Some(ForbiddenConstruct {
         spelling: format!("${name}"),
         message: format!("unknown function `${name}`"),
         hint: nearest(name, functions::all()).map(|near| format!("did you mean `${near}`?")),
     })
 }
 
-fn not_called(name: &str) -> Refusal {
+fn not_called(name: &str) -> ForbiddenConstruct {
     let known = functions::exists(name);
-    Refusal {
+    ForbiddenConstruct {
         spelling: name.to_owned(),
         message: format!("`{name}` is called like a function, but function names begin with `$`"),
         hint: known.then(|| format!("did you mean `${name}(…)`?")),

@@ -3,11 +3,11 @@
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage, UnaryOp};
 
 use super::names;
-use super::walk::Focus;
+use super::walk::ContextFocus;
 
 /// A position in an array, as `[n]` or `[-n]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Index {
+pub(super) enum ArrayIndex {
     /// Counted from the front, 0 is the first.
     Front(usize),
     /// Counted from the back, 1 is the last.
@@ -15,9 +15,9 @@ pub(super) enum Index {
 }
 
 /// Index of the path step that stands for all steps of the thread: `steps`, `$steps`, `$.steps`, `$$.steps`.
-pub(super) fn steps_base(path: &[PathStep], focus: Focus) -> Option<usize> {
+pub(super) fn steps_base(path: &[PathStep], focus: ContextFocus) -> Option<usize> {
     match &path.first()?.node {
-        AstNode::Name(name) if focus == Focus::Root && name == names::STEPS => Some(0),
+        AstNode::Name(name) if focus == ContextFocus::Root && name == names::STEPS => Some(0),
         AstNode::Variable(name) if name == names::STEPS => Some(0),
         _ if is_root(&path[0], focus) => {
             matches!(&path.get(1)?.node, AstNode::Name(name) if name == names::STEPS).then_some(1)
@@ -27,28 +27,28 @@ pub(super) fn steps_base(path: &[PathStep], focus: Focus) -> Option<usize> {
 }
 
 /// Whether a path begins with the whole context, followed by the name of one of its fields.
-pub(super) fn names_root_field(path: &[PathStep], focus: Focus) -> bool {
+pub(super) fn names_root_field(path: &[PathStep], focus: ContextFocus) -> bool {
     path.len() > 1 && is_root(&path[0], focus) && matches!(path[1].node, AstNode::Name(_))
 }
 
-fn is_root(step: &PathStep, focus: Focus) -> bool {
+fn is_root(step: &PathStep, focus: ContextFocus) -> bool {
     step.stages.is_empty()
         && match &step.node {
-            AstNode::Variable(name) => name.is_empty() && focus == Focus::Root,
+            AstNode::Variable(name) => name.is_empty() && focus == ContextFocus::Root,
             AstNode::ParentVariable(name) => name.is_empty(),
             _ => false,
         }
 }
 
 /// `[n]` or `[-n]` with a whole number.
-pub(super) fn index(stage: &Stage) -> Option<Index> {
+pub(super) fn index(stage: &Stage) -> Option<ArrayIndex> {
     let Stage::Filter(expression) = stage else {
         return None;
     };
     match &**expression {
-        AstNode::Number(number) => whole(*number).map(Index::Front),
+        AstNode::Number(number) => whole(*number).map(ArrayIndex::Front),
         AstNode::Unary { op: UnaryOp::Negate, operand } => match &**operand {
-            AstNode::Number(number) => whole(*number).filter(|n| *n > 0).map(Index::Back),
+            AstNode::Number(number) => whole(*number).filter(|n| *n > 0).map(ArrayIndex::Back),
             _ => None,
         },
         _ => None,

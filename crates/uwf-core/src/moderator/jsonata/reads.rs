@@ -5,20 +5,20 @@ use std::collections::BTreeSet;
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage};
 use jsonata_core::value::with_stack;
 
-use super::super::Reads;
-use super::pattern::{self, Index};
-use super::walk::{self, Focus};
+use super::super::HistoryReads;
+use super::pattern::{self, ArrayIndex};
+use super::walk::{self, ContextFocus};
 use super::{functions, names};
 
 /// Determines what `tree` reads. `$count(steps)`, `$count(steps[role='r'])`, `$exists(steps[role='r'])` and `steps[role='r'][-1].output`
 /// become variables, which need no steps. An index at either end is not rewritten, because it means the same in a history without its
 /// middle.
-pub(super) fn of(tree: &mut AstNode, bound: &BTreeSet<String>) -> Reads {
+pub(super) fn determine_reads(tree: &mut AstNode, bound: &BTreeSet<String>) -> HistoryReads {
     if is_opaque(tree, bound) {
-        return Reads { usage: names_usage(tree), ..Reads::everything() };
+        return HistoryReads { usage: names_usage(tree), ..HistoryReads::everything() };
     }
-    let mut reader = HistoryReader { reads: Reads::none() };
-    reader.visit(tree, Focus::Root);
+    let mut reader = HistoryReader { reads: HistoryReads::none() };
+    reader.visit(tree, ContextFocus::Root);
     reader.reads
 }
 
@@ -44,11 +44,11 @@ fn names_usage(tree: &AstNode) -> bool {
 }
 
 struct HistoryReader {
-    reads: Reads,
+    reads: HistoryReads,
 }
 
 impl HistoryReader {
-    fn visit(&mut self, node: &mut AstNode, focus: Focus) {
+    fn visit(&mut self, node: &mut AstNode, focus: ContextFocus) {
         if let Some(variable) = self.rewritten(node, focus) {
             *node = variable;
             return;
@@ -72,11 +72,11 @@ impl HistoryReader {
     }
 
     /// Records a read of the context value itself.
-    fn context(&mut self, focus: Focus) {
-        self.reads.all |= focus != Focus::Item;
+    fn context(&mut self, focus: ContextFocus) {
+        self.reads.all |= focus != ContextFocus::Item;
     }
 
-    fn variable(&mut self, name: &str, focus: Focus) {
+    fn variable(&mut self, name: &str, focus: ContextFocus) {
         match name {
             "" => self.context(focus),
             names::STEPS => self.reads.all = true,
@@ -91,7 +91,7 @@ impl HistoryReader {
     }
 
     /// Records the reads of a call. Returns true if its arguments need no visit.
-    fn function(&mut self, name: &str, args: &[AstNode], focus: Focus) -> bool {
+    fn function(&mut self, name: &str, args: &[AstNode], focus: ContextFocus) -> bool {
         match (name, args) {
             (names::FIRST, [AstNode::String(role)]) => {
                 self.reads.first_of.insert(role.clone());
@@ -111,7 +111,7 @@ impl HistoryReader {
         false
     }
 
-    fn path(&mut self, steps: &mut Vec<PathStep>, focus: Focus) {
+    fn path(&mut self, steps: &mut Vec<PathStep>, focus: ContextFocus) {
         let mut from = 0;
         if let Some(base) = pattern::steps_base(steps, focus) {
             if let Some(variable) = self.end_of_role(steps, base) {
@@ -128,7 +128,7 @@ impl HistoryReader {
             from = 1;
         }
         for (index, step) in steps.iter_mut().enumerate().skip(from) {
-            self.visit(&mut step.node, if index == 0 { focus } else { Focus::Item });
+            self.visit(&mut step.node, if index == 0 { focus } else { ContextFocus::Item });
             self.stages(&mut step.stages);
         }
     }
@@ -136,7 +136,7 @@ impl HistoryReader {
     fn stages(&mut self, stages: &mut [Stage]) {
         for stage in stages {
             match stage {
-                Stage::Filter(inner) => self.visit(inner, Focus::Item),
+                Stage::Filter(inner) => self.visit(inner, ContextFocus::Item),
                 Stage::KeepArray | Stage::Index(_) => {}
             }
         }
@@ -145,8 +145,8 @@ impl HistoryReader {
     /// Records a read of steps: the steps up to an index, or all steps.
     fn steps(&mut self, stages: &[Stage]) {
         match stages.first().and_then(pattern::index) {
-            Some(Index::Front(n)) => self.reads.first = self.reads.first.max(n + 1),
-            Some(Index::Back(n)) => self.reads.last = self.reads.last.max(n),
+            Some(ArrayIndex::Front(n)) => self.reads.first = self.reads.first.max(n + 1),
+            Some(ArrayIndex::Back(n)) => self.reads.last = self.reads.last.max(n),
             None => self.reads.all = true,
         }
     }
@@ -166,20 +166,20 @@ impl HistoryReader {
         }
         let role = pattern::role(by_role)?;
         match pattern::index(by_index)? {
-            Index::Front(0) => {
+            ArrayIndex::Front(0) => {
                 self.reads.first_of.insert(role.to_owned());
                 Some(names::first_of(role))
             }
-            Index::Back(1) => {
+            ArrayIndex::Back(1) => {
                 self.reads.last_of.insert(role.to_owned());
                 Some(names::last_of(role))
             }
-            Index::Front(_) | Index::Back(_) => None,
+            ArrayIndex::Front(_) | ArrayIndex::Back(_) => None,
         }
     }
 
     /// Rewrites a count of steps, or a check whether a role has any.
-    fn rewritten(&mut self, node: &AstNode, focus: Focus) -> Option<AstNode> {
+    fn rewritten(&mut self, node: &AstNode, focus: ContextFocus) -> Option<AstNode> {
         let AstNode::Function { name, args, .. } = node else {
             return None;
         };
@@ -214,7 +214,7 @@ enum ReadCount<'a> {
 }
 
 /// The steps that an argument means, if it is exactly all steps or all steps of a role.
-fn counted(argument: &AstNode, focus: Focus) -> Option<ReadCount<'_>> {
+fn counted(argument: &AstNode, focus: ContextFocus) -> Option<ReadCount<'_>> {
     let steps = match argument {
         AstNode::Variable(name) if name == names::STEPS => return Some(ReadCount::All),
         AstNode::Path { steps } => steps,

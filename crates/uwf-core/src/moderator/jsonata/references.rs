@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jsonata_core::ast::{AstNode, PathStep};
 use jsonata_core::value::with_stack;
 
-use super::walk::{self, Focus};
+use super::walk::{self, ContextFocus};
 use super::{names, parse, text};
 
 /// Functions that are shown as a whole call, because the number of all steps says more than the steps.
@@ -22,9 +22,9 @@ const SHOWN_WITH_CALL: [&str; 8] = [
 
 /// Returns the parts in source order, without repetitions. A part that uses a binding of the expression has no value of its own and is left
 /// out.
-pub(super) fn of(tree: &AstNode) -> Vec<String> {
+pub(super) fn collect_references(tree: &AstNode) -> Vec<String> {
     let mut reader = ReferenceReader { bound: walk::bound_names(tree), found: Vec::new() };
-    reader.visit(tree, Focus::Root);
+    reader.visit(tree, ContextFocus::Root);
     reader.found
 }
 
@@ -34,7 +34,7 @@ struct ReferenceReader {
 }
 
 impl ReferenceReader {
-    fn visit(&mut self, node: &AstNode, focus: Focus) {
+    fn visit(&mut self, node: &AstNode, focus: ContextFocus) {
         if self.is_reference(node, focus) && self.note(node) {
             return;
         }
@@ -46,10 +46,10 @@ impl ReferenceReader {
     }
 
     /// Whether a node refers to a part of the history, regardless of its context.
-    fn is_reference(&self, node: &AstNode, focus: Focus) -> bool {
+    fn is_reference(&self, node: &AstNode, focus: ContextFocus) -> bool {
         match node {
             AstNode::Path { steps } => self.begins_at_history(steps, focus),
-            AstNode::Name(name) => focus == Focus::Root && names::VARIABLES.contains(&name.as_str()),
+            AstNode::Name(name) => focus == ContextFocus::Root && names::VARIABLES.contains(&name.as_str()),
             AstNode::Variable(name) => names::VARIABLES.contains(&name.as_str()) && !self.bound.contains(name),
             AstNode::Function { name, args, .. } => {
                 SHOWN_WITH_CALL.contains(&name.as_str())
@@ -60,10 +60,10 @@ impl ReferenceReader {
         }
     }
 
-    fn begins_at_history(&self, steps: &[PathStep], focus: Focus) -> bool {
+    fn begins_at_history(&self, steps: &[PathStep], focus: ContextFocus) -> bool {
         let Some(first) = steps.first() else { return false };
         match &first.node {
-            AstNode::Variable(name) if name.is_empty() => focus == Focus::Root && steps.len() > 1,
+            AstNode::Variable(name) if name.is_empty() => focus == ContextFocus::Root && steps.len() > 1,
             AstNode::ParentVariable(_) => steps.len() > 1,
             AstNode::Block(items) => matches!(&items[..], [item] if self.is_reference(item, focus)),
             node => self.is_reference(node, focus),
@@ -76,7 +76,7 @@ impl ReferenceReader {
         walk::each(node, &mut |below| {
             uses_bound |= matches!(below, AstNode::Variable(name) if self.bound.contains(name));
         });
-        let written = text::of(node);
+        let written = text::render_node(node);
         if uses_bound || parse::parse(&written).ok().as_ref() != Some(node) {
             return false;
         }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn references(expression: &str) -> Vec<String> {
-        of(&parse::parse(expression).unwrap())
+        collect_references(&parse::parse(expression).unwrap())
     }
 
     #[test]

@@ -1,22 +1,22 @@
-//! Property: a rewritten expression on the part of a history that its `Reads` ask for gives the same result as the original expression on
+//! Property: a rewritten expression on the part of a history that its `HistoryReads` ask for gives the same result as the original expression on
 //! the whole history.
 
 use std::collections::BTreeMap;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
-use super::super::{History, Reads};
+use super::super::{HistoryReads, ThreadHistory};
 use super::evaluate::{EvalError, EvaluationSession};
-use super::{Program, analyse, parse};
+use super::{JsonataProgram, analyse, parse};
 use crate::thread::Step;
 
 /// Loads only what `reads` asks for, like the shell.
-fn partial(full: &History, reads: &Reads) -> History {
-    let mut part = History { steps: Vec::new(), ..full.clone() };
+fn partial(full: &ThreadHistory, reads: &HistoryReads) -> ThreadHistory {
+    let mut part = ThreadHistory { steps: Vec::new(), ..full.clone() };
     for position in reads.positions(full.total) {
         let mut step = full.steps[position].clone();
         if !reads.details {
@@ -39,12 +39,12 @@ fn partial(full: &History, reads: &Reads) -> History {
     part
 }
 
-fn check(expression: &str, full: &History) {
+fn check(expression: &str, full: &ThreadHistory) {
     let Ok(analysis) = analyse(expression) else {
         return;
     };
-    let as_written = Program { tree: parse::parse(expression).unwrap() };
-    let whole = run(&as_written, full, &Reads::everything());
+    let as_written = JsonataProgram { tree: parse::parse(expression).unwrap() };
+    let whole = run(&as_written, full, &HistoryReads::everything());
     let part = run(&analysis.program, &partial(full, &analysis.reads), &analysis.reads);
     // The library includes the value in some error messages, so compare the codes only.
     match (&whole, &part) {
@@ -53,7 +53,7 @@ fn check(expression: &str, full: &History) {
     }
 }
 
-fn run(program: &Program, history: &History, reads: &Reads) -> Result<Option<Value>, EvalError> {
+fn run(program: &JsonataProgram, history: &ThreadHistory, reads: &HistoryReads) -> Result<Option<Value>, EvalError> {
     EvaluationSession::new(history, reads).run(program)
 }
 
@@ -68,20 +68,20 @@ fn output() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn history() -> impl Strategy<Value = History> {
+fn history() -> impl Strategy<Value = ThreadHistory> {
     vec((select(vec!["a", "b", "c"]), output()), 0..7).prop_map(|steps| {
         let steps: Vec<Step> = steps
             .into_iter()
             .enumerate()
             .map(|(index, (role, output))| Step {
-                detail: Hash::from_u64(index as u64),
+                detail: NodeHash::from_u64(index as u64),
                 agent: "mock".into(),
                 extracted_by: (index % 2 == 0).then(|| "llm".into()),
                 header: json!({ "status": "done", "confidence": index }).as_object().cloned().unwrap(),
                 ..Step::new(index + 1, role, output)
             })
             .collect();
-        History {
+        ThreadHistory {
             thread_id: "T".into(),
             workflow: "W".into(),
             prompt: "P".into(),
@@ -89,7 +89,7 @@ fn history() -> impl Strategy<Value = History> {
             total: steps.len(),
             counts: BTreeMap::new(),
             steps,
-            ..History::default()
+            ..ThreadHistory::default()
         }
     })
 }

@@ -3,7 +3,7 @@
 use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage, UnaryOp};
 
 /// The text of a node. Long or rare parts become `…`.
-pub(super) fn of(node: &AstNode) -> String {
+pub(super) fn render_node(node: &AstNode) -> String {
     match node {
         AstNode::String(text) => format!("'{text}'"),
         AstNode::Name(name) => field(name),
@@ -13,19 +13,19 @@ pub(super) fn of(node: &AstNode) -> String {
         AstNode::Variable(name) => format!("${name}"),
         AstNode::ParentVariable(_) => "$$".into(),
         AstNode::Path { steps } => path(steps),
-        AstNode::Unary { op: UnaryOp::Negate, operand } => format!("-{}", of(operand)),
-        AstNode::Binary { op: BinaryOp::Equal, lhs, rhs } => format!("{}={}", of(lhs), of(rhs)),
+        AstNode::Unary { op: UnaryOp::Negate, operand } => format!("-{}", render_node(operand)),
+        AstNode::Binary { op: BinaryOp::Equal, lhs, rhs } => format!("{}={}", render_node(lhs), render_node(rhs)),
         AstNode::Binary { op, lhs, rhs } => match sign(*op) {
-            Some(sign) => format!("{} {sign} {}", of(lhs), of(rhs)),
+            Some(sign) => format!("{} {sign} {}", render_node(lhs), render_node(rhs)),
             None => "…".into(),
         },
         AstNode::Function { name, args, .. } => {
-            format!("${name}({})", args.iter().map(of).collect::<Vec<_>>().join(", "))
+            format!("${name}({})", args.iter().map(render_node).collect::<Vec<_>>().join(", "))
         }
-        AstNode::Array(items) => format!("[{}]", items.iter().map(of).collect::<Vec<_>>().join(", ")),
-        AstNode::FunctionApplication(inner) if matches!(**inner, AstNode::Block(_)) => of(inner),
-        AstNode::FunctionApplication(inner) => format!("({})", of(inner)),
-        AstNode::Block(items) if items.len() == 1 => format!("({})", of(&items[0])),
+        AstNode::Array(items) => format!("[{}]", items.iter().map(render_node).collect::<Vec<_>>().join(", ")),
+        AstNode::FunctionApplication(inner) if matches!(**inner, AstNode::Block(_)) => render_node(inner),
+        AstNode::FunctionApplication(inner) => format!("({})", render_node(inner)),
+        AstNode::Block(items) if items.len() == 1 => format!("({})", render_node(&items[0])),
         AstNode::Wildcard => "*".into(),
         _ => "…".into(),
     }
@@ -58,10 +58,10 @@ pub(super) fn path(steps: &[PathStep]) -> String {
 }
 
 fn step(step: &PathStep) -> String {
-    let mut text = of(&step.node);
+    let mut text = render_node(&step.node);
     for stage in &step.stages {
         match stage {
-            Stage::Filter(inner) => text.push_str(&format!("[{}]", of(inner))),
+            Stage::Filter(inner) => text.push_str(&format!("[{}]", render_node(inner))),
             Stage::KeepArray | Stage::Index(_) => text.push_str("[]"),
         }
     }

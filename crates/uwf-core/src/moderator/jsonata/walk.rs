@@ -7,7 +7,7 @@ use jsonata_core::value::with_stack;
 
 /// The context value (`$` and bare names) of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Focus {
+pub(super) enum ContextFocus {
     /// The whole context, `{start, steps}`.
     Root,
     /// A value that the enclosing path or predicate iterates over. It is never the root, unless `$`, `$$` or the implied argument of a
@@ -21,7 +21,7 @@ pub(super) enum Focus {
 macro_rules! children {
     ($name:ident, $doc:literal, $($m:tt)?) => {
         #[doc = $doc]
-        pub(super) fn $name(node: & $($m)? AstNode, focus: Focus) -> Vec<(& $($m)? AstNode, Focus)> {
+        pub(super) fn $name(node: & $($m)? AstNode, focus: ContextFocus) -> Vec<(& $($m)? AstNode, ContextFocus)> {
             let mut out = Vec::new();
             match node {
                 AstNode::String(_) | AstNode::Name(_) | AstNode::Number(_) | AstNode::Boolean(_)
@@ -31,10 +31,10 @@ macro_rules! children {
                 AstNode::Path { steps } => {
                     for (index, step) in steps.into_iter().enumerate() {
                         let PathStep { node, stages, .. } = step;
-                        out.push((node, if index == 0 { focus } else { Focus::Item }));
+                        out.push((node, if index == 0 { focus } else { ContextFocus::Item }));
                         for stage in stages {
                             match stage {
-                                Stage::Filter(inner) => out.push((& $($m)? **inner, Focus::Item)),
+                                Stage::Filter(inner) => out.push((& $($m)? **inner, ContextFocus::Item)),
                                 Stage::KeepArray | Stage::Index(_) => {}
                             }
                         }
@@ -50,21 +50,21 @@ macro_rules! children {
                     out.push((& $($m)? **procedure, focus));
                     out.extend(args.into_iter().map(|arg| (arg, focus)));
                 }
-                AstNode::Lambda { body, .. } => out.push((& $($m)? **body, Focus::Unknown)),
+                AstNode::Lambda { body, .. } => out.push((& $($m)? **body, ContextFocus::Unknown)),
                 AstNode::Array(items) | AstNode::ArrayGroup(items) | AstNode::Block(items) => {
                     out.extend(items.into_iter().map(|item| (item, focus)));
                 }
                 AstNode::Object(pairs) => {
                     for (key, value) in pairs {
-                        out.push((key, Focus::Unknown));
-                        out.push((value, Focus::Unknown));
+                        out.push((key, ContextFocus::Unknown));
+                        out.push((value, ContextFocus::Unknown));
                     }
                 }
                 AstNode::ObjectTransform { input, pattern } => {
                     out.push((& $($m)? **input, focus));
                     for (key, value) in pattern {
-                        out.push((key, Focus::Unknown));
-                        out.push((value, Focus::Unknown));
+                        out.push((key, ContextFocus::Unknown));
+                        out.push((value, ContextFocus::Unknown));
                     }
                 }
                 AstNode::Conditional { condition, then_branch, else_branch } => {
@@ -77,13 +77,13 @@ macro_rules! children {
                 AstNode::FunctionApplication(inner) => out.push((& $($m)? **inner, focus)),
                 AstNode::Sort { input, terms } => {
                     out.push((& $($m)? **input, focus));
-                    out.extend(terms.into_iter().map(|(term, _)| (term, Focus::Unknown)));
+                    out.extend(terms.into_iter().map(|(term, _)| (term, ContextFocus::Unknown)));
                 }
                 AstNode::Transform { location, update, delete } => {
-                    out.push((& $($m)? **location, Focus::Unknown));
-                    out.push((& $($m)? **update, Focus::Unknown));
+                    out.push((& $($m)? **location, ContextFocus::Unknown));
+                    out.push((& $($m)? **update, ContextFocus::Unknown));
                     if let Some(delete) = delete {
-                        out.push((& $($m)? **delete, Focus::Unknown));
+                        out.push((& $($m)? **delete, ContextFocus::Unknown));
                     }
                 }
             }
@@ -100,7 +100,7 @@ pub(super) fn each<'a>(node: &'a AstNode, visit: &mut dyn FnMut(&'a AstNode)) {
     // A tree may have a thousand levels, too many for a small thread's stack.
     with_stack(|| {
         visit(node);
-        for (child, _) in children(node, Focus::Unknown) {
+        for (child, _) in children(node, ContextFocus::Unknown) {
             each(child, visit);
         }
     });

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::Course;
+use super::GraphCourse;
 use crate::text::{ellipsize, one_line};
 use crate::workflow::model::{START, Workflow};
-use crate::workflow::picker::Picker;
+use crate::workflow::picker::CopyPicker;
 use crate::workflow::role_group::{GroupBranch, RoleGroup};
 
 /// Most branches that are drawn of a group.
@@ -26,7 +26,7 @@ pub(super) struct DrawnBranch {
 }
 
 /// The lines in the box of a role; none if it is not a group.
-pub(super) fn drawn_branches(workflow: &Workflow, role: &str, course: Option<&Course>) -> Vec<DrawnBranch> {
+pub(super) fn drawn_branches(workflow: &Workflow, role: &str, course: Option<&GraphCourse>) -> Vec<DrawnBranch> {
     let Some(group) = workflow.roles.get(role).and_then(|role| role.more.play.as_ref()) else { return Vec::new() };
     let played = course.and_then(|course| course.branches.get(role));
     let mut lines: Vec<DrawnBranch> = match (played, group.repeated()) {
@@ -44,10 +44,10 @@ pub(super) fn drawn_branches(workflow: &Workflow, role: &str, course: Option<&Co
     lines.truncate(MOST);
     lines.extend((more > 0).then(|| about(format!("… {more} more"))));
     if played.is_none() && group.copies.is_some() {
-        lines.push(about(match Picker::for_group(workflow, group) {
-            Picker::Role(role) => format!("picked by {role}"),
-            Picker::Expression(_) => "picked by an expression".to_owned(),
-            Picker::Person => "picked by a person".to_owned(),
+        lines.push(about(match CopyPicker::for_group(workflow, group) {
+            CopyPicker::Role(role) => format!("picked by {role}"),
+            CopyPicker::Expression(_) => "picked by an expression".to_owned(),
+            CopyPicker::Person => "picked by a person".to_owned(),
         }));
     }
     lines.into_iter().map(|line| DrawnBranch { text: ellipsize(&line.text, LONGEST).into_owned(), ..line }).collect()

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::{Drawing, shown};
+use super::{GraphDrawing, shown};
 use crate::text::one_line;
 use crate::workflow::model::{END, START};
 
 /// The colour of the course and the current position of a thread.
 const COURSE: &str = "#2563eb";
 
-impl Drawing {
+impl GraphDrawing {
     /// The graph in DOT. Descriptions of conditions and roles are in tooltips, which Graphviz keeps in SVG.
     #[must_use]
     pub fn dot(&self) -> String {

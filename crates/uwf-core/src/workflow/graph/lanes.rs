@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::measure::Size;
+use super::measure::RectSize;
 
 /// Gap between the spine and the first lane, and gap between lanes.
 const LEAST_LANE: f64 = 24.0;
@@ -14,7 +14,7 @@ pub(super) const CLEAR: f64 = 12.0;
 
 /// The side of the spine on which an arrow runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum ArrowSide {
     /// Down the spine, to the next row.
     Spine,
     /// Back to an earlier row, or to the same one.
@@ -24,16 +24,16 @@ pub(super) enum Side {
 }
 
 /// An arrow from row to row.
-pub(super) struct Run {
+pub(super) struct ArrowRun {
     pub(super) from: usize,
     pub(super) to: usize,
-    pub(super) side: Side,
-    pub(super) label: Size,
+    pub(super) side: ArrowSide,
+    pub(super) label: RectSize,
 }
 
 /// All arrows that reach a row from one side, with the rows they pass; or a loop, which has a short path of its own.
 #[derive(Clone, Copy)]
-struct Bus {
+struct ArrowBus {
     key: BusKey,
     first: usize,
     last: usize,
@@ -42,7 +42,7 @@ struct Bus {
 /// The target row, and whether the bus is a loop.
 pub(super) type BusKey = (usize, bool);
 
-impl Run {
+impl ArrowRun {
     /// The bus of this run.
     pub(super) fn bus(&self) -> BusKey {
         (self.to, self.from == self.to)
@@ -50,7 +50,7 @@ impl Run {
 }
 
 /// The lanes of a side.
-pub(super) struct Lanes {
+pub(super) struct ArrowLanes {
     /// Distance of each lane from the spine.
     pub(super) at: BTreeMap<BusKey, f64>,
     /// Distance between the spine and the label of an arrow, by the rows of the arrow.
@@ -59,22 +59,22 @@ pub(super) struct Lanes {
     pub(super) reach: f64,
 }
 
-impl Lanes {
+impl ArrowLanes {
     /// Places each lane as near to the spine as labels and inner lanes allow.
-    pub(super) fn of(side: Side, runs: &[Run], rows: usize, half: f64) -> Lanes {
+    pub(super) fn for_side(side: ArrowSide, runs: &[ArrowRun], rows: usize, half: f64) -> ArrowLanes {
         // The occupied distance from the spine in each band between rows, starting above the first row.
         let mut taken = vec![half; rows + 1];
-        if side == Side::Right {
-            for run in of(runs, Side::Spine).filter(|run| run.label.width > 0.0) {
+        if side == ArrowSide::Right {
+            for run in runs_on_side(runs, ArrowSide::Spine).filter(|run| run.label.width > 0.0) {
                 taken[run.to] = taken[run.to].max(BESIDE + run.label.width);
             }
         }
-        let runs: Vec<&Run> = of(runs, side).collect();
+        let runs: Vec<&ArrowRun> = runs_on_side(runs, side).collect();
         let lanes = lanes(&buses(&runs));
         let mut labels = labels_beside_boxes(&runs, &lanes, &mut taken);
         let mut at = BTreeMap::new();
         for (nearest, lane) in lanes.iter().enumerate().map(|(lane, buses)| (LEAST_LANE + LANE * lane as f64, buses)) {
-            let beside = |bus: &Bus| {
+            let beside = |bus: &ArrowBus| {
                 let line = taken[bus.first..=bus.last].iter().map(|taken| taken + LANE);
                 let others =
                     runs.iter().filter(|run| run.bus() == bus.key && !labels.contains_key(&(run.from, run.to)));
@@ -93,20 +93,24 @@ impl Lanes {
         for run in runs {
             labels.entry((run.from, run.to)).or_insert(at[&run.bus()] - BESIDE - run.label.width);
         }
-        Lanes { at, labels, reach: taken.into_iter().fold(0.0, f64::max) }
+        ArrowLanes { at, labels, reach: taken.into_iter().fold(0.0, f64::max) }
     }
 }
 
 /// The arrows of one side.
-pub(super) fn of(runs: &[Run], side: Side) -> impl Iterator<Item = &Run> {
+pub(super) fn runs_on_side(runs: &[ArrowRun], side: ArrowSide) -> impl Iterator<Item = &ArrowRun> {
     runs.iter().filter(move |run| run.side == side)
 }
 
 /// Places the label of the innermost arrow of each row. Returns the distance of each from the spine.
-fn labels_beside_boxes(runs: &[&Run], lanes: &[Vec<Bus>], taken: &mut [f64]) -> BTreeMap<(usize, usize), f64> {
-    let lane = |(lane, buses): (usize, &Vec<Bus>)| buses.iter().map(|bus| (bus.key, lane)).collect::<Vec<_>>();
+fn labels_beside_boxes(
+    runs: &[&ArrowRun],
+    lanes: &[Vec<ArrowBus>],
+    taken: &mut [f64],
+) -> BTreeMap<(usize, usize), f64> {
+    let lane = |(lane, buses): (usize, &Vec<ArrowBus>)| buses.iter().map(|bus| (bus.key, lane)).collect::<Vec<_>>();
     let lane_of: BTreeMap<BusKey, usize> = lanes.iter().enumerate().flat_map(lane).collect();
-    let mut innermost: BTreeMap<usize, &Run> = BTreeMap::new();
+    let mut innermost: BTreeMap<usize, &ArrowRun> = BTreeMap::new();
     for run in runs {
         let first = innermost.entry(run.from).or_insert(run);
         *first = if lane_of[&run.bus()] < lane_of[&first.bus()] { run } else { first };
@@ -119,32 +123,33 @@ fn labels_beside_boxes(runs: &[&Run], lanes: &[Vec<Bus>], taken: &mut [f64]) -> 
     labels
 }
 
-fn buses(runs: &[&Run]) -> Vec<Bus> {
-    let mut buses: BTreeMap<BusKey, Bus> = BTreeMap::new();
+fn buses(runs: &[&ArrowRun]) -> Vec<ArrowBus> {
+    let mut buses: BTreeMap<BusKey, ArrowBus> = BTreeMap::new();
     for run in runs {
-        let bus = buses.entry(run.bus()).or_insert(Bus { key: run.bus(), first: run.to, last: run.to });
+        let bus = buses.entry(run.bus()).or_insert(ArrowBus { key: run.bus(), first: run.to, last: run.to });
         (bus.first, bus.last) = (bus.first.min(run.from), bus.last.max(run.from));
     }
     buses.into_values().collect()
 }
 
 /// The band between rows that holds a label: above the row for an arrow up, below the row for an arrow down.
-fn band(run: &Run) -> usize {
+fn band(run: &ArrowRun) -> usize {
     match run.side {
-        Side::Left => run.from,
-        Side::Spine | Side::Right => run.from + 1,
+        ArrowSide::Left => run.from,
+        ArrowSide::Spine | ArrowSide::Right => run.from + 1,
     }
 }
 
 /// Assigns buses to lanes, shortest first. Each gets the first lane that is free in its rows. The first lane is reserved for loops, if the
 /// graph has any.
-fn lanes(buses: &[Bus]) -> Vec<Vec<Bus>> {
-    let (loops, mut others): (Vec<Bus>, Vec<Bus>) = buses.iter().partition(|bus| bus.key.1);
+fn lanes(buses: &[ArrowBus]) -> Vec<Vec<ArrowBus>> {
+    let (loops, mut others): (Vec<ArrowBus>, Vec<ArrowBus>) = buses.iter().partition(|bus| bus.key.1);
     others.sort_by_key(|bus| (bus.last - bus.first, bus.first));
     let of_loops = usize::from(!loops.is_empty());
     let mut lanes = vec![loops; of_loops];
     for bus in others {
-        let is_free = |lane: &&mut Vec<Bus>| lane.iter().all(|other| other.last < bus.first || bus.last < other.first);
+        let is_free =
+            |lane: &&mut Vec<ArrowBus>| lane.iter().all(|other| other.last < bus.first || bus.last < other.first);
         match lanes.iter_mut().skip(of_loops).find(is_free) {
             Some(lane) => lane.push(bus),
             None => lanes.push(vec![bus]),

@@ -8,10 +8,10 @@
 
 use std::cmp::Ordering;
 
-use super::lanes::{self, BESIDE, CLEAR, Lanes, Run, Side};
-use super::measure::{Point, Rect, Size};
+use super::lanes::{self, ArrowLanes, ArrowRun, ArrowSide, BESIDE, CLEAR};
+use super::measure::{GraphRect, Point, RectSize};
 use super::order::order;
-use super::{Drawing, DrawnEdge};
+use super::{DrawnEdge, GraphDrawing};
 
 /// Gap between two boxes of the spine.
 const LEAST_GAP: f64 = 28.0;
@@ -28,38 +28,38 @@ const COLUMN_GAP: f64 = 20.0;
 
 /// An arrow.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Arrow {
-    pub(super) side: Side,
+pub(super) struct ArrowPath {
+    pub(super) side: ArrowSide,
     /// Its ends and corners.
     pub(super) points: Vec<Point>,
     /// The area of its label.
-    pub(super) label: Rect,
+    pub(super) label: GraphRect,
 }
 
 /// The positions of all parts of a picture.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Layout {
+pub(super) struct GraphLayout {
     /// The nodes from top to bottom.
     pub(super) order: Vec<usize>,
     /// The boxes of the nodes, in the order of the drawing.
-    pub(super) boxes: Vec<Rect>,
+    pub(super) boxes: Vec<GraphRect>,
     /// The arrows, in the order of the drawing.
-    pub(super) arrows: Vec<Arrow>,
+    pub(super) arrows: Vec<ArrowPath>,
     /// Right ends of the columns of the ledger.
     pub(super) columns: Vec<f64>,
     /// Total size, without a margin.
-    pub(super) size: Size,
+    pub(super) size: RectSize,
 }
 
 /// Where arrows leave and reach a side of a box, measured from its top.
 #[derive(Clone, Copy)]
-struct Ports {
+struct BoxPorts {
     leaving: f64,
     arriving: f64,
 }
 
-struct Spine {
-    runs: Vec<Run>,
+struct GraphSpine {
+    runs: Vec<ArrowRun>,
     /// Height of each row.
     heights: Vec<f64>,
     /// Half the width of a box.
@@ -67,22 +67,22 @@ struct Spine {
 }
 
 /// Lays out a graph. `boxes` are the sizes of its nodes, `labels` the sizes of its labels, `columns` the widths of its ledger.
-pub(super) fn layout(drawing: &Drawing, boxes: &[Size], labels: &[Size], columns: &[f64]) -> Layout {
+pub(super) fn layout(drawing: &GraphDrawing, boxes: &[RectSize], labels: &[RectSize], columns: &[f64]) -> GraphLayout {
     let order = order(drawing);
     let mut rows = vec![0; order.len()];
     for (row, node) in order.iter().enumerate() {
         rows[*node] = row;
     }
-    let run = |(edge, label): (&DrawnEdge, &Size)| {
+    let run = |(edge, label): (&DrawnEdge, &RectSize)| {
         let (from, to) = (rows[edge.from], rows[edge.to]);
         let side = match to.cmp(&(from + 1)) {
-            Ordering::Less => Side::Left,
-            Ordering::Equal => Side::Spine,
-            Ordering::Greater => Side::Right,
+            Ordering::Less => ArrowSide::Left,
+            Ordering::Equal => ArrowSide::Spine,
+            Ordering::Greater => ArrowSide::Right,
         };
-        Run { from, to, side, label: *label }
+        ArrowRun { from, to, side, label: *label }
     };
-    let spine = Spine {
+    let spine = GraphSpine {
         runs: drawing.edges.iter().zip(labels).map(run).collect(),
         heights: order.iter().map(|node| boxes[*node].height).collect(),
         half: boxes.iter().map(|size| size.width).fold(0.0, f64::max) / 2.0,
@@ -90,32 +90,32 @@ pub(super) fn layout(drawing: &Drawing, boxes: &[Size], labels: &[Size], columns
     spine.laid_out(order, &rows, columns)
 }
 
-impl Spine {
-    fn laid_out(&self, order: Vec<usize>, rows: &[usize], columns: &[f64]) -> Layout {
-        let ports = [Side::Left, Side::Right].map(|side| self.ports(side));
+impl GraphSpine {
+    fn laid_out(&self, order: Vec<usize>, rows: &[usize], columns: &[f64]) -> GraphLayout {
+        let ports = [ArrowSide::Left, ArrowSide::Right].map(|side| self.ports(side));
         let tops = self.tops(&ports);
-        let [left, right] =
-            [Side::Left, Side::Right].map(|side| Lanes::of(side, &self.runs, self.heights.len(), self.half));
-        let arrow = |run: &Run| match run.side {
-            Side::Spine => self.straight(run, &tops),
-            Side::Left => self.arc(run, &tops, &ports[0], &left),
-            Side::Right => self.arc(run, &tops, &ports[1], &right),
+        let [left, right] = [ArrowSide::Left, ArrowSide::Right]
+            .map(|side| ArrowLanes::for_side(side, &self.runs, self.heights.len(), self.half));
+        let arrow = |run: &ArrowRun| match run.side {
+            ArrowSide::Spine => self.straight(run, &tops),
+            ArrowSide::Left => self.arc(run, &tops, &ports[0], &left),
+            ArrowSide::Right => self.arc(run, &tops, &ports[1], &right),
         };
         let boxes = rows.iter().map(|row| {
-            let size = Size { width: 2.0 * self.half, height: self.heights[*row] };
-            Rect { x: -self.half, y: tops[*row], size }
+            let size = RectSize { width: 2.0 * self.half, height: self.heights[*row] };
+            GraphRect { x: -self.half, y: tops[*row], size }
         });
         let mut end = right.reach + LEDGER_GAP - COLUMN_GAP;
         let columns = columns.iter().map(|width| {
             end += COLUMN_GAP + width;
             end
         });
-        let mut layout = Layout {
+        let mut layout = GraphLayout {
             order,
             boxes: boxes.collect(),
             arrows: self.runs.iter().map(arrow).collect(),
             columns: columns.collect(),
-            size: Size::default(),
+            size: RectSize::default(),
         };
         layout.size.width = layout.columns.last().copied().unwrap_or(right.reach) + left.reach;
         layout.moved(left.reach);
@@ -124,30 +124,30 @@ impl Spine {
 
     /// The ports of each box on one side. If arrows only leave or only arrive, the port is in the middle. Otherwise arrows up leave above
     /// and arrows down leave below, so that they don't cross beside the box.
-    fn ports(&self, side: Side) -> Vec<Ports> {
+    fn ports(&self, side: ArrowSide) -> Vec<BoxPorts> {
         let mut both = vec![(false, false); self.heights.len()];
-        for run in lanes::of(&self.runs, side) {
+        for run in lanes::runs_on_side(&self.runs, side) {
             both[run.from].0 = true;
             both[run.to].1 = true;
         }
         let ports = both.into_iter().zip(&self.heights).map(|(both, height)| match (both, side) {
-            ((true, true), Side::Right) => Ports { leaving: height - PORT, arriving: PORT },
-            ((true, true), Side::Left | Side::Spine) => Ports { leaving: PORT, arriving: height - PORT },
-            ((false, _) | (_, false), _) => Ports { leaving: height / 2.0, arriving: height / 2.0 },
+            ((true, true), ArrowSide::Right) => BoxPorts { leaving: height - PORT, arriving: PORT },
+            ((true, true), ArrowSide::Left | ArrowSide::Spine) => BoxPorts { leaving: PORT, arriving: height - PORT },
+            ((false, _) | (_, false), _) => BoxPorts { leaving: height / 2.0, arriving: height / 2.0 },
         });
         ports.collect()
     }
 
     /// The tops of the rows, as close as their labels allow.
-    fn tops(&self, [left, right]: &[Vec<Ports>; 2]) -> Vec<f64> {
+    fn tops(&self, [left, right]: &[Vec<BoxPorts>; 2]) -> Vec<f64> {
         let heights = &self.heights;
         let above = |row: usize| row.checked_sub(1).map_or(0.0, |above| heights[above]);
         let mut steps: Vec<f64> = (0..heights.len()).map(|row| above(row) + LEAST_GAP).collect();
-        for Run { from, to, side, label } in self.runs.iter().filter(|run| run.label.height > 0.0) {
+        for ArrowRun { from, to, side, label } in self.runs.iter().filter(|run| run.label.height > 0.0) {
             let (row, needed) = match side {
-                Side::Spine => (*to, heights[*from] + label.height + CLEAR),
-                Side::Left => (*from, above(*from) - INTO + label.height + BESIDE - left[*from].leaving),
-                Side::Right => (*from + 1, right[*from].leaving + BESIDE + label.height - INTO),
+                ArrowSide::Spine => (*to, heights[*from] + label.height + CLEAR),
+                ArrowSide::Left => (*from, above(*from) - INTO + label.height + BESIDE - left[*from].leaving),
+                ArrowSide::Right => (*from + 1, right[*from].leaving + BESIDE + label.height - INTO),
             };
             if let Some(step) = steps.get_mut(row) {
                 *step = step.max(needed);
@@ -160,33 +160,35 @@ impl Spine {
         tops.collect()
     }
 
-    fn straight(&self, run: &Run, tops: &[f64]) -> Arrow {
+    fn straight(&self, run: &ArrowRun, tops: &[f64]) -> ArrowPath {
         let (from, to) = (tops[run.from] + self.heights[run.from], tops[run.to]);
         let y = f64::midpoint(from, to) - run.label.height / 2.0;
-        let label = Rect { x: BESIDE, y, size: run.label };
-        Arrow { side: run.side, points: vec![(0.0, from), (0.0, to)], label }
+        let label = GraphRect { x: BESIDE, y, size: run.label };
+        ArrowPath { side: run.side, points: vec![(0.0, from), (0.0, to)], label }
     }
 
-    fn arc(&self, run: &Run, tops: &[f64], ports: &[Ports], lanes: &Lanes) -> Arrow {
+    fn arc(&self, run: &ArrowRun, tops: &[f64], ports: &[BoxPorts], lanes: &ArrowLanes) -> ArrowPath {
         let from = tops[run.from] + ports[run.from].leaving;
         let to = tops[run.to] + ports[run.to].arriving;
         let (label, lane) = (lanes.labels[&(run.from, run.to)], lanes.at[&run.bus()]);
         let (sign, x, y) = match run.side {
-            Side::Left | Side::Spine => (-1.0, -label - run.label.width, from - BESIDE / 2.0 - run.label.height),
-            Side::Right => (1.0, label, from + BESIDE / 2.0),
+            ArrowSide::Left | ArrowSide::Spine => {
+                (-1.0, -label - run.label.width, from - BESIDE / 2.0 - run.label.height)
+            }
+            ArrowSide::Right => (1.0, label, from + BESIDE / 2.0),
         };
         let (near, far) = (sign * self.half, sign * lane);
-        let label = Rect { x, y, size: run.label };
-        Arrow { side: run.side, points: vec![(near, from), (far, from), (far, to), (near, to)], label }
+        let label = GraphRect { x, y, size: run.label };
+        ArrowPath { side: run.side, points: vec![(near, from), (far, from), (far, to), (near, to)], label }
     }
 }
 
-impl Layout {
+impl GraphLayout {
     /// Moves everything to the right, and down until nothing is above the picture.
     fn moved(&mut self, right: f64) {
         let rects = || self.boxes.iter().chain(self.arrows.iter().map(|arrow| &arrow.label));
         let top = rects().map(|rect| rect.y).fold(0.0, f64::min);
-        self.size.height = rects().map(Rect::bottom).fold(0.0, f64::max) - top;
+        self.size.height = rects().map(GraphRect::bottom).fold(0.0, f64::max) - top;
         for rect in self.boxes.iter_mut().chain(self.arrows.iter_mut().map(|arrow| &mut arrow.label)) {
             (rect.x, rect.y) = (rect.x + right, rect.y - top);
         }
@@ -207,36 +209,36 @@ mod tests {
     use crate::workflow::graph::lanes::LANE;
     use crate::workflow::graph::tests::drawing;
 
-    const BOX: Size = Size { width: 90.0, height: 40.0 };
+    const BOX: RectSize = RectSize { width: 90.0, height: 40.0 };
 
     /// Whether two rectangles overlap.
-    fn overlap(one: &Rect, other: &Rect) -> bool {
+    fn overlap(one: &GraphRect, other: &GraphRect) -> bool {
         let is_apart = one.right() <= other.x || other.right() <= one.x;
         !(is_apart || one.bottom() <= other.y || other.bottom() <= one.y)
     }
 
     /// The lines of an arrow as thin rectangles. A line that ends at a box does not overlap it.
-    fn lines(arrow: &Arrow) -> Vec<Rect> {
+    fn lines(arrow: &ArrowPath) -> Vec<GraphRect> {
         let line = |pair: &[Point]| {
             let (x, y) = (pair[0].0.min(pair[1].0), pair[0].1.min(pair[1].1));
-            let size = Size { width: (pair[0].0 - pair[1].0).abs(), height: (pair[0].1 - pair[1].1).abs() };
-            Rect { x, y, size }
+            let size = RectSize { width: (pair[0].0 - pair[1].0).abs(), height: (pair[0].1 - pair[1].1).abs() };
+            GraphRect { x, y, size }
         };
         arrow.points.windows(2).map(line).collect()
     }
 
-    fn size(widths: std::ops::Range<u16>, heights: std::ops::Range<u16>) -> impl Strategy<Value = Size> {
-        (widths, heights).prop_map(|(width, height)| Size { width: width.into(), height: height.into() })
+    fn size(widths: std::ops::Range<u16>, heights: std::ops::Range<u16>) -> impl Strategy<Value = RectSize> {
+        (widths, heights).prop_map(|(width, height)| RectSize { width: width.into(), height: height.into() })
     }
 
-    type Graph = (usize, Vec<(usize, usize)>, Vec<Size>, Vec<Size>, Vec<f64>);
+    type Graph = (usize, Vec<(usize, usize)>, Vec<RectSize>, Vec<RectSize>, Vec<f64>);
 
     fn graphs() -> impl Strategy<Value = Graph> {
         (2_usize..=42).prop_flat_map(|nodes| {
             let edges = proptest::collection::btree_set((0..nodes, 0..nodes), 0..4 * nodes);
             edges.prop_flat_map(move |edges| {
                 let boxes = proptest::collection::vec(size(60..200, 36..60), nodes);
-                let labels = prop_oneof![Just(Size::default()), size(10..220, 15..50)];
+                let labels = prop_oneof![Just(RectSize::default()), size(10..220, 15..50)];
                 let labels = proptest::collection::vec(labels, edges.len());
                 let columns = proptest::collection::vec((10_u16..80).prop_map(f64::from), 0..5);
                 (Just(nodes), Just(edges.into_iter().collect()), boxes, labels, columns)
@@ -249,9 +251,9 @@ mod tests {
         fn nothing_covers_anything((nodes, edges, sizes, labels, columns) in graphs()) {
             let layout = layout(&drawing(nodes, &edges), &sizes, &labels, &columns);
             let mut rects = layout.boxes.clone();
-            rects.extend(layout.arrows.iter().map(|arrow| arrow.label).filter(|label| label.size != Size::default()));
+            rects.extend(layout.arrows.iter().map(|arrow| arrow.label).filter(|label| label.size != RectSize::default()));
             for (end, width) in layout.columns.iter().zip(&columns) {
-                let cell = |row: &Rect| Rect { x: end - width, y: row.y, size: Size { width: *width, ..row.size } };
+                let cell = |row: &GraphRect| GraphRect { x: end - width, y: row.y, size: RectSize { width: *width, ..row.size } };
                 rects.extend(layout.boxes.iter().map(cell));
             }
             for (at, one) in rects.iter().enumerate() {
@@ -273,7 +275,7 @@ mod tests {
                 let rect = &layout.boxes[node];
                 rect.x <= x && x <= rect.right() && rect.y <= y && y <= rect.bottom()
             };
-            let upright = |arrow: &Arrow| lines(arrow).into_iter().find(|line| line.size.height > 0.0);
+            let upright = |arrow: &ArrowPath| lines(arrow).into_iter().find(|line| line.size.height > 0.0);
             for ((from, to), arrow) in edges.iter().zip(&layout.arrows) {
                 prop_assert!(touches(*from, arrow.points[0]) && touches(*to, arrow.points[arrow.points.len() - 1]));
                 for ((_, other_to), other) in edges.iter().zip(&layout.arrows) {
@@ -288,10 +290,10 @@ mod tests {
     #[test]
     fn forward_is_straight_back_goes_left_skips_right() {
         let drawing = drawing(5, &[(0, 1), (1, 2), (2, 1), (3, 1), (2, 3), (3, 3), (1, 4), (2, 4), (3, 4)]);
-        let layout = layout(&drawing, &[BOX; 5], &[Size::default(); 9], &[]);
+        let layout = layout(&drawing, &[BOX; 5], &[RectSize::default(); 9], &[]);
         assert!(layout.boxes.windows(2).all(|pair| pair[0].x == pair[1].x && pair[0].bottom() < pair[1].y));
-        let sides: Vec<Side> = layout.arrows.iter().map(|arrow| arrow.side).collect();
-        use Side::{Left, Right, Spine};
+        let sides: Vec<ArrowSide> = layout.arrows.iter().map(|arrow| arrow.side).collect();
+        use ArrowSide::{Left, Right, Spine};
         assert_eq!(sides, [Spine, Spine, Left, Left, Spine, Left, Right, Right, Spine]);
         let end = |at: usize| &layout.arrows[at].points[1..];
         assert_eq!(end(2)[1..], end(3)[1..], "two ways to one role arrive as one");

@@ -2,7 +2,7 @@
 
 /// A width and a height.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Size {
+pub(super) struct RectSize {
     pub(super) width: f64,
     pub(super) height: f64,
 }
@@ -12,14 +12,14 @@ pub(super) type Point = (f64, f64);
 
 /// A rectangle in the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Rect {
+pub(super) struct GraphRect {
     /// Its left edge and its top.
     pub(super) x: f64,
     pub(super) y: f64,
-    pub(super) size: Size,
+    pub(super) size: RectSize,
 }
 
-impl Rect {
+impl GraphRect {
     pub(super) fn right(&self) -> f64 {
         self.x + self.size.width
     }
@@ -35,7 +35,7 @@ impl Rect {
 
 /// Sizes of the texts in a picture. `GRAPH_CSS` sets the same sizes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Font {
+pub(super) enum GraphFont {
     /// Names of roles.
     Name,
     /// Names of conditions.
@@ -44,22 +44,22 @@ pub(super) enum Font {
     Small,
 }
 
-impl Font {
+impl GraphFont {
     /// Height of a line.
     pub(super) fn line(self) -> f64 {
         match self {
-            Font::Name => 18.0,
-            Font::Title => 15.0,
-            Font::Small => 14.0,
+            GraphFont::Name => 18.0,
+            GraphFont::Title => 15.0,
+            GraphFont::Small => 14.0,
         }
     }
 
     /// Height of its letters, and their width relative to the normal width.
     fn scale(self) -> (f64, f64) {
         match self {
-            Font::Name => (14.0, 1.0),
-            Font::Title => (12.0, 1.13),
-            Font::Small => (11.0, 1.0),
+            GraphFont::Name => (14.0, 1.0),
+            GraphFont::Title => (12.0, 1.13),
+            GraphFont::Small => (11.0, 1.0),
         }
     }
 

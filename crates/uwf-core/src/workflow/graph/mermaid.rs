@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{Drawing, DrawnEdge, shown};
+use super::{DrawnEdge, GraphDrawing, shown};
 use crate::text::one_line;
 use crate::workflow::model::{END, START};
 
-impl Drawing {
+impl GraphDrawing {
     /// The graph as a Mermaid flowchart. Arrows carry the names and descriptions of their conditions. With the course of a thread, they
     /// also show how often they were taken, and the current node is marked.
     #[must_use]

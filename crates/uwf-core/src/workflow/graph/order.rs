@@ -1,13 +1,13 @@
 //! Orders the roles from top to bottom.
 
-use super::Drawing;
+use super::GraphDrawing;
 
 /// The nodes from top to bottom: each above its successors, loops aside; `$START` first, `$END` last.
 ///
 /// This is the reverse postorder of a depth-first search that follows the last transition of each node first. The unconditional transition
 /// usually continues the main path, and a condition leads around or back. So the target of a node's first transition is right below the
 /// node, unless it was placed before. Unreachable roles are below all others.
-pub(super) fn order(drawing: &Drawing) -> Vec<usize> {
+pub(super) fn order(drawing: &GraphDrawing) -> Vec<usize> {
     let mut ways: Vec<Vec<usize>> = vec![Vec::new(); drawing.nodes.len()];
     for edge in &drawing.edges {
         ways[edge.from].push(edge.to);

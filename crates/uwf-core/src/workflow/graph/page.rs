@@ -93,13 +93,13 @@ pub struct GraphOnPage<'p> {
     /// A note about an arrow, by the nodes at its ends. It is added to the tooltip and to the accessible name.
     pub edge_note: &'p dyn Fn(&str, &str) -> Option<String>,
     /// Figures beside the roles.
-    pub ledger: Option<&'p Ledger>,
+    pub ledger: Option<&'p GraphLedger>,
 }
 
 /// Columns of short texts right of a graph, with a row for each role. With a ledger, the count of a role's steps is in the ledger instead
 /// of the role's box.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ledger {
+pub struct GraphLedger {
     /// Headings of the columns, in the row of `$START`.
     pub headings: Vec<String>,
     /// The texts of each row, by the name of a role. The row of `$END` is for the totals.

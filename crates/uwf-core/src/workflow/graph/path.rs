@@ -1,6 +1,6 @@
 //! The lines of arrows as SVG paths.
 
-use super::measure::{Point, Size};
+use super::measure::{Point, RectSize};
 
 /// Radius of corners.
 const CORNER: f64 = 8.0;
@@ -9,7 +9,7 @@ const CORNER: f64 = 8.0;
 const BORDER: f64 = 1.0;
 
 /// Length of an arrow's head, and half of its width.
-const HEAD: Size = Size { width: 8.0, height: 4.5 };
+const HEAD: RectSize = RectSize { width: 8.0, height: 4.5 };
 
 /// An arrow's line up to the head: straight, with round corners.
 pub(super) fn way(points: &[Point]) -> String {

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use super::branches::DrawnBranch;
-use super::lanes::Side;
-use super::layout::{Arrow, Layout, layout};
-use super::measure::{Font, Point, Rect, Size};
-use super::page::{GRAPH_CSS, GraphOnPage, Ledger};
+use super::lanes::ArrowSide;
+use super::layout::{ArrowPath, GraphLayout, layout};
+use super::measure::{GraphFont, GraphRect, Point, RectSize};
+use super::page::{GRAPH_CSS, GraphLedger, GraphOnPage};
 use super::path::{head, number, way};
-use super::{Drawing, DrawnCondition, DrawnEdge, DrawnNode, shown};
+use super::{DrawnCondition, DrawnEdge, DrawnNode, GraphDrawing, shown};
 use crate::text::{ellipsize, one_line};
 use crate::workflow::model::{END, START};
 
@@ -20,7 +20,7 @@ const NAME: usize = 32;
 const CELL: usize = 16;
 
 /// Space beside the text in a box, and above and below it.
-const PADDING: Size = Size { width: 18.0, height: 9.0 };
+const PADDING: RectSize = RectSize { width: 18.0, height: 9.0 };
 
 /// Minimum width of a box.
 const LEAST_WIDTH: f64 = 104.0;
@@ -42,34 +42,34 @@ const BOX_CORNER: f64 = 7.0;
 const BASELINE: f64 = 4.0;
 
 /// A picture that is being written.
-struct Picture<'d> {
-    drawing: &'d Drawing,
+struct SvgWriter<'d> {
+    drawing: &'d GraphDrawing,
     page: Option<&'d GraphOnPage<'d>>,
-    layout: Layout,
-    labels: Vec<Label>,
+    layout: GraphLayout,
+    labels: Vec<ArrowLabel>,
     out: String,
 }
 
 /// The label of an arrow, in lines.
-struct Label {
+struct ArrowLabel {
     title: Option<String>,
     small: Vec<String>,
 }
 
-impl Label {
-    fn of(edge: &DrawnEdge) -> Label {
-        Label { title: edge.title().map(|title| short(&title, NAME)), small: edge.description() }
+impl ArrowLabel {
+    fn for_edge(edge: &DrawnEdge) -> ArrowLabel {
+        ArrowLabel { title: edge.title().map(|title| short(&title, NAME)), small: edge.description() }
     }
 
-    fn size(&self) -> Size {
-        let Some(title) = &self.title else { return Size::default() };
-        let small = self.small.iter().map(|line| Font::Small.width(line)).fold(0.0, f64::max);
-        let height = Font::Title.line() + Font::Small.line() * self.small.len() as f64;
-        Size { width: Font::Title.width(title).max(small), height }
+    fn size(&self) -> RectSize {
+        let Some(title) = &self.title else { return RectSize::default() };
+        let small = self.small.iter().map(|line| GraphFont::Small.width(line)).fold(0.0, f64::max);
+        let height = GraphFont::Title.line() + GraphFont::Small.line() * self.small.len() as f64;
+        RectSize { width: GraphFont::Title.width(title).max(small), height }
     }
 }
 
-impl Drawing {
+impl GraphDrawing {
     /// The graph as a standalone picture: roles in a column, arrows back on the left, arrows that skip roles on the right. It fits light
     /// and dark pages. Tooltips have the full descriptions of conditions and roles.
     #[must_use]
@@ -86,11 +86,11 @@ impl Drawing {
 
     fn picture(&self, page: Option<&GraphOnPage<'_>>) -> String {
         let ledger = page.and_then(|page| page.ledger);
-        let boxes: Vec<Size> = self.nodes.iter().map(|node| box_size(node, ledger.is_some())).collect();
-        let labels: Vec<Label> = self.edges.iter().map(Label::of).collect();
-        let sizes: Vec<Size> = labels.iter().map(Label::size).collect();
+        let boxes: Vec<RectSize> = self.nodes.iter().map(|node| box_size(node, ledger.is_some())).collect();
+        let labels: Vec<ArrowLabel> = self.edges.iter().map(ArrowLabel::for_edge).collect();
+        let sizes: Vec<RectSize> = labels.iter().map(ArrowLabel::size).collect();
         let layout = layout(self, &boxes, &sizes, &ledger.map(column_widths).unwrap_or_default());
-        Picture { drawing: self, page, layout, labels, out: String::new() }.written()
+        SvgWriter { drawing: self, page, layout, labels, out: String::new() }.written()
     }
 }
 
@@ -120,17 +120,18 @@ fn is_terminal(node: &DrawnNode) -> bool {
     matches!(node.name.as_str(), START | END)
 }
 
-fn box_size(node: &DrawnNode, has_ledger: bool) -> Size {
+fn box_size(node: &DrawnNode, has_ledger: bool) -> RectSize {
     let small = below(node, has_ledger);
-    let text = Font::Name.width(&name(node)).max(small.as_deref().map_or(0.0, |small| Font::Small.width(small)));
-    let branches = node.branches.iter().map(|branch| Font::Small.width(&branch.text) + 4.0 * BRANCH_SIDE);
+    let text =
+        GraphFont::Name.width(&name(node)).max(small.as_deref().map_or(0.0, |small| GraphFont::Small.width(small)));
+    let branches = node.branches.iter().map(|branch| GraphFont::Small.width(&branch.text) + 4.0 * BRANCH_SIDE);
     let width = branches.fold(text + 2.0 * PADDING.width, f64::max).max(LEAST_WIDTH);
-    Size { width, height: head_height(small.is_some()) + branches_height(node) }
+    RectSize { width, height: head_height(small.is_some()) + branches_height(node) }
 }
 
 /// Height of the part of a box with the name.
 fn head_height(has_small: bool) -> f64 {
-    Font::Name.line() + if has_small { Font::Small.line() } else { 0.0 } + 2.0 * PADDING.height
+    GraphFont::Name.line() + if has_small { GraphFont::Small.line() } else { 0.0 } + 2.0 * PADDING.height
 }
 
 /// Height of the part of a group's box with the branches.
@@ -142,16 +143,16 @@ fn branches_height(node: &DrawnNode) -> f64 {
 }
 
 /// The texts of a row of a ledger. The row of `$START` has the headings.
-fn cells<'l>(ledger: &'l Ledger, node: &DrawnNode) -> impl Iterator<Item = String> + use<'l> {
+fn cells<'l>(ledger: &'l GraphLedger, node: &DrawnNode) -> impl Iterator<Item = String> + use<'l> {
     let row = if node.name == START { Some(&ledger.headings) } else { ledger.rows.get(&node.name) };
     row.into_iter().flatten().take(ledger.headings.len()).map(|text| short(text, CELL))
 }
 
-fn column_widths(ledger: &Ledger) -> Vec<f64> {
+fn column_widths(ledger: &GraphLedger) -> Vec<f64> {
     let width = |column: usize| {
         let texts = std::iter::once(&ledger.headings).chain(ledger.rows.values()).filter_map(|row| row.get(column));
         // A total is as wide as a heading.
-        texts.map(|text| Font::Title.width(&short(text, CELL))).fold(0.0, f64::max)
+        texts.map(|text| GraphFont::Title.width(&short(text, CELL))).fold(0.0, f64::max)
     };
     (0..ledger.headings.len()).map(width).collect()
 }
@@ -166,9 +167,9 @@ fn branch_class(branch: &DrawnBranch) -> String {
     }
 }
 
-impl Picture<'_> {
+impl SvgWriter<'_> {
     fn written(mut self) -> String {
-        let Size { width, height } = self.layout.size;
+        let RectSize { width, height } = self.layout.size;
         let [width, height] = [width, height].map(|side| (side + 2.0 * MARGIN).ceil());
         let name = escape(&one_line(&self.drawing.name));
         self.out = format!(
@@ -218,7 +219,7 @@ impl Picture<'_> {
         let close = self.open(&class, &format!("node-{index}"), href.as_deref(), &said.join(", "));
         self.line(&format!("  <title>{}</title>", escape(&tooltip(node))));
         let rect = self.layout.boxes[index];
-        let Rect { x, y, size: Size { width, height } } = rect;
+        let GraphRect { x, y, size: RectSize { width, height } } = rect;
         let round = if is_terminal(node) { height / 2.0 } else { BOX_CORNER };
         let [x, y, width, height, round] = [x, y, width, height, round].map(number);
         self.line(&format!(
@@ -226,10 +227,10 @@ impl Picture<'_> {
         ));
         let x = rect.middle().0;
         let y = rect.y + head_height(small.is_some()) / 2.0;
-        let up = if small.is_some() { Font::Small.line() / 2.0 } else { 0.0 };
-        self.text("name", Anchor::Middle, (x, y + 5.0 - up), &shown);
+        let up = if small.is_some() { GraphFont::Small.line() / 2.0 } else { 0.0 };
+        self.text("name", TextAnchor::Middle, (x, y + 5.0 - up), &shown);
         if let Some(small) = small {
-            self.text("small", Anchor::Middle, (x, y + BASELINE + Font::Name.line() / 2.0), &small);
+            self.text("small", TextAnchor::Middle, (x, y + BASELINE + GraphFont::Name.line() / 2.0), &small);
         }
         self.line(close);
         self.branches(index);
@@ -250,7 +251,7 @@ impl Picture<'_> {
             self.line(&format!(
                 "  <rect class=\"box\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\" rx=\"{round}\"/>"
             ));
-            self.text("small", Anchor::Middle, (rect.middle().0, y + BRANCH / 2.0 + BASELINE), &branch.text);
+            self.text("small", TextAnchor::Middle, (rect.middle().0, y + BRANCH / 2.0 + BASELINE), &branch.text);
             self.line(close);
             y += BRANCH + BRANCH_GAP;
         }
@@ -302,32 +303,32 @@ impl Picture<'_> {
         self.line(close);
     }
 
-    fn label(&mut self, index: usize, arrow: &Arrow) {
-        let Rect { x, y, .. } = arrow.label;
+    fn label(&mut self, index: usize, arrow: &ArrowPath) {
+        let GraphRect { x, y, .. } = arrow.label;
         // Align the lines to the side that faces the spine.
         let (anchor, x) = match arrow.side {
-            Side::Spine | Side::Right => (Anchor::Start, x),
-            Side::Left => (Anchor::End, arrow.label.right()),
+            ArrowSide::Spine | ArrowSide::Right => (TextAnchor::Start, x),
+            ArrowSide::Left => (TextAnchor::End, arrow.label.right()),
         };
         let is_otherwise = self.drawing.edges[index].conditions == [DrawnCondition::Otherwise];
-        let Label { title, small } = &self.labels[index];
+        let ArrowLabel { title, small } = &self.labels[index];
         let (title, small) = (title.clone(), small.clone());
         if let Some(title) = title {
             self.text(
                 if is_otherwise { "title otherwise" } else { "title" },
                 anchor,
-                (x, y + Font::Title.line() / 2.0 + BASELINE),
+                (x, y + GraphFont::Title.line() / 2.0 + BASELINE),
                 &title,
             );
         }
         for (at, small) in small.iter().enumerate() {
-            let middle = y + Font::Title.line() + Font::Small.line() * (at as f64 + 0.5);
+            let middle = y + GraphFont::Title.line() + GraphFont::Small.line() * (at as f64 + 0.5);
             self.text("small", anchor, (x, middle + BASELINE), small);
         }
     }
 
     /// Hidden from screen readers, because the links of the roles have the same texts.
-    fn ledger(&mut self, ledger: &Ledger) {
+    fn ledger(&mut self, ledger: &GraphLedger) {
         self.line("<g class=\"ledger\" aria-hidden=\"true\">");
         let columns = self.layout.columns.clone();
         for (node, rect) in self.drawing.nodes.iter().zip(self.layout.boxes.clone()) {
@@ -345,7 +346,7 @@ impl Picture<'_> {
                 ));
             }
             for (end, text) in columns.iter().zip(cells(ledger, node)) {
-                self.text(class, Anchor::End, (*end, rect.middle().1 + BASELINE), &text);
+                self.text(class, TextAnchor::End, (*end, rect.middle().1 + BASELINE), &text);
             }
         }
         self.line("</g>");
@@ -367,11 +368,11 @@ impl Picture<'_> {
         "</a>"
     }
 
-    fn text(&mut self, class: &str, anchor: Anchor, (x, y): Point, content: &str) {
+    fn text(&mut self, class: &str, anchor: TextAnchor, (x, y): Point, content: &str) {
         let anchor = match anchor {
-            Anchor::Start => "",
-            Anchor::Middle => " text-anchor=\"middle\"",
-            Anchor::End => " text-anchor=\"end\"",
+            TextAnchor::Start => "",
+            TextAnchor::Middle => " text-anchor=\"middle\"",
+            TextAnchor::End => " text-anchor=\"end\"",
         };
         let (x, y, content) = (number(x), number(y), escape(content));
         self.line(&format!("  <text class=\"{class}\"{anchor} x=\"{x}\" y=\"{y}\">{content}</text>"));
@@ -385,7 +386,7 @@ impl Picture<'_> {
 
 /// The part of a text that is placed at its position.
 #[derive(Clone, Copy)]
-enum Anchor {
+enum TextAnchor {
     Start,
     Middle,
     End,

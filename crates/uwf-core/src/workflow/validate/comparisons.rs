@@ -9,7 +9,7 @@ use crate::schema_shape::type_name;
 
 /// Why a comparison is never true.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Never {
+pub(super) enum NeverEqualReason {
     /// The schema allows other values only.
     OtherValues(Vec<String>),
     /// The schema allows other types only.
@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 16;
 
 /// Why no value of `schema` has `literal` at `path`; `None` if a value may, or if that is hard to determine. A place that can be an array
 /// counts as allowing anything, because JSONata maps over arrays.
-pub(super) fn never_equal(schema: &Value, path: &[String], literal: &Value) -> Option<Never> {
+pub(super) fn never_equal(schema: &Value, path: &[String], literal: &Value) -> Option<NeverEqualReason> {
     let here = descend(schema, path).ok()?;
     let mut allowed = AllowedLiterals { root: schema, values: BTreeSet::new(), types: BTreeSet::new() };
     // Several schemas may be alternatives or parts of one schema. A literal is impossible only if none of them allows it.
@@ -30,8 +30,8 @@ pub(super) fn never_equal(schema: &Value, path: &[String], literal: &Value) -> O
     }
     let AllowedLiterals { values, types, .. } = allowed;
     match values.is_empty() {
-        true => Some(Never::OtherTypes(types.into_iter().collect())),
-        false => Some(Never::OtherValues(values.into_iter().collect())),
+        true => Some(NeverEqualReason::OtherTypes(types.into_iter().collect())),
+        false => Some(NeverEqualReason::OtherValues(values.into_iter().collect())),
     }
 }
 
@@ -109,18 +109,18 @@ fn equal(value: &Value, literal: &Value) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Never, never_equal};
+    use super::{NeverEqualReason, never_equal};
 
-    fn ask(schema: &Value, literal: Value) -> Option<Never> {
+    fn ask(schema: &Value, literal: Value) -> Option<NeverEqualReason> {
         never_equal(&json!({"type": "object", "properties": {"x": schema}}), &["x".to_owned()], &literal)
     }
 
-    fn values(values: &[&str]) -> Option<Never> {
-        Some(Never::OtherValues(values.iter().map(|value| (*value).to_owned()).collect()))
+    fn values(values: &[&str]) -> Option<NeverEqualReason> {
+        Some(NeverEqualReason::OtherValues(values.iter().map(|value| (*value).to_owned()).collect()))
     }
 
-    fn types(types: &[&str]) -> Option<Never> {
-        Some(Never::OtherTypes(types.iter().map(|name| (*name).to_owned()).collect()))
+    fn types(types: &[&str]) -> Option<NeverEqualReason> {
+        Some(NeverEqualReason::OtherTypes(types.iter().map(|name| (*name).to_owned()).collect()))
     }
 
     #[test]

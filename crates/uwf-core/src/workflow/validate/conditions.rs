@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::comparisons::{Never, never_equal};
-use super::schema_paths::{Possibility, can_have};
-use crate::document::Problems;
-use crate::document::{Positions, join};
-use crate::moderator::{Compared, Comparison, Condition, ConditionError, FieldRead};
+use super::comparisons::{NeverEqualReason, never_equal};
+use super::schema_paths::{PathPossibility, can_have};
+use crate::document::ProblemCollector;
+use crate::document::{SourcePositions, join};
+use crate::moderator::{ComparisonSubject, CompiledCondition, ConditionError, FieldRead, LiteralComparison};
 use crate::schema_shape::type_name;
-use crate::workflow::model::{Meta, WorkflowDraft};
+use crate::workflow::model::{DraftSchema, WorkflowDraft};
 use json_cas::nearest::{did_you_mean, nearest};
-use yaml_tree::Position;
+use yaml_tree::TextPosition;
 
-pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
+pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems: &mut ProblemCollector) {
     let sources = sources(draft);
     let nowhere = BTreeSet::new();
     for (name, condition) in &draft.conditions {
@@ -28,8 +28,8 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
             problems.error("bad-condition", at, message, None);
             continue;
         }
-        let check = Check { draft, name, at };
-        match Condition::compile(&condition.expression) {
+        let check = ConditionCheck { draft, name, at };
+        match CompiledCondition::compile(&condition.expression) {
             Ok(compiled) => check.sound(&compiled, sources.get(name.as_str()).unwrap_or(&nowhere), problems),
             Err(error) => check.refused(error, problems),
         }
@@ -48,15 +48,15 @@ fn sources(draft: &WorkflowDraft) -> BTreeMap<&str, BTreeSet<&str>> {
 }
 
 /// Checks one condition.
-struct Check<'d> {
+struct ConditionCheck<'d> {
     draft: &'d WorkflowDraft,
     name: &'d str,
-    at: Position,
+    at: TextPosition,
 }
 
-impl Check<'_> {
+impl ConditionCheck<'_> {
     /// `last` are the roles whose output a condition without a role may read.
-    fn sound(&self, condition: &Condition, last: &BTreeSet<&str>, problems: &mut Problems) {
+    fn sound(&self, condition: &CompiledCondition, last: &BTreeSet<&str>, problems: &mut ProblemCollector) {
         for warning in condition.warnings() {
             let message = format!("the condition `{}`: {warning}", self.name);
             problems.warning("doubtful-condition", self.at, message, None);
@@ -75,7 +75,7 @@ impl Check<'_> {
         }
     }
 
-    fn refused(&self, error: ConditionError, problems: &mut Problems) {
+    fn refused(&self, error: ConditionError, problems: &mut ProblemCollector) {
         if problems.is_full() {
             return;
         }
@@ -90,8 +90,12 @@ impl Check<'_> {
     }
 
     /// Warns about names that are compared with roles but are not roles of the workflow. Returns these names.
-    fn roles_compared<'c>(&self, condition: &'c Condition, problems: &mut Problems) -> BTreeSet<&'c str> {
-        let compared = condition.comparisons().iter().filter(|comparison| comparison.what == Compared::Role);
+    fn roles_compared<'c>(
+        &self,
+        condition: &'c CompiledCondition,
+        problems: &mut ProblemCollector,
+    ) -> BTreeSet<&'c str> {
+        let compared = condition.comparisons().iter().filter(|comparison| comparison.what == ComparisonSubject::Role);
         let unknown: BTreeSet<&str> = compared
             .filter_map(|comparison| comparison.literal.as_str())
             .filter(|role| !self.draft.roles.contains_key(*role))
@@ -109,15 +113,15 @@ impl Check<'_> {
     }
 
     /// Warns about a comparison that no output of the compared roles can satisfy.
-    fn comparison(&self, comparison: &Comparison, last: &BTreeSet<&str>, problems: &mut Problems) {
-        let Compared::Field(read) = &comparison.what else { return };
+    fn comparison(&self, comparison: &LiteralComparison, last: &BTreeSet<&str>, problems: &mut ProblemCollector) {
+        let ComparisonSubject::Field(read) = &comparison.what else { return };
         let roles: Vec<&str> = match &read.role {
             Some(role) => vec![role],
             None => last.iter().copied().collect(),
         };
         let mut why = None;
         for role in &roles {
-            let Some(Meta::Inline(schema)) = self.draft.roles.get(*role).map(|role| &role.meta) else { return };
+            let Some(DraftSchema::Inline(schema)) = self.draft.roles.get(*role).map(|role| &role.meta) else { return };
             match never_equal(schema, &read.path, &comparison.literal) {
                 Some(never) => why = Some(never),
                 None => return,
@@ -133,17 +137,17 @@ impl Check<'_> {
         problems.warning("impossible-comparison", self.at, message, hint);
     }
 
-    fn read_of(&self, role: &str, read: &FieldRead, problems: &mut Problems) {
-        let Check { draft, name, at } = self;
+    fn read_of(&self, role: &str, read: &FieldRead, problems: &mut ProblemCollector) {
+        let ConditionCheck { draft, name, at } = self;
         if problems.is_full() {
             return;
         }
-        let Some(Meta::Inline(schema)) = draft.roles.get(role).map(|found| &found.meta) else {
+        let Some(DraftSchema::Inline(schema)) = draft.roles.get(role).map(|found| &found.meta) else {
             return;
         };
         let message = match can_have(schema, &read.path) {
-            Possibility::Possible => return,
-            Possibility::NoField { field, known } => {
+            PathPossibility::Possible => return,
+            PathPossibility::NoField { field, known } => {
                 let message = format!(
                     "the condition `{name}` reads `{}`, but the output of `{role}` has no `{field}`",
                     read.text
@@ -152,7 +156,7 @@ impl Check<'_> {
                 let hint = did_you_mean(&field, known.iter().map(String::as_str));
                 (message, hint.or_else(|| Some(format!("it has {}", fields.join(", ")))))
             }
-            Possibility::NotAnObject { field } => {
+            PathPossibility::NotAnObject { field } => {
                 let whole = format!("the condition `{name}` reads `{}`, but in the output of `{role}`", read.text);
                 (format!("{whole} nothing can be below `{field}`"), None)
             }
@@ -162,11 +166,11 @@ impl Check<'_> {
 }
 
 /// Describes the possible values of a field instead of the literal, and suggests a fix.
-fn reason(never: &Never, literal: &Value) -> (String, Option<String>) {
+fn reason(never: &NeverEqualReason, literal: &Value) -> (String, Option<String>) {
     /// Most values in a message.
     const SHOWN: usize = 8;
     match never {
-        Never::OtherValues(values) => {
+        NeverEqualReason::OtherValues(values) => {
             let shown: Vec<&str> = values.iter().take(SHOWN).map(String::as_str).collect();
             let more = if values.len() > SHOWN { ", …" } else { "" };
             let is = match shown.as_slice() {
@@ -175,7 +179,7 @@ fn reason(never: &Never, literal: &Value) -> (String, Option<String>) {
             };
             (is, did_you_mean(&literal.to_string(), values.iter().map(String::as_str)))
         }
-        Never::OtherTypes(types) => {
+        NeverEqualReason::OtherTypes(types) => {
             let is = format!("of type {}, not {}", types.join(" or "), type_name(literal));
             let hint = match literal {
                 Value::Null => Some("a missing value is not null: ask `$not($exists(…))`".to_owned()),

@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::schema_paths::{Possibility, can_have, descend};
-use crate::document::{Positions, Problems, join};
-use crate::moderator::{Condition, Reads};
+use super::schema_paths::{PathPossibility, can_have, descend};
+use crate::document::{ProblemCollector, SourcePositions, join};
+use crate::moderator::{CompiledCondition, HistoryReads};
 use crate::workflow::group::{MAX_BRANCHES, PLAY};
-use crate::workflow::model::{Meta, RoleDraft, WorkflowDraft};
-use crate::workflow::picker::{PERSON_PICKS, Picker};
+use crate::workflow::model::{DraftSchema, RoleDraft, WorkflowDraft};
+use crate::workflow::picker::{CopyPicker, PERSON_PICKS};
 use crate::workflow::role_group::{BranchFiles, BranchMerge, RoleGroup};
-use crate::workspace::Workspace;
+use crate::workspace::WorkspaceKind;
 use json_cas::nearest::did_you_mean;
-use yaml_tree::Position;
+use yaml_tree::TextPosition;
 
 /// The code of most problems of groups.
 const BAD_GROUP: &str = "bad-group";
 
-pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
+pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems: &mut ProblemCollector) {
     for (name, role) in &draft.roles {
         if let Some(group) = &role.more.play {
             let check = GroupCheck { draft, positions, name, group };
@@ -37,22 +37,22 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
 /// Checks one group.
 struct GroupCheck<'d> {
     draft: &'d WorkflowDraft,
-    positions: &'d Positions,
+    positions: &'d SourcePositions,
     name: &'d str,
     group: &'d RoleGroup,
 }
 
 impl GroupCheck<'_> {
     /// The place of a key's value, or of one of its items.
-    fn position(&self, key: &str) -> Position {
+    fn position(&self, key: &str) -> TextPosition {
         self.positions.value(&format!("{}/{key}", join("/roles", self.name)))
     }
 
-    fn error(&self, key: &str, message: String, hint: Option<&str>, problems: &mut Problems) {
+    fn error(&self, key: &str, message: String, hint: Option<&str>, problems: &mut ProblemCollector) {
         problems.error(BAD_GROUP, self.position(key), message, hint.map(str::to_owned));
     }
 
-    fn roles(&self, problems: &mut Problems) {
+    fn roles(&self, problems: &mut ProblemCollector) {
         let name = self.name;
         for (index, branch) in self.group.roles.iter().enumerate() {
             let at = self.position(&format!("{PLAY}/{index}"));
@@ -72,7 +72,7 @@ impl GroupCheck<'_> {
     }
 
     /// `each` and `copies`, and the keys that need them.
-    fn repetition(&self, problems: &mut Problems) {
+    fn repetition(&self, problems: &mut ProblemCollector) {
         let RoleGroup { roles, each, key, copies, pick, .. } = self.group;
         if each.is_some() && copies.is_some() {
             self.error("copies", "`each` and `copies` do not belong together".to_owned(), None, problems);
@@ -98,41 +98,41 @@ impl GroupCheck<'_> {
         if let Some(copies) = copies.filter(|copies| !(2..=MAX_BRANCHES as u64).contains(copies)) {
             self.error("copies", format!("`copies` is {copies}; write 2 to {MAX_BRANCHES}"), None, problems);
         }
-        if let Some(Err(error)) = each.as_deref().map(Condition::compile) {
+        if let Some(Err(error)) = each.as_deref().map(CompiledCondition::compile) {
             self.error("each", format!("`each` cannot be used: {error}"), None, problems);
         }
     }
 
     /// The role that picks must be able to say which copy wins.
-    fn pick(&self, problems: &mut Problems) {
+    fn pick(&self, problems: &mut ProblemCollector) {
         if self.group.copies.is_none() {
             return;
         }
-        let pick = match Picker::for_group(self.draft, self.group) {
-            Picker::Role(role) => role,
-            Picker::Expression(pick) => return self.pick_expression(pick, problems),
-            Picker::Person if self.draft.roles.contains_key(PERSON_PICKS) => {
+        let pick = match CopyPicker::for_group(self.draft, self.group) {
+            CopyPicker::Role(role) => role,
+            CopyPicker::Expression(pick) => return self.pick_expression(pick, problems),
+            CopyPicker::Person if self.draft.roles.contains_key(PERSON_PICKS) => {
                 let message = format!(
                     "without `pick`, a person picks a copy as the role `{PERSON_PICKS}`, and the workflow has a role of this name"
                 );
                 return self.error(PLAY, message, Some("rename the role, or name who picks: `pick: ROLE`"), problems);
             }
-            Picker::Person => return,
+            CopyPicker::Person => return,
         };
         let Some(judge) = self.draft.roles.get(pick) else { return };
         if self.plays_itself(pick) {
             self.error("pick", format!("the role `{}` plays itself", self.name), None, problems);
         } else if judge.more.play.is_some() {
             self.error("pick", format!("`pick` names the group `{pick}`; name a role that decides"), None, problems);
-        } else if let Meta::Inline(schema) = &judge.meta
-            && can_have(schema, &["winner".to_owned()]) != Possibility::Possible
+        } else if let DraftSchema::Inline(schema) = &judge.meta
+            && can_have(schema, &["winner".to_owned()]) != PathPossibility::Possible
         {
             let message = format!("the output of `{pick}` has no `winner`, so it cannot pick a copy");
             self.error("pick", message, Some("add `winner: { type: integer }` to its `meta`"), problems);
         }
     }
 
-    fn pick_expression(&self, pick: &str, problems: &mut Problems) {
+    fn pick_expression(&self, pick: &str, problems: &mut ProblemCollector) {
         let known = self.draft.roles.keys().map(String::as_str);
         let hint = did_you_mean(pick, known);
         let is_word = pick.chars().all(|symbol| symbol.is_alphanumeric() || ['-', '_'].contains(&symbol));
@@ -143,13 +143,13 @@ impl GroupCheck<'_> {
                 hint.as_deref(),
                 problems,
             );
-        } else if let Err(error) = Condition::compile(pick) {
+        } else if let Err(error) = CompiledCondition::compile(pick) {
             let message = format!("`pick` is neither a role nor an expression: {error}");
             self.error("pick", message, hint.as_deref(), problems);
         }
     }
 
-    fn files(&self, problems: &mut Problems) {
+    fn files(&self, problems: &mut ProblemCollector) {
         let RoleGroup { files, merge, max, .. } = self.group;
         if *files == BranchFiles::Shared && *max != Some(1) {
             let message =
@@ -164,7 +164,7 @@ impl GroupCheck<'_> {
             let message = "`merge` does not belong to `copies`: only the files of the winner are used";
             self.error("merge", message.to_owned(), None, problems);
         }
-        if *files == BranchFiles::Worktree && self.draft.workspace != Workspace::Worktree {
+        if *files == BranchFiles::Worktree && self.draft.workspace != WorkspaceKind::Worktree {
             let message = "`files: worktree` works only in a thread that has a git worktree itself".to_owned();
             let hint = "add `workspace: worktree`, or start its threads with `--worktree`".to_owned();
             problems.warning("no-worktree", self.position("files"), message, Some(hint));
@@ -172,10 +172,11 @@ impl GroupCheck<'_> {
     }
 
     /// Warns of `each` over a list that may be of any length.
-    fn items(&self, problems: &mut Problems) {
-        let Some(Ok(each)) = self.group.each.as_deref().map(Condition::compile) else { return };
+    fn items(&self, problems: &mut ProblemCollector) {
+        let Some(Ok(each)) = self.group.each.as_deref().map(CompiledCondition::compile) else { return };
         for read in each.field_reads() {
-            let Some((role, Meta::Inline(schema))) = read.role.as_ref().and_then(|role| self.meta_of(role)) else {
+            let Some((role, DraftSchema::Inline(schema))) = read.role.as_ref().and_then(|role| self.meta_of(role))
+            else {
                 continue;
             };
             let lists = descend(schema, &read.path).unwrap_or_default();
@@ -189,7 +190,7 @@ impl GroupCheck<'_> {
     }
 
     /// The conditions of branches must exist.
-    fn conditions(&self, problems: &mut Problems) {
+    fn conditions(&self, problems: &mut ProblemCollector) {
         for (index, branch) in self.group.roles.iter().enumerate() {
             let Some(name) = branch.condition.as_deref() else { continue };
             if !self.draft.conditions.contains_key(name) {
@@ -202,7 +203,7 @@ impl GroupCheck<'_> {
     }
 
     /// A branch begins without steps. So expressions of a role that a group plays can read only the start.
-    fn within_groups(&self, problems: &mut Problems) {
+    fn within_groups(&self, problems: &mut ProblemCollector) {
         for branch in &self.group.roles {
             let Some(role) = self.draft.roles.get(&branch.role) else { continue };
             let group = role.more.play.as_ref();
@@ -212,7 +213,7 @@ impl GroupCheck<'_> {
             let conditions = conditions.map(|condition| ("a condition", condition.expression.as_str()));
             let with = role.more.with.values().map(|value| ("with", value.as_str()));
             let reads_steps = |expression: &str| {
-                Condition::compile(expression).is_ok_and(|compiled| *compiled.reads() != Reads::none())
+                CompiledCondition::compile(expression).is_ok_and(|compiled| *compiled.reads() != HistoryReads::none())
             };
             if let Some((key, _)) = each.into_iter().chain(conditions).chain(with).find(|(_, own)| reads_steps(own)) {
                 let message = format!(
@@ -226,9 +227,9 @@ impl GroupCheck<'_> {
     }
 
     /// Warns of conditions that read a branch which may be left out.
-    fn readers(&self, problems: &mut Problems) {
+    fn readers(&self, problems: &mut ProblemCollector) {
         for (name, condition) in &self.draft.conditions {
-            let Ok(compiled) = Condition::compile(&condition.expression) else { continue };
+            let Ok(compiled) = CompiledCondition::compile(&condition.expression) else { continue };
             let reads = compiled.field_reads().iter().filter(|read| read.role.as_deref() == Some(self.name));
             let branches: BTreeSet<&str> = reads.filter_map(|read| read.path.first()).map(String::as_str).collect();
             let conditional = self.group.roles.iter().filter(|branch| branch.condition.is_some());
@@ -243,7 +244,7 @@ impl GroupCheck<'_> {
         }
     }
 
-    fn meta_of<'r>(&self, role: &'r str) -> Option<(&'r str, &Meta)> {
+    fn meta_of<'r>(&self, role: &'r str) -> Option<(&'r str, &DraftSchema)> {
         self.draft.roles.get(role).map(|draft: &RoleDraft| (role, &draft.meta))
     }
 }

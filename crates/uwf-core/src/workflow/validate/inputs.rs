@@ -1,17 +1,17 @@
 //! Checks the expressions that give a role's workflow its input, and every expression that reads the thread's own.
 
 use json_cas::nearest::did_you_mean;
-use yaml_tree::Position;
+use yaml_tree::TextPosition;
 
-use super::schema_paths::{Possibility, can_have};
-use crate::document::{Positions, Problems, join};
-use crate::moderator::{Condition, FieldRead};
-use crate::workflow::model::{INPUT, Meta, WorkflowDraft};
+use super::schema_paths::{PathPossibility, can_have};
+use crate::document::{ProblemCollector, SourcePositions, join};
+use crate::moderator::{CompiledCondition, FieldRead};
+use crate::workflow::model::{DraftSchema, INPUT, WorkflowDraft};
 
-pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
+pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems: &mut ProblemCollector) {
     for (name, condition) in &draft.conditions {
         // An expression that does not compile was already reported.
-        if let Ok(condition) = Condition::compile(&condition.expression) {
+        if let Ok(condition) = CompiledCondition::compile(&condition.expression) {
             let at = positions.value(&join(&join("/conditions", name), "expression"));
             check_reads(draft, positions, &format!("the condition `{name}`"), at, &condition, problems);
         }
@@ -23,7 +23,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
         }
         let at = positions.value(&pointer);
         let whole = format!("`{name}` in `with` of role `{role}`");
-        match Condition::compile(expression) {
+        match CompiledCondition::compile(expression) {
             Ok(compiled) => {
                 for warning in compiled.warnings() {
                     problems.warning("doubtful-expression", at, format!("{whole}: {warning}"), None);
@@ -48,11 +48,11 @@ fn expressions(draft: &WorkflowDraft) -> impl Iterator<Item = (&str, &str, &str)
 /// Warns about fields of the input that the schema cannot have. `whole` names the expression.
 fn check_reads(
     draft: &WorkflowDraft,
-    positions: &Positions,
+    positions: &SourcePositions,
     whole: &str,
-    at: Position,
-    expression: &Condition,
-    problems: &mut Problems,
+    at: TextPosition,
+    expression: &CompiledCondition,
+    problems: &mut ProblemCollector,
 ) {
     if positions.is_broken(&join("", INPUT)) {
         return;
@@ -72,18 +72,20 @@ fn check_reads(
 fn impossible(draft: &WorkflowDraft, read: &FieldRead) -> Option<(String, Option<String>)> {
     let schema = match &draft.input {
         None => return Some(("the workflow has no `input`".to_owned(), None)),
-        Some(Meta::Inline(schema)) => schema,
-        Some(Meta::Stored(_)) => return None,
+        Some(DraftSchema::Inline(schema)) => schema,
+        Some(DraftSchema::Stored(_)) => return None,
     };
     match can_have(schema, &read.path) {
-        Possibility::Possible => None,
-        Possibility::NoField { field, known } => {
+        PathPossibility::Possible => None,
+        PathPossibility::NoField { field, known } => {
             let hint = did_you_mean(&field, known.iter().map(String::as_str));
             let fields: Vec<String> = known.iter().map(|field| format!("`{field}`")).collect();
             let hint = hint.or_else(|| Some(format!("it has {}", fields.join(", "))));
             Some((format!("the input has no `{field}`"), hint))
         }
-        Possibility::NotAnObject { .. } if read.path.len() == 1 => Some(("the input has no fields".to_owned(), None)),
-        Possibility::NotAnObject { field } => Some((format!("in the input nothing can be below `{field}`"), None)),
+        PathPossibility::NotAnObject { .. } if read.path.len() == 1 => {
+            Some(("the input has no fields".to_owned(), None))
+        }
+        PathPossibility::NotAnObject { field } => Some((format!("in the input nothing can be below `{field}`"), None)),
     }
 }

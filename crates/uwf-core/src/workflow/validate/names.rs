@@ -1,7 +1,7 @@
 //! Checks names: errors for invalid names, warnings for inconvenient ones.
 
-use crate::document::Problems;
-use crate::document::{Positions, join};
+use crate::document::ProblemCollector;
+use crate::document::{SourcePositions, join};
 use json_cas::nearest::did_you_mean;
 
 use crate::workflow::model::{END, START, WorkflowDraft};
@@ -10,7 +10,12 @@ use crate::workflow::older_forms::graph_name;
 /// Longest name, in symbols. A name must fit into a line of a listing, a file name and a command line.
 pub(crate) const MAX_NAME: usize = 64;
 
-pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, file_stem: Option<&str>, problems: &mut Problems) {
+pub(super) fn check(
+    draft: &WorkflowDraft,
+    positions: &SourcePositions,
+    file_stem: Option<&str>,
+    problems: &mut ProblemCollector,
+) {
     check_workflow(&draft.name, positions, file_stem, problems);
     for name in draft.roles.keys() {
         let at = positions.key(&join("/roles", name));
@@ -72,7 +77,7 @@ pub fn name_fault(name: &str) -> Option<String> {
     fault(name).or_else(|| is_taken.then(|| "would be read as an option or a path".to_owned()))
 }
 
-fn check_workflow(name: &str, positions: &Positions, file_stem: Option<&str>, problems: &mut Problems) {
+fn check_workflow(name: &str, positions: &SourcePositions, file_stem: Option<&str>, problems: &mut ProblemCollector) {
     if positions.is_broken("/name") {
         return;
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 /// The answer of [`can_have`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Possibility {
+pub(super) enum PathPossibility {
     /// Some value of the schema has the path.
     Possible,
     /// Objects there have other fields.
@@ -27,19 +27,19 @@ pub(super) enum Possibility {
 }
 
 /// Whether some value of `schema` has a value at `path`, which passes through arrays as in JSONata.
-pub(super) fn can_have(schema: &Value, path: &[String]) -> Possibility {
+pub(super) fn can_have(schema: &Value, path: &[String]) -> PathPossibility {
     match descend(schema, path) {
-        Ok(_) => Possibility::Possible,
+        Ok(_) => PathPossibility::Possible,
         Err(verdict) => verdict,
     }
 }
 
 /// The schemas of the value at `path`; empty if the schema says nothing about it.
-pub(super) fn descend<'s>(schema: &'s Value, path: &[String]) -> Result<Vec<&'s Value>, Possibility> {
+pub(super) fn descend<'s>(schema: &'s Value, path: &[String]) -> Result<Vec<&'s Value>, PathPossibility> {
     let mut here = vec![schema];
     let mut field = "output".to_owned();
     for key in path {
-        let mut objects = Objects::new(schema);
+        let mut objects = ObjectProperties::new(schema);
         for one in here {
             objects.collect(one);
         }
@@ -49,10 +49,10 @@ pub(super) fn descend<'s>(schema: &'s Value, path: &[String]) -> Result<Vec<&'s 
                 return Ok(here);
             }
         } else if objects.properties.is_empty() {
-            return Err(Possibility::NotAnObject { field });
+            return Err(PathPossibility::NotAnObject { field });
         } else {
             let known = objects.properties.iter().map(|(name, _)| (*name).clone()).collect();
-            return Err(Possibility::NoField { field: key.clone(), known });
+            return Err(PathPossibility::NoField { field: key.clone(), known });
         }
         key.clone_into(&mut field);
     }
@@ -60,7 +60,7 @@ pub(super) fn descend<'s>(schema: &'s Value, path: &[String]) -> Result<Vec<&'s 
 }
 
 /// The possible properties of the objects under some schemas, including objects in arrays.
-struct Objects<'s> {
+struct ObjectProperties<'s> {
     root: &'s Value,
     properties: Vec<(&'s String, &'s Value)>,
     /// Whether they may have other fields.
@@ -69,9 +69,9 @@ struct Objects<'s> {
     seen: BTreeSet<usize>,
 }
 
-impl<'s> Objects<'s> {
-    fn new(root: &'s Value) -> Objects<'s> {
-        Objects { root, properties: Vec::new(), open: false, seen: BTreeSet::new() }
+impl<'s> ObjectProperties<'s> {
+    fn new(root: &'s Value) -> ObjectProperties<'s> {
+        ObjectProperties { root, properties: Vec::new(), open: false, seen: BTreeSet::new() }
     }
 
     fn collect(&mut self, schema: &'s Value) {
@@ -207,11 +207,11 @@ mod tests {
     fn ask(schema: Value, path: &str) -> String {
         let path: Vec<String> = path.split('.').map(str::to_owned).collect();
         match can_have(&schema, &path) {
-            Possibility::Possible => "possible".to_owned(),
-            Possibility::NoField { field, known } => {
+            PathPossibility::Possible => "possible".to_owned(),
+            PathPossibility::NoField { field, known } => {
                 format!("no {field} among {}", known.into_iter().collect::<Vec<_>>().join(" "))
             }
-            Possibility::NotAnObject { field } => format!("nothing below {field}"),
+            PathPossibility::NotAnObject { field } => format!("nothing below {field}"),
         }
     }
 

@@ -1,15 +1,15 @@
 //! Checks the schemas of the roles' outputs and of the input.
 
-use json_cas::{Hash, schema};
+use json_cas::{NodeHash, schema};
 use serde_json::Value;
 
-use crate::document::{Positions, Problems, Severity, join};
+use crate::document::{ProblemCollector, SchemaSeverity, SourcePositions, join};
 use crate::input::bad_defaults;
-use crate::workflow::model::{INPUT, Meta, WorkflowDraft};
+use crate::workflow::model::{DraftSchema, INPUT, WorkflowDraft};
 
-pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
+pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems: &mut ProblemCollector) {
     for (name, role) in &draft.roles {
-        let Meta::Inline(value) = &role.meta else {
+        let DraftSchema::Inline(value) = &role.meta else {
             continue;
         };
         let pointer = join(&join("/roles", name), "meta");
@@ -26,7 +26,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
         is_sound(value, &pointer, positions, problems);
     }
     let pointer = join("", INPUT);
-    if let Some(Meta::Inline(value)) = draft.input.as_ref().filter(|_| !positions.is_broken(&pointer))
+    if let Some(DraftSchema::Inline(value)) = draft.input.as_ref().filter(|_| !positions.is_broken(&pointer))
         && is_sound(value, &pointer, positions, problems)
     {
         for (path, violation) in bad_defaults(value) {
@@ -37,18 +37,18 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
 }
 
 /// Reports the problems of one schema. Returns whether none is an error.
-fn is_sound(schema: &Value, pointer: &str, positions: &Positions, problems: &mut Problems) -> bool {
+fn is_sound(schema: &Value, pointer: &str, positions: &SourcePositions, problems: &mut ProblemCollector) -> bool {
     let mut is_sound = true;
     for found in schema::check(schema) {
         let at = format!("{pointer}{}", found.path);
         match found.severity {
-            Severity::Error => {
+            SchemaSeverity::Error => {
                 is_sound = false;
                 problems.error("bad-schema", positions.value(&at), found.message, None);
             }
-            Severity::Note => problems.note("schema-note", positions.key(&at), found.message),
+            SchemaSeverity::Note => problems.note("schema-note", positions.key(&at), found.message),
             // An unknown keyword is a key, so report the position of the key.
-            Severity::Warning => {
+            SchemaSeverity::Warning => {
                 problems.warning("schema-warning", positions.key(&at), found.message, None);
             }
         }
@@ -70,9 +70,9 @@ fn takes_any_status(schema: &Value) -> bool {
 /// `is_stored` fails.
 pub(in crate::workflow) fn check_stored<E>(
     draft: &WorkflowDraft,
-    positions: &Positions,
-    mut is_stored: impl FnMut(Hash) -> Result<bool, E>,
-    problems: &mut Problems,
+    positions: &SourcePositions,
+    mut is_stored: impl FnMut(NodeHash) -> Result<bool, E>,
+    problems: &mut ProblemCollector,
 ) -> Result<(), E> {
     let of_roles = draft
         .roles
@@ -80,7 +80,7 @@ pub(in crate::workflow) fn check_stored<E>(
         .map(|(name, role)| (format!("role `{name}`"), join(&join("/roles", name), "meta"), &role.meta));
     let of_input = draft.input.iter().map(|schema| ("`input`".to_owned(), join("", INPUT), schema));
     for (who, pointer, schema) in of_roles.chain(of_input) {
-        let Meta::Stored(hash) = *schema else { continue };
+        let DraftSchema::Stored(hash) = *schema else { continue };
         if !is_stored(hash)? {
             let at = positions.value(&pointer);
             let message = format!("{who} names schema {hash}, which is not in the store");

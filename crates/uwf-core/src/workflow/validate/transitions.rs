@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::Problems;
-use crate::document::{Positions, join};
+use crate::document::ProblemCollector;
+use crate::document::{SourcePositions, join};
 use crate::workflow::model::{END, START, Transition, WorkflowDraft};
 use crate::workflow::reachability::{dead_ends, endless_roles, live, reachable};
 use json_cas::nearest::did_you_mean;
-use yaml_tree::Position;
+use yaml_tree::TextPosition;
 
-pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
-    let routes = Routes { draft, positions };
+pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems: &mut ProblemCollector) {
+    let routes = GraphCheck { draft, positions };
     if !positions.is_broken("/roles") && !positions.is_broken("/graph") {
         routes.check_start(problems);
         // If the graph has a misspelt name, the roles after it would only seem unreachable.
@@ -26,9 +26,9 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
     }
 }
 
-struct Routes<'d> {
+struct GraphCheck<'d> {
     draft: &'d WorkflowDraft,
-    positions: &'d Positions,
+    positions: &'d SourcePositions,
 }
 
 fn of_edge(from: &str, index: usize, field: &str) -> String {
@@ -43,13 +43,13 @@ fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     if names.next().is_some() { format!("{}, …", shown.join(", ")) } else { shown.join(", ") }
 }
 
-impl<'d> Routes<'d> {
+impl<'d> GraphCheck<'d> {
     fn roles(&self) -> impl Iterator<Item = &'d str> + use<'d> {
         self.draft.roles.keys().map(String::as_str)
     }
 
     /// Whether every name in the graph is a role, `$START` as a source, or `$END` as a target.
-    fn check_names(&self, problems: &mut Problems) -> bool {
+    fn check_names(&self, problems: &mut ProblemCollector) -> bool {
         let mut sound = true;
         for (from, transitions) in &self.draft.graph {
             let at = self.positions.key(&join("/graph", from));
@@ -82,7 +82,7 @@ impl<'d> Routes<'d> {
     }
 
     /// Reports an unknown role. `end` is the name that is also allowed there.
-    fn unknown_role(&self, name: &str, end: &str, at: Position, problems: &mut Problems) {
+    fn unknown_role(&self, name: &str, end: &str, at: TextPosition, problems: &mut ProblemCollector) {
         if problems.is_full() {
             return;
         }
@@ -91,7 +91,7 @@ impl<'d> Routes<'d> {
         problems.error("unknown-role", at, format!("role `{}` is not defined", name.escape_debug()), hint);
     }
 
-    fn check_start(&self, problems: &mut Problems) {
+    fn check_start(&self, problems: &mut ProblemCollector) {
         if self.draft.graph.get(START).is_none_or(Vec::is_empty) && !self.is_unread(START) {
             let at = self.positions.key(&join("/graph", START));
             let hint = format!("add `{START}: [{{role: …}}]` with the first role");
@@ -104,7 +104,7 @@ impl<'d> Routes<'d> {
         self.positions.is_broken(&join("/graph", from))
     }
 
-    fn check_conditions(&self, problems: &mut Problems) {
+    fn check_conditions(&self, problems: &mut ProblemCollector) {
         let known = || self.draft.conditions.keys().map(String::as_str);
         let mut used = BTreeSet::new();
         for (from, transitions) in &self.draft.graph {
@@ -136,7 +136,7 @@ impl<'d> Routes<'d> {
 
     /// Reports transitions after one that always matches, which are never tried, and positions without such a transition, where a thread
     /// may end early.
-    fn check_order(&self, from: &str, transitions: &[Transition], problems: &mut Problems) {
+    fn check_order(&self, from: &str, transitions: &[Transition], problems: &mut ProblemCollector) {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let live = live(transitions);
         for (index, transition) in transitions.iter().enumerate() {
@@ -161,7 +161,7 @@ impl<'d> Routes<'d> {
         }
     }
 
-    fn check_reach(&self, problems: &mut Problems) {
+    fn check_reach(&self, problems: &mut ProblemCollector) {
         let start_known = self.draft.graph.get(START).is_some_and(|list| !list.is_empty());
         if !start_known || self.draft.graph.keys().any(|from| self.is_unread(from)) {
             return;
@@ -184,7 +184,7 @@ impl<'d> Routes<'d> {
     }
 
     /// Reports roles in loops that a thread can't leave.
-    fn check_endless(&self, problems: &mut Problems) {
+    fn check_endless(&self, problems: &mut ProblemCollector) {
         let endless = endless_roles(&self.draft.graph);
         if let Some(first) = endless.iter().min_by_key(|name| self.positions.key(&join("/graph", name))) {
             let at = self.positions.key(&join("/graph", first));

@@ -3,13 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::{Value, json};
-use uwf_core::moderator::{Class, Condition, EvalError, Evaluate, History, Reads, evaluate, truth};
+use uwf_core::moderator::{
+    CompiledCondition, ConditionClass, EvalError, EvaluationRequest, HistoryReads, ThreadHistory, evaluate, truth,
+};
 use uwf_core::thread::Step;
-use uwf_testing::Subject;
+use uwf_testing::FuzzTarget;
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "condition",
     samples: &[
         b"steps[-1].output.ok = false and $count(steps[role = 'coder']) < 3",
@@ -32,7 +34,7 @@ pub(crate) const SUBJECT: Subject = Subject {
 
 fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let condition = match Condition::compile(text) {
+    let condition = match CompiledCondition::compile(text) {
         Ok(condition) => condition,
         Err(error) => {
             assert!(!error.message.is_empty() && !error.to_string().contains('\n'), "{error}");
@@ -43,13 +45,13 @@ fn check(bytes: &[u8]) {
     assert_eq!(condition.source(), text);
     assert!(condition.field_reads().iter().all(|read| !read.text.is_empty()));
     assert!(condition.warnings().iter().all(|warning| !warning.is_empty()));
-    if condition.class() == Class::Plain {
+    if condition.class() == ConditionClass::Plain {
         plain(text, condition.reads());
     }
 }
 
-fn plain(text: &str, reads: &Reads) {
-    for whole in [History::default(), history()] {
+fn plain(text: &str, reads: &HistoryReads) {
+    for whole in [ThreadHistory::default(), history()] {
         let given = run(text, &whole);
         let on_part = run(text, &part(&whole, reads));
         match (&given, &on_part) {
@@ -63,11 +65,11 @@ fn plain(text: &str, reads: &Reads) {
     }
 }
 
-fn run(text: &str, history: &History) -> Result<Option<Value>, EvalError> {
-    evaluate(&Evaluate::new(text, history))
+fn run(text: &str, history: &ThreadHistory) -> Result<Option<Value>, EvalError> {
+    evaluate(&EvaluationRequest::new(text, history))
 }
 
-fn history() -> History {
+fn history() -> ThreadHistory {
     let steps = [
         ("planner", json!({ "phases": [{ "hash": "A", "title": "t" }, { "hash": "B" }], "b c": true })),
         ("coder", json!({ "completedPhase": "A", "n": 1, "ok": false })),
@@ -75,19 +77,19 @@ fn history() -> History {
         ("reviewer", json!({ "comments": ["x", []], "role": "coder", "n": -1, "@": 1 })),
     ];
     let step = |(index, (role, output)): (usize, (&str, Value))| Step {
-        detail: Hash::from_u64(index as u64),
+        detail: NodeHash::from_u64(index as u64),
         agent: "mock".to_owned(),
         extracted_by: Some("llm".to_owned()),
         header: serde_json::Map::from_iter([("confidence".to_owned(), json!(0.5))]),
         ..Step::new(index + 1, role, output)
     };
     let steps: Vec<Step> = steps.into_iter().enumerate().map(step).collect();
-    History { prompt: "aab".to_owned(), depth: 1, total: steps.len(), steps, ..History::default() }
+    ThreadHistory { prompt: "aab".to_owned(), depth: 1, total: steps.len(), steps, ..ThreadHistory::default() }
 }
 
 /// What is loaded for a condition that reads this, and nothing else.
-fn part(whole: &History, reads: &Reads) -> History {
-    let mut part = History { steps: Vec::new(), ..whole.clone() };
+fn part(whole: &ThreadHistory, reads: &HistoryReads) -> ThreadHistory {
+    let mut part = ThreadHistory { steps: Vec::new(), ..whole.clone() };
     for position in reads.positions(whole.total) {
         let step = whole.steps[position].clone();
         let (extracted_by, header) = if reads.details { (step.extracted_by, step.header) } else { Default::default() };

@@ -1,11 +1,11 @@
 //! The configuration: every problem with its place; an edit changes what it should and nothing else, or is refused.
 
 use serde_json::{Value, json};
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_core::config::edit::{self, EditError, KeyPath};
-use uwf_testing::Subject;
+use uwf_testing::FuzzTarget;
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "config.yaml",
     samples: &[
         br#"# our agents
@@ -48,7 +48,7 @@ futureKey: |
 
 fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let (_, problems) = Config::parse(text, "config.yaml");
+    let (_, problems) = UwfConfig::parse(text, "config.yaml");
     for problem in &problems {
         assert!(problem.line >= 1 && problem.column >= 1 && !problem.message.is_empty(), "{problem}");
         assert!(!problem.to_string().contains('\n'), "{problem}");

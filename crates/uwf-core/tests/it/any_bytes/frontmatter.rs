@@ -2,13 +2,13 @@
 
 use std::sync::OnceLock;
 
-use json_cas::schema::Schema;
+use json_cas::schema::CompiledSchema;
 use serde_json::json;
 use uwf_core::extract::{self, Extraction};
 use uwf_core::prompt::AnswerForm;
-use uwf_testing::Subject;
+use uwf_testing::FuzzTarget;
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "frontmatter",
     samples: &[
         b"---\nstatus: done\nplan: Fix #42, all of it\nok: yes\nscore: 1.50\nfiles:\n  - a.rs\n  - '*.md'\nowner:\n  name: Zo\xc3\xab\n---\nIt is done.\n",
@@ -50,8 +50,8 @@ fn check(bytes: &[u8]) {
 }
 
 /// A role's schema with keys of every kind.
-fn schema() -> &'static Schema {
-    static SCHEMA: OnceLock<Schema> = OnceLock::new();
+fn schema() -> &'static CompiledSchema {
+    static SCHEMA: OnceLock<CompiledSchema> = OnceLock::new();
     SCHEMA.get_or_init(|| {
         let schema = json!({
             "type": "object",
@@ -71,6 +71,6 @@ fn schema() -> &'static Schema {
             },
             "required": ["status", "plan"],
         });
-        Schema::compile(&schema).expect("it is a schema")
+        CompiledSchema::compile(&schema).expect("it is a schema")
     })
 }

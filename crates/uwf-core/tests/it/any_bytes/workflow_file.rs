@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use json_cas::{Hash, Store};
+use json_cas::{NodeHash, Store};
 use serde_json::Value;
-use uwf_core::document::Problem;
-use uwf_core::node::Payload;
-use uwf_core::workflow::{Drawing, Workflow, WorkflowDraft, check as read};
-use uwf_testing::Subject;
+use uwf_core::document::FileProblem;
+use uwf_core::node::TypedPayload;
+use uwf_core::workflow::{GraphDrawing, Workflow, WorkflowDraft, check as read};
+use uwf_testing::FuzzTarget;
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "workflow file",
     samples: &[
         br"name: solve-it
@@ -70,7 +70,7 @@ fn check(bytes: &[u8]) {
     let workflow = stored(draft, &mut schemas);
     let payload = workflow.to_payload();
     assert_eq!(Workflow::from_payload(&payload).as_ref(), Ok(&workflow));
-    let drawing = Drawing::of(&workflow, None);
+    let drawing = GraphDrawing::from_workflow(&workflow, None);
     assert!(drawing.mermaid().starts_with("flowchart TD"));
     assert!(drawing.dot().ends_with("}\n"));
     assert!(!drawing.svg().contains("NaN"));
@@ -79,7 +79,7 @@ fn check(bytes: &[u8]) {
 }
 
 /// Says what and where, in one line.
-fn assert_told(problem: &Problem, text: &str) {
+fn assert_told(problem: &FileProblem, text: &str) {
     assert!(problem.line >= 1 && problem.column >= 1, "{problem}");
     assert!(problem.line <= text.split(['\n', '\r']).count() + 1, "{problem}");
     assert!(!problem.message.is_empty() && !problem.to_string().contains('\n'), "{problem}");
@@ -90,13 +90,13 @@ fn stored(draft: WorkflowDraft, schemas: &mut HashMap<String, Value>) -> Workflo
     let store = |_: &str, schema: Value| {
         let node = Store::schema_draft(schema.clone())?;
         schemas.insert(node.hash().to_string(), schema);
-        Ok::<Hash, json_cas::StoreError>(node.hash())
+        Ok::<NodeHash, json_cas::StoreError>(node.hash())
     };
     draft.resolve(store).expect("a schema that validates can be stored")
 }
 
 /// The hash of the workflow that a shown one is, put again.
-fn again(shown: &Value) -> Hash {
+fn again(shown: &Value) -> NodeHash {
     let parsed = read(&shown.to_string(), "shown.json", None);
     let draft = parsed.draft.unwrap_or_else(|| panic!("{shown}\n{:?}", parsed.problems));
     stored(draft, &mut HashMap::new()).draft().hash()

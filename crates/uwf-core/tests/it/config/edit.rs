@@ -165,7 +165,7 @@ fn texts_are_read_back_as_texts() {
             assert_eq!(edit::values(&edited, ORIGIN).expect("readable")["a"], json!(text), "{edited:?}");
         }
         if !text.is_empty() && !text.contains('"') {
-            let edited = edit::set("x: 1\n", ORIGIN, &KeyPath::of(&[text]), &json!(1));
+            let edited = edit::set("x: 1\n", ORIGIN, &KeyPath::from_keys(&[text]), &json!(1));
             assert!(edited.is_ok() || text == "<<", "{text:?}: {edited:?}");
         }
     }

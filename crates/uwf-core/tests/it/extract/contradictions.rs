@@ -28,13 +28,13 @@ enum Kind {
     Header(Value),
 }
 
-fn schema() -> Schema {
+fn schema() -> CompiledSchema {
     let schema = json!({
         "type": "object",
         "properties": { "approved": { "type": "boolean" }, "comment": { "type": "string" } },
         "required": ["approved"],
     });
-    Schema::compile(&schema).expect("a valid schema")
+    CompiledSchema::compile(&schema).expect("a valid schema")
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -309,7 +309,7 @@ fn dressed(text: &str, way: usize) -> String {
     }
 }
 
-fn read_in_both_forms(text: &str) -> [Option<Found>; 2] {
+fn read_in_both_forms(text: &str) -> [Option<ExtractedAnswer>; 2] {
     [frontmatter(text, &schema()), json_rung(text, &schema())].map(|extraction| match extraction {
         Extraction::Found(found) => Some(found),
         Extraction::Failed(_) => None,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use uwf_core::document::Document;
+use uwf_core::document::SourceDocument;
 
 use super::*;
 
@@ -37,7 +37,7 @@ struct Readings {
 struct Case {
     file: String,
     name: String,
-    schema: Schema,
+    schema: CompiledSchema,
     prompt: String,
     answer: String,
     right: Reading,
@@ -96,7 +96,7 @@ impl Case {
         keys.extend(is_fault.then_some(["cause", "today"]).into_iter().flatten());
         only(written, &keys, &place);
         let schema = &schemas[text("schema").unwrap_or_else(|| panic!("{place}: `schema` is the name of a schema"))];
-        let schema = Schema::compile(schema).unwrap_or_else(|error| panic!("{place}: {error}"));
+        let schema = CompiledSchema::compile(schema).unwrap_or_else(|error| panic!("{place}: {error}"));
         let right = Reading::of(written, &place);
         if let Reading::Value { value, .. } = &right {
             assert!(schema.is_valid(value), "{place}: the right value does not fit the schema");
@@ -218,7 +218,7 @@ fn files() -> Vec<(String, Value)> {
         .map(|path| {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             let text = std::fs::read_to_string(&path).unwrap();
-            let document = Document::parse(&text, &name).unwrap_or_else(|problems| {
+            let document = SourceDocument::parse(&text, &name).unwrap_or_else(|problems| {
                 let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
                 panic!("{}", problems.join("\n"))
             });

@@ -31,9 +31,9 @@ fn errors_name_key_and_found_value() {
 #[test]
 fn feedback_asks_for_the_header_only() {
     let schema = json!({"type": "object", "properties": {"ok": {"type": "boolean"}, "why": {"type": "string"}}});
-    let compiled = Schema::compile(&schema).unwrap();
+    let compiled = CompiledSchema::compile(&schema).unwrap();
     let errors = vec!["`ok`: expected true or false, found `perhaps`".to_owned()];
-    let failure = Failure { errors, candidates: 1, ..Failure::default() };
+    let failure = ExtractionFailure { errors, candidates: 1, ..ExtractionFailure::default() };
     insta::assert_snapshot!(failure.feedback(&compiled, AnswerForm::Frontmatter), @r#"
     Your answer was received, but its header is not valid:
 

@@ -3,7 +3,7 @@
 use super::*;
 
 fn json_in(raw: &str, schema: &Value) -> Extraction {
-    json_rung(raw, &Schema::compile(schema).expect("a valid schema"))
+    json_rung(raw, &CompiledSchema::compile(schema).expect("a valid schema"))
 }
 
 fn value(raw: &str) -> Value {
@@ -17,7 +17,7 @@ fn value(raw: &str) -> Value {
 fn json_is_the_whole_output() {
     let extraction = json_in("{\"status\": \"done\", \"plan\": \"p\", \"more\": 1}\n", &task_schema());
     let value = json!({"status": "done", "plan": "p", "more": 1});
-    assert_eq!(extraction, Extraction::Found(Found::from(value)));
+    assert_eq!(extraction, Extraction::Found(ExtractedAnswer::from(value)));
 }
 
 #[test]

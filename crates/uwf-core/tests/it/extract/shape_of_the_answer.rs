@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn as_asked_for_it_needs_no_fix() {
     let found = found("---\nstatus: done\nplan: p\n---\n\n# Report\n\ntext\n");
-    let expected = Found { body: "# Report\n\ntext".to_owned(), ..Found::from(done()) };
+    let expected = ExtractedAnswer { body: "# Report\n\ntext".to_owned(), ..ExtractedAnswer::from(done()) };
     assert_eq!(found, expected);
 }
 

@@ -9,7 +9,7 @@ fn verdict() -> Value {
 
 /// What both forms read of a text: they never differ.
 fn reads(raw: &str, schema: &Value) -> Option<Value> {
-    let schema = Schema::compile(schema).expect("a valid schema");
+    let schema = CompiledSchema::compile(schema).expect("a valid schema");
     let [text, json] = [frontmatter(raw, &schema), json_rung(raw, &schema)].map(|read| match read {
         Extraction::Found(found) => Some(found.value),
         Extraction::Failed(_) => None,
@@ -165,7 +165,7 @@ fn thoughts_are_not_answers() {
 
 #[test]
 fn a_prompt_that_comes_back_is_no_answer() {
-    let schema = Schema::compile(&verdict()).unwrap();
+    let schema = CompiledSchema::compile(&verdict()).unwrap();
     let prompt =
         "# Task\n\nReview it.\n\n# What others did\n\n{\"approved\": true}\n\n# Your part\n\nAnswer in this form.\n";
     let read = |raw: &str| extract::read(raw, AnswerForm::Frontmatter, &schema, &|| prompt.to_owned());

@@ -4,7 +4,7 @@ use super::*;
 
 fn typed(text: &str) -> Result<Value, String> {
     let schema = json!({"type": "object", "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}}, "required": ["approved"]});
-    match extract::read_typed(text, &Schema::compile(&schema).expect("a schema")) {
+    match extract::read_typed(text, &CompiledSchema::compile(&schema).expect("a schema")) {
         Extraction::Found(found) => Ok(found.value),
         Extraction::Failed(failure) => Err(failure.errors.join("; ")),
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn with(lines: &str) -> Found {
+fn with(lines: &str) -> ExtractedAnswer {
     found(&format!("---\nstatus: done\nplan: p\n{lines}\n---\n"))
 }
 

@@ -1,6 +1,6 @@
 //! Plain or bounded.
 
-use uwf_core::moderator::Class;
+use uwf_core::moderator::ConditionClass;
 
 use super::class;
 
@@ -95,20 +95,20 @@ const HOSTILE: &[&str] = &[
 #[test]
 fn what_authors_write_is_plain() {
     for expression in PLAIN {
-        assert_eq!(class(expression), Class::Plain, "{expression}");
+        assert_eq!(class(expression), ConditionClass::Plain, "{expression}");
     }
 }
 
 #[test]
 fn unbounded_expressions_are_assigned_to_child() {
     for expression in HOSTILE {
-        assert_eq!(class(expression), Class::Bounded, "{expression}");
+        assert_eq!(class(expression), ConditionClass::Bounded, "{expression}");
     }
 }
 
 #[test]
 fn a_very_long_expression_goes_to_the_child() {
     let sum = |terms: usize| format!("1{}", " + steps[-1].output.number".repeat(terms));
-    assert_eq!(class(&sum(100)), Class::Plain);
-    assert_eq!(class(&sum(200)), Class::Bounded);
+    assert_eq!(class(&sum(100)), ConditionClass::Plain);
+    assert_eq!(class(&sum(200)), ConditionClass::Bounded);
 }

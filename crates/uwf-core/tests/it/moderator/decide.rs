@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use uwf_core::moderator::{
-    Considered, Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note, Progress,
+    DecisionState, EndReason, EvaluationRequest, MatchReason, Moderator, ModeratorDecision, ModeratorError, NextAction,
+    ThreadHistory, TriedTransition,
 };
 
 use super::{compile, decide, edge, history, thread, value};
@@ -19,7 +20,7 @@ fn first_matching_transition_wins() {
         &thread(),
     )
     .unwrap();
-    let looked_at = |role: &str, expression: &str, value, matched, note| Considered {
+    let looked_at = |role: &str, expression: &str, value, matched, note| TriedTransition {
         role: role.into(),
         outcome: None,
         condition: Some(format!("to-{role}")),
@@ -30,12 +31,12 @@ fn first_matching_transition_wins() {
     };
     assert_eq!(
         decision,
-        Decision {
-            next: Next::Role("c".into()),
+        ModeratorDecision {
+            next: NextAction::Role("c".into()),
             trace: vec![
-                looked_at("a", "steps[-1].output.absent", None, false, Note::Missing),
-                looked_at("b", "steps[-1].output.approved", Some(json!(false)), false, Note::Boolean),
-                looked_at("c", "steps[-1].output.comments", Some(json!(["x"])), true, Note::Counted),
+                looked_at("a", "steps[-1].output.absent", None, false, MatchReason::Missing),
+                looked_at("b", "steps[-1].output.approved", Some(json!(false)), false, MatchReason::Boolean),
+                looked_at("c", "steps[-1].output.comments", Some(json!(["x"])), true, MatchReason::Counted),
             ],
         }
     );
@@ -43,7 +44,7 @@ fn first_matching_transition_wins() {
 
 #[test]
 fn a_transition_without_condition_always_matches() {
-    let decision = decide(vec![edge("a", None), edge("b", None)], &History::default()).unwrap();
+    let decision = decide(vec![edge("a", None), edge("b", None)], &ThreadHistory::default()).unwrap();
     assert_eq!(
         serde_json::to_value(decision).unwrap(),
         json!({"next": {"role": "a"}, "trace": [{"role": "a", "matched": true, "note": "unconditional"}]})
@@ -53,11 +54,11 @@ fn a_transition_without_condition_always_matches() {
 #[test]
 fn thread_ends_by_graph_or_when_nothing_matches() {
     let end = decide(vec![edge("$END", Some("true")), edge("a", None)], &thread()).unwrap();
-    assert_eq!(end.next, Next::End(EndReason::Graph));
+    assert_eq!(end.next, NextAction::End(EndReason::Graph));
     let none = decide(vec![edge("a", Some("false")), edge("$END", Some("[]"))], &thread()).unwrap();
-    assert_eq!(none.next, Next::End(EndReason::NoMatch));
+    assert_eq!(none.next, NextAction::End(EndReason::NoMatch));
     assert_eq!(none.trace.iter().map(|it| it.matched).collect::<Vec<_>>(), [false, false]);
-    assert_eq!(decide(Vec::new(), &thread()).unwrap().next, Next::End(EndReason::NoMatch));
+    assert_eq!(decide(Vec::new(), &thread()).unwrap().next, NextAction::End(EndReason::NoMatch));
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn the_result_counts_by_the_rules_of_boolean() {
         ("steps[role='nobody']", false),
     ] {
         let decision = decide(vec![edge("a", Some(expression)), edge("b", None)], &thread()).unwrap();
-        assert_eq!(decision.next == Next::Role("a".into()), matches, "{expression}");
+        assert_eq!(decision.next == NextAction::Role("a".into()), matches, "{expression}");
     }
 }
 
@@ -104,17 +105,17 @@ fn decision_resumes_with_result_of_unbounded_condition() {
     let edges = || vec![edge("a", Some("false")), edge("b", Some(filter)), edge("c", Some("$depth = 2"))];
     let history = thread();
     let ask = || match Moderator::new(edges()).decide(&history).unwrap() {
-        Progress::Evaluate { request, resume } => (request, resume),
-        Progress::Decided(decision) => panic!("{decision:?}"),
+        DecisionState::Evaluate { request, resume } => (request, resume),
+        DecisionState::Decided(decision) => panic!("{decision:?}"),
     };
     let (request, resume) = ask();
-    assert_eq!(request, Evaluate::new(filter, &history));
-    let Progress::Decided(decision) = resume.answer(Ok(Some(json!(true)))).unwrap() else { panic!() };
-    assert_eq!((decision.next, decision.trace.len()), (Next::Role("b".into()), 2));
+    assert_eq!(request, EvaluationRequest::new(filter, &history));
+    let DecisionState::Decided(decision) = resume.answer(Ok(Some(json!(true)))).unwrap() else { panic!() };
+    assert_eq!((decision.next, decision.trace.len()), (NextAction::Role("b".into()), 2));
 
     let (_, resume) = ask();
-    let Progress::Decided(decision) = resume.answer(Ok(None)).unwrap() else { panic!() };
-    assert_eq!((decision.next, decision.trace.len()), (Next::Role("c".into()), 3));
+    let DecisionState::Decided(decision) = resume.answer(Ok(None)).unwrap() else { panic!() };
+    assert_eq!((decision.next, decision.trace.len()), (NextAction::Role("c".into()), 3));
 
     let (_, resume) = ask();
     let error = resume.answer(Err("took longer than 2 s".into())).unwrap_err();
@@ -126,9 +127,9 @@ fn decision_resumes_with_result_of_unbounded_condition() {
 
 #[test]
 fn a_request_survives_the_way_to_another_process() {
-    let request = Evaluate::new("$map(steps, function($s) { $extractedBy($s) & $threadId })", &thread());
+    let request = EvaluationRequest::new("$map(steps, function($s) { $extractedBy($s) & $threadId })", &thread());
     let text = serde_json::to_string(&request).unwrap();
-    let back: Evaluate = serde_json::from_str(&text).unwrap();
+    let back: EvaluationRequest = serde_json::from_str(&text).unwrap();
     assert_eq!(back, request);
     assert_eq!(
         uwf_core::moderator::evaluate(&back),
@@ -143,8 +144,8 @@ fn request_with_deepest_output_survives_serialization() {
         output = json!([output]);
     }
     json_cas::cbor::encode(&output).unwrap();
-    let request = Evaluate::new("$map(steps, function($s) { $s })", &history(&[("a", output.clone())]));
-    let back: Evaluate = serde_json::from_str(&serde_json::to_string(&request).unwrap()).unwrap();
+    let request = EvaluationRequest::new("$map(steps, function($s) { $s })", &history(&[("a", output.clone())]));
+    let back: EvaluationRequest = serde_json::from_str(&serde_json::to_string(&request).unwrap()).unwrap();
     let result = uwf_core::moderator::evaluate(&back).unwrap().unwrap();
     assert_eq!(result["output"], output);
 }
@@ -156,7 +157,7 @@ fn decision_survives_serialization_with_null_and_missing_distinct() {
     let values: Vec<_> = decision.trace.iter().map(|it| it.value.clone()).collect();
     assert_eq!(values, [None, Some(json!(null))]);
     let text = serde_json::to_string(&decision).unwrap();
-    assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), decision);
+    assert_eq!(serde_json::from_str::<ModeratorDecision>(&text).unwrap(), decision);
 }
 
 #[test]
@@ -196,10 +197,10 @@ fn everything_the_design_promises_is_bound() {
 
 #[test]
 fn a_broken_request_is_an_error() {
-    let error = |request: &Evaluate| uwf_core::moderator::evaluate(request).unwrap_err().to_string();
-    let odd = Evaluate { expression: "1".into(), context: json!({"steps": 1}) };
+    let error = |request: &EvaluationRequest| uwf_core::moderator::evaluate(request).unwrap_err().to_string();
+    let odd = EvaluationRequest { expression: "1".into(), context: json!({"steps": 1}) };
     assert!(error(&odd).starts_with("the context can't be read: "), "{}", error(&odd));
-    assert!(error(&Evaluate::new("$now()", &thread())).contains("reads the clock"));
+    assert!(error(&EvaluationRequest::new("$now()", &thread())).contains("reads the clock"));
 }
 
 #[test]
@@ -210,11 +211,12 @@ fn conditions_can_be_shared_between_threads() {
 
 #[test]
 fn conditions_read_the_input() {
-    let history = History { input: Some(json!({ "dry": true, "tags": ["a", "b"] })), ..History::default() };
-    let value = |expression: &str| uwf_core::moderator::evaluate(&Evaluate::new(expression, &history)).unwrap();
+    let history = ThreadHistory { input: Some(json!({ "dry": true, "tags": ["a", "b"] })), ..ThreadHistory::default() };
+    let value =
+        |expression: &str| uwf_core::moderator::evaluate(&EvaluationRequest::new(expression, &history)).unwrap();
     assert_eq!(value("start.input.dry"), Some(json!(true)));
     assert_eq!(value("$count($start.input.tags)"), Some(json!(2)));
     assert_eq!(value("start.input.none"), None);
-    let without = History::default();
-    assert_eq!(uwf_core::moderator::evaluate(&Evaluate::new("start.input", &without)), Ok(None));
+    let without = ThreadHistory::default();
+    assert_eq!(uwf_core::moderator::evaluate(&EvaluationRequest::new("start.input", &without)), Ok(None));
 }

@@ -1,7 +1,7 @@
 //! Workflows as users have them, routed with invented outputs.
 
 use serde_json::{Value, json};
-use uwf_core::moderator::{Class, Next};
+use uwf_core::moderator::{ConditionClass, NextAction};
 
 use super::{class, decide, edge, history, value_on};
 
@@ -18,10 +18,10 @@ fn coder_continues_until_all_phases_are_complete() {
         decide(edges, &history(steps)).unwrap().next
     };
     let planned = ("planner", phases);
-    assert_eq!(class(ALL_PHASES), Class::Bounded);
-    assert_eq!(next(&[planned.clone(), coded("A")]), Next::Role("coder".into()));
-    assert_eq!(next(&[planned.clone(), coded("A"), coded("A")]), Next::Role("coder".into()));
-    assert_eq!(next(&[planned, coded("A"), coded("B")]), Next::Role("reviewer".into()));
+    assert_eq!(class(ALL_PHASES), ConditionClass::Bounded);
+    assert_eq!(next(&[planned.clone(), coded("A")]), NextAction::Role("coder".into()));
+    assert_eq!(next(&[planned.clone(), coded("A"), coded("A")]), NextAction::Role("coder".into()));
+    assert_eq!(next(&[planned, coded("A"), coded("B")]), NextAction::Role("reviewer".into()));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use uwf_core::moderator::{EndReason, History, Moderator, Next, Progress};
+use uwf_core::moderator::{DecisionState, EndReason, Moderator, NextAction, ThreadHistory};
 use uwf_core::workflow::{NamedCondition, START, Transition, Workflow};
 
 use super::history;
@@ -18,7 +18,7 @@ fn workflow() -> Workflow {
     Workflow {
         name: "solve-issue".into(),
         limits: uwf_core::usage::ThreadLimits::default(),
-        workspace: uwf_core::config::Workspace::default(),
+        workspace: uwf_core::config::WorkspaceKind::default(),
         input: None,
         description: String::new(),
         roles: BTreeMap::new(),
@@ -36,26 +36,26 @@ fn workflow() -> Workflow {
     }
 }
 
-fn next(position: &str, history: &History) -> Next {
-    let moderator = Moderator::at(&workflow(), position).expect("the position is sound");
+fn next(position: &str, history: &ThreadHistory) -> NextAction {
+    let moderator = Moderator::for_position(&workflow(), position).expect("the position is sound");
     match moderator.decide(history).expect("its conditions evaluate") {
-        Progress::Decided(decision) => decision.next,
-        Progress::Evaluate { request, .. } => panic!("{request:?}"),
+        DecisionState::Decided(decision) => decision.next,
+        DecisionState::Evaluate { request, .. } => panic!("{request:?}"),
     }
 }
 
 #[test]
 fn a_thread_is_routed_from_start_to_end() {
     let reviewed = |approved: bool| history(&[("coder", json!({})), ("reviewer", json!({"approved": approved}))]);
-    assert_eq!(next(START, &history(&[])), Next::Role("coder".into()));
-    assert_eq!(next("coder", &history(&[("coder", json!({}))])), Next::Role("reviewer".into()));
-    assert_eq!(next("reviewer", &reviewed(false)), Next::Role("coder".into()));
-    assert_eq!(next("reviewer", &reviewed(true)), Next::End(EndReason::Graph));
+    assert_eq!(next(START, &history(&[])), NextAction::Role("coder".into()));
+    assert_eq!(next("coder", &history(&[("coder", json!({}))])), NextAction::Role("reviewer".into()));
+    assert_eq!(next("reviewer", &reviewed(false)), NextAction::Role("coder".into()));
+    assert_eq!(next("reviewer", &reviewed(true)), NextAction::End(EndReason::Graph));
 }
 
 #[test]
 fn a_broken_workflow_is_told_by_name() {
-    let error = |position: &str| Moderator::at(&workflow(), position).unwrap_err().to_string();
+    let error = |position: &str| Moderator::for_position(&workflow(), position).unwrap_err().to_string();
     assert_eq!(error("nobody"), "the workflow's graph has no transitions for `nobody`");
     assert_eq!(
         error("tester"),

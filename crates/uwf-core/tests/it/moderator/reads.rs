@@ -1,24 +1,24 @@
 //! What must be loaded for a condition.
 
-use uwf_core::moderator::{Moderator, Reads};
+use uwf_core::moderator::{HistoryReads, Moderator};
 
 use super::{compile, edge};
 
-fn reads(expression: &str) -> Reads {
+fn reads(expression: &str) -> HistoryReads {
     compile(expression).reads().clone()
 }
 
 #[test]
 fn steps_are_read_from_end_they_count_from() {
     for expression in ["steps[-1].output.ok = false", "$steps[-1].meta", "$.steps[-1]", "$$.steps[-1].role"] {
-        assert_eq!(reads(expression), Reads { last: 1, ..Reads::none() }, "{expression}");
+        assert_eq!(reads(expression), HistoryReads { last: 1, ..HistoryReads::none() }, "{expression}");
     }
-    assert_eq!(reads("steps[-2].role = steps[-1].role"), Reads { last: 2, ..Reads::none() });
-    assert_eq!(reads("steps[0].output.x"), Reads { first: 1, ..Reads::none() });
-    assert_eq!(reads("steps[-1].role = steps[3].role"), Reads { first: 4, last: 1, ..Reads::none() });
-    assert_eq!(reads("steps[-1].output.steps[0] = 's'"), Reads { last: 1, ..Reads::none() });
-    assert_eq!(reads("steps[-1][role='coder'].output.x"), Reads { last: 1, ..Reads::none() });
-    assert_eq!(reads("steps[-1].output.items[$ = 1 and a.steps]"), Reads { last: 1, ..Reads::none() });
+    assert_eq!(reads("steps[-2].role = steps[-1].role"), HistoryReads { last: 2, ..HistoryReads::none() });
+    assert_eq!(reads("steps[0].output.x"), HistoryReads { first: 1, ..HistoryReads::none() });
+    assert_eq!(reads("steps[-1].role = steps[3].role"), HistoryReads { first: 4, last: 1, ..HistoryReads::none() });
+    assert_eq!(reads("steps[-1].output.steps[0] = 's'"), HistoryReads { last: 1, ..HistoryReads::none() });
+    assert_eq!(reads("steps[-1][role='coder'].output.x"), HistoryReads { last: 1, ..HistoryReads::none() });
+    assert_eq!(reads("steps[-1].output.items[$ = 1 and a.steps]"), HistoryReads { last: 1, ..HistoryReads::none() });
 }
 
 #[test]
@@ -27,20 +27,20 @@ fn counting_needs_no_steps() {
         assert!(reads(expression).counts, "{expression}");
         assert!(!reads(expression).all, "{expression}");
     }
-    let coder = Reads { count_of: ["coder".into()].into(), ..Reads::none() };
+    let coder = HistoryReads { count_of: ["coder".into()].into(), ..HistoryReads::none() };
     assert_eq!(reads("$count(steps[role='coder']) > 2"), coder);
     assert_eq!(reads("$exists($steps['coder' = role])"), coder);
 }
 
 #[test]
 fn ends_of_a_role_are_read_alone() {
-    let newest = Reads { last_of: ["r".into()].into(), ..Reads::none() };
+    let newest = HistoryReads { last_of: ["r".into()].into(), ..HistoryReads::none() };
     for expression in
         ["$last('r').x", "steps[role='r'][-1].output.x", "$steps[role='r'][-1].meta", "$exists($last('r'))"]
     {
         assert_eq!(reads(expression), newest, "{expression}");
     }
-    let oldest = Reads { first_of: ["r".into()].into(), ..Reads::none() };
+    let oldest = HistoryReads { first_of: ["r".into()].into(), ..HistoryReads::none() };
     for expression in ["$first('r')", "steps[role='r'][0].output.x"] {
         assert_eq!(reads(expression), oldest, "{expression}");
     }
@@ -49,15 +49,21 @@ fn ends_of_a_role_are_read_alone() {
 #[test]
 fn the_start_is_always_at_hand() {
     for expression in ["start.prompt", "$start.workflow", "$.start.prompt", "$threadId = 'x' and $depth < 3", "true"] {
-        assert_eq!(reads(expression), Reads::none(), "{expression}");
+        assert_eq!(reads(expression), HistoryReads::none(), "{expression}");
     }
 }
 
 #[test]
 fn extraction_details_are_read_separately() {
-    assert_eq!(reads("$extractedBy(steps[-1]) = 'llm'"), Reads { last: 1, details: true, ..Reads::none() });
-    assert_eq!(reads("$frontmatter(steps[-1]).confidence < 0.5"), Reads { last: 1, details: true, ..Reads::none() });
-    assert_eq!(reads("$map(steps, $extractedBy)"), Reads { all: true, details: true, ..Reads::none() });
+    assert_eq!(
+        reads("$extractedBy(steps[-1]) = 'llm'"),
+        HistoryReads { last: 1, details: true, ..HistoryReads::none() }
+    );
+    assert_eq!(
+        reads("$frontmatter(steps[-1]).confidence < 0.5"),
+        HistoryReads { last: 1, details: true, ..HistoryReads::none() }
+    );
+    assert_eq!(reads("$map(steps, $extractedBy)"), HistoryReads { all: true, details: true, ..HistoryReads::none() });
 }
 
 #[test]
@@ -108,6 +114,6 @@ fn reads_stop_at_first_unconditional_transition() {
         edge("c", None),
         edge("d", Some("steps.output.x")),
     ]);
-    assert_eq!(moderator.reads(), Reads { last: 1, counts: true, ..Reads::none() });
-    assert_eq!(Moderator::new(vec![edge("a", None)]).reads(), Reads::none());
+    assert_eq!(moderator.reads(), HistoryReads { last: 1, counts: true, ..HistoryReads::none() });
+    assert_eq!(Moderator::new(vec![edge("a", None)]).reads(), HistoryReads::none());
 }

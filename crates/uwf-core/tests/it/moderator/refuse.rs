@@ -1,9 +1,9 @@
 //! What is not a condition.
 
-use uwf_core::moderator::{Condition, ConditionError};
+use uwf_core::moderator::{CompiledCondition, ConditionError};
 
 fn error(expression: &str) -> ConditionError {
-    match Condition::compile(expression) {
+    match CompiledCondition::compile(expression) {
         Ok(_) => panic!("{expression} compiles"),
         Err(error) => error,
     }

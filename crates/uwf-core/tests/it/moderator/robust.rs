@@ -1,11 +1,11 @@
 //! No text, however odd, brings the engine down.
 
-use uwf_core::moderator::{Class, Condition};
+use uwf_core::moderator::{CompiledCondition, ConditionClass};
 
 use super::{decide, edge, history, thread};
 
 fn survives(expression: &str) {
-    let Ok(condition) = Condition::compile(expression) else {
+    let Ok(condition) = CompiledCondition::compile(expression) else {
         return;
     };
     for text in condition.field_reads().iter().map(|read| &read.text) {
@@ -14,7 +14,7 @@ fn survives(expression: &str) {
     for warning in condition.warnings() {
         assert!(!warning.is_empty());
     }
-    if condition.class() == Class::Plain {
+    if condition.class() == ConditionClass::Plain {
         // An error is fine, a panic is not.
         let _ = decide(vec![edge("a", Some(expression)), edge("b", None)], &thread());
         let _ = decide(vec![edge("a", Some(expression)), edge("b", None)], &history(&[]));

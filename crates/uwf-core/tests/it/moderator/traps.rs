@@ -1,7 +1,7 @@
 //! What surprises authors or engineers about JSONata and its library.
 
 use serde_json::json;
-use uwf_core::moderator::{Condition, Next};
+use uwf_core::moderator::{CompiledCondition, NextAction};
 
 use super::{compile, decide, edge, history, value};
 
@@ -23,7 +23,7 @@ fn negated_missing_value_is_missing_and_never_matches() {
     assert_eq!(value("$not(steps[-1].output.absent)"), Ok(None));
     let decision =
         decide(vec![edge("a", Some("$not(steps[-1].output.absent)")), edge("b", None)], &history(&[("x", json!({}))]));
-    assert_eq!(decision.unwrap().next, Next::Role("b".into()));
+    assert_eq!(decision.unwrap().next, NextAction::Role("b".into()));
     assert_eq!(
         compile("$not(steps[-1].output.absent)").warnings(),
         ["`$not(steps[-1].output.absent)` does not match when `steps[-1].output.absent` is missing, because the \
@@ -36,7 +36,7 @@ fn negated_missing_value_is_missing_and_never_matches() {
 
 #[test]
 fn error_codes_are_parsed_from_error_text() {
-    let code = |expression: &str| Condition::compile(expression).unwrap_err().code;
+    let code = |expression: &str| CompiledCondition::compile(expression).unwrap_err().code;
     assert_eq!(code("steps[").as_deref(), Some("S0207"));
     assert_eq!(code("steps.1").as_deref(), Some("S0213"));
     assert_eq!(code("'open").as_deref(), Some("S0101"));
@@ -79,6 +79,6 @@ fn output_cannot_forge_library_wrapper() {
 fn functions_as_results_are_false() {
     for expression in ["$sum", "function($x) { $x }", "[$sum]", "/x/"] {
         let decision = decide(vec![edge("a", Some(expression)), edge("b", None)], &history(&[]));
-        assert_eq!(decision.unwrap().next, Next::Role("b".into()), "{expression}");
+        assert_eq!(decision.unwrap().next, NextAction::Role("b".into()), "{expression}");
     }
 }

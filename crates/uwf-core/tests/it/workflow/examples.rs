@@ -1,6 +1,6 @@
 //! Files as users have them.
 
-use uwf_core::workflow::{Drawing, Meta, Transition, Workflow, check};
+use uwf_core::workflow::{DraftSchema, GraphDrawing, Transition, Workflow, check};
 
 use super::{lines, shared};
 
@@ -13,7 +13,7 @@ fn example(name: &str, stem: &str) -> Option<(Workflow, String)> {
     let workflow = parsed
         .draft
         .expect("no errors")
-        .resolve(|_, schema| json_cas::Draft::new(json_cas::bootstrap::HASH, schema).map(|draft| draft.hash()));
+        .resolve(|_, schema| json_cas::NodeDraft::new(json_cas::bootstrap::HASH, schema).map(|draft| draft.hash()));
     Some((workflow.expect("schemas encode"), lines(&parsed.problems)))
 }
 
@@ -64,7 +64,7 @@ fn conditions_written_into_the_table_get_names() {
     assert_eq!(names, ["coder-to-reviewer", "planner-to-end", "reviewer-to-tester", "tester-to-committer"]);
     assert_eq!(workflow.graph["planner"], [to("$END", Some("planner-to-end")), to("coder", None)]);
     assert_eq!(workflow.conditions["planner-to-end"].expression, "$steps[role='planner'].meta.status = 'aborted'");
-    assert!(Drawing::of(&workflow, None).mermaid().contains("-->|\"planner-to-end"));
+    assert!(GraphDrawing::from_workflow(&workflow, None).mermaid().contains("-->|\"planner-to-end"));
 }
 
 #[test]
@@ -82,14 +82,14 @@ graph:
   c: [ { role: $END } ]
 ";
     let draft = super::sound(text);
-    assert!(matches!(&draft.roles["c"].meta, Meta::Stored(hash) if hash.to_string() == "0ABCDEFGHJKMN"));
+    assert!(matches!(&draft.roles["c"].meta, DraftSchema::Stored(hash) if hash.to_string() == "0ABCDEFGHJKMN"));
     let mut seen = Vec::new();
     let workflow = draft.resolve(|role, schema| {
         seen.push((role.to_owned(), schema["title"].as_str().map(str::to_owned)));
-        Ok::<_, ()>(json_cas::Hash::from_u64(7))
+        Ok::<_, ()>(json_cas::NodeHash::from_u64(7))
     });
     let expected =
         [("a", "check-title.a"), ("b", "mine")].map(|(role, title)| (role.to_owned(), Some(title.to_owned())));
     assert_eq!(seen, expected);
-    assert_eq!(workflow.map(|w| w.roles["a"].meta), Ok(json_cas::Hash::from_u64(7)));
+    assert_eq!(workflow.map(|w| w.roles["a"].meta), Ok(json_cas::NodeHash::from_u64(7)));
 }

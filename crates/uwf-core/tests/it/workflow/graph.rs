@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use json_cas::Store;
-use uwf_core::workflow::{Course, Drawing, GRAPH_CSS, GraphOnPage, Ledger, Transition, Workflow, check};
+use uwf_core::workflow::{GRAPH_CSS, GraphCourse, GraphDrawing, GraphLedger, GraphOnPage, Transition, Workflow, check};
 
 const REVIEWED: &str = "\
 name: fix-issue
@@ -42,21 +42,21 @@ fn with_graph(ways: &[Way<'_>]) -> Workflow {
     Workflow { graph, roles: BTreeMap::new(), ..workflow(REVIEWED) }
 }
 
-fn course(at: &str, state: &str) -> Course {
+fn course(at: &str, state: &str) -> GraphCourse {
     let roles = ["developer", "reviewer", "developer", "reviewer"].map(str::to_owned).to_vec();
-    Course { roles, at: at.to_owned(), state: state.to_owned(), ..Course::default() }
+    GraphCourse { roles, at: at.to_owned(), state: state.to_owned(), ..GraphCourse::default() }
 }
 
-fn ledger() -> Ledger {
+fn ledger() -> GraphLedger {
     let row = |texts: [&str; 2]| texts.map(str::to_owned).to_vec();
     let rows = [("developer", row(["2×", "1:48"])), ("reviewer", row(["2×", "<0:01"])), ("$END", row(["", "1:49"]))];
-    Ledger {
+    GraphLedger {
         headings: row(["visits", "time"]),
         rows: rows.map(|(name, row)| (name.to_owned(), row)).into_iter().collect(),
     }
 }
 
-fn on_page(drawing: &Drawing, ledger: Option<&Ledger>) -> String {
+fn on_page(drawing: &GraphDrawing, ledger: Option<&GraphLedger>) -> String {
     let node_href = |name: &str| (!name.starts_with('$')).then(|| format!("/roles?a=b&name={name}\"><script>"));
     let edge_href = |from: &str, to: &str| Some(format!("#{from}-{to}"));
     drawing.svg_for_page(&GraphOnPage {
@@ -97,14 +97,14 @@ fn values<'s>(tags: &[&'s str], attribute: &str) -> Vec<&'s str> {
 
 #[test]
 fn guide_picture_matches_current_drawing() {
-    let svg = Drawing::of(&workflow(REVIEWED), Some(&course("$END", "completed"))).svg();
+    let svg = GraphDrawing::from_workflow(&workflow(REVIEWED), Some(&course("$END", "completed"))).svg();
     let shown = include_str!("../../../../../docs/graph.svg");
     assert!(svg == shown, "write this to docs/graph.svg:\n{svg}");
 }
 
 #[test]
 fn standalone_svg_shows_path_and_state() {
-    let svg = Drawing::of(&workflow(REVIEWED), Some(&course("reviewer", "stuck"))).svg();
+    let svg = GraphDrawing::from_workflow(&workflow(REVIEWED), Some(&course("reviewer", "stuck"))).svg();
     let tags = tags(&svg);
     let classes = values(&tags, "class");
     let count = |class: &str| classes.iter().filter(|known| **known == class).count();
@@ -120,7 +120,7 @@ fn standalone_svg_shows_path_and_state() {
 
 #[test]
 fn page_svg_links_roles_and_arrows_without_styles() {
-    let drawing = Drawing::of(&workflow(REVIEWED), Some(&course("reviewer", "running")));
+    let drawing = GraphDrawing::from_workflow(&workflow(REVIEWED), Some(&course("reviewer", "running")));
     let svg = on_page(&drawing, None);
     let tags = tags(&svg);
     assert!(!tags.iter().any(|tag| tag.starts_with("style") || tag.starts_with("script") || tag.contains(" style=")));
@@ -155,7 +155,7 @@ fn page_svg_links_roles_and_arrows_without_styles() {
 
 #[test]
 fn ledger_is_shown_and_read_out_beside_roles() {
-    let drawing = Drawing::of(&workflow(REVIEWED), Some(&course("reviewer", "running")));
+    let drawing = GraphDrawing::from_workflow(&workflow(REVIEWED), Some(&course("reviewer", "running")));
     let svg = on_page(&drawing, Some(&ledger()));
     let tags = tags(&svg);
     let labels = values(&tags, "aria-label");
@@ -174,7 +174,7 @@ fn ledger_is_shown_and_read_out_beside_roles() {
     let name: f64 = cell("developer").2.parse().unwrap();
     assert!((name - first.2.parse::<f64>().unwrap()).abs() < 2.0, "in the row of its role");
     let rows = BTreeMap::from([("developer".to_owned(), vec!["x".repeat(200); 9])]);
-    let broad = on_page(&drawing, Some(&Ledger { rows, ..ledger() }));
+    let broad = on_page(&drawing, Some(&GraphLedger { rows, ..ledger() }));
     assert_eq!(broad.matches(&format!(">{}…</text>", "x".repeat(16))).count(), 2, "{broad}");
 }
 
@@ -182,7 +182,7 @@ fn ledger_is_shown_and_read_out_beside_roles() {
 fn every_class_of_a_picture_has_a_style() {
     let mut classes = BTreeSet::new();
     for (at, state) in [("reviewer", "stuck"), ("$END", "waiting"), ("$START", "limited"), ("developer", "corrupt")] {
-        let drawing = Drawing::of(&workflow(REVIEWED), Some(&course(at, state)));
+        let drawing = GraphDrawing::from_workflow(&workflow(REVIEWED), Some(&course(at, state)));
         for svg in [drawing.svg(), on_page(&drawing, Some(&ledger()))] {
             classes.extend(values(&tags(&svg), "class").join(" ").split(' ').map(str::to_owned));
         }
@@ -215,7 +215,7 @@ fn graphs_of_odd_shapes_are_drawn() {
         &many,
     ];
     for shape in shapes {
-        let drawing = Drawing::of(&with_graph(shape), Some(&course("a", "not a class\"")));
+        let drawing = GraphDrawing::from_workflow(&with_graph(shape), Some(&course("a", "not a class\"")));
         for svg in [drawing.svg(), on_page(&drawing, Some(&ledger()))] {
             tags(&svg);
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{shape:?}");

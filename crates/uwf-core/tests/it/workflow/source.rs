@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::json;
-use uwf_core::workflow::{Meta, check};
+use uwf_core::workflow::{DraftSchema, check};
 
 use super::{lines, problems_of, sound};
 
@@ -14,7 +14,7 @@ fn with_meta(meta: &str) -> String {
 }
 
 #[track_caller]
-fn meta_of(text: &str) -> Meta {
+fn meta_of(text: &str) -> DraftSchema {
     sound(text).roles.remove("a").expect("the role is there").meta
 }
 
@@ -24,13 +24,13 @@ fn words_of_other_yaml_versions_are_texts() {
         meta_of(&with_meta("{ enum: [no, on, yes, off, n, null, ~, true, 12, 1.5, 0x10, '12', 007, 2026-11-05] }"));
     let expected =
         json!({"enum": ["no", "on", "yes", "off", "n", null, null, true, 12, 1.5, 16, "12", "007", "2026-11-05"]});
-    assert_eq!(meta, Meta::Inline(expected));
+    assert_eq!(meta, DraftSchema::Inline(expected));
 }
 
 #[test]
 fn number_like_hash_stays_hash() {
     for hash in ["0000000000000", "1234567890123", "12345678901E5", "'0123456789012'", "0abcdefghjkmn"] {
-        let Meta::Stored(found) = meta_of(&with_meta(hash)) else { panic!("{hash} is a hash") };
+        let DraftSchema::Stored(found) = meta_of(&with_meta(hash)) else { panic!("{hash} is a hash") };
         assert_eq!(found.to_string(), hash.trim_matches('\'').to_uppercase());
     }
     insta::assert_snapshot!(problems_of(&with_meta("12345")), @r"
@@ -53,7 +53,7 @@ fn json_is_read_as_json() {
                 \t\"graph\": { \"$START\": [ { \"role\": \"a\" } ], \"a\": [ { \"role\": \"$END\", \"condition\": null } ] }\n}\n";
     let draft = sound(text);
     assert_eq!(draft.description, "a 😀 b/c");
-    assert_eq!(draft.roles["a"].meta, Meta::Inline(json!({"const": -1500.0})));
+    assert_eq!(draft.roles["a"].meta, DraftSchema::Inline(json!({"const": -1500.0})));
 }
 
 #[test]
@@ -185,7 +185,7 @@ graph:
     let texts = |name: &str| [roles[name].goal.as_str(), &roles[name].procedure, &roles[name].output];
     assert_eq!(texts("b"), ["two", "first", ""]);
     assert_eq!(texts("c"), ["three", "first", "from list"]);
-    assert_eq!(roles["c"].meta, Meta::Inline(json!({"type": "object"})));
+    assert_eq!(roles["c"].meta, DraftSchema::Inline(json!({"type": "object"})));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One test for each kind of problem: its place and its words.
 
-use uwf_core::document::{Positions, Severity};
+use uwf_core::document::{SchemaSeverity, SourcePositions};
 use uwf_core::workflow::{check, parse, validate};
 
 use super::{lines, problems_of, sound};
@@ -214,11 +214,11 @@ graph: { $START: [ { role: a } ], a: [ { role: $END } ] }
     let found: Vec<_> =
         check(text, "w.yaml", None).problems.into_iter().map(|p| (p.line, p.severity, p.code)).collect();
     let expected = [
-        (6, Severity::Error, "bad-schema"),
-        (7, Severity::Warning, "schema-warning"),
-        (9, Severity::Warning, "schema-warning"),
-        (10, Severity::Error, "bad-schema"),
-        (11, Severity::Error, "bad-schema"),
+        (6, SchemaSeverity::Error, "bad-schema"),
+        (7, SchemaSeverity::Warning, "schema-warning"),
+        (9, SchemaSeverity::Warning, "schema-warning"),
+        (10, SchemaSeverity::Error, "bad-schema"),
+        (11, SchemaSeverity::Error, "bad-schema"),
     ];
     assert_eq!(found, expected);
 }
@@ -379,7 +379,7 @@ fn names_that_cannot_be() {
         "name: ../solve-it\nroles:\n  $plan: {{ meta: true }}\n  __Start__: {{ meta: true }}\n  '': {{ meta: true }}\n  -x: {{ meta: true }}\n  {long}: {{ meta: true }}\n  \"a\\nb\": {{ meta: true }}\n  ' a': {{ meta: true }}\nconditions:\n  $c: 'true'\n  \"\\t\": 'true'\ngraph: {{ $START: [ {{ role: $END }} ] }}\n"
     );
     let parsed = check(&text, "w.yaml", None);
-    let errors: Vec<_> = parsed.problems.into_iter().filter(uwf_core::document::Problem::is_error).collect();
+    let errors: Vec<_> = parsed.problems.into_iter().filter(uwf_core::document::FileProblem::is_error).collect();
     insta::assert_snapshot!(lines(&errors), @r"
     w.yaml:1:7: error[bad-name]: the workflow name `../solve-it` would be read as an option or a path
         use words joined by `-`
@@ -427,7 +427,7 @@ fn draft_without_positions_is_still_validated() {
     assert_eq!(parsed.problems, []);
     let draft = parsed.draft.expect("it is sound");
     insta::assert_snapshot!(lines(&validate(&draft, &parsed.positions, None)), @"w.yaml:4:3: warning[unreachable-role]: no path leads from `$START` to the role `coder`");
-    insta::assert_snapshot!(lines(&validate(&draft, &Positions::none("-"), None)), @"-:1:1: warning[unreachable-role]: no path leads from `$START` to the role `coder`");
+    insta::assert_snapshot!(lines(&validate(&draft, &SourcePositions::none("-"), None)), @"-:1:1: warning[unreachable-role]: no path leads from `$START` to the role `coder`");
 }
 
 #[test]

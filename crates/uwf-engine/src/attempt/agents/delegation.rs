@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,14 +12,14 @@ use serde_json::Value;
 use crate::attempt::agents::{self, AgentSpec};
 
 /// The workflows of a thread and its child threads, by the names that agents use.
-pub(crate) type Decisions = BTreeMap<String, Decided>;
+pub(crate) type Decisions = BTreeMap<String, RoleWorkflow>;
 
 /// A workflow chosen for a role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Decided {
+pub struct RoleWorkflow {
     /// The workflow at the time of the choice.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// The file it came from, if it did not come from the registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,

@@ -7,25 +7,25 @@
 
 use std::collections::HashSet;
 
-use json_cas::{Draft, Hash, Node, Store, bootstrap};
+use json_cas::{Node, NodeDraft, NodeHash, Store, bootstrap};
 use parking_lot::Mutex;
 use serde_json::Value;
 use uwf_core::node::{self, NodeKind, StepNode};
 
-use crate::attempt::recorded::Opened;
+use crate::attempt::recorded::PlannedAttempt;
 use crate::error::Result;
-use crate::root::broker_link::wire::Failure;
+use crate::root::broker_link::wire::BrokerFailure;
 use crate::root::home::Home;
-use crate::thread::chain::Chain;
+use crate::thread::chain::StepChain;
 use crate::thread::load::Thread;
 
 /// Most bytes of nodes that an attempt may store: a hundred outputs of the maximum size with their traces.
 const MAX_STORED: u64 = 4 << 30;
 
 /// Access limits of an attempt.
-pub(super) struct Bounds {
-    start: Hash,
-    prev: Option<Hash>,
+pub(super) struct AttemptAccessLimits {
+    start: NodeHash,
+    prev: Option<NodeHash>,
     role: String,
     known: Mutex<NodeSets>,
 }
@@ -33,47 +33,49 @@ pub(super) struct Bounds {
 #[derive(Default)]
 struct NodeSets {
     /// Nodes of the thread.
-    of_thread: HashSet<Hash>,
+    of_thread: HashSet<NodeHash>,
     /// Nodes that the attempt stored and that are not known to belong to the thread.
-    own: HashSet<Hash>,
+    own: HashSet<NodeHash>,
     /// Bytes it stored.
     stored: u64,
 }
 
-impl Bounds {
+impl AttemptAccessLimits {
     /// Computes the access limits of an attempt.
     ///
     /// # Errors
     /// An unreadable node of its thread.
-    pub(super) fn of(home: &Home, opened: &Opened) -> Result<Bounds> {
-        let thread = Thread::at(home, opened.thread.clone(), opened.expected_head)?;
-        let mut of_thread: HashSet<Hash> = node::OWN_TYPES.iter().map(|own| own.hash).collect();
+    pub(super) fn for_planned_attempt(home: &Home, opened: &PlannedAttempt) -> Result<AttemptAccessLimits> {
+        let thread = Thread::load_at(home, opened.thread.clone(), opened.expected_head)?;
+        let mut of_thread: HashSet<NodeHash> = node::OWN_TYPES.iter().map(|own| own.hash).collect();
         of_thread.extend([bootstrap::HASH, thread.head, thread.start_hash]);
         of_thread.extend(thread.workflow()?.roles.values().map(|role| role.meta));
         of_thread.extend(opened.earlier.iter().chain(&opened.reextract));
         let exchanges = opened.replies.iter();
         of_thread.extend(exchanges.flat_map(|exchange| [exchange.attempt, exchange.question, exchange.reply]));
         // Without them, each step references the previous one.
-        for record in thread.chain().map(Chain::records).unwrap_or_default() {
+        for record in thread.chain().map(StepChain::records).unwrap_or_default() {
             of_thread.extend([record.step, record.output, record.detail]);
         }
         let prev = thread.last.is_some().then_some(thread.head);
         let known = Mutex::new(NodeSets { of_thread, ..NodeSets::default() });
-        Ok(Bounds { start: thread.start_hash, prev, role: opened.role.clone(), known })
+        Ok(AttemptAccessLimits { start: thread.start_hash, prev, role: opened.role.clone(), known })
     }
 
     /// Rejects nodes that don't belong to the thread.
-    pub(super) fn check_read(&self, hashes: &[Hash]) -> std::result::Result<(), Failure> {
+    pub(super) fn check_read(&self, hashes: &[NodeHash]) -> std::result::Result<(), BrokerFailure> {
         let known = self.known.lock();
-        let is_known = |hash: &&Hash| known.of_thread.contains(hash) || known.own.contains(hash);
+        let is_known = |hash: &&NodeHash| known.of_thread.contains(hash) || known.own.contains(hash);
         match hashes.iter().find(|hash| !is_known(hash)) {
             None => Ok(()),
-            Some(other) => Err(Failure::refused(format!("node {other} does not belong to the thread of this agent"))),
+            Some(other) => {
+                Err(BrokerFailure::refused(format!("node {other} does not belong to the thread of this agent")))
+            }
         }
     }
 
     /// Lets the attempt read the nodes that a node of the thread references.
-    pub(super) fn opened(&self, store: &Store, hash: Hash, bytes: &[u8]) {
+    pub(super) fn opened(&self, store: &Store, hash: NodeHash, bytes: &[u8]) {
         if !self.known.lock().of_thread.contains(&hash) {
             return;
         }
@@ -86,21 +88,25 @@ impl Bounds {
     }
 
     /// The drafts of nodes that the attempt wants to store.
-    pub(super) fn drafts(&self, hashes: &[Hash], parts: &[Vec<u8>]) -> std::result::Result<Vec<Draft>, Failure> {
+    pub(super) fn drafts(
+        &self,
+        hashes: &[NodeHash],
+        parts: &[Vec<u8>],
+    ) -> std::result::Result<Vec<NodeDraft>, BrokerFailure> {
         if hashes.len() != parts.len() {
-            return Err(Failure::refused("not a node for each hash"));
+            return Err(BrokerFailure::refused("not a node for each hash"));
         }
         let size = parts.iter().map(|part| part.len() as u64).sum::<u64>();
         if self.known.lock().stored.saturating_add(size) > MAX_STORED {
-            return Err(Failure::refused(format!("an attempt stores at most {MAX_STORED} bytes")));
+            return Err(BrokerFailure::refused(format!("an attempt stores at most {MAX_STORED} bytes")));
         }
         hashes.iter().zip(parts).map(|(hash, bytes)| self.draft(*hash, bytes)).collect()
     }
 
-    fn draft(&self, hash: Hash, bytes: &[u8]) -> std::result::Result<Draft, Failure> {
-        let refuse = |why: &str| Failure::refused(format!("node {hash} is not stored for an agent: {why}"));
+    fn draft(&self, hash: NodeHash, bytes: &[u8]) -> std::result::Result<NodeDraft, BrokerFailure> {
+        let refuse = |why: &str| BrokerFailure::refused(format!("node {hash} is not stored for an agent: {why}"));
         let node = Node::stored_as(hash, bytes).ok_or_else(|| refuse("its bytes have a different hash"))?;
-        match NodeKind::of(node.type_hash) {
+        match NodeKind::from_type_hash(node.type_hash) {
             Some(kind @ (NodeKind::Workflow | NodeKind::StartNode | NodeKind::ThreadEnd)) => {
                 return Err(refuse(&format!("no agent makes a {}", kind.title())));
             }
@@ -113,28 +119,31 @@ impl Bounds {
             }
             _ => {}
         }
-        let typed = Draft::new(node.type_hash, node.payload.clone());
+        let typed = NodeDraft::new(node.type_hash, node.payload.clone());
         let draft = typed.ok().filter(|draft| draft.hash() == hash);
         // A schema can be its own type.
-        let draft = draft.or_else(|| Draft::self_typed(node.payload).ok().filter(|draft| draft.hash() == hash));
+        let draft = draft.or_else(|| NodeDraft::self_typed(node.payload).ok().filter(|draft| draft.hash() == hash));
         draft.ok_or_else(|| refuse("its payload cannot be written"))
     }
 
     /// Records nodes that were stored for the attempt.
-    pub(super) fn stored(&self, drafts: &[Draft]) {
+    pub(super) fn stored(&self, drafts: &[NodeDraft]) {
         let mut known = self.known.lock();
         known.stored += drafts.iter().map(|draft| draft.cbor().len() as u64).sum::<u64>();
-        let new: Vec<Hash> = drafts.iter().map(Draft::hash).filter(|hash| !known.of_thread.contains(hash)).collect();
+        let new: Vec<NodeHash> =
+            drafts.iter().map(NodeDraft::hash).filter(|hash| !known.of_thread.contains(hash)).collect();
         known.own.extend(new);
     }
 }
 
 /// Collects the hashes named in the texts of a value: a text may ask an agent to read the node.
-fn in_texts(value: &Value, found: &mut Vec<Hash>) {
+fn in_texts(value: &Value, found: &mut Vec<NodeHash>) {
     match value {
         Value::String(text) => {
             let words = text.split(|symbol: char| !symbol.is_ascii_alphanumeric());
-            found.extend(words.filter(|word| word.len() == Hash::LEN).filter_map(|word| word.parse::<Hash>().ok()));
+            found.extend(
+                words.filter(|word| word.len() == NodeHash::LEN).filter_map(|word| word.parse::<NodeHash>().ok()),
+            );
         }
         Value::Array(items) => items.iter().for_each(|item| in_texts(item, found)),
         Value::Object(map) => map.values().for_each(|item| in_texts(item, found)),

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use json_cas::{Hash, Hold, StoreError};
+use json_cas::{HoldGuard, NodeHash, StoreError};
 use parking_lot::Mutex;
 
-use super::bounds::Bounds;
-use crate::attempt::recorded::{self, Opened};
-use crate::attempt::redactor::{Redactor, own_environment};
+use super::bounds::AttemptAccessLimits;
+use crate::attempt::recorded::{self, PlannedAttempt};
+use crate::attempt::redactor::{SecretRedactor, own_environment};
 use crate::error::{Error, Result};
-use crate::root::broker_link::wire::{self, Failure, Reply, Request};
+use crate::root::broker_link::wire::{self, BrokerFailure, BrokerReply, BrokerRequest};
 use crate::root::env_file;
 use crate::root::home::Home;
 
@@ -30,23 +30,23 @@ const HOLD_LIMIT: Duration = Duration::from_mins(1);
 /// Pause when no connection can be accepted, for example at the limit of open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
-type Answer = std::result::Result<(Reply, Vec<Vec<u8>>), Failure>;
+type Answer = std::result::Result<(BrokerReply, Vec<Vec<u8>>), BrokerFailure>;
 
 /// The store, for the processes of one attempt.
-pub(super) struct Service {
+pub(super) struct BrokerService {
     home: Home,
-    opened: Opened,
-    redactor: Redactor,
+    opened: PlannedAttempt,
+    redactor: SecretRedactor,
     /// Computed on first use: the store is not read before.
-    bounds: Mutex<Option<Arc<Bounds>>>,
+    bounds: Mutex<Option<Arc<AttemptAccessLimits>>>,
     connections: AtomicUsize,
 }
 
-impl Service {
-    pub(super) fn new(home: Home, opened: Opened) -> Result<Service> {
+impl BrokerService {
+    pub(super) fn new(home: Home, opened: PlannedAttempt) -> Result<BrokerService> {
         let env_file = env_file::read(&home.env_file())?;
-        let redactor = Redactor::knowing(opened.secrets.clone(), &env_file, &own_environment());
-        Ok(Service { home, opened, redactor, bounds: Mutex::default(), connections: AtomicUsize::new(0) })
+        let redactor = SecretRedactor::knowing(opened.secrets.clone(), &env_file, &own_environment());
+        Ok(BrokerService { home, opened, redactor, bounds: Mutex::default(), connections: AtomicUsize::new(0) })
     }
 
     pub(super) fn home(&self) -> &Home {
@@ -59,7 +59,7 @@ impl Service {
     }
 
     /// Serves each connection in its own thread.
-    pub(super) fn accept(self: &Arc<Service>, listener: &UnixListener) {
+    pub(super) fn accept(self: &Arc<BrokerService>, listener: &UnixListener) {
         loop {
             match listener.accept() {
                 Ok((stream, _)) => {
@@ -87,53 +87,54 @@ impl Service {
             let limit = (!holds.is_empty()).then_some(HOLD_LIMIT);
             let asked = stream.get_ref().set_read_timeout(limit).and_then(|()| wire::receive(&mut stream));
             let Ok(Some((request, parts))) = asked else { return };
-            let (reply, parts) =
-                self.answer(request, &parts, &mut holds).unwrap_or_else(|failure| (Reply::Failed(failure), Vec::new()));
+            let (reply, parts) = self
+                .answer(request, &parts, &mut holds)
+                .unwrap_or_else(|failure| (BrokerReply::Failed(failure), Vec::new()));
             if wire::send(stream.get_mut(), &reply, &parts).is_err() {
                 return;
             }
         }
     }
 
-    fn answer(&self, request: Request, parts: &[Vec<u8>], holds: &mut Vec<Hold>) -> Answer {
+    fn answer(&self, request: BrokerRequest, parts: &[Vec<u8>], holds: &mut Vec<HoldGuard>) -> Answer {
         let reply = match request {
-            Request::Get { hashes } => return self.get(&hashes),
-            Request::Has { hash } => {
+            BrokerRequest::Get { hashes } => return self.get(&hashes),
+            BrokerRequest::Has { hash } => {
                 self.bounds()?.check_read(&[hash])?;
-                Reply::Is { so: self.home.store().objects().contains(hash)? }
+                BrokerReply::Is { so: self.home.store().objects().contains(hash)? }
             }
-            Request::Put { hashes } => {
+            BrokerRequest::Put { hashes } => {
                 let bounds = self.bounds()?;
                 let drafts = bounds.drafts(&hashes, parts)?;
                 self.home.store().put_all(&drafts)?;
                 bounds.stored(&drafts);
-                Reply::Done
+                BrokerReply::Done
             }
-            Request::Sync { hashes } => {
+            BrokerRequest::Sync { hashes } => {
                 self.bounds()?.check_read(&hashes)?;
                 self.home.store().objects().sync(&hashes)?;
-                Reply::Done
+                BrokerReply::Done
             }
-            Request::Hold if holds.len() < MAX_HOLDS => {
+            BrokerRequest::Hold if holds.len() < MAX_HOLDS => {
                 holds.push(self.home.store().objects().hold()?);
-                Reply::Done
+                BrokerReply::Done
             }
-            Request::Hold => return Err(Failure::refused("too many holds")),
-            Request::Release => {
+            BrokerRequest::Hold => return Err(BrokerFailure::refused("too many holds")),
+            BrokerRequest::Release => {
                 holds.pop();
-                Reply::Done
+                BrokerReply::Done
             }
-            Request::Head => self.head()?,
-            Request::Tell => {
-                recorded::tell(&self.home, &self.opened.thread);
-                Reply::Done
+            BrokerRequest::Head => self.head()?,
+            BrokerRequest::Tell => {
+                recorded::update_claim(&self.home, &self.opened.thread);
+                BrokerReply::Done
             }
-            Request::Redact { value } => Reply::Value { value: self.redactor.value(&value) },
+            BrokerRequest::Redact { value } => BrokerReply::Value { value: self.redactor.value(&value) },
         };
         Ok((reply, Vec::new()))
     }
 
-    fn get(&self, hashes: &[Hash]) -> Answer {
+    fn get(&self, hashes: &[NodeHash]) -> Answer {
         let bounds = self.bounds()?;
         bounds.check_read(hashes)?;
         let found = self.home.store().objects().get_all(hashes)?;
@@ -143,33 +144,33 @@ impl Service {
             }
         }
         let are_there = found.iter().map(Option::is_some).collect();
-        Ok((Reply::Nodes { are_there }, found.into_iter().flatten().collect()))
+        Ok((BrokerReply::Nodes { are_there }, found.into_iter().flatten().collect()))
     }
 
-    fn head(&self) -> std::result::Result<Reply, Failure> {
+    fn head(&self) -> std::result::Result<BrokerReply, BrokerFailure> {
         let head = self.home.heads().read(self.opened.thread.as_str());
         let head = head.map_err(|error| match error {
-            json_cas::HeadsError::Remote(remote) => Failure::from(StoreError::Remote(remote)),
-            error => Failure::refused(error.to_string()),
+            json_cas::HeadsError::Remote(remote) => BrokerFailure::from(StoreError::Remote(remote)),
+            error => BrokerFailure::refused(error.to_string()),
         })?;
-        Ok(Reply::Head { head: head.map(|head| (head.hash, head.version.token().to_owned())) })
+        Ok(BrokerReply::Head { head: head.map(|head| (head.hash, head.version.token().to_owned())) })
     }
 
-    fn bounds(&self) -> std::result::Result<Arc<Bounds>, Failure> {
+    fn bounds(&self) -> std::result::Result<Arc<AttemptAccessLimits>, BrokerFailure> {
         let mut bounds = self.bounds.lock();
         if let Some(bounds) = &*bounds {
             return Ok(Arc::clone(bounds));
         }
-        let made = Arc::new(Bounds::of(&self.home, &self.opened).map_err(failure)?);
+        let made = Arc::new(AttemptAccessLimits::for_planned_attempt(&self.home, &self.opened).map_err(failure)?);
         *bounds = Some(Arc::clone(&made));
         Ok(made)
     }
 }
 
 /// A thread that cannot be read, as a failure of the store.
-fn failure(error: Error) -> Failure {
+fn failure(error: Error) -> BrokerFailure {
     match error.source.and_then(|source| source.downcast::<StoreError>().ok()) {
-        Some(source) => Failure::from(*source),
-        None => Failure::refused(error.message),
+        Some(source) => BrokerFailure::from(*source),
+        None => BrokerFailure::refused(error.message),
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use uwf_core::config::DEFAULT_KILL_GRACE;
 
-use crate::attempt::lease::{Lease, Moment, RESERVE};
+use crate::attempt::lease::{RESERVE, StepLease, StepLeaseInstant};
 use crate::attempt::processes;
-use crate::attempt::recorded::Opened;
+use crate::attempt::recorded::PlannedAttempt;
 use crate::attempt::recorded::claim::{self, Claim};
 use crate::error::Result;
 use crate::root::home::Home;
@@ -16,7 +16,7 @@ use crate::root::home::Home;
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Renews the lease of an attempt until its agent has ended. If the lease is lost, ends the agent.
-pub(crate) fn run(home: &Home, opened: &Opened) {
+pub(crate) fn run(home: &Home, opened: &PlannedAttempt) {
     let Some(lease) = taken_up(home, opened) else {
         return processes::end_attempt(None, &opened.attempt, RESERVE, None);
     };
@@ -30,18 +30,18 @@ pub(crate) fn run(home: &Home, opened: &Opened) {
     lease.end();
 }
 
-fn is_at_work(opened: &Opened) -> bool {
+fn is_at_work(opened: &PlannedAttempt) -> bool {
     !processes::survivors_by_environment(&opened.attempt).is_empty()
 }
 
 /// The keeper's lease; `None` when the step no longer belongs to this machine, or the store does not answer for too
 /// long.
-fn taken_up(home: &Home, opened: &Opened) -> Option<Lease> {
+fn taken_up(home: &Home, opened: &PlannedAttempt) -> Option<StepLease> {
     // Other machines don't know about an agent that is run by hand.
     if opened.is_by_hand() {
-        return Some(Lease::of_one_machine());
+        return Some(StepLease::of_one_machine());
     }
-    let since = Moment::now();
+    let since = StepLeaseInstant::now();
     loop {
         match take_up(home, opened) {
             Ok(lease) => return lease,
@@ -54,13 +54,13 @@ fn taken_up(home: &Home, opened: &Opened) -> Option<Lease> {
 }
 
 /// A lease for this attempt's claim as the keeper last wrote it; `None` when the claim is no longer for this attempt.
-fn take_up(home: &Home, opened: &Opened) -> Result<Option<Lease>> {
+fn take_up(home: &Home, opened: &PlannedAttempt) -> Result<Option<StepLease>> {
     let thread = &opened.thread;
     let Some(note) = home.notes().note(&claim::name(thread))? else { return Ok(None) };
     let is_own = |claim: &Claim| {
         let attempt = claim.attempt(thread);
         attempt.is_some_and(|attempt| attempt.opened.attempt == opened.attempt && attempt.closed.is_none())
     };
-    let claim = Claim::of(&note).filter(is_own);
-    Ok(claim.map(|claim| Lease::renewing(home, thread, claim, note.version, Moment::ago(note.age))))
+    let claim = Claim::from_note(&note).filter(is_own);
+    Ok(claim.map(|claim| StepLease::renewing(home, thread, claim, note.version, StepLeaseInstant::ago(note.age))))
 }

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use json_cas::{Hash, ListedNote, Note};
+use json_cas::{ListedNote, NodeHash, StoredNote};
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
-use super::{Elsewhere, Stand, is_news};
+use super::{PeerActivity, PostAttemptState, is_news};
 use crate::attempt::recorded::claim::{self, Claim};
-use crate::attempt::recorded::{self, Attempt};
+use crate::attempt::recorded::{self, RecordedAttempt};
 use crate::error::Result;
 use crate::root::cache_file;
 use crate::root::home::Home;
@@ -27,25 +27,26 @@ const RECENT: Duration = Duration::from_mins(1);
 ///
 /// # Errors
 /// Errors of the store, the records and the configuration.
-pub(crate) fn all(home: &Home, heads: &[(String, Hash)]) -> Result<BTreeMap<String, Elsewhere>> {
+pub(crate) fn all(home: &Home, heads: &[(String, NodeHash)]) -> Result<BTreeMap<String, PeerActivity>> {
     let Some(path) = home.claims_cache() else { return Ok(BTreeMap::new()) };
     let recent = home.config()?.lease().max(RECENT);
-    let heads: HashMap<&str, Hash> = heads.iter().map(|(name, head)| (name.as_str(), *head)).collect();
+    let heads: HashMap<&str, NodeHash> = heads.iter().map(|(name, head)| (name.as_str(), *head)).collect();
     let mut listed = home.notes().notes(claim::KIND)?;
     listed.retain(|listed| listed.name.strip_prefix(claim::KIND).is_some_and(|thread| heads.contains_key(thread)));
-    let mut memory = Memory::load(path);
+    let mut memory = ClaimCache::load(path);
     // The age of a claim shows whether its machine is running; the rest is in the claim.
     let may_be_at_work = |listed: &ListedNote, said: &ClaimVersion| said.over.is_none() && listed.age < recent;
-    let unknown = listed.iter().filter(|listed| memory.of(listed).is_none_or(|said| may_be_at_work(listed, said)));
+    let unknown =
+        listed.iter().filter(|listed| memory.matching_version(listed).is_none_or(|said| may_be_at_work(listed, said)));
     let unknown: Vec<String> = unknown.map(|listed| listed.name.clone()).collect();
-    let read: HashMap<String, Note> = home.notes().read_notes(&unknown)?.into_iter().collect();
+    let read: HashMap<String, StoredNote> = home.notes().read_notes(&unknown)?.into_iter().collect();
     let mut all = BTreeMap::new();
     for listed in &listed {
         let Some(thread) = claim::thread_of(&listed.name) else { continue };
         let Some(head) = heads.get(thread.as_str()) else { continue };
         let found = match read.get(&listed.name) {
             Some(note) => memory.learn(home, listed, &thread, *head, note)?,
-            None => memory.of(listed).and_then(|said| said.stand_at(*head)),
+            None => memory.matching_version(listed).and_then(|said| said.stand_at(*head)),
         };
         let found = match found {
             Some(ClaimSearch::AtWork(elsewhere)) => Some(elsewhere),
@@ -59,33 +60,33 @@ pub(crate) fn all(home: &Home, heads: &[(String, Hash)]) -> Result<BTreeMap<Stri
 }
 
 enum ClaimSearch {
-    AtWork(Elsewhere),
+    AtWork(PeerActivity),
     Over(ConcludedAttempt),
 }
 
 /// An attempt that has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct ConcludedAttempt {
-    head: Hash,
+    head: NodeHash,
     attempt: String,
     was_replied_to: bool,
-    stand: Stand,
+    stand: PostAttemptState,
 }
 
 impl ConcludedAttempt {
-    fn of(attempt: &Attempt) -> Option<ConcludedAttempt> {
+    fn from_recorded_attempt(attempt: &RecordedAttempt) -> Option<ConcludedAttempt> {
         attempt.closed.as_ref().map(|_| ConcludedAttempt {
             head: attempt.opened.expected_head,
             attempt: attempt.opened.attempt.clone(),
             was_replied_to: attempt.replied.is_some(),
-            stand: Stand::after(attempt),
+            stand: PostAttemptState::after(attempt),
         })
     }
 
     /// The thread's state after it; `None` if the record of this machine knows as much.
-    fn told_to(self, home: &Home, thread: &ThreadId) -> Result<Option<Elsewhere>> {
+    fn told_to(self, home: &Home, thread: &ThreadId) -> Result<Option<PeerActivity>> {
         let own = recorded::read(home, thread)?;
-        Ok(is_news(own.as_ref(), &self.attempt, self.was_replied_to).then_some(Elsewhere::Stands(self.stand)))
+        Ok(is_news(own.as_ref(), &self.attempt, self.was_replied_to).then_some(PeerActivity::Stands(self.stand)))
     }
 }
 
@@ -100,27 +101,27 @@ struct ClaimVersion {
 }
 
 impl ClaimVersion {
-    fn stand_at(&self, head: Hash) -> Option<ClaimSearch> {
+    fn stand_at(&self, head: NodeHash) -> Option<ClaimSearch> {
         self.over.clone().filter(|over| over.head == head).map(ClaimSearch::Over)
     }
 }
 
 /// Remembered contents of claims.
-struct Memory {
+struct ClaimCache {
     path: PathBuf,
     by_name: HashMap<String, ClaimVersion>,
     has_learned: bool,
 }
 
-impl Memory {
-    fn load(path: PathBuf) -> Memory {
+impl ClaimCache {
+    fn load(path: PathBuf) -> ClaimCache {
         let bytes = cache_file::read(&path).unwrap_or_default();
         let known: Vec<ClaimVersion> = serde_json::from_slice(&bytes).unwrap_or_default();
         let by_name = known.into_iter().map(|said| (said.name.clone(), said)).collect();
-        Memory { path, by_name, has_learned: false }
+        ClaimCache { path, by_name, has_learned: false }
     }
 
-    fn of(&self, listed: &ListedNote) -> Option<&ClaimVersion> {
+    fn matching_version(&self, listed: &ListedNote) -> Option<&ClaimVersion> {
         self.by_name.get(&listed.name).filter(|said| said.version == listed.version.token())
     }
 
@@ -130,14 +131,14 @@ impl Memory {
         home: &Home,
         listed: &ListedNote,
         thread: &ThreadId,
-        head: Hash,
-        note: &Note,
+        head: NodeHash,
+        note: &StoredNote,
     ) -> Result<Option<ClaimSearch>> {
         let there = Claim::with_attempt(note, thread);
-        let over = there.as_ref().and_then(|(attempt, _)| ConcludedAttempt::of(attempt));
+        let over = there.as_ref().and_then(|(attempt, _)| ConcludedAttempt::from_recorded_attempt(attempt));
         let said = ClaimVersion { name: listed.name.clone(), version: listed.version.token().to_owned(), over };
         let found = said.stand_at(head);
-        if self.of(listed).is_none() {
+        if self.matching_version(listed).is_none() {
             self.by_name.insert(said.name.clone(), said);
             self.has_learned = true;
         }
@@ -145,13 +146,13 @@ impl Memory {
             return Ok(None);
         };
         let at_work = super::at_work_elsewhere(attempt, &claim, note.age, || recorded::read(home, thread))?;
-        Ok(at_work.map(|at_work| ClaimSearch::AtWork(Elsewhere::AtWork(Box::new(at_work)))).or(found))
+        Ok(at_work.map(|at_work| ClaimSearch::AtWork(PeerActivity::AtWork(Box::new(at_work)))).or(found))
     }
 
     /// Saves what is known about the listed notes.
     fn save(&self, home: &Home, listed: &[ListedNote]) {
         if self.has_learned {
-            let known: Vec<&ClaimVersion> = listed.iter().filter_map(|listed| self.of(listed)).collect();
+            let known: Vec<&ClaimVersion> = listed.iter().filter_map(|listed| self.matching_version(listed)).collect();
             let body = serde_json::to_vec(&known).expect("a claim has only texts and numbers");
             cache_file::write(home, &self.path, &body);
         }

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Git, failed, said};
+use super::{GitRunner, failed, said};
 use crate::error::{Error, ErrorCause, Result};
 use crate::root::inner_path::InnerPath;
 
 /// A directory in a working tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Checkout {
+pub(crate) struct GitCheckout {
     /// The directory of the working tree.
     pub(crate) top: PathBuf,
     /// The directory's path in it; empty for the top.
@@ -19,13 +19,13 @@ pub(crate) struct Checkout {
     pub(crate) commit: String,
 }
 
-impl Checkout {
+impl GitCheckout {
     /// The working tree that contains a directory.
     ///
     /// # Errors
     /// `Usage` without a repository, a working tree or a commit; `Io` when git cannot look.
-    pub(crate) fn of(dir: &Path) -> Result<Checkout> {
-        let git = Git::at(dir);
+    pub(crate) fn containing_directory(dir: &Path) -> Result<GitCheckout> {
+        let git = GitRunner::for_directory(dir);
         let looked = git.output(["rev-parse", "--is-inside-work-tree"])?;
         if !looked.status.success() {
             return Err(match said(&looked).contains("not a git repository") {
@@ -41,11 +41,11 @@ impl Checkout {
         let prefix = git.run("look at the git repository", ["rev-parse", "--show-prefix"])?;
         let inside = PathBuf::from(prefix).try_into().map_err(|_| no_work_tree(dir))?;
         let Some(commit) = git.commit("HEAD")? else { return Err(no_commit(&top)) };
-        Ok(Checkout { inside, repository: git.repository()?, top, commit })
+        Ok(GitCheckout { inside, repository: git.repository()?, top, commit })
     }
 }
 
-impl Git<'_> {
+impl GitRunner<'_> {
     /// The commit that a name resolves to, if it exists.
     pub(crate) fn commit(&self, name: &str) -> Result<Option<String>> {
         let found =

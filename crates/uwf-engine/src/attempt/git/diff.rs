@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use serde::{Serialize, Serializer};
 
-use super::{Git, refused};
+use super::{GitRunner, refused};
 use crate::error::Result;
 
 /// Options of every comparison: git's own output, regardless of the person's configuration.
@@ -30,7 +30,7 @@ pub struct FileChange {
     pub removed: Option<u64>,
 }
 
-impl Git<'_> {
+impl GitRunner<'_> {
     /// The files that differ, with the number of lines added and removed.
     pub(crate) fn changed_files(&self, one: &str, other: &str) -> Result<Vec<FileChange>> {
         let listed = self.text("compare the files", PLAIN.into_iter().chain(["--numstat", "-z", one, other]))?;
@@ -38,29 +38,29 @@ impl Git<'_> {
     }
 
     /// The differences themselves, as a patch.
-    pub(crate) fn patch(&self, one: &str, other: &str) -> Result<Patch> {
+    pub(crate) fn patch(&self, one: &str, other: &str) -> Result<GitPatch> {
         let patch = self.run("compare the files", PLAIN.into_iter().chain(PATCH).chain([one, other]))?;
         let mut bytes = patch.into_vec();
         if !bytes.is_empty() {
             bytes.push(b'\n');
         }
-        Ok(Patch(bytes))
+        Ok(GitPatch(bytes))
     }
 }
 
 /// A patch that `git apply` accepts. It has the files' bytes in any encoding; as text, and so in JSON, invalid UTF-8 is
 /// replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Patch(pub Vec<u8>);
+pub struct GitPatch(pub Vec<u8>);
 
-impl Patch {
+impl GitPatch {
     /// The patch for people to read.
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.0)
     }
 }
 
-impl Serialize for Patch {
+impl Serialize for GitPatch {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text())
     }

@@ -6,31 +6,31 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 thread_local! {
-    static ERRAND: RefCell<Scope> = const { RefCell::new(Scope { attempt: None, until: None }) };
+    static ERRAND: RefCell<GitScope> = const { RefCell::new(GitScope { attempt: None, until: None }) };
 }
 
 #[derive(Clone)]
-struct Scope {
+struct GitScope {
     attempt: Option<String>,
     until: Option<Instant>,
 }
 
 /// While this value lives, git runs on its behalf.
 #[must_use]
-pub(crate) struct Errand {
-    before: Scope,
+pub(crate) struct GitScopeGuard {
+    before: GitScope,
 }
 
-impl Errand {
+impl GitScopeGuard {
     /// Runs git for an attempt: if its keeper is killed, leftover git processes are ended like the agent's processes.
     /// All calls together must end by `until`.
-    pub(crate) fn begin(attempt: Option<&str>, until: Option<Instant>) -> Errand {
-        let scope = Scope { attempt: attempt.map(str::to_owned), until };
-        Errand { before: ERRAND.replace(scope) }
+    pub(crate) fn begin(attempt: Option<&str>, until: Option<Instant>) -> GitScopeGuard {
+        let scope = GitScope { attempt: attempt.map(str::to_owned), until };
+        GitScopeGuard { before: ERRAND.replace(scope) }
     }
 }
 
-impl Drop for Errand {
+impl Drop for GitScopeGuard {
     fn drop(&mut self) {
         ERRAND.set(self.before.clone());
     }

@@ -4,13 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::{Git, failed, input};
+use super::{GitRunner, failed, input};
 use crate::error::Result;
 
 /// Exit code of `git check-ignore` when it ignores none of the paths.
 const NONE: i32 = 1;
 
-impl Git<'_> {
+impl GitRunner<'_> {
     /// Untracked files of the working tree that match a file of patterns, relative to the directory of this git. A directory with a
     /// repository of its own is one entry, without its files.
     pub(crate) fn untracked_matches(&self, patterns: &Path) -> Result<Vec<PathBuf>> {
@@ -31,7 +31,7 @@ impl Git<'_> {
             listed.extend(path.as_os_str().as_bytes());
             listed.push(0);
         }
-        let git = Git { input: Some(input(&listed)?), ..self.again() };
+        let git = GitRunner { input: Some(input(&listed)?), ..self.again() };
         let output = git.output(["check-ignore", "-z", "--stdin"])?;
         match output.status.code() {
             Some(0 | NONE) => Ok(self::paths(&output.stdout)),

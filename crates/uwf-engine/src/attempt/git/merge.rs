@@ -4,12 +4,12 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Output;
 
-use super::{Git, failed, input, said};
+use super::{GitRunner, failed, input, said};
 use crate::error::{Error, ErrorCause, Result};
 
 /// How to merge a branch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Manner {
+pub enum MergeMethod {
     /// Fast-forward if possible, otherwise create a merge commit.
     #[default]
     AsNeeded,
@@ -23,9 +23,9 @@ pub enum Manner {
 
 /// Result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Brought {
+pub(crate) enum GitMergeOutcome {
     /// The branch was merged.
-    In(How),
+    In(MergeKind),
     /// These files have conflicts that a person must resolve.
     Conflicts(Vec<String>),
 }
@@ -33,7 +33,7 @@ pub(crate) enum Brought {
 /// How a branch was merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum How {
+pub enum MergeKind {
     /// It was already merged.
     UpToDate,
     /// The branch that is checked out was fast-forwarded.
@@ -59,7 +59,7 @@ pub(crate) enum MergeProbe {
     Conflicts(Vec<String>),
 }
 
-impl Git<'_> {
+impl GitRunner<'_> {
     /// The branch that is checked out; `None` for a detached HEAD.
     pub(crate) fn checked_out(&self) -> Result<Option<String>> {
         let found = self.output(["symbolic-ref", "--quiet", "--short", "HEAD"])?;
@@ -111,13 +111,13 @@ impl Git<'_> {
     }
 
     /// Merges a branch. The index must equal the commit.
-    pub(crate) fn bring_in(&self, branch: &str, manner: Manner, message: &str) -> Result<Brought> {
+    pub(crate) fn bring_in(&self, branch: &str, manner: MergeMethod, message: &str) -> Result<GitMergeOutcome> {
         let before = self.commit("HEAD")?;
         let how: &[&str] = match manner {
-            Manner::AsNeeded => &["--ff", "--no-squash", "--commit", "-m", message],
-            Manner::FastForwardOnly => &["--ff-only", "--no-squash", "--commit"],
-            Manner::MergeCommit => &["--no-ff", "--no-squash", "--commit", "-m", message],
-            Manner::Squash => &["--ff", "--squash", "--no-commit"],
+            MergeMethod::AsNeeded => &["--ff", "--no-squash", "--commit", "-m", message],
+            MergeMethod::FastForwardOnly => &["--ff-only", "--no-squash", "--commit"],
+            MergeMethod::MergeCommit => &["--no-ff", "--no-squash", "--commit", "-m", message],
+            MergeMethod::Squash => &["--ff", "--squash", "--no-commit"],
         };
         let args = ["merge", "--no-edit", "--no-autostash"].into_iter().chain(how.iter().copied()).chain([branch]);
         let merged = self.output(args)?;
@@ -130,27 +130,27 @@ impl Git<'_> {
                     }
                     Err(self.why_not(branch, &merged))
                 }
-                false => Ok(Brought::Conflicts(conflicts)),
+                false => Ok(GitMergeOutcome::Conflicts(conflicts)),
             };
         }
-        if manner == Manner::Squash {
+        if manner == MergeMethod::Squash {
             if !self.has_staged()? {
                 // Git has prepared a message although there is nothing to commit.
                 self.abort_squash()?;
-                return Ok(Brought::In(How::UpToDate));
+                return Ok(GitMergeOutcome::In(MergeKind::UpToDate));
             }
             if let Err(error) = self.commit_staged("commit the changes of the branch", &["-m", message]) {
                 // Nothing was staged before. If this fails as well, the first error already says why.
                 let _ = self.abort_squash();
                 return Err(error);
             }
-            return Ok(Brought::In(How::Squash));
+            return Ok(GitMergeOutcome::In(MergeKind::Squash));
         }
         let after = self.commit("HEAD")?;
-        Ok(Brought::In(match after == before {
-            true => How::UpToDate,
-            false if after == self.commit(branch)? => How::FastForward,
-            false => How::Merge,
+        Ok(GitMergeOutcome::In(match after == before {
+            true => MergeKind::UpToDate,
+            false if after == self.commit(branch)? => MergeKind::FastForward,
+            false => MergeKind::Merge,
         }))
     }
 
@@ -211,7 +211,7 @@ impl Git<'_> {
         Ok(())
     }
 
-    /// Merges two commits without touching a file or a ref. Call it on a [`Git::view`], whose settings name no merge program.
+    /// Merges two commits without touching a file or a ref. Call it on a [`GitRunner::view`], whose settings name no merge program.
     pub(crate) fn probe_merge(&self, into: &str, tip: &str) -> Result<MergeProbe> {
         let args = ["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", into, tip];
         let merged = self.output(args)?;
@@ -282,7 +282,7 @@ impl Git<'_> {
             return Ok(());
         }
         let listed: String = paths.iter().flat_map(|path| [path, "\0"]).collect();
-        let git = Git { input: Some(input(listed.as_bytes())?), ..self.again() };
+        let git = GitRunner { input: Some(input(listed.as_bytes())?), ..self.again() };
         let from = ["--pathspec-from-file=-", "--pathspec-file-nul"];
         git.run("undo a merge that was killed", ["--literal-pathspecs"].into_iter().chain(args).chain(from)).map(drop)
     }

@@ -1,23 +1,23 @@
 //! Pushes commits to another repository and fetches them. Never forces.
 
-use super::{Git, said};
+use super::{GitRunner, said};
 use crate::error::{Error, Result};
 
 /// Result of a push to a branch of a remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pushed {
+pub(crate) enum PushOutcome {
     /// The branch is at the commit.
     Done,
     /// The branch has commits that this commit lacks, and was left unchanged.
     Behind,
 }
 
-impl Git<'_> {
+impl GitRunner<'_> {
     /// Fast-forwards a branch of a remote to a commit, or creates the branch. Doesn't run this repository's hooks.
     ///
     /// # Errors
     /// `Busy` if the push fails for another reason than commits that this one lacks; errors of running git.
-    pub(crate) fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<Pushed> {
+    pub(crate) fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<PushOutcome> {
         let to = format!("{commit}:refs/heads/{branch}");
         let args = [
             "push",
@@ -32,12 +32,12 @@ impl Git<'_> {
         ];
         let pushed = self.signing_in().output(args)?;
         if pushed.status.success() {
-            return Ok(Pushed::Done);
+            return Ok(PushOutcome::Done);
         }
         // `!<tab>FROM:TO<tab>[rejected] (fetch first)`
         let told = String::from_utf8_lossy(&pushed.stdout);
         match told.contains("(fetch first)") || told.contains("(non-fast-forward)") {
-            true => Ok(Pushed::Behind),
+            true => Ok(PushOutcome::Behind),
             false => {
                 let rejected = told.lines().filter_map(|line| line.strip_prefix("!\t")?.rsplit('\t').next());
                 let said: Vec<String> = rejected.map(str::to_owned).chain([said(&pushed)]).collect();
@@ -95,8 +95,8 @@ impl Git<'_> {
     }
 
     /// The same git with the tokens that sign in to a remote.
-    fn signing_in(&self) -> Git<'_> {
-        Git { is_remote: true, ..self.again() }
+    fn signing_in(&self) -> GitRunner<'_> {
+        GitRunner { is_remote: true, ..self.again() }
     }
 }
 

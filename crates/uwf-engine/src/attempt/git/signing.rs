@@ -3,7 +3,7 @@
 //! An agent may be able to write the repository's configuration, and a signer is a program with the person's keys. So
 //! uwf ignores the repository's settings for whether to sign, with which key and with which program.
 
-use super::Git;
+use super::GitRunner;
 use crate::error::Result;
 
 /// Settings for signing, each with its default.
@@ -23,22 +23,22 @@ const OF_PERSON: [&str; 3] = ["system", "global", "command"];
 
 /// How a person signs commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Signing {
+pub(crate) struct CommitSigning {
     /// Whether commits are signed.
     pub(super) is_on: bool,
     /// Settings that override the repository's settings.
     pub(super) settings: Vec<String>,
 }
 
-impl<'d> Git<'d> {
+impl<'d> GitRunner<'d> {
     /// The person's way of signing the commits that are created here.
     ///
     /// # Errors
     /// `Io` if the configuration can't be read.
-    pub(crate) fn signing_of_person(&self) -> Result<Signing> {
+    pub(crate) fn signing_of_person(&self) -> Result<CommitSigning> {
         let args = ["config", "--null", "--show-scope", "--list", "--includes"];
         let listed = self.text("read the configuration of git", args)?;
-        let mut signing = Signing::of(&listed);
+        let mut signing = CommitSigning::parse_config_list(&listed);
         let has_no_key = signing.settings.iter().any(|setting| setting == "user.signingkey=");
         if signing.is_on && has_no_key && value(&listed, "gpg.format", true) != Some("ssh") {
             // Without a key, git uses the committer's.
@@ -50,14 +50,14 @@ impl<'d> Git<'d> {
     }
 
     /// The same git with this way of signing commits.
-    pub(crate) fn signing(self, signing: &Signing) -> Git<'d> {
-        Git { signing: signing.clone(), ..self }
+    pub(crate) fn signing(self, signing: &CommitSigning) -> GitRunner<'d> {
+        GitRunner { signing: signing.clone(), ..self }
     }
 }
 
-impl Signing {
+impl CommitSigning {
     /// Parses the output of `--list`: scope, key and value of each setting.
-    fn of(listed: &str) -> Signing {
+    fn parse_config_list(listed: &str) -> CommitSigning {
         let mut settings = Vec::new();
         for (key, none) in SETTINGS {
             let is_outdone = value(listed, key, false).is_some();
@@ -65,7 +65,7 @@ impl Signing {
                 settings.push(format!("{key}={value}"));
             }
         }
-        Signing { is_on: value(listed, "commit.gpgsign", true).is_some_and(is_true), settings }
+        CommitSigning { is_on: value(listed, "commit.gpgsign", true).is_some_and(is_true), settings }
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
 
     fn of(settings: &[(&str, &str)]) -> (bool, String) {
         let listed: String = settings.iter().map(|(scope, setting)| format!("{scope}\0{setting}\0")).collect();
-        let Signing { is_on, settings } = Signing::of(&listed);
+        let CommitSigning { is_on, settings } = CommitSigning::parse_config_list(&listed);
         (is_on, settings.join(" "))
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use uwf_core::text::ellipsize;
 
-use super::{Git, failed, said};
+use super::{GitRunner, failed, said};
 use crate::error::{Error, Result};
 use crate::root::inner_path::InnerPath;
 use crate::root::worktree::is_commit;
@@ -31,7 +31,7 @@ const MOST_SAID: usize = 400;
 const SOME_LEFT_OUT: i32 = 1;
 
 /// The files of a working tree, as git keeps them.
-pub(crate) struct Files {
+pub(crate) struct SnapshotTree {
     /// The tree of all files that git does not ignore.
     pub(crate) tree: String,
     /// Why some files are missing from it.
@@ -40,7 +40,7 @@ pub(crate) struct Files {
 
 /// A commit that holds files, with its parsed parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct SnapshotCommit {
     /// The commit.
     pub(crate) commit: String,
     /// The files.
@@ -51,9 +51,9 @@ pub(crate) struct Kept {
     pub(crate) directory: InnerPath,
 }
 
-impl Git<'_> {
-    /// Stores the files of the working tree in the repository; call it on a [`Git::view`].
-    pub(crate) fn keep_files(&self) -> Result<Files> {
+impl GitRunner<'_> {
+    /// Stores the files of the working tree in the repository; call it on a [`GitRunner::view`].
+    pub(crate) fn keep_files(&self) -> Result<SnapshotTree> {
         let added = self.output(["add", "--all", "--ignore-errors"])?;
         let nested = self.new_repositories()?;
         let left_out = match added.status.code() {
@@ -64,10 +64,10 @@ impl Git<'_> {
             _ => return Err(failed("record the files", &added)),
         };
         let left_out = left_out.map(|why| ellipsize(&why, MOST_SAID).into_owned());
-        Ok(Files { tree: self.text("record the files", ["write-tree"])?, left_out })
+        Ok(SnapshotTree { tree: self.text("record the files", ["write-tree"])?, left_out })
     }
 
-    /// The tree of all files of the working tree that git does not ignore; call it on a [`Git::view`].
+    /// The tree of all files of the working tree that git does not ignore; call it on a [`GitRunner::view`].
     ///
     /// # Errors
     /// `Usage` when git would leave files out.
@@ -105,7 +105,7 @@ impl Git<'_> {
         Ok(found)
     }
 
-    /// Makes the files of the working tree equal to a tree, including untracked files; call it on a [`Git::view`].
+    /// Makes the files of the working tree equal to a tree, including untracked files; call it on a [`GitRunner::view`].
     /// Leaves ignored files unchanged.
     pub(crate) fn restore_files(&self, tree: &str) -> Result<()> {
         // Files that this leaves out stay as they are.
@@ -117,12 +117,12 @@ impl Git<'_> {
     pub(crate) fn commit_tree(&self, tree: &str, parents: &[&str], message: &str) -> Result<String> {
         let parents = parents.iter().flat_map(|parent| ["-p", parent]);
         let args = ["commit-tree", tree, "-m", message].into_iter().chain(parents);
-        let git = Git { author: &AUTHOR, ..self.again() };
+        let git = GitRunner { author: &AUTHOR, ..self.again() };
         git.text("record the files", args)
     }
 
     /// The parsed commit of a ref, or of the newest ref that a pattern matches; `None` without such a ref.
-    pub(crate) fn kept(&self, pattern: &str) -> Result<Option<Kept>> {
+    pub(crate) fn kept(&self, pattern: &str) -> Result<Option<SnapshotCommit>> {
         let newest = ["for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(objectname)", pattern];
         let commit = self.text("look for recorded files", newest)?;
         if commit.is_empty() { Ok(None) } else { self.kept_in(&commit).map(Some) }
@@ -132,7 +132,7 @@ impl Git<'_> {
     ///
     /// # Errors
     /// `Data` if uwf didn't write the commit message.
-    pub(crate) fn kept_in(&self, commit: &str) -> Result<Kept> {
+    pub(crate) fn kept_in(&self, commit: &str) -> Result<SnapshotCommit> {
         let commit = commit.to_owned();
         let told = self.text("look at recorded files", ["show", "--no-patch", SHOWN, &commit])?;
         let mut parts = told.split('\0').map(str::trim);
@@ -143,7 +143,7 @@ impl Git<'_> {
             return Err(strange(&commit, &head));
         }
         let directory = InnerPath::try_from(PathBuf::from(&directory)).map_err(|_| strange(&commit, &directory))?;
-        Ok(Kept { commit, tree, head, directory })
+        Ok(SnapshotCommit { commit, tree, head, directory })
     }
 
     /// The trees of the commits that the refs below a name point to.

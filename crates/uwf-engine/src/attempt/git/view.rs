@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use durable_files::{FileError, regular};
 
-use super::{Git, GitDirectory};
+use super::{GitDirectory, GitRunner};
 use crate::error::{Error, ErrorCause, Result};
 
 /// Repository settings that control how files are read. None of them names a program or a file.
@@ -26,7 +26,8 @@ pub(crate) fn own_dir(repository: &Path, dir: &Path) -> Result<PathBuf> {
     let entries = repository.join("worktrees");
     let is_of_dir = |entry: &Path| -> Result<bool> {
         let file = entry.join("gitdir");
-        let names = missing_is_none(regular::read(&file, regular::MAX_TEXT)).map_err(FileError::at("read", &file))?;
+        let names =
+            missing_is_none(regular::read(&file, regular::MAX_TEXT)).map_err(FileError::failed_to("read", &file))?;
         Ok(names.is_some_and(|names| names.trim_ascii_end() == dir.join(".git").as_os_str().as_encoded_bytes()))
     };
     // Git gives the entry the directory's name, unless that name was taken.
@@ -35,9 +36,9 @@ pub(crate) fn own_dir(repository: &Path, dir: &Path) -> Result<PathBuf> {
     {
         return Ok(first);
     }
-    let listed = missing_is_none(fs::read_dir(&entries)).map_err(FileError::at("list", &entries))?;
+    let listed = missing_is_none(fs::read_dir(&entries)).map_err(FileError::failed_to("list", &entries))?;
     for entry in listed.into_iter().flatten() {
-        let entry = entry.map_err(FileError::at("list", &entries))?.path();
+        let entry = entry.map_err(FileError::failed_to("list", &entries))?.path();
         if is_of_dir(&entry)? {
             return Ok(entry);
         }
@@ -47,44 +48,44 @@ pub(crate) fn own_dir(repository: &Path, dir: &Path) -> Result<PathBuf> {
         .with_cause(ErrorCause::OtherRepository))
 }
 
-impl<'d> Git<'d> {
-    /// Git for the branch and commit of a working tree. It must not look at the files: see [`Git::view`].
+impl<'d> GitRunner<'d> {
+    /// Git for the branch and commit of a working tree. It must not look at the files: see [`GitRunner::view`].
     ///
     /// # Errors
     /// The errors of [`own_dir`].
-    pub(crate) fn of_worktree(repository: &Path, dir: &'d Path) -> Result<Git<'d>> {
+    pub(crate) fn of_worktree(repository: &Path, dir: &'d Path) -> Result<GitRunner<'d>> {
         let named = GitDirectory {
             git_dir: own_dir(repository, dir)?,
             // The directory's own information about the repository may come from the agent.
             common: Some(repository.to_owned()),
             objects: None,
         };
-        Ok(Git { named: Some(named), ..Git::at(dir) })
+        Ok(GitRunner { named: Some(named), ..GitRunner::for_directory(dir) })
     }
 
     /// Git for the files of a working tree. `scratch` is a directory for this call alone, and is recreated.
     ///
     /// # Errors
     /// The errors of [`own_dir`], of git and of the files.
-    pub(crate) fn view(repository: &Path, dir: &'d Path, scratch: &Path) -> Result<Git<'d>> {
-        let of_worktree = Git::of_worktree(repository, dir)?;
+    pub(crate) fn view(repository: &Path, dir: &'d Path, scratch: &Path) -> Result<GitRunner<'d>> {
+        let of_worktree = GitRunner::of_worktree(repository, dir)?;
         let own = own_dir(repository, dir)?;
         let head = of_worktree.commit("HEAD")?;
         let settings = of_worktree.settings()?;
-        absent(fs::remove_dir_all(scratch)).map_err(FileError::at("remove", scratch))?;
+        absent(fs::remove_dir_all(scratch)).map_err(FileError::failed_to("remove", scratch))?;
         for dir in ["refs", "info"].map(|name| scratch.join(name)) {
-            fs::create_dir_all(&dir).map_err(FileError::at("create", &dir))?;
+            fs::create_dir_all(&dir).map_err(FileError::failed_to("create", &dir))?;
         }
         for (name, text) in [("config", &*settings), ("HEAD", head.as_deref().unwrap_or("ref: refs/heads/none"))] {
             let path = scratch.join(name);
-            fs::write(&path, text).map_err(FileError::at("write", &path))?;
+            fs::write(&path, text).map_err(FileError::failed_to("write", &path))?;
         }
         copy(&repository.join("info/exclude"), &scratch.join("info/exclude"))?;
         copy(&own.join("info/sparse-checkout"), &scratch.join("info/sparse-checkout"))?;
         copy_index(&own.join("index"), &scratch.join("index"))?;
         let named =
             GitDirectory { git_dir: scratch.to_owned(), common: None, objects: Some(repository.join("objects")) };
-        let git = Git { named: Some(named), ..Git::at(dir) };
+        let git = GitRunner { named: Some(named), ..GitRunner::for_directory(dir) };
         if !scratch.join("index").exists() && head.is_some() {
             git.run("read the commit of the worktree", ["read-tree", "HEAD"])?;
         }
@@ -111,10 +112,12 @@ impl<'d> Git<'d> {
 /// # Errors
 /// If a file cannot be read or written, or `from` is not a regular file.
 fn copy(from: &Path, to: &Path) -> Result<(), FileError> {
-    let Some(mut file) = missing_is_none(regular::open(from)).map_err(FileError::at("open", from))? else {
+    let Some(mut file) = missing_is_none(regular::open(from)).map_err(FileError::failed_to("open", from))? else {
         return Ok(());
     };
-    fs::File::create(to).and_then(|mut copy| io::copy(&mut file, &mut copy)).map_err(FileError::at("write", to))?;
+    fs::File::create(to)
+        .and_then(|mut copy| io::copy(&mut file, &mut copy))
+        .map_err(FileError::failed_to("write", to))?;
     Ok(())
 }
 
@@ -122,13 +125,13 @@ fn copy(from: &Path, to: &Path) -> Result<(), FileError> {
 fn copy_index(from: &Path, to: &Path) -> Result<(), FileError> {
     copy(from, to)?;
     let Some(of_copy) =
-        missing_is_none(fs::File::options().append(true).open(to)).map_err(FileError::at("open", to))?
+        missing_is_none(fs::File::options().append(true).open(to)).map_err(FileError::failed_to("open", to))?
     else {
         return Ok(());
     };
     let changed =
-        fs::metadata(from).and_then(|metadata| metadata.modified()).map_err(FileError::at("look at", from))?;
-    of_copy.set_modified(changed).map_err(FileError::at("write", to))
+        fs::metadata(from).and_then(|metadata| metadata.modified()).map_err(FileError::failed_to("look at", from))?;
+    of_copy.set_modified(changed).map_err(FileError::failed_to("write", to))
 }
 
 /// Returns `None` if the path, or a directory above it, doesn't exist.

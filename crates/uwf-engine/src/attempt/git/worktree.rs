@@ -5,10 +5,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::{Git, failed, input, refused};
+use super::{GitRunner, failed, input, refused};
 use crate::error::Result;
 
-impl Git<'_> {
+impl GitRunner<'_> {
     /// Creates a working tree on a new branch at a commit. Fails if the branch exists, unless it may be `moved` to the
     /// commit. Doesn't run hooks.
     pub(crate) fn add_worktree(&self, dir: &Path, branch: &str, commit: &str, moved: bool) -> Result<()> {
@@ -85,7 +85,7 @@ impl Git<'_> {
             return Ok(());
         }
         let lines: String = names.iter().map(|name| format!("delete {name}\n")).collect();
-        let git = Git { input: Some(input(lines.as_bytes())?), ..self.again() };
+        let git = GitRunner { input: Some(input(lines.as_bytes())?), ..self.again() };
         git.run("delete git refs", ["update-ref", "--stdin"]).map(drop)
     }
 

@@ -10,11 +10,11 @@ use std::os::unix::fs::FileExt;
 use durable_files::regular;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 
-use super::{Line, MAX_BYTES, MAX_TURNS, StoredTurn};
-use crate::attempt::recorded::OutputFiles;
-use crate::attempt::turns::{ToolCall, Turn};
+use super::{LiveTraceLine, MAX_BYTES, MAX_TURNS, StoredTurn};
+use crate::attempt::recorded::AttemptOutputFiles;
+use crate::attempt::turns::{AgentToolCall, AgentTurn};
 use crate::root::file_sign::{self, FileSign};
 
 /// Beginning of a line with a text.
@@ -34,7 +34,7 @@ type SeenTurn = StoredTurn<IgnoredAny>;
 
 /// Follows the trace of one attempt.
 #[derive(Debug, Default)]
-pub(crate) struct Follower {
+pub(crate) struct LiveTraceFollower {
     /// Signs of the two files at the last look.
     signs: Option<[FileSign; 2]>,
     /// Bytes read of the trace, in whole lines.
@@ -46,32 +46,32 @@ pub(crate) struct Follower {
     /// Number of finished turns.
     turns: usize,
     /// Their tokens; `None` if one of them was not counted.
-    counted: Option<Tokens>,
+    counted: Option<TokenCounts>,
 }
 
 /// New turns.
-pub(crate) struct News<'f> {
+pub(crate) struct LiveTraceUpdate<'f> {
     /// Turns finished since the last look, each with its number from 0. If the agent restarts its trace, numbering
     /// begins at 0 again.
     pub(crate) over: Vec<(usize, SeenTurn)>,
     /// The current turn.
     pub(crate) open: Option<SeenTurn>,
     /// Tokens of all turns so far; `None` without turns, or if a finished turn was not counted.
-    pub(crate) tokens: Option<Tokens>,
+    pub(crate) tokens: Option<TokenCounts>,
     /// The texts of these turns.
-    pub(crate) texts: Texts<'f>,
+    pub(crate) texts: LiveTraceTexts<'f>,
 }
 
 /// The texts of a trace, read on demand.
-pub(crate) struct Texts<'f> {
+pub(crate) struct LiveTraceTexts<'f> {
     lines: &'f [(u64, u64)],
     file: Option<File>,
 }
 
-impl Follower {
+impl LiveTraceFollower {
     /// Reads the turns since the last call; `None` if the files are unchanged. Skips incomplete and unknown lines.
-    pub(crate) fn look(&mut self, files: &OutputFiles) -> Option<News<'_>> {
-        let signs = [&files.trace, &files.turn].map(|path| file_sign::of(path));
+    pub(crate) fn read_new_turns(&mut self, files: &AttemptOutputFiles) -> Option<LiveTraceUpdate<'_>> {
+        let signs = [&files.trace, &files.turn].map(|path| file_sign::read_file_sign(path));
         if self.signs.replace(signs) == Some(signs) {
             return None;
         }
@@ -88,13 +88,13 @@ impl Follower {
             (None, Some(now)) if self.turns == 0 => Some(now.clone()),
             (before, _) => before.clone(),
         };
-        Some(News { over, open, tokens, texts: Texts { lines: &self.texts, file } })
+        Some(LiveTraceUpdate { over, open, tokens, texts: LiveTraceTexts { lines: &self.texts, file } })
     }
 
     fn new_turns(&mut self, file: &File) -> std::io::Result<Vec<(usize, SeenTurn)>> {
         let size = file.metadata()?.len().min(MAX_BYTES);
         if size < self.read || !self.continues(file) {
-            *self = Follower { signs: self.signs, ..Follower::default() };
+            *self = LiveTraceFollower { signs: self.signs, ..LiveTraceFollower::default() };
         }
         let mut reader = BufReader::new(file);
         reader.seek(SeekFrom::Start(self.read))?;
@@ -135,14 +135,14 @@ impl Follower {
     }
 }
 
-impl Texts<'_> {
+impl LiveTraceTexts<'_> {
     /// A turn with its texts, without its input; `None` if one of them cannot be read.
-    pub(crate) fn turn(&self, stored: &SeenTurn) -> Option<Turn> {
+    pub(crate) fn turn(&self, stored: &SeenTurn) -> Option<AgentTurn> {
         let calls = stored.calls.iter().map(|call| {
             let (arguments, result) = (self.text(call.arguments)?, self.text(call.result)?);
-            Some(ToolCall { name: call.name.clone(), arguments, result, duration_ms: call.duration_ms })
+            Some(AgentToolCall { name: call.name.clone(), arguments, result, duration_ms: call.duration_ms })
         });
-        Some(Turn {
+        Some(AgentTurn {
             input: Vec::new(),
             tool_calls: calls.collect::<Option<_>>()?,
             output: self.text(stored.output)?,
@@ -157,8 +157,8 @@ impl Texts<'_> {
         let mut line = vec![0; usize::try_from(length).ok()?];
         self.file.as_ref()?.read_exact_at(&mut line, offset).ok()?;
         match serde_json::from_str(&String::from_utf8_lossy(&line)) {
-            Ok(Line::Text(text)) => Some(text),
-            Ok(Line::Turn(_) | Line::Session(_) | Line::Total(_)) | Err(_) => None,
+            Ok(LiveTraceLine::Text(text)) => Some(text),
+            Ok(LiveTraceLine::Turn(_) | LiveTraceLine::Session(_) | LiveTraceLine::Total(_)) | Err(_) => None,
         }
     }
 }

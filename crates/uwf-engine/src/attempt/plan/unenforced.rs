@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use uwf_core::config::{Config, DEFAULT_CURRENCY};
-use uwf_core::spending::{self, Spender};
+use uwf_core::config::{DEFAULT_CURRENCY, UwfConfig};
+use uwf_core::spending::{self, SpendingAgent};
 use uwf_core::usage::ThreadLimits;
 
 use crate::attempt::agents::{AgentSpec, COMMAND, CURSOR, PLAY, TRACE_KEY, WORKFLOW};
@@ -24,7 +24,7 @@ enum UsageReport {
 }
 
 impl UsageReport {
-    fn of(agent: &AgentSpec, spender: &Spender) -> UsageReport {
+    fn expected_from_agent(agent: &AgentSpec, spender: &SpendingAgent) -> UsageReport {
         let trace = agent.config.get(TRACE_KEY).and_then(|trace| trace.as_str());
         match (agent.played_by(), trace) {
             _ if spender.is_free => UsageReport::Dollars,
@@ -40,17 +40,17 @@ impl UsageReport {
 }
 
 /// Returns a sentence for each limit that has no effect because of one of these agents.
-pub(crate) fn unenforced(limits: ThreadLimits, agents: &[AgentSpec], config: &Config) -> Vec<String> {
+pub(crate) fn unenforced(limits: ThreadLimits, agents: &[AgentSpec], config: &UwfConfig) -> Vec<String> {
     // Name an agent that plays several roles once.
     let agents: BTreeMap<&str, &AgentSpec> = agents.iter().map(|agent| (agent.name.as_str(), agent)).collect();
     agents.values().flat_map(|agent| of_agent(limits, agent, config)).collect()
 }
 
-fn of_agent(limits: ThreadLimits, agent: &AgentSpec, config: &Config) -> Vec<String> {
-    let spender = Spender::of(&agent.payload(), config);
+fn of_agent(limits: ThreadLimits, agent: &AgentSpec, config: &UwfConfig) -> Vec<String> {
+    let spender = SpendingAgent::from_agent(&agent.payload(), config);
     let is_priced =
         spending::price(config, spender.model.as_deref()).is_some_and(|priced| priced.currency == DEFAULT_CURRENCY);
-    let report = UsageReport::of(agent, &spender);
+    let report = UsageReport::expected_from_agent(agent, &spender);
     let name = &agent.name;
     let no_tokens = (limits.max_tokens.is_some() && report == UsageReport::Nothing)
         .then(|| format!("agent `{name}` reports no tokens, so `maxTokens` cannot stop it"));

@@ -1,10 +1,13 @@
 //! An attempt as its record describes it.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 
-use super::lines::{Answered, Closed, Exchange, Finished, GaveUp, Line, Named, Opened, Outcome, Replied, Started};
+use super::lines::{
+    AttemptAnswer, AttemptEnd, AttemptOutcome, AttemptProcess, AttemptReply, FinishedStep, GaveUp, NamedStep,
+    PlannedAttempt, QuestionExchange, ThreadRecordLine,
+};
 use super::output::size;
-use super::{OutputFiles, boot_id};
+use super::{AttemptOutputFiles, boot_id};
 use crate::attempt::agents::HUMAN;
 use crate::error::{AtPath, ErrorKind, Result};
 use crate::root::home::Home;
@@ -15,29 +18,29 @@ const MAX_REREADS: u32 = 3;
 
 /// The newest attempt, as far as it got.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Attempt {
+pub struct RecordedAttempt {
     /// Its plan.
-    pub opened: Opened,
+    pub opened: PlannedAttempt,
     /// The agent's process.
-    pub started: Option<Started>,
+    pub started: Option<AttemptProcess>,
     /// Set once the agent has answered in full.
-    pub answered: Option<Answered>,
+    pub answered: Option<AttemptAnswer>,
     /// The result that the agent named.
-    pub named: Option<Named>,
+    pub named: Option<NamedStep>,
     /// Its result.
-    pub finished: Option<Finished>,
+    pub finished: Option<FinishedStep>,
     /// Why it has no result.
     pub gave_up: Option<GaveUp>,
     /// How it ended.
-    pub closed: Option<Closed>,
+    pub closed: Option<AttemptEnd>,
     /// A person's reply to its question.
-    pub replied: Option<Replied>,
+    pub replied: Option<AttemptReply>,
 }
 
-impl Attempt {
+impl RecordedAttempt {
     /// An attempt that was only planned so far.
-    pub fn begun(opened: Opened) -> Attempt {
-        Attempt {
+    pub fn begun(opened: PlannedAttempt) -> RecordedAttempt {
+        RecordedAttempt {
             opened,
             started: None,
             answered: None,
@@ -50,51 +53,63 @@ impl Attempt {
     }
 
     /// This attempt with one more line applied; lines of other attempts are ignored.
-    pub(super) fn with(self, line: Line) -> Attempt {
+    pub(super) fn with(self, line: ThreadRecordLine) -> RecordedAttempt {
         let id = &self.opened.attempt;
         match line {
-            Line::Started(started) if started.attempt == *id => Attempt { started: Some(started), ..self },
-            Line::Answered(answered) if answered.attempt == *id => Attempt { answered: Some(answered), ..self },
-            Line::Named(named) if named.attempt == *id => Attempt { named: Some(named), ..self },
-            Line::Finished(finished) if finished.attempt == *id => Attempt { finished: Some(finished), ..self },
-            Line::GaveUp(gave_up) if gave_up.attempt == *id => Attempt { gave_up: Some(gave_up), ..self },
-            Line::Closed(closed) if closed.attempt == *id => Attempt { closed: Some(closed), ..self },
-            Line::Replied(replied) if replied.attempt == *id => Attempt { replied: Some(replied), ..self },
-            Line::Opened(_)
-            | Line::Started(_)
-            | Line::Answered(_)
-            | Line::Named(_)
-            | Line::Finished(_)
-            | Line::GaveUp(_)
-            | Line::Closed(_)
-            | Line::Replied(_)
-            | Line::Ended(_) => self,
+            ThreadRecordLine::Started(started) if started.attempt == *id => {
+                RecordedAttempt { started: Some(started), ..self }
+            }
+            ThreadRecordLine::Answered(answered) if answered.attempt == *id => {
+                RecordedAttempt { answered: Some(answered), ..self }
+            }
+            ThreadRecordLine::Named(named) if named.attempt == *id => RecordedAttempt { named: Some(named), ..self },
+            ThreadRecordLine::Finished(finished) if finished.attempt == *id => {
+                RecordedAttempt { finished: Some(finished), ..self }
+            }
+            ThreadRecordLine::GaveUp(gave_up) if gave_up.attempt == *id => {
+                RecordedAttempt { gave_up: Some(gave_up), ..self }
+            }
+            ThreadRecordLine::Closed(closed) if closed.attempt == *id => {
+                RecordedAttempt { closed: Some(closed), ..self }
+            }
+            ThreadRecordLine::Replied(replied) if replied.attempt == *id => {
+                RecordedAttempt { replied: Some(replied), ..self }
+            }
+            ThreadRecordLine::Opened(_)
+            | ThreadRecordLine::Started(_)
+            | ThreadRecordLine::Answered(_)
+            | ThreadRecordLine::Named(_)
+            | ThreadRecordLine::Finished(_)
+            | ThreadRecordLine::GaveUp(_)
+            | ThreadRecordLine::Closed(_)
+            | ThreadRecordLine::Replied(_)
+            | ThreadRecordLine::Ended(_) => self,
         }
     }
 
     /// Whether it already has a line of this kind.
-    pub(super) fn has(&self, line: &Line) -> bool {
+    pub(super) fn has(&self, line: &ThreadRecordLine) -> bool {
         match line {
-            Line::Opened(_) => true,
-            Line::Started(_) => self.started.is_some(),
-            Line::Answered(_) => self.answered.is_some(),
-            Line::Named(_) => self.named.is_some(),
-            Line::Finished(_) => self.finished.is_some(),
-            Line::GaveUp(_) => self.gave_up.is_some(),
-            Line::Closed(_) => self.closed.is_some(),
-            Line::Replied(_) => self.replied.is_some(),
+            ThreadRecordLine::Opened(_) => true,
+            ThreadRecordLine::Started(_) => self.started.is_some(),
+            ThreadRecordLine::Answered(_) => self.answered.is_some(),
+            ThreadRecordLine::Named(_) => self.named.is_some(),
+            ThreadRecordLine::Finished(_) => self.finished.is_some(),
+            ThreadRecordLine::GaveUp(_) => self.gave_up.is_some(),
+            ThreadRecordLine::Closed(_) => self.closed.is_some(),
+            ThreadRecordLine::Replied(_) => self.replied.is_some(),
             // The history has this.
-            Line::Ended(_) => true,
+            ThreadRecordLine::Ended(_) => true,
         }
     }
 
     /// Its result, verified or not.
-    pub fn result(&self) -> Option<Hash> {
+    pub fn result(&self) -> Option<NodeHash> {
         let finished = self.finished.as_ref().map(|finished| finished.step);
         finished.or_else(|| self.named.as_ref().map(|named| named.step))
     }
 
-    /// Value of [`Opened::rereads`] for the next attempt to read its text.
+    /// Value of [`PlannedAttempt::rereads`] for the next attempt to read its text.
     pub fn rereads(&self) -> u32 {
         self.opened.rereads.saturating_add(u32::from(self.gave_up.is_none()))
     }
@@ -105,7 +120,7 @@ impl Attempt {
     ///
     /// # Errors
     /// `Io` when this is unknown: if uwf assumed "no", the agent would be paid again.
-    pub(crate) fn has_unread_answer(&self, home: &Home, head: Hash, role: &str) -> Result<bool> {
+    pub(crate) fn has_unread_answer(&self, home: &Home, head: NodeHash, role: &str) -> Result<bool> {
         let opened = &self.opened;
         let is_kept = self.closed.as_ref().is_some_and(|closed| closed.node.is_some());
         let may_be = opened.expected_head == head
@@ -124,13 +139,13 @@ impl Attempt {
 
     /// Whether an answer is complete in its file. The file of a value is durable. For a text, neither the line nor the
     /// file was synced: after a power loss, one may exist without the other.
-    fn is_whole(&self, home: &Home, answered: &Answered) -> Result<bool> {
+    fn is_whole(&self, home: &Home, answered: &AttemptAnswer) -> Result<bool> {
         // The machine that made the attempt has closed it, and kept the whole answer in its node.
         if self.opened.machine.is_some() {
             return Ok(true);
         }
-        let files = OutputFiles::of(home, &self.opened.thread, &self.opened.attempt);
-        if files.submitted.try_exists().at("look at", &files.submitted)? {
+        let files = AttemptOutputFiles::paths_of_attempt(home, &self.opened.thread, &self.opened.attempt);
+        if files.submitted.try_exists().path_context("look at", &files.submitted)? {
             return files.has_value();
         }
         Ok(answered.bytes == size(&files.raw)? && self.opened.boot_id == boot_id()?)
@@ -149,24 +164,24 @@ impl Attempt {
     }
 
     /// The question of this role's agent at this head, unless a person has replied.
-    pub(crate) fn question_at(&self, head: Hash, role: &str) -> Option<&GaveUp> {
-        let has_asked = self.closed.as_ref().is_some_and(|closed| closed.outcome == Outcome::Asked);
+    pub(crate) fn question_at(&self, head: NodeHash, role: &str) -> Option<&GaveUp> {
+        let has_asked = self.closed.as_ref().is_some_and(|closed| closed.outcome == AttemptOutcome::Asked);
         let is_open = has_asked && self.replied.is_none();
         self.gave_up.as_ref().filter(|_| is_open && self.opened.expected_head == head && self.opened.role == role)
     }
 
     /// Whether a person has replied to its agent's question at this head.
-    pub(crate) fn was_replied_to_at(&self, head: Hash) -> bool {
+    pub(crate) fn was_replied_to_at(&self, head: NodeHash) -> bool {
         self.replied.is_some() && self.opened.expected_head == head
     }
 
     /// Questions and replies for the next attempt of this role at this head.
-    pub(crate) fn replies_at(&self, head: Hash, role: &str) -> Vec<Exchange> {
+    pub(crate) fn replies_at(&self, head: NodeHash, role: &str) -> Vec<QuestionExchange> {
         if self.opened.expected_head != head || self.opened.role != role {
             return Vec::new();
         }
         let node = self.closed.as_ref().and_then(|closed| closed.node);
-        let exchange = |(attempt, replied): (Hash, &Replied)| Exchange {
+        let exchange = |(attempt, replied): (NodeHash, &AttemptReply)| QuestionExchange {
             attempt,
             question: replied.question,
             reply: replied.reply,
@@ -176,13 +191,13 @@ impl Attempt {
     }
 
     /// Whether this role was suspended in it at this head.
-    pub(crate) fn was_suspended_at(&self, head: Hash, role: &str) -> bool {
-        let suspended = self.closed.as_ref().is_some_and(|closed| closed.outcome == Outcome::Suspended);
+    pub(crate) fn was_suspended_at(&self, head: NodeHash, role: &str) -> bool {
+        let suspended = self.closed.as_ref().is_some_and(|closed| closed.outcome == AttemptOutcome::Suspended);
         suspended && self.opened.expected_head == head && self.opened.role == role
     }
 
     /// Attempt nodes that the next attempt at `head` inherits.
-    pub(crate) fn earlier_at(&self, head: Hash) -> Vec<Hash> {
+    pub(crate) fn earlier_at(&self, head: NodeHash) -> Vec<NodeHash> {
         if self.opened.expected_head != head {
             return Vec::new();
         }
@@ -201,7 +216,7 @@ mod tests {
     use crate::root::record;
 
     /// An attempt whose agent has answered and that was closed as failed, with further fields.
-    fn answered(home: &Home, more: &serde_json::Value, gave_up: Option<ErrorKind>) -> Attempt {
+    fn answered(home: &Home, more: &serde_json::Value, gave_up: Option<ErrorKind>) -> RecordedAttempt {
         let agent = json!({ "name": "a", "command": "a", "args": [], "config": {} });
         let agent = serde_json::from_value(agent).unwrap();
         let mut opened = json!({
@@ -211,13 +226,13 @@ mod tests {
             "agent": AgentSpec::recorded(agent),
         });
         opened.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let opened: Opened = serde_json::from_value(opened).unwrap();
+        let opened: PlannedAttempt = serde_json::from_value(opened).unwrap();
         let (thread, attempt) = (opened.thread.clone(), opened.attempt.clone());
-        let raw = OutputFiles::of(home, &thread, &attempt).raw;
+        let raw = AttemptOutputFiles::paths_of_attempt(home, &thread, &attempt).raw;
         std::fs::create_dir_all(raw.parent().unwrap()).unwrap();
         std::fs::write(&raw, "an answer").unwrap();
         let file = record::open_or_create(home, &thread).unwrap();
-        record::write(home, &thread, &file, &Line::Opened(Box::new(opened))).unwrap();
+        record::write(home, &thread, &file, &ThreadRecordLine::Opened(Box::new(opened))).unwrap();
         super::super::answered(home, &thread, &attempt).unwrap();
         if let Some(kind) = gave_up {
             let line = GaveUp {
@@ -230,9 +245,10 @@ mod tests {
             };
             super::super::gave_up(home, &thread, line).unwrap();
         }
-        let node = Some(Hash::from_u64(2));
-        let failed = Closed { attempt, outcome: Outcome::Failed, error: None, node, adopted: false, closed_at: 1 };
-        record::append(home, &thread, &Line::Closed(failed)).unwrap();
+        let node = Some(NodeHash::from_u64(2));
+        let failed =
+            AttemptEnd { attempt, outcome: AttemptOutcome::Failed, error: None, node, adopted: false, closed_at: 1 };
+        record::append(home, &thread, &ThreadRecordLine::Closed(failed)).unwrap();
         read(home, &thread).unwrap().unwrap()
     }
 
@@ -240,7 +256,7 @@ mod tests {
     fn answer_is_unread_only_while_complete_and_unused() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path(), "uwf");
-        let (head, other) = (Hash::from_u64(1), Hash::from_u64(3));
+        let (head, other) = (NodeHash::from_u64(1), NodeHash::from_u64(3));
         let unread = |more, gave_up| answered(&home, &more, gave_up).has_unread_answer(&home, head, "worker").unwrap();
         assert!(unread(json!({}), None), "its process was killed");
         assert!(unread(json!({}), Some(ErrorKind::Io)), "the disk was full");
@@ -256,10 +272,11 @@ mod tests {
             !attempt.has_unread_answer(&home, other, "worker").unwrap()
                 && !attempt.has_unread_answer(&home, head, "writer").unwrap()
         );
-        let raw = OutputFiles::of(&home, &attempt.opened.thread, &attempt.opened.attempt).raw;
+        let raw = AttemptOutputFiles::paths_of_attempt(&home, &attempt.opened.thread, &attempt.opened.attempt).raw;
         std::fs::write(raw, "an ans").unwrap();
         assert!(!attempt.has_unread_answer(&home, head, "worker").unwrap(), "it is not whole");
-        let value = OutputFiles::of(&home, &attempt.opened.thread, &attempt.opened.attempt).submitted;
+        let value =
+            AttemptOutputFiles::paths_of_attempt(&home, &attempt.opened.thread, &attempt.opened.attempt).submitted;
         std::fs::write(&value, "{}").unwrap();
         assert!(attempt.has_unread_answer(&home, head, "worker").unwrap(), "its value is");
         std::fs::write(&value, "{").unwrap();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use durable_files::regular;
 use uwf_core::thread::ThreadId;
 
-use super::lines::Opened;
+use super::lines::PlannedAttempt;
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::ids;
@@ -26,7 +26,7 @@ pub(crate) fn is_by_hand(attempt: &str) -> bool {
     ulid.len() == 26 && ulid.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-impl Opened {
+impl PlannedAttempt {
     /// Whether a person runs the agent by hand; such an attempt is not in the thread's record.
     pub fn is_by_hand(&self) -> bool {
         is_by_hand(&self.attempt)
@@ -42,19 +42,23 @@ pub(crate) fn dir_by_hand(home: &Home, thread: &ThreadId, attempt: &str) -> Path
 ///
 /// # Errors
 /// `Io`.
-pub(crate) fn open_by_hand(home: &Home, opened: Opened) -> Result<Opened> {
-    let opened = Opened { attempt: format!("{PREFIX}{}", ids::new_ulid()), ..opened };
+pub(crate) fn open_by_hand(home: &Home, opened: PlannedAttempt) -> Result<PlannedAttempt> {
+    let opened = PlannedAttempt { attempt: format!("{PREFIX}{}", ids::new_ulid()), ..opened };
     let dir = dir_by_hand(home, &opened.thread, &opened.attempt);
-    std::fs::DirBuilder::new().recursive(true).mode(sharing::output_dir_mode(home)).create(&dir).at("create", &dir)?;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(sharing::output_dir_mode(home))
+        .create(&dir)
+        .path_context("create", &dir)?;
     let text = serde_json::to_vec(&opened)
         .map_err(|error| Error::internal(format!("an attempt cannot be written: {error}")))?;
     let file = dir.join(OPENED);
-    regular::write(&file, &text).at("write", &file)?;
+    regular::write(&file, &text).path_context("write", &file)?;
     Ok(opened)
 }
 
 /// The plan of an attempt that is run by hand; `None` for another kind of attempt, or one that is over.
-pub(super) fn read(home: &Home, thread: &ThreadId, attempt: &str) -> Option<Opened> {
+pub(super) fn read(home: &Home, thread: &ThreadId, attempt: &str) -> Option<PlannedAttempt> {
     if !is_by_hand(attempt) {
         return None;
     }

@@ -9,21 +9,21 @@
 
 use std::time::Duration;
 
-use json_cas::{Expected, Note, NoteWritten, Version};
+use json_cas::{NameVersion, NoteWriteCondition, NoteWritten, StoredNote};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::config::LONGEST_LEASE;
 use uwf_core::thread::ThreadId;
 
-use super::attempt::Attempt;
-use super::lines::{Closed, Line, Opened, Outcome, Replied};
-use super::output::OutputFiles;
+use super::attempt::RecordedAttempt;
+use super::lines::{AttemptEnd, AttemptOutcome, AttemptReply, PlannedAttempt, ThreadRecordLine};
+use super::output::AttemptOutputFiles;
 use super::{ThreadRecord, boot_id};
 use crate::attempt::recorded::at_work::AtWork;
-use crate::attempt::redactor::Redactor;
+use crate::attempt::redactor::SecretRedactor;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
-use crate::root::log::{Log, log};
+use crate::root::log::{LogFile, log};
 use crate::root::{ids, machine, record};
 
 /// How often an update of a claim is retried if another write came in between. Its own machine renews it every few
@@ -47,19 +47,19 @@ pub(crate) struct Claim {
 
 impl Claim {
     /// The claim in a note; `None` if it has none.
-    pub(crate) fn of(note: &Note) -> Option<Claim> {
+    pub(crate) fn from_note(note: &StoredNote) -> Option<Claim> {
         serde_json::from_value(note.value.clone()).ok()
     }
 
     /// Its attempt; `None` if its lines contain no attempt at this thread.
-    pub(crate) fn attempt(&self, thread: &ThreadId) -> Option<Attempt> {
+    pub(crate) fn attempt(&self, thread: &ThreadId) -> Option<RecordedAttempt> {
         let lines: Vec<String> = self.lines.iter().map(Value::to_string).collect();
         ThreadRecord { thread: thread.clone(), bytes: lines.join("\n").into_bytes() }.newest()
     }
 
     /// The attempt at this thread in a note, with the claim; `None` for any other note.
-    pub(crate) fn with_attempt(note: &Note, thread: &ThreadId) -> Option<(Attempt, Claim)> {
-        let claim = Claim::of(note)?;
+    pub(crate) fn with_attempt(note: &StoredNote, thread: &ThreadId) -> Option<(RecordedAttempt, Claim)> {
+        let claim = Claim::from_note(note)?;
         Some((claim.attempt(thread)?, claim))
     }
 
@@ -74,7 +74,7 @@ impl Claim {
     }
 
     /// The machine that runs its attempt, for a claim of this age.
-    pub(crate) fn at_work(&self, attempt: Attempt, age: Duration) -> AtWork {
+    pub(crate) fn at_work(&self, attempt: RecordedAttempt, age: Duration) -> AtWork {
         AtWork {
             thread: attempt.opened.thread,
             machine: self.machine.clone(),
@@ -92,19 +92,19 @@ impl Claim {
 
     /// The claim with the record's lines that it lacks. Keeps its own lines: another machine may have closed the
     /// attempt, and the keeper knows more secrets than an agent's process.
-    fn with_news(mut self, told: &Attempt, lines: Vec<Line>, redactor: &Redactor) -> Claim {
-        let news: Vec<Line> = lines.into_iter().filter(|line| !told.has(line)).collect();
+    fn with_news(mut self, told: &RecordedAttempt, lines: Vec<ThreadRecordLine>, redactor: &SecretRedactor) -> Claim {
+        let news: Vec<ThreadRecordLine> = lines.into_iter().filter(|line| !told.has(line)).collect();
         self.lines.extend(written(&news, redactor));
         self
     }
 
     /// The claim, closed by this machine because the machine that ran the attempt is gone.
     pub(crate) fn taken_over(self, attempt: &str, why: &str) -> Claim {
-        self.over(attempt, Outcome::Failed, why)
+        self.over(attempt, AttemptOutcome::Failed, why)
     }
 
-    fn over(mut self, attempt: &str, outcome: Outcome, why: &str) -> Claim {
-        let closed = Closed {
+    fn over(mut self, attempt: &str, outcome: AttemptOutcome, why: &str) -> Claim {
+        let closed = AttemptEnd {
             attempt: attempt.to_owned(),
             outcome,
             error: Some(why.to_owned()),
@@ -112,13 +112,13 @@ impl Claim {
             adopted: false,
             closed_at: ids::now_ms(),
         };
-        self.lines.extend(serde_json::to_value(Line::Closed(closed)));
+        self.lines.extend(serde_json::to_value(ThreadRecordLine::Closed(closed)));
         Claim { machine: machine::name(), ..self }
     }
 
     /// Its lines.
-    fn lines(&self) -> impl Iterator<Item = Line> {
-        self.lines.iter().filter_map(|line| Line::parse(line.to_string().as_bytes()))
+    fn lines(&self) -> impl Iterator<Item = ThreadRecordLine> {
+        self.lines.iter().filter_map(|line| ThreadRecordLine::parse(line.to_string().as_bytes()))
     }
 
     /// The content of the note.
@@ -150,18 +150,18 @@ pub(crate) fn thread_of(name: &str) -> Option<ThreadId> {
 pub(crate) fn all(home: &Home) -> Result<Vec<(ThreadId, Claim, Duration)>> {
     let notes = home.notes();
     let names: Vec<String> = notes.notes(KIND)?.into_iter().map(|listed| listed.name).collect();
-    let claim = |(name, note): (String, Note)| Some((thread_of(&name)?, Claim::of(&note)?, note.age));
+    let claim = |(name, note): (String, StoredNote)| Some((thread_of(&name)?, Claim::from_note(&note)?, note.age));
     Ok(notes.read_notes(&names)?.into_iter().filter_map(claim).collect())
 }
 
 /// Result of claiming the next step.
 #[derive(Debug)]
 #[must_use]
-pub(crate) enum Claimed {
+pub(crate) enum ClaimOutcome {
     /// The store is not shared: the lock of the thread is sufficient.
     Alone,
     /// The step belongs to this machine while it renews the claim.
-    Ours(Claim, Version),
+    Ours(Claim, NameVersion),
     /// Another machine claimed it first.
     Theirs(Option<Claim>),
 }
@@ -170,38 +170,38 @@ pub(crate) enum Claimed {
 ///
 /// # Errors
 /// Errors of the store, and `Config` when the secrets can't be determined.
-pub(crate) fn claim(home: &Home, opened: &Opened, seen: Option<&Version>) -> Result<Claimed> {
+pub(crate) fn claim(home: &Home, opened: &PlannedAttempt, seen: Option<&NameVersion>) -> Result<ClaimOutcome> {
     if !home.has_peers() {
-        return Ok(Claimed::Alone);
+        return Ok(ClaimOutcome::Alone);
     }
     let config = home.config()?;
-    let lines = written(&[Line::Opened(Box::new(opened.clone()))], &Redactor::of(home)?);
+    let lines = written(&[ThreadRecordLine::Opened(Box::new(opened.clone()))], &SecretRedactor::for_home(home)?);
     let claim = Claim { machine: machine::name(), lease: millis(config.lease()), elapsed: 0, lines };
-    let expected = seen.map_or(Expected::Nothing, Expected::At);
+    let expected = seen.map_or(NoteWriteCondition::Nothing, NoteWriteCondition::At);
     Ok(match home.notes().write_note(&name(&opened.thread), expected, &claim.value())? {
-        NoteWritten::Done(version) => Claimed::Ours(claim, version),
+        NoteWritten::Done(version) => ClaimOutcome::Ours(claim, version),
         // The reply was lost, and the write was repeated.
-        NoteWritten::Moved(Some(note)) if note.value == claim.value() => Claimed::Ours(claim, note.version),
-        NoteWritten::Moved(note) => Claimed::Theirs(note.as_ref().and_then(Claim::of)),
+        NoteWritten::Moved(Some(note)) if note.value == claim.value() => ClaimOutcome::Ours(claim, note.version),
+        NoteWritten::Moved(note) => ClaimOutcome::Theirs(note.as_ref().and_then(Claim::from_note)),
     })
 }
 
 /// Gives up a claim whose attempt was not begun, so that other machines need not wait for its lease.
-pub(crate) fn give_up(home: &Home, opened: &Opened, claim: &Claim, version: &Version, why: &str) {
-    let over = claim.clone().over(&opened.attempt, Outcome::Suspended, why);
+pub(crate) fn give_up(home: &Home, opened: &PlannedAttempt, claim: &Claim, version: &NameVersion, why: &str) {
+    let over = claim.clone().over(&opened.attempt, AttemptOutcome::Suspended, why);
     // If this fails, they wait.
-    let _ = home.notes().write_note(&name(&opened.thread), Expected::At(version), &over.value());
+    let _ = home.notes().write_note(&name(&opened.thread), NoteWriteCondition::At(version), &over.value());
 }
 
 /// Updates the claim from the record. The lines are already in the record, which is what counts here: if this fails,
 /// other machines get no news and wait for the lease.
-pub(super) fn tell(home: &Home, thread: &ThreadId) {
+pub(super) fn update_from_record(home: &Home, thread: &ThreadId) {
     if let Some(broker) = home.broker() {
-        return broker.tell();
+        return broker.announce_news();
     }
-    if let Err(error) = told(home, thread) {
+    if let Err(error) = try_update_from_record(home, thread) {
         log!(
-            Log::open(&home.log_file(thread)),
+            LogFile::open(&home.log_file(thread)),
             "N4V7Q2ZC",
             Warn,
             "could not announce the attempt to other machines: {error}"
@@ -209,16 +209,16 @@ pub(super) fn tell(home: &Home, thread: &ThreadId) {
     }
 }
 
-fn told(home: &Home, thread: &ThreadId) -> Result<()> {
+fn try_update_from_record(home: &Home, thread: &ThreadId) -> Result<()> {
     let (notes, name) = (home.notes(), name(thread));
     let mut note = notes.note(&name)?;
     if note.is_none() {
         return Ok(());
     }
-    let redactor = Redactor::of(home)?;
+    let redactor = SecretRedactor::for_home(home)?;
     for _ in 0..TRIES {
         let Some(there) = note else { return Ok(()) };
-        let Some(claim) = Claim::of(&there) else { return Ok(()) };
+        let Some(claim) = Claim::from_note(&there) else { return Ok(()) };
         let record = ThreadRecord::read(home, thread)?;
         let (Some(told), Some(own)) = (claim.attempt(thread), record.newest()) else { return Ok(()) };
         if told.opened.attempt != own.opened.attempt {
@@ -226,11 +226,11 @@ fn told(home: &Home, thread: &ThreadId) -> Result<()> {
         }
         let mut lines = record.lines_of_newest();
         if !is_kept(home, &own)? {
-            lines.retain(|line| !matches!(line, Line::Answered(_)));
+            lines.retain(|line| !matches!(line, ThreadRecordLine::Answered(_)));
         }
         match notes.write_note(
             &name,
-            Expected::At(&there.version),
+            NoteWriteCondition::At(&there.version),
             &claim.with_news(&told, lines, &redactor).value(),
         )? {
             NoteWritten::Done(_) => return Ok(()),
@@ -251,7 +251,7 @@ pub(crate) fn moved(thread: &ThreadId) -> Error {
 ///
 /// # Errors
 /// Errors of the store, `Busy` when the claim is for another attempt.
-pub(super) fn reply(home: &Home, thread: &ThreadId, replied: Replied) -> Result<Replied> {
+pub(super) fn reply(home: &Home, thread: &ThreadId, replied: AttemptReply) -> Result<AttemptReply> {
     let (notes, name) = (home.notes(), name(thread));
     let mut note = notes.note(&name)?;
     loop {
@@ -262,8 +262,8 @@ pub(super) fn reply(home: &Home, thread: &ThreadId, replied: Replied) -> Result<
         if let Some(first) = told.replied {
             return Ok(first);
         }
-        claim.lines.extend(serde_json::to_value(Line::Replied(replied.clone())));
-        match notes.write_note(&name, Expected::At(&there.version), &claim.value())? {
+        claim.lines.extend(serde_json::to_value(ThreadRecordLine::Replied(replied.clone())));
+        match notes.write_note(&name, NoteWriteCondition::At(&there.version), &claim.value())? {
             NoteWritten::Done(_) => return Ok(replied),
             NoteWritten::Moved(now) => note = now,
         }
@@ -272,8 +272,8 @@ pub(super) fn reply(home: &Home, thread: &ThreadId, replied: Replied) -> Result<
 
 /// Whether the node of a failed attempt has its agent's whole answer. A submitted value is not in it, and a power loss
 /// may cut a text short.
-fn is_kept(home: &Home, own: &Attempt) -> Result<bool> {
-    let files = OutputFiles::of(home, &own.opened.thread, &own.opened.attempt);
+fn is_kept(home: &Home, own: &RecordedAttempt) -> Result<bool> {
+    let files = AttemptOutputFiles::paths_of_attempt(home, &own.opened.thread, &own.opened.attempt);
     Ok(!files.has_value()? && own.opened.boot_id == boot_id()?)
 }
 
@@ -282,7 +282,7 @@ fn is_kept(home: &Home, own: &Attempt) -> Result<bool> {
 pub(crate) fn remove(home: &Home, thread: &ThreadId) {
     if let Err(error) = forget(home, thread) {
         log!(
-            Log::open(&home.log_file(thread)),
+            LogFile::open(&home.log_file(thread)),
             "W8J3K6PD",
             Warn,
             "the note on the newest attempt was not removed: {error}"
@@ -308,11 +308,11 @@ pub(crate) fn bring_in(home: &Home, thread: &ThreadId, claim: &Claim) -> Result<
     let own = super::read(home, thread)?;
     let known = own.as_ref().filter(|own| own.opened.attempt == theirs.opened.attempt);
     let of_it = claim.lines().filter(|line| line.attempt() == Some(&theirs.opened.attempt));
-    let mut new: Vec<Line> = of_it.filter(|line| known.is_none_or(|known| !known.has(line))).collect();
+    let mut new: Vec<ThreadRecordLine> = of_it.filter(|line| known.is_none_or(|known| !known.has(line))).collect();
     // The answer is on that machine. If the attempt was closed there, its node has the answer as well.
-    new.retain(|line| !matches!(line, Line::Answered(_)) || theirs.closed.is_some());
+    new.retain(|line| !matches!(line, ThreadRecordLine::Answered(_)) || theirs.closed.is_some());
     for line in &mut new {
-        if let Line::Opened(opened) = line {
+        if let ThreadRecordLine::Opened(opened) = line {
             let before = own.as_ref().map(|own| own.earlier_at(opened.expected_head)).unwrap_or_default();
             opened.earlier = union(before, &opened.earlier);
             opened.machine.get_or_insert_with(|| claim.machine.clone());
@@ -325,7 +325,7 @@ pub(crate) fn bring_in(home: &Home, thread: &ThreadId, claim: &Claim) -> Result<
 }
 
 /// Failed attempts of both lists, without duplicates.
-fn union(mut all: Vec<json_cas::Hash>, more: &[json_cas::Hash]) -> Vec<json_cas::Hash> {
+fn union(mut all: Vec<json_cas::NodeHash>, more: &[json_cas::NodeHash]) -> Vec<json_cas::NodeHash> {
     for hash in more {
         if !all.contains(hash) {
             all.push(*hash);
@@ -335,7 +335,7 @@ fn union(mut all: Vec<json_cas::Hash>, more: &[json_cas::Hash]) -> Vec<json_cas:
 }
 
 /// Lines for other machines, redacted with the secrets of this one.
-fn written(lines: &[Line], redactor: &Redactor) -> Vec<Value> {
+fn written(lines: &[ThreadRecordLine], redactor: &SecretRedactor) -> Vec<Value> {
     lines.iter().filter_map(|line| serde_json::to_value(line).ok()).map(|line| redactor.value(&line)).collect()
 }
 

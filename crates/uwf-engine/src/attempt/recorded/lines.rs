@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::{Deserialize, Serialize};
 use uwf_core::config::ExtractRungs;
 use uwf_core::thread::ThreadId;
@@ -13,56 +13,58 @@ use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::ErrorKind;
 use crate::root::history;
 use crate::root::record;
-use crate::thread::digest::Digest;
+use crate::thread::digest::ThreadDigest;
 
 /// One line of a thread's record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
-pub(super) enum Line {
-    Opened(Box<Opened>),
-    Started(Started),
-    Answered(Answered),
-    Named(Named),
-    Finished(Finished),
+pub(super) enum ThreadRecordLine {
+    Opened(Box<PlannedAttempt>),
+    Started(AttemptProcess),
+    Answered(AttemptAnswer),
+    Named(NamedStep),
+    Finished(FinishedStep),
     GaveUp(GaveUp),
-    Closed(Closed),
-    Replied(Replied),
-    Ended(history::Finished),
+    Closed(AttemptEnd),
+    Replied(AttemptReply),
+    Ended(history::HistoryLine),
 }
 
-impl Line {
+impl ThreadRecordLine {
     /// Parses a line; `None` if it is torn or otherwise not valid. Finds the field `event` first: serde's tagged enums
     /// buffer all fields until they meet the tag, and a step reads the record often.
-    pub(super) fn parse(line: &[u8]) -> Option<Line> {
+    pub(super) fn parse(line: &[u8]) -> Option<ThreadRecordLine> {
         Some(match record::event(line)? {
             // The id becomes part of file names.
-            "opened" => Line::Opened(Box::new(serde_json::from_slice(line).ok().filter(Opened::has_id)?)),
-            "started" => Line::Started(serde_json::from_slice(line).ok()?),
-            "answered" => Line::Answered(serde_json::from_slice(line).ok()?),
-            "named" => Line::Named(serde_json::from_slice(line).ok()?),
-            "finished" => Line::Finished(serde_json::from_slice(line).ok()?),
-            "gaveUp" => Line::GaveUp(serde_json::from_slice(line).ok()?),
-            "closed" => Line::Closed(serde_json::from_slice(line).ok()?),
-            "replied" => Line::Replied(serde_json::from_slice(line).ok()?),
-            "ended" => Line::Ended(serde_json::from_slice(line).ok()?),
+            "opened" => {
+                ThreadRecordLine::Opened(Box::new(serde_json::from_slice(line).ok().filter(PlannedAttempt::has_id)?))
+            }
+            "started" => ThreadRecordLine::Started(serde_json::from_slice(line).ok()?),
+            "answered" => ThreadRecordLine::Answered(serde_json::from_slice(line).ok()?),
+            "named" => ThreadRecordLine::Named(serde_json::from_slice(line).ok()?),
+            "finished" => ThreadRecordLine::Finished(serde_json::from_slice(line).ok()?),
+            "gaveUp" => ThreadRecordLine::GaveUp(serde_json::from_slice(line).ok()?),
+            "closed" => ThreadRecordLine::Closed(serde_json::from_slice(line).ok()?),
+            "replied" => ThreadRecordLine::Replied(serde_json::from_slice(line).ok()?),
+            "ended" => ThreadRecordLine::Ended(serde_json::from_slice(line).ok()?),
             _ => return None,
         })
     }
 }
 
-impl Line {
+impl ThreadRecordLine {
     /// The attempt that it belongs to.
     pub(super) fn attempt(&self) -> Option<&String> {
         match self {
-            Line::Opened(line) => Some(&line.attempt),
-            Line::Started(line) => Some(&line.attempt),
-            Line::Answered(line) => Some(&line.attempt),
-            Line::Named(line) => Some(&line.attempt),
-            Line::Finished(line) => Some(&line.attempt),
-            Line::GaveUp(line) => Some(&line.attempt),
-            Line::Closed(line) => Some(&line.attempt),
-            Line::Replied(line) => Some(&line.attempt),
-            Line::Ended(_) => None,
+            ThreadRecordLine::Opened(line) => Some(&line.attempt),
+            ThreadRecordLine::Started(line) => Some(&line.attempt),
+            ThreadRecordLine::Answered(line) => Some(&line.attempt),
+            ThreadRecordLine::Named(line) => Some(&line.attempt),
+            ThreadRecordLine::Finished(line) => Some(&line.attempt),
+            ThreadRecordLine::GaveUp(line) => Some(&line.attempt),
+            ThreadRecordLine::Closed(line) => Some(&line.attempt),
+            ThreadRecordLine::Replied(line) => Some(&line.attempt),
+            ThreadRecordLine::Ended(_) => None,
         }
     }
 }
@@ -70,13 +72,13 @@ impl Line {
 /// A planned attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Opened {
+pub struct PlannedAttempt {
     /// Id of the attempt, a ULID; also the value of `UWF_ATTEMPT`.
     pub attempt: String,
     /// Thread it belongs to.
     pub thread: ThreadId,
     /// Head of the thread, which must be unchanged when the result is linked.
-    pub expected_head: Hash,
+    pub expected_head: NodeHash,
     /// Role.
     pub role: String,
     /// Agent.
@@ -92,7 +94,7 @@ pub struct Opened {
     pub extract: ExtractRungs,
     /// A failed attempt whose text is read again instead of starting an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reextract: Option<Hash>,
+    pub reextract: Option<NodeHash>,
     /// How many attempts to read that text have ended without an error.
     #[serde(default)]
     pub rereads: u32,
@@ -103,15 +105,15 @@ pub struct Opened {
     pub branch: Option<ThreadBranch>,
     /// Digest of the thread at `expected_head`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Digest>,
+    pub digest: Option<ThreadDigest>,
     /// The machine that made it, if it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// Attempt nodes of earlier failed attempts at this position, oldest first.
-    pub earlier: Vec<Hash>,
+    pub earlier: Vec<NodeHash>,
     /// The agent's questions to a person at this position, with the replies, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub replies: Vec<Exchange>,
+    pub replies: Vec<QuestionExchange>,
     /// Process id of the keeper.
     pub keeper: u32,
     /// Boot that the process ids belong to.
@@ -120,7 +122,7 @@ pub struct Opened {
     pub opened_at: u64,
 }
 
-impl Opened {
+impl PlannedAttempt {
     fn has_id(&self) -> bool {
         self.attempt.parse::<ulid::Ulid>().is_ok()
     }
@@ -150,19 +152,19 @@ impl Opened {
 /// An agent's question and the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Exchange {
+pub struct QuestionExchange {
     /// The attempt that asked.
-    pub attempt: Hash,
+    pub attempt: NodeHash,
     /// A `Content` node with the question.
-    pub question: Hash,
+    pub question: NodeHash,
     /// A `Content` node with the reply.
-    pub reply: Hash,
+    pub reply: NodeHash,
 }
 
 /// The agent's process exists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Started {
+pub struct AttemptProcess {
     /// Attempt.
     pub attempt: String,
     /// Process id of the agent, which is also its process group.
@@ -172,7 +174,7 @@ pub struct Started {
 /// The agent has answered: from now on, only keeping the answer can fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Answered {
+pub struct AttemptAnswer {
     /// Attempt.
     pub attempt: String,
     /// Size of its answer in [`OutputFiles::raw`](super::OutputFiles::raw), bytes.
@@ -182,24 +184,24 @@ pub struct Answered {
 /// The agent named this step as its result; its nodes are neither verified nor synced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Named {
+pub struct NamedStep {
     /// Attempt.
     pub attempt: String,
     /// The StepNode.
-    pub step: Hash,
+    pub step: NodeHash,
 }
 
 /// The agent's result is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Finished {
+pub struct FinishedStep {
     /// Attempt.
     pub attempt: String,
     /// The StepNode; everything below it was stored and synced before this line was written.
-    pub step: Hash,
+    pub step: NodeHash,
     /// Digest of the thread at that step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Digest>,
+    pub digest: Option<ThreadDigest>,
     /// Unix milliseconds.
     pub finished_at: u64,
 }
@@ -234,13 +236,13 @@ impl GaveUp {
 /// A person has replied to the question of the attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Replied {
+pub struct AttemptReply {
     /// Attempt.
     pub attempt: String,
     /// A `Content` node with the question.
-    pub question: Hash,
+    pub question: NodeHash,
     /// A `Content` node with the person's reply.
-    pub reply: Hash,
+    pub reply: NodeHash,
     /// Unix milliseconds.
     pub replied_at: u64,
 }
@@ -248,17 +250,17 @@ pub struct Replied {
 /// The attempt is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Closed {
+pub struct AttemptEnd {
     /// Attempt.
     pub attempt: String,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Attempt node, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub node: Option<Hash>,
+    pub node: Option<NodeHash>,
     /// Whether a later keeper linked its step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
@@ -269,7 +271,7 @@ pub struct Closed {
 /// Outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// Its StepNode became the head.
     Linked,
     /// It has no result.
@@ -286,7 +288,7 @@ pub enum Outcome {
 mod tests {
     use serde_json::json;
 
-    use super::{AgentSpec, Line};
+    use super::{AgentSpec, ThreadRecordLine};
 
     #[test]
     fn lines_round_trip() {
@@ -310,18 +312,18 @@ mod tests {
             json!({ "event": "ended", "thread": thread, "workflow": step, "head": step, "completedAt": 1, "status": "killed" }),
         ];
         for written in lines {
-            let line = Line::parse(written.to_string().as_bytes());
+            let line = ThreadRecordLine::parse(written.to_string().as_bytes());
             let Some(line) = line else { panic!("{written} is a line") };
             let again = serde_json::to_value(&line).unwrap();
             assert_eq!(again["event"], written["event"]);
-            assert_eq!(Line::parse(again.to_string().as_bytes()), Some(line), "{written}");
+            assert_eq!(ThreadRecordLine::parse(again.to_string().as_bytes()), Some(line), "{written}");
         }
     }
 
     #[test]
     fn what_is_no_line_is_none() {
         for text in ["", "{", "null", "[]", r#"{"event":"finished"}"#, r#"{"event":"other"}"#, r#"{"event":7}"#, "{}"] {
-            assert_eq!(Line::parse(text.as_bytes()), None, "{text}");
+            assert_eq!(ThreadRecordLine::parse(text.as_bytes()), None, "{text}");
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::root::home::Home;
 
 /// Output files of an attempt.
 #[derive(Debug, Clone)]
-pub struct OutputFiles {
+pub struct AttemptOutputFiles {
     /// Stdout of the agent process.
     pub out: PathBuf,
     /// Stderr of everything in the attempt.
@@ -28,20 +28,20 @@ pub struct OutputFiles {
     pub turn: PathBuf,
     /// The trace of a session that the agent gave up to begin another one.
     pub(crate) given_up: PathBuf,
-    /// Reserved space: see [`OutputFiles::reserve`].
+    /// Reserved space: see [`AttemptOutputFiles::reserve`].
     pub(crate) room: PathBuf,
 }
 
 /// Bytes reserved for an answer, and again for its nodes. Most answers are far smaller.
 const ROOM: u64 = 256 << 10;
 
-impl OutputFiles {
+impl AttemptOutputFiles {
     /// The files of an attempt.
-    pub fn of(home: &Home, thread: &ThreadId, attempt: &str) -> OutputFiles {
+    pub fn paths_of_attempt(home: &Home, thread: &ThreadId, attempt: &str) -> AttemptOutputFiles {
         let is_by_hand = super::is_by_hand(attempt);
         let dir = if is_by_hand { super::dir_by_hand(home, thread, attempt) } else { home.attempts_dir(thread) };
         let file = |extension: &str| dir.join(format!("{attempt}.{extension}"));
-        OutputFiles {
+        AttemptOutputFiles {
             out: file("out"),
             err: file("err"),
             raw: file("raw"),
@@ -59,9 +59,9 @@ impl OutputFiles {
     /// # Errors
     /// `Io` if the disk is too full. Nothing was paid yet.
     pub(crate) fn reserve(&self) -> Result<()> {
-        let file =
-            regular::open_with(OpenOptions::new().create(true).append(true), &self.room).at("create", &self.room)?;
-        room_in(&file).at("reserve space for an answer in", &self.room)
+        let file = regular::open_with(OpenOptions::new().create(true).append(true), &self.room)
+            .path_context("create", &self.room)?;
+        room_in(&file).path_context("reserve space for an answer in", &self.room)
     }
 
     /// Frees the reserved space.
@@ -83,7 +83,7 @@ pub fn room_in(file: &File) -> io::Result<()> {
     }
 }
 
-impl OutputFiles {
+impl AttemptOutputFiles {
     /// Whether a file that is kept with an attempt has any content.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl OutputFiles {
             [ErrorKind::NotFound, ErrorKind::InvalidData, ErrorKind::InvalidInput, ErrorKind::FileTooLarge];
         match regular::read_to_string(&self.submitted, regular::MAX_OBJECT) {
             Err(error) if is_no_value.contains(&error.kind()) => Ok(false),
-            text => Ok(json_cas::json::parse(&text.at("read", &self.submitted)?).is_ok()),
+            text => Ok(json_cas::json::parse(&text.path_context("read", &self.submitted)?).is_ok()),
         }
     }
 }
@@ -116,7 +116,7 @@ impl OutputFiles {
 pub(super) fn size(path: &Path) -> Result<u64> {
     match path.metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
-        meta => Ok(meta.at("look at", path)?.len()),
+        meta => Ok(meta.path_context("look at", path)?.len()),
     }
 }
 
@@ -125,10 +125,10 @@ pub(super) fn size(path: &Path) -> Result<u64> {
 /// # Errors
 /// `Io`.
 pub(crate) fn hand_on(home: &Home, thread: &ThreadId, from: &str, to: &str) -> Result<()> {
-    let [from, to] = [from, to].map(|attempt| OutputFiles::of(home, thread, attempt).submitted);
+    let [from, to] = [from, to].map(|attempt| AttemptOutputFiles::paths_of_attempt(home, thread, attempt).submitted);
     match std::fs::hard_link(&from, &to) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        linked => Ok(linked.at("write", &to)?),
+        linked => Ok(linked.path_context("write", &to)?),
     }
 }
 

@@ -7,7 +7,7 @@ const PARTS: [&str; 2] = ["accountkey", "sharedaccesssignature"];
 
 /// The value and its secret parts: the key in an Azure connection string, the signature in an Azure SAS token, and the
 /// private key in the JSON of a Google service account.
-pub(super) fn of(value: String) -> Vec<String> {
+pub(super) fn value_and_parts(value: String) -> Vec<String> {
     let of_json =
         || serde_json::from_str::<Value>(&value).ok()?["private_key"].as_str().map(|key| key.trim().to_owned());
     let mut parts = Vec::from_iter(if value.starts_with('{') { of_json() } else { None });
@@ -25,11 +25,11 @@ pub(super) fn of(value: String) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::value_and_parts;
 
     #[test]
     fn the_parts_of_a_value_are_found() {
-        let of = |value: &str| of(value.to_owned());
+        let of = |value: &str| value_and_parts(value.to_owned());
         assert_eq!(of("sk-1"), ["sk-1"]);
         assert_eq!(of("AccountName=me;AccountKey=k==")[..1], ["k=="]);
         assert_eq!(of("?sv=1&sig=s%3D&se=2")[..1], ["s%3D"]);

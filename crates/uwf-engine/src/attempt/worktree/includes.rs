@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::git::Git;
+use crate::attempt::git::GitRunner;
 use crate::attempt::worktree::{checkout_of, gone, is_there};
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
@@ -61,22 +61,26 @@ pub(crate) fn copy(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Resul
     }
     let scratch = home.worktree_scratch(thread);
     let copied = copy_matches(worktree, from, &patterns, &scratch);
-    gone(fs::remove_dir_all(&scratch)).at("remove", &scratch)?;
+    gone(fs::remove_dir_all(&scratch)).path_context("remove", &scratch)?;
     copied
 }
 
 fn copy_matches(worktree: &Worktree, from: PathBuf, patterns: &Path, scratch: &Path) -> Result<IncludedFiles> {
-    let git = Git::at(&from);
+    let git = GitRunner::for_directory(&from);
     let mut matches = git.ignored(&git.untracked_matches(patterns)?)?;
     matches.sort();
     check_size(&from, patterns, &matches)?;
-    let view = Git::view(&worktree.repository, &worktree.dir, scratch)?;
+    let view = GitRunner::view(&worktree.repository, &worktree.dir, scratch)?;
     // Git fails for a path behind a link.
     let (matches, behind): (Vec<PathBuf>, Vec<PathBuf>) =
         matches.into_iter().partition(|path| has_real_parents(&worktree.dir, path));
     let ignored: BTreeSet<PathBuf> = view.ignored(&matches)?.into_iter().collect();
-    let copier =
-        FileCopier { from: &from, real: fs::canonicalize(&from).at("look at", &from)?, to: &worktree.dir, scratch };
+    let copier = FileCopier {
+        from: &from,
+        real: fs::canonicalize(&from).path_context("look at", &from)?,
+        to: &worktree.dir,
+        scratch,
+    };
     let mut copied = Vec::new();
     let mut skipped: Vec<(PathBuf, &'static str)> = behind.into_iter().map(|path| (path, BLOCKED)).collect();
     for path in matches {
@@ -143,7 +147,7 @@ impl FileCopier<'_> {
         let Ok(meta) = fs::symlink_metadata(&source) else { return Ok(CopyResult::Skipped("it is gone")) };
         let parent = path.parent().unwrap_or(Path::new(""));
         let real_parent = self.from.join(parent);
-        if fs::canonicalize(&real_parent).at("look at", &real_parent)? != self.real.join(parent) {
+        if fs::canonicalize(&real_parent).path_context("look at", &real_parent)? != self.real.join(parent) {
             return Ok(CopyResult::Skipped(LEADS_OUT));
         }
         if meta.is_symlink() && !self.stays_inside(path, &source)? {
@@ -160,19 +164,19 @@ impl FileCopier<'_> {
             return Ok(CopyResult::Skipped(BLOCKED));
         }
         if meta.is_symlink() {
-            let to = fs::read_link(&source).at("read", &source)?;
-            symlink(to, &target).at("create", &target)?;
+            let to = fs::read_link(&source).path_context("read", &source)?;
+            symlink(to, &target).path_context("create", &target)?;
         } else {
             let part = self.scratch.join("copy");
-            copy_file(&source, &part).at("copy", &source)?;
-            fs::rename(&part, &target).at("create", &target)?;
+            copy_file(&source, &part).path_context("copy", &source)?;
+            fs::rename(&part, &target).path_context("create", &target)?;
         }
         Ok(CopyResult::Done)
     }
 
     /// Whether a link points to a path in the directory, both as written and on the disk.
     fn stays_inside(&self, path: &Path, source: &Path) -> Result<bool> {
-        let to = fs::read_link(source).at("read", source)?;
+        let to = fs::read_link(source).path_context("read", source)?;
         let mut depth = path.components().count() - 1;
         for component in to.components() {
             match component {
@@ -197,7 +201,9 @@ impl FileCopier<'_> {
             match fs::symlink_metadata(&dir) {
                 Ok(meta) if meta.is_dir() => {}
                 Ok(_) => return Ok(false),
-                Err(error) if error.kind() == ErrorKind::NotFound => fs::create_dir(&dir).at("create", &dir)?,
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    fs::create_dir(&dir).path_context("create", &dir)?;
+                }
                 Err(error) => return Err(Error::file("look at", &dir, error)),
             }
         }

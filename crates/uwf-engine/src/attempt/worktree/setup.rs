@@ -114,5 +114,5 @@ pub(crate) fn file_if_new(worktree: &Worktree) -> Result<Option<PathBuf>> {
 /// # Errors
 /// `Io`.
 pub(crate) fn mark_ready(file: &Path) -> Result<()> {
-    regular::write(file, b"").at("write", file)
+    regular::write(file, b"").path_context("write", file)
 }

@@ -5,7 +5,7 @@
 
 use std::io::{self, BufRead, BufWriter, ErrorKind, Read, Write};
 
-use json_cas::{Hash, RemoteError, RemoteFault, StoreError};
+use json_cas::{NodeHash, RemoteError, RemoteFault, StoreError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,16 +22,16 @@ const MAX_PARTS: u32 = 100_000;
 /// A request to the broker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Request {
+pub(crate) enum BrokerRequest {
     /// Read nodes. The parts are the bytes of the existing nodes, in this order.
-    Get { hashes: Vec<Hash> },
+    Get { hashes: Vec<NodeHash> },
     /// Check whether a node exists.
-    Has { hash: Hash },
+    Has { hash: NodeHash },
     /// Store nodes; the parts are their bytes.
-    Put { hashes: Vec<Hash> },
+    Put { hashes: Vec<NodeHash> },
     /// Make existing nodes durable.
-    Sync { hashes: Vec<Hash> },
-    /// Keep all nodes from being removed until [`Request::Release`] or the end of the connection.
+    Sync { hashes: Vec<NodeHash> },
+    /// Keep all nodes from being removed until [`BrokerRequest::Release`] or the end of the connection.
     Hold,
     /// End the newest hold.
     Release,
@@ -46,7 +46,7 @@ pub(crate) enum Request {
 /// A reply of the broker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Reply {
+pub(crate) enum BrokerReply {
     /// Which of the nodes exist; their bytes are the parts.
     Nodes { are_there: Vec<bool> },
     /// Yes or no.
@@ -54,17 +54,17 @@ pub(crate) enum Reply {
     /// The request succeeded.
     Done,
     /// Hash and version of a head, if there is one.
-    Head { head: Option<(Hash, String)> },
+    Head { head: Option<(NodeHash, String)> },
     /// A value.
     Value { value: Value },
     /// The request failed.
-    Failed(Failure),
+    Failed(BrokerFailure),
 }
 
 /// Why a request failed.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Failure {
+pub(crate) struct BrokerFailure {
     kind: FailureKind,
     message: String,
 }
@@ -73,11 +73,11 @@ pub(crate) struct Failure {
 #[serde(rename_all = "camelCase")]
 enum FailureKind {
     /// A node is missing.
-    NotFound(Hash),
+    NotFound(NodeHash),
     /// A node is damaged.
-    Corrupt(Hash),
+    Corrupt(NodeHash),
     /// Another node is stored under the hash.
-    Collision(Hash),
+    Collision(NodeHash),
     /// The store has this fault; the number is its position in [`FAULTS`].
     Fault(usize),
 }
@@ -97,15 +97,15 @@ const FAULTS: [RemoteFault; 11] = [
     RemoteFault::Refused,
 ];
 
-impl Failure {
+impl BrokerFailure {
     /// A request that the broker rejects for an agent.
-    pub(crate) fn refused(why: impl Into<String>) -> Failure {
-        Failure::fault(RemoteFault::Refused, why.into())
+    pub(crate) fn refused(why: impl Into<String>) -> BrokerFailure {
+        BrokerFailure::fault(RemoteFault::Refused, why.into())
     }
 
-    fn fault(fault: RemoteFault, message: String) -> Failure {
+    fn fault(fault: RemoteFault, message: String) -> BrokerFailure {
         let position = FAULTS.iter().position(|known| *known == fault).unwrap_or_default();
-        Failure { kind: FailureKind::Fault(position), message }
+        BrokerFailure { kind: FailureKind::Fault(position), message }
     }
 
     /// The failure as an error of the agent process's store.
@@ -122,17 +122,17 @@ impl Failure {
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Failure {
+impl From<StoreError> for BrokerFailure {
+    fn from(error: StoreError) -> BrokerFailure {
         let message = error.to_string();
         match error {
-            StoreError::NotFound { hash } => Failure { kind: FailureKind::NotFound(hash), message },
-            StoreError::Corrupt { hash, reason } => Failure { kind: FailureKind::Corrupt(hash), message: reason },
-            StoreError::Collision { hash } => Failure { kind: FailureKind::Collision(hash), message },
-            StoreError::Remote(remote) => Failure::fault(remote.fault, remote.message),
-            StoreError::Busy { .. } => Failure::fault(RemoteFault::Unreachable, message),
-            error if error.is_of_the_moment() => Failure::fault(RemoteFault::Failed, message),
-            _ => Failure::refused(message),
+            StoreError::NotFound { hash } => BrokerFailure { kind: FailureKind::NotFound(hash), message },
+            StoreError::Corrupt { hash, reason } => BrokerFailure { kind: FailureKind::Corrupt(hash), message: reason },
+            StoreError::Collision { hash } => BrokerFailure { kind: FailureKind::Collision(hash), message },
+            StoreError::Remote(remote) => BrokerFailure::fault(remote.fault, remote.message),
+            StoreError::Busy { .. } => BrokerFailure::fault(RemoteFault::Unreachable, message),
+            error if error.is_of_the_moment() => BrokerFailure::fault(RemoteFault::Failed, message),
+            _ => BrokerFailure::refused(message),
         }
     }
 }
@@ -200,16 +200,18 @@ mod tests {
 
     #[test]
     fn messages_are_read_as_they_were_written() {
-        let hash = Hash::from_u64(7);
+        let hash = NodeHash::from_u64(7);
         let mut written = Vec::new();
-        send(&mut written, &Request::Put { hashes: vec![hash] }, &[b"abc".to_vec()]).unwrap();
-        send(&mut written, &Request::Hold, &[]).unwrap();
+        send(&mut written, &BrokerRequest::Put { hashes: vec![hash] }, &[b"abc".to_vec()]).unwrap();
+        send(&mut written, &BrokerRequest::Hold, &[]).unwrap();
         let mut from = written.as_slice();
-        let (first, parts) = receive::<Request>(&mut from).unwrap().unwrap();
-        assert!(matches!(first, Request::Put { hashes } if hashes == [hash]));
+        let (first, parts) = receive::<BrokerRequest>(&mut from).unwrap().unwrap();
+        assert!(matches!(first, BrokerRequest::Put { hashes } if hashes == [hash]));
         assert_eq!(parts, [b"abc".to_vec()]);
-        assert!(matches!(receive::<Request>(&mut from), Ok(Some((Request::Hold, parts))) if parts.is_empty()));
-        assert!(receive::<Request>(&mut from).unwrap().is_none());
+        assert!(
+            matches!(receive::<BrokerRequest>(&mut from), Ok(Some((BrokerRequest::Hold, parts))) if parts.is_empty())
+        );
+        assert!(receive::<BrokerRequest>(&mut from).unwrap().is_none());
     }
 
     #[test]
@@ -226,7 +228,7 @@ mod tests {
     fn store_fault_survives_transport() {
         for fault in FAULTS {
             let error = RemoteError { store: "s3://a".to_owned(), fault, message: "why".to_owned(), source: None };
-            let arrived = Failure::from(StoreError::from(error)).error("s3://a");
+            let arrived = BrokerFailure::from(StoreError::from(error)).error("s3://a");
             assert!(matches!(arrived, StoreError::Remote(remote) if remote.fault == fault && remote.message == "why"));
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// One assignment of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Assignment {
+pub(super) struct EnvAssignment {
     pub(super) name: String,
     pub(super) value: String,
     /// Byte range of the value in the text, with its quotes.
@@ -13,7 +13,7 @@ pub(super) struct Assignment {
 
 /// A line that is rejected. Never quotes the line, which may contain a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct RejectedEnvLine {
     /// Its number, from 1.
     pub(super) line: usize,
     pub(super) why: &'static str,
@@ -22,13 +22,13 @@ pub(super) struct Refusal {
 const EXPANSION: &str = "`${…}` is not expanded; put the value into single quotes if it is meant as it is";
 
 /// The assignments of a text, in order.
-pub(super) fn parse(text: &[u8]) -> Result<Vec<Assignment>, Refusal> {
+pub(super) fn parse(text: &[u8]) -> Result<Vec<EnvAssignment>, RejectedEnvLine> {
     let text = std::str::from_utf8(text)
-        .map_err(|error| Refusal { line: line_at(text, error.valid_up_to()), why: "it is not UTF-8 text" })?;
+        .map_err(|error| RejectedEnvLine { line: line_at(text, error.valid_up_to()), why: "it is not UTF-8 text" })?;
     let mut assignments = Vec::new();
     let mut at = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
     while at < text.len() {
-        let refused = |why| Refusal { line: line_at(text.as_bytes(), at), why };
+        let refused = |why| RejectedEnvLine { line: line_at(text.as_bytes(), at), why };
         let line = line_from(text, at);
         let content = line.trim_start_matches(BLANKS);
         if content.is_empty() || content.starts_with('#') {
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Vec<Assignment>, Refusal> {
         .map_err(refused)?;
         let start = start.min(end);
         let rest = line_from(text, end);
-        assignments.push(Assignment { name: name.to_owned(), value, place: start..end });
+        assignments.push(EnvAssignment { name: name.to_owned(), value, place: start..end });
         at = end + rest.len() + 1 + usize::from(text[end + rest.len()..].starts_with("\r\n"));
     }
     Ok(assignments)

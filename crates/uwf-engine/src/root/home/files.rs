@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
 use super::Home;
@@ -220,7 +220,7 @@ impl Home {
     }
 
     /// Cached version from a program's description.
-    pub(crate) fn described_version(&self, program: Hash) -> PathBuf {
+    pub(crate) fn described_version(&self, program: NodeHash) -> PathBuf {
         self.cache_dir().join("versions").join(program.to_string())
     }
 

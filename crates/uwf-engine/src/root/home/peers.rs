@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use json_cas::{Expected, HeadsError, ListedNote, Note, NoteWritten, Notes, Version};
+use json_cas::{HeadsError, ListedNote, NameVersion, NoteBackend, NoteWriteCondition, NoteWritten, StoredNote};
 use serde_json::Value;
 use uwf_core::config::StoreUrl;
 
@@ -20,8 +20,8 @@ const SHARED_GRACE: Duration = Duration::from_hours(30 * 24);
 /// Notes of a root that only this machine uses: none is ever kept, and writing one always succeeds.
 pub(super) struct NoNotes;
 
-impl Notes for NoNotes {
-    fn note(&self, _: &str) -> Result<Option<Note>, HeadsError> {
+impl NoteBackend for NoNotes {
+    fn note(&self, _: &str) -> Result<Option<StoredNote>, HeadsError> {
         Ok(None)
     }
 
@@ -29,8 +29,8 @@ impl Notes for NoNotes {
         Ok(Vec::new())
     }
 
-    fn write_note(&self, _: &str, _: Expected<'_>, _: &Value) -> Result<NoteWritten, HeadsError> {
-        Ok(NoteWritten::Done(Version::new(String::new())))
+    fn write_note(&self, _: &str, _: NoteWriteCondition<'_>, _: &Value) -> Result<NoteWritten, HeadsError> {
+        Ok(NoteWritten::Done(NameVersion::new(String::new())))
     }
 
     fn remove_note(&self, _: &str) -> Result<(), HeadsError> {
@@ -54,7 +54,7 @@ impl Home {
     }
 
     /// What the machines that use this store tell each other.
-    pub(crate) fn notes(&self) -> &Arc<dyn Notes> {
+    pub(crate) fn notes(&self) -> &Arc<dyn NoteBackend> {
         &self.notes
     }
 

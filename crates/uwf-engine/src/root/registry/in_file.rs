@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use durable_files::{FileLock, regular};
 
-use super::text::{self, Names, unreadable};
-use super::{Gone, Registry, busy};
+use super::text::{self, RegistryLayout, unreadable};
+use super::{MissingRegistry, Registry, busy};
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 
@@ -20,16 +20,18 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// `Data` when it is not readable, `Io`.
 pub(super) fn read(home: &Home) -> Result<Registry> {
     let files = [
-        (home.registry_file(), Names::AtTop),
-        (home.older_registry_file(), Names::AtTop),
-        (home.oldest_registry_file(), Names::BelowWorkflows),
+        (home.registry_file(), RegistryLayout::AtTop),
+        (home.older_registry_file(), RegistryLayout::AtTop),
+        (home.oldest_registry_file(), RegistryLayout::BelowWorkflows),
     ];
     for (path, names) in files {
         match regular::read(&path, regular::MAX_TEXT) {
             Ok(bytes) => {
                 let names_text = std::str::from_utf8(&bytes).map_err(|_| unreadable(&path, "it is not UTF-8 text"))?;
                 // A workflow may also have this file name; then it is not the registry.
-                if names == Names::BelowWorkflows && !names_text.lines().any(|line| line.starts_with("workflows:")) {
+                if names == RegistryLayout::BelowWorkflows
+                    && !names_text.lines().any(|line| line.starts_with("workflows:"))
+                {
                     continue;
                 }
                 return text::parse(&path, names_text, names);
@@ -50,8 +52,8 @@ pub(super) fn read(home: &Home) -> Result<Registry> {
 ///
 /// # Errors
 /// `Io` when that cannot be determined now.
-pub(super) fn gone(home: &Home) -> Result<Option<Gone>> {
-    let is_there = |path: PathBuf| path.try_exists().at("look at", &path);
+pub(super) fn gone(home: &Home) -> Result<Option<MissingRegistry>> {
+    let is_there = |path: PathBuf| path.try_exists().path_context("look at", &path);
     if !is_there(home.registry_lock())? {
         return Ok(None);
     }
@@ -60,7 +62,7 @@ pub(super) fn gone(home: &Home) -> Result<Option<Gone>> {
             return Ok(None);
         }
     }
-    Ok(Some(Gone::File(home.registry_file())))
+    Ok(Some(MissingRegistry::File(home.registry_file())))
 }
 
 /// Changes the names under the lock of the file.

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use json_cas::{Expected, Hash, Head, Swap};
+use json_cas::{Head, NodeHash, NoteWriteCondition, SwapOutcome};
 use serde_json::json;
-use uwf_core::node::{Content, Payload};
+use uwf_core::node::{ContentNode, TypedPayload};
 
-use super::text::{self, Names, unreadable};
-use super::{Gone, Registry, SHARED, busy};
+use super::text::{self, RegistryLayout, unreadable};
+use super::{MissingRegistry, Registry, SHARED, busy};
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::node_types;
@@ -28,7 +28,7 @@ pub(super) fn read(home: &Home) -> Result<(Registry, Option<Head>)> {
     let place = PathBuf::from(format!("node {}", head.hash));
     let text =
         payload.get("text").and_then(|text| text.as_str()).ok_or_else(|| unreadable(&place, "it has no text"))?;
-    Ok((text::parse(&place, text, Names::AtTop)?, Some(head)))
+    Ok((text::parse(&place, text, RegistryLayout::AtTop)?, Some(head)))
 }
 
 /// Changes the names and moves their head. Calls `change` again if another machine was quicker.
@@ -48,18 +48,18 @@ pub(super) fn update<T, E: From<Error>>(
             return Ok(told);
         }
         node_types::ensure(home)?;
-        let content = Content { text: text::write(&registry) };
+        let content = ContentNode { text: text::write(&registry) };
         let hash = home.store().put(&content.draft()).map_err(Error::from)?;
         let swapped = match &head {
             Some(head) => home.heads().swap(SHARED, &head.version, hash),
             None => home.heads().create(SHARED, hash),
         };
         match swapped.map_err(Error::from)? {
-            Swap::Done => {
+            SwapOutcome::Done => {
                 leave_trace(home, hash);
                 return Ok(told);
             }
-            Swap::Moved(_) => {}
+            SwapOutcome::Moved(_) => {}
         }
     }
     Err(busy(Path::new(SHARED)).into())
@@ -67,10 +67,10 @@ pub(super) fn update<T, E: From<Error>>(
 
 /// Notes the position of the names' head, which has no other trace. If two machines move it at the same time, the
 /// slower one may write last; so this checks again until both agree. The names are set even if this fails.
-fn leave_trace(home: &Home, head: Hash) {
+fn leave_trace(home: &Home, head: NodeHash) {
     let mut at = head;
     for _ in 0..TRIES {
-        let written = home.notes().write_note(TRACE, Expected::Anything, &json!({ "head": at }));
+        let written = home.notes().write_note(TRACE, NoteWriteCondition::Anything, &json!({ "head": at }));
         match home.heads().read(SHARED) {
             Ok(Some(now)) if written.is_ok() && now.hash != at => at = now.hash,
             _ => return,
@@ -82,7 +82,7 @@ fn leave_trace(home: &Home, head: Hash) {
 ///
 /// # Errors
 /// Errors of the store.
-pub(crate) fn traced(home: &Home) -> Result<Option<Hash>> {
+pub(crate) fn traced(home: &Home) -> Result<Option<NodeHash>> {
     let note = home.notes().note(TRACE)?;
     Ok(note.and_then(|note| note.value.get("head")?.as_str()?.parse().ok()))
 }
@@ -91,8 +91,8 @@ pub(crate) fn traced(home: &Home) -> Result<Option<Hash>> {
 ///
 /// # Errors
 /// Errors of the store.
-pub(super) fn gone(home: &Home) -> Result<Option<Gone>> {
+pub(super) fn gone(home: &Home) -> Result<Option<MissingRegistry>> {
     // Keep this order: the first note is written after the first head.
     let is_gone = traced(home)?.is_some() && home.heads().read(SHARED)?.is_none();
-    Ok(is_gone.then(|| Gone::Head(home.place())))
+    Ok(is_gone.then(|| MissingRegistry::Head(home.place())))
 }

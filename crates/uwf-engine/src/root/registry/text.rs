@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use json_cas::{Hash, HashError};
-use yaml_tree::{Data, Node, Position};
+use json_cas::{HashError, NodeHash};
+use yaml_tree::{TextPosition, YamlContent, YamlNode};
 
-use super::{Entry, Past, Registry};
+use super::{FormerWorkflow, Registry, RegistryEntry};
 use crate::error::{Error, Result};
 
 /// Position of the names in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Names {
+pub(super) enum RegistryLayout {
     AtTop,
     BelowWorkflows,
 }
@@ -19,17 +19,19 @@ pub(super) enum Names {
 ///
 /// # Errors
 /// `Data` with the place of the problem.
-pub(super) fn parse(path: &Path, text: &str, names: Names) -> Result<Registry> {
+pub(super) fn parse(path: &Path, text: &str, names: RegistryLayout) -> Result<Registry> {
     if text.trim().is_empty() {
         return Err(unreadable(path, "it is empty"));
     }
     let root = yaml_tree::parse(text).map_err(|error| unreadable_at(path, error.at, &error.message))?;
     let root = root.ok_or_else(|| unreadable(path, "it is empty"))?;
     let names = match names {
-        Names::AtTop => &root,
-        Names::BelowWorkflows => root.get("workflows").ok_or_else(|| unreadable(path, "it has no `workflows`"))?,
+        RegistryLayout::AtTop => &root,
+        RegistryLayout::BelowWorkflows => {
+            root.get("workflows").ok_or_else(|| unreadable(path, "it has no `workflows`"))?
+        }
     };
-    if !matches!(names.data, Data::Mapping(_)) {
+    if !matches!(names.data, YamlContent::Mapping(_)) {
         return Err(unreadable_at(path, names.at, "a mapping of names is expected"));
     }
     let mut registry = Registry::new();
@@ -42,43 +44,43 @@ pub(super) fn parse(path: &Path, text: &str, names: Names) -> Result<Registry> {
     Ok(registry)
 }
 
-type Unreadable = (Position, String);
+type Unreadable = (TextPosition, String);
 
 /// One entry: the full form, or only the hash. Takes hashes as they are written, even if they are numbers to YAML.
-fn entry(node: &Node) -> Result<Entry, Unreadable> {
+fn entry(node: &YamlNode) -> Result<RegistryEntry, Unreadable> {
     match &node.data {
-        Data::Scalar { .. } => Ok(Entry { hash: hash(node)?, timestamp: 0, history: Vec::new() }),
-        Data::Mapping(_) => {
-            let Past { hash, timestamp } = past(node)?;
+        YamlContent::Scalar { .. } => Ok(RegistryEntry { hash: hash(node)?, timestamp: 0, history: Vec::new() }),
+        YamlContent::Mapping(_) => {
+            let FormerWorkflow { hash, timestamp } = past(node)?;
             let history = match node.get("history").map(|history| &history.data) {
-                Some(Data::Sequence(items)) => items.iter().map(past).collect::<Result<_, _>>()?,
-                Some(Data::Scalar { .. } | Data::Mapping(_)) => {
+                Some(YamlContent::Sequence(items)) => items.iter().map(past).collect::<Result<_, _>>()?,
+                Some(YamlContent::Scalar { .. } | YamlContent::Mapping(_)) => {
                     return Err((node.at, "`history` is not a list".to_owned()));
                 }
                 None => Vec::new(),
             };
-            Ok(Entry { hash, timestamp, history })
+            Ok(RegistryEntry { hash, timestamp, history })
         }
-        Data::Sequence(_) => Err(neither(node)),
+        YamlContent::Sequence(_) => Err(neither(node)),
     }
 }
 
-fn past(node: &Node) -> Result<Past, Unreadable> {
+fn past(node: &YamlNode) -> Result<FormerWorkflow, Unreadable> {
     let hash = hash(node.get("hash").ok_or_else(|| neither(node))?)?;
     let timestamp = node.get("timestamp").and_then(|timestamp| timestamp.as_number()?.as_u64());
-    Ok(Past { hash, timestamp: timestamp.ok_or_else(|| neither(node))? })
+    Ok(FormerWorkflow { hash, timestamp: timestamp.ok_or_else(|| neither(node))? })
 }
 
-fn hash(node: &Node) -> Result<Hash, Unreadable> {
+fn hash(node: &YamlNode) -> Result<NodeHash, Unreadable> {
     let text = node.as_written().ok_or_else(|| neither(node))?;
     text.parse().map_err(|error: HashError| (node.at, error.to_string()))
 }
 
-fn neither(node: &Node) -> Unreadable {
+fn neither(node: &YamlNode) -> Unreadable {
     (node.at, "an entry is neither a hash nor `{hash, timestamp, history}`".to_owned())
 }
 
-fn unreadable_at(path: &Path, Position { line, column }: Position, why: &str) -> Error {
+fn unreadable_at(path: &Path, TextPosition { line, column }: TextPosition, why: &str) -> Error {
     unreadable(path, &format!("line {line} column {column}: {why}"))
 }
 
@@ -121,11 +123,11 @@ mod tests {
 
     #[test]
     fn long_names_round_trip() {
-        let past = Past { hash: Hash::from_u64(1), timestamp: 3 };
-        let entry = Entry { hash: Hash::from_u64(7), timestamp: 5, history: vec![past] };
+        let past = FormerWorkflow { hash: NodeHash::from_u64(1), timestamp: 3 };
+        let entry = RegistryEntry { hash: NodeHash::from_u64(7), timestamp: 5, history: vec![past] };
         let long = ["a".repeat(999), "b".repeat(1_100), "\"\n: #{".repeat(700), "é".repeat(5_000)];
         let names = ["short", "~", "null"].into_iter().map(str::to_owned).chain(long);
         let registry: Registry = names.map(|name| (name, entry.clone())).collect();
-        assert_eq!(parse(Path::new("registry.yaml"), &write(&registry), Names::AtTop).unwrap(), registry);
+        assert_eq!(parse(Path::new("registry.yaml"), &write(&registry), RegistryLayout::AtTop).unwrap(), registry);
     }
 }

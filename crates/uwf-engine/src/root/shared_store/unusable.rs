@@ -1,20 +1,21 @@
 //! A store that cannot be used: every request fails with the reason.
 
 use json_cas::{
-    Expected, Hash, HashPrefix, Head, Heads, HeadsError, Hold, Journal, ListedNote, Note, NoteWritten, Notes, Objects,
-    Put, Records, RemoteError, RemoteFault, StoreError, Stored, Swap, Sweep, Version,
+    HashPrefix, Head, HeadBackend, HeadsError, HoldGuard, JournalRecords, ListedNote, NameVersion, NodeHash,
+    NoteBackend, NoteWriteCondition, NoteWritten, ObjectBackend, ObjectMetadata, ObjectPutOutcome, RemoteError,
+    RemoteFault, RemovalJournal, StoreError, StoredNote, SwapOutcome, SweepGuard,
 };
 use serde_json::Value;
 
-pub(super) struct Unusable {
+pub(super) struct UnusableStore {
     name: String,
     fault: RemoteFault,
     why: String,
 }
 
-impl Unusable {
-    pub(super) fn new(name: &str, fault: RemoteFault, why: impl Into<String>) -> Unusable {
-        Unusable { name: name.to_owned(), fault, why: why.into() }
+impl UnusableStore {
+    pub(super) fn new(name: &str, fault: RemoteFault, why: impl Into<String>) -> UnusableStore {
+        UnusableStore { name: name.to_owned(), fault, why: why.into() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -30,76 +31,76 @@ impl Unusable {
     }
 }
 
-impl Objects for Unusable {
-    fn get(&self, _: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+impl ObjectBackend for UnusableStore {
+    fn get(&self, _: NodeHash) -> Result<Option<Vec<u8>>, StoreError> {
         self.fail()
     }
 
-    fn contains(&self, _: Hash) -> Result<bool, StoreError> {
+    fn contains(&self, _: NodeHash) -> Result<bool, StoreError> {
         self.fail()
     }
 
-    fn put_all(&self, _: &[(Hash, Vec<u8>)]) -> Result<Vec<Put>, StoreError> {
+    fn put_all(&self, _: &[(NodeHash, Vec<u8>)]) -> Result<Vec<ObjectPutOutcome>, StoreError> {
         self.fail()
     }
 
-    fn replace(&self, _: Hash, _: &[u8]) -> Result<(), StoreError> {
+    fn replace(&self, _: NodeHash, _: &[u8]) -> Result<(), StoreError> {
         self.fail()
     }
 
-    fn sync(&self, _: &[Hash]) -> Result<(), StoreError> {
+    fn sync(&self, _: &[NodeHash]) -> Result<(), StoreError> {
         self.fail()
     }
 
-    fn list(&self, _: Option<&HashPrefix>) -> Result<Vec<Hash>, StoreError> {
+    fn list(&self, _: Option<&HashPrefix>) -> Result<Vec<NodeHash>, StoreError> {
         self.fail()
     }
 
-    fn stored(&self, _: Hash) -> Result<Option<Stored>, StoreError> {
+    fn stored(&self, _: NodeHash) -> Result<Option<ObjectMetadata>, StoreError> {
         self.fail()
     }
 
-    fn refresh(&self, _: Hash) -> Result<bool, StoreError> {
+    fn refresh(&self, _: NodeHash) -> Result<bool, StoreError> {
         self.fail()
     }
 
-    fn hold(&self) -> Result<Hold, StoreError> {
+    fn hold(&self) -> Result<HoldGuard, StoreError> {
         self.fail()
     }
 
-    fn sweep(&self) -> Result<Sweep, StoreError> {
+    fn sweep(&self) -> Result<SweepGuard, StoreError> {
         self.fail()
     }
 
-    fn remove_all(&self, _: &Sweep, _: &[&[Hash]]) -> Result<Vec<bool>, StoreError> {
+    fn remove_all(&self, _: &SweepGuard, _: &[&[NodeHash]]) -> Result<Vec<bool>, StoreError> {
         self.fail()
     }
 }
 
-impl Heads for Unusable {
+impl HeadBackend for UnusableStore {
     fn read(&self, _: &str) -> Result<Option<Head>, HeadsError> {
         self.fail()
     }
 
-    fn list(&self) -> Result<Vec<(String, Hash)>, HeadsError> {
+    fn list(&self) -> Result<Vec<(String, NodeHash)>, HeadsError> {
         self.fail()
     }
 
-    fn create(&self, _: &str, _: Hash) -> Result<Swap, HeadsError> {
+    fn create(&self, _: &str, _: NodeHash) -> Result<SwapOutcome, HeadsError> {
         self.fail()
     }
 
-    fn swap(&self, _: &str, _: &Version, _: Hash) -> Result<Swap, HeadsError> {
+    fn swap(&self, _: &str, _: &NameVersion, _: NodeHash) -> Result<SwapOutcome, HeadsError> {
         self.fail()
     }
 
-    fn remove(&self, _: &str, _: &Version, _: &Value) -> Result<Swap, HeadsError> {
+    fn remove(&self, _: &str, _: &NameVersion, _: &Value) -> Result<SwapOutcome, HeadsError> {
         self.fail()
     }
 }
 
-impl Journal for Unusable {
-    fn records(&self) -> Result<Records, HeadsError> {
+impl RemovalJournal for UnusableStore {
+    fn records(&self) -> Result<JournalRecords, HeadsError> {
         self.fail()
     }
 
@@ -112,8 +113,8 @@ impl Journal for Unusable {
     }
 }
 
-impl Notes for Unusable {
-    fn note(&self, _: &str) -> Result<Option<Note>, HeadsError> {
+impl NoteBackend for UnusableStore {
+    fn note(&self, _: &str) -> Result<Option<StoredNote>, HeadsError> {
         self.fail()
     }
 
@@ -121,7 +122,7 @@ impl Notes for Unusable {
         self.fail()
     }
 
-    fn write_note(&self, _: &str, _: Expected<'_>, _: &Value) -> Result<NoteWritten, HeadsError> {
+    fn write_note(&self, _: &str, _: NoteWriteCondition<'_>, _: &Value) -> Result<NoteWritten, HeadsError> {
         self.fail()
     }
 

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use durable_files::regular;
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::node::StepNode;
 
 /// Words of a record, including the checksum at the end.
@@ -21,18 +21,18 @@ pub(super) const RECORD: usize = WORDS * 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// The StepNode.
-    pub step: Hash,
+    pub step: NodeHash,
     /// Its output.
-    pub output: Hash,
+    pub output: NodeHash,
     /// Its detail.
-    pub detail: Hash,
+    pub detail: NodeHash,
     /// [`role_key`] of its role.
     pub role: u64,
 }
 
 impl Record {
     /// The record of a StepNode.
-    pub fn of(hash: Hash, step: &StepNode) -> Record {
+    pub fn from_step_node(hash: NodeHash, step: &StepNode) -> Record {
         Record { step: hash, output: step.output, detail: step.detail, role: role_key(&step.role) }
     }
 }
@@ -44,7 +44,7 @@ pub fn role_key(role: &str) -> u64 {
 
 /// The contents of a cache, up to the first damaged record.
 #[derive(Default)]
-pub(super) struct Cached {
+pub(super) struct CachedChain {
     pub(super) records: Vec<Record>,
     /// Checksum of the last record.
     pub(super) sum: u64,
@@ -53,23 +53,23 @@ pub(super) struct Cached {
 }
 
 /// Reads a cache; `None` if it does not exist.
-pub(super) fn read(path: &Path) -> io::Result<Option<Cached>> {
+pub(super) fn read(path: &Path) -> io::Result<Option<CachedChain>> {
     match regular::read(path, regular::MAX_LIST) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         bytes => Ok(Some(decode(&bytes?))),
     }
 }
 
-fn decode(bytes: &[u8]) -> Cached {
+fn decode(bytes: &[u8]) -> CachedChain {
     let (whole, torn) = bytes.as_chunks::<RECORD>();
-    let mut cached = Cached { records: Vec::with_capacity(whole.len()), sum: 0, is_whole: torn.is_empty() };
+    let mut cached = CachedChain { records: Vec::with_capacity(whole.len()), sum: 0, is_whole: torn.is_empty() };
     for (position, record) in whole.iter().enumerate() {
         let (words, _) = record.as_chunks::<8>();
         let [step, output, detail, role, sum] = std::array::from_fn(|word| u64::from_le_bytes(words[word]));
-        let (step, output, detail) = (Hash::from_u64(step), Hash::from_u64(output), Hash::from_u64(detail));
+        let (step, output, detail) = (NodeHash::from_u64(step), NodeHash::from_u64(output), NodeHash::from_u64(detail));
         let record = Record { step, output, detail, role };
         if sum != checksum(cached.sum, position, record) {
-            return Cached { is_whole: false, ..cached };
+            return CachedChain { is_whole: false, ..cached };
         }
         cached.records.push(record);
         cached.sum = sum;

@@ -8,12 +8,12 @@ use json_cas::DamagedPack;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use uwf_core::thread::ThreadId;
 
-use super::{Finding, Remedy, counted};
+use super::{DoctorFinding, DoctorMode, counted};
 use crate::error::{AtPath, Error, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::lock;
-use crate::root::sharing::{self, Sharing};
+use crate::root::sharing::{self, RootSharing};
 
 /// Age from which on a temporary file is abandoned: no write takes that long.
 pub(super) const LEFTOVER_AGE: Duration = Duration::from_hours(1);
@@ -38,28 +38,32 @@ const NETWORK_FILE_SYSTEMS: [(u64, &str); 9] = [
 ];
 
 /// Whether the root exists, is writable, and is on a local disk.
-pub(super) fn root(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
+pub(super) fn root(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
     let root = home.root();
     if !home.exists()? {
         let message =
             format!("{} does not exist yet; the first command that stores something makes it", root.display());
-        return Ok(vec![Finding::ok("storage", message)]);
+        return Ok(vec![DoctorFinding::ok("storage", message)]);
     }
     let how = match writable(root, remedy) {
         Ok(how) => how,
-        Err(error) => return Ok(vec![Finding::of_error("storage", &Error::file("write to", root, error))]),
+        Err(error) => return Ok(vec![DoctorFinding::of_error("storage", &Error::file("write to", root, error))]),
     };
-    let space = rustix::fs::statvfs(root).map_err(std::io::Error::from).at("look at", root)?;
+    let space = rustix::fs::statvfs(root).map_err(std::io::Error::from).path_context("look at", root)?;
     let free = space.f_bavail.saturating_mul(space.f_frsize);
     let message = format!("{} {how}, {} free", root.display(), bytes(free));
     let place = match (network(root)?, free < LITTLE_SPACE) {
-        (Some(name), _) => Finding::warn("storage", format!("{} is on a network file system ({name})", root.display()))
-            .hint("locks and syncs may not hold there; a local disk is safer"),
-        (None, true) => Finding::warn("storage", message).hint("free some space: an agent's output is stored whole"),
-        (None, false) => Finding::ok("storage", message),
+        (Some(name), _) => {
+            DoctorFinding::warn("storage", format!("{} is on a network file system ({name})", root.display()))
+                .hint("locks and syncs may not hold there; a local disk is safer")
+        }
+        (None, true) => {
+            DoctorFinding::warn("storage", message).hint("free some space: an agent's output is stored whole")
+        }
+        (None, false) => DoctorFinding::ok("storage", message),
     };
-    let half = sharing::of(home) == Sharing::HalfGroup;
-    let shared = Finding::warn(
+    let half = sharing::sharing_of_root(home) == RootSharing::HalfGroup;
+    let shared = DoctorFinding::warn(
         "sharing",
         format!("{} is writable for a group, but new files in it do not belong to the group", root.display()),
     )
@@ -68,13 +72,13 @@ pub(super) fn root(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
 }
 
 /// How uwf knows that the root is writable. Only an attempt to write shows a full disk, for example.
-fn writable(root: &Path, remedy: Remedy) -> std::io::Result<&'static str> {
+fn writable(root: &Path, remedy: DoctorMode) -> std::io::Result<&'static str> {
     match remedy {
-        Remedy::Read => {
+        DoctorMode::Read => {
             accessat(CWD, root, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
             Ok("has permissions to be written (not tried)")
         }
-        Remedy::Tell | Remedy::Apply => {
+        DoctorMode::Tell | DoctorMode::Apply => {
             let made = tempfile::Builder::new().prefix(durable_files::TEMP_PREFIX).tempfile_in(root);
             // The error of tempfile names its path itself.
             made.map_err(|error| std::io::Error::from(error.kind()))?;
@@ -85,7 +89,7 @@ fn writable(root: &Path, remedy: Remedy) -> std::io::Result<&'static str> {
 
 #[cfg(target_os = "linux")]
 fn network(root: &Path) -> Result<Option<&'static str>> {
-    let found = rustix::fs::statfs(root).map_err(std::io::Error::from).at("look at", root)?;
+    let found = rustix::fs::statfs(root).map_err(std::io::Error::from).path_context("look at", root)?;
     // The type's width and sign differ between platforms; the numbers fit into 32 bits.
     let kind = found.f_type as u64 & 0xFFFF_FFFF;
     Ok(NETWORK_FILE_SYSTEMS.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name))
@@ -97,33 +101,33 @@ fn network(_: &Path) -> Result<Option<&'static str>> {
 }
 
 /// Whether uwf can read `.env`, and whether others can.
-pub(super) fn env_file(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
+pub(super) fn env_file(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
     let path = home.env_file();
     if !path.exists() {
-        return Ok(vec![Finding::ok("env-file", ".env does not exist; keys come from the environment")]);
+        return Ok(vec![DoctorFinding::ok("env-file", ".env does not exist; keys come from the environment")]);
     }
     let entries = env_file::read(&path)?.len();
     let summary = format!("{} has {}", path.display(), counted(entries, "entry"));
     if !env_file::is_open_to_others(&path)? {
-        return Ok(vec![Finding::ok("env-file", format!("{summary} and is readable by its owner only"))]);
+        return Ok(vec![DoctorFinding::ok("env-file", format!("{summary} and is readable by its owner only"))]);
     }
     match remedy {
-        Remedy::Apply => {
+        DoctorMode::Apply => {
             env_file::protect(&path)?;
-            Ok(vec![Finding::ok(
+            Ok(vec![DoctorFinding::ok(
                 "env-file",
                 format!("{summary}; it was open to others, now it is readable by its owner only"),
             )])
         }
-        Remedy::Read | Remedy::Tell => Ok(vec![
-            Finding::warn("env-file", format!("{summary} and is open to others"))
+        DoctorMode::Read | DoctorMode::Tell => Ok(vec![
+            DoctorFinding::warn("env-file", format!("{summary} and is open to others"))
                 .hint("`uwf doctor --fix` or the next step restricts it to its owner (0600)"),
         ]),
     }
 }
 
 /// Number and size of the nodes, and whether packs are readable.
-pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
+pub(super) fn store(home: &Home, _: DoctorMode) -> Result<Vec<DoctorFinding>> {
     let nodes = home.store().objects().list_readable()?.len();
     let size_of = |dir| {
         let files = std::fs::read_dir(dir).ok()?.flatten().filter_map(|file| file.metadata().ok());
@@ -134,14 +138,14 @@ pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
         format!(", {}", bytes(files + size_of(home.packs_dir()).unwrap_or_default()))
     });
     let mut findings = vec![match nodes {
-        0 => Finding::ok("store", "no node is stored yet"),
-        nodes => Finding::ok("store", format!("{}{size}", counted(nodes, "node"))),
+        0 => DoctorFinding::ok("store", "no node is stored yet"),
+        nodes => DoctorFinding::ok("store", format!("{}{size}", counted(nodes, "node"))),
     }];
     // Nodes that are stored elsewhere are in no packs.
     let damaged = home.files().map_or(Ok(Vec::new()), json_cas::FsObjects::damaged_packs)?;
     findings.extend(damaged.into_iter().map(|DamagedPack { path, reason }| {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        Finding::fail("packs", format!("the pack {}: {reason}", path.display())).hint(format!(
+        DoctorFinding::fail("packs", format!("the pack {}: {reason}", path.display())).hint(format!(
             "restore it from a backup; without a backup, `uwf pack --forget {name}` gives it up, and `uwf cas verify` \
              shows what is lost"
         ))
@@ -150,32 +154,32 @@ pub(super) fn store(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
 }
 
 /// Temporary files of dead processes.
-pub(super) fn leftovers(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
+pub(super) fn leftovers(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
     let dirs = home.dirs_with_temporary_files();
     let dirs: Vec<_> = dirs.iter().filter(|dir| dir.is_dir()).collect();
-    if remedy == Remedy::Apply {
+    if remedy == DoctorMode::Apply {
         let mut removed = 0;
         for dir in &dirs {
             removed += durable_files::remove_leftovers(dir, LEFTOVER_AGE)?;
         }
         let summary =
             if removed == 0 { "no old temporary files".to_owned() } else { format!("removed {}", old(removed)) };
-        return Ok(vec![Finding::ok("leftovers", summary)]);
+        return Ok(vec![DoctorFinding::ok("leftovers", summary)]);
     }
     let mut found = 0;
     for dir in &dirs {
         found += durable_files::leftovers(dir, LEFTOVER_AGE)?.len();
     }
     Ok(vec![match found {
-        0 => Finding::ok("leftovers", "no old temporary files"),
-        some => Finding::warn("leftovers", format!("{} left by dead processes", old(some)))
+        0 => DoctorFinding::ok("leftovers", "no old temporary files"),
+        some => DoctorFinding::warn("leftovers", format!("{} left by dead processes", old(some)))
             .hint("`uwf doctor --fix` removes them"),
     }])
 }
 
 /// Locks that a process holds for too long. The system frees the locks of a dead process, so the holder is alive and hangs. A thread's
 /// keeper may hold the lock of its thread.
-pub(super) fn locks(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
+pub(super) fn locks(home: &Home, _: DoctorMode) -> Result<Vec<DoctorFinding>> {
     let mut findings = Vec::new();
     for path in [home.heads_lock(), home.registry_lock(), home.config_lock()] {
         if lasts(|| FileLock::is_held(&path).map_err(Error::from))? {
@@ -189,7 +193,7 @@ pub(super) fn locks(home: &Home, _: Remedy) -> Result<Vec<Finding>> {
             findings.push(kept(&home.thread_lock(&thread), ", and not by a keeper of that thread"));
         }
     }
-    Ok(if findings.is_empty() { vec![Finding::ok("locks", "no lock is kept")] } else { findings })
+    Ok(if findings.is_empty() { vec![DoctorFinding::ok("locks", "no lock is kept")] } else { findings })
 }
 
 /// Whether a condition lasts longer than any writer needs.
@@ -204,9 +208,9 @@ fn lasts(is_so: impl Fn() -> Result<bool>) -> Result<bool> {
     Ok(false)
 }
 
-fn kept(path: &Path, by: &str) -> Finding {
+fn kept(path: &Path, by: &str) -> DoctorFinding {
     let message = format!("{} has been held for more than {} s{by}", path.display(), LONG_HOLD.as_secs());
-    Finding::warn("locks", message).hint(format!("`fuser {}` shows by which process", path.display()))
+    DoctorFinding::warn("locks", message).hint(format!("`fuser {}` shows by which process", path.display()))
 }
 
 /// Threads that have a directory, including ended ones.

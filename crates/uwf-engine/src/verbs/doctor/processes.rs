@@ -7,7 +7,7 @@ use std::time::Duration;
 use uwf_core::config::DEFAULT_KILL_GRACE;
 use uwf_core::thread::ThreadId;
 
-use super::{Finding, Remedy, counted};
+use super::{DoctorFinding, DoctorMode, counted};
 use crate::attempt::processes;
 use crate::error::{AtPath, Result};
 use crate::root::home::{Home, ROOT_VARIABLES};
@@ -24,16 +24,16 @@ struct OrphanAttempt {
 }
 
 /// Processes of this root's attempts whose keeper is gone. They still cost money.
-pub(super) fn orphans(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
+pub(super) fn orphans(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
     if !cfg!(target_os = "linux") {
-        return Ok(vec![Finding::ok("orphans", "processes are looked for on Linux only")]);
+        return Ok(vec![DoctorFinding::ok("orphans", "processes are looked for on Linux only")]);
     }
     let found = orphaned(home)?;
     let count: usize = found.iter().map(|orphaned| orphaned.processes.len()).sum();
     let Some(first) = found.first() else {
-        return Ok(vec![Finding::ok("orphans", "no agent outlived its keeper")]);
+        return Ok(vec![DoctorFinding::ok("orphans", "no agent outlived its keeper")]);
     };
-    if remedy != Remedy::Apply {
+    if remedy != DoctorMode::Apply {
         let named = first.processes.iter().take(NAMED).map(u32::to_string).collect::<Vec<_>>().join(", ");
         let message = format!(
             "{} of {} outlived their keeper (thread {}: {named})",
@@ -42,27 +42,30 @@ pub(super) fn orphans(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
             first.thread
         );
         let hint = "`uwf doctor --fix` ends them; so does the next step of the thread, which takes over their result";
-        return Ok(vec![Finding::warn("orphans", message).hint(hint)]);
+        return Ok(vec![DoctorFinding::warn("orphans", message).hint(hint)]);
     }
     let grace = home.config().map_or(DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);
     found.iter().map(|orphaned| end(home, orphaned, grace)).collect()
 }
 
 /// Ends the processes of an attempt. Holds the thread's lock meanwhile, so that no step takes them over.
-fn end(home: &Home, orphaned: &OrphanAttempt, grace: Duration) -> Result<Finding> {
+fn end(home: &Home, orphaned: &OrphanAttempt, grace: Duration) -> Result<DoctorFinding> {
     let OrphanAttempt { attempt, thread, processes: found } = orphaned;
     let dir = home.thread_dir(thread);
-    let has_dir = dir.try_exists().at("look at", &dir)?;
+    let has_dir = dir.try_exists().path_context("look at", &dir)?;
     let lock = if has_dir { lock::take_within(home, thread, Duration::ZERO)? } else { None };
     if lock.is_none() && has_dir {
-        return Ok(Finding::ok("orphans", format!("a running step of thread {thread} takes care of its processes")));
+        return Ok(DoctorFinding::ok(
+            "orphans",
+            format!("a running step of thread {thread} takes care of its processes"),
+        ));
     }
     processes::end_attempt(None, attempt, grace, None);
     let left = processes::survivors_by_environment(attempt).len();
     let ended = counted(found.len(), "process");
     Ok(match left {
-        0 => Finding::ok("orphans", format!("ended {ended} of thread {thread}")),
-        _ => Finding::fail("orphans", format!("{left} of {ended} of thread {thread} could not be ended"))
+        0 => DoctorFinding::ok("orphans", format!("ended {ended} of thread {thread}")),
+        _ => DoctorFinding::fail("orphans", format!("{left} of {ended} of thread {thread} could not be ended"))
             .hint("they may belong to another user, or hang in the kernel"),
     })
 }

@@ -1,36 +1,37 @@
 //! Checks of the thread index, of attempts and of marks.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
 use super::files::LEFTOVER_AGE;
-use super::{Finding, Remedy, counted};
+use super::{DoctorFinding, DoctorMode, counted};
 use crate::attempt::recorded::{self as records, ThreadRecord};
-use crate::attempt::settings::{self, Settings};
+use crate::attempt::settings::{self, ThreadSettings};
 use crate::error::Result;
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark};
+use crate::root::marks::{self, ThreadMark};
 use crate::root::{history, lock};
 use crate::thread::load::Thread;
-use crate::thread::state::State;
+use crate::thread::state::ThreadState;
 use crate::verbs::recover;
 use crate::verbs::start::new_thread;
-use crate::views::list::{self, Filter, Row};
+use crate::views::list::{self, ThreadFilter, ThreadRow};
 
 /// How many threads one message names.
 const NAMED: usize = 3;
 
 /// Whether index, history and the threads in them are readable.
-pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
-    let rows = list::list(home, &Filter::default())?.rows;
+pub(super) fn index(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
+    let rows = list::list(home, &ThreadFilter::default())?.rows;
     let finished = history::all(home)?.len();
     let problems = home.journal().records()?.problems;
     let mut findings =
-        vec![Finding::ok("threads", format!("{}, {finished} finished", counted(rows.len(), "active thread")))];
+        vec![DoctorFinding::ok("threads", format!("{}, {finished} finished", counted(rows.len(), "active thread")))];
     if let Some(first) = problems.first() {
         let message = format!("history.jsonl has {}: {first}", counted(problems.len(), "unreadable line"));
-        findings
-            .push(Finding::warn("threads", message).hint("the other lines are read; repair it or remove those lines"));
+        findings.push(
+            DoctorFinding::warn("threads", message).hint("the other lines are read; repair it or remove those lines"),
+        );
     }
     findings.extend(never_begun(home, remedy)?);
     let missing: Vec<String> = recover::missing(home)?.iter().map(ThreadId::to_string).collect();
@@ -38,23 +39,23 @@ pub(super) fn index(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
         let threads = counted(missing.len(), "thread");
         let message =
             format!("{threads} with records on this machine, but in neither index nor history: {}", named(&missing));
-        findings.push(Finding::warn("threads", message).hint("`uwf recover --dry-run` shows their content"));
+        findings.push(DoctorFinding::warn("threads", message).hint("`uwf recover --dry-run` shows their content"));
     }
-    let unreadable = |row: &&Row| row.state == State::Corrupt || has_a_hole(home, row);
+    let unreadable = |row: &&ThreadRow| row.state == ThreadState::Corrupt || has_a_hole(home, row);
     let corrupt: Vec<String> = rows.iter().filter(unreadable).map(|row| row.thread.to_string()).collect();
     if !corrupt.is_empty() {
         let message = format!("{} cannot be read: {}", counted(corrupt.len(), "thread"), named(&corrupt));
         let hint = format!("`uwf cas verify` shows what is damaged; `uwf thread kill {}` ends it", corrupt[0]);
-        findings.push(Finding::fail("threads", message).hint(hint));
+        findings.push(DoctorFinding::fail("threads", message).hint(hint));
     }
     findings.extend(damaged_records(home, &rows)?);
     Ok(findings)
 }
 
 /// Whether a step of a thread is missing or unreadable, so that the thread can't continue.
-fn has_a_hole(home: &Home, row: &Row) -> bool {
-    let is_there = |step: Hash| home.store().objects().contains(step).unwrap_or(false);
-    match Thread::at(home, row.thread.clone(), row.head) {
+fn has_a_hole(home: &Home, row: &ThreadRow) -> bool {
+    let is_there = |step: NodeHash| home.store().objects().contains(step).unwrap_or(false);
+    match Thread::load_at(home, row.thread.clone(), row.head) {
         Ok(thread) => thread.chain().map_or(true, |chain| !chain.records().iter().all(|record| is_there(record.step))),
         // The thread may have been removed meanwhile.
         Err(_) => home.heads().read(row.thread.as_str()).ok().flatten().is_some_and(|head| head.hash == row.head),
@@ -62,11 +63,12 @@ fn has_a_hole(home: &Home, row: &Row) -> bool {
 }
 
 /// Active threads whose records no longer say how the threads were started.
-fn damaged_records(home: &Home, rows: &[Row]) -> Result<Option<Finding>> {
+fn damaged_records(home: &Home, rows: &[ThreadRow]) -> Result<Option<DoctorFinding>> {
     let mut damaged = Vec::new();
     for row in rows {
         let record = ThreadRecord::read(home, &row.thread);
-        if !record.is_ok_and(|record| Settings::in_record(home, &record).is_ok() && !settings::are_lost(&record)) {
+        if !record.is_ok_and(|record| ThreadSettings::in_record(home, &record).is_ok() && !settings::are_lost(&record))
+        {
             damaged.push(row.thread.to_string());
         }
     }
@@ -75,81 +77,81 @@ fn damaged_records(home: &Home, rows: &[Row]) -> Result<Option<Finding>> {
     let message =
         format!("the records of {threads} are damaged, their agents and limits are lost: {}", named(&damaged));
     let hint = format!("put {} back from a backup", home.threads_dir().join(format!("{first}.jsonl")).display());
-    Ok(Some(Finding::fail("threads", message).hint(hint)))
+    Ok(Some(DoctorFinding::fail("threads", message).hint(hint)))
 }
 
 /// Records of threads whose `thread start` or `thread fork` was killed before it had set their head.
-fn never_begun(home: &Home, remedy: Remedy) -> Result<Option<Finding>> {
+fn never_begun(home: &Home, remedy: DoctorMode) -> Result<Option<DoctorFinding>> {
     let abandoned = new_thread::abandoned(home, LEFTOVER_AGE)?;
     if abandoned.is_empty() {
         return Ok(None);
     }
     let count = counted(abandoned.len(), "thread");
-    if remedy == Remedy::Apply {
+    if remedy == DoctorMode::Apply {
         abandoned.iter().try_for_each(|thread| new_thread::remove(home, thread, LEFTOVER_AGE))?;
-        return Ok(Some(Finding::ok("threads", format!("removed the records of {count} that never started"))));
+        return Ok(Some(DoctorFinding::ok("threads", format!("removed the records of {count} that never started"))));
     }
     let ids: Vec<String> = abandoned.iter().map(ToString::to_string).collect();
     let message =
         format!("this machine has records of {count} whose command was killed before the start: {}", named(&ids));
-    Ok(Some(Finding::warn("threads", message).hint("`uwf doctor --fix` removes them")))
+    Ok(Some(DoctorFinding::warn("threads", message).hint("`uwf doctor --fix` removes them")))
 }
 
 /// Attempts whose keeper is dead, and stale marks.
-pub(super) fn attempts(home: &Home, remedy: Remedy) -> Result<Vec<Finding>> {
+pub(super) fn attempts(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
     let mut abandoned = Vec::new();
-    let mut stale: Vec<(ThreadId, Mark)> = Vec::new();
+    let mut stale: Vec<(ThreadId, ThreadMark)> = Vec::new();
     for (name, set) in marks::all(home)? {
         let Ok(thread) = name.parse::<ThreadId>() else { continue };
         if home.heads().read(thread.as_str())?.is_none() {
             // The thread may belong to another store that this root used before and may use again.
-            if home.has_peers() && history::of(home, &thread)?.is_none() {
+            if home.has_peers() && history::newest_line(home, &thread)?.is_none() {
                 continue;
             }
             stale.extend(set.into_iter().map(|mark| (thread.clone(), mark)));
             continue;
         }
-        if !set.contains(&Mark::Open) || lock::is_held(home, &thread)? {
+        if !set.contains(&ThreadMark::Open) || lock::is_held(home, &thread)? {
             continue;
         }
         match records::read(home, &thread)? {
             Some(attempt) if attempt.closed.is_none() => abandoned.push(thread.to_string()),
             // The attempt was closed or never written, and its mark stayed.
-            Some(_) | None => stale.push((thread, Mark::Open)),
+            Some(_) | None => stale.push((thread, ThreadMark::Open)),
         }
     }
     let findings = [abandoned_attempts(&abandoned), stale_marks(home, &stale, remedy)?];
-    let findings: Vec<Finding> = findings.into_iter().flatten().collect();
+    let findings: Vec<DoctorFinding> = findings.into_iter().flatten().collect();
     Ok(if findings.is_empty() {
-        vec![Finding::ok("attempts", "no attempt was abandoned, no mark is stale")]
+        vec![DoctorFinding::ok("attempts", "no attempt was abandoned, no mark is stale")]
     } else {
         findings
     })
 }
 
-fn abandoned_attempts(threads: &[String]) -> Option<Finding> {
+fn abandoned_attempts(threads: &[String]) -> Option<DoctorFinding> {
     let first = threads.first()?;
     let message = format!("the keeper of {} is dead: {}", counted(threads.len(), "open attempt"), named(threads));
     Some(
-        Finding::warn("attempts", message)
+        DoctorFinding::warn("attempts", message)
             .hint(format!("the next step takes over what it left: `uwf thread step {first}`")),
     )
 }
 
-fn stale_marks(home: &Home, stale: &[(ThreadId, Mark)], remedy: Remedy) -> Result<Option<Finding>> {
+fn stale_marks(home: &Home, stale: &[(ThreadId, ThreadMark)], remedy: DoctorMode) -> Result<Option<DoctorFinding>> {
     if stale.is_empty() {
         return Ok(None);
     }
     let count = counted(stale.len(), "stale mark");
-    if remedy == Remedy::Apply {
+    if remedy == DoctorMode::Apply {
         for (thread, mark) in stale {
             marks::clear(home, thread, &[*mark])?;
         }
-        return Ok(Some(Finding::ok("attempts", format!("removed {count}"))));
+        return Ok(Some(DoctorFinding::ok("attempts", format!("removed {count}"))));
     }
     let threads: Vec<String> = stale.iter().map(|(thread, _)| thread.to_string()).collect();
     let message = format!("{count} of threads that have ended or are not at it: {}", named(&threads));
-    Ok(Some(Finding::warn("attempts", message).hint("`uwf doctor --fix` removes them")))
+    Ok(Some(DoctorFinding::warn("attempts", message).hint("`uwf doctor --fix` removes them")))
 }
 
 fn named(threads: &[String]) -> String {

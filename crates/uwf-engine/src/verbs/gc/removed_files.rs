@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::snapshot;
@@ -20,7 +20,7 @@ use crate::root::home::Home;
 ///
 /// # Errors
 /// Errors of the index, the history and the store.
-pub(crate) fn sweep(home: &Home, goes: &dyn Fn(Hash) -> bool, dry_run: bool) -> Result<usize> {
+pub(crate) fn sweep(home: &Home, goes: &dyn Fn(NodeHash) -> bool, dry_run: bool) -> Result<usize> {
     let mut swept = 0;
     for thread in removed(home)? {
         let Ok(refs) = snapshot::refs_left(home, &thread) else { continue };
@@ -43,11 +43,11 @@ fn removed(home: &Home) -> Result<Vec<ThreadId>> {
     let dir = home.worktrees_dir();
     let entries = match fs::read_dir(&dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.at("list", &dir)?,
+        other => other.path_context("list", &dir)?,
     };
     let mut threads = Vec::new();
     for entry in entries {
-        let name = entry.at("list", &dir)?.file_name();
+        let name = entry.path_context("list", &dir)?.file_name();
         threads.extend(name.to_str().and_then(Home::thread_of_refs_left));
     }
     if threads.is_empty() {

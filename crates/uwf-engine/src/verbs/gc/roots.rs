@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::Path;
 
 use durable_files::regular;
-use json_cas::{Hash, bootstrap};
+use json_cas::{NodeHash, bootstrap};
 use serde_json::Value;
 use uwf_core::node::OWN_TYPES;
 use uwf_core::thread::ThreadId;
@@ -16,8 +16,8 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::recorded::{self, claim};
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark};
-use crate::root::registry::{self, Gone};
+use crate::root::marks::{self, ThreadMark};
+use crate::root::registry::{self, MissingRegistry};
 use crate::root::{ids, record, workplace};
 
 /// Beginning of a history line that was torn before the name of its thread. Such a thread never left the index.
@@ -69,25 +69,25 @@ pub(crate) struct OpenAttempt {
 
 /// All references to nodes, as of now.
 #[derive(Debug, Default)]
-pub(crate) struct Roots {
+pub(crate) struct GcRoots {
     /// Nodes that exist, unless the root is damaged.
-    pub(crate) needed: Vec<(Hash, Root)>,
+    pub(crate) needed: Vec<(NodeHash, Root)>,
     /// Nodes that may be missing.
-    pub(crate) named: Vec<(Hash, Root)>,
+    pub(crate) named: Vec<(NodeHash, Root)>,
     /// Names of threads, active and ended.
     pub(crate) threads: BTreeSet<String>,
     /// The oldest open attempt. Nodes that its agent has stored since need no reference yet.
     pub(crate) open: Option<OpenAttempt>,
 }
 
-impl Roots {
+impl GcRoots {
     /// Reads the roots.
     ///
     /// # Errors
     /// Any read error, because the reachable nodes are unknown then: `Data` for a damaged history and a missing registry, errors of index,
     /// history, registry and records.
-    pub(crate) fn read(home: &Home) -> Result<Roots> {
-        let mut roots = Roots::default();
+    pub(crate) fn read(home: &Home) -> Result<GcRoots> {
+        let mut roots = GcRoots::default();
         roots.add_own_types();
         // Heads before history: a thread that ends meanwhile is then in at least one of the two.
         roots.add_heads(home)?;
@@ -124,7 +124,7 @@ impl Roots {
             let text = |key: &str| line.get(key).and_then(Value::as_str);
             let Some(thread) = text("thread") else { continue };
             let root = || Root::Ended(thread.to_owned());
-            let hash = |key: &str| text(key).and_then(|hash| hash.parse::<Hash>().ok());
+            let hash = |key: &str| text(key).and_then(|hash| hash.parse::<NodeHash>().ok());
             let head = hash("head").ok_or_else(|| no_head(thread))?;
             self.needed.push((head, root()));
             self.needed.extend(hash("end").map(|end| (end, root())));
@@ -144,7 +144,7 @@ impl Roots {
         if !home.has_index() {
             return Err(damaged_history(&path, problem));
         }
-        let bytes = regular::read(&path, regular::MAX_LIST).at("read", &path)?;
+        let bytes = regular::read(&path, regular::MAX_LIST).path_context("read", &path)?;
         let recorded = home.recorded_threads()?;
         let is_damaged = |line: &&[u8]| {
             let value: Option<Value> = serde_json::from_slice(line).ok();
@@ -190,12 +190,12 @@ impl Roots {
     fn add_marks(&mut self, home: &Home) -> Result<()> {
         for (name, set) in marks::all(home)? {
             let Ok(thread) = name.parse::<ThreadId>() else { continue };
-            for mark in set.iter().filter(|mark| **mark != Mark::Open) {
+            for mark in set.iter().filter(|mark| **mark != ThreadMark::Open) {
                 let reason = marks::read(home, &thread, *mark)?;
                 let message = reason.map(|reason| reason.message()).unwrap_or_default();
                 self.named.extend(hashes(message.as_bytes()).map(|hash| (hash, Root::Record(thread.clone()))));
             }
-            if set.contains(&Mark::Open)
+            if set.contains(&ThreadMark::Open)
                 && let Some(attempt) = recorded::read(home, &thread)?
             {
                 self.add_open(OpenAttempt { thread, since: attempt.opened.opened_at });
@@ -237,7 +237,7 @@ impl Roots {
         for path in [home.config_file(), home.trusted_file()] {
             let text = match regular::read(&path, regular::MAX_TEXT) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                other => other.at("read", &path)?,
+                other => other.path_context("read", &path)?,
             };
             // In a JSON string, the letter of an escape would look like the first letter of the next word.
             let text = String::from_utf8_lossy(&text).replace("\\n", " ").replace("\\t", " ");
@@ -248,8 +248,8 @@ impl Roots {
 }
 
 /// Each word of a text that could be a hash.
-fn hashes(text: &[u8]) -> impl Iterator<Item = Hash> {
-    words(text).filter(|word| word.len() == Hash::LEN).filter_map(|word| word.parse().ok())
+fn hashes(text: &[u8]) -> impl Iterator<Item = NodeHash> {
+    words(text).filter(|word| word.len() == NodeHash::LEN).filter_map(|word| word.parse().ok())
 }
 
 fn words(text: &[u8]) -> impl Iterator<Item = &str> {
@@ -269,11 +269,11 @@ fn damaged_history(path: &Path, problem: &str) -> Error {
         .hint("repair that line or restore the file from a backup; `uwf recover` may know more")
 }
 
-fn registry_gone(gone: &Gone) -> Error {
+fn registry_gone(gone: &MissingRegistry) -> Error {
     let error = Error::data(format!("cannot find out which workflows have names: {gone}; nothing was removed"));
     match gone {
-        Gone::Head(_) => error.hint(gone.remedy()),
-        Gone::File(_) => {
+        MissingRegistry::Head(_) => error.hint(gone.remedy()),
+        MissingRegistry::File(_) => {
             error.hint("restore it from a backup").hint("or register a workflow again: `uwf workflow put FILE`")
         }
     }

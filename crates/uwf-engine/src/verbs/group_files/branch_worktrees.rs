@@ -3,8 +3,8 @@
 use uwf_core::prompt::GitBranch;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::git::{Git, Kept};
-use crate::attempt::settings::Settings;
+use crate::attempt::git::{GitRunner, SnapshotCommit};
+use crate::attempt::settings::ThreadSettings;
 use crate::attempt::worktree::{NewWorktree, branch_of, checkout_of, is_there};
 use crate::attempt::{child_threads, travel};
 use crate::error::{Error, Result};
@@ -50,7 +50,7 @@ impl GroupFiles<'_> {
         if !self.has_worktrees() {
             return Ok(Vec::new());
         }
-        let begun = Thread::at(self.home, group.id.clone(), group.start_hash)?;
+        let begun = Thread::load_at(self.home, group.id.clone(), group.start_hash)?;
         let git_branch = |name: &&str| GitBranch {
             name: (*name).to_owned(),
             branch: branch_of(&child_threads::id_for(&begun, name)),
@@ -78,8 +78,8 @@ impl GroupFiles<'_> {
     }
 
     /// Git for the branch and the commit of the thread's worktree.
-    pub(super) fn own(&self) -> Result<Git<'_>> {
-        Git::of_worktree(&self.worktree.repository, &self.worktree.dir)
+    pub(super) fn own(&self) -> Result<GitRunner<'_>> {
+        GitRunner::of_worktree(&self.worktree.repository, &self.worktree.dir)
     }
 
     pub(super) fn moved(&self) -> Error {
@@ -90,7 +90,7 @@ impl GroupFiles<'_> {
     /// Puts the files of each branch on its git branch. Uncommitted files become a commit.
     pub(super) fn publish(&self, group: &Thread<'_>, branches: &[&str]) -> Result<Vec<PublishedBranch>> {
         let mut published = Vec::with_capacity(branches.len());
-        let begun = Thread::at(self.home, group.id.clone(), group.start_hash)?;
+        let begun = Thread::load_at(self.home, group.id.clone(), group.start_hash)?;
         for name in branches {
             let id = child_threads::id_for(&begun, name);
             let kept = self.kept(name, &id)?;
@@ -101,8 +101,8 @@ impl GroupFiles<'_> {
     }
 
     /// The recorded files of a branch at its end.
-    fn kept(&self, name: &str, id: &ThreadId) -> Result<Kept> {
-        let ended = history::of(self.home, id)?;
+    fn kept(&self, name: &str, id: &ThreadId) -> Result<SnapshotCommit> {
+        let ended = history::newest_line(self.home, id)?;
         let kept = ended.map(|ended| travel::find(self.home, &self.worktree.repository, id, ended.head)).transpose()?;
         kept.flatten().ok_or_else(|| {
             Error::not_found(format!("the files of branch `{name}`, thread {id}, were not recorded"))
@@ -114,7 +114,7 @@ impl GroupFiles<'_> {
         })
     }
 
-    fn publish_one(&self, name: &str, id: &ThreadId, kept: &Kept) -> Result<String> {
+    fn publish_one(&self, name: &str, id: &ThreadId, kept: &SnapshotCommit) -> Result<String> {
         let git = self.git();
         let reference = format!("refs/heads/{}", branch_of(id));
         let now = git.commit(&reference)?;
@@ -147,7 +147,7 @@ impl GroupFiles<'_> {
         };
         let dir = self.home.worktree_dir(id);
         match is_there(&dir.join(".git"))? {
-            true => Git::of_worktree(&self.worktree.repository, &dir)?.be_on(&branch_of(id), &tip)?,
+            true => GitRunner::of_worktree(&self.worktree.repository, &dir)?.be_on(&branch_of(id), &tip)?,
             false => git.update_ref(&reference, &tip)?,
         }
         Ok(tip)
@@ -155,7 +155,7 @@ impl GroupFiles<'_> {
 
     /// Whether a person committed on the branch of a thread that has ended, and left nothing uncommitted there.
     fn is_committed_by_hand(&self, id: &ThreadId, tip: &str) -> Result<bool> {
-        let Some(worktree) = Settings::load(self.home, id)?.and_then(|settings| settings.worktree) else {
+        let Some(worktree) = ThreadSettings::load(self.home, id)?.and_then(|settings| settings.worktree) else {
             return Ok(false);
         };
         if !is_there(&worktree.dir.join(".git"))? {

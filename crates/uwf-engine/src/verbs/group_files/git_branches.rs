@@ -27,11 +27,11 @@ pub fn of_newest_step(thread: &Thread<'_>) -> Result<Option<(String, Vec<GitBran
         return Ok(None);
     }
     let home = thread.home();
-    let before = Thread::at(home, thread.id.clone(), last.prev.unwrap_or(last.start))?;
+    let before = Thread::load_at(home, thread.id.clone(), last.prev.unwrap_or(last.start))?;
     let id = child_threads::id_for(&before, &last.role);
-    let Some(ended) = history::of(home, &id)? else { return Ok(None) };
-    let played = Thread::at(home, id.clone(), ended.head)?;
-    let begun = Thread::at(home, id, played.start_hash)?;
+    let Some(ended) = history::newest_line(home, &id)? else { return Ok(None) };
+    let played = Thread::load_at(home, id.clone(), ended.head)?;
+    let begun = Thread::load_at(home, id, played.start_hash)?;
     let mut branches = Vec::new();
     for BranchOutput { name, .. } in
         message::branches(home.store(), ended.head)?.into_iter().filter(|branch| branch.failure().is_none())

@@ -3,7 +3,7 @@
 //! Each merge is probed without touching a file. Only a merge without conflicts is carried out: a ref names its commit first, then the files
 //! follow, then the branch of the worktree moves. So an attempt that is killed in between is completed by the next one.
 
-use crate::attempt::git::{Git, MergeProbe};
+use crate::attempt::git::{GitRunner, MergeProbe};
 use crate::attempt::snapshot;
 use crate::error::{Error, Result};
 
@@ -80,7 +80,7 @@ impl GroupFiles<'_> {
     }
 
     /// Rejects a worktree in which a person is merging.
-    pub(super) fn refuse_unfinished_merge(&self, git: &Git<'_>) -> Result<()> {
+    pub(super) fn refuse_unfinished_merge(&self, git: &GitRunner<'_>) -> Result<()> {
         let conflicts = git.conflicts()?;
         if git.merging()?.is_none() && conflicts.is_empty() {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use uwf_core::workflow::BranchFiles;
 
-use crate::attempt::git::Kept;
+use crate::attempt::git::SnapshotCommit;
 use crate::error::{Error, Result};
 
 use super::GroupFiles;
@@ -75,7 +75,7 @@ impl GroupFiles<'_> {
         Err(self.changed(&start, &commit, &self.git().changed_paths(&start.tree, &tree)?))
     }
 
-    fn changed(&self, start: &Kept, commit: &str, paths: &[String]) -> Error {
+    fn changed(&self, start: &SnapshotCommit, commit: &str, paths: &[String]) -> Error {
         let culprits: Vec<String> =
             self.watch.lock().culprits.iter().map(|branch| format!("branch `{branch}`")).collect();
         let by = if culprits.is_empty() { String::new() } else { format!(", by {}", culprits.join(" and ")) };

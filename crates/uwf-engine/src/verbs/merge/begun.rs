@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use durable_files::{FileLock, TEMP_PREFIX, regular};
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::git::Git;
+use crate::attempt::git::GitRunner;
 use crate::error::{AtPath, Error, ErrorCause, Result};
 
 /// How long to wait for another merge into the same checkout.
@@ -28,8 +28,8 @@ const OF_NEXT_COMMIT: [&str; 6] = ["AUTO_MERGE", "MERGE_HEAD", "MERGE_MODE", "ME
 const STASHED_INDEX: &str = "index.stash.";
 
 /// The right to merge into a checkout. Others wait for it.
-pub(super) struct Turn<'t> {
-    target: &'t Git<'t>,
+pub(super) struct MergeLock<'t> {
+    target: &'t GitRunner<'t>,
     top: &'t Path,
     note: PathBuf,
     git_dir: PathBuf,
@@ -39,7 +39,7 @@ pub(super) struct Turn<'t> {
 /// A merge that is about to run.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Note {
+struct MergeNote {
     /// The commit that was checked out.
     before: String,
     /// The newest commit of the branch; unknown while the changes in the thread's worktree are committed.
@@ -57,19 +57,19 @@ struct Note {
     locks: Vec<PathBuf>,
 }
 
-impl<'t> Turn<'t> {
+impl<'t> MergeLock<'t> {
     /// Waits for other merges into a checkout, and undoes a killed one.
     ///
     /// # Errors
     /// `Busy` when another merge takes too long; errors of git and of files.
-    pub(super) fn take(target: &'t Git<'t>, top: &'t Path) -> Result<Turn<'t>> {
+    pub(super) fn take(target: &'t GitRunner<'t>, top: &'t Path) -> Result<MergeLock<'t>> {
         let git_dir = target.git_dir()?;
         let lock = git_dir.join("uwf-merge.lock");
         let lock = FileLock::acquire(&lock, OTHERS)?.ok_or_else(|| {
             Error::busy(format!("another `uwf thread merge` is running in {}", top.display()))
                 .hint("try again when it has ended")
         })?;
-        let turn = Turn { target, top, note: git_dir.join("uwf-merge"), git_dir, _lock: lock };
+        let turn = MergeLock { target, top, note: git_dir.join("uwf-merge"), git_dir, _lock: lock };
         // Remove notes that were not written completely.
         turn.sweep(TEMP_PREFIX)?;
         turn.undo()?;
@@ -95,7 +95,7 @@ impl<'t> Turn<'t> {
         locks.extend(worktree.iter().flat_map(|dir| locks_in(dir)));
         let had = OF_NEXT_COMMIT.iter().filter(|name| self.git_dir.join(name).exists());
         let had: Vec<String> = had.map(ToString::to_string).collect();
-        let note = |tip| Note {
+        let note = |tip| MergeNote {
             before: before.clone(),
             tip,
             own: own.clone(),
@@ -134,15 +134,15 @@ impl<'t> Turn<'t> {
     }
 
     fn forget(&self) -> Result<()> {
-        absent(fs::remove_file(&self.note)).at("remove", &self.note)
+        absent(fs::remove_file(&self.note)).path_context("remove", &self.note)
     }
 
     /// Removes files whose names begin like this from the git directory.
     fn sweep(&self, begin: &str) -> Result<()> {
-        for entry in fs::read_dir(&self.git_dir).at("list", &self.git_dir)? {
-            let path = entry.at("list", &self.git_dir)?.path();
+        for entry in fs::read_dir(&self.git_dir).path_context("list", &self.git_dir)? {
+            let path = entry.path_context("list", &self.git_dir)?.path();
             if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begin)) {
-                absent(fs::remove_file(&path)).at("remove", &path)?;
+                absent(fs::remove_file(&path)).path_context("remove", &path)?;
             }
         }
         Ok(())
@@ -152,10 +152,10 @@ impl<'t> Turn<'t> {
     fn undo(&self) -> Result<()> {
         let text = match regular::read(&self.note, regular::MAX_TEXT) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            text => text.at("read", &self.note)?,
+            text => text.path_context("read", &self.note)?,
         };
         // Ignore an invalid note: uwf did not write it.
-        let Ok(note) = serde_json::from_slice::<Note>(&text) else { return self.forget() };
+        let Ok(note) = serde_json::from_slice::<MergeNote>(&text) else { return self.forget() };
         self.break_locks(&note.locks)?;
         self.sweep(STASHED_INDEX)?;
         if let Some(tip) = &note.tip {
@@ -183,13 +183,13 @@ impl<'t> Turn<'t> {
                 std::thread::sleep(Duration::from_millis(20));
             }
             if identity(path) == Some(before) {
-                absent(fs::remove_file(path)).at("remove", path)?;
+                absent(fs::remove_file(path)).path_context("remove", path)?;
             }
         }
         Ok(())
     }
 
-    fn undo_to(&self, note: &Note, tip: &str) -> Result<()> {
+    fn undo_to(&self, note: &MergeNote, tip: &str) -> Result<()> {
         let target = self.target;
         let now = target.commit("HEAD")?;
         if now.as_ref() == Some(&note.before) {
@@ -211,7 +211,7 @@ impl<'t> Turn<'t> {
         Ok(())
     }
 
-    fn forget_next_commit(&self, note: &Note) {
+    fn forget_next_commit(&self, note: &MergeNote) {
         for name in OF_NEXT_COMMIT.iter().filter(|name| !note.had.iter().any(|had| had == *name)) {
             // A file that can't be removed affects only the next commit.
             let _ = fs::remove_file(self.git_dir.join(name));
@@ -233,7 +233,7 @@ fn absent(removed: std::io::Result<()>) -> std::io::Result<()> {
 
 /// Restores the files that a killed merge has changed: missing files, and files with the merged content or a beginning of that content. Any
 /// other content is a later change of the person, and stays.
-fn restore(target: &Git<'_>, top: &Path, note: &Note, tip: &str) -> Result<()> {
+fn restore(target: &GitRunner<'_>, top: &Path, note: &MergeNote, tip: &str) -> Result<()> {
     let meant = target.merged_tree(&note.before, tip)?;
     let (mut back, mut gone) = (Vec::new(), Vec::new());
     for path in target.changed_paths(&note.before, &meant)? {
@@ -266,7 +266,7 @@ fn restore(target: &Git<'_>, top: &Path, note: &Note, tip: &str) -> Result<()> {
 
 /// Restores changes of the person that git removed: a merge that fails halfway resets all files and applies the changes again, which may
 /// fail as well. A file that differs from its commit has a later change, and stays.
-fn give_back(target: &Git<'_>, top: &Path, note: &Note) -> Result<()> {
+fn give_back(target: &GitRunner<'_>, top: &Path, note: &MergeNote) -> Result<()> {
     let Some(saved) = &note.saved else { return Ok(()) };
     let mut lost = Vec::new();
     for path in target.changed_paths(&note.before, saved)? {

@@ -1,9 +1,9 @@
 //! Agents in spans: name, model, provider.
 
-use json_cas::Hash;
-use uwf_core::config::Config;
-use uwf_core::node::Agent;
-use uwf_core::spending::Spender;
+use json_cas::NodeHash;
+use uwf_core::config::UwfConfig;
+use uwf_core::node::AgentNode;
+use uwf_core::spending::SpendingAgent;
 
 use crate::attempt::agents::BUILT_IN_PREFIX;
 use crate::attempt::program;
@@ -26,24 +26,24 @@ const PROVIDERS: [(&str, &str); 12] = [
 
 /// An agent in a span.
 #[derive(Clone, Default)]
-pub(super) struct KnownAgent {
-    pub(super) node: Option<Hash>,
+pub(super) struct SpanAgent {
+    pub(super) node: Option<NodeHash>,
     pub(super) name: Option<String>,
     pub(super) version: Option<String>,
     pub(super) model: Option<String>,
     pub(super) provider: String,
 }
 
-impl KnownAgent {
+impl SpanAgent {
     /// The agent of a node.
-    pub(super) fn of(config: &Config, hash: Hash, agent: Agent) -> KnownAgent {
-        let alias = Spender::of(&agent, config).model;
+    pub(super) fn from_node(config: &UwfConfig, hash: NodeHash, agent: AgentNode) -> SpanAgent {
+        let alias = SpendingAgent::from_agent(&agent, config).model;
         let model = alias.as_ref().and_then(|alias| config.models.get(alias));
         let provider = model.map(|model| {
             let address = config.providers.get(&model.provider).map_or("", |provider| provider.base_url.as_str());
             well_known(address).unwrap_or(&model.provider).to_owned()
         });
-        KnownAgent {
+        SpanAgent {
             node: Some(hash),
             provider: provider.unwrap_or_else(|| provider_of_program(&agent.command)),
             model: model.map(|model| model.name.clone()).or(alias),
@@ -53,8 +53,8 @@ impl KnownAgent {
     }
 
     /// An agent known only by its command.
-    pub(super) fn of_command(command: &str) -> KnownAgent {
-        KnownAgent { name: Some(command.to_owned()), provider: provider_of_program(command), ..KnownAgent::default() }
+    pub(super) fn of_command(command: &str) -> SpanAgent {
+        SpanAgent { name: Some(command.to_owned()), provider: provider_of_program(command), ..SpanAgent::default() }
     }
 
     /// Name of an attempt's span.

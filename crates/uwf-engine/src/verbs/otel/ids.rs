@@ -1,6 +1,6 @@
 //! Ids of traces and spans, derived from threads and the hashes of nodes.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
 use super::otlp::{SpanId, TraceId};
@@ -37,7 +37,7 @@ pub(super) fn span_id(what: &str, thread: &ThreadId, rest: &[&str]) -> SpanId {
 }
 
 /// The span of the step that follows a head.
-pub(super) fn step_id(thread: &ThreadId, head: Hash) -> SpanId {
+pub(super) fn step_id(thread: &ThreadId, head: NodeHash) -> SpanId {
     span_id("step", thread, &[&head.to_string()])
 }
 
@@ -50,7 +50,7 @@ mod tests {
         let thread: ThreadId = "01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
         let trace = TraceId(id("trace", &[thread.as_str()]));
         assert_eq!(
-            (trace.hex().as_str(), step_id(&thread, Hash::from_u64(1)).hex().as_str()),
+            (trace.hex().as_str(), step_id(&thread, NodeHash::from_u64(1)).hex().as_str()),
             ("239b31a37a4ac79f130987213c03cb71", "bc2f52d152a394cc")
         );
     }

@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 
 /// A span.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Span {
+pub(super) struct OtelSpan {
     pub(super) trace: TraceId,
     pub(super) id: SpanId,
     pub(super) parent: Option<SpanId>,
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: SpanKind,
     /// Unix milliseconds.
     pub(super) begun_at: u64,
     /// Unix milliseconds.
     pub(super) ended_at: u64,
-    pub(super) attributes: Attributes,
+    pub(super) attributes: SpanAttributes,
     /// The error, if it failed.
     pub(super) error: Option<String>,
 }
@@ -31,7 +31,7 @@ pub(super) struct SpanId(pub(super) [u8; 8]);
 
 /// Where the work of a span runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SpanKind {
     /// On this machine.
     Internal = 1,
     /// By a remote service: a model.
@@ -40,11 +40,11 @@ pub(super) enum Kind {
 
 /// Attributes of a span, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Attributes(Vec<(&'static str, Value)>);
+pub(super) struct SpanAttributes(Vec<(&'static str, Value)>);
 
-impl Attributes {
+impl SpanAttributes {
     /// Adds an attribute, if it is known.
-    pub(super) fn add(&mut self, key: &'static str, value: Option<impl Into<Value>>) -> &mut Attributes {
+    pub(super) fn add(&mut self, key: &'static str, value: Option<impl Into<Value>>) -> &mut SpanAttributes {
         self.0.extend(value.map(|value| (key, value.into())));
         self
     }
@@ -67,12 +67,12 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// A request that exports spans.
-pub(super) fn request(spans: &[Span]) -> Value {
+pub(super) fn request(spans: &[OtelSpan]) -> Value {
     enclosed(spans.iter().map(span).collect())
 }
 
 /// Requests that together export spans, in order, of about `most` bytes each. A span is never split.
-pub(super) fn requests(spans: &[Span], most: usize) -> impl Iterator<Item = Value> {
+pub(super) fn requests(spans: &[OtelSpan], most: usize) -> impl Iterator<Item = Value> {
     let mut spans = spans.iter().map(span).peekable();
     std::iter::from_fn(move || {
         let first = spans.next()?;
@@ -101,7 +101,7 @@ fn enclosed(spans: Vec<Value>) -> Value {
     }] })
 }
 
-fn span(span: &Span) -> Value {
+fn span(span: &OtelSpan) -> Value {
     let mut value = json!({ "traceId": span.trace.hex(), "spanId": span.id.hex() });
     if let Some(parent) = span.parent {
         value["parentSpanId"] = json!(parent.hex());
@@ -143,16 +143,16 @@ fn any_value(value: &Value) -> Value {
 mod tests {
     use super::*;
 
-    fn named(name: &str) -> Span {
-        Span {
+    fn named(name: &str) -> OtelSpan {
+        OtelSpan {
             trace: TraceId([1; 16]),
             id: SpanId([1; 8]),
             parent: None,
             name: name.to_owned(),
-            kind: Kind::Internal,
+            kind: SpanKind::Internal,
             begun_at: 1,
             ended_at: 2,
-            attributes: Attributes::default(),
+            attributes: SpanAttributes::default(),
             error: None,
         }
     }
@@ -172,15 +172,15 @@ mod tests {
 
     #[test]
     fn span_follows_protocol_format() {
-        let mut own = Attributes::default();
+        let mut own = SpanAttributes::default();
         own.add("text", Some("t")).add("whole", Some(7)).add("cost", Some(0.5)).add("is", Some(true));
         own.add("unknown", None::<u64>).add("list", Some(json!([{"a": 1}])));
-        let written = span(&Span {
+        let written = span(&OtelSpan {
             trace: TraceId([0x5b; 16]),
             id: SpanId([1, 2, 3, 4, 5, 6, 7, 0xff]),
             parent: None,
             name: "n".to_owned(),
-            kind: Kind::Client,
+            kind: SpanKind::Client,
             begun_at: 1_544_712_660_000,
             ended_at: u64::MAX,
             attributes: own,

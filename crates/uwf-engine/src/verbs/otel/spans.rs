@@ -6,87 +6,97 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use json_cas::{Hash, Store};
+use json_cas::{NodeHash, Store};
 use serde_json::{Value, json};
-use uwf_core::config::Config;
-use uwf_core::event::{Event, What};
-use uwf_core::node::{self, Agent, Content, NodeKind, ReactSession, ReactToolCall, ReactTurn, Tokens, TracedAttempt};
+use uwf_core::config::UwfConfig;
+use uwf_core::event::{ThreadEvent, ThreadEventKind};
+use uwf_core::node::{
+    self, AgentNode, ContentNode, NodeKind, ReactSession, ReactToolCall, ReactTurn, TokenCounts, TracedAttempt,
+};
 use uwf_core::number;
 use uwf_core::outcome::SUCCEEDED;
 use uwf_core::thread::{Step, ThreadId};
 
-use super::agents::KnownAgent;
+use super::agents::SpanAgent;
 use super::content::{cut, messages, text_part};
 use super::ids::{span_id, step_id, trace_of};
-use super::otlp::{Attributes, Kind, Span, SpanId, TraceId};
+use super::otlp::{OtelSpan, SpanAttributes, SpanId, SpanKind, TraceId};
 use crate::attempt::child_threads;
-use crate::attempt::recorded::{self, Attempt, Outcome, ThreadRecord};
-use crate::attempt::settings::Settings;
+use crate::attempt::recorded::{self, AttemptOutcome, RecordedAttempt, ThreadRecord};
+use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
-use crate::views::live::{From, Live};
+use crate::views::live::{LiveStart, LiveThread};
 
 /// Sources of sessions whose turns are not exchanges with a model, unless tokens were counted.
 const WITHOUT_MODEL: [&str; 2] = ["stdout", "submit"];
 
 /// Which spans to create.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Range {
+pub(super) enum SpanRange {
     /// All spans of a thread and its child threads.
     All,
     /// Spans of the steps after a head, with the child threads that played them, and of attempts that failed or ended since `at` (Unix
     /// milliseconds).
-    Since { head: Option<Hash>, at: u64 },
+    Since { head: Option<NodeHash>, at: u64 },
 }
 
 /// Spans that were created.
-pub(super) struct Traced {
+pub(super) struct ThreadSpans {
     pub(super) trace: TraceId,
-    pub(super) spans: Vec<Span>,
+    pub(super) spans: Vec<OtelSpan>,
     pub(super) has_ended: bool,
     pub(super) unreadable: Vec<String>,
 }
 
 /// The spans of a thread.
-pub(super) fn of(home: &Home, config: &Config, thread: &ThreadId, content: bool, range: Range) -> Result<Traced> {
+pub(super) fn thread_spans(
+    home: &Home,
+    config: &UwfConfig,
+    thread: &ThreadId,
+    content: bool,
+    range: SpanRange,
+) -> Result<ThreadSpans> {
     let own = Thread::any(home, thread)?;
     let from = match range {
         // The steps before a fork belong to the source thread.
-        Range::All => Settings::load(home, thread)?.and_then(|settings| settings.begun_at).map(From::After),
-        Range::Since { head, .. } => head.map(From::After),
+        SpanRange::All => {
+            ThreadSettings::load(home, thread)?.and_then(|settings| settings.begun_at).map(LiveStart::After)
+        }
+        SpanRange::Since { head, .. } => head.map(LiveStart::After),
     };
-    let events = Live::of(thread.clone(), from.unwrap_or(From::Beginning), None).poll(home)?;
+    let events = LiveThread::watch(thread.clone(), from.unwrap_or(LiveStart::Beginning), None).poll(home)?;
     let trace = trace_of(home, thread);
     let mut writer =
-        Writer { home, config, content, trace, agents: HashMap::new(), spans: Vec::new(), unreadable: Vec::new() };
-    let mut threads: BTreeMap<ThreadId, Traveller<'_>> = BTreeMap::new();
+        SpanBuilder { home, config, content, trace, agents: HashMap::new(), spans: Vec::new(), unreadable: Vec::new() };
+    let mut threads: BTreeMap<ThreadId, TracedThread<'_>> = BTreeMap::new();
     for event in &events {
-        if let What::Thread { workflow, prompt } = &event.what {
+        if let ThreadEventKind::Thread { workflow, prompt } = &event.what {
             let since = match range {
-                Range::Since { at, .. } if event.depth == 0 => Some(at),
+                SpanRange::Since { at, .. } if event.depth == 0 => Some(at),
                 // A child thread sends nothing itself.
-                Range::Since { .. } | Range::All => None,
+                SpanRange::Since { .. } | SpanRange::All => None,
             };
-            let begun = Traveller::begun(home, event, workflow, prompt, since)?;
+            let begun = TracedThread::begun(home, event, workflow, prompt, since)?;
             threads.insert(event.thread.clone(), begun);
         }
         let Some(traveller) = threads.get_mut(&event.thread) else { continue };
         match &event.what {
             // Each branch has a span of its own thread.
-            What::Step(_) if traveller.is_group => {}
-            What::Step(step) => writer.step(traveller, step)?,
-            What::End { status, reason, outcome, .. } => {
+            ThreadEventKind::Step(_) if traveller.is_group => {}
+            ThreadEventKind::Step(step) => writer.step(traveller, step)?,
+            ThreadEventKind::End { status, reason, outcome, .. } => {
                 writer.end(traveller, event.at, status, reason.as_deref(), outcome.as_deref());
             }
             // The record and the nodes describe what an agent did, by its attempt or step.
-            What::Thread { .. }
-            | What::Attempt { .. }
-            | What::Turn { .. }
-            | What::Output { .. }
-            | What::Failed { .. }
-            | What::State { .. } => {}
+            ThreadEventKind::Thread { .. }
+            | ThreadEventKind::Attempt { .. }
+            | ThreadEventKind::Turn { .. }
+            | ThreadEventKind::Output { .. }
+            | ThreadEventKind::Failed { .. }
+            | ThreadEventKind::State { .. } => {}
         }
     }
     for traveller in threads.values() {
@@ -95,18 +105,18 @@ pub(super) fn of(home: &Home, config: &Config, thread: &ThreadId, content: bool,
     let has_ended = threads.get(&own.id).is_some_and(|traveller| traveller.has_ended);
     let mut seen = HashSet::new();
     writer.spans.retain(|span| seen.insert(span.id.0));
-    Ok(Traced { trace, spans: writer.spans, has_ended, unreadable: writer.unreadable })
+    Ok(ThreadSpans { trace, spans: writer.spans, has_ended, unreadable: writer.unreadable })
 }
 
 /// A thread whose events are processed.
-struct Traveller<'h> {
+struct TracedThread<'h> {
     thread: Thread<'h>,
     workflow: String,
     prompt: String,
     span: SpanId,
     parent: Option<SpanId>,
     begun_at: u64,
-    attempts: Vec<Attempt>,
+    attempts: Vec<RecordedAttempt>,
     has_ended: bool,
     /// Path of the branch that it is.
     branch: Option<String>,
@@ -116,13 +126,19 @@ struct Traveller<'h> {
     since: Option<u64>,
 }
 
-impl<'h> Traveller<'h> {
-    fn begun(home: &'h Home, event: &Event, workflow: &str, prompt: &str, since: Option<u64>) -> Result<Traveller<'h>> {
+impl<'h> TracedThread<'h> {
+    fn begun(
+        home: &'h Home,
+        event: &ThreadEvent,
+        workflow: &str,
+        prompt: &str,
+        since: Option<u64>,
+    ) -> Result<TracedThread<'h>> {
         let id = &event.thread;
         let thread = Thread::any(home, id)?;
         let above = child_threads::parent_of(home, id).zip(thread.start.parent);
         let is_group = thread.workflow().is_ok_and(|workflow| workflow.planned_branches().is_some());
-        Ok(Traveller {
+        Ok(TracedThread {
             branch: event.branch.clone(),
             is_group,
             workflow: workflow.to_owned(),
@@ -141,7 +157,7 @@ impl<'h> Traveller<'h> {
     }
 
     /// The thread's head before a step (with an index from 1), and when the thread reached that head.
-    fn before(&self, store: &Store, index: usize) -> Result<(Hash, u64)> {
+    fn before(&self, store: &Store, index: usize) -> Result<(NodeHash, u64)> {
         let Some(before) = index.checked_sub(2) else { return Ok((self.thread.start_hash, self.begun_at)) };
         let head = self.thread.step_hash(before)?;
         Ok((head, nodes::step_node(store, head)?.1.max(self.begun_at)))
@@ -149,7 +165,7 @@ impl<'h> Traveller<'h> {
 
     /// When a step began and ended: as recorded, or else by its agent's duration. If both are unknown, it began when the thread reached
     /// the previous head.
-    fn times(&self, hash: Hash, stored_at: u64, before: u64, took: Option<u64>) -> (u64, u64) {
+    fn times(&self, hash: NodeHash, stored_at: u64, before: u64, took: Option<u64>) -> (u64, u64) {
         let ended_at = stored_at.max(before);
         let attempt = self.attempts.iter().find(|attempt| attempt.result() == Some(hash));
         let by_duration = took.map(|took| ended_at.saturating_sub(took));
@@ -161,28 +177,28 @@ impl<'h> Traveller<'h> {
 /// Activity of an agent, as far as it is kept.
 #[derive(Default)]
 struct AgentWork {
-    agent: KnownAgent,
-    turns: Vec<Hash>,
-    tokens: Option<Tokens>,
+    agent: SpanAgent,
+    turns: Vec<NodeHash>,
+    tokens: Option<TokenCounts>,
     duration_ms: Option<u64>,
     is_model: bool,
     session_id: Option<String>,
-    answer: Option<Hash>,
-    failed: Vec<Hash>,
+    answer: Option<NodeHash>,
+    failed: Vec<NodeHash>,
 }
 
 /// Creates spans.
-struct Writer<'h> {
+struct SpanBuilder<'h> {
     home: &'h Home,
-    config: &'h Config,
+    config: &'h UwfConfig,
     content: bool,
     trace: TraceId,
-    agents: HashMap<Hash, KnownAgent>,
-    spans: Vec<Span>,
+    agents: HashMap<NodeHash, SpanAgent>,
+    spans: Vec<OtelSpan>,
     unreadable: Vec<String>,
 }
 
-impl Writer<'_> {
+impl SpanBuilder<'_> {
     fn store(&self) -> &Store {
         self.home.store()
     }
@@ -204,14 +220,14 @@ impl Writer<'_> {
     /// The span of a thread that has ended.
     fn end(
         &mut self,
-        traveller: &mut Traveller<'_>,
+        traveller: &mut TracedThread<'_>,
         at: u64,
         status: &str,
         reason: Option<&str>,
         outcome: Option<&str>,
     ) {
         traveller.has_ended = true;
-        let mut attributes = Attributes::default();
+        let mut attributes = SpanAttributes::default();
         attributes
             .add("gen_ai.operation.name", Some("invoke_workflow"))
             .add("gen_ai.workflow.name", Some(traveller.workflow.as_str()))
@@ -228,12 +244,12 @@ impl Writer<'_> {
         }
         let begun_at = if traveller.parent.is_some() { self.first_step_at(traveller) } else { None };
         let begun_at = begun_at.unwrap_or(traveller.begun_at);
-        self.spans.push(Span {
+        self.spans.push(OtelSpan {
             trace: self.trace,
             id: traveller.span,
             parent: traveller.parent,
             name: format!("invoke_workflow {}", traveller.branch.as_ref().unwrap_or(&traveller.workflow)),
-            kind: Kind::Internal,
+            kind: SpanKind::Internal,
             begun_at: begun_at.min(at),
             ended_at: at,
             attributes,
@@ -242,7 +258,7 @@ impl Writer<'_> {
     }
 
     /// When a thread's first step began. The id of a child thread contains the time of its parent's head, which may be days earlier.
-    fn first_step_at(&mut self, traveller: &Traveller<'_>) -> Option<u64> {
+    fn first_step_at(&mut self, traveller: &TracedThread<'_>) -> Option<u64> {
         let hash = traveller.thread.step_hash(0).ok()?;
         let (step, stored_at) = nodes::step_node(self.store(), hash).ok()?;
         let took = self.detail(step.detail).ok().and_then(|done| done.duration_ms);
@@ -250,7 +266,7 @@ impl Writer<'_> {
     }
 
     /// The span of a step, and the spans of its agent's activity.
-    fn step(&mut self, traveller: &Traveller<'_>, step: &Step) -> Result<()> {
+    fn step(&mut self, traveller: &TracedThread<'_>, step: &Step) -> Result<()> {
         let (head, before) = traveller.before(self.store(), step.index)?;
         let done = self.detail(step.detail);
         let done = self.readable(done).unwrap_or_default();
@@ -258,7 +274,7 @@ impl Writer<'_> {
         let mut agent = done.agent.clone();
         if agent.node.is_none() {
             // For a child thread, or a step that another program recorded, only the command is ever known.
-            agent = KnownAgent::of_command(&step.agent);
+            agent = SpanAgent::of_command(&step.agent);
         }
         let mut attributes = self.of_agent(traveller, &step.role, &agent, &done);
         attributes
@@ -270,12 +286,12 @@ impl Writer<'_> {
             let said = done.answer.and_then(|hash| self.text(hash)).map(|text| text_part(&text));
             attributes.add("gen_ai.output.messages", Some(messages("assistant", [said.unwrap_or(output)])));
         }
-        let span = Span {
+        let span = OtelSpan {
             trace: self.trace,
             id: step_id(&traveller.thread.id, head),
             parent: Some(traveller.span),
             name: agent.span_name(),
-            kind: Kind::Internal,
+            kind: SpanKind::Internal,
             begun_at,
             ended_at,
             attributes,
@@ -292,7 +308,7 @@ impl Writer<'_> {
     }
 
     /// The spans of failed attempts: those that no step includes yet, and those in the record.
-    fn failures(&mut self, traveller: &Traveller<'_>) -> Result<()> {
+    fn failures(&mut self, traveller: &TracedThread<'_>) -> Result<()> {
         if traveller.since.is_none()
             && let Some(newest) = recorded::read(self.home, &traveller.thread.id)?
         {
@@ -303,7 +319,7 @@ impl Writer<'_> {
         }
         for attempt in &traveller.attempts {
             let Some(closed) = &attempt.closed else { continue };
-            if matches!(closed.outcome, Outcome::Failed | Outcome::Asked)
+            if matches!(closed.outcome, AttemptOutcome::Failed | AttemptOutcome::Asked)
                 && traveller.since.is_none_or(|since| closed.closed_at >= since)
             {
                 let opened = &attempt.opened;
@@ -314,7 +330,14 @@ impl Writer<'_> {
     }
 
     /// The span of a failed attempt, by its number after a head.
-    fn failed(&mut self, traveller: &Traveller<'_>, head: Hash, number: usize, role: &str, node: Option<Hash>) {
+    fn failed(
+        &mut self,
+        traveller: &TracedThread<'_>,
+        head: NodeHash,
+        number: usize,
+        role: &str,
+        node: Option<NodeHash>,
+    ) {
         let id = span_id("attempt", &traveller.thread.id, &[&head.to_string(), &number.to_string()]);
         let kept = node.and_then(|hash| {
             let kept = self.attempt(hash);
@@ -337,7 +360,7 @@ impl Writer<'_> {
         let begun_at = recorded.map_or(ended_at.saturating_sub(took), |attempt| attempt.opened.opened_at).min(ended_at);
         let exit_code = attempt.as_ref().and_then(|attempt| attempt.exit_code);
         // An attempt that asked a person did all it could.
-        let has_failed = attempt.as_ref().is_none_or(node::Attempt::has_failed);
+        let has_failed = attempt.as_ref().is_none_or(node::AttemptNode::has_failed);
         let (error_type, plain) = match exit_code {
             Some(0) => ("not_extractable".to_owned(), "its answer has no valid output".to_owned()),
             Some(code) => (format!("exit_code_{code}"), format!("the agent exited with {code}")),
@@ -350,12 +373,12 @@ impl Writer<'_> {
             .add("error.type", has_failed.then_some(error_type));
         // The error may quote the agent.
         let why = attempt.and_then(|attempt| attempt.error).filter(|_| self.content);
-        let span = Span {
+        let span = OtelSpan {
             trace: self.trace,
             id,
             parent: Some(traveller.span),
             name: done.agent.span_name(),
-            kind: Kind::Internal,
+            kind: SpanKind::Internal,
             begun_at,
             ended_at,
             attributes,
@@ -366,8 +389,14 @@ impl Writer<'_> {
     }
 
     /// Common attributes of agent spans.
-    fn of_agent(&self, traveller: &Traveller<'_>, role: &str, agent: &KnownAgent, done: &AgentWork) -> Attributes {
-        let mut attributes = Attributes::default();
+    fn of_agent(
+        &self,
+        traveller: &TracedThread<'_>,
+        role: &str,
+        agent: &SpanAgent,
+        done: &AgentWork,
+    ) -> SpanAttributes {
+        let mut attributes = SpanAttributes::default();
         attributes
             .add("gen_ai.operation.name", Some("invoke_agent"))
             .add("gen_ai.provider.name", Some(agent.provider.as_str()).filter(|name| !name.is_empty()))
@@ -384,7 +413,7 @@ impl Writer<'_> {
 
     /// The spans of an agent's activity: consecutive exchanges with a model, each followed by the tools it called. Durations are known
     /// but start times are not, so no span reaches beyond the end of the whole.
-    fn turns(&mut self, traveller: &Traveller<'_>, whole: &Span, agent: &KnownAgent, done: &AgentWork) {
+    fn turns(&mut self, traveller: &TracedThread<'_>, whole: &OtelSpan, agent: &SpanAgent, done: &AgentWork) {
         let mut at = whole.begun_at;
         let mut said = HashSet::new();
         for (number, hash) in done.turns.iter().enumerate() {
@@ -397,7 +426,7 @@ impl Writer<'_> {
             let place: Vec<&str> = place.iter().map(String::as_str).collect();
             let id = span_id("chat", &traveller.thread.id, &place);
             let ended_at = at.saturating_add(turn.latency_ms).min(whole.ended_at);
-            let mut attributes = Attributes::default();
+            let mut attributes = SpanAttributes::default();
             attributes
                 .add("gen_ai.operation.name", Some("chat"))
                 .add("gen_ai.provider.name", Some(agent.provider.as_str()).filter(|name| !name.is_empty()))
@@ -409,11 +438,11 @@ impl Writer<'_> {
                 self.exchange(&mut attributes, &turn, &mut said);
             }
             let name = ["chat"].into_iter().chain(agent.model.as_deref()).collect::<Vec<_>>().join(" ");
-            let chat = Span {
+            let chat = OtelSpan {
                 id,
                 parent: Some(whole.id),
                 name,
-                kind: Kind::Client,
+                kind: SpanKind::Client,
                 begun_at: at,
                 ended_at,
                 attributes,
@@ -423,16 +452,24 @@ impl Writer<'_> {
             for (place, call) in turn.tool_calls.iter().enumerate() {
                 at = self.tool(traveller, &chat, place, *call, at, whole.ended_at);
             }
-            self.spans.push(Span { error: None, ..chat });
+            self.spans.push(OtelSpan { error: None, ..chat });
         }
     }
 
     /// The span of a tool call. Returns its end time.
-    fn tool(&mut self, traveller: &Traveller<'_>, chat: &Span, place: usize, hash: Hash, at: u64, latest: u64) -> u64 {
+    fn tool(
+        &mut self,
+        traveller: &TracedThread<'_>,
+        chat: &OtelSpan,
+        place: usize,
+        hash: NodeHash,
+        at: u64,
+        latest: u64,
+    ) -> u64 {
         let call = nodes::typed::<ReactToolCall>(self.store(), hash);
         let Some(call) = self.readable(call) else { return at };
         let ended_at = at.saturating_add(call.duration_ms).min(latest);
-        let mut attributes = Attributes::default();
+        let mut attributes = SpanAttributes::default();
         attributes
             .add("gen_ai.operation.name", Some("execute_tool"))
             .add("gen_ai.tool.name", Some(call.name.as_str()))
@@ -445,12 +482,12 @@ impl Writer<'_> {
                 .add("gen_ai.tool.call.arguments", self.text(call.arguments).map(|text| cut(&text)))
                 .add("gen_ai.tool.call.result", self.text(call.result).map(|text| cut(&text)));
         }
-        self.spans.push(Span {
+        self.spans.push(OtelSpan {
             trace: self.trace,
             id: span_id("tool", &traveller.thread.id, &[&chat.id.hex(), &place.to_string()]),
             parent: Some(chat.id),
             name: format!("execute_tool {}", call.name),
-            kind: Kind::Internal,
+            kind: SpanKind::Internal,
             begun_at: at,
             ended_at,
             attributes,
@@ -460,8 +497,8 @@ impl Writer<'_> {
     }
 
     /// Content of an exchange. A turn contains all earlier texts; each is sent once, with the first turn that contains it.
-    fn exchange(&mut self, attributes: &mut Attributes, turn: &ReactTurn, said: &mut HashSet<Hash>) {
-        let new: Vec<Hash> = turn.input.iter().copied().filter(|hash| said.insert(*hash)).collect();
+    fn exchange(&mut self, attributes: &mut SpanAttributes, turn: &ReactTurn, said: &mut HashSet<NodeHash>) {
+        let new: Vec<NodeHash> = turn.input.iter().copied().filter(|hash| said.insert(*hash)).collect();
         let input: Vec<Value> =
             new.into_iter().filter_map(|hash| self.text(hash)).map(|text| text_part(&text)).collect();
         said.insert(turn.output);
@@ -476,15 +513,15 @@ impl Writer<'_> {
             .add("gen_ai.output.messages", Some(messages("assistant", output)));
     }
 
-    fn text(&mut self, hash: Hash) -> Option<String> {
-        let content = nodes::typed::<Content>(self.store(), hash);
+    fn text(&mut self, hash: NodeHash) -> Option<String> {
+        let content = nodes::typed::<ContentNode>(self.store(), hash);
         self.readable(content).map(|content| content.text)
     }
 
     /// The activity that a detail node describes.
-    fn detail(&mut self, hash: Hash) -> Result<AgentWork> {
+    fn detail(&mut self, hash: NodeHash) -> Result<AgentWork> {
         let node = self.store().get(hash)?;
-        if NodeKind::of(node.type_hash) != Some(NodeKind::ReactSession) {
+        if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::ReactSession) {
             // A child thread has spans of its own. A step that another program recorded has no known activity.
             return Ok(AgentWork::default());
         }
@@ -503,7 +540,7 @@ impl Writer<'_> {
     }
 
     /// A failed attempt, and when its node was stored.
-    fn attempt(&mut self, hash: Hash) -> Result<(AgentWork, uwf_core::node::Attempt, u64)> {
+    fn attempt(&mut self, hash: NodeHash) -> Result<(AgentWork, uwf_core::node::AttemptNode, u64)> {
         let node = self.store().get(hash)?;
         let attempt = nodes::attempt(self.store(), hash)?;
         let mut done = AgentWork { agent: self.agent(attempt.agent), ..AgentWork::default() };
@@ -519,24 +556,25 @@ impl Writer<'_> {
     }
 
     /// The tokens of turns, if every turn has some.
-    fn counted(&self, turns: &[Hash]) -> Option<Tokens> {
-        let tokens = |hash: &Hash| nodes::typed::<ReactTurn>(self.store(), *hash).ok()?.tokens;
-        let counted: Option<Vec<Tokens>> = turns.iter().map(tokens).collect();
+    fn counted(&self, turns: &[NodeHash]) -> Option<TokenCounts> {
+        let tokens = |hash: &NodeHash| nodes::typed::<ReactTurn>(self.store(), *hash).ok()?.tokens;
+        let counted: Option<Vec<TokenCounts>> = turns.iter().map(tokens).collect();
         counted?.into_iter().reduce(|sum, tokens| sum.plus(&tokens))
     }
 
-    fn agent(&mut self, hash: Hash) -> KnownAgent {
+    fn agent(&mut self, hash: NodeHash) -> SpanAgent {
         if let Some(known) = self.agents.get(&hash) {
             return known.clone();
         }
-        let agent = nodes::typed::<Agent>(self.store(), hash);
-        let known = self.readable(agent).map(|agent| KnownAgent::of(self.config, hash, agent)).unwrap_or_default();
+        let agent = nodes::typed::<AgentNode>(self.store(), hash);
+        let known =
+            self.readable(agent).map(|agent| SpanAgent::from_node(self.config, hash, agent)).unwrap_or_default();
         self.agents.insert(hash, known.clone());
         known
     }
 }
 
-fn usage(attributes: &mut Attributes, tokens: Option<&Tokens>) {
+fn usage(attributes: &mut SpanAttributes, tokens: Option<&TokenCounts>) {
     let Some(tokens) = tokens else { return };
     attributes
         .add("gen_ai.usage.input_tokens", tokens.input)

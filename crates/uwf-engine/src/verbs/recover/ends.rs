@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::node::{NodeKind, ThreadEnd};
 
 use crate::error::Result;
@@ -11,18 +11,19 @@ use crate::root::type_index::TypeIndex;
 use crate::thread::nodes;
 
 /// Ends whose thread is unknown: a node does not name its thread, and threads may share nodes.
-pub(super) struct Ends(Vec<ThreadEnd>);
+pub(super) struct OrphanThreadEnds(Vec<ThreadEnd>);
 
-impl Ends {
+impl OrphanThreadEnds {
     /// Looks through all nodes for ends that are not `named`. Skips damaged ends.
-    pub(super) fn read(home: &Home, named: &HashSet<Hash>) -> Result<Ends> {
+    pub(super) fn read(home: &Home, named: &HashSet<NodeHash>) -> Result<OrphanThreadEnds> {
         let all = home.store().objects().list(None)?;
         let mut types = TypeIndex::load(home);
         types.learn(&all)?;
-        let is_end = |node: &Hash| {
-            !named.contains(node) && types.type_of(*node).is_ok_and(|of| NodeKind::of(of) == Some(NodeKind::ThreadEnd))
+        let is_end = |node: &NodeHash| {
+            !named.contains(node)
+                && types.type_of(*node).is_ok_and(|of| NodeKind::from_type_hash(of) == Some(NodeKind::ThreadEnd))
         };
-        let ends: Vec<Hash> = all.into_iter().filter(is_end).collect();
+        let ends: Vec<NodeHash> = all.into_iter().filter(is_end).collect();
         types.save();
         let mut read = Vec::with_capacity(ends.len());
         for end in ends {
@@ -32,16 +33,16 @@ impl Ends {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Ends(read))
+        Ok(OrphanThreadEnds(read))
     }
 
     /// Whether a thread has ended at this head.
-    pub(super) fn has_at(&self, head: Hash) -> bool {
+    pub(super) fn has_at(&self, head: NodeHash) -> bool {
         self.0.iter().any(|end| end.last_step.unwrap_or(end.start) == head)
     }
 
     /// Whether a thread with this start has ended, at any head.
-    pub(super) fn has_of(&self, start: Hash) -> bool {
+    pub(super) fn has_of(&self, start: NodeHash) -> bool {
         self.0.iter().any(|end| end.start == start)
     }
 }

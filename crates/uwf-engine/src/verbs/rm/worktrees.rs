@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::settings::Settings;
-use crate::attempt::worktree::{self, Removed, Unsaved};
+use crate::attempt::settings::ThreadSettings;
+use crate::attempt::worktree::{self, RemovedWorktree, WorktreeKeepReason};
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::worktree::Worktree;
@@ -20,7 +20,7 @@ use crate::root::{history, lock, sharing};
 ///
 /// # Errors
 /// `Usage` if work would be lost: then nothing was removed. `Io`, and errors of git.
-pub(crate) fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Removed>> {
+pub(crate) fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<RemovedWorktree>> {
     let Some(worktree) = saved_worktree(home, id, discard)? else { return Ok(None) };
     Ok(Some(worktree::remove_saved(home, id, &worktree)?))
 }
@@ -42,9 +42,9 @@ fn saved_worktree(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<Wo
     }
 }
 
-fn would_be_lost(id: &ThreadId, dir: &Path, unsaved: &Unsaved) -> Error {
+fn would_be_lost(id: &ThreadId, dir: &Path, unsaved: &WorktreeKeepReason) -> Error {
     let dir = dir.display();
-    let merge = matches!(unsaved, Unsaved::Uncommitted(_)).then(|| {
+    let merge = matches!(unsaved, WorktreeKeepReason::Uncommitted(_)).then(|| {
         format!("`uwf thread merge {id}` commits it and merges it into the branch checked out in the current directory")
     });
     Error::usage(format!("thread {id} has a worktree, {dir}, and {unsaved}"))
@@ -60,7 +60,7 @@ pub(crate) fn without_worktree(id: &ThreadId) -> Error {
 }
 
 fn worktree_of(home: &Home, id: &ThreadId) -> Result<Option<Worktree>> {
-    let settings = match Settings::load(home, id) {
+    let settings = match ThreadSettings::load(home, id) {
         // Damaged settings don't say which worktree the thread had.
         Err(Error { cause: Some(ErrorCause::DamagedSettings), .. }) => None,
         settings => settings?,
@@ -70,7 +70,7 @@ fn worktree_of(home: &Home, id: &ThreadId) -> Result<Option<Worktree>> {
 
 /// Result for the worktrees of ended threads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Swept {
+pub(crate) struct WorktreeSweepCounts {
     /// Worktrees that were removed, or would be.
     pub(crate) removed: usize,
     /// Worktrees that stay, because work would be lost, or might be.
@@ -82,8 +82,8 @@ pub(crate) struct Swept {
 ///
 /// # Errors
 /// Errors of the history. A worktree that cannot be examined stays.
-pub(crate) fn sweep(home: &Home, ended_before_ms: u64, dry_run: bool) -> Result<Swept> {
-    let mut swept = Swept::default();
+pub(crate) fn sweep(home: &Home, ended_before_ms: u64, dry_run: bool) -> Result<WorktreeSweepCounts> {
+    let mut swept = WorktreeSweepCounts::default();
     let threads = with_worktrees(home)?;
     if threads.is_empty() {
         return Ok(swept);
@@ -121,11 +121,11 @@ fn with_worktrees(home: &Home) -> Result<BTreeSet<ThreadId>> {
     let dir = home.worktrees_dir();
     let entries = match fs::read_dir(&dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
-        other => other.at("list", &dir)?,
+        other => other.path_context("list", &dir)?,
     };
     let mut threads = BTreeSet::new();
     for entry in entries {
-        let name = entry.at("list", &dir)?.file_name();
+        let name = entry.path_context("list", &dir)?.file_name();
         threads.extend(name.to_str().and_then(|name| name.parse::<ThreadId>().ok()));
     }
     Ok(threads)

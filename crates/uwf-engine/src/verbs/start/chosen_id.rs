@@ -1,9 +1,9 @@
 //! Thread ids that the caller chooses, so that a request sent twice begins one thread.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::settings::Settings;
+use crate::attempt::settings::ThreadSettings;
 use crate::error::{Error, Result};
 use crate::root::history;
 use crate::root::home::Home;
@@ -11,9 +11,9 @@ use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 
 /// The start of a thread that an earlier request began.
-pub(crate) struct Begun {
+pub(crate) struct EarlierStart {
     /// The node it begins at.
-    pub(crate) at: Hash,
+    pub(crate) at: NodeHash,
     /// Its own worktree, if it has one.
     pub(crate) worktree: Option<Worktree>,
 }
@@ -23,11 +23,11 @@ pub(crate) struct Begun {
 ///
 /// # Errors
 /// `Usage` when another thread has the id; errors of index, history and record.
-pub(crate) fn begun(home: &Home, id: &ThreadId, is_it: impl FnOnce(Hash) -> bool) -> Result<Option<Begun>> {
-    if home.heads().read(id.as_str())?.is_none() && history::of(home, id)?.is_none() {
+pub(crate) fn begun(home: &Home, id: &ThreadId, is_it: impl FnOnce(NodeHash) -> bool) -> Result<Option<EarlierStart>> {
+    if home.heads().read(id.as_str())?.is_none() && history::newest_line(home, id)?.is_none() {
         return Ok(None);
     }
-    let settings = Settings::load(home, id)?;
+    let settings = ThreadSettings::load(home, id)?;
     let at = match settings.as_ref().and_then(|settings| settings.begun_at) {
         Some(at) => at,
         // The thread began on another machine, or before uwf recorded where threads begin.
@@ -39,5 +39,5 @@ pub(crate) fn begun(home: &Home, id: &ThreadId, is_it: impl FnOnce(Hash) -> bool
         ))
         .hint(format!("choose another id; `uwf thread show {id}` shows that thread")));
     }
-    Ok(Some(Begun { at, worktree: settings.and_then(|settings| settings.worktree) }))
+    Ok(Some(EarlierStart { at, worktree: settings.and_then(|settings| settings.worktree) }))
 }

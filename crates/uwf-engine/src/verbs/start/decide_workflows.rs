@@ -4,42 +4,42 @@ use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
 use std::path::Path;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::{Map, Value};
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 
-use crate::attempt::agents::delegation::{Decided, Decisions, workflow_of};
-use crate::attempt::bindings::{self, Bindings, Named};
-use crate::attempt::settings::Settings;
+use crate::attempt::agents::delegation::{Decisions, RoleWorkflow, workflow_of};
+use crate::attempt::bindings::{self, AgentBindings, AgentReference};
+use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::nodes;
-use crate::verbs::workflows::find_workflow::{self, Origin};
+use crate::verbs::workflows::find_workflow::{self, WorkflowOrigin};
 
 /// The agents for the child thread that the `config` of a workflow agent names.
-pub(crate) fn bindings_of(config: &Map<String, Value>) -> Bindings {
+pub(crate) fn bindings_of(config: &Map<String, Value>) -> AgentBindings {
     let agents = config.get("agents").and_then(Value::as_object).into_iter().flatten();
-    let named = agents.filter_map(|(role, agent)| Some((role.clone(), Named::plain(agent.as_str()?))));
-    Bindings { agents: named.collect(), every_role: None }
+    let named = agents.filter_map(|(role, agent)| Some((role.clone(), AgentReference::plain(agent.as_str()?))));
+    AgentBindings { agents: named.collect(), every_role: None }
 }
 
 /// The circumstances of a decision.
-pub(crate) struct Deciding<'d> {
+pub(crate) struct WorkflowDecider<'d> {
     /// The storage root.
     pub home: &'d Home,
     /// The configuration of the thread.
-    pub config: &'d Config,
+    pub config: &'d UwfConfig,
     /// Directory of the person who decides. Project files count only there; `None` for a thread that no person starts.
     pub person_at: Option<&'d Path>,
 }
 
-impl Deciding<'_> {
+impl WorkflowDecider<'_> {
     /// Decides the workflows of a thread and of the child threads that may follow. Keeps the decisions in `settings`. Also returns notes
     /// for the person.
     ///
     /// # Errors
     /// Fails if a workflow bound in the thread itself can't be found, and with errors of the store. Any other missing workflow is a note.
-    pub(crate) fn decide(&self, workflow: Hash, settings: &Settings) -> Result<(Decisions, Vec<String>)> {
+    pub(crate) fn decide(&self, workflow: NodeHash, settings: &ThreadSettings) -> Result<(Decisions, Vec<String>)> {
         let mut decisions = settings.workflows.clone();
         decisions.values_mut().for_each(|decided| decided.roles.clear());
         let mut notes = Vec::new();
@@ -54,7 +54,7 @@ impl Deciding<'_> {
                 let Some(name) = workflow_of(&spec) else { continue };
                 let decided = match self.one(name, &mut decisions, &mut notes) {
                     Ok(decided) => decided,
-                    Err(error) if is_own && bound.of(role).is_some() => return Err(error),
+                    Err(error) if is_own && bound.agent_for_role(role).is_some() => return Err(error),
                     Err(error) => {
                         let hint = error.hints.first().map(|hint| format!("; {hint}")).unwrap_or_default();
                         notes.push(format!("workflow `{name}` cannot play role `{role}`: {}{hint}", error.message));
@@ -72,7 +72,12 @@ impl Deciding<'_> {
         Ok((decisions, notes))
     }
 
-    fn one<'m>(&self, name: &str, decisions: &'m mut Decisions, notes: &mut Vec<String>) -> Result<&'m mut Decided> {
+    fn one<'m>(
+        &self,
+        name: &str,
+        decisions: &'m mut Decisions,
+        notes: &mut Vec<String>,
+    ) -> Result<&'m mut RoleWorkflow> {
         Ok(match decisions.entry(name.to_owned()) {
             Entry::Occupied(decided) => decided.into_mut(),
             Entry::Vacant(place) => {
@@ -81,13 +86,13 @@ impl Deciding<'_> {
                     None => find_workflow::without_project(self.home, name, None)?,
                 };
                 let file = match found.origin {
-                    Origin::File(file) | Origin::Project { file, .. } => Some(file),
-                    Origin::Registry | Origin::Store => None,
+                    WorkflowOrigin::File(file) | WorkflowOrigin::Project { file, .. } => Some(file),
+                    WorkflowOrigin::Registry | WorkflowOrigin::Store => None,
                 };
                 if let Some(file) = &file {
                     notes.push(format!("workflow `{name}`, which plays a role, is taken from {}", file.display()));
                 }
-                place.insert(Decided { hash: found.hash, file, roles: Vec::new() })
+                place.insert(RoleWorkflow { hash: found.hash, file, roles: Vec::new() })
             }
         })
     }

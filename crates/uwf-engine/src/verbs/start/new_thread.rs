@@ -9,11 +9,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use durable_files::regular;
-use json_cas::{Hash, Swap};
+use json_cas::{NodeHash, SwapOutcome};
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::settings::Settings;
+use crate::attempt::settings::ThreadSettings;
 use crate::attempt::worktree::{self, NewWorktree};
 use crate::error::{AtPath, Error, ErrorCause, Result, is_damage};
 use crate::root::history;
@@ -24,7 +24,7 @@ use crate::thread::digest;
 /// Line in the record of a thread once its head is set.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
-enum Line {
+enum NewThreadLine {
     Begun,
 }
 
@@ -35,10 +35,10 @@ enum Line {
 pub(crate) fn begin(
     home: &Home,
     thread: &ThreadId,
-    head: Hash,
-    settings: &Settings,
+    head: NodeHash,
+    settings: &ThreadSettings,
     worktree: Option<&NewWorktree>,
-) -> Result<Swap> {
+) -> Result<SwapOutcome> {
     begin_in(home, thread, head, settings, worktree, &record::open_or_create(home, thread)?)
 }
 
@@ -47,19 +47,19 @@ pub(crate) fn begin(
 pub(crate) fn begin_chosen(
     home: &Home,
     thread: &ThreadId,
-    head: Hash,
-    settings: &Settings,
+    head: NodeHash,
+    settings: &ThreadSettings,
     worktree: Option<&NewWorktree>,
-) -> Result<Swap> {
+) -> Result<SwapOutcome> {
     let path = home.record_file(thread);
     loop {
         let file = record::open_or_create(home, thread)?;
-        file.lock().at("lock", &path)?;
+        file.lock().path_context("lock", &path)?;
         if let Some(head) = home.heads().read(thread.as_str())? {
-            return Ok(Swap::Moved(Some(head)));
+            return Ok(SwapOutcome::Moved(Some(head)));
         }
         if !never_began(home, thread)? {
-            return Ok(Swap::Moved(None));
+            return Ok(SwapOutcome::Moved(None));
         }
         // A process that gave the thread up meanwhile has removed the record.
         if is_at(&file, &path)? {
@@ -71,11 +71,11 @@ pub(crate) fn begin_chosen(
 
 /// Whether an open file is the file at a path.
 fn is_at(file: &File, path: &Path) -> Result<bool> {
-    let opened = file.metadata().at("look at", path)?;
+    let opened = file.metadata().path_context("look at", path)?;
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         found => {
-            let found = found.at("look at", path)?;
+            let found = found.path_context("look at", path)?;
             Ok((found.dev(), found.ino()) == (opened.dev(), opened.ino()))
         }
     }
@@ -84,36 +84,36 @@ fn is_at(file: &File, path: &Path) -> Result<bool> {
 fn begin_in(
     home: &Home,
     thread: &ThreadId,
-    head: Hash,
-    settings: &Settings,
+    head: NodeHash,
+    settings: &ThreadSettings,
     worktree: Option<&NewWorktree>,
     file: &File,
-) -> Result<Swap> {
+) -> Result<SwapOutcome> {
     let settings = with_digest(home, head, settings);
     let path = home.record_file(thread);
-    let set_head = || -> Result<Swap> {
-        file.lock().at("lock", &path)?;
+    let set_head = || -> Result<SwapOutcome> {
+        file.lock().path_context("lock", &path)?;
         // Before the settings name the worktree: what they name is discarded if the thread cannot begin.
         worktree.map_or(Ok(()), |worktree| worktree.refuse_taken_branch(thread))?;
         settings.write(home, thread, file)?;
         // Durable before the head is: a lost index is rebuilt from the record.
-        file.sync_all().at("sync", &path)?;
+        file.sync_all().path_context("sync", &path)?;
         durable_files::sync_dir(&home.threads_dir())?;
         if let Some(worktree) = worktree {
             worktree.make(home, thread, head, &settings.workspace)?;
         }
         // A child thread without a worktree works where its parent does.
         if settings.parent.is_none() || settings.worktree.is_some() {
-            settings.workplace(head).tell(home, thread)?;
+            settings.workplace(head).publish_note(home, thread)?;
         }
         Ok(home.heads().create(thread.as_str(), head)?)
     };
     let begun = set_head();
     match begun {
         // The line need not be durable while the index exists.
-        Ok(Swap::Done) => drop(record::write(home, thread, file, &Line::Begun)),
+        Ok(SwapOutcome::Done) => drop(record::write(home, thread, file, &NewThreadLine::Begun)),
         // A child thread that the index has lost starts again, and its record may name paid attempts.
-        Ok(Swap::Moved(_)) | Err(_) if never_began(home, thread).unwrap_or(false) => {
+        Ok(SwapOutcome::Moved(_)) | Err(_) if never_began(home, thread).unwrap_or(false) => {
             // Only the record knows the worktree, so keep it if the worktree can't be removed.
             if discard_worktree(home, thread).is_ok() {
                 drop(fs::remove_file(path));
@@ -121,24 +121,24 @@ fn begin_in(
                 let _ = workplace::forget(home, thread);
             }
         }
-        Ok(Swap::Moved(_)) | Err(_) => {}
+        Ok(SwapOutcome::Moved(_)) | Err(_) => {}
     }
     begun
 }
 
 /// Replaces the record of a thread whose head is about to change, durably: attempts in the old record belong to the old head.
-pub(crate) fn begin_anew(home: &Home, thread: &ThreadId, head: Hash, settings: &Settings) -> Result<()> {
+pub(crate) fn begin_anew(home: &Home, thread: &ThreadId, head: NodeHash, settings: &ThreadSettings) -> Result<()> {
     let digest = digest::computed_at(home, head).ok();
-    let settings = Settings { digest, ..settings.begun_at(head) };
-    record::renew(home, thread, settings.text()?.as_bytes(), &Line::Begun)
+    let settings = ThreadSettings { digest, ..settings.begun_at(head) };
+    record::renew(home, thread, settings.text()?.as_bytes(), &NewThreadLine::Begun)
 }
 
 /// The settings of a thread that starts at a head. At a StartNode, adds its digest. At a step without a recorded digest, leaves that to
 /// the thread's first step, because it takes reading the whole history. An unreadable node does not prevent the start: the thread's first
 /// step reports it.
-fn with_digest(home: &Home, head: Hash, settings: &Settings) -> Settings {
+fn with_digest(home: &Home, head: NodeHash, settings: &ThreadSettings) -> ThreadSettings {
     let digest = settings.digest.or_else(|| digest::at_start(home.store(), head).ok().flatten());
-    Settings { digest, ..settings.begun_at(head) }
+    ThreadSettings { digest, ..settings.begun_at(head) }
 }
 
 /// Whether the record of a thread contains more than its settings, or might because it is damaged.
@@ -188,7 +188,7 @@ pub(crate) fn remove(home: &Home, thread: &ThreadId, age: Duration) -> Result<()
     match held_if_abandoned(home, thread, age)? {
         Some(_held) => {
             discard_worktree(home, thread)?;
-            Ok(fs::remove_file(&path).at("remove", &path)?)
+            Ok(fs::remove_file(&path).path_context("remove", &path)?)
         }
         None => Ok(()),
     }
@@ -196,8 +196,8 @@ pub(crate) fn remove(home: &Home, thread: &ThreadId, age: Duration) -> Result<()
 
 /// Removes the worktree of a thread that never started: no agent has worked in it.
 fn discard_worktree(home: &Home, thread: &ThreadId) -> Result<()> {
-    match Settings::load(home, thread) {
-        Ok(Some(Settings { worktree: Some(worktree), .. })) => Ok(worktree::discard(home, thread, &worktree)?),
+    match ThreadSettings::load(home, thread) {
+        Ok(Some(ThreadSettings { worktree: Some(worktree), .. })) => Ok(worktree::discard(home, thread, &worktree)?),
         // Damaged settings were torn while being written, and a worktree is created only after they are durable.
         Ok(_) | Err(Error { cause: Some(ErrorCause::DamagedSettings), .. }) => Ok(()),
         Err(error) => Err(error),
@@ -210,12 +210,12 @@ fn held_if_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<Op
     let file = match regular::open(&path) {
         // A directory or other non-file may have replaced the record of a stepped thread, so treat it as damaged.
         Err(error) if is_damage(&error) => return Ok(None),
-        other => other.at("open", &path)?,
+        other => other.path_context("open", &path)?,
     };
-    let modified = file.metadata().and_then(|meta| meta.modified()).at("look at", &path)?;
+    let modified = file.metadata().and_then(|meta| meta.modified()).path_context("look at", &path)?;
     let is_old = modified.elapsed().is_ok_and(|elapsed| elapsed >= age);
     let lock = home.thread_lock(thread);
-    let was_stepped = lock.try_exists().at("look at", &lock)?;
+    let was_stepped = lock.try_exists().path_context("look at", &lock)?;
     let is_abandoned = is_old && !was_stepped && file.try_lock().is_ok() && never_began(home, thread)?;
     Ok(is_abandoned.then_some(file))
 }
@@ -224,5 +224,5 @@ fn held_if_abandoned(home: &Home, thread: &ThreadId, age: Duration) -> Result<Op
 fn never_began(home: &Home, thread: &ThreadId) -> Result<bool> {
     Ok(!has_begun(home, thread)?
         && home.heads().read(thread.as_str())?.is_none()
-        && history::of(home, thread)?.is_none())
+        && history::newest_line(home, thread)?.is_none())
 }

@@ -3,28 +3,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use json_cas::Hash;
-use uwf_core::config::Config;
+use json_cas::NodeHash;
+use uwf_core::config::UwfConfig;
 use uwf_core::workflow::{END, START, next_positions, roles_after};
 
 use crate::attempt::agents::AgentSpec;
 use crate::attempt::agents::delegation::workflow_of;
-use crate::attempt::plan::Plan;
-use crate::attempt::settings::Settings;
+use crate::attempt::plan::StepPlan;
+use crate::attempt::settings::ThreadSettings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
-use crate::thread::steps::Parts;
+use crate::thread::steps::StepParts;
 use crate::verbs::start::decide_workflows::bindings_of;
 
 /// Checks that an agent can start on this machine. The crate of the built-in agents knows their requirements; this crate does not. The
 /// directory is unknown while a worktree has not been created.
-pub type AgentCheck = fn(&Home, &Config, &AgentSpec, Option<&Path>) -> Result<()>;
+pub type AgentCheck = fn(&Home, &UwfConfig, &AgentSpec, Option<&Path>) -> Result<()>;
 
 /// Which roles of a thread to check.
 #[derive(Debug, Clone)]
-pub struct Readiness {
+pub struct ReadinessOptions {
     /// Checks an agent.
     pub check: AgentCheck,
     /// The role before which the run stops.
@@ -38,13 +38,13 @@ pub struct Readiness {
 ///
 /// # Errors
 /// `Config`; `Data` if a node of the thread can't be read.
-pub fn of_thread(thread: &Thread<'_>, readiness: &Readiness) -> Result<Vec<String>> {
-    let plan = Plan::load(thread, None)?;
+pub fn of_thread(thread: &Thread<'_>, readiness: &ReadinessOptions) -> Result<Vec<String>> {
+    let plan = StepPlan::load(thread, None)?;
     let last = match thread.chain()?.len().checked_sub(1) {
-        Some(last) => thread.step(last, Parts::NONE)?.role,
+        Some(last) => thread.step(last, StepParts::NONE)?.role,
         None => START.to_owned(),
     };
-    let mut looked = Look::new(thread.home(), readiness, true);
+    let mut looked = ReadinessCheck::new(thread.home(), readiness, true);
     let mut unready = looked.unready(&plan, &last);
     let next = next_positions(&plan.workflow.graph, &last);
     unready.retain(|role, _| !next.contains(&role.as_str()));
@@ -58,11 +58,11 @@ pub fn of_thread(thread: &Thread<'_>, readiness: &Readiness) -> Result<Vec<Strin
 /// The fault of the first such role's agent. Where conditions choose a role, one agent that can start is enough.
 pub(crate) fn of_new_thread(
     home: &Home,
-    plan: &Plan,
-    readiness: &Readiness,
+    plan: &StepPlan,
+    readiness: &ReadinessOptions,
     gets_worktree: bool,
 ) -> Result<Vec<String>> {
-    let mut looked = Look::new(home, readiness, !gets_worktree);
+    let mut looked = ReadinessCheck::new(home, readiness, !gets_worktree);
     let mut unready = looked.unready(plan, START);
     match looked.certain(plan, &unready).and_then(|role| unready.remove(&role)) {
         Some(error) => Err(error),
@@ -72,32 +72,38 @@ pub(crate) fn of_new_thread(
 
 /// An error that can be reported for several roles.
 #[derive(Clone)]
-struct Lack {
+struct ReadinessFault {
     kind: ErrorKind,
     message: String,
     hints: Vec<String>,
 }
 
 /// The check of a thread's agents and of the child threads that play its roles.
-struct Look<'h> {
+struct ReadinessCheck<'h> {
     home: &'h Home,
-    readiness: Readiness,
+    readiness: ReadinessOptions,
     /// Whether the agents' directory exists.
     has_dir: bool,
     /// The fault of each child thread, by its workflow and the agent that starts it; `None` while it is being checked.
-    children: BTreeMap<(Hash, String), Option<Lack>>,
+    children: BTreeMap<(NodeHash, String), Option<ReadinessFault>>,
     /// Warnings of child threads.
     of_children: Vec<String>,
 }
 
-impl<'h> Look<'h> {
-    fn new(home: &'h Home, readiness: &Readiness, has_dir: bool) -> Look<'h> {
-        Look { home, readiness: readiness.clone(), has_dir, children: BTreeMap::new(), of_children: Vec::new() }
+impl<'h> ReadinessCheck<'h> {
+    fn new(home: &'h Home, readiness: &ReadinessOptions, has_dir: bool) -> ReadinessCheck<'h> {
+        ReadinessCheck {
+            home,
+            readiness: readiness.clone(),
+            has_dir,
+            children: BTreeMap::new(),
+            of_children: Vec::new(),
+        }
     }
 
     /// The faults of agents that can't start, by role.
-    fn unready(&mut self, plan: &Plan, from: &str) -> BTreeMap<String, Error> {
-        let Readiness { until, steps, .. } = &self.readiness;
+    fn unready(&mut self, plan: &StepPlan, from: &str) -> BTreeMap<String, Error> {
+        let ReadinessOptions { until, steps, .. } = &self.readiness;
         let roles: Vec<String> =
             roles_after(&plan.workflow.graph, from, until.as_deref(), *steps).into_iter().map(str::to_owned).collect();
         let branches = roles.iter().flat_map(|role| plan.workflow.branches_of(role)).map(str::to_owned);
@@ -105,7 +111,7 @@ impl<'h> Look<'h> {
         roles.into_iter().filter_map(|role| self.lack(plan, &role).map(|error| (role, error))).collect()
     }
 
-    fn lack(&mut self, plan: &Plan, role: &str) -> Option<Error> {
+    fn lack(&mut self, plan: &StepPlan, role: &str) -> Option<Error> {
         let dir = Some(plan.settings.workspace.as_path()).filter(|_| self.has_dir);
         let checked = plan.agent(role, None).and_then(|agent| {
             (self.readiness.check)(self.home, &plan.config, &agent, dir)?;
@@ -115,7 +121,7 @@ impl<'h> Look<'h> {
     }
 
     /// Checks the child thread that plays a role. It must run to its end, however far its parent runs.
-    fn child(&mut self, plan: &Plan, agent: &AgentSpec) -> Result<()> {
+    fn child(&mut self, plan: &StepPlan, agent: &AgentSpec) -> Result<()> {
         let decided = workflow_of(agent).and_then(|name| plan.settings.workflows.get(name));
         let Some(decided) = decided else { return Ok(()) };
         let key = (decided.hash, agent.name.clone());
@@ -126,33 +132,38 @@ impl<'h> Look<'h> {
             self.children.insert(key.clone(), lack);
         }
         match self.children.get(&key).cloned().flatten() {
-            Some(Lack { kind, message, hints }) => Err(Error { hints, ..Error::new(kind, message) }),
+            Some(ReadinessFault { kind, message, hints }) => Err(Error { hints, ..Error::new(kind, message) }),
             None => Ok(()),
         }
     }
 
-    fn lack_of_child(&mut self, plan: &Plan, agent: &AgentSpec, workflow: Hash) -> Result<Option<Lack>> {
-        let settings = Settings {
+    fn lack_of_child(
+        &mut self,
+        plan: &StepPlan,
+        agent: &AgentSpec,
+        workflow: NodeHash,
+    ) -> Result<Option<ReadinessFault>> {
+        let settings = ThreadSettings {
             workspace: plan.settings.workspace.clone(),
             bound: bindings_of(&agent.config),
             workflows: plan.settings.workflows.clone(),
-            ..Settings::default()
+            ..ThreadSettings::default()
         };
         let content = nodes::workflow(self.home.store(), workflow)?;
-        let plan = Plan::new(self.home, plan.config.clone(), settings, workflow, content)?;
-        let whole = Readiness { until: None, steps: None, ..self.readiness.clone() };
+        let plan = StepPlan::new(self.home, plan.config.clone(), settings, workflow, content)?;
+        let whole = ReadinessOptions { until: None, steps: None, ..self.readiness.clone() };
         let readiness = std::mem::replace(&mut self.readiness, whole);
         let mut unready = self.unready(&plan, START);
         let certain = self.certain(&plan, &unready).and_then(|role| unready.remove(&role));
         self.readiness = readiness;
         self.of_children.extend(unready.values().map(warning));
-        Ok(certain.map(|Error { kind, message, hints, .. }| Lack { kind, message, hints }))
+        Ok(certain.map(|Error { kind, message, hints, .. }| ReadinessFault { kind, message, hints }))
     }
 
     /// The first role that the thread is certain to reach and whose agent can't start.
-    fn certain(&self, plan: &Plan, unready: &BTreeMap<String, Error>) -> Option<String> {
+    fn certain(&self, plan: &StepPlan, unready: &BTreeMap<String, Error>) -> Option<String> {
         let graph = &plan.workflow.graph;
-        let Readiness { until, steps, .. } = &self.readiness;
+        let ReadinessOptions { until, steps, .. } = &self.readiness;
         let mut from = START;
         let mut seen = BTreeSet::new();
         while seen.insert(from) && steps.is_none_or(|steps| seen.len() as u64 <= steps) {

@@ -1,10 +1,10 @@
 //! The input of a new thread: checked against the schema of its workflow, and stored as a node of that type.
 
-use json_cas::{Draft, Hash, StoreError};
+use json_cas::{NodeDraft, NodeHash, StoreError};
 use uwf_core::input::{self, InputRequest};
 use uwf_core::workflow::Workflow;
 
-use crate::attempt::redactor::Redactor;
+use crate::attempt::redactor::SecretRedactor;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 
@@ -12,15 +12,15 @@ use crate::root::home::Home;
 #[derive(Debug, Default)]
 pub(crate) struct ThreadInput {
     /// Its node; `None` if the workflow has no input.
-    pub(crate) node: Option<Draft>,
+    pub(crate) node: Option<NodeDraft>,
     /// A note for the person.
     pub(crate) note: Option<String>,
 }
 
 impl ThreadInput {
     /// The hash of its node.
-    pub(crate) fn hash(&self) -> Option<Hash> {
-        self.node.as_ref().map(Draft::hash)
+    pub(crate) fn hash(&self) -> Option<NodeHash> {
+        self.node.as_ref().map(NodeDraft::hash)
     }
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn prepare(
     home: &Home,
     workflow: &Workflow,
     given: &InputRequest,
-    redactor: &Redactor,
+    redactor: &SecretRedactor,
 ) -> Result<ThreadInput> {
     let name = &workflow.name;
     let Some(type_hash) = workflow.input else {
@@ -63,6 +63,6 @@ pub(crate) fn prepare(
         return Err(Error::usage("the input has the value of a secret in it")
             .hint("take it out: agents are given secrets by `env` in config.yaml"));
     }
-    let node = Draft::new(type_hash, redacted).map_err(StoreError::from)?;
+    let node = NodeDraft::new(type_hash, redacted).map_err(StoreError::from)?;
     Ok(ThreadInput { node: Some(node), note })
 }

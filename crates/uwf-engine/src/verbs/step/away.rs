@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Step, StepReport};
-use crate::attempt::agent_process::Signals;
+use super::{StepInProgress, StepReport};
+use crate::attempt::agent_process::SignalListener;
 use crate::attempt::recorded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::log::log;
@@ -11,11 +11,11 @@ use crate::root::log::log;
 /// How often to check whether the store is back.
 const LOOK: Duration = Duration::from_secs(2);
 
-impl Step<'_, '_> {
+impl StepInProgress<'_, '_> {
     /// Performs the step. If only storing the answer failed, repeats it as soon as the store is back. Only this machine has that answer,
     /// and while its lease lasts no other machine pays for the step. So the answer must not wait until the next step of the thread on
     /// this machine.
-    pub(super) fn run_until_kept(&self, signals: &mut Signals) -> Result<StepReport> {
+    pub(super) fn run_until_kept(&self, signals: &mut SignalListener) -> Result<StepReport> {
         let mut deadline = None;
         loop {
             let error = match self.run(signals) {
@@ -45,7 +45,7 @@ impl Step<'_, '_> {
 
     /// Waits until the store is back and the thread has not moved. `false` if it has moved, the deadline has passed, or this process
     /// received a stop signal.
-    fn store_is_back(&self, deadline: Instant, signals: &mut Signals) -> bool {
+    fn store_is_back(&self, deadline: Instant, signals: &mut SignalListener) -> bool {
         loop {
             signals.wait(LOOK);
             if signals.stop().is_some() || Instant::now() >= deadline {

@@ -2,28 +2,28 @@
 
 use std::os::unix::fs::DirBuilderExt;
 
-use json_cas::{Hash, Version};
+use json_cas::{NameVersion, NodeHash};
 
 use super::adopt::FailedAttempts;
-use super::{Begun, Position, Step};
+use super::{AttemptPosition, BegunAttempt, StepInProgress};
 use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::elsewhere;
-use crate::attempt::lease::{Lease, Moment};
-use crate::attempt::recorded::claim::{self, Claimed};
-use crate::attempt::recorded::{self, Attempt, Opened, OutputFiles};
+use crate::attempt::lease::{StepLease, StepLeaseInstant};
+use crate::attempt::recorded::claim::{self, ClaimOutcome};
+use crate::attempt::recorded::{self, AttemptOutputFiles, PlannedAttempt, RecordedAttempt};
 use crate::attempt::recorded_digest;
-use crate::attempt::redactor::Redactor;
+use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::worktree;
 use crate::error::{AtPath, Error, Result};
 use crate::root::log::log;
-use crate::root::marks::{self, Mark};
+use crate::root::marks::{self, ThreadMark};
 use crate::root::{node_types, sharing};
-use crate::thread::closure::{self, Bounds};
-use crate::verbs::reextract::{self, Readable};
+use crate::thread::closure::{self, ClosureBounds};
+use crate::verbs::reextract::{self, ReadableAttempt};
 
-impl Step<'_, '_> {
+impl StepInProgress<'_, '_> {
     /// Records an attempt at a role: by the role's agent, or by one that reads an earlier agent's answer again.
-    pub(super) fn begin(&self, role: &str, failed: FailedAttempts) -> Result<Begun> {
+    pub(super) fn begin(&self, role: &str, failed: FailedAttempts) -> Result<BegunAttempt> {
         let FailedAttempts { nodes, newest, note } = failed;
         worktree::check(&self.thread.id, &self.plan.settings)?;
         let rereads = match &newest {
@@ -32,25 +32,25 @@ impl Step<'_, '_> {
         };
         if self.request.reextract || rereads {
             let unread = newest.as_deref().filter(|_| rereads);
-            let begun = self.begin_reading(role, Position { earlier: nodes, note }, unread)?;
-            return Ok(Begun { rereads, ..begun });
+            let begun = self.begin_reading(role, AttemptPosition { earlier: nodes, note }, unread)?;
+            return Ok(BegunAttempt { rereads, ..begun });
         }
         if let Some(waits) = self.unreplied(newest.as_deref(), role) {
             return Err(waits);
         }
         if let Some(asked) = &self.request.agent {
-            asked.refuse_secret(&Redactor::of(self.home)?)?;
+            asked.refuse_secret(&SecretRedactor::for_home(self.home)?)?;
         }
         let agent = self.plan.agent(role, self.request.agent.as_ref())?;
         if let Some(waits) = self.still_asked(newest.as_deref(), role, &agent) {
             return Err(waits);
         }
-        self.begin_by(role, agent, Position { earlier: nodes, note })
+        self.begin_by(role, agent, AttemptPosition { earlier: nodes, note })
     }
 
     /// Whether the agent of the last attempt has answered and only storing its answer failed, for example because the disk was full. Then
     /// the answer is read again, at no cost. An agent given for this step, or a different agent bound to the role since, runs anyway.
-    fn is_answered(&self, last: &Attempt, role: &str) -> Result<bool> {
+    fn is_answered(&self, last: &RecordedAttempt, role: &str) -> Result<bool> {
         if self.request.agent.is_some() || !last.has_unread_answer(self.home, self.head.hash, role)? {
             return Ok(false);
         }
@@ -62,37 +62,45 @@ impl Step<'_, '_> {
     }
 
     /// The question a person was already asked: no process needs to start to ask it again.
-    fn still_asked(&self, last: Option<&Attempt>, role: &str, agent: &AgentSpec) -> Option<Error> {
+    fn still_asked(&self, last: Option<&RecordedAttempt>, role: &str, agent: &AgentSpec) -> Option<Error> {
         let last = last.filter(|_| agent.is_built_in(agents::HUMAN))?;
         if !last.opened.agent.is_same(agent) || !last.was_suspended_at(self.head.hash, role) {
             return None;
         }
-        let reason = marks::get(self.home, &self.thread.id, Mark::Waiting)?;
+        let reason = marks::get(self.home, &self.thread.id, ThreadMark::Waiting)?;
         Some(Error::waiting(reason.message()))
     }
 
     /// The open question of the last attempt's agent. An agent given for this step starts over.
-    fn unreplied(&self, last: Option<&Attempt>, role: &str) -> Option<Error> {
+    fn unreplied(&self, last: Option<&RecordedAttempt>, role: &str) -> Option<Error> {
         let last = last.filter(|_| self.request.agent.is_none())?;
         let why = &last.question_at(self.head.hash, role)?.error;
         // Its keeper may have died before it set the mark.
-        if marks::get(self.home, &self.thread.id, Mark::Waiting).is_none() {
-            self.mark(Mark::Waiting, role, why);
+        if marks::get(self.home, &self.thread.id, ThreadMark::Waiting).is_none() {
+            self.mark(ThreadMark::Waiting, role, why);
         }
         Some(Error::waiting(why))
     }
 
     /// An attempt in which uwf reads the output of an earlier attempt's agent. For an `unread` attempt, also the value it submitted.
-    fn begin_reading(&self, role: &str, position: Position, unread: Option<&Attempt>) -> Result<Begun> {
-        let of_unread = |unread: &Attempt| OutputFiles::of(self.home, &self.thread.id, &unread.opened.attempt);
+    fn begin_reading(
+        &self,
+        role: &str,
+        position: AttemptPosition,
+        unread: Option<&RecordedAttempt>,
+    ) -> Result<BegunAttempt> {
+        let of_unread = |unread: &RecordedAttempt| {
+            AttemptOutputFiles::paths_of_attempt(self.home, &self.thread.id, &unread.opened.attempt)
+        };
         let has_value = unread.map_or(Ok(false), |unread| of_unread(unread).has_value())?;
-        let Readable { mut agent, attempt } = reextract::readable(self.thread, role, &position.earlier, has_value)?;
+        let ReadableAttempt { mut agent, attempt } =
+            reextract::readable(self.thread, role, &position.earlier, has_value)?;
         agent.own_keys = agents::extraction_key(&self.plan.config).map(str::to_owned).into_iter().collect();
         self.record(role, agent, position, attempt, unread)
     }
 
     /// Records an attempt by a given agent.
-    pub(crate) fn begin_by(&self, role: &str, agent: AgentSpec, position: Position) -> Result<Begun> {
+    pub(crate) fn begin_by(&self, role: &str, agent: AgentSpec, position: AttemptPosition) -> Result<BegunAttempt> {
         let version = self.plan.version(self.home, &agent);
         self.record(role, AgentSpec { version, ..agent }, position, None, None)
     }
@@ -101,11 +109,11 @@ impl Step<'_, '_> {
         &self,
         role: &str,
         agent: AgentSpec,
-        position: Position,
-        reextract: Option<Hash>,
-        unread: Option<&Attempt>,
-    ) -> Result<Begun> {
-        let Position { earlier, note } = position;
+        position: AttemptPosition,
+        reextract: Option<NodeHash>,
+        unread: Option<&RecordedAttempt>,
+    ) -> Result<BegunAttempt> {
+        let AttemptPosition { earlier, note } = position;
         self.fetch_files(self.head.hash, &agent)?;
         let last = if reextract.is_some() { recorded::read(self.home, &self.thread.id)? } else { None };
         let rereads = last.map_or(0, |last| last.rereads());
@@ -115,7 +123,7 @@ impl Step<'_, '_> {
             log!(self.log, "C2J8W4FR", Warn, "the digest of the thread is not known: {error}");
         });
         let planned = self.plan.attempt(self.thread, role, agent)?;
-        let opened = Opened { earlier, reextract, rereads, digest: digest.ok(), ..planned };
+        let opened = PlannedAttempt { earlier, reextract, rereads, digest: digest.ok(), ..planned };
         self.plan.role(role)?;
         node_types::ensure_for_step(self.home)?;
         let dir = self.home.attempts_dir(&self.thread.id);
@@ -124,7 +132,7 @@ impl Step<'_, '_> {
             .recursive(true)
             .mode(sharing::output_dir_mode(self.home))
             .create(&dir)
-            .at("create", &dir)?;
+            .path_context("create", &dir)?;
         if let Some(unread) = unread {
             recorded::hand_on(self.home, &self.thread.id, &unread.opened.attempt, &opened.attempt)?;
         }
@@ -132,19 +140,19 @@ impl Step<'_, '_> {
         let lease = self.claim(&opened, note.as_ref())?;
         // Not before this attempt is on record: a value that is passed on would be lost with the previous attempt.
         recorded::sweep(self.home, &self.thread.id, Some(&opened.attempt));
-        Ok(Begun { attempt: Attempt::begun(opened), rereads: false, lease })
+        Ok(BegunAttempt { attempt: RecordedAttempt::begun(opened), rereads: false, lease })
     }
 
     /// Claims the step for this machine, in a shared store, and records the attempt.
-    fn claim(&self, opened: &Opened, note: Option<&Version>) -> Result<Lease> {
-        let since = Moment::now();
+    fn claim(&self, opened: &PlannedAttempt, note: Option<&NameVersion>) -> Result<StepLease> {
+        let since = StepLeaseInstant::now();
         let (claim, version) = match claim::claim(self.home, opened, note)? {
-            Claimed::Alone => {
+            ClaimOutcome::Alone => {
                 recorded::open(self.home, opened.clone())?;
-                return Ok(Lease::of_one_machine());
+                return Ok(StepLease::of_one_machine());
             }
-            Claimed::Ours(claim, version) => (claim, version),
-            Claimed::Theirs(theirs) => return Err(elsewhere::outrun(&self.thread.id, theirs.as_ref())),
+            ClaimOutcome::Ours(claim, version) => (claim, version),
+            ClaimOutcome::Theirs(theirs) => return Err(elsewhere::outrun(&self.thread.id, theirs.as_ref())),
         };
         // Another machine may have ended the thread, or made this step, before it could see the claim.
         let begun = elsewhere::is_still_at(self.home, &self.thread.id, self.head.hash)
@@ -153,13 +161,13 @@ impl Step<'_, '_> {
             claim::give_up(self.home, opened, &claim, &version, "it was not begun");
             return Err(error);
         }
-        Ok(Lease::renewing(self.home, &self.thread.id, claim, version, since))
+        Ok(StepLease::renewing(self.home, &self.thread.id, claim, version, since))
     }
 
     /// Whether a step may refer to the node of a failed attempt.
-    fn is_sound(&self, attempt: Hash) -> bool {
+    fn is_sound(&self, attempt: NodeHash) -> bool {
         let store = self.home.store();
-        let checked = closure::check(store, &Bounds::below(attempt), |_| ()).and_then(|sound| {
+        let checked = closure::check(store, &ClosureBounds::below(attempt), |_| ()).and_then(|sound| {
             // This machine's cache may still have a node that another machine removed.
             if self.home.caches_nodes() {
                 store.objects().sync(&sound.nodes)?;

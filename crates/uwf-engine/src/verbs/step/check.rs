@@ -1,24 +1,24 @@
 //! Checks before a head moves: is this the expected step, and are all its nodes stored safely?
 
-use json_cas::{Hash, StoreError};
+use json_cas::{NodeHash, StoreError};
 use uwf_core::node::{NodeKind, StepNode};
 use uwf_core::workflow::Role;
 
 use crate::error::{Error, Result};
-use crate::thread::closure::{self, Bounds, Unsound};
-use crate::thread::digest::{Digest, Digester};
+use crate::thread::closure::{self, ClosureBounds, ClosureFault};
+use crate::thread::digest::{DigestBuilder, ThreadDigest};
 use crate::thread::load::Thread;
 use crate::thread::message;
 use crate::thread::nodes;
 
 /// A sound step.
-pub(super) struct Checked<'h> {
+pub(super) struct SoundStep<'h> {
     /// The thread with this step as its head.
     pub(super) thread: Thread<'h>,
     /// The digest at this step, if its predecessor has one.
-    pub(super) digest: Option<Digest>,
+    pub(super) digest: Option<ThreadDigest>,
     /// All nodes that must be durable first.
-    pub(super) nodes: Vec<Hash>,
+    pub(super) nodes: Vec<NodeHash>,
 }
 
 /// Checks a StepNode that an agent named as its result, with all nodes it brings along. `before` is the digest at the head.
@@ -33,12 +33,12 @@ pub(super) fn step<'h>(
     thread: &Thread<'h>,
     role_name: &str,
     role: &Role,
-    step_hash: Hash,
-    before: Option<Digest>,
-) -> Result<Checked<'h>> {
+    step_hash: NodeHash,
+    before: Option<ThreadDigest>,
+) -> Result<SoundStep<'h>> {
     let store = thread.home().store();
     let node = store.get(step_hash).map_err(|error| unreadable(step_hash, "it is not readable", error))?;
-    if NodeKind::of(node.type_hash) != Some(NodeKind::StepNode) {
+    if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
         return Err(refuse(step_hash, &format!("it is a {}, not a StepNode", nodes::title(store, &node))));
     }
     let step: StepNode = nodes::payload(step_hash, &node).map_err(|error| refuse(step_hash, &error.to_string()))?;
@@ -55,8 +55,8 @@ pub(super) fn step<'h>(
         return Err(refuse(step_hash, &format!("its output does not fit the role's schema: {}", first.message)));
     }
     store.get(step.detail).map_err(|error| unreadable(step_hash, "its detail is not readable", error))?;
-    let mut digester = Digester::default();
-    let sound = closure::check(store, &Bounds::of_step(step_hash, &step), |part| digester.add(part))
+    let mut digester = DigestBuilder::default();
+    let sound = closure::check(store, &ClosureBounds::of_step(step_hash, &step), |part| digester.add(part))
         .map_err(|unsound| unsound_step(step_hash, unsound))?;
     // Every later prompt reads this.
     message::of_detail(store, step.detail, None).map_err(|error| match error.kind.is_of_the_moment() {
@@ -64,11 +64,11 @@ pub(super) fn step<'h>(
         false => refuse(step_hash, &format!("its detail cannot be read: {}", error.message)),
     })?;
     let digest = before.map(|before| digester.after(Some(before)));
-    Ok(Checked { thread: thread.moved_to(step_hash, step, node.timestamp), digest, nodes: sound.nodes })
+    Ok(SoundStep { thread: thread.moved_to(step_hash, step, node.timestamp), digest, nodes: sound.nodes })
 }
 
 /// Whether a step is the next of its thread, by this role.
-fn check_place(thread: &Thread<'_>, role_name: &str, step_hash: Hash, step: &StepNode) -> Result<()> {
+fn check_place(thread: &Thread<'_>, role_name: &str, step_hash: NodeHash, step: &StepNode) -> Result<()> {
     let expected_prev = thread.last.is_some().then_some(thread.head);
     if step.start != thread.start_hash {
         return Err(refuse(
@@ -88,17 +88,17 @@ fn check_place(thread: &Thread<'_>, role_name: &str, step_hash: Hash, step: &Ste
     Ok(())
 }
 
-fn unsound_step(step: Hash, unsound: Unsound) -> Error {
+fn unsound_step(step: NodeHash, unsound: ClosureFault) -> Error {
     unsound.why().map_or_else(Error::from, |why| refuse(step, &why))
 }
 
 /// The error for an unreadable result. A temporary failure says nothing about the agent's work: rejecting the work would throw it away
 /// and pay for it again.
-fn unreadable(step: Hash, what: &str, error: StoreError) -> Error {
+fn unreadable(step: NodeHash, what: &str, error: StoreError) -> Error {
     if error.is_of_the_moment() { error.into() } else { refuse(step, &format!("{what}: {error}")) }
 }
 
-fn refuse(step: Hash, why: &str) -> Error {
+fn refuse(step: NodeHash, why: &str) -> Error {
     refused(format!("the agent's result {step} was refused: {why}"))
 }
 
@@ -107,6 +107,6 @@ pub(super) fn refused(message: String) -> Error {
     Error::agent_failed(message).hint("the node is kept; nothing was linked")
 }
 
-fn shown(hash: Option<Hash>) -> String {
+fn shown(hash: Option<NodeHash>) -> String {
     hash.map_or_else(|| "none".to_owned(), |hash| hash.to_string())
 }

@@ -1,18 +1,18 @@
 //! Ends a thread: stores the thread-end node, adds a line to the history and removes the thread from the index.
 
-use json_cas::{Hash, Head, Swap};
+use json_cas::{Head, NodeHash, SwapOutcome};
 use serde::Serialize;
 use serde_json::Value;
-use uwf_core::node::{EndMeaning, EndStatus, Payload, ThreadEnd};
+use uwf_core::node::{EndMeaning, EndStatus, ThreadEnd, TypedPayload};
 use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
 
 use crate::attempt::recorded::{self, claim};
 use crate::error::Result;
-use crate::root::history::Finished;
+use crate::root::history::HistoryLine;
 use crate::root::home::Home;
-use crate::root::marks::{self, Mark};
+use crate::root::marks::{self, ThreadMark};
 use crate::root::node_types;
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load;
@@ -28,7 +28,7 @@ pub(crate) fn end(
     ending: ThreadEnding,
     workflow: Option<&Workflow>,
     summary: Option<String>,
-) -> Result<Hash> {
+) -> Result<NodeHash> {
     let ThreadEnding { status, reason, outcome, condition, return_code } = ending;
     let names_outcomes = workflow.is_some_and(Workflow::names_outcomes);
     let meaning = names_outcomes.then(|| EndMeaning { outcome: outcome.clone(), condition });
@@ -38,7 +38,7 @@ pub(crate) fn end(
     let last_step = thread.last.is_some().then_some(thread.head);
     let end = ThreadEnd { start: thread.start_hash, last_step, status, reason, return_code, summary, meaning };
     let end = home.store().put(&end.draft())?;
-    let line = Finished {
+    let line = HistoryLine {
         thread: thread.id.clone(),
         workflow: Some(thread.start.workflow),
         head: thread.head,
@@ -56,7 +56,7 @@ pub(crate) fn end(
 /// # Errors
 /// As [`end`].
 pub(crate) fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result<()> {
-    let line = Finished {
+    let line = HistoryLine {
         thread: id.clone(),
         workflow: None,
         head: head.hash,
@@ -69,16 +69,16 @@ pub(crate) fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result
 }
 
 /// Appends the line to the history and drops the thread from the index.
-fn drop_from_index(home: &Home, head: &Head, line: &Finished) -> Result<()> {
+fn drop_from_index(home: &Home, head: &Head, line: &HistoryLine) -> Result<()> {
     match home.heads().remove(line.thread.as_str(), &head.version, &record(line))? {
-        Swap::Done => {
+        SwapOutcome::Done => {
             recorded::ended(home, line);
             // The thread has ended even if its marks could not be removed.
-            let _ = marks::clear(home, &line.thread, &Mark::ALL);
+            let _ = marks::clear(home, &line.thread, &ThreadMark::ALL);
             claim::remove(home, &line.thread);
             Ok(())
         }
-        Swap::Moved(_) => Err(load::head_moved(&line.thread, "being ended")),
+        SwapOutcome::Moved(_) => Err(load::head_moved(&line.thread, "being ended")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The head that a command expects of a thread. If a client repeats a command because it got no reply, the repetition fails if the first
 //! command succeeded.
 
-use json_cas::{Hash, Head};
+use json_cas::{Head, NodeHash};
 use uwf_core::thread::ThreadId;
 
 use crate::error::{Error, ErrorCause, Result};
@@ -14,14 +14,14 @@ use crate::thread::load::Thread;
 /// # Errors
 /// `Busy` when the thread is at another head than the expected one, or has ended since. `NotFound` when it does not exist, or has ended and
 /// no head was expected.
-pub fn head(home: &Home, id: &ThreadId, expected: Option<Hash>) -> Result<Head> {
+pub fn head(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<Head> {
     let head = home.heads().read(id.as_str())?;
     check(home, id, head.as_ref().map(|head| head.hash), expected)?;
     head.ok_or_else(|| missing_thread::not_active(home, id))
 }
 
 /// Checks the head of a thread, which has none if it has ended.
-pub(crate) fn check(home: &Home, id: &ThreadId, head: Option<Hash>, expected: Option<Hash>) -> Result<()> {
+pub(crate) fn check(home: &Home, id: &ThreadId, head: Option<NodeHash>, expected: Option<NodeHash>) -> Result<()> {
     match (head, expected) {
         (Some(head), Some(expected)) if head != expected => {
             Err(moved_on(id, format!("thread {id} has moved on: its head is {head}, not {expected}")))
@@ -42,7 +42,7 @@ pub(crate) fn moved_on(id: &ThreadId, message: String) -> Error {
 }
 
 /// The thread with its head.
-pub(crate) fn active<'h>(home: &'h Home, id: &ThreadId, expected: Option<Hash>) -> Result<(Thread<'h>, Head)> {
+pub(crate) fn active<'h>(home: &'h Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<(Thread<'h>, Head)> {
     let head = head(home, id, expected)?;
-    Ok((Thread::at(home, id.clone(), head.hash)?, head))
+    Ok((Thread::load_at(home, id.clone(), head.hash)?, head))
 }

@@ -1,42 +1,42 @@
 //! An attempt whose result did not become the head: what is kept, and what is reported.
 
-use json_cas::{Hash, Head, HeadsError};
+use json_cas::{Head, HeadsError, NodeHash};
 use uwf_core::config::EXTRACT;
 
-use super::{Begun, Step};
-use crate::attempt::recorded::{self, Attempt, Opened, Outcome, OutputFiles};
-use crate::attempt::redactor::Redactor;
+use super::{BegunAttempt, StepInProgress};
+use crate::attempt::recorded::{self, AttemptOutcome, AttemptOutputFiles, PlannedAttempt, RecordedAttempt};
+use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::{child_threads, environment, leftover};
 use crate::error::{Error, ErrorKind};
 use crate::root::env_file;
 use crate::root::log::log;
-use crate::root::marks::{self, Mark, Reason};
+use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::root::missing_thread;
 
 /// Marks that the end of an attempt sets.
-pub(super) const OF_ATTEMPTS: [Mark; 3] = [Mark::Waiting, Mark::Limited, Mark::Stuck];
+pub(super) const OF_ATTEMPTS: [ThreadMark; 3] = [ThreadMark::Waiting, ThreadMark::Limited, ThreadMark::Stuck];
 
 /// Why the head did not move to a finished step.
-pub(super) enum Unmoved {
+pub(super) enum HeadMoveFailure {
     /// The head has moved since the agent started; `None` if the thread has ended.
     Elsewhere(Option<Head>),
     /// The move failed.
     Unsure(HeadsError),
 }
 
-impl Step<'_, '_> {
+impl StepInProgress<'_, '_> {
     /// The error of a step whose head did not move. Concludes its attempt if the result can no longer be used.
-    pub(super) fn unmoved(&self, opened: &Opened, step: Hash, why: Unmoved) -> Error {
+    pub(super) fn unmoved(&self, opened: &PlannedAttempt, step: NodeHash, why: HeadMoveFailure) -> Error {
         match why {
-            Unmoved::Elsewhere(now) => self.quarantine(opened, step, now),
-            Unmoved::Unsure(failed) => self.unsure(failed, step),
+            HeadMoveFailure::Elsewhere(now) => self.quarantine(opened, step, now),
+            HeadMoveFailure::Unsure(failed) => self.unsure(failed, step),
         }
     }
 
     /// The move failed. If only the sync after it failed, every process sees the new head, but a power failure may undo it. So the step
     /// is not reported as done. The next step continues from either head: from the new one it plays the next role, from the old one it
     /// adopts the result.
-    fn unsure(&self, failed: HeadsError, step: Hash) -> Error {
+    fn unsure(&self, failed: HeadsError, step: NodeHash) -> Error {
         let error = Error::from(failed);
         if !self.has_moved() {
             return error;
@@ -46,11 +46,11 @@ impl Step<'_, '_> {
         Error { message, ..error }
     }
 
-    fn quarantine(&self, opened: &Opened, step: Hash, now: Option<Head>) -> Error {
+    fn quarantine(&self, opened: &PlannedAttempt, step: NodeHash, now: Option<Head>) -> Error {
         let why = format!("step {step} was finished, but the head had moved; the node is kept, not linked");
         log!(self.log, "K3F6D2XN", Warn, "{why}");
         // The log and the error name the result even if the record can't be written.
-        let _ = recorded::closed(self.home, opened, Outcome::Quarantined, Some(why.clone()), None);
+        let _ = recorded::closed(self.home, opened, AttemptOutcome::Quarantined, Some(why.clone()), None);
         match now {
             Some(Head { hash, .. }) => Error::busy(format!("{why} (head is {hash})"))
                 .hint(format!("`uwf thread step-details {step}` shows it")),
@@ -61,8 +61,8 @@ impl Step<'_, '_> {
 
     /// Concludes an attempt that could not be linked. A finished result stays on record for the next step to adopt; anything else is
     /// stored as a node, and the thread is stuck.
-    pub(super) fn conclude(&self, begun: &Begun, error: Error) -> Error {
-        let Begun { attempt, lease, .. } = begun;
+    pub(super) fn conclude(&self, begun: &BegunAttempt, error: Error) -> Error {
+        let BegunAttempt { attempt, lease, .. } = begun;
         let opened = &attempt.opened;
         let error = self.redacted(opened, &error);
         log!(self.log, "M0S8A4QG", Error, "attempt {}: {}", opened.attempt, error.message);
@@ -84,14 +84,14 @@ impl Step<'_, '_> {
             );
         }
         let mark = match error.kind {
-            ErrorKind::Waiting => Some(Mark::Waiting),
-            ErrorKind::Limit => Some(Mark::Limited),
+            ErrorKind::Waiting => Some(ThreadMark::Waiting),
+            ErrorKind::Limit => Some(ThreadMark::Limited),
             // The step was stopped, so the thread is fine.
             kind if kind.is_stop() => None,
-            _ => Some(Mark::Stuck),
+            _ => Some(ThreadMark::Stuck),
         };
         // An agent may produce much before it hits a limit or asks a person: keep its output.
-        if let Some(mark @ (Mark::Waiting | Mark::Limited)) = mark
+        if let Some(mark @ (ThreadMark::Waiting | ThreadMark::Limited)) = mark
             && !self.said_anything(opened)
         {
             return self.suspend(attempt, mark, error);
@@ -143,7 +143,7 @@ impl Step<'_, '_> {
     }
 
     /// The error of an agent, with a hint if a withheld key may have caused the failure.
-    fn with_withheld(&self, opened: &Opened, error: Error) -> Error {
+    fn with_withheld(&self, opened: &PlannedAttempt, error: Error) -> Error {
         let spec = &opened.agent;
         if !matches!(error.kind, ErrorKind::AgentFailed | ErrorKind::NotExtractable) || !spec.runs_a_program() {
             return error;
@@ -176,28 +176,28 @@ impl Step<'_, '_> {
     }
 
     /// The error without secrets: it may quote an agent's last words, and it is logged, stored in a mark and shown.
-    fn redacted(&self, opened: &Opened, error: &Error) -> Error {
+    fn redacted(&self, opened: &PlannedAttempt, error: &Error) -> Error {
         // If the file is unreadable, no agent was started with secrets from it.
         let file = env_file::read(&self.home.env_file()).unwrap_or_default();
-        Redactor::new(opened.secrets.iter().cloned(), &file).error(error)
+        SecretRedactor::new(opened.secrets.iter().cloned(), &file).error(error)
     }
 
     /// Suspends the attempt: nothing failed, and the step can be done later.
-    fn suspend(&self, attempt: &Attempt, mark: Mark, error: Error) -> Error {
+    fn suspend(&self, attempt: &RecordedAttempt, mark: ThreadMark, error: Error) -> Error {
         let why = error.message.lines().next().map(str::to_owned);
         if let Err(lost) = leftover::suspend(self.home, attempt, why) {
             log!(self.log, "B6N1C4XT", Warn, "the attempt's record was not concluded: {lost}");
         }
         // A pause overrides other marks: once resumed, the thread is in its earlier state.
         let is_paused = matches!(child_threads::paused(self.home, &self.thread.id), Ok(Some(_)));
-        if self.still_active() && !(is_paused && mark == Mark::Waiting) {
+        if self.still_active() && !(is_paused && mark == ThreadMark::Waiting) {
             self.mark(mark, &attempt.opened.role, &error.message);
         }
         error
     }
 
-    fn said_anything(&self, opened: &Opened) -> bool {
-        let raw = OutputFiles::of(self.home, &opened.thread, &opened.attempt).raw;
+    fn said_anything(&self, opened: &PlannedAttempt) -> bool {
+        let raw = AttemptOutputFiles::paths_of_attempt(self.home, &opened.thread, &opened.attempt).raw;
         raw.metadata().is_ok_and(|meta| meta.len() > 0)
     }
 
@@ -209,16 +209,16 @@ impl Step<'_, '_> {
         matches!(self.home.heads().read(self.thread.id.as_str()), Ok(Some(_)))
     }
 
-    pub(super) fn mark(&self, mark: Mark, role: &str, why: &str) {
-        self.set_mark(mark, &Reason { head: Some(self.thread.head), ..Reason::of(mark, role, why) });
+    pub(super) fn mark(&self, mark: ThreadMark, role: &str, why: &str) {
+        self.set_mark(mark, &MarkReason { head: Some(self.thread.head), ..MarkReason::from_message(mark, role, why) });
     }
 
     /// Marks a thread whose next role can't be chosen. Every step finds the same fault, so the mark is set only the first time.
-    pub(super) fn mark_unroutable(&self, at: Hash, why: &str) {
-        let reason = Reason { role: None, head: Some(at), ..Reason::of(Mark::Stuck, "", why) };
-        let is_known = |known: Reason| known.role.is_none() && known.why == reason.why;
-        if !marks::get(self.home, &self.thread.id, Mark::Stuck).is_some_and(is_known) {
-            self.set_mark(Mark::Stuck, &reason);
+    pub(super) fn mark_unroutable(&self, at: NodeHash, why: &str) {
+        let reason = MarkReason { role: None, head: Some(at), ..MarkReason::from_message(ThreadMark::Stuck, "", why) };
+        let is_known = |known: MarkReason| known.role.is_none() && known.why == reason.why;
+        if !marks::get(self.home, &self.thread.id, ThreadMark::Stuck).is_some_and(is_known) {
+            self.set_mark(ThreadMark::Stuck, &reason);
         }
     }
 
@@ -229,8 +229,8 @@ impl Step<'_, '_> {
         }
     }
 
-    fn set_mark(&self, mark: Mark, reason: &Reason) {
-        let others: Vec<Mark> = OF_ATTEMPTS.into_iter().filter(|other| *other != mark).collect();
+    fn set_mark(&self, mark: ThreadMark, reason: &MarkReason) {
+        let others: Vec<ThreadMark> = OF_ATTEMPTS.into_iter().filter(|other| *other != mark).collect();
         let set = marks::clear(self.home, &self.thread.id, &others)
             .and_then(|()| marks::set(self.home, &self.thread.id, mark, reason));
         if let Err(error) = set {

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 
-use super::Step;
+use super::StepInProgress;
 use crate::attempt::agents::AgentSpec;
-use crate::attempt::git::Errand;
-use crate::attempt::recorded::Opened;
+use crate::attempt::git::GitScopeGuard;
+use crate::attempt::recorded::PlannedAttempt;
 use crate::attempt::snapshot::{self, PushedFiles, StepFiles};
 use crate::attempt::travel;
 use crate::error::Result;
@@ -17,18 +17,18 @@ use crate::root::worktree::Worktree;
 /// Minimum time git gets for the files of a step, however little its agent left: the step was paid for.
 const LEAST_TIME: Duration = Duration::from_secs(5);
 
-impl Step<'_, '_> {
+impl StepInProgress<'_, '_> {
     /// Git, as part of a step by an agent: its time counts as the agent's.
-    pub(super) fn errand(&self, agent: &AgentSpec, attempt: Option<&str>) -> Errand {
+    pub(super) fn errand(&self, agent: &AgentSpec, attempt: Option<&str>) -> GitScopeGuard {
         let until = agent.timeout_ms.map(|limit| {
             let left = Duration::from_millis(limit).saturating_sub(self.began.elapsed());
             Instant::now() + left.max(LEAST_TIME)
         });
-        Errand::begin(attempt, until)
+        GitScopeGuard::begin(attempt, until)
     }
 
     /// Updates the thread's worktree to its files at a node, if another machine made them.
-    pub(super) fn fetch_files(&self, node: Hash, agent: &AgentSpec) -> Result<()> {
+    pub(super) fn fetch_files(&self, node: NodeHash, agent: &AgentSpec) -> Result<()> {
         let _errand = self.errand(agent, None);
         let (settings, remote) = (&self.plan.settings, self.plan.config.worktree_remote.as_ref());
         if travel::bring_up_to_date(self.home, &self.thread.id, node, settings, remote)? {
@@ -45,7 +45,7 @@ impl Step<'_, '_> {
     ///
     /// # Errors
     /// `Interrupted` or `Terminated` if uwf was told to stop while the thread is active. Then, too, the next step adopts this one.
-    pub(super) fn record_files(&self, opened: &Opened, step: Hash) -> Result<Option<StepFiles>> {
+    pub(super) fn record_files(&self, opened: &PlannedAttempt, step: NodeHash) -> Result<Option<StepFiles>> {
         let Some(worktree) = self.plan.settings.worktree_in_use() else { return Ok(None) };
         let _errand = self.errand(&opened.agent, Some(&opened.attempt));
         let recorded = match snapshot::take(self.home, worktree, opened, step) {
@@ -53,7 +53,8 @@ impl Step<'_, '_> {
             recorded => recorded,
         };
         let tree = recorded.as_ref().ok().and_then(StepFiles::tree).map(str::to_owned);
-        if let Err(error) = self.plan.settings.workplace(step).with_files(tree).tell(self.home, &opened.thread) {
+        if let Err(error) = self.plan.settings.workplace(step).with_files(tree).publish_note(self.home, &opened.thread)
+        {
             log!(self.log, "M6V3Q9TD", Warn, "other machines do not know where the files of step {step} are: {error}");
         }
         Ok(Some(match recorded {
@@ -67,7 +68,7 @@ impl Step<'_, '_> {
 
     /// Files that were recorded, after pushing them to the remote if there is one. A failed push does not fail the step: the next step on
     /// this machine pushes everything recorded.
-    fn pushed(&self, worktree: &Worktree, step: Hash, files: StepFiles) -> StepFiles {
+    fn pushed(&self, worktree: &Worktree, step: NodeHash, files: StepFiles) -> StepFiles {
         let (Some(remote), StepFiles::Recorded { tree, commit, left_out, .. }) =
             (&self.plan.config.worktree_remote, &files)
         else {

@@ -1,14 +1,14 @@
 //! From a stored step to a moved head.
 
-use json_cas::{Hash, Swap};
+use json_cas::{NodeHash, SwapOutcome};
 use uwf_core::agent_name::AgentName;
-use uwf_core::moderator::Next;
+use uwf_core::moderator::NextAction;
 
 use super::check;
-use super::failure::{OF_ATTEMPTS, Unmoved};
-use super::{Step, StepReport, Upcoming};
-use crate::attempt::agent_process::Signals;
-use crate::attempt::recorded::{self, Finished, Opened};
+use super::failure::{HeadMoveFailure, OF_ATTEMPTS};
+use super::{StepInProgress, StepReport, UpcomingRole};
+use crate::attempt::agent_process::SignalListener;
+use crate::attempt::recorded::{self, FinishedStep, PlannedAttempt};
 use crate::attempt::snapshot::StepFiles;
 use crate::error::Result;
 use crate::root::log::log;
@@ -21,37 +21,37 @@ use crate::verbs::step::end;
 
 /// A step that an agent's process has stored, or claims to have.
 #[must_use]
-pub(crate) struct Stored<'s, 'a, 'h> {
-    step: &'s Step<'a, 'h>,
-    opened: Opened,
-    hash: Hash,
+pub(crate) struct StoredStep<'s, 'a, 'h> {
+    step: &'s StepInProgress<'a, 'h>,
+    opened: PlannedAttempt,
+    hash: NodeHash,
     /// The line of the thread's record that says the step was finished, if there is one.
-    finished: Option<Finished>,
+    finished: Option<FinishedStep>,
     /// Whether an earlier attempt left it.
     is_adopted: bool,
 }
 
-impl<'s, 'a, 'h> Stored<'s, 'a, 'h> {
+impl<'s, 'a, 'h> StoredStep<'s, 'a, 'h> {
     pub(crate) fn new(
-        step: &'s Step<'a, 'h>,
-        opened: &Opened,
-        hash: Hash,
-        finished: Option<Finished>,
-    ) -> Stored<'s, 'a, 'h> {
-        Stored { step, opened: opened.clone(), hash, finished, is_adopted: false }
+        step: &'s StepInProgress<'a, 'h>,
+        opened: &PlannedAttempt,
+        hash: NodeHash,
+        finished: Option<FinishedStep>,
+    ) -> StoredStep<'s, 'a, 'h> {
+        StoredStep { step, opened: opened.clone(), hash, finished, is_adopted: false }
     }
 
     /// Marks the step as left by an attempt whose keeper is gone.
-    pub(super) fn adopted(self) -> Stored<'s, 'a, 'h> {
-        Stored { is_adopted: true, ..self }
+    pub(super) fn adopted(self) -> StoredStep<'s, 'a, 'h> {
+        StoredStep { is_adopted: true, ..self }
     }
 
     /// Checks the step and all nodes it brings along, and makes sure that they are durable.
     ///
     /// A `finished` line counts only if its digest matches the verified nodes: then uwf wrote it, after syncing those nodes. Another
     /// program wrote any other line.
-    pub(crate) fn verify(self) -> Result<Verified<'s, 'a, 'h>> {
-        let Stored { step, opened, hash, finished, is_adopted } = self;
+    pub(crate) fn verify(self) -> Result<VerifiedStep<'s, 'a, 'h>> {
+        let StoredStep { step, opened, hash, finished, is_adopted } = self;
         // Once the record says that it was finished, the record references the step.
         let _hold = step.home.hold_nodes()?;
         let role = step.plan.role(&opened.role)?;
@@ -64,40 +64,40 @@ impl<'s, 'a, 'h> Stored<'s, 'a, 'h> {
         if !is_known {
             recorded::finished(step.home, &opened.thread, &opened.attempt, hash, checked.digest)?;
         }
-        Ok(Verified { step, opened, moved: checked.thread, is_adopted })
+        Ok(VerifiedStep { step, opened, moved: checked.thread, is_adopted })
     }
 }
 
 /// A step that may become the head: sound, durable and on record.
 #[must_use]
-pub(crate) struct Verified<'s, 'a, 'h> {
-    step: &'s Step<'a, 'h>,
-    opened: Opened,
+pub(crate) struct VerifiedStep<'s, 'a, 'h> {
+    step: &'s StepInProgress<'a, 'h>,
+    opened: PlannedAttempt,
     /// The thread with this step as its head.
     moved: Thread<'h>,
     is_adopted: bool,
 }
 
-impl<'s, 'a, 'h> Verified<'s, 'a, 'h> {
+impl<'s, 'a, 'h> VerifiedStep<'s, 'a, 'h> {
     /// Records the files of the thread's worktree, if it has one, and moves the head. If another process has moved the head or ended the
     /// thread meanwhile, the step stays unlinked and the error names it. If the move itself fails, it may have taken effect anyway.
-    pub(crate) fn link(self) -> Result<Linked<'s, 'a, 'h>> {
-        let Verified { step, opened, moved, is_adopted } = self;
+    pub(crate) fn link(self) -> Result<LinkedStep<'s, 'a, 'h>> {
+        let VerifiedStep { step, opened, moved, is_adopted } = self;
         let files = step.record_files(&opened, moved.head)?;
         let unmoved = match step.home.heads().swap(step.thread.id.as_str(), &step.head.version, moved.head) {
-            Ok(Swap::Done) => {
-                let linked = Linked { step, opened, moved, files };
+            Ok(SwapOutcome::Done) => {
+                let linked = LinkedStep { step, opened, moved, files };
                 linked.tidy(is_adopted);
                 return Ok(linked);
             }
             // Another machine has already adopted this step.
-            Ok(Swap::Moved(Some(now))) if now.hash == moved.head => {
-                let linked = Linked { step, opened, moved, files };
+            Ok(SwapOutcome::Moved(Some(now))) if now.hash == moved.head => {
+                let linked = LinkedStep { step, opened, moved, files };
                 linked.tidy(is_adopted);
                 return Ok(linked);
             }
-            Ok(Swap::Moved(now)) => Unmoved::Elsewhere(now),
-            Err(failed) => Unmoved::Unsure(failed),
+            Ok(SwapOutcome::Moved(now)) => HeadMoveFailure::Elsewhere(now),
+            Err(failed) => HeadMoveFailure::Unsure(failed),
         };
         Err(step.unmoved(&opened, moved.head, unmoved))
     }
@@ -105,21 +105,21 @@ impl<'s, 'a, 'h> Verified<'s, 'a, 'h> {
 
 /// A step that is the head.
 #[must_use]
-pub(crate) struct Linked<'s, 'a, 'h> {
-    step: &'s Step<'a, 'h>,
-    opened: Opened,
+pub(crate) struct LinkedStep<'s, 'a, 'h> {
+    step: &'s StepInProgress<'a, 'h>,
+    opened: PlannedAttempt,
     moved: Thread<'h>,
     /// Result for the files in its worktree.
     files: Option<StepFiles>,
 }
 
-impl Linked<'_, '_, '_> {
+impl LinkedStep<'_, '_, '_> {
     /// Updates everything derived from the head. It is optional, so a failure does not fail the step.
     fn tidy(&self, is_adopted: bool) {
-        let Linked { step, opened, moved, .. } = self;
+        let LinkedStep { step, opened, moved, .. } = self;
         let thread = step.thread;
         if let (Ok(chain), Some(last)) = (thread.chain(), &moved.last) {
-            chain.append(step.home, &thread.id, Record::of(moved.head, last));
+            chain.append(step.home, &thread.id, Record::from_step_node(moved.head, last));
         }
         let done = marks::clear(step.home, &thread.id, &OF_ATTEMPTS)
             .and_then(|()| recorded::linked(step.home, opened, is_adopted));
@@ -131,8 +131,8 @@ impl Linked<'_, '_, '_> {
 
     /// Determines what comes next, and ends the thread if that was its last step. The head has moved, and a moderator failure must not
     /// undo that, so the failure becomes part of the report.
-    pub(crate) fn look_ahead(self, signals: &mut Signals) -> StepReport {
-        let Linked { step, opened, moved, files } = &self;
+    pub(crate) fn look_ahead(self, signals: &mut SignalListener) -> StepReport {
+        let LinkedStep { step, opened, moved, files } = &self;
         let report = StepReport {
             role: Some(opened.role.clone()),
             agent: moved.last.as_ref().map(|last| AgentName { agent: last.agent.clone(), ..opened.agent.names() }),
@@ -141,29 +141,29 @@ impl Linked<'_, '_, '_> {
         };
         self.ahead(&report, signals).unwrap_or_else(|error| {
             log!(step.log, "H5W1YJ7S", Warn, "the moderator failed after the head moved: {}", error.message);
-            StepReport { next: Some(Upcoming::Error(error.message)), ..report }
+            StepReport { next: Some(UpcomingRole::Error(error.message)), ..report }
         })
     }
 
-    fn ahead(&self, report: &StepReport, signals: &mut Signals) -> Result<StepReport> {
-        let Linked { step, moved, .. } = self;
+    fn ahead(&self, report: &StepReport, signals: &mut SignalListener) -> Result<StepReport> {
+        let LinkedStep { step, moved, .. } = self;
         let decision = step.next_of(moved)?;
         let explain_next = step.request.explain.then(|| moderate::explain(moved, &step.plan.workflow, &decision));
         let report = StepReport { explain_next, ..report.clone() };
         Ok(match &decision.next {
-            Next::End(_) => {
+            NextAction::End(_) => {
                 let summary = step.advisors(moved).summary(signals);
                 let ending = ThreadEnding::by(&decision);
                 end::end(moved, &moved.current_head()?, ending.clone(), Some(&step.plan.workflow), summary)?;
                 report.ended(ending)
             }
-            Next::Role(role) => match step.advisors(moved).objection(signals) {
+            NextAction::Role(role) => match step.advisors(moved).objection(signals) {
                 Some(why) => {
                     let ending = ThreadEnding::stopped(&why);
                     end::end(moved, &moved.current_head()?, ending.clone(), None, None)?;
                     report.ended(ending)
                 }
-                None => StepReport { next: Some(Upcoming::Role(role.clone())), ..report },
+                None => StepReport { next: Some(UpcomingRole::Role(role.clone())), ..report },
             },
         })
     }

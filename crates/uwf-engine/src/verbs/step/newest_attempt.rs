@@ -1,7 +1,7 @@
 //! The attempt that a command was issued for. A head does not move when an attempt fails or its agent asks a question. So the head alone
 //! does not distinguish a repeated command from a deliberate retry.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::elsewhere;
@@ -14,7 +14,7 @@ use crate::verbs::step::expected_head;
 ///
 /// # Errors
 /// `Io` if the record cannot be read, and errors of a shared store.
-pub fn at(home: &Home, id: &ThreadId, head: Hash) -> Result<NewestAttempt> {
+pub fn at_head(home: &Home, id: &ThreadId, head: NodeHash) -> Result<NewestAttempt> {
     // Attempts with an invalid id are never read from a record.
     let id = elsewhere::newest_id(home, id, head)?.and_then(|id| id.parse().ok());
     Ok(id.map_or(NewestAttempt::None, NewestAttempt::Is))
@@ -24,9 +24,9 @@ pub fn at(home: &Home, id: &ThreadId, head: Hash) -> Result<NewestAttempt> {
 ///
 /// # Errors
 /// `Busy` if it is another attempt; errors of [`at`].
-pub fn check(home: &Home, id: &ThreadId, head: Hash, expected: Option<NewestAttempt>) -> Result<()> {
+pub fn check(home: &Home, id: &ThreadId, head: NodeHash, expected: Option<NewestAttempt>) -> Result<()> {
     let Some(expected) = expected else { return Ok(()) };
-    let newest = at(home, id, head)?;
+    let newest = at_head(home, id, head)?;
     if newest == expected {
         return Ok(());
     }

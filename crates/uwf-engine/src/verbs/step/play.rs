@@ -2,51 +2,56 @@
 
 use std::time::Duration;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 
-use super::link::Stored;
-use super::{Begun, Step};
-use crate::attempt::agent_process::{self, Ended, Job, Signals};
-use crate::attempt::broker::Broker;
+use super::link::StoredStep;
+use super::{BegunAttempt, StepInProgress};
+use crate::attempt::agent_process::{self, AgentProcessEnd, AgentProcessSpec, SignalListener};
+use crate::attempt::broker::BrokerProcess;
 use crate::attempt::ended::stopped_by;
 use crate::attempt::environment;
-use crate::attempt::lease::Lease;
-use crate::attempt::recorded::{self, Finished, GaveUp, Opened, OutputFiles, Started};
+use crate::attempt::lease::StepLease;
+use crate::attempt::recorded::{self, AttemptOutputFiles, AttemptProcess, FinishedStep, GaveUp, PlannedAttempt};
 use crate::attempt::{result_line, slots};
 use crate::error::{ErrorKind, Result, SentError};
 use crate::root::log::log;
-use crate::root::store_keys::Handover;
+use crate::root::store_keys::KeyHandover;
 
-impl<'a, 'h> Step<'a, 'h> {
+impl<'a, 'h> StepInProgress<'a, 'h> {
     /// Runs the agent's process to its end, and returns the step it stored. After that, no process of the agent is left running.
-    pub(super) fn play(&self, begun: &Begun, signals: &mut Signals) -> Result<Stored<'_, 'a, 'h>> {
+    pub(super) fn play(&self, begun: &BegunAttempt, signals: &mut SignalListener) -> Result<StoredStep<'_, 'a, 'h>> {
         let opened = &begun.attempt.opened;
         log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
         let places = slots::take(self.home, self.plan, opened, &self.log, signals)?;
         let job = self.job(opened, begun.lease.clone())?;
-        let files = OutputFiles::of(self.home, &opened.thread, &opened.attempt);
-        let broker = files.reserve().and_then(|()| Broker::start(self.home, opened));
+        let files = AttemptOutputFiles::paths_of_attempt(self.home, &opened.thread, &opened.attempt);
+        let broker = files.reserve().and_then(|()| BrokerProcess::start(self.home, opened));
         let broker = broker.inspect_err(|_| files.release())?;
         let ended = agent_process::run(&job, broker, signals, |pid| {
-            recorded::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })
+            recorded::started(self.home, &opened.thread, AttemptProcess { attempt: opened.attempt.clone(), pid })
         });
         drop(places);
         files.release();
         let ended = ended?;
         log!(self.log, "P9ZB3N6E", Info, "attempt {}: the agent {ended}", opened.attempt);
         let (hash, finished) = self.result(opened, &job, ended)?;
-        Ok(Stored::new(self, opened, hash, finished))
+        Ok(StoredStep::new(self, opened, hash, finished))
     }
 
     /// The step that an ended agent left, and how it was recorded as finished.
-    fn result(&self, opened: &Opened, job: &Job, ended: Ended) -> Result<(Hash, Option<Finished>)> {
+    fn result(
+        &self,
+        opened: &PlannedAttempt,
+        job: &AgentProcessSpec,
+        ended: AgentProcessEnd,
+    ) -> Result<(NodeHash, Option<FinishedStep>)> {
         let after = recorded::read(self.home, &opened.thread)?.filter(|after| after.opened.attempt == opened.attempt);
         if let Some(finished) = after.as_ref().and_then(|after| after.finished.as_ref()) {
             // The step is stored, synced and recorded: whatever happened to the process afterwards, it was paid for.
             return Ok((finished.step, Some(finished.clone())));
         }
         // An agent's last words after a stop signal don't explain why it ended.
-        let by_itself = matches!(ended, Ended::Exited(_) | Ended::Signaled(_));
+        let by_itself = matches!(ended, AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_));
         if let Some(gave_up) = after.and_then(|after| after.gave_up).filter(|_| by_itself) {
             let GaveUp { kind, error: message, hints, .. } = gave_up;
             return Err(SentError { kind, message, hints }.into());
@@ -57,8 +62,8 @@ impl<'a, 'h> Step<'a, 'h> {
             .map_or_else(|| Ok(String::new()), |path| agent_process::read_capped(path, opened.output_cap))?;
         // Recorded now, because a later step may store the output.
         let stopped = match ended {
-            Ended::Lost(why) => Some((ErrorKind::Busy, format!("the agent was ended: {why}"))),
-            Ended::Cancelled(signal) => Some((stopped_by(signal), format!("the agent {ended}"))),
+            AgentProcessEnd::Lost(why) => Some((ErrorKind::Busy, format!("the agent was ended: {why}"))),
+            AgentProcessEnd::Cancelled(signal) => Some((stopped_by(signal), format!("the agent {ended}"))),
             _ => None,
         };
         if let Some((kind, why)) = stopped {
@@ -69,9 +74,9 @@ impl<'a, 'h> Step<'a, 'h> {
         Ok((step, None))
     }
 
-    fn job(&self, opened: &Opened, lease: Lease) -> Result<Job> {
-        let files = OutputFiles::of(self.home, &opened.thread, &opened.attempt);
-        Ok(Job {
+    fn job(&self, opened: &PlannedAttempt, lease: StepLease) -> Result<AgentProcessSpec> {
+        let files = AttemptOutputFiles::paths_of_attempt(self.home, &opened.thread, &opened.attempt);
+        Ok(AgentProcessSpec {
             argv: opened.command_line(self.home.bin()),
             cwd: opened.workspace.clone(),
             env: environment::of_attempt(self.home, opened)?,
@@ -79,7 +84,7 @@ impl<'a, 'h> Step<'a, 'h> {
             // The record already has everything about a wrapped command; its stdout would only repeat the hash.
             stdout: (!opened.is_wrapped()).then_some(files.out),
             stderr: files.err,
-            keys: opened.agent.holds_store().then(|| Handover::of(self.home)),
+            keys: opened.agent.holds_store().then(|| KeyHandover::collect_keys(self.home)),
             attempt: opened.attempt.clone(),
             timeout: opened.agent.timeout_ms.map(Duration::from_millis),
             idle_timeout: opened.agent.idle_timeout_ms.map(Duration::from_millis),

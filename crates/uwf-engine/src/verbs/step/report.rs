@@ -1,6 +1,6 @@
 //! Reports of steps.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uwf_core::agent_name::AgentName;
@@ -10,18 +10,18 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::snapshot::{PushedFiles, StepFiles};
 use crate::attempt::worktree::setup::WorktreeSetup;
 use crate::thread::ending::{self, ThreadEnding};
-use crate::thread::moderate::Explained;
+use crate::thread::moderate::DecisionExplanation;
 
 /// Result of a step. The first four keys are a stable contract.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepReport {
     /// Workflow of the thread.
-    pub workflow: Hash,
+    pub workflow: NodeHash,
     /// The thread.
     pub thread: ThreadId,
     /// Its current head.
-    pub head: Hash,
+    pub head: NodeHash,
     /// Whether the thread has ended.
     pub done: bool,
     /// Role that was played.
@@ -54,13 +54,13 @@ pub struct StepReport {
     pub condition: Option<String>,
     /// The next role, or why it could not be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<Upcoming>,
+    pub next: Option<UpcomingRole>,
     /// How the moderator chose the role of this step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub explain: Option<Explained>,
+    pub explain: Option<DecisionExplanation>,
     /// How the moderator chose what comes next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub explain_next: Option<Explained>,
+    pub explain_next: Option<DecisionExplanation>,
 }
 
 impl StepReport {
@@ -101,7 +101,7 @@ impl StepReport {
     }
 
     /// Report of an active thread at `head`, without details.
-    pub fn standing(workflow: Hash, thread: ThreadId, head: Hash) -> StepReport {
+    pub fn standing(workflow: NodeHash, thread: ThreadId, head: NodeHash) -> StepReport {
         StepReport {
             workflow,
             thread,
@@ -126,7 +126,7 @@ impl StepReport {
 /// The next role, or the reason why the moderator failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Upcoming {
+pub enum UpcomingRole {
     /// The next role.
     Role(String),
     /// The moderator failed. The next step reports the same error before an agent runs.

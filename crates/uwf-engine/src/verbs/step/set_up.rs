@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use durable_files::regular;
 use uwf_core::text::ellipsize;
 
-use super::{Begun, Step};
-use crate::attempt::agent_process::{self, Ended, Job, Signals};
+use super::{BegunAttempt, StepInProgress};
+use crate::attempt::agent_process::{self, AgentProcessEnd, AgentProcessSpec, SignalListener};
 use crate::attempt::agents::HUMAN;
 use crate::attempt::ended::stopped_by;
 use crate::attempt::environment;
-use crate::attempt::recorded::Opened;
+use crate::attempt::recorded::PlannedAttempt;
 use crate::attempt::worktree::includes;
 use crate::attempt::worktree::setup::{self, WorktreeSetup};
 use crate::error::{AtPath, Error, Result};
@@ -28,14 +28,18 @@ const TAIL: usize = 5;
 /// Most characters of such a line.
 const LINE: usize = 200;
 
-impl Step<'_, '_> {
+impl StepInProgress<'_, '_> {
     /// Sets up the worktree of the thread if it is new: copies the files of `.worktreeinclude`, and runs the commands of
     /// `worktree.prepare`. Returns what was done; `None` if nothing was to be done. A step that is stopped or fails before the end begins
     /// again with the first command.
     ///
     /// # Errors
     /// `Config` if the files are too large or a command fails, the kind of a signal that stopped it; `Io`, errors of git.
-    pub(super) fn set_up_worktree(&self, begun: &Begun, signals: &mut Signals) -> Result<Option<WorktreeSetup>> {
+    pub(super) fn set_up_worktree(
+        &self,
+        begun: &BegunAttempt,
+        signals: &mut SignalListener,
+    ) -> Result<Option<WorktreeSetup>> {
         let opened = &begun.attempt.opened;
         let Some(worktree) = self.plan.settings.worktree_in_use() else { return Ok(None) };
         // A person needs no files to answer, and an earlier answer was given with them.
@@ -64,25 +68,25 @@ impl Step<'_, '_> {
     }
 
     /// The empty file for the output of the commands.
-    fn output_of_preparation(&self, opened: &Opened) -> Result<PathBuf> {
+    fn output_of_preparation(&self, opened: &PlannedAttempt) -> Result<PathBuf> {
         let path = self.home.prepare_output(&opened.thread);
-        regular::write(&path, b"").at("write", &path)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(OUTPUT_MODE)).at("write", &path)?;
+        regular::write(&path, b"").path_context("write", &path)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(OUTPUT_MODE)).path_context("write", &path)?;
         Ok(path)
     }
 
     /// Runs one command at the top of a worktree.
     fn prepare(
         &self,
-        begun: &Begun,
+        begun: &BegunAttempt,
         worktree: &Worktree,
         command: &str,
         output: &Path,
-        signals: &mut Signals,
+        signals: &mut SignalListener,
     ) -> Result<()> {
         let opened = &begun.attempt.opened;
         log!(self.log, "J2V6R9DT", Info, "attempt {}: preparing the worktree: {command}", opened.attempt);
-        let job = Job {
+        let job = AgentProcessSpec {
             argv: ["sh", "-c", command].map(str::to_owned).to_vec(),
             cwd: worktree.dir.clone(),
             env: environment::of_preparation(self.home, opened)?,
@@ -102,12 +106,12 @@ impl Step<'_, '_> {
         let printed = agent_process::read_capped(output, opened.output_cap).unwrap_or_default();
         let message = format!("`{command}`, which prepares the worktree {}, {ended}", worktree.dir.display());
         let error = match ended {
-            Ended::Exited(0) => return Ok(()),
-            Ended::Cancelled(signal) => return Err(Error::new(stopped_by(signal), message)),
-            Ended::Lost(_) => return Err(Error::busy(message)),
-            Ended::TimedOut(_) => Error::config(message)
+            AgentProcessEnd::Exited(0) => return Ok(()),
+            AgentProcessEnd::Cancelled(signal) => return Err(Error::new(stopped_by(signal), message)),
+            AgentProcessEnd::Lost(_) => return Err(Error::busy(message)),
+            AgentProcessEnd::TimedOut(_) => Error::config(message)
                 .hint("raise `worktree.prepareTimeout` in config.yaml, or make the command faster"),
-            Ended::Exited(_) | Ended::Signaled(_) | Ended::Idle(_) => {
+            AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_) | AgentProcessEnd::Idle(_) => {
                 Error::config(format!("{message}{}", tail(&printed)))
                     .hint("correct the command in `worktree.prepare` of config.yaml, or what it needs")
             }

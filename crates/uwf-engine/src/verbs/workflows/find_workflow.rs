@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use json_cas::{Hash, nearest};
+use json_cas::{NodeHash, nearest};
 use uwf_core::workflow::Workflow;
 
 use crate::error::{Error, Result};
@@ -12,12 +12,12 @@ use crate::root::project_files;
 use crate::root::registry::{self, Registry};
 use crate::root::trusted_workflows;
 use crate::thread::nodes;
-use crate::verbs::validate::Validated;
+use crate::verbs::validate::WorkflowValidation;
 use crate::verbs::{put, validate};
 
 /// Where a workflow was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum WorkflowOrigin {
     /// A file that the person named.
     File(PathBuf),
     /// A file of the project; `shadows` if the registry has the name as well.
@@ -35,11 +35,11 @@ pub enum Origin {
 
 /// A workflow that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ResolvedWorkflow {
     /// Its hash. It is stored, even if it came from a file.
-    pub hash: Hash,
+    pub hash: NodeHash,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: WorkflowOrigin,
     /// Messages for the person.
     pub notes: Vec<String>,
 }
@@ -48,13 +48,13 @@ pub struct Found {
 ///
 /// # Errors
 /// As for [`locate`], and `Data` when the file has errors.
-pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<Found> {
+pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<ResolvedWorkflow> {
     stored(home, typed, locate(home, typed, cwd)?)
 }
 
 /// All versions of a workflow that was found by its name in the registry; otherwise only the workflow itself.
-pub fn versions(registry: &Registry, typed: &str, found: &Found) -> Vec<Hash> {
-    let entry = registry.get(typed).filter(|_| found.origin == Origin::Registry);
+pub fn versions(registry: &Registry, typed: &str, found: &ResolvedWorkflow) -> Vec<NodeHash> {
+    let entry = registry.get(typed).filter(|_| found.origin == WorkflowOrigin::Registry);
     let earlier = entry.into_iter().flat_map(|entry| entry.history.iter().map(|past| past.hash));
     std::iter::once(found.hash).chain(earlier).collect()
 }
@@ -64,16 +64,16 @@ pub fn versions(registry: &Registry, typed: &str, found: &Found) -> Vec<Hash> {
 ///
 /// # Errors
 /// As for [`workflow`].
-pub(crate) fn without_project(home: &Home, typed: &str, dir: Option<&Path>) -> Result<Found> {
+pub(crate) fn without_project(home: &Home, typed: &str, dir: Option<&Path>) -> Result<ResolvedWorkflow> {
     stored(home, typed, find(home, typed, dir, false)?)
 }
 
-fn stored(home: &Home, typed: &str, located: Located) -> Result<Found> {
+fn stored(home: &Home, typed: &str, located: WorkflowLocation) -> Result<ResolvedWorkflow> {
     let (file, origin) = match located {
-        Located::Stored(hash, origin) => return Ok(Found { hash, origin, notes: Vec::new() }),
-        Located::File(file, origin) => (file, origin),
+        WorkflowLocation::Stored(hash, origin) => return Ok(ResolvedWorkflow { hash, origin, notes: Vec::new() }),
+        WorkflowLocation::File(file, origin) => (file, origin),
     };
-    let shadows = matches!(origin, Origin::Project { shadows: true, .. });
+    let shadows = matches!(origin, WorkflowOrigin::Project { shadows: true, .. });
     let mut found = from_file(home, &file, origin)?;
     if shadows {
         found.notes.insert(0, format!("{} shadows the registry's `{typed}`", file.display()));
@@ -83,39 +83,39 @@ fn stored(home: &Home, typed: &str, located: Located) -> Result<Found> {
 
 /// The file or node of a workflow, before it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Located {
+pub enum WorkflowLocation {
     /// A file, and its origin.
-    File(PathBuf, Origin),
+    File(PathBuf, WorkflowOrigin),
     /// A node, and its origin.
-    Stored(Hash, Origin),
+    Stored(NodeHash, WorkflowOrigin),
 }
 
 /// Finds the file or node of a workflow; stores nothing.
 ///
 /// # Errors
 /// `NotFound` with the nearest name; errors of store and registry.
-pub fn locate(home: &Home, typed: &str, cwd: &Path) -> Result<Located> {
+pub fn locate(home: &Home, typed: &str, cwd: &Path) -> Result<WorkflowLocation> {
     find(home, typed, Some(cwd), true)
 }
 
-fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Result<Located> {
+fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Result<WorkflowLocation> {
     let cwd = dir.unwrap_or(Path::new("/"));
     let as_path = cwd.join(typed);
     let looks_like_path = typed.contains('/') || project_files::has_workflow_extension(Path::new(typed));
     let may_be_path = looks_like_path && (dir.is_some() || typed.starts_with('/'));
     if may_be_path && as_path.is_file() {
-        return Ok(Located::File(as_path.clone(), Origin::File(as_path)));
+        return Ok(WorkflowLocation::File(as_path.clone(), WorkflowOrigin::File(as_path)));
     }
     let registry = registry::read(home)?;
     if let Some(file) = project_file(typed, cwd).filter(|_| with_project) {
         let shadows = registry.contains_key(typed);
-        return Ok(Located::File(file.clone(), Origin::Project { file, shadows }));
+        return Ok(WorkflowLocation::File(file.clone(), WorkflowOrigin::Project { file, shadows }));
     }
     if let Some(entry) = registry.get(typed) {
-        return Ok(Located::Stored(entry.hash, Origin::Registry));
+        return Ok(WorkflowLocation::Stored(entry.hash, WorkflowOrigin::Registry));
     }
     if let Some(hash) = by_hash(home, typed)? {
-        return Ok(Located::Stored(hash, Origin::Store));
+        return Ok(WorkflowLocation::Stored(hash, WorkflowOrigin::Store));
     }
     let project = if with_project { project_files::all(cwd) } else { Vec::new() };
     let names = registry.keys().map(String::as_str).chain(project.iter().map(|(name, _)| name.as_str()));
@@ -142,8 +142,8 @@ fn find(home: &Home, typed: &str, dir: Option<&Path>, with_project: bool) -> Res
 /// The workflow that was typed, if it is readable. Stores nothing and reports no problems, so use it only for names.
 pub fn peek(home: &Home, typed: &str, cwd: &Path) -> Option<Workflow> {
     match locate(home, typed, cwd).ok()? {
-        Located::Stored(hash, _) => nodes::workflow(home.store(), hash).ok(),
-        Located::File(file, _) => {
+        WorkflowLocation::Stored(hash, _) => nodes::workflow(home.store(), hash).ok(),
+        WorkflowLocation::File(file, _) => {
             let draft = validate::file(home, &file).ok()?.draft?;
             draft.resolve(|_, schema| json_cas::Store::schema_draft(schema).map(|draft| draft.hash())).ok()
         }
@@ -160,19 +160,19 @@ fn project_file(name: &str, cwd: &Path) -> Option<PathBuf> {
     ["yaml", "yml", "json"].iter().map(|extension| dir.join(format!("{name}.{extension}"))).find(is_workflow)
 }
 
-fn from_file(home: &Home, path: &Path, origin: Origin) -> Result<Found> {
-    let Validated { problems, draft, .. } = validate::text_of_file(home, validate::read_text(path)?, path)?;
+fn from_file(home: &Home, path: &Path, origin: WorkflowOrigin) -> Result<ResolvedWorkflow> {
+    let WorkflowValidation { problems, draft, .. } = validate::text_of_file(home, validate::read_text(path)?, path)?;
     let notes = problems.iter().filter(|problem| !problem.is_error()).map(ToString::to_string).collect();
     let draft = draft.ok_or_else(|| validate::invalid(&problems))?;
     let (_, hash) = put::store(home, draft)?;
-    if matches!(origin, Origin::File(_)) {
+    if matches!(origin, WorkflowOrigin::File(_)) {
         trusted_workflows::trust(home, hash, &nodes::workflow(home.store(), hash)?)?;
     }
-    Ok(Found { hash, origin, notes })
+    Ok(ResolvedWorkflow { hash, origin, notes })
 }
 
-fn by_hash(home: &Home, typed: &str) -> Result<Option<Hash>> {
-    let could_be = typed.len() >= 4 && typed.len() <= Hash::LEN && typed.bytes().all(uwf_core::thread::is_symbol);
+fn by_hash(home: &Home, typed: &str) -> Result<Option<NodeHash>> {
+    let could_be = typed.len() >= 4 && typed.len() <= NodeHash::LEN && typed.bytes().all(uwf_core::thread::is_symbol);
     if !could_be {
         return Ok(None);
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{CostBy, Costs};
+use super::{CostBy, CostReport};
 
-impl Costs {
+impl CostReport {
     /// All rows as a table for spreadsheets. The total is left out, so that adding up a column counts nothing twice. An empty cell is an
     /// unknown value.
     pub fn csv(&self) -> String {

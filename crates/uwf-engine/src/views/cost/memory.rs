@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use json_cas::Hash;
-use uwf_core::config::Config;
+use json_cas::NodeHash;
+use uwf_core::config::UwfConfig;
 use uwf_core::thread::ThreadId;
 
-use super::Standing;
+use super::HeadAndRecord;
 use crate::attempt::recorded;
 use crate::root::home::Home;
 use crate::thread::runs::StepRuns;
@@ -21,18 +21,18 @@ const MOST_STEPS: usize = 100_000;
 #[derive(Default)]
 pub struct CostMemory {
     /// Names and models of agents depend on it.
-    config: Config,
-    steps: HashMap<Hash, Arc<StepRuns>>,
-    lines: HashMap<Hash, Arc<Line>>,
-    tries: HashMap<ThreadId, (RecordSign, Hash, Vec<Hash>)>,
+    config: UwfConfig,
+    steps: HashMap<NodeHash, Arc<StepRuns>>,
+    lines: HashMap<NodeHash, Arc<CachedThreadSteps>>,
+    tries: HashMap<ThreadId, (RecordSign, NodeHash, Vec<NodeHash>)>,
 }
 
 /// Workflow and steps of a thread up to a head.
-pub(super) struct Line {
+pub(super) struct CachedThreadSteps {
     /// The name of the workflow.
     pub(super) workflow: Option<String>,
     /// The steps, oldest first.
-    pub(super) steps: Vec<Hash>,
+    pub(super) steps: Vec<NodeHash>,
 }
 
 /// Time and size of a thread's record. Every added line changes them.
@@ -44,7 +44,7 @@ pub(super) struct RecordSign {
 
 impl RecordSign {
     /// `None` when there is no record.
-    pub(super) fn of(record: &Path) -> Option<RecordSign> {
+    pub(super) fn from_file(record: &Path) -> Option<RecordSign> {
         let found = std::fs::metadata(record).ok()?;
         Some(RecordSign { changed: found.modified().ok()?, bytes: found.len() })
     }
@@ -57,18 +57,18 @@ impl RecordSign {
 
 impl CostMemory {
     /// Empties the cache if it is too large or belongs to another configuration.
-    pub(super) fn begin(&mut self, config: &Config) {
+    pub(super) fn begin(&mut self, config: &UwfConfig) {
         if self.steps.len() > MOST_STEPS || self.config != *config {
             *self = CostMemory { config: config.clone(), ..CostMemory::default() };
         }
     }
 
-    pub(super) fn step(&self, step: Hash) -> Option<Arc<StepRuns>> {
+    pub(super) fn step(&self, step: NodeHash) -> Option<Arc<StepRuns>> {
         self.steps.get(&step).cloned()
     }
 
     /// Keeps a step. A step that was partly unreadable is read again the next time.
-    pub(super) fn keep_step(&mut self, step: Hash, runs: StepRuns) -> Arc<StepRuns> {
+    pub(super) fn keep_step(&mut self, step: NodeHash, runs: StepRuns) -> Arc<StepRuns> {
         let runs = Arc::new(runs);
         if runs.unreadable.is_none() {
             self.steps.insert(step, Arc::clone(&runs));
@@ -76,23 +76,23 @@ impl CostMemory {
         runs
     }
 
-    pub(super) fn line(&self, head: Hash) -> Option<Arc<Line>> {
+    pub(super) fn line(&self, head: NodeHash) -> Option<Arc<CachedThreadSteps>> {
         self.lines.get(&head).cloned()
     }
 
-    pub(super) fn keep_line(&mut self, head: Hash, line: Line) -> Arc<Line> {
+    pub(super) fn keep_line(&mut self, head: NodeHash, line: CachedThreadSteps) -> Arc<CachedThreadSteps> {
         let line = Arc::new(line);
         self.lines.insert(head, Arc::clone(&line));
         line
     }
 
     /// Keeps the failed attempts of a thread that was read before.
-    pub(super) fn keep_tries(&mut self, thread: &ThreadId, standing: &Standing, tries: Vec<Hash>) {
+    pub(super) fn keep_tries(&mut self, thread: &ThreadId, standing: &HeadAndRecord, tries: Vec<NodeHash>) {
         self.tries.extend(standing.record.map(|sign| (thread.clone(), (sign, standing.head, tries))));
     }
 
     /// The failed attempts since the newest step of a thread, from its record.
-    pub(super) fn tries(&mut self, home: &Home, thread: &ThreadId, head: Hash, sign: RecordSign) -> Vec<Hash> {
+    pub(super) fn tries(&mut self, home: &Home, thread: &ThreadId, head: NodeHash, sign: RecordSign) -> Vec<NodeHash> {
         match self.tries.get(thread) {
             Some((of, at, tries)) if (*of, *at) == (sign, head) => tries.clone(),
             _ => {

@@ -1,22 +1,22 @@
 //! The filter of a listing.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
-use super::Row;
-use crate::thread::state::State;
+use super::ThreadRow;
+use crate::thread::state::ThreadState;
 
 /// Which threads to list.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
+pub struct ThreadFilter {
     /// Include finished threads.
     pub all: bool,
     /// Only threads of these workflows.
-    pub workflows: Option<Vec<Hash>>,
+    pub workflows: Option<Vec<NodeHash>>,
     /// Only threads that begin at this StartNode.
-    pub start: Option<Hash>,
+    pub start: Option<NodeHash>,
     /// Only threads in one of these states; in any state if empty. Finished threads are listed if their state is one of these.
-    pub states: Vec<State>,
+    pub states: Vec<ThreadState>,
     /// Only threads that ended with one of these outcomes, if there are any.
     pub outcomes: Vec<String>,
     /// Only threads whose last step is of this role.
@@ -31,47 +31,47 @@ pub struct Filter {
     pub offset: usize,
 }
 
-impl Filter {
+impl ThreadFilter {
     /// Whether finished threads are requested.
     pub(super) fn asks_finished(&self) -> bool {
         self.all
             || !self.outcomes.is_empty()
-            || self.states.contains(&State::Completed)
-            || self.states.contains(&State::Killed)
+            || self.states.contains(&ThreadState::Completed)
+            || self.states.contains(&ThreadState::Killed)
     }
 
     /// Whether a thread may match, without reading its nodes.
-    pub(super) fn may_show(&self, row: &Row) -> bool {
+    pub(super) fn may_show(&self, row: &ThreadRow) -> bool {
         let is_of_workflow = match (&self.workflows, row.workflow) {
             (Some(wanted), Some(workflow)) => wanted.contains(&workflow),
             (Some(_), None) => !row.is_finished(),
             (None, _) => true,
         };
-        let may_be_corrupt = self.states.contains(&State::Corrupt) && !row.is_finished();
+        let may_be_corrupt = self.states.contains(&ThreadState::Corrupt) && !row.is_finished();
         let may_end_so = self.has_outcome(row) || (row.is_finished() && row.outcome.is_none());
         is_of_workflow && may_end_so && (self.is_in_state(row) || may_be_corrupt)
     }
 
     /// Whether the row of a thread whose nodes were read matches.
-    pub(super) fn shows(&self, row: &Row) -> bool {
-        let is_of_workflow = |wanted: &Vec<Hash>| row.workflow.is_some_and(|workflow| wanted.contains(&workflow));
+    pub(super) fn shows(&self, row: &ThreadRow) -> bool {
+        let is_of_workflow = |wanted: &Vec<NodeHash>| row.workflow.is_some_and(|workflow| wanted.contains(&workflow));
         self.workflows.as_ref().is_none_or(is_of_workflow)
             && self.is_in_state(row)
             && self.has_outcome(row)
             && self.role.as_ref().is_none_or(|wanted| row.role.as_ref() == Some(wanted))
     }
 
-    pub(super) fn is_in_state(&self, row: &Row) -> bool {
+    pub(super) fn is_in_state(&self, row: &ThreadRow) -> bool {
         self.states.is_empty() || self.states.contains(&row.state)
     }
 
-    fn has_outcome(&self, row: &Row) -> bool {
+    fn has_outcome(&self, row: &ThreadRow) -> bool {
         self.outcomes.is_empty() || row.outcome.as_ref().is_some_and(|outcome| self.outcomes.contains(outcome))
     }
 
     /// Whether the filter needs the nodes of all active threads.
     pub(super) fn asks_nodes(&self) -> bool {
-        self.workflows.is_some() || self.states.contains(&State::Corrupt) || self.asks_last_steps()
+        self.workflows.is_some() || self.states.contains(&ThreadState::Corrupt) || self.asks_last_steps()
     }
 
     /// Whether the filter also needs the nodes of finished threads.

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use uwf_core::node::{NodeKind, StartNode, StepNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
 
-use super::{Filter, Row};
+use super::{ThreadFilter, ThreadRow};
 use crate::error::Result;
 use crate::root::cache_file;
 use crate::root::home::Home;
@@ -23,40 +23,40 @@ const FIXED: usize = 33;
 
 /// Summary of a thread at a head.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Summary {
-    pub(super) workflow: Hash,
-    pub(super) start: Hash,
+pub(super) struct HeadSummary {
+    pub(super) workflow: NodeHash,
+    pub(super) start: NodeHash,
     pub(super) role: Option<String>,
     /// Unix milliseconds.
     pub(super) timestamp: u64,
 }
 
 /// The caches of active and of finished threads. Not every listing needs finished threads.
-pub(super) struct Memories {
-    pub(super) active: Memory,
-    pub(super) finished: Memory,
+pub(super) struct HeadSummaryCaches {
+    pub(super) active: HeadSummaryCache,
+    pub(super) finished: HeadSummaryCache,
 }
 
-impl Memories {
+impl HeadSummaryCaches {
     /// Loads the caches for a listing that reads many heads.
-    pub(super) fn load(home: &Home, filter: &Filter, rows: &[Row]) -> Memories {
+    pub(super) fn load(home: &Home, filter: &ThreadFilter, rows: &[ThreadRow]) -> HeadSummaryCaches {
         let finished = rows.iter().filter(|row| row.is_finished()).count();
         let active = filter.reads_of(filter.asks_nodes(), rows.len() - finished);
         let finished = filter.reads_of(filter.asks_last_steps(), finished);
-        Memories {
-            active: Memory::load(home.active_heads_cache(), active),
-            finished: Memory::load(home.finished_heads_cache(), finished),
+        HeadSummaryCaches {
+            active: HeadSummaryCache::load(home.active_heads_cache(), active),
+            finished: HeadSummaryCache::load(home.finished_heads_cache(), finished),
         }
     }
 
     /// The StartNode of a thread that was read.
-    pub(super) fn start_of(&self, row: &Row) -> Option<Hash> {
+    pub(super) fn start_of(&self, row: &ThreadRow) -> Option<NodeHash> {
         let memory = if row.is_finished() { &self.finished } else { &self.active };
         memory.known.get(&row.head).map(|summary| summary.start)
     }
 
     /// Saves the summaries of these heads, which must be all existing heads.
-    pub(super) fn save(&self, home: &Home, active: impl IntoIterator<Item = Hash>, finished: Vec<Hash>) {
+    pub(super) fn save(&self, home: &Home, active: impl IntoIterator<Item = NodeHash>, finished: Vec<NodeHash>) {
         self.active.save(home, active);
         self.finished.save(home, finished);
     }
@@ -64,42 +64,42 @@ impl Memories {
 
 /// Summaries of heads.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct HeadSummaryCache {
     /// File of the cache; none when there are few heads.
     path: Option<PathBuf>,
-    known: HashMap<Hash, Summary>,
+    known: HashMap<NodeHash, HeadSummary>,
     learned: bool,
 }
 
-impl Memory {
-    fn load(path: PathBuf, asked: usize) -> Memory {
+impl HeadSummaryCache {
+    fn load(path: PathBuf, asked: usize) -> HeadSummaryCache {
         if asked <= READ_DIRECTLY {
-            return Memory::default();
+            return HeadSummaryCache::default();
         }
         let known = cache_file::read(&path).map(|body| decode(&body)).unwrap_or_default();
-        Memory { path: Some(path), known, learned: false }
+        HeadSummaryCache { path: Some(path), known, learned: false }
     }
 
     /// The summary of an active thread.
-    pub(super) fn of_active(&mut self, home: &Home, id: &ThreadId, head: Hash) -> Result<Summary> {
+    pub(super) fn of_active(&mut self, home: &Home, id: &ThreadId, head: NodeHash) -> Result<HeadSummary> {
         if let Some(known) = self.known.get(&head) {
             return Ok(known.clone());
         }
-        let thread = Thread::at(home, id.clone(), head)?;
+        let thread = Thread::load_at(home, id.clone(), head)?;
         let role = (thread.position() != START).then(|| thread.position().to_owned());
         let (workflow, start, timestamp) = (thread.start.workflow, thread.start_hash, thread.head_timestamp_ms);
-        Ok(self.learn(head, Summary { workflow, start, role, timestamp }))
+        Ok(self.learn(head, HeadSummary { workflow, start, role, timestamp }))
     }
 
     /// The summary of a finished thread; `None` if it is unreadable. The history has the workflow, unless the nodes were unreadable when
     /// the thread ended.
-    pub(super) fn of_finished(&mut self, home: &Home, row: &Row) -> Option<Summary> {
+    pub(super) fn of_finished(&mut self, home: &Home, row: &ThreadRow) -> Option<HeadSummary> {
         if let Some(known) = self.known.get(&row.head) {
             return Some(known.clone());
         }
         let (head, store) = (row.head, home.store());
         let node = store.get(head).ok()?;
-        let (start, role) = match NodeKind::of(node.type_hash) {
+        let (start, role) = match NodeKind::from_type_hash(node.type_hash) {
             Some(NodeKind::StartNode) => (head, None),
             Some(NodeKind::StepNode) => {
                 let step: StepNode = nodes::payload(head, &node).ok()?;
@@ -111,17 +111,17 @@ impl Memory {
             Some(workflow) => workflow,
             None => nodes::typed::<StartNode>(store, start).ok()?.workflow,
         };
-        Some(self.learn(head, Summary { workflow, start, role, timestamp: node.timestamp }))
+        Some(self.learn(head, HeadSummary { workflow, start, role, timestamp: node.timestamp }))
     }
 
-    fn learn(&mut self, head: Hash, summary: Summary) -> Summary {
+    fn learn(&mut self, head: NodeHash, summary: HeadSummary) -> HeadSummary {
         self.known.insert(head, summary.clone());
         self.learned = true;
         summary
     }
 
     /// Saves the summaries of these heads. A failure only makes the next listing slower.
-    fn save(&self, home: &Home, heads: impl IntoIterator<Item = Hash>) {
+    fn save(&self, home: &Home, heads: impl IntoIterator<Item = NodeHash>) {
         let Some(path) = self.path.as_ref().filter(|_| self.learned) else { return };
         let body = encode(heads.into_iter().filter_map(|head| Some((head, self.known.get(&head)?))));
         cache_file::write(home, path, &body);
@@ -129,7 +129,7 @@ impl Memory {
 }
 
 /// Head, workflow, StartNode, timestamp as u64, then the role's length and text; length 0 is "no role".
-fn encode<'s>(known: impl Iterator<Item = (Hash, &'s Summary)>) -> Vec<u8> {
+fn encode<'s>(known: impl Iterator<Item = (NodeHash, &'s HeadSummary)>) -> Vec<u8> {
     let mut body = Vec::new();
     for (head, summary) in known {
         let role = summary.role.as_deref().unwrap_or_default();
@@ -143,15 +143,15 @@ fn encode<'s>(known: impl Iterator<Item = (Hash, &'s Summary)>) -> Vec<u8> {
     body
 }
 
-fn decode(mut body: &[u8]) -> HashMap<Hash, Summary> {
+fn decode(mut body: &[u8]) -> HashMap<NodeHash, HeadSummary> {
     let mut known = HashMap::new();
     while let Some((words, rest)) = body.split_first_chunk::<FIXED>() {
         let word = |at: usize| words[at..at + 8].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
-        let hash = |at| Hash::from_u64(word(at));
+        let hash = |at| NodeHash::from_u64(word(at));
         let length = usize::from(words[FIXED - 1]);
         let Some((role, rest)) = rest.split_at_checked(length) else { break };
         let role = (length > 0).then(|| String::from_utf8_lossy(role).into_owned());
-        let summary = Summary { workflow: hash(8), start: hash(16), role, timestamp: word(24) };
+        let summary = HeadSummary { workflow: hash(8), start: hash(16), role, timestamp: word(24) };
         known.insert(hash(0), summary);
         body = rest;
     }
@@ -165,10 +165,14 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let of = |number: u64, role: Option<&str>| {
-            let (workflow, start) = (Hash::from_u64(number * 2), Hash::from_u64(number * 3));
-            (Hash::from_u64(number), Summary { workflow, start, role: role.map(str::to_owned), timestamp: number * 5 })
+            let (workflow, start) = (NodeHash::from_u64(number * 2), NodeHash::from_u64(number * 3));
+            (
+                NodeHash::from_u64(number),
+                HeadSummary { workflow, start, role: role.map(str::to_owned), timestamp: number * 5 },
+            )
         };
-        let known: HashMap<Hash, Summary> = [of(7, None), of(u64::MAX / 8, Some("größer")), of(1, Some("r"))].into();
+        let known: HashMap<NodeHash, HeadSummary> =
+            [of(7, None), of(u64::MAX / 8, Some("größer")), of(1, Some("r"))].into();
         assert_eq!(decode(&encode(known.iter().map(|(head, summary)| (*head, summary)))), known);
     }
 }

@@ -2,17 +2,17 @@
 
 use std::cell::OnceCell;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use tempfile::TempDir;
-use uwf_core::node::{Content, Payload, StepNode};
+use uwf_core::node::{ContentNode, StepNode, TypedPayload};
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::node_types::ensure as ensure_types;
-use uwf_engine::thread::chain::{Chain, Record};
-use uwf_testing::{Subject, dir_in_memory};
+use uwf_engine::thread::chain::{Record, StepChain};
+use uwf_testing::{FuzzTarget, dir_in_memory};
 
 /// The samples are made of real caches by [`check`]: what is fed says how one is spoiled.
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "chain cache",
     samples: &[b"\x00\x01\x02\x03\x04\x05\x06\x07\x10\x20\x40\x80"],
     words: &["\0\0\0\0", "\u{7f}"],
@@ -47,7 +47,7 @@ fn check(bytes: &[u8]) {
             // Also of a thread that is shorter than its cache, as after a rollback by hand.
             for length in [made.steps.len(), 2] {
                 let head = made.steps[length - 1].step;
-                let chain = Chain::load(&home, &thread_id(), Some(head)).expect("the nodes are there");
+                let chain = StepChain::load(&home, &thread_id(), Some(head)).expect("the nodes are there");
                 assert_eq!(chain.records(), &made.steps[..length], "{}", spoiled.escape_ascii());
             }
         }
@@ -73,12 +73,12 @@ fn make() -> Made {
     ensure_types(&home).expect("the types are stored");
     let mut steps: Vec<Record> = Vec::new();
     for number in 1..=STEPS {
-        let text = Content { text: format!("step {number}") }.draft();
+        let text = ContentNode { text: format!("step {number}") }.draft();
         let output = text.hash();
         let role = if number % 2 == 0 { "coder" } else { "planner" };
         let prev = steps.last().map(|record| record.step);
         let step = StepNode {
-            start: Hash::from_u64(1),
+            start: NodeHash::from_u64(1),
             prev,
             role: role.to_owned(),
             output,
@@ -86,11 +86,11 @@ fn make() -> Made {
             agent: "a".to_owned(),
         };
         let node = step.draft();
-        steps.push(Record::of(node.hash(), &step));
+        steps.push(Record::from_step_node(node.hash(), &step));
         home.store().put_all(&[text, node]).expect("nodes are stored");
     }
     let head = steps.last().map(|record| record.step);
-    let chain = Chain::load(&home, &thread_id(), head).expect("the nodes are there");
+    let chain = StepChain::load(&home, &thread_id(), head).expect("the nodes are there");
     assert_eq!(chain.records(), steps);
     let cache = std::fs::read(home.chain_file(&thread_id())).expect("the cache is made");
     Made { dir, steps, cache }

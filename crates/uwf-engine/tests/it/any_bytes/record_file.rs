@@ -1,15 +1,15 @@
 //! The record of a thread: whatever stands in it, it is read, and a result that is recorded behind it is found; so are
 //! settings.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use tempfile::TempDir;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::recorded::{self, Closed, Outcome, ThreadRecord};
-use uwf_engine::attempt::settings::Settings;
+use uwf_engine::attempt::recorded::{self, AttemptEnd, AttemptOutcome, ThreadRecord};
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::root::home::Home;
-use uwf_testing::{Subject, dir_in_memory};
+use uwf_testing::{FuzzTarget, dir_in_memory};
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "record.jsonl",
     samples: &[
         br#"
@@ -51,22 +51,28 @@ fn check(bytes: &[u8]) {
         let thread: ThreadId = "01ARZ3NDEKTSV4RRFFQ69G5FAW".parse().expect("an id");
         std::fs::create_dir_all(home.threads_dir()).expect("a directory");
         std::fs::write(home.record_file(&thread), bytes).expect("the record can be written");
-        let _ = Settings::load(&home, &thread);
-        let settings = Settings { workspace: "/elsewhere".into(), ..Settings::default() };
+        let _ = ThreadSettings::load(&home, &thread);
+        let settings = ThreadSettings { workspace: "/elsewhere".into(), ..ThreadSettings::default() };
         ThreadRecord::read(&home, &thread).expect("a record is readable whatever is in it").end();
         let Some(before) = recorded::read(&home, &thread).expect("the same") else { return };
         let id = before.opened.attempt.clone();
-        let step = Hash::from_u64(9);
+        let step = NodeHash::from_u64(9);
         recorded::finished(&home, &thread, &id, step, None).expect("a line is added");
-        recorded::closed(&home, &before.opened, Outcome::Linked, None, None).expect("a line is added");
+        recorded::closed(&home, &before.opened, AttemptOutcome::Linked, None, None).expect("a line is added");
         let after = recorded::read(&home, &thread).expect("readable").expect("the attempt is still there");
         let closed_at = after.closed.as_ref().expect("it is closed").closed_at;
-        let closed =
-            Closed { attempt: id, outcome: Outcome::Linked, error: None, node: None, adopted: false, closed_at };
+        let closed = AttemptEnd {
+            attempt: id,
+            outcome: AttemptOutcome::Linked,
+            error: None,
+            node: None,
+            adopted: false,
+            closed_at,
+        };
         assert_eq!((after.result(), &after.closed, &after.opened), (Some(step), &Some(closed), &before.opened));
         assert_eq!((&after.started, &after.named), (&before.started, &before.named));
         settings.save(&home, &thread).expect("a line is added");
-        assert_eq!(Settings::load(&home, &thread).expect("readable"), Some(settings));
+        assert_eq!(ThreadSettings::load(&home, &thread).expect("readable"), Some(settings));
         assert_eq!(recorded::read(&home, &thread).expect("readable"), Some(after));
     });
 }

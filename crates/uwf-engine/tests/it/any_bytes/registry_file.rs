@@ -1,13 +1,13 @@
 //! The names of workflows: read as they stand, or refused and left alone; a change keeps all that it does not change.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use tempfile::TempDir;
 use uwf_engine::error::{ErrorKind, Result};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry::{self, Registry};
-use uwf_testing::{Subject, dir_in_memory};
+use uwf_testing::{FuzzTarget, dir_in_memory};
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "registry.yaml",
     samples: &[
         b"\"solve-it\":\n  hash: \"1234567890123\"\n  timestamp: 1700000000000\n  history:\n    - hash: \"0000000000001\"\n      timestamp: 1\n\"write-it\":\n  hash: \"0ZK4000000000\"\n  timestamp: 2\n  history: []\n",
@@ -31,7 +31,7 @@ fn check(bytes: &[u8]) {
         let home = Home::open(dir.path(), "uwf");
         std::fs::write(home.registry_file(), bytes).expect("the registry can be written");
         let name = |registry: &mut Registry| -> Result<()> {
-            registry::name(registry, "new-name", Hash::from_u64(5), 7);
+            registry::name(registry, "new-name", NodeHash::from_u64(5), 7);
             Ok(())
         };
         match registry::read(&home) {

@@ -1,9 +1,9 @@
 //! Server-sent events: wherever the bytes are cut, the same events come out, and none of them holds what was not sent.
 
-use uwf_llm::sse::{Parser, ServerSentEvent};
-use uwf_testing::Subject;
+use uwf_llm::sse::{ServerSentEvent, SseParser};
+use uwf_testing::FuzzTarget;
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "SSE",
     samples: &[
         b"\xef\xbb\xbf: a comment\nevent: greet\ndata: one\ndata:two\ndata\nid: 7\nretry: 10\n\nevent: nothing\n\ndata:  spaced\r\n\r\ndata: old\r\rdata: torn",
@@ -32,7 +32,7 @@ fn check(bytes: &[u8]) {
 }
 
 fn events<'b>(pieces: impl IntoIterator<Item = &'b [u8]>) -> Vec<ServerSentEvent> {
-    let mut parser = Parser::new();
+    let mut parser = SseParser::new();
     let mut events: Vec<ServerSentEvent> = pieces.into_iter().flat_map(|piece| parser.push(piece)).collect();
     events.extend(parser.finish());
     events

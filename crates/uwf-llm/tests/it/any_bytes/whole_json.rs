@@ -1,9 +1,9 @@
 //! Replies that may be one JSON value.
 
 use uwf_llm::whole_json;
-use uwf_testing::Subject;
+use uwf_testing::FuzzTarget;
 
-pub(crate) const SUBJECT: Subject = Subject {
+pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     name: "whole JSON",
     samples: &[
         b"Sure! Here it is:\n```json\n{\"verdict\": \"good {x}\", \"n\": [1, {\"a\": 2}]}\n```\nAnything else?",

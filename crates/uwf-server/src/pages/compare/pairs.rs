@@ -4,7 +4,7 @@ use crate::pages::parts;
 
 /// The positions of two matching steps. A step that only one run has is alone in its pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(super) struct StepPair {
     pub(super) a: Option<usize>,
     pub(super) b: Option<usize>,
 }

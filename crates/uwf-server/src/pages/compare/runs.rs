@@ -4,20 +4,20 @@ use std::path::Path;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 use maud::{Markup, html};
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_core::money;
-use uwf_core::spending::Spent;
+use uwf_core::spending::SpendingTotals;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::chain::Record;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::usage;
-use uwf_engine::verbs::diff::{self, Compared, FileChange, Named, Wanted};
+use uwf_engine::verbs::diff::{self, DiffOptions, DiffReport, DiffSubject, FileChange};
 use uwf_engine::views::cost::{self, CostRequest};
 
-use super::pairs::{Pair, same_words};
-use super::sides::Run;
+use super::pairs::{StepPair, same_words};
+use super::sides::ComparedRun;
 use super::steps;
-use crate::failure::Failure;
+use crate::failure::HttpFailure;
 use crate::pages::{parts, texts};
 
 /// Rows on one page.
@@ -27,28 +27,28 @@ const SHOWN: usize = 50;
 const ADDED_UP: usize = 500;
 
 /// The differences between files, or why they are not known.
-pub(super) fn files(home: &Home, two: &[Named; 2], patch: bool, cwd: &Path) -> Result<Compared, String> {
-    let wanted = Wanted { outputs: false, files: true, patch };
+pub(super) fn files(home: &Home, two: &[DiffSubject; 2], patch: bool, cwd: &Path) -> Result<DiffReport, String> {
+    let wanted = DiffOptions { outputs: false, files: true, patch };
     diff::compare(home, &two[0], Some(&two[1]), wanted, cwd).map_err(|error| error.message)
 }
 
 /// The page of two runs, from the differing row `after` on.
 pub(super) fn compared(
     home: &Home,
-    config: &Config,
-    two: &[Named; 2],
+    config: &UwfConfig,
+    two: &[DiffSubject; 2],
     after: usize,
-    files: &Result<Compared, String>,
-) -> Result<Markup, Failure> {
-    let runs = [Run::load(home, &two[0])?, Run::load(home, &two[1])?];
+    files: &Result<DiffReport, String>,
+) -> Result<Markup, HttpFailure> {
+    let runs = [ComparedRun::load(home, &two[0])?, ComparedRun::load(home, &two[1])?];
     let [a, b] = &runs;
     let is_whole = a.is_whole && b.is_whole;
     let (shared, rows) = match is_whole {
         true => paired(a.records()?, b.records()?),
-        false => (0, vec![Pair { a: a.newest()?, b: b.newest()? }]),
+        false => (0, vec![StepPair { a: a.newest()?, b: b.newest()? }]),
     };
     let differing = differing(&runs, &rows)?;
-    let shown: Vec<&Row> = differing.rows.iter().skip(after).take(SHOWN).collect();
+    let shown: Vec<&DifferingRow> = differing.rows.iter().skip(after).take(SHOWN).collect();
     let mut drawn = Vec::new();
     for row in &shown {
         drawn.push(steps::row(home, config, &runs, row.pair, row.same_before)?);
@@ -74,7 +74,7 @@ pub(super) fn compared(
 
 /// The number of shared steps, and pairs of the other steps. Pairs have equal roles, so that a round that only one run has does not
 /// misalign all later steps.
-fn paired(a: &[Record], b: &[Record]) -> (usize, Vec<Pair>) {
+fn paired(a: &[Record], b: &[Record]) -> (usize, Vec<StepPair>) {
     let shared = a.iter().zip(b).take_while(|(one, other)| one.step == other.step).count();
     let mut input = InternedInput::default();
     input.update_before(a[shared..].iter().map(|record| record.role));
@@ -88,12 +88,12 @@ fn paired(a: &[Record], b: &[Record]) -> (usize, Vec<Pair>) {
     });
     for (removed, added) in hunks.chain([(a.len()..a.len(), b.len()..b.len())]) {
         while at < removed.start {
-            pairs.push(Pair { a: Some(at), b: Some(at_other) });
+            pairs.push(StepPair { a: Some(at), b: Some(at_other) });
             (at, at_other) = (at + 1, at_other + 1);
         }
         for offset in 0..removed.len().max(added.len()) {
             let of = |range: &std::ops::Range<usize>| (offset < range.len()).then(|| range.start + offset);
-            pairs.push(Pair { a: of(&removed), b: of(&added) });
+            pairs.push(StepPair { a: of(&removed), b: of(&added) });
         }
         (at, at_other) = (removed.end, added.end);
     }
@@ -101,18 +101,18 @@ fn paired(a: &[Record], b: &[Record]) -> (usize, Vec<Pair>) {
 }
 
 /// A row that differs, and the equal rows before it.
-struct Row {
-    pair: Pair,
+struct DifferingRow {
+    pair: StepPair,
     same_before: usize,
 }
 
-struct Differing {
-    rows: Vec<Row>,
+struct DifferingRows {
+    rows: Vec<DifferingRow>,
     same_at_end: usize,
 }
 
 /// The rows with different roles or outputs; reads nothing but the chains.
-fn differing(runs: &[Run<'_>; 2], pairs: &[Pair]) -> Result<Differing, Failure> {
+fn differing(runs: &[ComparedRun<'_>; 2], pairs: &[StepPair]) -> Result<DifferingRows, HttpFailure> {
     let [a, b] = [runs[0].records()?, runs[1].records()?];
     let mut rows = Vec::new();
     let mut same = 0;
@@ -120,14 +120,14 @@ fn differing(runs: &[Run<'_>; 2], pairs: &[Pair]) -> Result<Differing, Failure> 
         let at = (pair.a.and_then(|index| a.get(index)), pair.b.and_then(|index| b.get(index)));
         match at {
             (Some(one), Some(other)) if one.role == other.role && one.output == other.output => same += 1,
-            _ => rows.push(Row { pair: *pair, same_before: std::mem::take(&mut same) }),
+            _ => rows.push(DifferingRow { pair: *pair, same_before: std::mem::take(&mut same) }),
         }
     }
-    Ok(Differing { rows, same_at_end: same })
+    Ok(DifferingRows { rows, same_at_end: same })
 }
 
 /// The shared steps, folded; only the newest are listed.
-fn common(run: &Run<'_>, shared: usize) -> Result<Markup, Failure> {
+fn common(run: &ComparedRun<'_>, shared: usize) -> Result<Markup, HttpFailure> {
     let listed = shared.saturating_sub(SHOWN)..shared;
     let steps = &run.records()?[listed.clone()];
     Ok(html! {
@@ -143,11 +143,11 @@ fn common(run: &Run<'_>, shared: usize) -> Result<Markup, Failure> {
 
 fn head(
     home: &Home,
-    config: &Config,
-    two: &[Named; 2],
-    runs: &[Run<'_>; 2],
+    config: &UwfConfig,
+    two: &[DiffSubject; 2],
+    runs: &[ComparedRun<'_>; 2],
     is_whole: bool,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, HttpFailure> {
     let threads = [&runs[0].thread, &runs[1].thread];
     let totals = [total(home, config, &two[0], threads[0]), total(home, config, &two[1], threads[1])];
     let inputs = [threads[0].input()?, threads[1].input()?];
@@ -191,66 +191,66 @@ fn tasks(threads: [&Thread<'_>; 2]) -> Markup {
     }
 }
 
-fn link(named: &Named, thread: &Thread<'_>) -> Markup {
+fn link(named: &DiffSubject, thread: &Thread<'_>) -> Markup {
     match named {
-        Named::Thread(id) => html! { a href={"/threads/" (id)} { code { (id) } } },
-        Named::Node(hash) => {
+        DiffSubject::Thread(id) => html! { a href={"/threads/" (id)} { code { (id) } } },
+        DiffSubject::Node(hash) => {
             html! { a href={"/cas/" (hash)} { code { (hash) } } " " (thread.position()) }
         }
     }
 }
 
 /// Spending of a side, as far as it is known.
-struct Total {
+struct CompareTotals {
     time: String,
     tokens: String,
     cost: String,
 }
 
-impl Total {
-    fn unknown(why: &str) -> Total {
-        Total { time: why.to_owned(), tokens: why.to_owned(), cost: why.to_owned() }
+impl CompareTotals {
+    fn unknown(why: &str) -> CompareTotals {
+        CompareTotals { time: why.to_owned(), tokens: why.to_owned(), cost: why.to_owned() }
     }
 }
 
-fn total(home: &Home, config: &Config, named: &Named, thread: &Thread<'_>) -> Total {
+fn total(home: &Home, config: &UwfConfig, named: &DiffSubject, thread: &Thread<'_>) -> CompareTotals {
     match named {
-        Named::Thread(id) if thread.chain().is_ok_and(|chain| chain.len() <= ADDED_UP) => {
+        DiffSubject::Thread(id) if thread.chain().is_ok_and(|chain| chain.len() <= ADDED_UP) => {
             let request = CostRequest { threads: vec![id.clone()], ..CostRequest::default() };
             match cost::cost(home, config, &request) {
                 Ok(costs) => of_spent(&costs.total),
-                Err(error) => Total::unknown(&format!("not known: {}", error.message)),
+                Err(error) => CompareTotals::unknown(&format!("not known: {}", error.message)),
             }
         }
         // For a long thread, the cache may have sums. They count unknown amounts as zero.
-        Named::Thread(_) => match usage::priced_soon(thread, config, ADDED_UP) {
-            Ok(Some(used)) => Total {
+        DiffSubject::Thread(_) => match usage::priced_soon(thread, config, ADDED_UP) {
+            Ok(Some(used)) => CompareTotals {
                 time: parts::duration((used.total.seconds * 1000.0) as u64),
                 tokens: format!("at least {}", parts::count(used.total.tokens)),
                 cost: format!("at least {}", money::dollars(used.total.cost)),
             },
-            Ok(None) => Total::unknown("too many steps to add up here"),
-            Err(error) => Total::unknown(&format!("not known: {error}")),
+            Ok(None) => CompareTotals::unknown("too many steps to add up here"),
+            Err(error) => CompareTotals::unknown(&format!("not known: {error}")),
         },
-        Named::Node(step) => of_spent(&cost::of_step(home, config, *step)),
+        DiffSubject::Node(step) => of_spent(&cost::of_step(home, config, *step)),
     }
 }
 
-fn of_spent(spent: &Spent) -> Total {
+fn of_spent(spent: &SpendingTotals) -> CompareTotals {
     let known = |text: Option<String>, unknown: usize| match text {
         Some(text) if unknown == 0 => text,
         Some(text) => format!("at least {text}"),
         None if unknown == 0 => "none".to_owned(),
         None => "not known".to_owned(),
     };
-    Total {
+    CompareTotals {
         time: parts::duration(spent.duration_ms),
         tokens: known(parts::tokens(&spent.tokens), spent.tokens_unknown),
         cost: known(parts::money(spent), spent.cost_unknown),
     }
 }
 
-fn files_section(files: &Result<Compared, String>) -> Markup {
+fn files_section(files: &Result<DiffReport, String>) -> Markup {
     html! {
         section #files aria-labelledby="files-title" {
             h2 #files-title { "Files" }
@@ -290,16 +290,16 @@ fn changed(changed: &[FileChange]) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use uwf_core::node::{self, Content, Payload, StartNode, StepNode};
+    use uwf_core::node::{self, ContentNode, StartNode, StepNode, TypedPayload};
     use uwf_engine::root::ids;
 
     use super::*;
 
     /// Two threads of `count` steps that differ after the first step. Only the first hundred outputs are stored, so reading more fails.
-    fn long_threads(home: &Home, count: usize) -> [Named; 2] {
+    fn long_threads(home: &Home, count: usize) -> [DiffSubject; 2] {
         let store = home.store();
         store.put_all(&node::schema_drafts()).unwrap();
-        let detail = store.put(&Content { text: "an answer".to_owned() }.draft()).unwrap();
+        let detail = store.put(&ContentNode { text: "an answer".to_owned() }.draft()).unwrap();
         let start = StartNode { workflow: detail, prompt: "Count".to_owned(), parent: None, depth: None, input: None };
         let start = store.put(&start.draft()).unwrap();
         ["a", "b"].map(|name| {
@@ -307,7 +307,7 @@ mod tests {
             let mut prev = None;
             for number in 0..count {
                 let text = if number == 0 { "shared".to_owned() } else { format!("{name} {number}") };
-                let output = Content { text }.draft();
+                let output = ContentNode { text }.draft();
                 let output_hash = output.hash();
                 let (role, agent) = (format!("role-{}", number % 3), "counter".to_owned());
                 let step = StepNode { start, prev, role, output: output_hash, detail, agent }.draft();
@@ -317,8 +317,8 @@ mod tests {
             }
             store.put_all(&drafts).unwrap();
             let id = ids::new_thread_id();
-            assert!(matches!(home.heads().create(id.as_str(), prev.unwrap()), Ok(json_cas::Swap::Done)));
-            Named::Thread(id)
+            assert!(matches!(home.heads().create(id.as_str(), prev.unwrap()), Ok(json_cas::SwapOutcome::Done)));
+            DiffSubject::Thread(id)
         })
     }
 
@@ -328,7 +328,7 @@ mod tests {
         let home = Home::open(dir.path(), "uwf");
         let two = long_threads(&home, 600);
         let nothing = Err("no files".to_owned());
-        let page = |after| compared(&home, &Config::default(), &two, after, &nothing).unwrap().into_string();
+        let page = |after| compared(&home, &UwfConfig::default(), &two, after, &nothing).unwrap().into_string();
         let first = page(0);
         assert_eq!(first.matches("<article").count(), SHOWN);
         assert!(first.contains("1 step that both share") && first.contains("549 more rows that differ"), "{first}");
@@ -339,7 +339,7 @@ mod tests {
 
     fn roles(of: &str) -> Vec<Record> {
         let record = |(index, role): (usize, char)| {
-            let hash = json_cas::Hash::from_u64(if role.is_uppercase() {
+            let hash = json_cas::NodeHash::from_u64(if role.is_uppercase() {
                 u64::from(u32::from(role))
             } else {
                 1000 + index as u64 + of.len() as u64 * 100

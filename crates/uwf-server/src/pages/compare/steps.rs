@@ -1,30 +1,30 @@
 //! A row of a comparison: two steps side by side.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_core::thread::Step;
 use uwf_core::workflow::GROUP_AGENT;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::message;
-use uwf_engine::views::why::{self, Routing};
+use uwf_engine::views::why::{self, StepRouting};
 use uwf_engine::views::{cost, step_at};
 
-use super::pairs::{Pair, same_words};
-use super::sides::Run;
-use crate::failure::Failure;
+use super::pairs::{StepPair, same_words};
+use super::sides::ComparedRun;
+use crate::failure::HttpFailure;
 use crate::pages::{parts, texts, values, words};
 
 /// Draws a row, after a line about the equal rows before it.
 pub(super) fn row(
     home: &Home,
-    config: &Config,
-    runs: &[Run<'_>; 2],
-    pair: Pair,
+    config: &UwfConfig,
+    runs: &[ComparedRun<'_>; 2],
+    pair: StepPair,
     same_before: usize,
-) -> Result<Markup, Failure> {
-    let step = |run: &Run<'_>, index: Option<usize>| match index {
+) -> Result<Markup, HttpFailure> {
+    let step = |run: &ComparedRun<'_>, index: Option<usize>| match index {
         Some(index) => run.step(index),
         None => Ok(None),
     };
@@ -51,8 +51,8 @@ pub(super) fn row(
 
 fn side(
     home: &Home,
-    config: &Config,
-    run: &Run<'_>,
+    config: &UwfConfig,
+    run: &ComparedRun<'_>,
     step: Option<&Step>,
     output: &Markup,
     is_same_role: bool,
@@ -77,13 +77,13 @@ fn side(
 }
 
 /// Why the role was chosen, on one line.
-fn reason(run: &Run<'_>, step: &Step) -> Markup {
+fn reason(run: &ComparedRun<'_>, step: &Step) -> Markup {
     if !run.is_whole {
         return html! {};
     }
     let reasons = why::of_step_in(&run.thread, &run.record, step.hash).ok().flatten();
     let Some(reasoned) = reasons.and_then(|reasons| reasons.step) else { return html! {} };
-    let Routing::Explained(explained) = &reasoned.routing else { return html! {} };
+    let StepRouting::Explained(explained) = &reasoned.routing else { return html! {} };
     html! {
         @if let Some(taken) = explained.considered.iter().find(|line| line.matched) {
             p.small {
@@ -156,8 +156,9 @@ fn text(value: &Value) -> String {
 /// The differences between both prompts, folded.
 fn prompts(home: &Home, a: &Step, b: &Step) -> Markup {
     let [one, other] = [a, b].map(|step| step_at::prompt(home, step.hash));
-    let only =
-        |of: &[Hash], not_in: &[Hash]| of.iter().copied().filter(|hash| !not_in.contains(hash)).collect::<Vec<_>>();
+    let only = |of: &[NodeHash], not_in: &[NodeHash]| {
+        of.iter().copied().filter(|hash| !not_in.contains(hash)).collect::<Vec<_>>()
+    };
     let (only_one, only_other) = (only(&one, &other), only(&other, &one));
     if only_one.is_empty() && only_other.is_empty() {
         return html! {};
@@ -173,7 +174,7 @@ fn prompts(home: &Home, a: &Step, b: &Step) -> Markup {
 }
 
 /// A text of a prompt, cut for a row.
-fn said(home: &Home, hash: Option<&Hash>) -> String {
+fn said(home: &Home, hash: Option<&NodeHash>) -> String {
     let text = hash.and_then(|hash| home.store().get(*hash).ok()).and_then(|node| message::text_of(&node.payload));
     let text = text.unwrap_or_default();
     text[..text.floor_char_boundary(texts::SHOWN)].to_owned()

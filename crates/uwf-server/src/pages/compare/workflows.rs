@@ -7,12 +7,12 @@ use serde_json::json;
 use uwf_core::workflow::{Role, Transition, Workflow};
 use uwf_engine::root::home::Home;
 
-use super::sides::Version;
+use super::sides::ComparedWorkflow;
 use crate::pages::why::target;
 use crate::pages::words;
 
 /// Both versions and their differences.
-pub(super) fn compared(home: &Home, one: &Version, other: &Version) -> Markup {
+pub(super) fn compared(home: &Home, one: &ComparedWorkflow, other: &ComparedWorkflow) -> Markup {
     let (a, b) = (&one.workflow, &other.workflow);
     html! {
         header #head {
@@ -33,7 +33,7 @@ pub(super) fn compared(home: &Home, one: &Version, other: &Version) -> Markup {
     }
 }
 
-fn named(side: &str, version: &Version) -> Markup {
+fn named(side: &str, version: &ComparedWorkflow) -> Markup {
     html! {
         p {
             span.badge { (side) } " "

@@ -2,23 +2,23 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use uwf_core::config::Config;
-use uwf_core::spending::Spent;
+use uwf_core::config::UwfConfig;
+use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::child_threads;
 use uwf_engine::root::home::Home;
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::step::newest_attempt;
-use uwf_engine::views::list::Named;
-use uwf_engine::views::overview::{Overview, Overviews};
+use uwf_engine::views::list::NamedThreadRow;
+use uwf_engine::views::overview::{OverviewReader, ThreadOverview};
 use uwf_engine::views::ps::{self, RunningStep};
 use uwf_engine::views::thread_now::ThreadNow;
 
 use super::super::need::OpenRequest;
 use super::super::spent;
-use crate::app::Memory;
-use crate::failure::Failure;
-use crate::filter::{self, Query};
+use crate::app::ServerCaches;
+use crate::failure::HttpFailure;
+use crate::filter::{self, ThreadListQuery};
 
 /// Threads in a section of the first page.
 const SHOWN: usize = 25;
@@ -30,39 +30,44 @@ const COUNTED: usize = 200;
 const COSTED: usize = 60;
 
 /// Contents of the first page.
-pub(super) struct Inbox {
+pub(super) struct InboxView {
     /// Number of threads in each state.
-    pub(super) counts: BTreeMap<State, usize>,
+    pub(super) counts: BTreeMap<ThreadState, usize>,
     /// Whether the page shows the result of a query; then all threads are in `needs`.
     pub(super) is_filtered: bool,
     /// Whether more threads match the query.
     pub(super) has_more: bool,
     /// Threads that need a person.
-    pub(super) needs: Vec<Item>,
+    pub(super) needs: Vec<InboxThread>,
     /// Running threads.
-    pub(super) running: Vec<Item>,
+    pub(super) running: Vec<InboxThread>,
     /// Threads that can be stepped.
-    pub(super) ready: Vec<Item>,
+    pub(super) ready: Vec<InboxThread>,
     /// Threads that have ended since the last visit.
-    pub(super) done: Vec<Item>,
+    pub(super) done: Vec<InboxThread>,
     /// Number of those threads.
     pub(super) done_count: usize,
 }
 
 /// A thread.
-pub(super) struct Item {
-    pub(super) named: Named,
-    pub(super) overview: Option<Overview>,
-    pub(super) spent: Option<Spent>,
+pub(super) struct InboxThread {
+    pub(super) named: NamedThreadRow,
+    pub(super) overview: Option<ThreadOverview>,
+    pub(super) spent: Option<SpendingTotals>,
     pub(super) running: Option<RunningStep>,
     pub(super) need: Option<OpenRequest>,
     /// The newest attempt at its head; read only if the thread can be stepped or needs a person.
     pub(super) attempt: Option<String>,
 }
 
-impl Inbox {
+impl InboxView {
     /// Reads the page; `since` is the time of the last visit, in Unix milliseconds.
-    pub(super) fn read(home: &Home, memory: &Memory, query: &Query, since: u64) -> Result<Inbox, Failure> {
+    pub(super) fn read(
+        home: &Home,
+        memory: &ServerCaches,
+        query: &ThreadListQuery,
+        since: u64,
+    ) -> Result<InboxView, HttpFailure> {
         let config = home.config().unwrap_or_default();
         let is_filtered = query.is_filter();
         if is_filtered {
@@ -70,7 +75,7 @@ impl Inbox {
             let counts = found.listing.counts;
             let needs = items(home, &config, memory, found.rows);
             let (running, ready, done) = (Vec::new(), Vec::new(), Vec::new());
-            return Ok(Inbox {
+            return Ok(InboxView {
                 counts,
                 is_filtered,
                 has_more: found.has_more,
@@ -83,27 +88,30 @@ impl Inbox {
         }
         // List all threads once: four lists would read index, history and marks four times. A list of the newest threads would not do,
         // because a thread that ended lately may have begun long ago.
-        let all = Query { limit: filter::MOST.to_string(), ..Query::default() }.find(home, memory)?;
+        let all =
+            ThreadListQuery { limit: filter::MOST.to_string(), ..ThreadListQuery::default() }.find(home, memory)?;
         let mut counts = all.listing.counts;
-        let is_active = |row: &&Named| !matches!(row.row.state, State::Completed | State::Killed);
+        let is_active = |row: &&NamedThreadRow| !matches!(row.row.state, ThreadState::Completed | ThreadState::Killed);
         let active: HashSet<ThreadId> =
             all.rows.iter().filter(is_active).map(|named| named.row.thread.clone()).collect();
         let (mut needs, mut running, mut ready, mut done) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for named in all.rows {
             match named.row.state {
-                State::Waiting | State::Stuck | State::Limited | State::Corrupt => needs.push(named),
-                State::Running => running.push(named),
-                State::Active => ready.push(named),
-                State::Completed | State::Killed if named.row.changed_at.is_some_and(|at| at >= since) => {
+                ThreadState::Waiting | ThreadState::Stuck | ThreadState::Limited | ThreadState::Corrupt => {
+                    needs.push(named);
+                }
+                ThreadState::Running => running.push(named),
+                ThreadState::Active => ready.push(named),
+                ThreadState::Completed | ThreadState::Killed if named.row.changed_at.is_some_and(|at| at >= since) => {
                     done.push(named);
                 }
-                State::Completed | State::Killed | State::Paused => {}
+                ThreadState::Completed | ThreadState::Killed | ThreadState::Paused => {}
             }
         }
         let before = ready.len();
         // A child thread continues with its parent.
         ready.retain(|named| !child_threads::parent_of(home, &named.row.thread).is_some_and(|it| active.contains(&it)));
-        counts.entry(State::Active).and_modify(|count| *count = count.saturating_sub(before - ready.len()));
+        counts.entry(ThreadState::Active).and_modify(|count| *count = count.saturating_sub(before - ready.len()));
         done.sort_by_key(|named| std::cmp::Reverse(named.row.changed_at));
         let done_count = done.len();
         for (rows, most) in [(&mut needs, SHOWN), (&mut running, SHOWN), (&mut ready, SHOWN / 2), (&mut done, SHOWN)] {
@@ -119,7 +127,7 @@ impl Inbox {
         let mut ready = items(home, &config, memory, ready);
         needs.iter_mut().chain(&mut ready).for_each(|item| item.attempt = attempt(home, item));
         let done = items(home, &config, memory, done);
-        Ok(Inbox { counts, is_filtered, has_more: false, needs, running, ready, done, done_count })
+        Ok(InboxView { counts, is_filtered, has_more: false, needs, running, ready, done, done_count })
     }
 
     /// Whether the page has no threads.
@@ -128,16 +136,16 @@ impl Inbox {
     }
 
     /// Number of threads in these states.
-    pub(super) fn count_of(&self, states: &[State]) -> usize {
+    pub(super) fn count_of(&self, states: &[ThreadState]) -> usize {
         states.iter().filter_map(|state| self.counts.get(state)).sum()
     }
 }
 
 /// Threads with the data from their nodes.
-fn items(home: &Home, config: &Config, memory: &Memory, rows: Vec<Named>) -> Vec<Item> {
-    let mut overviews = Overviews::new(home);
-    let seen: Vec<Option<Overview>> = rows.iter().map(|named| overviews.of(&named.row)).collect();
-    let counted = |overview: &Option<Overview>| {
+fn items(home: &Home, config: &UwfConfig, memory: &ServerCaches, rows: Vec<NamedThreadRow>) -> Vec<InboxThread> {
+    let mut overviews = OverviewReader::new(home);
+    let seen: Vec<Option<ThreadOverview>> = rows.iter().map(|named| overviews.summarize(&named.row)).collect();
+    let counted = |overview: &Option<ThreadOverview>| {
         overview.as_ref().and_then(|overview| overview.steps).is_some_and(|steps| (1..=COUNTED).contains(&steps))
     };
     let threads: Vec<ThreadId> = rows
@@ -152,19 +160,19 @@ fn items(home: &Home, config: &Config, memory: &Memory, rows: Vec<Named>) -> Vec
         .zip(seen)
         .map(|(named, overview)| {
             let spent = spent.remove(named.row.thread.as_str());
-            Item { named, overview, spent, running: None, need: None, attempt: None }
+            InboxThread { named, overview, spent, running: None, need: None, attempt: None }
         })
         .collect()
 }
 
 /// The newest attempt at the head of a thread. If it can't be read, the form lacks it, and the action is rejected.
-fn attempt(home: &Home, item: &Item) -> Option<String> {
+fn attempt(home: &Home, item: &InboxThread) -> Option<String> {
     let row = &item.named.row;
-    newest_attempt::at(home, &row.thread, row.head).ok().map(|newest| newest.to_string())
+    newest_attempt::at_head(home, &row.thread, row.head).ok().map(|newest| newest.to_string())
 }
 
 /// A waiting child thread is answered on its own page.
-fn need(home: &Home, config: &Config, item: &Item) -> Option<OpenRequest> {
+fn need(home: &Home, config: &UwfConfig, item: &InboxThread) -> Option<OpenRequest> {
     let now = ThreadNow::read(home, &item.named.row.thread).ok()?;
     OpenRequest::read(&now, config).filter(|need| !matches!(need, OpenRequest::Child(_)))
 }

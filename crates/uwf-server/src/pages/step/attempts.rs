@@ -1,6 +1,6 @@
 //! Attempts before the successful one, and the stderr of the successful agent.
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use maud::{Markup, html};
 use uwf_core::agent_name::AgentName;
 use uwf_core::node::{self, ReactSession};
@@ -36,12 +36,12 @@ pub(super) fn attempts(home: &Home, session: &ReactSession) -> Markup {
     }
 }
 
-fn attempt_of(home: &Home, hash: Hash, attempt: &Result<node::Attempt, String>) -> Markup {
+fn attempt_of(home: &Home, hash: NodeHash, attempt: &Result<node::AttemptNode, String>) -> Markup {
     let attempt = match attempt {
         Ok(attempt) => attempt,
         Err(error) => return html! { li { p.problem { (error) } } },
     };
-    let agent = nodes::typed::<node::Agent>(home.store(), attempt.agent).map(|agent| AgentName::from(&agent));
+    let agent = nodes::typed::<node::AgentNode>(home.store(), attempt.agent).map(|agent| AgentName::from(&agent));
     html! {
         li id={"attempt-" (hash)} {
             p.topic {
@@ -57,7 +57,7 @@ fn attempt_of(home: &Home, hash: Hash, attempt: &Result<node::Attempt, String>) 
     }
 }
 
-fn folded(home: &Home, title: &str, hash: Hash) -> Markup {
+fn folded(home: &Home, title: &str, hash: NodeHash) -> Markup {
     let text = text(home, hash);
     html! {
         @if !text.trim().is_empty() {

@@ -1,10 +1,10 @@
 //! How an output was obtained: the agent's text, the result of each rung of the ladder, and the output.
 
 use maud::{Markup, html};
-use uwf_core::node::Rung;
+use uwf_core::node::RungResult;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::message;
-use uwf_engine::views::why::{self, Obtained};
+use uwf_engine::views::why::{self, OutputOrigin};
 
 use super::StepView;
 use crate::pages::texts;
@@ -37,7 +37,7 @@ pub(super) fn obtained(home: &Home, told: &StepView) -> Markup {
     }
 }
 
-fn raw(home: &Home, raw: json_cas::Hash) -> Markup {
+fn raw(home: &Home, raw: json_cas::NodeHash) -> Markup {
     let text = home.store().get(raw).map(|node| message::text_of(&node.payload).unwrap_or_default());
     html! {
         li {
@@ -52,7 +52,7 @@ fn raw(home: &Home, raw: json_cas::Hash) -> Markup {
     }
 }
 
-fn rungs(output: &Obtained) -> Markup {
+fn rungs(output: &OutputOrigin) -> Markup {
     html! {
         @for rung in &output.rungs {
             @let given = is_given(rung, output.extracted_by.as_deref());
@@ -71,11 +71,11 @@ fn rungs(output: &Obtained) -> Markup {
 }
 
 /// Whether a rung gave the output: it has no errors, and the session names it.
-fn is_given(rung: &Rung, by: Option<&str>) -> bool {
+fn is_given(rung: &RungResult, by: Option<&str>) -> bool {
     rung.errors.is_empty() && by.is_none_or(|by| by == rung.rung)
 }
 
-fn has_given(rungs: &[Rung], by: &str) -> bool {
+fn has_given(rungs: &[RungResult], by: &str) -> bool {
     rungs.iter().any(|rung| is_given(rung, Some(by)))
 }
 

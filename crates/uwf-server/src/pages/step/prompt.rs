@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use maud::{Markup, html};
 use uwf_core::node::ReactSession;
 use uwf_engine::root::home::Home;
@@ -13,10 +13,10 @@ use crate::pages::{parts, texts};
 
 /// The section.
 pub(super) fn prompt(home: &Home, at: &StepAt, session: &ReactSession) -> Markup {
-    let said: HashSet<Hash> =
+    let said: HashSet<NodeHash> =
         at.last_visit.map(|step| step_at::prompt(home, step)).unwrap_or_default().into_iter().collect();
     let inputs = if session.turns.is_empty() { Vec::new() } else { step_at::prompt(home, at.step.hash) };
-    let (old, new): (Vec<Hash>, Vec<Hash>) = inputs.into_iter().partition(|hash| said.contains(hash));
+    let (old, new): (Vec<NodeHash>, Vec<NodeHash>) = inputs.into_iter().partition(|hash| said.contains(hash));
     html! {
         section #prompt aria-labelledby="prompt-title" {
             h2 #prompt-title { "Prompt" }
@@ -35,7 +35,7 @@ pub(super) fn prompt(home: &Home, at: &StepAt, session: &ReactSession) -> Markup
 }
 
 /// A text that was sent to an agent, folded or not.
-pub(super) fn text(home: &Home, hash: Hash, is_open: bool) -> Markup {
+pub(super) fn text(home: &Home, hash: NodeHash, is_open: bool) -> Markup {
     let text = match home.store().get(hash) {
         Ok(node) => message::text_of(&node.payload).unwrap_or_default(),
         Err(error) => return html! { p.problem { "Not readable: " (error) } },

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use json_cas::{Hash, Store};
+use json_cas::{NodeHash, Store};
 use maud::{Markup, html};
-use uwf_core::node::{ReactSession, ReactToolCall, ReactTurn, Tokens};
+use uwf_core::node::{ReactSession, ReactToolCall, ReactTurn, TokenCounts};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::{message, nodes};
 
@@ -60,14 +60,14 @@ struct TurnView {
 }
 
 impl TurnView {
-    fn read(store: &Store, hash: Hash) -> Result<TurnView, String> {
+    fn read(store: &Store, hash: NodeHash) -> Result<TurnView, String> {
         let turn: ReactTurn = nodes::typed(store, hash).map_err(|error| error.to_string())?;
         let calls = turn.tool_calls.iter().map(|call| nodes::typed(store, *call).map_err(|error| error.to_string()));
         Ok(TurnView { calls: calls.collect(), turn })
     }
 
     /// Texts that the agent has seen before its next turn.
-    fn seen(&self) -> HashSet<Hash> {
+    fn seen(&self) -> HashSet<NodeHash> {
         let results = self.calls.iter().flatten().map(|call| call.result);
         self.turn.input.iter().copied().chain([self.turn.output]).chain(results).collect()
     }
@@ -76,7 +76,7 @@ impl TurnView {
 fn turn_of(home: &Home, number: usize, told: &TurnView, before: Option<&TurnView>) -> Markup {
     let TurnView { turn, calls } = told;
     let seen = before.map(TurnView::seen).unwrap_or_default();
-    let new: Vec<Hash> = turn.input.iter().copied().filter(|hash| !seen.contains(hash)).collect();
+    let new: Vec<NodeHash> = turn.input.iter().copied().filter(|hash| !seen.contains(hash)).collect();
     let output = text(home, turn.output);
     let names: Vec<&str> = calls.iter().flatten().map(|call| call.name.as_str()).collect();
     html! {
@@ -115,14 +115,14 @@ fn call_of(home: &Home, call: &Result<ReactToolCall, String>) -> Markup {
     }
 }
 
-fn tokens(tokens: Option<&Tokens>) -> Markup {
+fn tokens(tokens: Option<&TokenCounts>) -> Markup {
     let counts = tokens.map(|tokens| [("in", tokens.input), ("out", tokens.output)]);
     let counts = counts.into_iter().flatten().filter_map(|(kind, count)| Some((kind, count?)));
     html! { @for (kind, count) in counts { ", " (parts::count(count)) " " (kind) } }
 }
 
 /// The text of a node, or why it can't be read.
-pub(super) fn text(home: &Home, hash: Hash) -> String {
+pub(super) fn text(home: &Home, hash: NodeHash) -> String {
     match home.store().get(hash) {
         Ok(node) => message::text_of(&node.payload).unwrap_or_default(),
         Err(error) => format!("({error})"),
@@ -131,21 +131,21 @@ pub(super) fn text(home: &Home, hash: Hash) -> String {
 
 #[cfg(test)]
 mod tests {
-    use uwf_core::node::{self, Content, ExtractedBy, Payload};
+    use uwf_core::node::{self, ContentNode, ExtractedBy, TypedPayload};
 
     use super::*;
 
     /// Nodes to store together.
-    struct Nodes(Vec<json_cas::Draft>);
+    struct Nodes(Vec<json_cas::NodeDraft>);
 
     impl Nodes {
-        fn put(&mut self, payload: &impl Payload) -> Hash {
+        fn put(&mut self, payload: &impl TypedPayload) -> NodeHash {
             self.0.push(payload.draft());
             self.0[self.0.len() - 1].hash()
         }
 
-        fn said(&mut self, text: &str) -> Hash {
-            self.put(&Content { text: text.to_owned() })
+        fn said(&mut self, text: &str) -> NodeHash {
+            self.put(&ContentNode { text: text.to_owned() })
         }
     }
 

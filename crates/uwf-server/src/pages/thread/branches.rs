@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use uwf_core::agent_name::AgentName;
 use uwf_engine::root::ids;
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::groups::{BranchStatus, GroupStatus};
 
 use super::super::parts;
@@ -83,7 +83,7 @@ fn state(branch: &BranchStatus) -> Markup {
     match branch.state {
         Some(state) if !branch.failed => parts::state(state, false, None),
         _ => {
-            let colour = if branch.failed { State::Stuck.name() } else { "" };
+            let colour = if branch.failed { ThreadState::Stuck.name() } else { "" };
             html! { span.state data-state=(colour) { (branch.state_in_words()) } }
         }
     }

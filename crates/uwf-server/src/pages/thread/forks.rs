@@ -2,16 +2,16 @@
 
 use maud::{Markup, html};
 use uwf_core::thread::ThreadId;
-use uwf_engine::views::forks::{MOST_THREADS, Related};
+use uwf_engine::views::forks::{MOST_THREADS, RelatedThread};
 
 use super::super::parts;
-use super::read::Shown;
+use super::read::ThreadView;
 
 /// Largest tree that is unfolded at first, in threads.
 const OPEN: usize = 8;
 
 /// The tree; empty if no other thread shares a step with this one.
-pub(super) fn forks(shown: &Shown) -> Markup {
+pub(super) fn forks(shown: &ThreadView) -> Markup {
     let threads = &shown.forks.threads;
     if threads.len() < 2 {
         return html! {};
@@ -28,8 +28,8 @@ pub(super) fn forks(shown: &Shown) -> Markup {
 }
 
 /// The forks of a thread, oldest first, each with its own forks; for `None`, the thread that all others descend from.
-fn branch(shown: &Shown, of: Option<&ThreadId>) -> Markup {
-    let is_of = |related: &&Related| related.from.as_ref().map(|from| &from.thread) == of;
+fn branch(shown: &ThreadView, of: Option<&ThreadId>) -> Markup {
+    let is_of = |related: &&RelatedThread| related.from.as_ref().map(|from| &from.thread) == of;
     let mut forks = shown.forks.threads.iter().filter(is_of).peekable();
     if forks.peek().is_none() {
         return html! {};
@@ -43,7 +43,7 @@ fn branch(shown: &Shown, of: Option<&ThreadId>) -> Markup {
     }
 }
 
-fn line(shown: &Shown, related: &Related) -> Markup {
+fn line(shown: &ThreadView, related: &RelatedThread) -> Markup {
     let (row, own) = (&related.row, &shown.status.thread);
     let money = shown.spent_by_thread.get(row.thread.as_str()).and_then(parts::money);
     html! {

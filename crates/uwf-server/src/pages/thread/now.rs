@@ -1,7 +1,7 @@
 //! Progress of the running attempt, including the time before the page was opened.
 
 use maud::{Markup, html};
-use uwf_core::event::{Event, Stream, ToolCall, What};
+use uwf_core::event::{EventToolCall, OutputStream, ThreadEvent, ThreadEventKind};
 use uwf_core::text;
 use uwf_engine::root::ids;
 use uwf_engine::views::show::ThreadStatus;
@@ -19,9 +19,10 @@ const PRINTED: usize = 16 << 10;
 const ARGUMENTS: usize = 140;
 
 /// The running attempt. The branches of a group are shown elsewhere.
-pub(super) fn now(events: &[Event], status: &ThreadStatus, is_group: bool) -> Markup {
-    let turns: Vec<&What> = turns(events, &status.thread);
-    let [answer, talk] = [Stream::Stdout, Stream::Stderr].map(|stream| printed(events, &status.thread, stream));
+pub(super) fn now(events: &[ThreadEvent], status: &ThreadStatus, is_group: bool) -> Markup {
+    let turns: Vec<&ThreadEventKind> = turns(events, &status.thread);
+    let [answer, talk] =
+        [OutputStream::Stdout, OutputStream::Stderr].map(|stream| printed(events, &status.thread, stream));
     let role = status.at_role.as_deref().unwrap_or("the next role");
     let left_out = turns.len().saturating_sub(TURNS);
     html! {
@@ -46,10 +47,10 @@ pub(super) fn now(events: &[Event], status: &ThreadStatus, is_group: bool) -> Ma
 }
 
 /// Each turn in its latest state.
-fn turns<'e>(events: &'e [Event], thread: &uwf_core::thread::ThreadId) -> Vec<&'e What> {
-    let mut turns: Vec<&What> = Vec::new();
+fn turns<'e>(events: &'e [ThreadEvent], thread: &uwf_core::thread::ThreadId) -> Vec<&'e ThreadEventKind> {
+    let mut turns: Vec<&ThreadEventKind> = Vec::new();
     for event in events.iter().filter(|event| event.thread == *thread) {
-        if let What::Turn { turn, .. } = &event.what {
+        if let ThreadEventKind::Turn { turn, .. } = &event.what {
             turns.truncate(turn.saturating_sub(1));
             turns.push(&event.what);
         }
@@ -57,8 +58,8 @@ fn turns<'e>(events: &'e [Event], thread: &uwf_core::thread::ThreadId) -> Vec<&'
     turns
 }
 
-fn turn(what: &What) -> Markup {
-    let What::Turn { text, tool_calls, done, turn, .. } = what else { return html! {} };
+fn turn(what: &ThreadEventKind) -> Markup {
+    let ThreadEventKind::Turn { text, tool_calls, done, turn, .. } = what else { return html! {} };
     html! {
         li #{"turn-" (turn)} {
             @if !text.trim().is_empty() { div.text { (markdown(text, 3)) } }
@@ -67,7 +68,7 @@ fn turn(what: &What) -> Markup {
     }
 }
 
-fn tool(call: &ToolCall, done: bool) -> Markup {
+fn tool(call: &EventToolCall, done: bool) -> Markup {
     let arguments = text::ellipsize(&text::one_line(&call.arguments), ARGUMENTS).into_owned();
     let is_over = done || !call.result.is_empty();
     html! {
@@ -78,9 +79,9 @@ fn tool(call: &ToolCall, done: bool) -> Markup {
 }
 
 /// The end of the printed output.
-fn printed(events: &[Event], thread: &uwf_core::thread::ThreadId, of: Stream) -> String {
+fn printed(events: &[ThreadEvent], thread: &uwf_core::thread::ThreadId, of: OutputStream) -> String {
     let pieces = events.iter().filter(|event| event.thread == *thread).filter_map(|event| match &event.what {
-        What::Output { stream, text, .. } if *stream == of => Some(text.as_str()),
+        ThreadEventKind::Output { stream, text, .. } if *stream == of => Some(text.as_str()),
         _ => None,
     });
     let all: String = pieces.collect();
@@ -89,7 +90,7 @@ fn printed(events: &[Event], thread: &uwf_core::thread::ThreadId, of: Stream) ->
 }
 
 /// Child threads that play the role.
-fn children<'e>(events: &'e [Event], thread: &uwf_core::thread::ThreadId) -> Vec<&'e str> {
+fn children<'e>(events: &'e [ThreadEvent], thread: &uwf_core::thread::ThreadId) -> Vec<&'e str> {
     let mut children: Vec<&str> = events
         .iter()
         .map(|event| &event.thread)

@@ -3,34 +3,34 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use maud::{Markup, PreEscaped};
-use uwf_core::config::Config;
-use uwf_core::event::Event;
-use uwf_core::moderator::{Considered, Note};
-use uwf_core::spending::Spent;
-use uwf_core::view::Failure as FailedAttempt;
-use uwf_core::workflow::{Drawing, END, GraphOnPage, Ledger};
+use uwf_core::config::UwfConfig;
+use uwf_core::event::ThreadEvent;
+use uwf_core::moderator::{MatchReason, TriedTransition};
+use uwf_core::spending::SpendingTotals;
+use uwf_core::view::PageFailure as FailedAttempt;
+use uwf_core::workflow::{END, GraphDrawing, GraphLedger, GraphOnPage};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{registry, thread_ids};
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::cost::{self, CostBy, CostRow};
 use uwf_engine::views::course::{self, ThreadCourse};
 use uwf_engine::views::decisions::{self, LastDecision};
-use uwf_engine::views::forks::{self, Forks};
+use uwf_engine::views::forks::{self, ForkFamily};
 use uwf_engine::views::groups::{self, GroupStatus};
-use uwf_engine::views::live::{From, Live};
+use uwf_engine::views::live::{LiveStart, LiveThread};
 use uwf_engine::views::pages;
 use uwf_engine::views::show::{self, ThreadStatus};
 use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::timeline::{self, TimedStep};
-use uwf_engine::views::why::{self, Ahead};
-use uwf_engine::views::workflow_names::Names;
+use uwf_engine::views::why::{self, ThreadOutlook};
+use uwf_engine::views::workflow_names::WorkflowNames;
 
 use super::super::need::OpenRequest;
 use super::super::{parts, spent, values};
-use crate::app::Memory;
-use crate::failure::Failure;
+use crate::app::ServerCaches;
+use crate::failure::HttpFailure;
 
 /// Steps on a page.
 pub(super) const SHOWN: usize = 100;
@@ -42,7 +42,7 @@ const COUNTED: usize = 1000;
 const GROUPS: usize = 8;
 
 /// Contents of a thread's page.
-pub(super) struct Shown {
+pub(super) struct ThreadView {
     pub(super) status: ThreadStatus,
     pub(super) workflow_name: String,
     /// The steps of this page.
@@ -50,41 +50,46 @@ pub(super) struct Shown {
     /// Their positions, from 0.
     pub(super) range: Range<usize>,
     /// Spending of all steps; `None` if the thread is too long to add it up.
-    pub(super) spent: Option<Spent>,
+    pub(super) spent: Option<SpendingTotals>,
     /// Events of the running attempt.
-    pub(super) now: Option<Vec<Event>>,
+    pub(super) now: Option<Vec<ThreadEvent>>,
     /// The newest groups, oldest first; the last one may still be played.
     pub(super) groups: Vec<GroupStatus>,
     /// The next role, with the reason.
-    pub(super) next: Option<Ahead>,
+    pub(super) next: Option<ThreadOutlook>,
     /// Attempts that failed since the last step.
     pub(super) failures: Vec<FailedAttempt>,
     pub(super) need: Option<OpenRequest>,
     pub(super) graph: Option<Markup>,
     /// This thread and all threads that share steps with it.
-    pub(super) forks: Forks,
+    pub(super) forks: ForkFamily,
     /// Spending of each of them, as far as it was added up.
-    pub(super) spent_by_thread: HashMap<String, Spent>,
+    pub(super) spent_by_thread: HashMap<String, SpendingTotals>,
 }
 
-impl Shown {
+impl ThreadView {
     /// The group that is being played.
     pub(super) fn running_group(&self) -> Option<&GroupStatus> {
         self.groups.last().filter(|group| group.step.is_none())
     }
 
     /// The group of a step.
-    pub(super) fn group_of(&self, step: Hash) -> Option<&GroupStatus> {
+    pub(super) fn group_of(&self, step: NodeHash) -> Option<&GroupStatus> {
         self.groups.iter().find(|group| group.step == Some(step))
     }
 
     /// Reads a thread; `from` is the first step to show, from 1.
-    pub(super) fn read(home: &Home, memory: &Memory, typed: &str, from: Option<usize>) -> Result<Shown, Failure> {
+    pub(super) fn read(
+        home: &Home,
+        memory: &ServerCaches,
+        typed: &str,
+        from: Option<usize>,
+    ) -> Result<ThreadView, HttpFailure> {
         let id = thread_ids::resolve(home, typed)?;
         let config = home.config().unwrap_or_default();
         let now = ThreadNow::read(home, &id)?;
         let (status, thread) = (show::status(&now)?, &now.thread);
-        let mut names = Names::of(&registry::read(home).unwrap_or_default());
+        let mut names = WorkflowNames::from_registry(&registry::read(home).unwrap_or_default());
         let workflow_name = names.name(home, status.workflow).unwrap_or_else(|| status.workflow.to_string());
         let start = from.map_or_else(|| status.steps.saturating_sub(SHOWN), |from| from.saturating_sub(1));
         let range = start.min(status.steps)..(start + SHOWN).min(status.steps);
@@ -93,12 +98,12 @@ impl Shown {
         let roles = (status.steps <= COUNTED).then(|| by_role(&now, &config, &groups));
         let mut steps = timeline::timeline(thread, &config, range.clone())?;
         steps.iter_mut().for_each(|timed| add_branches(timed, &groups));
-        let forks = forks::of(&now)?;
+        let forks = forks::find_family(&now)?;
         let running = match status.state {
-            State::Running => Some(running(&now)?),
+            ThreadState::Running => Some(running(&now)?),
             _ => None,
         };
-        Ok(Shown {
+        Ok(ThreadView {
             // The page has its own text about why a thread ended, and nothing comes next.
             next: if status.done { None } else { why::ahead(&now).ok() },
             failures: if status.done { Vec::new() } else { pages::failures(&now) },
@@ -125,9 +130,13 @@ fn add_branches(timed: &mut TimedStep, groups: &[GroupStatus]) {
 }
 
 /// Spending of each role, and of all roles together. The branches of a group count for the group.
-fn by_role(now: &ThreadNow<'_>, config: &Config, groups: &[GroupStatus]) -> (BTreeMap<String, Spent>, Spent) {
+fn by_role(
+    now: &ThreadNow<'_>,
+    config: &UwfConfig,
+    groups: &[GroupStatus],
+) -> (BTreeMap<String, SpendingTotals>, SpendingTotals) {
     let costs = cost::of_thread(now, config, CostBy::Branch);
-    let mut roles: BTreeMap<String, Spent> = BTreeMap::new();
+    let mut roles: BTreeMap<String, SpendingTotals> = BTreeMap::new();
     for CostRow { name, spent, .. } in costs.rows {
         let Some(name) = name else { continue };
         let group = groups.iter().find(|group| name.starts_with(&format!("{}.", group.role)));
@@ -139,11 +148,11 @@ fn by_role(now: &ThreadNow<'_>, config: &Config, groups: &[GroupStatus]) -> (BTr
 /// Spending of each fork, unless they are too long to add it up. `own` is the spending of the thread itself.
 fn by_thread(
     now: &ThreadNow<'_>,
-    config: &Config,
-    memory: &Memory,
-    forks: &Forks,
-    own: Option<&Spent>,
-) -> HashMap<String, Spent> {
+    config: &UwfConfig,
+    memory: &ServerCaches,
+    forks: &ForkFamily,
+    own: Option<&SpendingTotals>,
+) -> HashMap<String, SpendingTotals> {
     let steps: usize = forks.threads.iter().map(|related| related.steps).sum();
     if forks.threads.len() < 2 || steps > COUNTED {
         return HashMap::new();
@@ -156,8 +165,8 @@ fn by_thread(
 }
 
 /// Events of the running attempt so far.
-fn running(now: &ThreadNow<'_>) -> Result<Vec<Event>, Failure> {
-    Ok(Live::of(now.thread.id.clone(), From::After(now.thread.head), None).poll_at(now)?)
+fn running(now: &ThreadNow<'_>) -> Result<Vec<ThreadEvent>, HttpFailure> {
+    Ok(LiveThread::watch(now.thread.id.clone(), LiveStart::After(now.thread.head), None).poll_at(now)?)
 }
 
 /// The workflow's graph with the thread's path, and spending beside each role if it was added up. A role links to its last step on the
@@ -166,9 +175,9 @@ fn graph(
     now: &ThreadNow<'_>,
     steps: &[TimedStep],
     groups: &[GroupStatus],
-    roles: Option<(&BTreeMap<String, Spent>, &Spent)>,
+    roles: Option<(&BTreeMap<String, SpendingTotals>, &SpendingTotals)>,
 ) -> Option<Markup> {
-    let ThreadCourse { workflow, course, hash, .. } = course::of(now).ok()?.with_branches(groups);
+    let ThreadCourse { workflow, course, hash, .. } = course::thread_course(now).ok()?.with_branches(groups);
     let ledger = roles.map(|(roles, total)| ledger(&course.roles, roles, total));
     let last = |role: &str| steps.iter().rev().find(|timed| timed.step.role == role);
     let node_href = |role: &str| Some(format!("#s-{}", last(role)?.step.hash));
@@ -189,7 +198,7 @@ fn graph(
         edge_note: &edge_note,
         ledger,
     };
-    Some(PreEscaped(Drawing::of(&workflow, Some(&course)).svg_for_page(&page)))
+    Some(PreEscaped(GraphDrawing::from_workflow(&workflow, Some(&course)).svg_for_page(&page)))
 }
 
 /// Results of an arrow's conditions when they were last evaluated.
@@ -204,21 +213,21 @@ fn note(last: &LastDecision, to: &str) -> Option<String> {
 }
 
 /// Result of a condition; `None` for a transition without one.
-fn gave(tried: &Considered) -> Option<String> {
+fn gave(tried: &TriedTransition) -> Option<String> {
     let name = tried.condition.as_deref()?;
     let value = tried.value.as_ref().map_or_else(|| "nothing".to_owned(), values::short);
     Some(match tried.note {
-        Note::Counted => format!("{name} gave {value}, which counts as {}", tried.matched),
-        Note::Unconditional | Note::Boolean | Note::Missing => format!("{name} gave {value}"),
+        MatchReason::Counted => format!("{name} gave {value}, which counts as {}", tried.matched),
+        MatchReason::Unconditional | MatchReason::Boolean | MatchReason::Missing => format!("{name} gave {value}"),
     })
 }
 
 /// Visits, time, tokens and money of each role. Empty columns are left out.
-fn ledger(played: &[String], roles: &BTreeMap<String, Spent>, total: &Spent) -> Ledger {
+fn ledger(played: &[String], roles: &BTreeMap<String, SpendingTotals>, total: &SpendingTotals) -> GraphLedger {
     let has_tokens = parts::tokens(&total.tokens).is_some();
     let has_money = parts::money(total).is_some();
     let dash = || "–".to_owned();
-    let row = |visits: usize, spent: &Spent| {
+    let row = |visits: usize, spent: &SpendingTotals| {
         let mut row = vec![visits.to_string(), parts::duration(spent.duration_ms)];
         row.extend(has_tokens.then(|| parts::tokens(&spent.tokens).unwrap_or_else(dash)));
         row.extend(has_money.then(|| parts::money(spent).unwrap_or_else(dash)));
@@ -230,5 +239,5 @@ fn ledger(played: &[String], roles: &BTreeMap<String, Spent>, total: &Spent) -> 
     rows.insert(END.to_owned(), row(played.len(), total));
     let headings = [("visits", true), ("time", true), ("tokens", has_tokens), ("cost", has_money)];
     let headings = headings.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_owned());
-    Ledger { headings: headings.collect(), rows }
+    GraphLedger { headings: headings.collect(), rows }
 }

@@ -5,12 +5,12 @@ use serde_json::Value;
 use uwf_core::{text, view};
 use uwf_engine::views::groups::GroupStatus;
 use uwf_engine::views::timeline::TimedStep;
-use uwf_engine::views::why::{Ahead, Routing};
+use uwf_engine::views::why::{StepRouting, ThreadOutlook};
 
 use super::super::markdown::markdown;
 use super::super::parts;
 use super::branches::branches;
-use super::read::{SHOWN, Shown};
+use super::read::{SHOWN, ThreadView};
 
 /// Characters of an output on the step's line.
 const EXCERPT: usize = 140;
@@ -25,10 +25,10 @@ const TEXT: usize = 8 << 10;
 const WIDTH: f64 = 100.0;
 
 /// The steps, oldest first.
-pub(super) fn steps(shown: &Shown) -> Markup {
-    let Shown { status, range, .. } = shown;
+pub(super) fn steps(shown: &ThreadView) -> Markup {
+    let ThreadView { status, range, .. } = shown;
     let first_unfolded = shown.steps.len().saturating_sub(UNFOLDED);
-    let scale = Scale::of(&shown.steps);
+    let scale = StepTimeScale::from_steps(&shown.steps);
     html! {
         section #steps aria-label="Steps" {
             h2 { "Steps" }
@@ -48,7 +48,12 @@ pub(super) fn steps(shown: &Shown) -> Markup {
     }
 }
 
-fn step(thread: &str, (timed, group): (&TimedStep, Option<&GroupStatus>), scale: &Scale, unfolds: bool) -> Markup {
+fn step(
+    thread: &str,
+    (timed, group): (&TimedStep, Option<&GroupStatus>),
+    scale: &StepTimeScale,
+    unfolds: bool,
+) -> Markup {
     let TimedStep { step, spent, took_ms } = timed;
     let path = format!("/threads/{thread}/steps/{}", step.hash);
     let line = html! {
@@ -136,11 +141,11 @@ fn excerpt(step: &uwf_core::thread::Step) -> String {
 }
 
 /// The next role.
-fn ahead(next: &Ahead) -> Markup {
+fn ahead(next: &ThreadOutlook) -> Markup {
     html! {
         @match &next.routing {
-            Routing::Unexplained { error } => p #next .problem { "The next role cannot be decided: " (error) },
-            Routing::Explained(explained) => {
+            StepRouting::Unexplained { error } => p #next .problem { "The next role cannot be decided: " (error) },
+            StepRouting::Explained(explained) => {
                 details #next {
                     summary { "Next: " b { (explained.next) } }
                     ul { @for transition in &explained.considered {
@@ -159,17 +164,17 @@ fn ahead(next: &Ahead) -> Markup {
 }
 
 /// Time span of the steps on a page.
-struct Scale {
+struct StepTimeScale {
     start: u64,
     length: u64,
 }
 
-impl Scale {
-    fn of(steps: &[TimedStep]) -> Scale {
+impl StepTimeScale {
+    fn from_steps(steps: &[TimedStep]) -> StepTimeScale {
         let began = |timed: &TimedStep| timed.step.timestamp.saturating_sub(timed.took_ms);
         let start = steps.iter().map(began).min().unwrap_or(0);
         let end = steps.iter().map(|timed| timed.step.timestamp).max().unwrap_or(0);
-        Scale { start, length: (end - start).max(1) }
+        StepTimeScale { start, length: (end - start).max(1) }
     }
 
     /// A step's time as a bar on the time line.

@@ -5,31 +5,31 @@ use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use json_cas::Hash;
+use json_cas::NodeHash;
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
-use uwf_core::config::{Config, Workspace};
+use uwf_core::config::{UwfConfig, WorkspaceKind};
 use uwf_core::money;
-use uwf_core::workflow::{Drawing, GraphOnPage, Workflow};
+use uwf_core::workflow::{GraphDrawing, GraphOnPage, Workflow};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{project, registry};
-use uwf_engine::verbs::workflows::find_workflow::Origin;
-use uwf_engine::verbs::workflows::{self, ShownWorkflow, Version};
-use uwf_engine::views::figures::{self, Figures};
+use uwf_engine::verbs::workflows::find_workflow::WorkflowOrigin;
+use uwf_engine::verbs::workflows::{self, ShownWorkflow, WorkflowVersion};
+use uwf_engine::views::figures::{self, WorkflowFigures};
 
 use super::figures::MOST_THREADS;
 use super::inputs;
 use super::roles;
-use crate::api::workflows::{look, show};
-use crate::app::App;
-use crate::failure::Failure;
-use crate::pages::layout::{Page, Section};
+use crate::api::workflows::{show, workflow_by_name_or_hash};
+use crate::app::AppState;
+use crate::failure::HttpFailure;
+use crate::pages::layout::{DashboardPage, NavSection};
 use crate::pages::markdown::markdown;
 use crate::pages::parts;
 use crate::respond::wants_json;
 use crate::url::encoded;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/workflows/{workflow}", get(workflow))
 }
 
@@ -50,7 +50,12 @@ enum FiguresOf {
 }
 
 /// `GET /workflows/{workflow}`: a page, or the API's report if the client wants JSON.
-async fn workflow(state: State<App>, path: Path<String>, asked: Query<WorkflowQuery>, headers: HeaderMap) -> Response {
+async fn workflow(
+    state: State<AppState>,
+    path: Path<String>,
+    asked: Query<WorkflowQuery>,
+    headers: HeaderMap,
+) -> Response {
     if wants_json(&headers) {
         show(state, path).await.into_response()
     } else {
@@ -62,17 +67,17 @@ async fn workflow(state: State<App>, path: Path<String>, asked: Query<WorkflowQu
 struct WorkflowView {
     typed: String,
     shown: ShownWorkflow,
-    origin: Origin,
+    origin: WorkflowOrigin,
     /// Versions that had the name; empty if the name is not in the registry.
-    versions: Vec<Version>,
-    figures: Figures,
+    versions: Vec<WorkflowVersion>,
+    figures: WorkflowFigures,
     figures_of: FiguresOf,
     /// Why prices are not known.
     config_problem: Option<String>,
 }
 
-fn read(home: &Home, typed: String, cwd: &std::path::Path, figures_of: FiguresOf) -> Result<WorkflowView, Failure> {
-    let (shown, origin) = look(home, &typed, cwd)?;
+fn read(home: &Home, typed: String, cwd: &std::path::Path, figures_of: FiguresOf) -> Result<WorkflowView, HttpFailure> {
+    let (shown, origin) = workflow_by_name_or_hash(home, &typed, cwd)?;
     let is_named = registry::read(home)?.contains_key(&shown.name);
     let versions = if is_named { workflows::history(home, &shown.name, cwd)? } else { Vec::new() };
     let mut counted = vec![shown.hash];
@@ -82,17 +87,17 @@ fn read(home: &Home, typed: String, cwd: &std::path::Path, figures_of: FiguresOf
     // Don't fail if prices can't be read: everything else can be shown.
     let (config, config_problem) = match project::config(home, cwd) {
         Ok(config) => (config, None),
-        Err(error) => (Config::default(), Some(error.to_string())),
+        Err(error) => (UwfConfig::default(), Some(error.to_string())),
     };
     let figures = figures::of_roles(home, &config, counted, MOST_THREADS)?;
     Ok(WorkflowView { typed, shown, origin, versions, figures, figures_of, config_problem })
 }
 
 async fn page(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(typed): Path<String>,
     Query(asked): Query<WorkflowQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let cwd = app.cwd().to_owned();
     let known = app.read(move |home| read(home, typed, &cwd, asked.figures)).await?;
     let workflow = &known.shown.workflow;
@@ -133,10 +138,10 @@ async fn page(
             section aria-labelledby="versions" { h2 #versions { "Versions" } (versions(&known)) }
         }
     };
-    Ok(Page::new(known.shown.name.clone(), Section::Workflows, body).into_response(&app))
+    Ok(DashboardPage::new(known.shown.name.clone(), NavSection::Workflows, body).into_response(&app))
 }
 
-fn head(app: &App, known: &WorkflowView) -> Markup {
+fn head(app: &AppState, known: &WorkflowView) -> Markup {
     let ShownWorkflow { hash, name, timestamp, workflow, .. } = &known.shown;
     // A link by hash would not do for a file of the project, which may not be stored.
     let path = path(known);
@@ -154,19 +159,19 @@ fn head(app: &App, known: &WorkflowView) -> Markup {
             dt { "Version" }
             dd { code { a href={ "/workflows/" (hash) } { (hash) } } @if is_old(known) { " " span.badge { "earlier version" } } }
             @match &known.origin {
-                Origin::Project { file, shadows } => {
+                WorkflowOrigin::Project { file, shadows } => {
                     dt { "From" }
                     dd {
                         code { (file.display()) }
                         @if *shadows { p.quiet.small { "It takes precedence over the workflow of this name in the registry." } }
                     }
                 },
-                Origin::File(_) | Origin::Registry | Origin::Store => {},
+                WorkflowOrigin::File(_) | WorkflowOrigin::Registry | WorkflowOrigin::Store => {},
             }
             dt { "Stored" }
             dd { @if *timestamp == 0 { span.quiet { "not yet: the first thread stores it" } } @else { (parts::time(*timestamp)) } }
             @if let Some(limits) = limits(known) { dt { "Limits" } dd { (limits) } }
-            @if workflow.workspace == Workspace::Worktree { dt { "Works in" } dd { "a git worktree of each thread" } }
+            @if workflow.workspace == WorkspaceKind::Worktree { dt { "Works in" } dd { "a git worktree of each thread" } }
         }
     }
 }
@@ -196,7 +201,7 @@ fn limits(known: &WorkflowView) -> Option<String> {
 }
 
 /// The graph, with each role's results. A role links to its section below, an arrow to its first condition.
-fn picture(workflow: &Workflow, figures: &Figures) -> Markup {
+fn picture(workflow: &Workflow, figures: &WorkflowFigures) -> Markup {
     let node_href = |role: &str| workflow.roles.contains_key(role).then(|| format!("#{}", roles::anchor(role)));
     let edge_href = |from: &str, to: &str| {
         let mut transitions = workflow.graph.get(from)?.iter().filter(|transition| transition.role == to);
@@ -211,11 +216,11 @@ fn picture(workflow: &Workflow, figures: &Figures) -> Markup {
         edge_note: &|_, _| None,
         ledger: ledger.as_ref(),
     };
-    PreEscaped(Drawing::of(workflow, None).svg_for_page(&page))
+    PreEscaped(GraphDrawing::from_workflow(workflow, None).svg_for_page(&page))
 }
 
 fn versions_of_figures(known: &WorkflowView) -> Markup {
-    let all: std::collections::BTreeSet<Hash> =
+    let all: std::collections::BTreeSet<NodeHash> =
         known.versions.iter().map(|version| version.hash).chain([known.shown.hash]).collect();
     let current = |of| (of == known.figures_of).then_some("true");
     html! {

@@ -1,8 +1,8 @@
 //! A table of results for each role of a workflow.
 
 use maud::{Markup, html};
-use uwf_core::workflow::{Ledger, Workflow, role_order};
-use uwf_engine::views::figures::{Figures, RoleFigures};
+use uwf_core::workflow::{GraphLedger, Workflow, role_order};
+use uwf_engine::views::figures::{RoleFigures, WorkflowFigures};
 
 use super::roles::anchor;
 use crate::pages::{parts, spent};
@@ -11,7 +11,7 @@ use crate::pages::{parts, spent};
 pub(super) const MOST_THREADS: usize = 200;
 
 /// The table: a row for each role of this version, then for roles that only other versions have.
-pub(super) fn table(workflow: &Workflow, figures: &Figures) -> Markup {
+pub(super) fn table(workflow: &Workflow, figures: &WorkflowFigures) -> Markup {
     let own = role_order(workflow);
     let other = figures.roles.keys().map(String::as_str).filter(|role| !own.contains(role));
     let rows = own.iter().copied().chain(other).map(|role| (role, figures.roles.get(role)));
@@ -38,7 +38,7 @@ pub(super) fn table(workflow: &Workflow, figures: &Figures) -> Markup {
 }
 
 /// The same figures beside the roles of the graph, as far as there is room; `None` before the first step. Empty columns are left out.
-pub(super) fn ledger(workflow: &Workflow, figures: &Figures) -> Option<Ledger> {
+pub(super) fn ledger(workflow: &Workflow, figures: &WorkflowFigures) -> Option<GraphLedger> {
     let own = || figures.roles.iter().filter(|(role, _)| workflow.roles.contains_key(*role));
     own().next()?;
     let has_failed = own().any(|(_, figures)| figures.spent.failed_attempts > 0);
@@ -54,7 +54,7 @@ pub(super) fn ledger(workflow: &Workflow, figures: &Figures) -> Option<Ledger> {
     let rows = own().map(|(role, figures)| (role.clone(), row(figures))).collect();
     let headings = [("steps", true), ("failed", has_failed), ("median", true), ("cost", has_money)];
     let headings = headings.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_owned());
-    Some(Ledger { headings: headings.collect(), rows })
+    Some(GraphLedger { headings: headings.collect(), rows })
 }
 
 /// Failed attempts as a percentage of all attempts; `None` if none failed.
@@ -91,20 +91,20 @@ fn failed(figures: &RoleFigures) -> Markup {
 }
 
 /// Steps and threads that the figures cover.
-pub(super) fn scope(figures: &Figures) -> String {
+pub(super) fn scope(figures: &WorkflowFigures) -> String {
     let (steps, threads) = (parts::many(figures.steps, "step"), parts::many(figures.of, "thread"));
     match figures {
-        Figures { of: 0, .. } => "No thread yet.".to_owned(),
-        Figures { threads: read, of, .. } if read < of => {
+        WorkflowFigures { of: 0, .. } => "No thread yet.".to_owned(),
+        WorkflowFigures { threads: read, of, .. } if read < of => {
             format!("From {steps} of the newest {} of {threads}.", parts::grouped(*read))
         }
-        Figures { is_cut: true, .. } => format!("From the newest {steps} of {threads}."),
-        Figures { .. } => format!("From {steps} of {threads}."),
+        WorkflowFigures { is_cut: true, .. } => format!("From the newest {steps} of {threads}."),
+        WorkflowFigures { .. } => format!("From {steps} of {threads}."),
     }
 }
 
 /// How the figures were counted.
-fn counted(figures: &Figures) -> String {
+fn counted(figures: &WorkflowFigures) -> String {
     let mut text =
         "A step that forks share counts once; a role that a child thread plays includes the child's usage.".to_owned();
     if figures.unreadable > 0 {
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn what_was_not_looked_at_is_said() {
         let scope_of = |threads, of, steps, is_cut| {
-            scope(&Figures { roles: Default::default(), threads, of, steps, is_cut, unreadable: 0 })
+            scope(&WorkflowFigures { roles: Default::default(), threads, of, steps, is_cut, unreadable: 0 })
         };
         assert_eq!(scope_of(0, 0, 0, false), "No thread yet.");
         assert_eq!(scope_of(2, 2, 7, false), "From 7 steps of 2 threads.");

@@ -5,7 +5,7 @@ use serde_json::Value;
 use uwf_core::input::InputField;
 
 use crate::api::start::INPUT_OF;
-use crate::fields::Fields;
+use crate::fields::RequestFields;
 
 /// The table.
 pub(super) fn table(inputs: &[InputField]) -> Markup {
@@ -47,7 +47,7 @@ fn in_words(value: &Value) -> String {
 }
 
 /// The fields of the form. A field that is left empty keeps the default.
-pub(super) fn fields(inputs: &[InputField], typed: &Fields) -> Markup {
+pub(super) fn fields(inputs: &[InputField], typed: &RequestFields) -> Markup {
     html! {
         @if !inputs.is_empty() {
             fieldset {
@@ -58,7 +58,7 @@ pub(super) fn fields(inputs: &[InputField], typed: &Fields) -> Markup {
     }
 }
 
-fn field(input: &InputField, typed: &Fields) -> Markup {
+fn field(input: &InputField, typed: &RequestFields) -> Markup {
     let name = format!("{INPUT_OF}{}", input.name);
     let hint = format!("{name}-hint");
     let description = input.description.as_deref().filter(|text| !text.trim().is_empty());

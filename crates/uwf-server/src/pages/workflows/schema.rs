@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 4;
 
 /// A key.
 #[derive(Debug, PartialEq, Eq)]
-struct Key {
+struct SchemaKeyRow {
     /// Its name, after the names of the keys around it.
     path: String,
     kind: String,
@@ -52,14 +52,14 @@ pub(super) fn table(role: &str, schema: Option<&Value>) -> Markup {
     }
 }
 
-fn add_keys(schema: &Value, above: &str, depth: usize, keys: &mut Vec<Key>) {
+fn add_keys(schema: &Value, above: &str, depth: usize, keys: &mut Vec<SchemaKeyRow>) {
     let required: Vec<&str> = array(schema, "required").filter_map(Value::as_str).collect();
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, property) in properties.into_iter().flatten().filter(|_| depth < MAX_DEPTH) {
         let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
         let description = property.get("description").and_then(Value::as_str).map(one_line).unwrap_or_default();
         let is_required = required.contains(&name.as_str());
-        keys.push(Key { path: path.clone(), kind: kind(property), is_required, description });
+        keys.push(SchemaKeyRow { path: path.clone(), kind: kind(property), is_required, description });
         add_keys(property, &path, depth + 1, keys);
         if let Some(items) = property.get("items") {
             add_keys(items, &format!("{path}[]"), depth + 1, keys);
@@ -125,7 +125,7 @@ mod tests {
         });
         let mut keys = Vec::new();
         add_keys(&schema, "", 0, &mut keys);
-        let key = |path: &str, kind: &str, is_required, description: &str| Key {
+        let key = |path: &str, kind: &str, is_required, description: &str| SchemaKeyRow {
             path: path.to_owned(),
             kind: kind.to_owned(),
             is_required,

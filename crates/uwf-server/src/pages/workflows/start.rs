@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use serde_json::Value;
-use uwf_core::config::{Config, Workspace};
+use uwf_core::config::{UwfConfig, WorkspaceKind};
 use uwf_core::text::one_line;
 use uwf_core::workflow::{Workflow, role_order};
 use uwf_engine::root::home::Home;
@@ -15,50 +15,54 @@ use uwf_engine::root::{ids, project};
 use uwf_engine::verbs::workflows::ShownWorkflow;
 
 use crate::api::start::{COMMAND, begin};
-use crate::api::workflows::look;
-use crate::app::App;
+use crate::api::workflows::workflow_by_name_or_hash;
+use crate::app::AppState;
 use crate::command_line::json_name;
-use crate::failure::Failure;
-use crate::fields::Fields;
-use crate::pages::layout::{Page, Section};
+use crate::failure::HttpFailure;
+use crate::fields::RequestFields;
+use crate::pages::layout::{DashboardPage, NavSection};
 use crate::pages::parts;
 use crate::pages::workflows::inputs;
 use crate::url::encoded;
 
-pub(super) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/workflows/{workflow}/start", get(page).post(start))
 }
 
 /// The choices of the form.
-struct Offer {
+struct StartFormChoices {
     typed: String,
     shown: ShownWorkflow,
-    config: Config,
+    config: UwfConfig,
     /// Why there are no agents to choose from.
     config_problem: Option<String>,
 }
 
-fn read(home: &Home, typed: String, cwd: &std::path::Path) -> Result<Offer, Failure> {
-    let (shown, _) = look(home, &typed, cwd)?;
+fn read(home: &Home, typed: String, cwd: &std::path::Path) -> Result<StartFormChoices, HttpFailure> {
+    let (shown, _) = workflow_by_name_or_hash(home, &typed, cwd)?;
     let (config, config_problem) = match project::config(home, cwd) {
         Ok(config) => (config, None),
-        Err(error) => (Config::default(), Some(error.to_string())),
+        Err(error) => (UwfConfig::default(), Some(error.to_string())),
     };
-    Ok(Offer { typed, shown, config, config_problem })
+    Ok(StartFormChoices { typed, shown, config, config_problem })
 }
 
-async fn page(State(app): State<App>, Path(typed): Path<String>) -> Result<Response, Failure> {
+async fn page(State(app): State<AppState>, Path(typed): Path<String>) -> Result<Response, HttpFailure> {
     if app.is_read_only() {
-        return Err(Failure::new(StatusCode::FORBIDDEN, "this server is read-only, so it starts no thread")
+        return Err(HttpFailure::new(StatusCode::FORBIDDEN, "this server is read-only, so it starts no thread")
             .hint("start it without --read-only, or use the command line"));
     }
     let cwd = app.cwd().to_owned();
     let offer = app.read(move |home| read(home, typed, &cwd)).await?;
-    Ok(shown(&app, &offer, &Fields::default(), None))
+    Ok(shown(&app, &offer, &RequestFields::default(), None))
 }
 
 /// Starts a thread and redirects to it. If that fails, shows the form again with the typed values.
-async fn start(State(app): State<App>, Path(workflow): Path<String>, fields: Fields) -> Result<Response, Failure> {
+async fn start(
+    State(app): State<AppState>,
+    Path(workflow): Path<String>,
+    fields: RequestFields,
+) -> Result<Response, HttpFailure> {
     match begin(&app, &fields).await {
         Ok(report) => {
             Ok(Redirect::to(&format!("/threads/{}", report["thread"].as_str().unwrap_or_default())).into_response())
@@ -71,7 +75,12 @@ async fn start(State(app): State<App>, Path(workflow): Path<String>, fields: Fie
 ///
 /// # Errors
 /// The failure itself if the workflow does not exist.
-async fn again(app: &App, workflow: String, typed: &Fields, failure: Failure) -> Result<Response, Failure> {
+async fn again(
+    app: &AppState,
+    workflow: String,
+    typed: &RequestFields,
+    failure: HttpFailure,
+) -> Result<Response, HttpFailure> {
     let cwd = app.cwd().to_owned();
     match app.read(move |home| read(home, workflow, &cwd)).await {
         Ok(offer) => Ok((failure.status, shown(app, &offer, typed, Some(&failure))).into_response()),
@@ -79,7 +88,7 @@ async fn again(app: &App, workflow: String, typed: &Fields, failure: Failure) ->
     }
 }
 
-fn shown(app: &App, offer: &Offer, typed: &Fields, failure: Option<&Failure>) -> Response {
+fn shown(app: &AppState, offer: &StartFormChoices, typed: &RequestFields, failure: Option<&HttpFailure>) -> Response {
     let name = &offer.shown.name;
     let back = format!("/workflows/{}", encoded(&offer.typed));
     let body = html! {
@@ -108,10 +117,10 @@ fn shown(app: &App, offer: &Offer, typed: &Fields, failure: Option<&Failure>) ->
             p.quiet.small { "Start only creates the thread. Start and run also runs its agents until the thread is done, waits for a person, is stuck or at a limit." }
         }
     };
-    Page::new(format!("Start {name}"), Section::Workflows, body).into_response(app)
+    DashboardPage::new(format!("Start {name}"), NavSection::Workflows, body).into_response(app)
 }
 
-fn problem(failure: &Failure) -> Markup {
+fn problem(failure: &HttpFailure) -> Markup {
     html! {
         div.failure role="alert" {
             p { strong { "No thread was started. " } (parts::message(&failure.message)) }
@@ -122,7 +131,7 @@ fn problem(failure: &Failure) -> Markup {
     }
 }
 
-fn task(typed: &Fields) -> Markup {
+fn task(typed: &RequestFields) -> Markup {
     html! {
         div.field {
             label for="prompt" { "Task" }
@@ -136,13 +145,13 @@ fn task(typed: &Fields) -> Markup {
 }
 
 /// The directory agents work in. A thread runs programs there, so the form names it.
-fn place(app: &App, offer: &Offer, typed: &Fields) -> Markup {
+fn place(app: &AppState, offer: &StartFormChoices, typed: &RequestFields) -> Markup {
     let cwd = app.cwd().display().to_string();
     let workflow = &offer.shown.workflow;
     let configured = offer.config.workspaces.get(&workflow.name).unwrap_or(&workflow.workspace);
     let by_default = match configured {
-        Workspace::Worktree => "As configured: a worktree",
-        Workspace::Directory => "As configured: the directory itself",
+        WorkspaceKind::Worktree => "As configured: a worktree",
+        WorkspaceKind::Directory => "As configured: the directory itself",
     };
     let chosen = typed.text("worktree").unwrap_or_default();
     html! {
@@ -165,8 +174,8 @@ fn place(app: &App, offer: &Offer, typed: &Fields) -> Markup {
     }
 }
 
-fn agents(offer: &Offer, typed: &Fields) -> Markup {
-    let Offer { shown, config, config_problem, .. } = offer;
+fn agents(offer: &StartFormChoices, typed: &RequestFields) -> Markup {
+    let StartFormChoices { shown, config, config_problem, .. } = offer;
     html! {
         fieldset {
             legend { "Agents" }
@@ -186,7 +195,7 @@ fn agents(offer: &Offer, typed: &Fields) -> Markup {
     }
 }
 
-fn agent(config: &Config, workflow: &str, role: &str, description: &str, typed: &Fields) -> Markup {
+fn agent(config: &UwfConfig, workflow: &str, role: &str, description: &str, typed: &RequestFields) -> Markup {
     let field = format!("agent.{role}");
     let chosen = typed.text(&field).unwrap_or_default();
     let by_default = config.agent_for(workflow, role);
@@ -215,7 +224,7 @@ fn keys(schema: &Value) -> &'static str {
 }
 
 /// Limits; an empty field keeps the limit of the workflow.
-fn limits(app: &App, workflow: &Workflow, typed: &Fields) -> Markup {
+fn limits(app: &AppState, workflow: &Workflow, typed: &RequestFields) -> Markup {
     let own = workflow.limits;
     let number = |limit: Option<u64>| limit.map(|limit| limit.to_string());
     let fields = [

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use maud::{Markup, html};
 use uwf_engine::root::home::Home;
-use uwf_engine::thread::state::State;
-use uwf_engine::views::list::{self, Filter};
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::views::list::{self, ThreadFilter};
 
-use crate::failure::Failure;
+use crate::failure::HttpFailure;
 use crate::pages::parts;
 use crate::url::encoded;
 
 /// Threads of a workflow.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Used {
+pub(super) struct WorkflowThreadCounts {
     running: usize,
     /// Threads that have neither ended nor are running.
     open: usize,
@@ -23,9 +23,9 @@ pub(super) struct Used {
     last: Option<u64>,
 }
 
-impl Used {
-    fn and(self, other: Used) -> Used {
-        Used {
+impl WorkflowThreadCounts {
+    fn and(self, other: WorkflowThreadCounts) -> WorkflowThreadCounts {
+        WorkflowThreadCounts {
             running: self.running + other.running,
             open: self.open + other.open,
             ended: self.ended + other.ended,
@@ -62,31 +62,34 @@ impl Used {
 }
 
 /// Use of all workflows.
-pub(super) struct UsedWorkflows(BTreeMap<Hash, (Used, bool)>);
+pub(super) struct UsedWorkflows(BTreeMap<NodeHash, (WorkflowThreadCounts, bool)>);
 
 impl UsedWorkflows {
     /// Counts all threads.
-    pub(super) fn of(home: &Home) -> Result<UsedWorkflows, Failure> {
-        let mut used: BTreeMap<Hash, (Used, bool)> = BTreeMap::new();
-        for row in list::list(home, &Filter { all: true, ..Filter::default() })?.rows {
+    pub(super) fn count_threads(home: &Home) -> Result<UsedWorkflows, HttpFailure> {
+        let mut used: BTreeMap<NodeHash, (WorkflowThreadCounts, bool)> = BTreeMap::new();
+        for row in list::list(home, &ThreadFilter { all: true, ..ThreadFilter::default() })?.rows {
             let Some(workflow) = row.workflow else { continue };
             let (running, open, ended) = match row.state {
-                State::Running => (1, 0, 0),
-                State::Completed | State::Killed => (0, 0, 1),
-                State::Active | State::Waiting | State::Limited | State::Stuck | State::Paused | State::Corrupt => {
-                    (0, 1, 0)
-                }
+                ThreadState::Running => (1, 0, 0),
+                ThreadState::Completed | ThreadState::Killed => (0, 0, 1),
+                ThreadState::Active
+                | ThreadState::Waiting
+                | ThreadState::Limited
+                | ThreadState::Stuck
+                | ThreadState::Paused
+                | ThreadState::Corrupt => (0, 1, 0),
             };
             let known = &mut used.entry(workflow).or_default().0;
-            *known = known.and(Used { running, open, ended, last: row.changed_at });
+            *known = known.and(WorkflowThreadCounts { running, open, ended, last: row.changed_at });
         }
         Ok(UsedWorkflows(used))
     }
 
     /// Takes the threads of these versions of a workflow together.
-    pub(super) fn take(&mut self, versions: impl IntoIterator<Item = Hash>) -> Used {
-        let mut sum = Used::default();
-        let versions: std::collections::BTreeSet<Hash> = versions.into_iter().collect();
+    pub(super) fn take(&mut self, versions: impl IntoIterator<Item = NodeHash>) -> WorkflowThreadCounts {
+        let mut sum = WorkflowThreadCounts::default();
+        let versions: std::collections::BTreeSet<NodeHash> = versions.into_iter().collect();
         for version in versions {
             if let Some((used, is_taken)) = self.0.get_mut(&version) {
                 *is_taken = true;
@@ -97,9 +100,9 @@ impl UsedWorkflows {
     }
 
     /// Workflows that were not taken, the last used first.
-    pub(super) fn into_rest(self) -> Vec<(Hash, Used)> {
+    pub(super) fn into_rest(self) -> Vec<(NodeHash, WorkflowThreadCounts)> {
         let rest = self.0.into_iter().filter(|(_, (_, is_taken))| !is_taken);
-        let mut rest: Vec<(Hash, Used)> = rest.map(|(hash, (used, _))| (hash, used)).collect();
+        let mut rest: Vec<(NodeHash, WorkflowThreadCounts)> = rest.map(|(hash, (used, _))| (hash, used)).collect();
         rest.sort_by_key(|(_, used)| std::cmp::Reverse(used.last));
         rest
     }

@@ -8,9 +8,9 @@ use uwf_core::prompt::{AnswerForm, StepSection};
 use uwf_engine::root::project;
 
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Maximum size of the previous steps' outputs and texts. Enough for any thread a person follows; a thread with thousands of long answers
 /// must not become one report.
@@ -48,8 +48,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "prompt")]
     input: bool,
     /// The form of answer the prompt asks for.
-    #[arg(long, value_enum, default_value_t = Answer::Text)]
-    answer: Answer,
+    #[arg(long, value_enum, default_value_t = AnswerFormArg::Text)]
+    answer: AnswerFormArg,
     /// At most this many of the previous steps, the newest.
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     steps: usize,
@@ -64,7 +64,7 @@ impl Args {
 
 /// How an agent answers.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Answer {
+enum AnswerFormArg {
     /// Markdown under a YAML header: hand it in with `submit --text`.
     Text,
     /// One JSON value.
@@ -72,33 +72,34 @@ enum Answer {
 }
 
 /// Prints the context of an agent.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let agent = AgentContext::load(&context.home, &thread, &args.role)?;
     if let Some(position) = args.step {
         let step = agent.step(position)?;
-        return Ok(Printed::of(json!(step), StepSection::whole(&step).text.trim_start()));
+        return Ok(PrintableReport::value_with_text(json!(step), StepSection::whole(&step).text.trim_start()));
     }
     if args.task {
         let task = agent.task();
-        return Ok(Printed::of(json!({ "task": task }), format!("{}\n", task.trim_end())));
+        return Ok(PrintableReport::value_with_text(json!({ "task": task }), format!("{}\n", task.trim_end())));
     }
     if args.input {
         let input = json!(agent.input());
-        return Ok(Printed::of(json!({ "input": input }), format!("{input:#}\n")));
+        return Ok(PrintableReport::value_with_text(json!({ "input": input }), format!("{input:#}\n")));
     }
     let prompt = prompt(context, &agent, args.answer)?;
     if args.prompt {
-        return Ok(Printed::of(json!({ "prompt": prompt }), prompt));
+        return Ok(PrintableReport::value_with_text(json!({ "prompt": prompt }), prompt));
     }
-    let report = ContextReport { prompt: Some(prompt), ..ContextReport::of(&agent, args.steps, MAX_STEP_BYTES)? };
-    Ok(Printed::value(json!(report)))
+    let report =
+        ContextReport { prompt: Some(prompt), ..ContextReport::without_prompt(&agent, args.steps, MAX_STEP_BYTES)? };
+    Ok(PrintableReport::value(json!(report)))
 }
 
-fn prompt(context: &Context, agent: &AgentContext<'_>, answer: Answer) -> Result<String, CommandError> {
+fn prompt(context: &CommandContext, agent: &AgentContext<'_>, answer: AnswerFormArg) -> Result<String, CommandError> {
     let form = match answer {
-        Answer::Text => AnswerForm::Frontmatter,
-        Answer::Json => AnswerForm::Json,
+        AnswerFormArg::Text => AnswerForm::Frontmatter,
+        AnswerFormArg::Json => AnswerForm::Json,
     };
     let budget = match agent.attempt() {
         Some(attempt) => attempt.opened.prompt_budget,

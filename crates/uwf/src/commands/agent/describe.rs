@@ -5,16 +5,16 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::Value;
-use uwf_agents::describe::{Description, describe};
-use uwf_core::config::{Agent, AgentDescription, Config};
+use uwf_agents::describe::{BuiltInDescription, describe};
+use uwf_core::config::{AgentConfig, AgentDescription, UwfConfig};
 use uwf_engine::attempt::agents::AgentSpec;
-use uwf_engine::attempt::bindings::Named;
+use uwf_engine::attempt::bindings::AgentReference;
 use uwf_engine::attempt::program;
 use uwf_engine::attempt::self_description;
 
 use crate::complete;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf agent describe`.
@@ -40,12 +40,12 @@ struct DescribeReport {
     config_schema: Option<Value>,
     /// The program of the agent; absent for a built-in agent without an alias.
     #[serde(skip_serializing_if = "Option::is_none")]
-    runs: Option<Runs>,
+    runs: Option<DescribedProgram>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Runs {
+struct DescribedProgram {
     #[serde(flatten)]
     spec: AgentSpec,
     /// The built-in agent that does the work or runs the command.
@@ -54,7 +54,7 @@ struct Runs {
     program: Option<PathBuf>,
 }
 
-impl Report for DescribeReport {
+impl CommandReport for DescribeReport {
     fn text(&self) -> String {
         let version = self.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         let mut text = format!("{}{version}\n", style::bold(&self.name));
@@ -72,7 +72,7 @@ impl Report for DescribeReport {
     }
 }
 
-impl Runs {
+impl DescribedProgram {
     fn lines(&self, line: &mut impl FnMut(&str, String)) {
         let spec = &self.spec;
         let words: Vec<&str> = std::iter::once(&spec.command).chain(&spec.args).map(String::as_str).collect();
@@ -113,13 +113,13 @@ fn settings(schema: &Value) -> String {
 }
 
 /// Describes an agent.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let config = context.config()?;
     let alias = config.agent(&args.name);
     if let Some(description) = describe(&args.name).filter(|_| alias.is_none()) {
-        return Printed::new(&described(args.name.clone(), Some(built_in(&description)), None));
+        return PrintableReport::new(&described(args.name.clone(), Some(built_in(&description)), None));
     }
-    let spec = Named::plain(&args.name)
+    let spec = AgentReference::plain(&args.name)
         .spec(&config, &context.cwd)
         .map_err(|error| error.hint(format!("built-in agents: {}", uwf_agents::NAMES.join(", "))))?;
     let description = spec.played_by().and_then(describe);
@@ -131,17 +131,26 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         (None, None) => description.as_ref().map(|of| AgentDescription { version: None, ..built_in(of) }),
     };
     let program = program::look_up(&spec.command, &context.cwd).ok();
-    Printed::new(&described(args.name.clone(), description, Some(Runs { spec, built_in: played_by, program })))
+    PrintableReport::new(&described(
+        args.name.clone(),
+        description,
+        Some(DescribedProgram { spec, built_in: played_by, program }),
+    ))
 }
 
 /// The agent's description of itself, if it is not built in.
-fn own(context: &Context, config: &Config, alias: Option<&Agent>, spec: &AgentSpec) -> Option<AgentDescription> {
+fn own(
+    context: &CommandContext,
+    config: &UwfConfig,
+    alias: Option<&AgentConfig>,
+    spec: &AgentSpec,
+) -> Option<AgentDescription> {
     let of_command_line = || {
-        let agent = Agent::from_command(&spec.command, spec.args.clone());
-        Agent { output: spec.output_mode(), ..agent }
+        let agent = AgentConfig::from_command(&spec.command, spec.args.clone());
+        AgentConfig { output: spec.output_mode(), ..agent }
     };
     let agent = alias.cloned().unwrap_or_else(of_command_line);
-    match self_description::of(&agent, Some(&context.cwd), &config.secret_names())? {
+    match self_description::describe_agent(&agent, Some(&context.cwd), &config.secret_names())? {
         Ok(description) => Some(description),
         Err(why) => {
             context.printer.warn(&format!("agent `{}`: {why}", spec.name));
@@ -150,7 +159,7 @@ fn own(context: &Context, config: &Config, alias: Option<&Agent>, spec: &AgentSp
     }
 }
 
-fn built_in(of: &Description) -> AgentDescription {
+fn built_in(of: &BuiltInDescription) -> AgentDescription {
     AgentDescription {
         name: Some(of.name.to_owned()),
         version: Some(of.version.to_owned()),
@@ -159,7 +168,7 @@ fn built_in(of: &Description) -> AgentDescription {
     }
 }
 
-fn described(name: String, description: Option<AgentDescription>, runs: Option<Runs>) -> DescribeReport {
+fn described(name: String, description: Option<AgentDescription>, runs: Option<DescribedProgram>) -> DescribeReport {
     let AgentDescription { version, capabilities, config_schema, .. } = description.unwrap_or_default();
     DescribeReport { name, version, capabilities, config_schema, runs }
 }

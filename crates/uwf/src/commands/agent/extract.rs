@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent_kit::ladder::{Climb, Extractor, Ladder};
-use agent_kit::{Answer, Error};
-use json_cas::Schema;
+use agent_kit::ladder::{ExtractionLadder, LadderClimb, ValueExtractor};
+use agent_kit::{AgentAnswer, Error};
+use json_cas::CompiledSchema;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_agents::extractor::LlmExtractor;
 use uwf_core::config::ExtractRungs;
-use uwf_core::node::{ExtractedBy, Rung};
+use uwf_core::node::{ExtractedBy, RungResult};
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::root::project;
 use uwf_engine::thread::nodes;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf agent extract`.
@@ -54,10 +54,10 @@ pub(crate) struct Args {
 struct ExtractReport {
     value: Value,
     extracted_by: ExtractedBy,
-    rungs: Vec<Rung>,
+    rungs: Vec<RungResult>,
 }
 
-impl Report for ExtractReport {
+impl CommandReport for ExtractReport {
     fn text(&self) -> String {
         let mut text: String = self.rungs.iter().map(line).collect();
         text.push_str(&format!("{:#}\n", self.value));
@@ -66,7 +66,7 @@ impl Report for ExtractReport {
 }
 
 /// A rung as text.
-fn line(rung: &Rung) -> String {
+fn line(rung: &RungResult) -> String {
     let sign = if rung.errors.is_empty() { style::green("✓") } else { style::red("✗") };
     let mut text = format!("{sign} {}\n", style::bold(&rung.rung));
     for note in rung.errors.iter().chain(&rung.fixes) {
@@ -76,20 +76,20 @@ fn line(rung: &Rung) -> String {
 }
 
 /// Extracts a value from a text.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let schema = schema(context, &args.schema)?;
     let raw = match &args.file {
         Some(file) => input::from_file(file)?,
         None => input::from_stdin()?,
     };
     let form = if args.json { AnswerForm::Json } else { AnswerForm::Frontmatter };
-    let mut climb = Climb::new(form, &schema);
-    let mut answer = Answer::text(raw);
+    let mut climb = LadderClimb::new(form, &schema);
+    let mut answer = AgentAnswer::text(raw);
     let mut extractor = LlmExtractor::new(&context.home);
-    let ladder = Ladder {
+    let ladder = ExtractionLadder {
         rungs: ExtractRungs { frontmatter: true, feedback: 0, ..project::config(&context.home, &context.cwd)?.extract },
         feedback: None,
-        extractor: (!args.no_llm).then_some(&mut extractor as &mut dyn Extractor),
+        extractor: (!args.no_llm).then_some(&mut extractor as &mut dyn ValueExtractor),
     };
     let tried = match climb.first(&answer, &ladder.rungs) {
         Err(failure) => climb.lower(&mut answer, failure, ladder),
@@ -97,14 +97,14 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     };
     match tried {
         Ok((found, by)) if args.explain => {
-            Printed::new(&ExtractReport { value: found.value, extracted_by: by, rungs: climb.rungs })
+            PrintableReport::new(&ExtractReport { value: found.value, extracted_by: by, rungs: climb.rungs })
         }
-        Ok((found, _)) => Ok(Printed::value(found.value)),
+        Ok((found, _)) => Ok(PrintableReport::value(found.value)),
         Err(failure) => Err(nothing_found(context, args, &climb.rungs, &failure.errors)),
     }
 }
 
-fn nothing_found(context: &Context, args: &Args, rungs: &[Rung], errors: &[String]) -> CommandError {
+fn nothing_found(context: &CommandContext, args: &Args, rungs: &[RungResult], errors: &[String]) -> CommandError {
     if args.explain {
         rungs.iter().for_each(|rung| context.printer.talk(line(rung).trim_end()));
     }
@@ -117,11 +117,11 @@ fn nothing_found(context: &Context, args: &Args, rungs: &[Rung], errors: &[Strin
 }
 
 /// The typed schema.
-fn schema(context: &Context, typed: &str) -> Result<Arc<Schema>, CommandError> {
+fn schema(context: &CommandContext, typed: &str) -> Result<Arc<CompiledSchema>, CommandError> {
     let store = context.home.store();
     if Path::new(typed).is_file() {
         let value = input::parse(&input::from_file(Path::new(typed))?, typed)?;
-        let compiled = Schema::compile(&value).map_err(|error| Error::data(format!("{typed}: {error}")))?;
+        let compiled = CompiledSchema::compile(&value).map_err(|error| Error::data(format!("{typed}: {error}")))?;
         return Ok(Arc::new(compiled));
     }
     if let Some((workflow, role)) = typed.rsplit_once('.') {

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use uwf_engine::verbs::agent_link::{self, Linked};
+use uwf_engine::verbs::agent_link::{self, AgentLink};
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf agent link`.
 #[derive(Debug, clap::Args)]
@@ -23,10 +23,10 @@ pub(crate) struct Args {
 }
 
 /// Creates links for the built-in agents.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let linked = agent_link::link(context.home.bin(), &context.cwd.join(&args.dir))?;
-    let line = |link: &Linked| format!("{}{}\n", link.path.display(), if link.made { "" } else { " (was there)" });
-    let entry = |link: &Linked| json!({ "path": link.path.display().to_string(), "made": link.made });
+    let line = |link: &AgentLink| format!("{}{}\n", link.path.display(), if link.made { "" } else { " (was there)" });
+    let entry = |link: &AgentLink| json!({ "path": link.path.display().to_string(), "made": link.made });
     let links: Vec<Value> = linked.iter().map(entry).collect();
-    Ok(Printed::of(json!({ "links": links }), linked.iter().map(line).collect::<String>()))
+    Ok(PrintableReport::value_with_text(json!({ "links": links }), linked.iter().map(line).collect::<String>()))
 }

@@ -6,10 +6,10 @@ use serde::Serialize;
 use uwf_engine::attempt::agents::{self, AgentSpec, BUILT_IN, BUILT_IN_PREFIX};
 use uwf_engine::attempt::program;
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
-use crate::table::Table;
+use crate::table::TextTable;
 
 /// Arguments of `uwf agent list`.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub(crate) struct Args {}
 #[derive(Serialize)]
 struct AgentRow {
     /// Agents in the configuration.
-    agents: Vec<Agent>,
+    agents: Vec<ListedAgent>,
     /// Built-in agents, which need no program.
     #[serde(rename = "builtIn")]
     built_in: Vec<String>,
@@ -32,7 +32,7 @@ struct AgentRow {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Agent {
+struct ListedAgent {
     name: String,
     command: String,
     args: Vec<String>,
@@ -48,9 +48,9 @@ struct Agent {
     default: bool,
 }
 
-impl Report for AgentRow {
+impl CommandReport for AgentRow {
     fn text(&self) -> String {
-        let mut table = Table::new(&["agent", "command", "prints", "program"]);
+        let mut table = TextTable::new(&["agent", "command", "prints", "program"]);
         for agent in &self.agents {
             let words: Vec<&str> = std::iter::once(&agent.command).chain(&agent.args).map(String::as_str).collect();
             let program = match (&agent.built_in, &agent.program, &agent.problem) {
@@ -67,7 +67,7 @@ impl Report for AgentRow {
 }
 
 /// Lists the agents.
-pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, _args: &Args) -> CommandResult {
     let config = context.config()?;
     let agent = |(alias, agent): (&String, _)| {
         let spec = AgentSpec::new(alias, agent);
@@ -82,9 +82,9 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
         let built_in = built_in.filter(|_| problem.is_none());
         let default = config.default_agent.as_ref() == Some(alias);
         let AgentSpec { name, command, args, output, .. } = spec;
-        Agent { name, command, args, output, built_in, program, problem, default }
+        ListedAgent { name, command, args, output, built_in, program, problem, default }
     };
     let agents = config.agents.iter().map(agent).collect();
     let built_in = agents::BUILT_IN.map(|name| format!("{BUILT_IN_PREFIX}{name}")).into();
-    Printed::new(&AgentRow { agents, built_in })
+    PrintableReport::new(&AgentRow { agents, built_in })
 }

@@ -6,8 +6,8 @@ use agent_kit::AgentContext;
 use agent_kit::mcp;
 use uwf_engine::root::home::AttemptId;
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf agent mcp`.
 #[derive(Debug, clap::Args)]
@@ -43,10 +43,10 @@ impl Args {
 }
 
 /// Runs the MCP server of an agent.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let running = args.attempt.clone().or_else(|| std::env::var("UWF_ATTEMPT").ok());
     let agent = AgentContext::within(&context.home, &thread, &args.role, running.as_deref())?;
     mcp::serve(&agent, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;
-    Ok(Printed::nothing())
+    Ok(PrintableReport::nothing())
 }

@@ -1,15 +1,15 @@
 //! `uwf agent run`
 
 use agent_kit::DESCRIBE_ARGUMENT;
-use agent_kit::agent::{self, Arguments};
+use agent_kit::agent::{self, AgentProgramArguments};
 use uwf_agents::describe::describe;
 use uwf_engine::attempt::agents::BUILT_IN_PREFIX;
 use uwf_engine::attempt::recorded;
 use uwf_engine::verbs::run_by_hand;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf agent run`.
 #[derive(Debug, clap::Args)]
@@ -36,12 +36,12 @@ pub(crate) struct Args {
 }
 
 /// Runs a built-in agent.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     if args.rest == [DESCRIBE_ARGUMENT] {
         let described = describe(&args.name).ok_or_else(|| unknown(&args.name))?;
-        return Ok(Printed::line(&serde_json::json!(described).to_string()));
+        return Ok(PrintableReport::line(&serde_json::json!(described).to_string()));
     }
-    let Arguments { thread, role, own } = agent::arguments(args.rest.iter().cloned())?;
+    let AgentProgramArguments { thread, role, own } = agent::arguments(args.rest.iter().cloned())?;
     if let Some(further) = own.first() {
         return Err(CommandError::usage(format!("unexpected argument `{further}`"))
             .hint(format!("it is called as `{BUILT_IN_PREFIX}{} THREAD ROLE`", args.name)));
@@ -52,13 +52,13 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let plays_roles = uwf_agents::NAMES.contains(&args.name.as_str());
     if !plays_roles || recorded::of_process(&context.home, &thread, &role, running.as_deref())?.is_some() {
         uwf_agents::run(&context.home, &args.name, &thread, &role)?;
-        return Ok(Printed::nothing());
+        return Ok(PrintableReport::nothing());
     }
     let code = run_by_hand::run(&context.home, &args.name, &thread, &role)?;
     if code == 0 {
         context.printer.warn("run by hand: the step is stored, but nothing links it");
     }
-    Ok(Printed::nothing().exits(code))
+    Ok(PrintableReport::nothing().exits(code))
 }
 
 fn unknown(name: &str) -> CommandError {

@@ -3,20 +3,20 @@
 use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
-use agent_kit::ladder::Ladder;
-use agent_kit::{AgentContext, Answer, play, submit};
+use agent_kit::ladder::ExtractionLadder;
+use agent_kit::{AgentAnswer, AgentContext, play, submit};
 use clap::ArgGroup;
 use serde_json::Value;
-use uwf_agents::trace::Format;
+use uwf_agents::trace::TraceFormat;
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::error::{Error, ErrorKind};
 
 use super::trace;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// The recorded source of submitted answers.
 const SOURCE: &str = "submit";
@@ -69,12 +69,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Format of the trace; detected by default.
-    #[arg(long, value_name = "FORMAT", requires = "trace", value_parser = Format::ALL.map(Format::as_str))]
+    #[arg(long, value_name = "FORMAT", requires = "trace", value_parser = TraceFormat::ALL.map(TraceFormat::as_str))]
     trace_format: Option<String>,
 }
 
 /// Submits an answer.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let agent = AgentContext::load(&context.home, &thread, &args.role)?;
     let given = given(args)?;
@@ -86,13 +86,13 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let step = answer(args, given, raw)
         .or_else(|(error, given)| submit::keep(&agent, &agent.redactor()?.text(&given)).and(Err(error)))
         .map(|answer| trace::with(answer, trace))
-        .and_then(|answer| submit::submit(&agent, answer, AnswerForm::Frontmatter, Ladder::default()))
+        .and_then(|answer| submit::submit(&agent, answer, AnswerForm::Frontmatter, ExtractionLadder::default()))
         .inspect_err(|error| play::give_up(&agent, error, None))
         .map_err(|error| help(error, args))?;
     if agent.attempt().is_none() {
         context.printer.warn("no step of this thread is running this role: the result is stored, but nothing links it");
     }
-    Ok(Printed::line(&step.to_string()))
+    Ok(PrintableReport::line(&step.to_string()))
 }
 
 /// The text of the answer; clap accepts exactly one source.
@@ -105,15 +105,15 @@ fn given(args: &Args) -> Result<String, CommandError> {
 }
 
 /// The answer; on failure also the text, so that the caller can keep it.
-fn answer(args: &Args, given: String, raw: Option<String>) -> Result<Answer, (Error, String)> {
-    let about = Answer {
+fn answer(args: &Args, given: String, raw: Option<String>) -> Result<AgentAnswer, (Error, String)> {
+    let about = AgentAnswer {
         duration_ms: args.duration_ms,
         session_id: args.session_id.clone(),
         source: SOURCE.to_owned(),
-        ..Answer::default()
+        ..AgentAnswer::default()
     };
     if args.text {
-        return Ok(Answer { raw: given, ..about });
+        return Ok(AgentAnswer { raw: given, ..about });
     }
     let value: Value = match json_cas::json::parse(&given) {
         Ok(value) => value,
@@ -123,7 +123,7 @@ fn answer(args: &Args, given: String, raw: Option<String>) -> Result<Answer, (Er
             return Err((error, given));
         }
     };
-    Ok(Answer { raw: raw.unwrap_or(given), value: Some(value), ..about })
+    Ok(AgentAnswer { raw: raw.unwrap_or(given), value: Some(value), ..about })
 }
 
 fn help(error: Error, args: &Args) -> CommandError {

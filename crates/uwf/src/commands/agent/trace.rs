@@ -4,25 +4,29 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use agent_kit::Answer;
-use uwf_agents::trace::{Format, MAX_TRACE_BYTES, Trace};
+use agent_kit::AgentAnswer;
+use uwf_agents::trace::{MAX_TRACE_BYTES, ParsedTrace, TraceFormat};
 use uwf_engine::error::AtPath;
 
 use crate::error::CommandError;
-use crate::printer::Printer;
+use crate::printer::CommandPrinter;
 
 /// Reads a trace; without `format` detects the format from the content. A trace in an unknown format is left out with a warning, because
 /// the answer was paid for.
 ///
 /// # Errors
 /// `NotFound`, `Io`.
-pub(super) fn read(printer: &Printer, path: &Path, format: Option<&str>) -> Result<Option<Trace>, CommandError> {
+pub(super) fn read(
+    printer: &CommandPrinter,
+    path: &Path,
+    format: Option<&str>,
+) -> Result<Option<ParsedTrace>, CommandError> {
     let mut bytes = Vec::new();
-    let file = File::open(path).at("open", path)?;
-    file.take(MAX_TRACE_BYTES).read_to_end(&mut bytes).at("read", path)?;
+    let file = File::open(path).path_context("open", path)?;
+    file.take(MAX_TRACE_BYTES).read_to_end(&mut bytes).path_context("read", path)?;
     let text = String::from_utf8_lossy(&bytes);
     let shown = path.display();
-    let Some(format) = format.and_then(Format::parse).or_else(|| Format::of(&text)) else {
+    let Some(format) = format.and_then(TraceFormat::parse).or_else(|| TraceFormat::detect(&text)) else {
         printer.warn(&format!("the trace {shown} is in no known format and was left out"));
         return Ok(None);
     };
@@ -36,9 +40,9 @@ pub(super) fn read(printer: &Printer, path: &Path, format: Option<&str>) -> Resu
 }
 
 /// Adds a trace to an answer. The answer's own session and duration take precedence.
-pub(super) fn with(answer: Answer, trace: Option<Trace>) -> Answer {
+pub(super) fn with(answer: AgentAnswer, trace: Option<ParsedTrace>) -> AgentAnswer {
     let Some(trace) = trace else { return answer };
-    Answer {
+    AgentAnswer {
         turns: trace.turns,
         tokens: trace.tokens,
         source: trace.source,

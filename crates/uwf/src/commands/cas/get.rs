@@ -6,8 +6,8 @@ use uwf_engine::root::type_index;
 use uwf_engine::verbs::cas_get::StoredNode;
 
 use crate::complete;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::table;
 
 /// Arguments of `uwf cas get`.
@@ -36,7 +36,7 @@ struct NodeReport {
     title: Option<String>,
 }
 
-impl Report for NodeReport {
+impl CommandReport for NodeReport {
     fn text(&self) -> String {
         let StoredNode { hash, r#type, payload, timestamp } = &self.node;
         let title = self.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
@@ -46,8 +46,8 @@ impl Report for NodeReport {
 }
 
 /// Prints a node.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let (hash, node) = context.read_node(&args.node)?;
     let title = type_index::title(context.home.store(), node.type_hash);
-    Printed::new(&NodeReport { node: StoredNode::of(hash, node), title })
+    PrintableReport::new(&NodeReport { node: StoredNode::from_hash_and_node(hash, node), title })
 }

@@ -6,8 +6,8 @@ use serde_json::json;
 use uwf_engine::error::ErrorKind;
 
 use crate::complete;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf cas has`.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 }
 
 /// Checks whether a node exists.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let store = context.home.store();
     let has = match store.resolve_prefix(&args.node) {
         Ok(hash) => store.has(hash)?,
@@ -33,5 +33,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     };
     let (text, code) = if has { ("it is there\n", 0) } else { ("it is not there\n", ErrorKind::NotFound.exit_code()) };
     // `exists` is the older name of `has`.
-    Ok(Printed::of(json!({ "has": has, "exists": has }), text).exits(code))
+    Ok(PrintableReport::value_with_text(json!({ "has": has, "exists": has }), text).exits(code))
 }

@@ -1,12 +1,12 @@
 //! `uwf cas hash`
 
 use clap_complete::engine::ArgValueCompleter;
-use json_cas::{Draft, StoreError};
+use json_cas::{NodeDraft, StoreError};
 use uwf_engine::root::type_index;
 
 use super::named;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::input;
 use crate::printer::CommandResult;
 
@@ -28,9 +28,9 @@ pub(crate) struct Args {
 }
 
 /// Prints the hash of a value without storing it.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let type_hash = type_index::resolve(&context.home, &args.type_name)?;
     let value = input::json(&args.value)?;
-    let draft = Draft::new(type_hash, value).map_err(StoreError::from)?;
+    let draft = NodeDraft::new(type_hash, value).map_err(StoreError::from)?;
     Ok(named(draft.hash()))
 }

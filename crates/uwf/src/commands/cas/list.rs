@@ -1,14 +1,14 @@
 //! `uwf cas list`
 
 use clap_complete::engine::ArgValueCompleter;
-use json_cas::{Hash, StoreError};
+use json_cas::{NodeHash, StoreError};
 use uwf_engine::root::type_index::{self, TypeIndex};
 
-use super::Row;
+use super::NodeListRow;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf cas list`.
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 }
 
 /// Lists nodes.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let wanted = match &args.type_name {
         Some(typed) => Some(type_index::resolve_all(&context.home, typed)?),
         None => None,
@@ -40,19 +40,19 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let printed = context.printer.rows(rows.take(args.limit.unwrap_or(usize::MAX)));
     index.save();
     printed?;
-    Ok(Printed::nothing())
+    Ok(PrintableReport::nothing())
 }
 
 /// The row of a node. An unreadable node is listed with its problem, or left out with a warning if only certain types are listed.
 fn row(
-    context: &Context,
-    hash: Hash,
-    wanted: Option<&[Hash]>,
+    context: &CommandContext,
+    hash: NodeHash,
+    wanted: Option<&[NodeHash]>,
     index: &mut TypeIndex<'_>,
-) -> Result<Option<Row>, CommandError> {
+) -> Result<Option<NodeListRow>, CommandError> {
     match (index.type_of(hash), wanted) {
         (Ok(found), Some(wanted)) if !wanted.contains(&found) => Ok(None),
-        (Ok(found), _) => Ok(Some(Row { hash, r#type: Some(found), title: index.title(found), problem: None })),
+        (Ok(found), _) => Ok(Some(NodeListRow { hash, r#type: Some(found), title: index.title(found), problem: None })),
         // The node was removed after the store was listed.
         (Err(StoreError::NotFound { .. }), _) => Ok(None),
         (Err(error), _) if error.is_of_the_moment() => Err(error.into()),
@@ -61,8 +61,10 @@ fn row(
             Ok(None)
         }
         (Err(StoreError::Corrupt { reason, .. }), None) => {
-            Ok(Some(Row { hash, r#type: None, title: None, problem: Some(reason) }))
+            Ok(Some(NodeListRow { hash, r#type: None, title: None, problem: Some(reason) }))
         }
-        (Err(error), None) => Ok(Some(Row { hash, r#type: None, title: None, problem: Some(error.to_string()) })),
+        (Err(error), None) => {
+            Ok(Some(NodeListRow { hash, r#type: None, title: None, problem: Some(error.to_string()) }))
+        }
     }
 }

@@ -1,13 +1,13 @@
 //! `uwf cas put`
 
 use clap_complete::engine::ArgValueCompleter;
-use json_cas::Draft;
+use json_cas::NodeDraft;
 use uwf_engine::root::node_types;
 use uwf_engine::root::type_index;
 
 use super::named;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
 use crate::printer::CommandResult;
@@ -31,14 +31,14 @@ pub(crate) struct Args {
 }
 
 /// Stores a value.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let Some(value) = &args.value else { return Err(only_one(&args.type_name)) };
     let type_hash = type_index::resolve(&context.home, &args.type_name)?;
     let value = input::json(value)?;
     if uwf_core::node::OWN_TYPES.iter().any(|own| own.hash == type_hash) {
         node_types::ensure(&context.home)?;
     }
-    let draft = Draft::new(type_hash, value).map_err(json_cas::StoreError::from)?;
+    let draft = NodeDraft::new(type_hash, value).map_err(json_cas::StoreError::from)?;
     let hash = context.home.store().put(&draft).map_err(|error| match error {
         unknown @ json_cas::StoreError::UnknownType { .. } => {
             CommandError::from(unknown).hint("`uwf cas schema list` shows all types")

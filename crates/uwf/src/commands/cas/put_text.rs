@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use uwf_core::node::{Content, Payload};
+use uwf_core::node::{ContentNode, TypedPayload};
 use uwf_engine::root::node_types;
 
 use super::named;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::input;
 use crate::printer::CommandResult;
 
@@ -27,13 +27,13 @@ pub(crate) struct Args {
 }
 
 /// Stores a text.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let text = match (&args.text, &args.file) {
         (_, Some(file)) => input::from_file(file)?,
         (Some(dash), None) if dash == "-" => input::from_stdin()?,
         (text, None) => text.clone().unwrap_or_default(),
     };
     node_types::ensure(&context.home)?;
-    let hash = context.home.store().put(&Content { text }.draft())?;
+    let hash = context.home.store().put(&ContentNode { text }.draft())?;
     Ok(named(hash))
 }

@@ -4,8 +4,8 @@ use clap_complete::engine::ArgValueCompleter;
 use serde_json::json;
 
 use crate::complete;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf cas refs`.
 #[derive(Debug, clap::Args)]
@@ -20,8 +20,8 @@ pub(crate) struct Args {
 }
 
 /// Lists the nodes that a node references.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let (_, node) = context.read_node(&args.node)?;
     let refs = context.home.store().refs(&node)?;
-    Ok(Printed::of(json!(refs), refs.iter().map(|hash| format!("{hash}\n")).collect::<String>()))
+    Ok(PrintableReport::value_with_text(json!(refs), refs.iter().map(|hash| format!("{hash}\n")).collect::<String>()))
 }

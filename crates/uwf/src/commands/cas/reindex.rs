@@ -1,11 +1,11 @@
 //! `uwf cas reindex`
 
 use serde_json::{Value, json};
-use uwf_engine::verbs::reindex::{self, Reindexed};
+use uwf_engine::verbs::reindex::{self, ReindexReport};
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
-use crate::progress::Progress;
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
+use crate::progress::ProgressCounter;
 use crate::style;
 use crate::table::count;
 
@@ -21,14 +21,14 @@ Temporary files that crashed writers left more than an hour ago are removed.")]
 pub(crate) struct Args {}
 
 /// Rebuilds the caches.
-pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
-    let mut progress = Progress::new(context.printer, "nodes and threads read");
-    let done = reindex::reindex(&context.home, &mut |count| progress.at(count))?;
+pub(crate) fn run(context: &CommandContext, _args: &Args) -> CommandResult {
+    let mut progress = ProgressCounter::new(context.printer, "nodes and threads read");
+    let done = reindex::reindex(&context.home, &mut |count| progress.show_count(count))?;
     drop(progress);
     if !done.problems.is_empty() {
         context.printer.warn("some nodes are not readable; `uwf cas verify` shows the problem of each");
     }
-    let Reindexed { nodes, threads, steps, temp_files, problems } = &done;
+    let ReindexReport { nodes, threads, steps, temp_files, problems } = &done;
     let mut text: String =
         problems.iter().map(|problem| format!("{} {problem}\n", style::yellow("not readable:"))).collect();
     text.push_str(&format!(
@@ -43,5 +43,5 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     if let (Some(entries), Value::Object(done)) = (value.as_object_mut(), json!(done)) {
         entries.extend(done);
     }
-    Ok(Printed::of(value, text))
+    Ok(PrintableReport::value_with_text(value, text))
 }

@@ -2,11 +2,11 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use serde_json::json;
-use uwf_engine::verbs::cas_rm::{self, Removed};
+use uwf_engine::verbs::cas_rm::{self, RemovedNode};
 
 use crate::complete;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf cas rm`.
@@ -25,9 +25,9 @@ pub(crate) struct Args {
 }
 
 /// Removes a node.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let hash = context.home.store().resolve_prefix(&args.node)?;
-    let Removed { hash, bytes } = cas_rm::remove(&context.home, hash)?;
+    let RemovedNode { hash, bytes } = cas_rm::remove(&context.home, hash)?;
     let text = format!("removed node {}, {bytes} bytes\n", style::bold(&hash.to_string()));
-    Ok(Printed::of(json!({ "removed": hash, "bytes": bytes }), text))
+    Ok(PrintableReport::value_with_text(json!({ "removed": hash, "bytes": bytes }), text))
 }

@@ -4,7 +4,7 @@ mod get;
 mod list;
 mod put;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::printer::CommandResult;
 
 /// Commands of the group.
@@ -26,7 +26,7 @@ Examples:
   uwf cas schema get content";
 
 /// Runs a command of the group.
-pub(crate) fn run(context: &Context, command: Command) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     match command {
         Command::Put(args) => put::run(context, &args),
         Command::List(args) => list::run(context, &args),

@@ -1,15 +1,15 @@
 //! `uwf cas verify`
 
 use clap_complete::engine::ArgValueCompleter;
-use json_cas::{Hash, Problem, ProblemKind, StoreError, VerifyReport};
+use json_cas::{NodeHash, ProblemKind, StoreError, StoreProblem, VerifyReport};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::named_nodes;
 
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
-use crate::progress::Progress;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
+use crate::progress::ProgressCounter;
 use crate::style;
 use crate::table::count;
 
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     node: Option<String>,
 }
 
-impl Report for VerifyReport {
+impl CommandReport for VerifyReport {
     fn text(&self) -> String {
         let VerifyReport { checked, bytes, problems, removed_copies } = self;
         let mut text: String = problems.iter().map(line).collect();
@@ -50,7 +50,7 @@ impl Report for VerifyReport {
     }
 }
 
-fn line(problem: &Problem) -> String {
+fn line(problem: &StoreProblem) -> String {
     let kind = match problem.kind {
         ProblemKind::Corrupt => "corrupt",
         ProblemKind::Missing => "missing",
@@ -64,20 +64,20 @@ fn line(problem: &Problem) -> String {
 }
 
 /// Checks the store.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let root = args.node.as_deref().map(|typed| root(context, typed)).transpose()?;
-    let mut progress = Progress::new(context.printer, "nodes checked");
+    let mut progress = ProgressCounter::new(context.printer, "nodes checked");
     let roots = root.as_ref().map(std::slice::from_ref);
-    let mut report = context.home.store().verify_counting(roots, &mut |checked| progress.at(checked))?;
+    let mut report = context.home.store().verify_counting(roots, &mut |checked| progress.show_count(checked))?;
     drop(progress);
     if root.is_none() {
         add_lost(context, &mut report)?;
     }
-    Printed::new(&report)
+    PrintableReport::new(&report)
 }
 
 /// Adds missing nodes that no node references, but a thread or a name does.
-fn add_lost(context: &Context, report: &mut VerifyReport) -> Result<(), CommandError> {
+fn add_lost(context: &CommandContext, report: &mut VerifyReport) -> Result<(), CommandError> {
     let (named, unreadable) = named_nodes::all(&context.home);
     unreadable.iter().for_each(|error| context.printer.warn(&error.to_string()));
     for (hash, by) in named {
@@ -92,13 +92,13 @@ fn add_lost(context: &Context, report: &mut VerifyReport) -> Result<(), CommandE
             Err(StoreError::Corrupt { reason, .. }) => (ProblemKind::Corrupt, format!("{reason}, and is {by}")),
             Err(error) => return Err(error.into()),
         };
-        report.problems.push(Problem { hash: Some(hash), file: None, kind, reason, referenced_by: None });
+        report.problems.push(StoreProblem { hash: Some(hash), file: None, kind, reason, referenced_by: None });
     }
     Ok(())
 }
 
 /// The node to begin with. It must exist, but may be damaged.
-fn root(context: &Context, typed: &str) -> Result<Hash, CommandError> {
+fn root(context: &CommandContext, typed: &str) -> Result<NodeHash, CommandError> {
     let hash = context.node(typed)?;
     if context.home.store().has(hash)? { Ok(hash) } else { Err(StoreError::NotFound { hash }.into()) }
 }

@@ -1,15 +1,15 @@
 //! `uwf cas walk`
 
 use clap_complete::engine::ArgValueCompleter;
-use json_cas::{Hash, Node, WalkOptions};
+use json_cas::{Node, NodeHash, WalkOptions};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::type_index::TypeIndex;
 
-use super::Row;
+use super::NodeListRow;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf cas walk`.
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 }
 
 /// Lists a node and all nodes below it.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let store = context.home.store();
     // A wrong root is an error, not an empty list.
     let (root, _) = context.read_node(&args.node)?;
@@ -47,13 +47,13 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     });
     context.printer.rows(rows)?;
     if broken == 0 {
-        return Ok(Printed::nothing());
+        return Ok(PrintableReport::nothing());
     }
     let error =
         format!("{broken} of the nodes reachable from {root} {} not readable", if broken == 1 { "is" } else { "are" });
     Err(CommandError::new(ErrorKind::Data, error).hint(format!("`uwf cas verify {root}` shows the problem of each")))
 }
 
-fn row((hash, node): (Hash, Node), index: &mut TypeIndex<'_>) -> Row {
-    Row { hash, r#type: Some(node.type_hash), title: index.title(node.type_hash), problem: None }
+fn row((hash, node): (NodeHash, Node), index: &mut TypeIndex<'_>) -> NodeListRow {
+    NodeListRow { hash, r#type: Some(node.type_hash), title: index.title(node.type_hash), problem: None }
 }

@@ -9,9 +9,9 @@ use uwf_engine::error::ErrorKind;
 
 use super::{key, values};
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf config get`.
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 }
 
 /// Prints a value.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let path = key(&args.key)?;
     let values = values(context)?;
     match edit::get(&values.all, &path) {
@@ -41,17 +41,17 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
                 Value::String(text) => format!("{text}\n"),
                 other => yaml_tree::write::block(other),
             };
-            Ok(Printed::of(value.clone(), text))
+            Ok(PrintableReport::value_with_text(value.clone(), text))
         }
         None => Err(not_set(context, &values.all, &path)),
     }
 }
 
-fn not_set(context: &Context, values: &Value, path: &KeyPath) -> CommandError {
+fn not_set(context: &CommandContext, values: &Value, path: &KeyPath) -> CommandError {
     let file = context.home.config_file();
     let error = CommandError::new(ErrorKind::NotFound, format!("`{path}` is not set in {}", file.display()));
     // An agent that does not exist has no defaults.
-    let parent = path.parts().split_last().and_then(|(_, above)| edit::get(values, &KeyPath::of(above)));
+    let parent = path.parts().split_last().and_then(|(_, above)| edit::get(values, &KeyPath::from_keys(above)));
     if let Some(default) = default_of(path).filter(|_| parent.is_some() || path.parts()[0] != "agents") {
         return error.hint(format!("the default holds: {default}"));
     }

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use uwf_core::config::edit;
 
 use super::values;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf config list`.
@@ -20,7 +20,7 @@ secrets.")]
 pub(crate) struct Args {}
 
 /// Lists the values.
-pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, _args: &Args) -> CommandResult {
     let values = values(context)?;
     if let Some((_, file)) = &values.project {
         context.printer.talk(&format!("values of {file} override your own configuration"));
@@ -32,5 +32,5 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
         value => format!("{} = {value}\n", style::bold(key)),
     };
     let text: String = listed.iter().map(line).collect();
-    Ok(Printed::of(Value::Object(listed), text))
+    Ok(PrintableReport::value_with_text(Value::Object(listed), text))
 }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf config path`.
 #[derive(Debug, clap::Args)]
@@ -13,8 +13,8 @@ Examples:
 pub(crate) struct Args {}
 
 /// Prints the path of the configuration.
-pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, _args: &Args) -> CommandResult {
     let path = context.home.config_file();
     let file = path.display().to_string();
-    Ok(Printed::of(json!({ "file": file, "exists": path.exists() }), file + "\n"))
+    Ok(PrintableReport::value_with_text(json!({ "file": file, "exists": path.exists() }), file + "\n"))
 }

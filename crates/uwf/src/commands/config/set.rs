@@ -4,14 +4,14 @@ use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::config::edit::{self, BadValue, KeyPath};
-use uwf_engine::root::config_file::{self, Change, Configured};
+use uwf_engine::root::config_file::{self, ConfigChange, ConfigChangeReport};
 
 use super::key;
 use super::validate::problems_of;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf config set`.
@@ -52,7 +52,7 @@ struct SetReport {
     changed: bool,
 }
 
-impl Report for SetReport {
+impl CommandReport for SetReport {
     fn text(&self) -> String {
         let SetReport { key, value, file, changed } = self;
         let key = style::bold(key);
@@ -66,26 +66,31 @@ impl Report for SetReport {
 }
 
 /// Sets a value.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let path = key(&args.key)?;
     let value = args.value.as_deref().map(|text| value(text, args.string)).transpose()?;
     let change = match &value {
-        Some(value) => Change::Set(path.clone(), value.clone()),
-        None => Change::Unset(path.clone()),
+        Some(value) => ConfigChange::Set(path.clone(), value.clone()),
+        None => ConfigChange::Unset(path.clone()),
     };
     done(context, &path, value, change)
 }
 
 /// Makes and reports the change.
-pub(super) fn done(context: &Context, path: &KeyPath, value: Option<Value>, change: Change) -> CommandResult {
+pub(super) fn done(
+    context: &CommandContext,
+    path: &KeyPath,
+    value: Option<Value>,
+    change: ConfigChange,
+) -> CommandResult {
     let configured = config_file::change(&context.home, &[change], &|text| problems_of(&context.home, text))?;
     warn(context, &configured);
     let file = context.home.config_file().display().to_string();
-    Printed::new(&SetReport { key: path.to_string(), value, file, changed: configured.changed })
+    PrintableReport::new(&SetReport { key: path.to_string(), value, file, changed: configured.changed })
 }
 
 /// Warns about remaining problems of a written configuration.
-pub(super) fn warn(context: &Context, configured: &Configured) {
+pub(super) fn warn(context: &CommandContext, configured: &ConfigChangeReport) {
     for problem in &configured.warnings {
         let hint = problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
         context.printer.warn(&format!("{}{hint}", problem.message));

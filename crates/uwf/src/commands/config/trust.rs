@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use uwf_core::config::{Config, edit};
+use uwf_core::config::{UwfConfig, edit};
 use uwf_engine::root::project;
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf config trust`.
@@ -30,15 +30,15 @@ pub(crate) struct Args {
 }
 
 /// Trusts the configuration of a project.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let dir = context.cwd.join(&args.dir);
     if args.revoke {
         let project = project::distrust(&context.home, &dir)?;
         let file = project.file.display().to_string();
         let text = format!("{} is no longer trusted\n", style::bold(&file));
-        return Ok(Printed::of(json!({ "file": file, "trusted": false, "sets": [] }), text));
+        return Ok(PrintableReport::value_with_text(json!({ "file": file, "trusted": false, "sets": [] }), text));
     }
-    let (project, _, warnings): (_, Config, _) = project::trust(&context.home, &dir)?;
+    let (project, _, warnings): (_, UwfConfig, _) = project::trust(&context.home, &dir)?;
     warnings.iter().for_each(|problem| context.printer.warn(&problem.to_string()));
     let file = project.file.display().to_string();
     let values = edit::values(project.text(), &file).unwrap_or_default();
@@ -47,5 +47,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let sets: Vec<Value> =
         leaves.into_iter().map(|(path, value)| json!({ "key": path.to_string(), "value": value })).collect();
     let text = format!("trusted {}\n{lines}", style::bold(&file));
-    Ok(Printed::of(json!({ "file": file, "trusted": true, "sets": sets }), text))
+    Ok(PrintableReport::value_with_text(json!({ "file": file, "trusted": true, "sets": sets }), text))
 }

@@ -1,11 +1,11 @@
 //! `uwf config unset`
 
 use clap_complete::engine::ArgValueCompleter;
-use uwf_engine::root::config_file::Change;
+use uwf_engine::root::config_file::ConfigChange;
 
 use super::{key, set};
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::printer::CommandResult;
 
 /// Arguments of `uwf config unset`.
@@ -23,7 +23,7 @@ pub(crate) struct Args {
 }
 
 /// Removes a key.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let path = key(&args.key)?;
-    set::done(context, &path, None, Change::Unset(path.clone()))
+    set::done(context, &path, None, ConfigChange::Unset(path.clone()))
 }

@@ -1,8 +1,8 @@
 //! `uwf config validate`
 
 use serde::Serialize;
-use uwf_core::config::Config;
-use uwf_core::document::{Document, Problem};
+use uwf_core::config::UwfConfig;
+use uwf_core::document::{FileProblem, SourceDocument};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::error::Result;
 use uwf_engine::root::config_text;
@@ -10,9 +10,9 @@ use uwf_engine::root::env_file;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::older_config;
 
-use crate::checked::Checked;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::checked::CheckedFile;
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 
 /// Arguments of `uwf config validate`.
 #[derive(Debug, clap::Args)]
@@ -32,9 +32,9 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Verdict(Checked);
+struct ConfigValidationReport(CheckedFile);
 
-impl Report for Verdict {
+impl CommandReport for ConfigValidationReport {
     fn text(&self) -> String {
         self.0.text()
     }
@@ -45,18 +45,18 @@ impl Report for Verdict {
 }
 
 /// Validates the configuration.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let file = context.home.config_file().display().to_string();
     let (text, mut problems) = problems(&context.home)?;
     problems.extend(older_config::unread(&context.home));
-    Printed::new(&Verdict(Checked::new(file, text, problems, args.strict)))
+    PrintableReport::new(&ConfigValidationReport(CheckedFile::new(file, text, problems, args.strict)))
 }
 
 /// The text of the configuration and all its problems on this machine, ordered by position.
 ///
 /// # Errors
 /// `Io`; `Config` if the file is not text, or if `.env` is unreadable.
-pub(crate) fn problems(home: &Home) -> Result<(String, Vec<Problem>)> {
+pub(crate) fn problems(home: &Home) -> Result<(String, Vec<FileProblem>)> {
     let text = config_text::read(&home.config_file())?;
     let problems = problems_of(home, &text)?;
     Ok((text, problems))
@@ -66,11 +66,11 @@ pub(crate) fn problems(home: &Home) -> Result<(String, Vec<Problem>)> {
 ///
 /// # Errors
 /// `Config` if `.env` is unreadable.
-pub(crate) fn problems_of(home: &Home, text: &str) -> Result<Vec<Problem>> {
+pub(crate) fn problems_of(home: &Home, text: &str) -> Result<Vec<FileProblem>> {
     let origin = home.config_file().display().to_string();
-    let (config, mut problems) = Config::parse(text, &origin);
+    let (config, mut problems) = UwfConfig::parse(text, &origin);
     // An unreadable or empty file has nothing to check.
-    if let Ok(document) = Document::parse(text, &origin) {
+    if let Ok(document) = SourceDocument::parse(text, &origin) {
         let env_file = env_file::read(&home.env_file())?;
         let is_set = |name: &str| env_file::value_of(name, &env_file).is_some();
         problems.extend(uwf_agents::check::check(&config, &document, &is_set));

@@ -4,9 +4,9 @@ use serde_json::json;
 use uwf_engine::error::ErrorKind;
 use uwf_server::{MachineName, MachineTokens};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf gateway revoke`.
@@ -23,12 +23,12 @@ pub(crate) struct Args {
 }
 
 /// Revokes the token of a machine.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let had_one = MachineTokens::of(&context.home).revoke(&args.name).map_err(|error| super::failure(&error))?;
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
+    let had_one = MachineTokens::of_root(&context.home).revoke(&args.name).map_err(|error| super::failure(&error))?;
     if !had_one {
         return Err(CommandError::new(ErrorKind::NotFound, format!("{} has no token", args.name))
             .hint("`uwf gateway list` shows which machines have one"));
     }
     let text = format!("the token of {} is no longer valid\n", style::bold(args.name.as_str()));
-    Ok(Printed::of(json!({ "name": args.name.as_str(), "revoked": true }), text))
+    Ok(PrintableReport::value_with_text(json!({ "name": args.name.as_str(), "revoked": true }), text))
 }

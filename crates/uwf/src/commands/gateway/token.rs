@@ -3,8 +3,8 @@
 use serde_json::json;
 use uwf_server::{MachineName, MachineTokens};
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf gateway token`.
@@ -26,12 +26,12 @@ pub(crate) struct Args {
 }
 
 /// Creates a token for a machine.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     context.home.make_root()?;
-    let token = MachineTokens::of(&context.home).make(&args.name).map_err(|error| super::failure(&error))?;
+    let token = MachineTokens::of_root(&context.home).make(&args.name).map_err(|error| super::failure(&error))?;
     let text = format!(
         "{token}\nThe token of {}. It is not shown again; on that machine put it into WORKFLOW_GATEWAY_TOKEN.\n",
         style::bold(args.name.as_str())
     );
-    Ok(Printed::of(json!({ "name": args.name.as_str(), "token": token }), text))
+    Ok(PrintableReport::value_with_text(json!({ "name": args.name.as_str(), "token": token }), text))
 }

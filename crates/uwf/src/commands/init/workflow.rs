@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use uwf_engine::root::project_files::{self, DIR};
 
-use super::{Place, begin};
+use super::{WorkflowsDir, begin};
 use crate::printer::CommandResult;
-use crate::templates::Template;
+use crate::templates::WorkflowTemplate;
 
 /// Arguments of `uwf init workflow`.
 #[derive(Debug, clap::Args)]
@@ -24,16 +24,16 @@ pub(crate) struct Args {
     name: String,
     /// Template. Default: the template of that name, else review.
     #[arg(long)]
-    template: Option<Template>,
+    template: Option<WorkflowTemplate>,
 }
 
 /// Creates a workflow file.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    let named = || Template::value_variants().iter().copied().find(|template| template.name() == args.name);
-    let template = args.template.or_else(named).unwrap_or(Template::Review);
+    let named = || WorkflowTemplate::value_variants().iter().copied().find(|template| template.name() == args.name);
+    let template = args.template.or_else(named).unwrap_or(WorkflowTemplate::Review);
     let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let above = project_files::dir(&cwd).filter(|dir| dir.parent() != Some(cwd.as_path()));
     let dir = above.unwrap_or_else(|| PathBuf::from(DIR));
-    let place = Place { named: dir.clone(), dir, way: String::new() };
+    let place = WorkflowsDir { named: dir.clone(), dir, way: String::new() };
     begin(&place, &args.name, template, Vec::new())
 }

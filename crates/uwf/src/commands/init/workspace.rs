@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project_files::{CONFIG, DIR};
 
-use super::{Place, begin, quoted};
-use crate::new_files::NewFile;
+use super::{WorkflowsDir, begin, quoted};
+use crate::new_files::StarterFile;
 use crate::printer::CommandResult;
-use crate::templates::{self, Template};
+use crate::templates::{self, WorkflowTemplate};
 
 /// Arguments of `uwf init workspace`.
 #[derive(Debug, clap::Args)]
@@ -27,18 +27,18 @@ pub(crate) struct Args {
     dir: PathBuf,
     /// The first workflow.
     #[arg(long, default_value = "review")]
-    template: Template,
+    template: WorkflowTemplate,
 }
 
 /// Creates a workspace.
 pub(crate) fn run(args: &Args) -> CommandResult {
     let is_here = args.dir == Path::new(".");
-    let place = Place {
+    let place = WorkflowsDir {
         dir: if is_here { PathBuf::from(DIR) } else { args.dir.join(DIR) },
         way: if is_here { String::new() } else { format!("cd {} && ", quoted(&args.dir.display().to_string())) },
         named: PathBuf::from(DIR),
     };
-    let config = NewFile { path: place.dir.join(CONFIG), content: templates::CONFIG.to_owned() };
+    let config = StarterFile { path: place.dir.join(CONFIG), content: templates::CONFIG.to_owned() };
     let begun = begin(&place, args.template.name(), args.template, vec![config]);
     begun.map_err(|error| match error.kind {
         ErrorKind::Usage => error.hint("`uwf init workflow NAME` adds a workflow to a project"),

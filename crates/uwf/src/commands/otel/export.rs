@@ -3,16 +3,16 @@
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::json;
-use uwf_core::config::Otel;
+use uwf_core::config::OtelConfig;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::verbs::otel::{self, Destination, Exported};
+use uwf_engine::verbs::otel::{self, OtelDestination, SpanExport};
 
 use super::post::post;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 use crate::table::count;
 
@@ -66,7 +66,7 @@ struct ExportReport {
     unreadable: Vec<String>,
 }
 
-impl Report for ExportReport {
+impl CommandReport for ExportReport {
     fn text(&self) -> String {
         if self.spans == 0 {
             return "nothing was sent: no step of the thread is done, and no attempt has failed\n".to_owned();
@@ -82,7 +82,7 @@ impl Report for ExportReport {
 }
 
 /// Sends or prints the spans of a thread.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let configured = context.home.config()?.otel;
     let content = args.content || configured.as_ref().is_some_and(|otel| otel.content);
@@ -93,7 +93,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         }
         let request = exported.whole();
         let pretty = format!("{request:#}\n");
-        return Ok(Printed::of(request, pretty));
+        return Ok(PrintableReport::value_with_text(request, pretty));
     }
     let destination = destination(context, args, configured)?;
     let exported = otel::export(&context.home, &thread, content)?;
@@ -102,10 +102,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         // With several requests, some may have succeeded; sending these spans twice does no harm.
         error.knowing(json!({ "traceId": sent.trace_id }))
     })?;
-    Printed::new(&sent)
+    PrintableReport::new(&sent)
 }
 
-fn sent(exported: &Exported, destination: &Destination) -> ExportReport {
+fn sent(exported: &SpanExport, destination: &OtelDestination) -> ExportReport {
     ExportReport {
         thread: exported.thread.clone(),
         trace_id: exported.trace_id.clone(),
@@ -116,13 +116,17 @@ fn sent(exported: &Exported, destination: &Destination) -> ExportReport {
     }
 }
 
-fn destination(context: &Context, args: &Args, configured: Option<Otel>) -> Result<Destination, CommandError> {
+fn destination(
+    context: &CommandContext,
+    args: &Args,
+    configured: Option<OtelConfig>,
+) -> Result<OtelDestination, CommandError> {
     let otel = match (&args.endpoint, configured) {
-        (Some(endpoint), _) if !Otel::is_address(endpoint) => {
+        (Some(endpoint), _) if !OtelConfig::is_address(endpoint) => {
             let error = CommandError::usage(format!("`{endpoint}` is not the address of a collector"));
             return Err(error.hint("write it as http://localhost:4318; `/v1/traces` is added"));
         }
-        (Some(endpoint), _) => Otel::at(endpoint),
+        (Some(endpoint), _) => OtelConfig::for_endpoint(endpoint),
         (None, Some(otel)) => otel,
         (None, None) => {
             return Err(CommandError::new(ErrorKind::Config, "no collector is configured to send spans to")

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::verbs::otel::Destination;
+use uwf_engine::verbs::otel::OtelDestination;
 use uwf_llm::Error;
 
 use crate::error::CommandError;
@@ -26,7 +26,7 @@ const SHORTEST_SECRET: usize = 8;
 ///
 /// # Errors
 /// If the collector did not accept everything. The message contains no header values.
-pub(super) fn post(to: &Destination, request: &Value) -> Result<(), CommandError> {
+pub(super) fn post(to: &OtelDestination, request: &Value) -> Result<(), CommandError> {
     let mut tries = 1;
     let reply = loop {
         match uwf_llm::post_json(&to.url, &to.headers, request, LIMIT) {
@@ -57,7 +57,7 @@ fn pause(error: &Error) -> Option<Duration> {
     }
 }
 
-fn failed(to: &Destination, error: &Error) -> CommandError {
+fn failed(to: &OtelDestination, error: &Error) -> CommandError {
     let message = without_values(to, error.to_string());
     let (kind, hint) = match error {
         Error::Auth { .. } => {
@@ -95,7 +95,7 @@ fn refused(reply: &str) -> Option<String> {
 }
 
 /// A message without header values, which the collector may repeat.
-fn without_values(to: &Destination, message: String) -> String {
+fn without_values(to: &OtelDestination, message: String) -> String {
     let long = to.headers.iter().filter(|(_, value)| value.len() >= SHORTEST_SECRET);
     long.fold(message, |message, (name, value)| message.replace(value.as_str(), &format!("[redacted {name}]")))
 }

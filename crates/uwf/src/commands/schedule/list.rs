@@ -4,21 +4,21 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use uwf_core::view;
-use uwf_temporal::Schedule;
+use uwf_temporal::TemporalSchedule;
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
-use crate::temporal::Schedules;
+use crate::temporal::ScheduleClient;
 
 /// Lists the schedules.
-pub(crate) fn run(context: &Context) -> CommandResult {
-    let all = Schedules::connect(context)?.all()?;
+pub(crate) fn run(context: &CommandContext) -> CommandResult {
+    let all = ScheduleClient::connect(context)?.all()?;
     let rows: Vec<Value> = all
         .iter()
         .map(|one| {
             let next: Vec<u64> = one.next.iter().map(milliseconds).collect();
-            let Schedule { name, note, is_paused, left_out, .. } = one;
+            let TemporalSchedule { name, note, is_paused, left_out, .. } = one;
             json!({ "schedule": name, "note": note, "paused": is_paused, "next": next, "leftOut": left_out })
         })
         .collect();
@@ -37,7 +37,7 @@ pub(crate) fn run(context: &Context) -> CommandResult {
     });
     let text: String = lines.collect();
     let text = if text.is_empty() { "no schedules\n".to_owned() } else { text };
-    Ok(Printed::of(Value::Array(rows), text))
+    Ok(PrintableReport::value_with_text(Value::Array(rows), text))
 }
 
 fn milliseconds(time: &SystemTime) -> u64 {

@@ -5,14 +5,14 @@ use uwf_engine::error::ErrorKind;
 use uwf_engine::verbs::kill;
 
 use super::RmArgs;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
-use crate::temporal::Schedules;
+use crate::temporal::ScheduleClient;
 
 /// Removes a schedule.
-pub(crate) fn run(context: &Context, args: &RmArgs) -> CommandResult {
-    let template = Schedules::connect(context)?.remove(&args.name)?;
+pub(crate) fn run(context: &CommandContext, args: &RmArgs) -> CommandResult {
+    let template = ScheduleClient::connect(context)?.remove(&args.name)?;
     if let Some(template) = &template
         && let Err(error) = kill::kill(&context.home, template, None)
         // Another process may have killed the thread.
@@ -21,5 +21,5 @@ pub(crate) fn run(context: &Context, args: &RmArgs) -> CommandResult {
         context.printer.warn(&format!("its template thread {template} was not removed: {}", error.message));
     }
     let text = format!("removed schedule {}; its threads continue\n", style::bold(&args.name));
-    Ok(Printed::of(json!({ "schedule": args.name, "removed": true }), text))
+    Ok(PrintableReport::value_with_text(json!({ "schedule": args.name, "removed": true }), text))
 }

@@ -2,116 +2,120 @@
 
 use serde_json::Value;
 use uwf_agents::agent_choices::AgentChoice;
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_core::config::edit::KeyPath;
-use uwf_engine::root::config_file::Change;
-use uwf_llm::{Endpoint, Secret, Wire};
+use uwf_engine::root::config_file::ConfigChange;
+use uwf_llm::{LlmApiKey, LlmWireFormat, ModelEndpoint};
 
 /// All answers.
-pub(super) struct Answers {
+pub(super) struct SetupAnswers {
     /// The default model; `None` leaves the models unchanged.
-    pub(super) model: Option<Model>,
+    pub(super) model: Option<SetupModel>,
     /// The default agent; `None` leaves it unchanged.
-    pub(super) agent: Option<Agent>,
+    pub(super) agent: Option<SetupAgent>,
 }
 
 /// A model, and the URL of its provider.
-pub(super) struct Model {
+pub(super) struct SetupModel {
     /// The provider's name in the configuration.
     pub(super) provider: String,
     pub(super) base_url: String,
-    pub(super) wire: Wire,
-    pub(super) key: Key,
+    pub(super) wire: LlmWireFormat,
+    pub(super) key: SetupProviderKey,
     /// The provider's name of the model.
     pub(super) name: String,
 }
 
 /// A provider's key.
-pub(super) enum Key {
+pub(super) enum SetupProviderKey {
     /// The provider needs no key.
     None,
     /// A variable already has the key.
-    Known { variable: String, value: Secret },
+    Known { variable: String, value: LlmApiKey },
     /// The key will be stored in `.env`.
-    New { variable: String, value: Secret },
+    New { variable: String, value: LlmApiKey },
 }
 
 /// The default agent.
-pub(super) enum Agent {
+pub(super) enum SetupAgent {
     /// The alias of a configured agent.
     Known(String),
     /// An agent to add.
     New(AgentChoice),
 }
 
-impl Key {
+impl SetupProviderKey {
     pub(super) fn variable(&self) -> Option<&str> {
         match self {
-            Key::None => None,
-            Key::Known { variable, .. } | Key::New { variable, .. } => Some(variable),
+            SetupProviderKey::None => None,
+            SetupProviderKey::Known { variable, .. } | SetupProviderKey::New { variable, .. } => Some(variable),
         }
     }
 
-    fn value(&self) -> Option<&Secret> {
+    fn value(&self) -> Option<&LlmApiKey> {
         match self {
-            Key::None => None,
-            Key::Known { value, .. } | Key::New { value, .. } => Some(value),
+            SetupProviderKey::None => None,
+            SetupProviderKey::Known { value, .. } | SetupProviderKey::New { value, .. } => Some(value),
         }
     }
 }
 
-impl Agent {
+impl SetupAgent {
     /// The chosen agent: a configured one if its alias is configured, and a new one otherwise.
-    pub(super) fn of(config: &Config, choice: AgentChoice) -> Agent {
-        if config.agents.contains_key(&choice.alias) { Agent::Known(choice.alias) } else { Agent::New(choice) }
+    pub(super) fn from_choice(config: &UwfConfig, choice: AgentChoice) -> SetupAgent {
+        if config.agents.contains_key(&choice.alias) {
+            SetupAgent::Known(choice.alias)
+        } else {
+            SetupAgent::New(choice)
+        }
     }
 
     pub(super) fn alias(&self) -> &str {
         match self {
-            Agent::Known(alias) => alias,
-            Agent::New(choice) => &choice.alias,
+            SetupAgent::Known(alias) => alias,
+            SetupAgent::New(choice) => &choice.alias,
         }
     }
 }
 
-impl Model {
+impl SetupModel {
     /// The model's endpoint, for requests.
-    pub(super) fn endpoint(&self) -> Endpoint {
-        let key = self.key.value().map_or("", Secret::reveal);
-        Endpoint::new(&self.base_url, &self.name).wire(self.wire).api_key(key)
+    pub(super) fn endpoint(&self) -> ModelEndpoint {
+        let key = self.key.value().map_or("", LlmApiKey::reveal);
+        ModelEndpoint::new(&self.base_url, &self.name).wire(self.wire).api_key(key)
     }
 }
 
-impl Answers {
+impl SetupAnswers {
     /// The changes of the configuration, and the model's alias.
-    pub(super) fn changes(&self, config: &Config) -> (Vec<Change>, Option<String>) {
+    pub(super) fn changes(&self, config: &UwfConfig) -> (Vec<ConfigChange>, Option<String>) {
         let mut changes = Vec::new();
         let alias = self.model.as_ref().map(|model| model_changes(model, config, &mut changes));
         match &self.agent {
-            Some(Agent::New(choice)) => {
+            Some(SetupAgent::New(choice)) => {
                 for (key, value) in choice.entry.as_object().into_iter().flatten() {
-                    changes.push(Change::Set(KeyPath::of(&["agents", &choice.alias, key]), value.clone()));
+                    changes.push(ConfigChange::Set(KeyPath::from_keys(&["agents", &choice.alias, key]), value.clone()));
                 }
                 changes.push(set(&["defaultAgent"], &choice.alias));
             }
-            Some(Agent::Known(alias)) => changes.push(set(&["defaultAgent"], alias)),
+            Some(SetupAgent::Known(alias)) => changes.push(set(&["defaultAgent"], alias)),
             None => {}
         }
         (changes, alias)
     }
 }
 
-fn model_changes(model: &Model, config: &Config, changes: &mut Vec<Change>) -> String {
-    let Model { provider, base_url, wire, key, name } = model;
+fn model_changes(model: &SetupModel, config: &UwfConfig, changes: &mut Vec<ConfigChange>) -> String {
+    let SetupModel { provider, base_url, wire, key, name } = model;
     changes.push(set(&["providers", provider, "baseUrl"], base_url));
     if let Some(variable) = key.variable() {
         changes.push(set(&["providers", provider, "apiKeyEnv"], variable));
     }
-    let kind = KeyPath::of(&["providers", provider, "kind"]);
-    changes.push(if *wire == Wire::of(base_url) {
-        Change::Unset(kind)
+    let kind = KeyPath::from_keys(&["providers", provider, "kind"]);
+    changes.push(if *wire == LlmWireFormat::for_base_url(base_url) {
+        ConfigChange::Unset(kind)
     } else {
-        Change::Set(kind, Value::from(kind_of(*wire)))
+        ConfigChange::Set(kind, Value::from(kind_of(*wire)))
     });
     let alias = alias(config, provider, name);
     changes.push(set(&["models", &alias, "provider"], provider));
@@ -120,20 +124,21 @@ fn model_changes(model: &Model, config: &Config, changes: &mut Vec<Change>) -> S
     alias
 }
 
-fn set(path: &[&str], value: &str) -> Change {
-    Change::Set(KeyPath::of(path), Value::from(value))
+fn set(path: &[&str], value: &str) -> ConfigChange {
+    ConfigChange::Set(KeyPath::from_keys(path), Value::from(value))
 }
 
-fn kind_of(wire: Wire) -> &'static str {
+fn kind_of(wire: LlmWireFormat) -> &'static str {
     match wire {
-        Wire::OpenAi => "openai",
-        Wire::Anthropic => "anthropic",
+        LlmWireFormat::OpenAi => "openai",
+        LlmWireFormat::Anthropic => "anthropic",
     }
 }
 
 /// The alias of the model, or the shortest free new one.
-fn alias(config: &Config, provider: &str, name: &str) -> String {
-    let same = |(_, model): &(&String, &uwf_core::config::Model)| model.provider == provider && model.name == name;
+fn alias(config: &UwfConfig, provider: &str, name: &str) -> String {
+    let same =
+        |(_, model): &(&String, &uwf_core::config::ModelConfig)| model.provider == provider && model.name == name;
     if let Some((alias, _)) = config.models.iter().find(same) {
         return alias.clone();
     }

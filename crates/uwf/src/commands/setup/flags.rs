@@ -1,9 +1,9 @@
 //! Answers given on the command line.
 
 use uwf_agents::agent_choices::{self, AgentChoice};
-use uwf_llm::{PRESETS, Preset, Secret, Wire, preset};
+use uwf_llm::{LlmApiKey, LlmWireFormat, PRESETS, ProviderPreset, preset};
 
-use super::answers::{Agent, Answers, Key, Model};
+use super::answers::{SetupAgent, SetupAnswers, SetupModel, SetupProviderKey};
 use super::{Args, CurrentSetup};
 use crate::error::CommandError;
 use crate::input;
@@ -12,16 +12,16 @@ use crate::input;
 ///
 /// # Errors
 /// `Usage` with the missing arguments.
-pub(super) fn answers(known: &CurrentSetup<'_>, args: &Args) -> Result<Answers, CommandError> {
+pub(super) fn answers(known: &CurrentSetup<'_>, args: &Args) -> Result<SetupAnswers, CommandError> {
     let Args { provider, base_url, kind, api_key, api_key_env, model, .. } = args;
     let about_model = [provider, base_url, kind, api_key, api_key_env, model].into_iter().any(Option::is_some);
     let model = about_model.then(|| self::model(known, args)).transpose()?;
     let has_model = model.is_some() || known.config.default_model.is_some();
     let agent = agent(known, args.agent.as_deref(), has_model)?;
-    Ok(Answers { model, agent })
+    Ok(SetupAnswers { model, agent })
 }
 
-fn model(known: &CurrentSetup<'_>, args: &Args) -> Result<Model, CommandError> {
+fn model(known: &CurrentSetup<'_>, args: &Args) -> Result<SetupModel, CommandError> {
     let Some(provider) = args.provider.clone() else {
         return Err(CommandError::usage("--provider is missing").hint(presets_hint()));
     };
@@ -35,7 +35,7 @@ fn model(known: &CurrentSetup<'_>, args: &Args) -> Result<Model, CommandError> {
     let kind = args.kind.as_deref().or(configured.and_then(|provider| provider.kind.as_deref()));
     let wire = match kind {
         Some(kind) => kind.parse().map_err(CommandError::usage)?,
-        None => Wire::of(&base_url),
+        None => LlmWireFormat::for_base_url(&base_url),
     };
     let of_provider = |alias: &String| known.config.models.get(alias).filter(|model| model.provider == provider);
     let same = known.config.default_model.as_ref().and_then(of_provider).map(|model| model.name.clone());
@@ -45,7 +45,7 @@ fn model(known: &CurrentSetup<'_>, args: &Args) -> Result<Model, CommandError> {
     };
     let variable = args.api_key_env.clone().or(configured.and_then(|provider| provider.api_key_env.clone()));
     let key = key(known, args.api_key.as_deref(), variable, &provider, preset)?;
-    Ok(Model { base_url: base_url.trim_end_matches('/').to_owned(), provider, wire, key, name })
+    Ok(SetupModel { base_url: base_url.trim_end_matches('/').to_owned(), provider, wire, key, name })
 }
 
 fn key(
@@ -53,19 +53,19 @@ fn key(
     given: Option<&str>,
     variable: Option<String>,
     provider: &str,
-    preset: Option<&Preset>,
-) -> Result<Key, CommandError> {
+    preset: Option<&ProviderPreset>,
+) -> Result<SetupProviderKey, CommandError> {
     if let Some(given) = given {
-        let value = if given == "-" { Secret::new(&input::from_stdin()?) } else { Secret::new(given) };
+        let value = if given == "-" { LlmApiKey::new(&input::from_stdin()?) } else { LlmApiKey::new(given) };
         let variable = variable.or(preset.and_then(|preset| preset.key_variable).map(str::to_owned));
         let variable = variable.unwrap_or_else(|| variable_for(provider));
-        return checked(value).map(|value| Key::New { variable, value });
+        return checked(value).map(|value| SetupProviderKey::New { variable, value });
     }
     let Some(variable) = variable.or(preset.and_then(|preset| preset.key_variable).map(str::to_owned)) else {
-        return Ok(Key::None);
+        return Ok(SetupProviderKey::None);
     };
     match known.variable(&variable) {
-        Some(value) => Ok(Key::Known { variable, value: Secret::new(&value) }),
+        Some(value) => Ok(SetupProviderKey::Known { variable, value: LlmApiKey::new(&value) }),
         None => Err(CommandError::usage(format!(
             "`{provider}` needs a key, and {variable} is set neither in the environment nor in .env"
         ))
@@ -77,7 +77,7 @@ fn key(
 ///
 /// # Errors
 /// `Usage`, without the text of the key.
-pub(super) fn checked(key: Secret) -> Result<Secret, CommandError> {
+pub(super) fn checked(key: LlmApiKey) -> Result<LlmApiKey, CommandError> {
     let text = key.reveal();
     if text.is_empty() {
         return Err(CommandError::usage("the key is empty"));
@@ -97,15 +97,17 @@ pub(super) fn variable_for(provider: &str) -> String {
 }
 
 /// The named agent; without a name, the first usable agent, unless there is a default agent already.
-fn agent(known: &CurrentSetup<'_>, named: Option<&str>, has_model: bool) -> Result<Option<Agent>, CommandError> {
+fn agent(known: &CurrentSetup<'_>, named: Option<&str>, has_model: bool) -> Result<Option<SetupAgent>, CommandError> {
     let config = known.config;
     let Some(named) = named else {
         let usable = |choice: &AgentChoice| has_model || !choice.needs_model;
-        let first = || agent_choices::available().into_iter().find(usable).map(|choice| Agent::of(config, choice));
+        let first = || {
+            agent_choices::available().into_iter().find(usable).map(|choice| SetupAgent::from_choice(config, choice))
+        };
         return Ok(if config.default_agent.is_some() { None } else { first() });
     };
     if config.agents.contains_key(named) {
-        return Ok(Some(Agent::Known(named.to_owned())));
+        return Ok(Some(SetupAgent::Known(named.to_owned())));
     }
     let Some(choice) = agent_choices::named(named) else {
         let works: Vec<String> = agent_choices::available().into_iter().map(|choice| choice.alias).collect();
@@ -121,10 +123,10 @@ fn agent(known: &CurrentSetup<'_>, named: Option<&str>, has_model: bool) -> Resu
             .hint("add --provider and --model"));
     }
     if !config.agents.contains_key(&choice.alias) {
-        return Ok(Some(Agent::New(choice)));
+        return Ok(Some(SetupAgent::New(choice)));
     }
     if named == choice.alias {
-        return Ok(Some(Agent::Known(choice.alias)));
+        return Ok(Some(SetupAgent::Known(choice.alias)));
     }
     Err(CommandError::usage(format!("config.yaml has another agent `{}` already", choice.alias)).hint(format!(
         "change that one with `uwf config set agents.{}.command …`, or add yours under another alias",

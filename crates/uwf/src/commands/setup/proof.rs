@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 use uwf_engine::error::ErrorKind;
-use uwf_llm::{ChatMessage, ChatRequest, Client, Endpoint, Retry, Timeouts};
+use uwf_llm::{ChatMessage, ChatRequest, LlmClient, LlmTimeouts, ModelEndpoint, RetryLimits};
 
-use super::answers::Model;
+use super::answers::SetupModel;
 use crate::error::CommandError;
-use crate::printer::Printer;
+use crate::printer::CommandPrinter;
 use crate::table::excerpt;
 
 /// The question to the model.
@@ -18,8 +18,8 @@ const QUESTION: &str = "Answer with the word \"ready\" and nothing else.";
 const MAX_TOKENS: u32 = 512;
 
 /// Short, because a person is waiting.
-const TIMEOUTS: Timeouts =
-    Timeouts { connect: Duration::from_secs(10), idle: Duration::from_mins(1), total: Duration::from_secs(90) };
+const TIMEOUTS: LlmTimeouts =
+    LlmTimeouts { connect: Duration::from_secs(10), idle: Duration::from_mins(1), total: Duration::from_secs(90) };
 
 /// A single failure may be chance.
 const ATTEMPTS: u32 = 2;
@@ -30,14 +30,14 @@ const SHOWN: usize = 60;
 /// The answer of the model.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Proof {
+pub(super) struct ModelTestReply {
     answer: String,
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     latency_ms: u64,
 }
 
-impl Proof {
+impl ModelTestReply {
     /// The result as one line.
     pub(super) fn line(&self) -> String {
         let seconds = self.latency_ms as f64 / 1000.0;
@@ -53,12 +53,12 @@ impl Proof {
 ///
 /// # Errors
 /// `Config` with the reason, without the key.
-pub(super) fn prove(printer: Printer, model: &Model) -> Result<Proof, CommandError> {
+pub(super) fn prove(printer: CommandPrinter, model: &SetupModel) -> Result<ModelTestReply, CommandError> {
     printer.talk(&format!("asking {} of {} for one word…", model.name, model.provider));
     let request =
         ChatRequest { max_tokens: Some(MAX_TOKENS), ..ChatRequest::new(vec![ChatMessage::User(QUESTION.to_owned())]) };
     let reply = client(model.endpoint()).and_then(|client| client.chat(&request)).map_err(|error| failed(&error))?;
-    Ok(Proof {
+    Ok(ModelTestReply {
         answer: excerpt(&reply.text, SHOWN),
         input_tokens: reply.usage.as_ref().and_then(|usage| usage.input),
         output_tokens: reply.usage.as_ref().and_then(|usage| usage.output),
@@ -67,15 +67,15 @@ pub(super) fn prove(printer: Printer, model: &Model) -> Result<Proof, CommandErr
 }
 
 /// Names of the provider's models, sorted.
-pub(super) fn models(endpoint: Endpoint) -> uwf_llm::Result<Vec<String>> {
+pub(super) fn models(endpoint: ModelEndpoint) -> uwf_llm::Result<Vec<String>> {
     let mut models = client(endpoint)?.models()?;
     models.sort();
     models.dedup();
     Ok(models)
 }
 
-fn client(endpoint: Endpoint) -> uwf_llm::Result<Client> {
-    Client::new(endpoint, TIMEOUTS, Retry { attempts: ATTEMPTS, ..Retry::default() })
+fn client(endpoint: ModelEndpoint) -> uwf_llm::Result<LlmClient> {
+    LlmClient::new(endpoint, TIMEOUTS, RetryLimits { attempts: ATTEMPTS, ..RetryLimits::default() })
 }
 
 fn failed(error: &uwf_llm::Error) -> CommandError {

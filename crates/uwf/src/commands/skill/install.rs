@@ -12,8 +12,8 @@ use uwf_engine::error::{AtPath, ErrorKind};
 
 use crate::error::CommandError;
 use crate::install;
-use crate::printer::{CommandResult, Printed, Report};
-use crate::skills::Subject;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
+use crate::skills::SkillSubject;
 
 /// Arguments of `uwf skill install`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,7 @@ Run this again after an update of uwf. Files that were changed are kept (exit 64
 pub(crate) struct Args {
     /// The tool; can be given several times. Default: all.
     #[arg(long = "for", value_name = "TOOL")]
-    tools: Vec<Tool>,
+    tools: Vec<SkillTool>,
     /// The project.
     #[arg(long, default_value = ".", value_hint = clap::ValueHint::DirPath)]
     dir: PathBuf,
@@ -46,7 +46,7 @@ pub(crate) struct Args {
 /// A tool whose agents read skill files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Tool {
+enum SkillTool {
     /// Claude Code.
     Claude,
     /// codex.
@@ -65,7 +65,7 @@ const MARK: &str = "<!-- made by `uwf skill install`; renewed by it as long as n
 /// The result for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Outcome {
+enum SkillFileOutcome {
     Wrote,
     Renewed,
     Kept,
@@ -73,22 +73,22 @@ enum Outcome {
 
 #[derive(Serialize)]
 struct SkillFile {
-    tool: Tool,
+    tool: SkillTool,
     path: PathBuf,
-    outcome: Outcome,
+    outcome: SkillFileOutcome,
 }
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Files(Vec<SkillFile>);
+struct SkillInstallReport(Vec<SkillFile>);
 
-impl Report for Files {
+impl CommandReport for SkillInstallReport {
     fn text(&self) -> String {
         let line = |SkillFile { path, outcome, .. }: &SkillFile| {
             let outcome = match outcome {
-                Outcome::Wrote => "wrote",
-                Outcome::Renewed => "renewed",
-                Outcome::Kept => "kept",
+                SkillFileOutcome::Wrote => "wrote",
+                SkillFileOutcome::Renewed => "renewed",
+                SkillFileOutcome::Kept => "kept",
             };
             format!("{outcome} {}\n", path.display())
         };
@@ -98,14 +98,18 @@ impl Report for Files {
 
 /// Installs the text for each tool.
 pub(crate) fn run(args: &Args, root: Definitions) -> CommandResult {
-    let tools = if args.tools.is_empty() { Tool::value_variants() } else { &args.tools };
-    let body = Subject::Cli.text(root);
+    let tools = if args.tools.is_empty() { SkillTool::value_variants() } else { &args.tools };
+    let body = SkillSubject::Cli.text(root);
     let mut files = Vec::new();
-    for tool in Tool::value_variants().iter().filter(|tool| tools.contains(tool)) {
+    for tool in SkillTool::value_variants().iter().filter(|tool| tools.contains(tool)) {
         let path = if args.global { tool.personal()? } else { in_project(&args.dir, tool.in_project()) };
         let content = marked(&format!("{}\n{body}", tool.header(args.global)));
         let outcome = outcome(&path, &content)?;
-        files.push((SkillFile { tool: *tool, path, outcome: outcome.unwrap_or(Outcome::Renewed) }, outcome, content));
+        files.push((
+            SkillFile { tool: *tool, path, outcome: outcome.unwrap_or(SkillFileOutcome::Renewed) },
+            outcome,
+            content,
+        ));
     }
     let changed: Vec<String> = files
         .iter()
@@ -123,16 +127,16 @@ pub(crate) fn run(args: &Args, root: Definitions) -> CommandResult {
         write(&file, &content)?;
         installed.push(file);
     }
-    Printed::new(&Files(installed))
+    PrintableReport::new(&SkillInstallReport(installed))
 }
 
 /// Writes the whole file.
 fn write(file: &SkillFile, content: &str) -> Result<(), CommandError> {
     let path = &file.path;
     match file.outcome {
-        Outcome::Kept => {}
-        Outcome::Renewed => replace(path, content.as_bytes())?,
-        Outcome::Wrote => {
+        SkillFileOutcome::Kept => {}
+        SkillFileOutcome::Renewed => replace(path, content.as_bytes())?,
+        SkillFileOutcome::Wrote => {
             let (dir, name) = (path.parent().unwrap_or(Path::new(".")), path.file_name().unwrap_or_default());
             if publish_all(dir, &[(PathBuf::from(name), content.as_bytes())])? != [true]
                 && read(path)? != Some(content.to_owned())
@@ -146,11 +150,11 @@ fn write(file: &SkillFile, content: &str) -> Result<(), CommandError> {
 }
 
 /// Decides about a file; `None` if it was edited since uwf wrote it.
-fn outcome(path: &Path, content: &str) -> Result<Option<Outcome>, CommandError> {
+fn outcome(path: &Path, content: &str) -> Result<Option<SkillFileOutcome>, CommandError> {
     Ok(match read(path)? {
-        None => Some(Outcome::Wrote),
-        Some(there) if there == content => Some(Outcome::Kept),
-        Some(there) => is_own(&there).then_some(Outcome::Renewed),
+        None => Some(SkillFileOutcome::Wrote),
+        Some(there) if there == content => Some(SkillFileOutcome::Kept),
+        Some(there) => is_own(&there).then_some(SkillFileOutcome::Renewed),
     })
 }
 
@@ -158,7 +162,7 @@ fn read(path: &Path) -> Result<Option<String>, CommandError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).at("read", path)?,
+        Err(error) => Err(error).path_context("read", path)?,
     }
 }
 
@@ -182,13 +186,13 @@ fn in_project(dir: &Path, below: &str) -> PathBuf {
     if dir == Path::new(".") { PathBuf::from(below) } else { dir.join(below) }
 }
 
-impl Tool {
+impl SkillTool {
     /// The file's path in a project.
     fn in_project(self) -> &'static str {
         match self {
-            Tool::Claude => ".claude/skills/uwf/SKILL.md",
-            Tool::Codex => ".agents/skills/uwf/SKILL.md",
-            Tool::Cursor => ".cursor/rules/uwf.mdc",
+            SkillTool::Claude => ".claude/skills/uwf/SKILL.md",
+            SkillTool::Codex => ".agents/skills/uwf/SKILL.md",
+            SkillTool::Cursor => ".cursor/rules/uwf.mdc",
         }
     }
 
@@ -196,9 +200,9 @@ impl Tool {
     fn personal(self) -> Result<PathBuf, CommandError> {
         // The other tools have no variable for their directories.
         let (variable, below_home) = match self {
-            Tool::Claude => ("CLAUDE_CONFIG_DIR", ".claude"),
-            Tool::Codex => ("", ".agents"),
-            Tool::Cursor => ("", ".cursor"),
+            SkillTool::Claude => ("CLAUDE_CONFIG_DIR", ".claude"),
+            SkillTool::Codex => ("", ".agents"),
+            SkillTool::Cursor => ("", ".cursor"),
         };
         let dir = install::dir(variable, below_home)
             .map_err(|error| CommandError { hints: vec!["name a project: --dir DIR".to_owned()], ..error })?;
@@ -208,8 +212,10 @@ impl Tool {
     /// The header that the tool reads first.
     fn header(self, global: bool) -> String {
         match self {
-            Tool::Cursor if !global => format!("---\ndescription: {DESCRIPTION}\nalwaysApply: false\n---\n"),
-            Tool::Claude | Tool::Codex | Tool::Cursor => format!("---\nname: uwf\ndescription: {DESCRIPTION}\n---\n"),
+            SkillTool::Cursor if !global => format!("---\ndescription: {DESCRIPTION}\nalwaysApply: false\n---\n"),
+            SkillTool::Claude | SkillTool::Codex | SkillTool::Cursor => {
+                format!("---\nname: uwf\ndescription: {DESCRIPTION}\n---\n")
+            }
         }
     }
 }

@@ -8,13 +8,13 @@ use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::shared_store::SharedStore;
 use uwf_engine::root::thread_ids;
-use uwf_engine::verbs::copy_store::{self, CopiedStore, Outcome};
+use uwf_engine::verbs::copy_store::{self, CopiedStore, CopyOutcome};
 
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
-use crate::progress::Progress;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
+use crate::progress::ProgressCounter;
 use crate::style;
 use crate::table::count;
 
@@ -44,22 +44,22 @@ pub(crate) struct Args {
     threads: Vec<String>,
 }
 
-impl Report for CopiedStore {
+impl CommandReport for CopiedStore {
     fn text(&self) -> String {
-        let of = |outcome: Outcome| self.threads.iter().filter(|thread| thread.outcome == outcome).count();
+        let of = |outcome: CopyOutcome| self.threads.iter().filter(|thread| thread.outcome == outcome).count();
         let mut text = String::new();
-        for thread in self.threads.iter().filter(|thread| thread.outcome == Outcome::Differs) {
+        for thread in self.threads.iter().filter(|thread| thread.outcome == CopyOutcome::Differs) {
             let there = thread.there.map(|head| format!(": {head} there, {} here", thread.head)).unwrap_or_default();
             text.push_str(&format!("{}  {}{there}\n", thread.thread, style::red("differs")));
         }
-        for name in self.names.iter().filter(|name| name.outcome == Outcome::Differs) {
+        for name in self.names.iter().filter(|name| name.outcome == CopyOutcome::Differs) {
             text.push_str(&format!("workflow {}  {}\n", name.name, style::red("differs")));
         }
         text.push_str(&format!(
             "{} copied, {} continued, {} unchanged; {} and {} bytes copied\n",
-            count(of(Outcome::Copied), "thread"),
-            of(Outcome::Advanced),
-            of(Outcome::Present),
+            count(of(CopyOutcome::Copied), "thread"),
+            of(CopyOutcome::Advanced),
+            of(CopyOutcome::Present),
             count(self.new_nodes, "node"),
             self.bytes,
         ));
@@ -72,21 +72,21 @@ impl Report for CopiedStore {
 }
 
 /// Copies threads to another store.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let (from, to) = (home(context, &args.from)?, home(context, &args.to)?);
     if from.place() == to.place() {
         let both = format!("both are the same store: {}", from.place());
         return Err(CommandError::new(ErrorKind::Usage, both));
     }
     let threads = args.threads.iter().map(|typed| thread_ids::resolve(&from, typed)).collect::<Result<Vec<_>, _>>()?;
-    let mut progress = Progress::new(context.printer, "threads copied");
-    let copied = copy_store::copy(&from, &to, &threads, &mut |done, _| progress.at(done))?;
+    let mut progress = ProgressCounter::new(context.printer, "threads copied");
+    let copied = copy_store::copy(&from, &to, &threads, &mut |done, _| progress.show_count(done))?;
     drop(progress);
-    Printed::new(&copied)
+    PrintableReport::new(&copied)
 }
 
 /// The typed store.
-fn home(context: &Context, typed: &str) -> Result<Home, CommandError> {
+fn home(context: &CommandContext, typed: &str) -> Result<Home, CommandError> {
     let here = &context.home;
     if typed == "." {
         return Ok(Home::open(here.root(), here.bin()));

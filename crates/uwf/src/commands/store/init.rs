@@ -5,9 +5,9 @@ use serde_json::json;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::node_types;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf store init`.
 #[derive(Debug, clap::Args)]
@@ -23,7 +23,7 @@ data.")]
 pub(crate) struct Args {}
 
 /// Prepares the shared store.
-pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, _args: &Args) -> CommandResult {
     let home = &context.home;
     let Some(shared) = home.shared() else {
         let message = "nodes and heads are files of this storage root, which need no initialization";
@@ -33,5 +33,5 @@ pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
     let is_new = shared.init().map_err(|error| Error::from(StoreError::from(error)))?;
     node_types::ensure(home)?;
     let text = format!("{} is ready{}\n", shared.name(), if is_new { "" } else { "; it was before" });
-    Ok(Printed::of(json!({ "store": shared.name(), "initialized": is_new }), text))
+    Ok(PrintableReport::value_with_text(json!({ "store": shared.name(), "initialized": is_new }), text))
 }

@@ -3,8 +3,8 @@
 use serde_json::json;
 use uwf_engine::error::Error;
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf store show`.
@@ -19,14 +19,17 @@ hint.")]
 pub(crate) struct Args {}
 
 /// Shows the store.
-pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, _args: &Args) -> CommandResult {
     let home = &context.home;
     let root = home.root().display().to_string();
     let Some(shared) = home.shared() else {
         let text = format!("{}\nfiles of the storage root\n", style::bold(&root));
-        return Ok(Printed::of(json!({ "store": root, "kind": "files", "root": root }), text));
+        return Ok(PrintableReport::value_with_text(json!({ "store": root, "kind": "files", "root": root }), text));
     };
     let threads = home.heads().list().map_err(Error::from)?.len();
     let text = format!("{}\nshared; locks, records and caches are in {root}\n", style::bold(shared.name()));
-    Ok(Printed::of(json!({ "store": shared.name(), "kind": "shared", "root": root, "heads": threads }), text))
+    Ok(PrintableReport::value_with_text(
+        json!({ "store": shared.name(), "kind": "shared", "root": root, "heads": threads }),
+        text,
+    ))
 }

@@ -7,20 +7,20 @@ mod reply;
 
 use std::path::PathBuf;
 
-use agent_kit::answer::{Answer, Turn};
-use agent_kit::ladder::Ladder;
+use agent_kit::answer::{AgentAnswer, AgentTurn};
+use agent_kit::ladder::ExtractionLadder;
 use agent_kit::{AgentContext, submit};
 use clap::ArgGroup;
 use uwf_agents::human;
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::agent_process::Signals;
-use uwf_engine::attempt::recorded::Attempt;
+use uwf_engine::attempt::agent_process::SignalListener;
+use uwf_engine::attempt::recorded::RecordedAttempt;
 use uwf_engine::attempt::settings;
 use uwf_engine::root::ids;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::answer::{self, Asked, Given, Seen};
+use uwf_engine::verbs::answer::{self, AnswerPrecondition, OpenQuestion, PersonAnswer};
 use uwf_engine::verbs::step::StepReport;
 use uwf_engine::views::{branches, pages};
 
@@ -28,10 +28,10 @@ use self::ask::TypedAnswer;
 use super::args::expect_attempt::ExpectAttempt;
 use super::args::expect_head::ExpectHead;
 use super::args::no_ask::NoAsk;
-use super::args::which::Which;
-use crate::ask::{Asker, Interruptible};
+use super::args::which::ThreadArg;
+use crate::ask::{InterruptibleWait, TerminalAsker};
 use crate::commands::thread::step;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
 use crate::printer::CommandResult;
@@ -67,7 +67,7 @@ lists the values that don't fit; exit 75 means that another answer came first."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ThreadArg,
     #[command(flatten)]
     expect: ExpectHead,
     #[command(flatten)]
@@ -99,10 +99,10 @@ pub(crate) struct Args {
 }
 
 /// Answers a waiting thread.
-pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let id = context.thread(args.which.typed())?;
     let branch = args.branch.as_ref().map(|name| branches::named(&context.home, &id, name)).transpose()?;
-    let seen = Seen { head: args.expect.expected, attempt: args.attempt.newest };
+    let seen = AnswerPrecondition { head: args.expect.expected, attempt: args.attempt.newest };
     let cwd = args.cwd.as_ref().map(|dir| settings::workspace(&context.cwd, dir)).transpose()?;
     let asked = answer::asked_in(&context.home, branch.as_ref().unwrap_or(&id), seen, cwd.as_ref())?;
     let agent = asked_agent(context, &asked)?;
@@ -130,12 +130,12 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
 
 /// Answers the branch `asked` of a thread with markdown under a header.
 pub(super) fn with_text(
-    context: &Context,
+    context: &CommandContext,
     (thread, asked): (&ThreadId, &ThreadId),
     text: &str,
     exit_code: bool,
 ) -> CommandResult {
-    let asked = answer::asked(&context.home, asked, Seen::default())?;
+    let asked = answer::asked(&context.home, asked, AnswerPrecondition::default())?;
     let agent = asked_agent(context, &asked)?;
     let answer = given::file(&agent, text.to_owned())?;
     let report = record(context, &asked, &agent, answer)?;
@@ -144,16 +144,16 @@ pub(super) fn with_text(
 }
 
 /// The context an agent would get for the role that waits.
-fn asked_agent<'c>(context: &'c Context, asked: &Asked) -> Result<AgentContext<'c>, CommandError> {
-    let thread = Thread::at(&context.home, asked.thread.clone(), asked.head)?;
-    Ok(AgentContext::of(thread, &asked.role, None)?)
+fn asked_agent<'c>(context: &'c CommandContext, asked: &OpenQuestion) -> Result<AgentContext<'c>, CommandError> {
+    let thread = Thread::load_at(&context.home, asked.thread.clone(), asked.head)?;
+    Ok(AgentContext::for_role(thread, &asked.role, None)?)
 }
 
 /// Asks the person at the terminal and records the answer.
 ///
 /// # Errors
 /// `Interrupted` if the person does not answer; the thread keeps waiting.
-pub(crate) fn at_terminal(context: &Context, asked: &Asked) -> Result<StepReport, CommandError> {
+pub(crate) fn at_terminal(context: &CommandContext, asked: &OpenQuestion) -> Result<StepReport, CommandError> {
     if let Some(question) = &asked.question {
         let reply = reply::ask_person(context, question)?;
         return Ok(answer::reply(&context.home, asked, question, &reply)?);
@@ -164,22 +164,22 @@ pub(crate) fn at_terminal(context: &Context, asked: &Asked) -> Result<StepReport
 }
 
 fn record(
-    context: &Context,
-    asked: &Asked,
+    context: &CommandContext,
+    asked: &OpenQuestion,
     agent: &AgentContext<'_>,
-    answer: Answer,
+    answer: AgentAnswer,
 ) -> Result<StepReport, CommandError> {
     let answer = exchange(answer, agent, asked);
     // The rest takes milliseconds. Hold signals back, so that Ctrl-C neither loses the answer nor records half of it.
-    let _signals = Signals::listen()?;
-    let within = |attempt: &Attempt| {
-        let thread = Thread::at(&context.home, asked.thread.clone(), asked.head)?;
-        AgentContext::of(thread, &asked.role, Some(attempt.clone()))
+    let _signals = SignalListener::listen()?;
+    let within = |attempt: &RecordedAttempt| {
+        let thread = Thread::load_at(&context.home, asked.thread.clone(), asked.head)?;
+        AgentContext::for_role(thread, &asked.role, Some(attempt.clone()))
     };
     let form = AnswerForm::Frontmatter;
-    let given = Given {
+    let given = PersonAnswer {
         output: &|attempt| submit::output_of(&within(attempt)?, &answer, form, &ExtractRungs::default()),
-        store: &|attempt| submit::submit(&within(attempt)?, answer.clone(), form, Ladder::default()),
+        store: &|attempt| submit::submit(&within(attempt)?, answer.clone(), form, ExtractionLadder::default()),
     };
     let report = answer::record(&context.home, asked, &given)?;
     editor::forget(context, asked);
@@ -187,11 +187,11 @@ fn record(
 }
 
 fn of_arguments(
-    context: &Context,
+    context: &CommandContext,
     args: &Args,
     agent: &AgentContext<'_>,
-    asked: &Asked,
-) -> Result<Answer, CommandError> {
+    asked: &OpenQuestion,
+) -> Result<AgentAnswer, CommandError> {
     let (text, answer) = if let Some(data) = &args.data {
         let text = if data == "-" { input::from_stdin()? } else { data.clone() };
         (text.clone(), given::data(agent, text))
@@ -211,7 +211,13 @@ fn of_arguments(
 }
 
 /// Keeps the text of a refused answer as the draft for `--editor`, and says so. An earlier draft stays.
-fn kept(context: &Context, agent: &AgentContext<'_>, asked: &Asked, text: &str, error: CommandError) -> CommandError {
+fn kept(
+    context: &CommandContext,
+    agent: &AgentContext<'_>,
+    asked: &OpenQuestion,
+    text: &str,
+    error: CommandError,
+) -> CommandError {
     if text.trim().is_empty() || editor::keep(context, agent, asked, text).is_err() {
         return error;
     }
@@ -225,10 +231,14 @@ fn not_given(what: &str, no_ask: NoAsk) -> CommandError {
 }
 
 /// Shows the last step and the question, and asks key by key. If the person gives up, the typed part is kept for `--editor`.
-fn ask_person(context: &Context, agent: &AgentContext<'_>, asked: &Asked) -> Result<Answer, CommandError> {
-    let asker = Asker::new(context.printer);
-    let _ends = Interruptible::begin()?;
-    asker.say(&shown(agent)?);
+fn ask_person(
+    context: &CommandContext,
+    agent: &AgentContext<'_>,
+    asked: &OpenQuestion,
+) -> Result<AgentAnswer, CommandError> {
+    let asker = TerminalAsker::new(context.printer);
+    let _ends = InterruptibleWait::begin()?;
+    asker.print_line(&shown(agent)?);
     let mut typed = TypedAnswer::default();
     ask::key_by_key(agent, &mut typed, &mut |prompt| asker.as_typed(prompt)).map_err(|error| match typed.is_empty() {
         true => error,
@@ -244,9 +254,9 @@ fn shown(agent: &AgentContext<'_>) -> Result<String, CommandError> {
 }
 
 /// The answer as an exchange: the question, the reply, and the time since the thread began to wait.
-fn exchange(answer: Answer, agent: &AgentContext<'_>, asked: &Asked) -> Answer {
+fn exchange(answer: AgentAnswer, agent: &AgentContext<'_>, asked: &OpenQuestion) -> AgentAnswer {
     let duration_ms = asked.since.map_or(0, |since| ids::now_ms().saturating_sub(since));
-    let asked = Turn::asked([human::question(agent)]);
-    let turn = Turn { output: answer.raw.clone(), latency_ms: duration_ms, ..asked };
-    Answer { turns: vec![turn], duration_ms, source: SOURCE.to_owned(), ..answer }
+    let asked = AgentTurn::asked([human::question(agent)]);
+    let turn = AgentTurn { output: answer.raw.clone(), latency_ms: duration_ms, ..asked };
+    AgentAnswer { turns: vec![turn], duration_ms, source: SOURCE.to_owned(), ..answer }
 }

@@ -6,17 +6,17 @@ use clap::ValueEnum;
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use uwf_core::money::money;
-use uwf_core::spending::{MoneySource, Spent};
+use uwf_core::spending::{MoneySource, SpendingTotals};
 use uwf_core::text::one_line;
-use uwf_engine::views::cost::{self, CostBy, CostRequest, CostRow, Costs};
+use uwf_engine::views::cost::{self, CostBy, CostReport, CostRequest, CostRow};
 
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::pager::Paging;
-use crate::printer::{CommandResult, Format, OwnFormat, Printed, Report, formats};
+use crate::pager::PagerArgs;
+use crate::printer::{CommandReport, CommandResult, OwnFormat, PrintableReport, ReportFormat, formats};
 use crate::style;
-use crate::table::{self, Table};
+use crate::table::{self, TextTable};
 
 /// Rows of threads shown to people by default.
 const SHOWN: usize = 30;
@@ -53,9 +53,9 @@ pub(crate) struct Args {
     limit: Option<usize>,
     /// How to print the report. Default: text on a terminal, one line of JSON in a pipe.
     #[arg(id = "format", long = "format", value_name = "FORMAT", value_parser = formats(&[OwnFormat::Csv]))]
-    _format: Option<Format>,
+    _format: Option<ReportFormat>,
     #[command(flatten)]
-    paging: Paging,
+    paging: PagerArgs,
 }
 
 /// Group rows by this.
@@ -72,21 +72,21 @@ enum CostGrouping {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Spending {
-    costs: Costs,
+struct ThreadCostReport {
+    costs: CostReport,
     /// Maximum number of thread rows shown to people.
     #[serde(skip)]
     limit: usize,
 }
 
-impl Report for Spending {
+impl CommandReport for ThreadCostReport {
     fn text(&self) -> String {
         let costs = &self.costs;
         let (what, has_workflow) = heading(costs.by);
         let mut headings = vec![what];
         headings.extend(has_workflow.then_some("workflow"));
         headings.extend(["steps", "failed", "input", "cached", "output", "reasoning", "cost", "time"]);
-        let mut table = Table::new(&headings).flexible([0, 1]).ids(has_workflow.then_some(0));
+        let mut table = TextTable::new(&headings).flexible([0, 1]).ids(has_workflow.then_some(0));
         let most = if costs.by == CostBy::Thread { self.limit } else { usize::MAX };
         for row in costs.rows.iter().take(most) {
             table.row(line(row, has_workflow));
@@ -106,9 +106,9 @@ impl Report for Spending {
     }
 }
 
-impl Spending {
+impl ThreadCostReport {
     fn notes(&self, most: usize) -> Vec<String> {
-        let Costs { rows, total, prices, unpriced, shared_steps, .. } = &self.costs;
+        let CostReport { rows, total, prices, unpriced, shared_steps, .. } = &self.costs;
         let mut notes = Vec::new();
         if rows.len() > most {
             notes.push(format!("… {} more: --limit {}", rows.len() - most, rows.len()));
@@ -182,7 +182,7 @@ fn dash() -> String {
 }
 
 /// A number of tokens, marked as a minimum if some were not counted.
-fn tokens(sum: Option<u64>, is_whole: bool, spent: &Spent) -> String {
+fn tokens(sum: Option<u64>, is_whole: bool, spent: &SpendingTotals) -> String {
     match sum {
         Some(sum) if is_whole => grouped(sum),
         Some(sum) => format!("≥ {}", grouped(sum)),
@@ -191,7 +191,7 @@ fn tokens(sum: Option<u64>, is_whole: bool, spent: &Spent) -> String {
     }
 }
 
-pub(crate) fn cost_of(spent: &Spent) -> String {
+pub(crate) fn cost_of(spent: &SpendingTotals) -> String {
     let sums: Vec<String> = spent.by_currency().iter().map(|(currency, amount)| money(*amount, currency)).collect();
     match (sums.is_empty(), spent.cost_unknown > 0) {
         (true, true) => "unknown".to_owned(),
@@ -215,7 +215,7 @@ fn grouped(number: u64) -> String {
 }
 
 /// Prints the cost of threads.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let since = args.since.as_deref().map(since).transpose()?;
     let threads = args.threads.iter().map(|typed| context.thread(typed)).collect::<Result<_, _>>()?;
     let by = match args.by {
@@ -231,7 +231,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     for unreadable in &costs.unreadable {
         context.printer.warn(&format!("thread {} is not fully readable: {}", unreadable.thread, unreadable.why));
     }
-    Ok(Printed::long(Spending { costs, limit: args.limit.unwrap_or(SHOWN) })?.paged(&args.paging))
+    Ok(PrintableReport::long(ThreadCostReport { costs, limit: args.limit.unwrap_or(SHOWN) })?.paged(&args.paging))
 }
 
 fn since(typed: &str) -> Result<u64, CommandError> {

@@ -8,16 +8,16 @@ use std::io::IsTerminal;
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use uwf_engine::verbs::diff::{
-    self, Compared, ComparedFiles, ComparedOutputs, FileChange, Named, Output, Side, Wanted,
+    self, ComparedFiles, ComparedOutputs, DiffOptions, DiffReport, DiffSide, DiffStepOutput, DiffSubject, FileChange,
 };
 
 use super::args::thread_or_node::{self, ThreadOrNode};
 use super::args::which::NEWEST;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::pager::Paging;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::pager::PagerArgs;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 
 /// Printed if no file differs.
@@ -50,17 +50,17 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "stat")]
     outputs: bool,
     #[command(flatten)]
-    paging: Paging,
+    paging: PagerArgs,
 }
 
 /// The differences as text for people.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Differences(Compared);
+struct ThreadDiffReport(DiffReport);
 
-impl Report for Differences {
+impl CommandReport for ThreadDiffReport {
     fn text(&self) -> String {
-        let Compared { a, b, outputs, files, .. } = &self.0;
+        let DiffReport { a, b, outputs, files, .. } = &self.0;
         let mut text = String::new();
         match outputs.as_deref() {
             Some([]) => text.push_str("the outputs are the same\n"),
@@ -85,8 +85,8 @@ impl Report for Differences {
     }
 }
 
-fn files_line(a: &Side, b: &Side) -> String {
-    let named = |side: &Side| match &side.thread {
+fn files_line(a: &DiffSide, b: &DiffSide) -> String {
+    let named = |side: &DiffSide| match &side.thread {
         Some(thread) => format!("{} of thread {thread}", side.step),
         None => side.step.to_string(),
     };
@@ -95,10 +95,11 @@ fn files_line(a: &Side, b: &Side) -> String {
 
 /// The difference of two outputs as YAML, which shows long texts line by line.
 fn output_text(ComparedOutputs { a, b, .. }: &ComparedOutputs) -> String {
-    let yaml =
-        |side: &Option<Output>| side.as_ref().map(|output| yaml_tree::write::block(&output.output)).unwrap_or_default();
-    let name = |side: &Option<Output>| match side {
-        Some(Output { index, step, role, branch, .. }) => {
+    let yaml = |side: &Option<DiffStepOutput>| {
+        side.as_ref().map(|output| yaml_tree::write::block(&output.output)).unwrap_or_default()
+    };
+    let name = |side: &Option<DiffStepOutput>| match side {
+        Some(DiffStepOutput { index, step, role, branch, .. }) => {
             let index = index.map(|index| format!("{index}. ")).unwrap_or_default();
             let branch = branch.as_ref().map(|branch| format!(".{branch}")).unwrap_or_default();
             format!("{index}{role}{branch} {step}")
@@ -154,10 +155,10 @@ fn stat(changed: &[FileChange]) -> String {
 }
 
 /// Compares two steps.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let a = named(context, args.from.as_deref().unwrap_or(NEWEST))?;
     let b = args.to.as_deref().map(|to| named(context, to)).transpose()?;
-    let wanted = Wanted { outputs: !args.files, files: !args.outputs, patch: !args.stat };
+    let wanted = DiffOptions { outputs: !args.files, files: !args.outputs, patch: !args.stat };
     let compared = diff::compare(&context.home, &a, b.as_ref(), wanted, &context.cwd)?;
     if let Some(why) = &compared.no_files {
         context.printer.warn(&format!("only outputs are compared: {why}"));
@@ -165,21 +166,21 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if args.files && !args.stat && context.printer.prints_text() && !std::io::stdout().is_terminal() {
         return Ok(for_git_apply(context, compared));
     }
-    Ok(Printed::new(&Differences(compared))?.paged(&args.paging))
+    Ok(PrintableReport::new(&ThreadDiffReport(compared))?.paged(&args.paging))
 }
 
 /// Only the patch, byte for byte.
-fn for_git_apply(context: &Context, compared: Compared) -> Printed {
+fn for_git_apply(context: &CommandContext, compared: DiffReport) -> PrintableReport {
     let patch = compared.files.and_then(|files| files.patch).map(|patch| patch.0).unwrap_or_default();
     if patch.is_empty() {
         context.printer.talk(SAME_FILES);
     }
-    Printed::bytes(patch)
+    PrintableReport::bytes(patch)
 }
 
-fn named(context: &Context, typed: &str) -> Result<Named, CommandError> {
+fn named(context: &CommandContext, typed: &str) -> Result<DiffSubject, CommandError> {
     Ok(match thread_or_node::find(context, typed)? {
-        ThreadOrNode::Thread(thread) => Named::Thread(thread),
-        ThreadOrNode::Node(node) => Named::Node(node),
+        ThreadOrNode::Thread(thread) => DiffSubject::Thread(thread),
+        ThreadOrNode::Node(node) => DiffSubject::Node(node),
     })
 }

@@ -6,9 +6,9 @@ use uwf_engine::thread::moderate;
 
 use super::args::which::NEWEST;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf thread eval`.
 #[derive(Debug, clap::Args)]
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 }
 
 /// Evaluates an expression.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let (thread, expression) = match &args.expression {
         Some(expression) => (args.thread.as_str(), expression),
         None => (NEWEST, &args.thread),
@@ -39,10 +39,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let id = context.thread(thread)?;
     let thread = Thread::any(&context.home, &id)?;
     match moderate::evaluate(&thread, expression)? {
-        Some(value) => Ok(Printed::value(value)),
+        Some(value) => Ok(PrintableReport::value(value)),
         None => {
             context.printer.talk("note: the expression gives nothing: a value that it reads is missing");
-            Ok(Printed::nothing())
+            Ok(PrintableReport::nothing())
         }
     }
 }

@@ -4,7 +4,7 @@ use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use serde_json::json;
-use uwf_engine::verbs::fork::{self, Changes};
+use uwf_engine::verbs::fork::{self, ForkChanges};
 use uwf_engine::verbs::redo;
 
 use super::args::chosen_id::ChosenId;
@@ -13,10 +13,10 @@ use super::args::thread_or_node::{self, ThreadOrNode};
 use super::args::which::NEWEST;
 use super::start::in_worktree;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf thread fork`.
@@ -57,12 +57,12 @@ pub(crate) struct Args {
 }
 
 /// Forks a thread.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let prompt = match args.prompt.as_deref() {
         Some("-") => Some(input::from_stdin()?),
         prompt => prompt.map(str::to_owned),
     };
-    let changes = Changes {
+    let changes = ForkChanges {
         workspace: args.cwd.clone(),
         limits: args.limits.limits(),
         id: args.id.chosen.clone(),
@@ -91,5 +91,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let bold = style::bold(thread.as_str());
     let where_ = forked.worktree.as_ref().map(in_worktree).unwrap_or_default();
     let text = format!("forked thread {bold} at {step}\n{where_}step it with: uwf thread step {thread}\n");
-    Ok(Printed::of(json!(forked), text))
+    Ok(PrintableReport::value_with_text(json!(forked), text))
 }

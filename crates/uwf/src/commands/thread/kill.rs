@@ -4,9 +4,9 @@ use serde_json::json;
 use uwf_engine::verbs::kill::{self, KillReport};
 
 use super::args::expect_head::ExpectHead;
-use super::args::which::Which;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use super::args::which::ThreadArg;
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf thread kill`.
@@ -16,18 +16,18 @@ use crate::style;
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ThreadArg,
     #[command(flatten)]
     expect: ExpectHead,
 }
 
 /// Kills a thread.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let end = kill::kill(&context.home, &thread, args.expect.expected)?;
     if end.is_none() {
         context.printer.warn("the thread's nodes are not readable, so the history records only the kill");
     }
     let text = format!("killed thread {}; it is in the history now\n", style::bold(thread.as_str()));
-    Ok(Printed::of(json!(KillReport { thread, archived: true }), text))
+    Ok(PrintableReport::value_with_text(json!(KillReport { thread, archived: true }), text))
 }

@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use uwf_core::money::dollars;
 use uwf_core::number::MAX_WHOLE;
-use uwf_core::usage::{Amount, ThreadLimits};
-use uwf_engine::thread::state::State;
-use uwf_engine::verbs::limit::{self, Change, Changes, Limits};
+use uwf_core::usage::{ThreadLimits, UsageAmount};
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::verbs::limit::{self, LimitChange, LimitChanges, LimitReport};
 
 use super::args::expect_head::ExpectHead;
 use super::args::limits::{amount, seconds};
-use super::args::which::Which;
+use super::args::which::ThreadArg;
 use super::show;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
-use crate::table::{self, Table};
+use crate::table::{self, TextTable};
 
 /// Arguments of `uwf thread limit`.
 #[derive(Debug, clap::Args)]
@@ -25,52 +25,53 @@ use crate::table::{self, Table};
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ThreadArg,
     #[command(flatten)]
     expect: ExpectHead,
     /// Maximum number of steps; +N adds to it.
     #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
-    steps: Option<Change<u64>>,
+    steps: Option<LimitChange<u64>>,
     /// Maximum time since its start, as 90s, 15m, 2h or 1d; +TIME adds to it.
     #[arg(long, value_name = "TIME", value_parser = time, allow_negative_numbers = true)]
-    time: Option<Change<u64>>,
+    time: Option<LimitChange<u64>>,
     /// Maximum number of tokens; +N adds to it.
     #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
-    tokens: Option<Change<u64>>,
+    tokens: Option<LimitChange<u64>>,
     /// Maximum cost in US dollars; +AMOUNT adds to it.
     #[arg(long, value_name = "AMOUNT", value_parser = money, allow_negative_numbers = true)]
-    cost: Option<Change<f64>>,
+    cost: Option<LimitChange<f64>>,
 }
 
-fn change<T>(text: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Result<Change<T>, String> {
+fn change<T>(text: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Result<LimitChange<T>, String> {
     match text.strip_prefix('+') {
-        Some(more) => read(more).map(Change::By),
-        None => read(text).map(Change::To),
+        Some(more) => read(more).map(LimitChange::By),
+        None => read(text).map(LimitChange::To),
     }
 }
 
-fn number(text: &str) -> Result<Change<u64>, String> {
+fn number(text: &str) -> Result<LimitChange<u64>, String> {
     let whole = |text: &str| text.parse().ok().filter(|number| (1..=MAX_WHOLE).contains(number));
     let range = || format!("it must be a whole number above 0, at most {MAX_WHOLE}, or + and one");
     change(text, |text| whole(text).ok_or_else(range))
 }
 
-fn time(text: &str) -> Result<Change<u64>, String> {
+fn time(text: &str) -> Result<LimitChange<u64>, String> {
     change(text, seconds)
 }
 
-fn money(text: &str) -> Result<Change<f64>, String> {
+fn money(text: &str) -> Result<LimitChange<f64>, String> {
     change(text, amount)
 }
 
-impl Report for Limits {
+impl CommandReport for LimitReport {
     fn text(&self) -> String {
-        let Limits { thread, state, used, tokens_unknown, cost_unknown, age, limits, reached, why, notes: _ } = self;
-        let Amount { steps, tokens, cost, .. } = *used;
+        let LimitReport { thread, state, used, tokens_unknown, cost_unknown, age, limits, reached, why, notes: _ } =
+            self;
+        let UsageAmount { steps, tokens, cost, .. } = *used;
         let ThreadLimits { max_steps, max_time, max_tokens, max_cost } = *limits;
         let in_words = |seconds: u64| table::duration(Duration::from_secs(seconds));
         let or_none = |limit: Option<String>| limit.unwrap_or_else(|| "–".to_owned());
-        let mut table = Table::new(&["", "used", "limit"]);
+        let mut table = TextTable::new(&["", "used", "limit"]);
         let mut row = |what: &str, used: String, limit: Option<String>| {
             table.row(vec![what.to_owned(), used, or_none(limit)]);
         };
@@ -83,7 +84,9 @@ impl Report for Limits {
         );
         row("cost", as_known(cost == 0.0, *cost_unknown, dollars(cost)), max_cost.map(dollars));
         let reached = match (reached, state) {
-            (Some(reached), State::Limited | State::Completed | State::Killed) => format!("{reached}\n"),
+            (Some(reached), ThreadState::Limited | ThreadState::Completed | ThreadState::Killed) => {
+                format!("{reached}\n")
+            }
             (Some(reached), _) => format!("{reached}: its next step will be refused\n"),
             (None, _) => {
                 why.as_ref().map(|why| format!("it has reached none of these limits: {why}\n")).unwrap_or_default()
@@ -120,17 +123,17 @@ impl Args {
         !self.changes().is_empty()
     }
 
-    fn changes(&self) -> Changes {
-        Changes { steps: self.steps, time: self.time, tokens: self.tokens, cost: self.cost }
+    fn changes(&self) -> LimitChanges {
+        LimitChanges { steps: self.steps, time: self.time, tokens: self.tokens, cost: self.cost }
     }
 }
 
 /// Shows or changes the limits of a thread.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let changes = args.changes();
     if changes.is_empty() {
-        return Printed::new(&limit::show(&context.home, &thread)?);
+        return PrintableReport::new(&limit::show(&context.home, &thread)?);
     }
     if args.expect.expected.is_some() && changes.is_relative() {
         return Err(CommandError::usage("with --expect-head a limit is given whole, not as +N")
@@ -138,5 +141,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     let limits = limit::change(&context.home, &thread, &changes, args.expect.expected)?;
     limits.notes.iter().for_each(|note| context.printer.warn(note));
-    Printed::new(&limits)
+    PrintableReport::new(&limits)
 }

@@ -4,26 +4,26 @@ use clap_complete::engine::ArgValueCompleter;
 use std::collections::HashMap;
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Serialize;
 use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::root::{ids, thread_ids};
 use uwf_engine::thread::chain;
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::workflows::find_workflow;
-use uwf_engine::views::list::{self, Filter, Listing, Named};
-use uwf_engine::views::overview::{Overview, Overviews};
-use uwf_engine::views::workflow_names::Names;
+use uwf_engine::views::list::{self, NamedThreadRow, ThreadFilter, ThreadListing};
+use uwf_engine::views::overview::{OverviewReader, ThreadOverview};
+use uwf_engine::views::workflow_names::WorkflowNames;
 
 use crate::commands::thread::show;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::pager::Paging;
-use crate::printer::{CommandResult, Printed, Report};
-use crate::table::{self, Table};
+use crate::pager::PagerArgs;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
+use crate::table::{self, TextTable};
 use crate::{style, terminal};
 
 /// Columns of a task and of a reason in a pipe; on a terminal its width decides.
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     workflow: Option<String>,
     /// Only threads in this state, or in one of several: stuck,waiting.
     #[arg(long, value_name = "STATE", value_parser = state_parser(), ignore_case = true, value_delimiter = ',')]
-    state: Vec<State>,
+    state: Vec<ThreadState>,
     /// Only threads that ended with this outcome, or with one of several: failed,no-match.
     #[arg(long, value_name = "OUTCOME", value_parser = outcome_parser(), value_delimiter = ',')]
     outcome: Vec<String>,
@@ -76,7 +76,7 @@ pub(crate) struct Args {
     #[arg(long)]
     utc: bool,
     #[command(flatten)]
-    paging: Paging,
+    paging: PagerArgs,
 }
 
 /// One word, as workflows name outcomes.
@@ -87,17 +87,17 @@ fn outcome_parser() -> impl TypedValueParser<Value = String> {
     })
 }
 
-fn state_parser() -> impl TypedValueParser<Value = State> {
-    PossibleValuesParser::new(State::ALL.map(State::name)).map(|name| {
-        let named = State::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(&name));
-        named.unwrap_or(State::Active)
+fn state_parser() -> impl TypedValueParser<Value = ThreadState> {
+    PossibleValuesParser::new(ThreadState::ALL.map(ThreadState::name)).map(|name| {
+        let named = ThreadState::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(&name));
+        named.unwrap_or(ThreadState::Active)
     })
 }
 
 #[derive(Serialize)]
 #[serde(transparent)]
 struct ThreadListReport {
-    rows: Vec<Named>,
+    rows: Vec<NamedThreadRow>,
     /// Data that is shown only to people.
     #[serde(skip)]
     for_people: Option<ForPeople>,
@@ -108,7 +108,7 @@ struct ForPeople {
     /// The text for an empty list.
     nothing: &'static str,
     /// One overview for each row.
-    overviews: Vec<Option<Overview>>,
+    overviews: Vec<Option<ThreadOverview>>,
     /// Matching threads before the shown rows.
     before: usize,
     /// Matching threads after the shown rows.
@@ -119,7 +119,7 @@ struct ForPeople {
     now_ms: Option<u64>,
 }
 
-impl Report for ThreadListReport {
+impl CommandReport for ThreadListReport {
     fn text(&self) -> String {
         let Some(shown) = &self.for_people else { return String::new() };
         let mut text = if self.rows.is_empty() { shown.nothing.to_owned() } else { self.table(shown) };
@@ -144,9 +144,10 @@ impl ThreadListReport {
         let width = terminal::size(&std::io::stdout()).map(|size| size.columns);
         let is_short = width.is_some_and(|columns| columns < WIDE);
         let changed = if shown.now_ms.is_some() { "changed" } else { "changed (UTC)" };
-        let mut table = Table::new(&["thread", "state", "workflow", "role", "steps", changed, "task"]).flexible([2, 3]);
+        let mut table =
+            TextTable::new(&["thread", "state", "workflow", "role", "steps", changed, "task"]).flexible([2, 3]);
         for (at, depth) in self.in_families(shown) {
-            let Named { row, workflow_name } = &self.rows[at];
+            let NamedThreadRow { row, workflow_name } = &self.rows[at];
             let overview = shown.overviews[at].as_ref();
             let dash = || "–".to_owned();
             let branch = overview.and_then(|overview| overview.branch.clone());
@@ -174,7 +175,7 @@ impl ThreadListReport {
     }
 
     /// The first words of a task; for a child whose parent is not on this page, also the parent.
-    fn task(&self, overview: &Overview, enough: usize, width: Option<usize>, depth: usize) -> String {
+    fn task(&self, overview: &ThreadOverview, enough: usize, width: Option<usize>, depth: usize) -> String {
         let of = match &overview.parent {
             Some(parent) if depth == 0 => format!("(for …{}) ", end_of(parent, enough)),
             _ => String::new(),
@@ -223,7 +224,7 @@ fn end_of(thread: &ThreadId, symbols: usize) -> &str {
 }
 
 /// Lists threads.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let registry = match registry::read(&context.home) {
         // The shared store is unreachable, so its threads can't be listed either.
         Err(error) if error.is_remote() => return Err(error.into()),
@@ -238,7 +239,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     let workflows = workflow.map(|typed| versions(context, &registry, typed)).transpose()?;
     let limit = args.limit.or(is_text.then_some(SHOWN));
     let after = args.after.as_deref().map(|typed| thread_ids::resolve(&context.home, typed)).transpose()?;
-    let filter = Filter {
+    let filter = ThreadFilter {
         all: args.all,
         workflows,
         states: args.state.clone(),
@@ -248,22 +249,28 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         after,
         limit,
         offset: args.offset,
-        ..Filter::default()
+        ..ThreadFilter::default()
     };
-    let Listing { rows, matching, .. } = list::list(&context.home, &filter)?;
-    let mut names = Names::of(&registry);
-    let rows: Vec<Named> = rows.into_iter().map(|row| Named::of(row, &mut names, &context.home)).collect();
+    let ThreadListing { rows, matching, .. } = list::list(&context.home, &filter)?;
+    let mut names = WorkflowNames::from_registry(&registry);
+    let rows: Vec<NamedThreadRow> =
+        rows.into_iter().map(|row| NamedThreadRow::from_row(row, &mut names, &context.home)).collect();
     let for_people = if is_text { Some(for_people(context, args, &rows, matching)?) } else { None };
-    Ok(Printed::long(ThreadListReport { rows, for_people })?.paged(&args.paging))
+    Ok(PrintableReport::long(ThreadListReport { rows, for_people })?.paged(&args.paging))
 }
 
-fn for_people(context: &Context, args: &Args, rows: &[Named], matching: usize) -> Result<ForPeople, CommandError> {
+fn for_people(
+    context: &CommandContext,
+    args: &Args,
+    rows: &[NamedThreadRow],
+    matching: usize,
+) -> Result<ForPeople, CommandError> {
     let before = args.offset.min(matching);
-    let mut overviews = Overviews::new(&context.home);
+    let mut overviews = OverviewReader::new(&context.home);
     let hides_finished = !args.all && args.state.is_empty() && args.outcome.is_empty() && matching == 0;
     Ok(ForPeople {
         nothing: if hides_finished { "no active threads; --all also lists finished ones\n" } else { "no threads\n" },
-        overviews: rows.iter().map(|named| overviews.of(&named.row)).collect(),
+        overviews: rows.iter().map(|named| overviews.summarize(&named.row)).collect(),
         before,
         after: matching - before - rows.len(),
         enough: enough(context)?,
@@ -272,13 +279,13 @@ fn for_people(context: &Context, args: &Args, rows: &[Named], matching: usize) -
 }
 
 /// Number of symbols at the end of an id that distinguish all threads, including finished ones.
-fn enough(context: &Context) -> Result<usize, CommandError> {
+fn enough(context: &CommandContext) -> Result<usize, CommandError> {
     let ids = thread_ids::all(&context.home)?;
     Ok(thread_ids::distinct_suffix(ids.iter().map(String::as_str)))
 }
 
 /// The hashes a workflow is or was stored under: all versions of a name, or else the one typed.
-fn versions(context: &Context, registry: &Registry, typed: &str) -> Result<Vec<Hash>, CommandError> {
+fn versions(context: &CommandContext, registry: &Registry, typed: &str) -> Result<Vec<NodeHash>, CommandError> {
     let found = find_workflow::workflow(&context.home, typed, &context.cwd)?;
     for note in &found.notes {
         context.printer.warn(note);

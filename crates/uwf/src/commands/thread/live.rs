@@ -6,23 +6,23 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap_complete::engine::ArgValueCompleter;
-use json_cas::Hash;
-use uwf_core::event::{Event, Stream, What};
+use json_cas::NodeHash;
+use uwf_core::event::{OutputStream, ThreadEvent, ThreadEventKind};
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::nodes;
-use uwf_engine::thread::state::State;
-use uwf_engine::views::list::{Filter, list};
-use uwf_engine::views::live::{From, Live, LiveAll};
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::views::list::{ThreadFilter, list};
+use uwf_engine::views::live::{LiveAll, LiveStart, LiveThread};
 use uwf_engine::views::show::show;
 
-use self::draw::Drawing;
+use self::draw::EventRenderer;
 use crate::commands::thread::args::which::NEWEST;
 use crate::commands::thread::step;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Time between two polls.
 const PACE: Duration = Duration::from_millis(100);
@@ -58,8 +58,8 @@ pub(crate) struct Args {
 }
 
 /// Follows a thread, or every active thread.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let mut screen = Screen { context, debug: args.debug, drawing: Drawing::default() };
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
+    let mut screen = LiveScreen { context, debug: args.debug, drawing: EventRenderer::default() };
     if let Some(role) = &args.role {
         check_role(context, args, role)?;
     }
@@ -67,16 +67,16 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         return all(context, args, &mut screen);
     }
     let thread = context.thread(args.thread.as_deref().unwrap_or(NEWEST))?;
-    let from = args.tail.map_or(From::Beginning, From::Newest);
-    let mut live = Live::of(thread.clone(), from, args.role.clone());
+    let from = args.tail.map_or(LiveStart::Beginning, LiveStart::Newest);
+    let mut live = LiveThread::watch(thread.clone(), from, args.role.clone());
     loop {
         if !screen.show(&live.poll(&context.home)?)? {
-            return Ok(Printed::nothing());
+            return Ok(PrintableReport::nothing());
         }
         match live.state() {
-            Some(State::Completed | State::Killed) => {
+            Some(ThreadState::Completed | ThreadState::Killed) => {
                 let outcome = show(&context.home, &thread)?.outcome;
-                return Ok(Printed::nothing().exits(step::end_code(outcome.as_deref(), args.exit_code)));
+                return Ok(PrintableReport::nothing().exits(step::end_code(outcome.as_deref(), args.exit_code)));
             }
             _ => std::thread::sleep(PACE),
         }
@@ -85,14 +85,14 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
 
 /// Rejects a role that is neither in the thread's workflow nor in the workflows that play its roles. With `--all` it only warns, because a
 /// later thread may have the role.
-fn check_role(context: &Context, args: &Args, role: &str) -> Result<(), CommandError> {
+fn check_role(context: &CommandContext, args: &Args, role: &str) -> Result<(), CommandError> {
     let threads: Vec<ThreadId> = match (&args.thread, args.all) {
-        (_, true) => list(&context.home, &Filter::default())?.rows.into_iter().map(|row| row.thread).collect(),
+        (_, true) => list(&context.home, &ThreadFilter::default())?.rows.into_iter().map(|row| row.thread).collect(),
         (thread, false) => vec![context.thread(thread.as_deref().unwrap_or(NEWEST))?],
     };
     // If a thread is unreadable, following it reports that.
     let status = threads.iter().filter_map(|thread| show(&context.home, thread).ok());
-    let workflows: BTreeSet<Hash> =
+    let workflows: BTreeSet<NodeHash> =
         status.flat_map(|it| it.workflows.into_values().map(|child| child.hash).chain([it.workflow])).collect();
     let workflows = workflows.into_iter().filter_map(|hash| nodes::workflow(context.home.store(), hash).ok());
     let roles: BTreeSet<String> = workflows.flat_map(|workflow| workflow.roles.into_keys()).collect();
@@ -109,24 +109,24 @@ fn check_role(context: &Context, args: &Args, role: &str) -> Result<(), CommandE
 }
 
 /// Follows every active thread until stdout is closed.
-fn all(context: &Context, args: &Args, screen: &mut Screen<'_>) -> CommandResult {
-    let mut live = LiveAll::of(args.tail.map(From::Newest), args.role.clone());
+fn all(context: &CommandContext, args: &Args, screen: &mut LiveScreen<'_>) -> CommandResult {
+    let mut live = LiveAll::watch(args.tail.map(LiveStart::Newest), args.role.clone());
     while screen.show(&live.poll(&context.home)?)? {
         std::thread::sleep(PACE);
     }
-    Ok(Printed::nothing())
+    Ok(PrintableReport::nothing())
 }
 
 /// The screen that shows events.
-struct Screen<'c> {
-    context: &'c Context,
+struct LiveScreen<'c> {
+    context: &'c CommandContext,
     debug: bool,
-    drawing: Drawing,
+    drawing: EventRenderer,
 }
 
-impl Screen<'_> {
+impl LiveScreen<'_> {
     /// Shows events; `false` if stdout is closed.
-    fn show(&mut self, events: &[Event]) -> Result<bool, CommandError> {
+    fn show(&mut self, events: &[ThreadEvent]) -> Result<bool, CommandError> {
         let is_text = self.context.printer.prints_text();
         let mut text = String::new();
         for event in events.iter().filter(|event| self.debug || !is_stderr(event)) {
@@ -144,6 +144,6 @@ impl Screen<'_> {
     }
 }
 
-fn is_stderr(event: &Event) -> bool {
-    matches!(event.what, What::Output { stream: Stream::Stderr, .. })
+fn is_stderr(event: &ThreadEvent) -> bool {
+    matches!(event.what, ThreadEventKind::Output { stream: OutputStream::Stderr, .. })
 }

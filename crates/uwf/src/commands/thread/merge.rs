@@ -1,11 +1,11 @@
 //! `uwf thread merge`
 
 use serde_json::json;
-use uwf_engine::verbs::merge::{self, How, Manner, Merged};
+use uwf_engine::verbs::merge::{self, MergeKind, MergeMethod, MergeReport};
 
-use super::args::which::Which;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use super::args::which::ThreadArg;
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 
 /// Symbols shown of a commit's hash.
@@ -18,7 +18,7 @@ const COMMIT: usize = 7;
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ThreadArg,
     /// Merge all changes as one commit.
     #[arg(long, conflicts_with_all = ["no_ff", "ff_only"])]
     squash: bool,
@@ -33,9 +33,9 @@ pub(crate) struct Args {
     abort: bool,
 }
 
-impl Report for Merged {
+impl CommandReport for MergeReport {
     fn text(&self) -> String {
-        let Merged { thread, branch, into, how, commit, committed } = self;
+        let MergeReport { thread, branch, into, how, commit, committed } = self;
         let commit = commit.get(..COMMIT).unwrap_or(commit);
         let into = into.as_deref().unwrap_or("the commit checked out here");
         let mut text = String::new();
@@ -44,10 +44,12 @@ impl Report for Merged {
             text.push_str(&format!("committed {committed} {changes} of the worktree on {branch}\n"));
         }
         text.push_str(&match how {
-            How::UpToDate => format!("{into} has all of {branch} already\n"),
-            How::FastForward => format!("{} {into} to {branch}, commit {commit}\n", style::green("fast-forwarded")),
-            How::Merge => format!("{} {branch} into {into}, commit {commit}\n", style::green("merged")),
-            How::Squash => format!("{} {branch} into {into}, commit {commit}\n", style::green("squashed")),
+            MergeKind::UpToDate => format!("{into} has all of {branch} already\n"),
+            MergeKind::FastForward => {
+                format!("{} {into} to {branch}, commit {commit}\n", style::green("fast-forwarded"))
+            }
+            MergeKind::Merge => format!("{} {branch} into {into}, commit {commit}\n", style::green("merged")),
+            MergeKind::Squash => format!("{} {branch} into {into}, commit {commit}\n", style::green("squashed")),
         });
         text.push_str(&format!("remove thread and worktree with: uwf thread rm {thread}\n"));
         text
@@ -55,18 +57,18 @@ impl Report for Merged {
 }
 
 /// Merges the branch of a thread, or undoes a merge with `--abort`.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     if args.abort {
         merge::abort(&context.home, &thread, &context.cwd)?;
         let text = format!("the merge of thread {} is undone\n", style::bold(thread.as_str()));
-        return Ok(Printed::of(json!({ "thread": thread, "aborted": true }), text));
+        return Ok(PrintableReport::value_with_text(json!({ "thread": thread, "aborted": true }), text));
     }
     let manner = match (args.squash, args.no_ff, args.ff_only) {
-        (true, ..) => Manner::Squash,
-        (_, true, _) => Manner::MergeCommit,
-        (.., true) => Manner::FastForwardOnly,
-        _ => Manner::AsNeeded,
+        (true, ..) => MergeMethod::Squash,
+        (_, true, _) => MergeMethod::MergeCommit,
+        (.., true) => MergeMethod::FastForwardOnly,
+        _ => MergeMethod::AsNeeded,
     };
-    Printed::new(&merge::merge(&context.home, &thread, manner, &context.cwd)?)
+    PrintableReport::new(&merge::merge(&context.home, &thread, manner, &context.cwd)?)
 }

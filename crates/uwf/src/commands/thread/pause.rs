@@ -1,13 +1,13 @@
 //! `uwf thread pause`
 
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::pause::{self, PauseReport};
 
 use super::args::expect_head::ExpectHead;
-use super::args::which::Which;
+use super::args::which::ThreadArg;
 use crate::commands::thread::show;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf thread pause`.
@@ -17,7 +17,7 @@ use crate::style;
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ThreadArg,
     #[command(flatten)]
     expect: ExpectHead,
     /// Reason, shown to people.
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     reason: Option<String>,
 }
 
-impl Report for PauseReport {
+impl CommandReport for PauseReport {
     fn text(&self) -> String {
         let then = if self.pausing { "; it pauses once this step has ended" } else { "" };
         format!("thread {} is {}{then}\n", style::bold(self.thread.as_str()), show::state(self.state, false, None))
@@ -33,8 +33,8 @@ impl Report for PauseReport {
 }
 
 /// Pauses a thread.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let state = pause::pause(&context.home, &thread, args.reason.as_deref(), args.expect.expected)?;
-    Printed::new(&PauseReport { thread, state, pausing: state == State::Running })
+    PrintableReport::new(&PauseReport { thread, state, pausing: state == ThreadState::Running })
 }

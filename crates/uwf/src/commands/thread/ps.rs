@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use uwf_core::node::Tokens;
+use uwf_core::node::TokenCounts;
 use uwf_engine::root::ids;
 use uwf_engine::views::ps::{self, RunningMemory, RunningStep};
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
-use crate::table::{self, Table};
+use crate::table::{self, TextTable};
 
 /// Columns of a name.
 const NAME: usize = 40;
@@ -24,18 +24,18 @@ pub(crate) struct Args {}
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Running {
+struct RunningStepsReport {
     steps: Vec<RunningStep>,
     #[serde(skip)]
     now: u64,
 }
 
-impl Report for Running {
+impl CommandReport for RunningStepsReport {
     fn text(&self) -> String {
         if self.steps.is_empty() {
             return "nothing runs\n".to_owned();
         }
-        let mut table = Table::new(&["thread", "workflow", "role", "agent", "for", "last sign", "tokens", "pid"]);
+        let mut table = TextTable::new(&["thread", "workflow", "role", "agent", "for", "last sign", "tokens", "pid"]);
         for step in &self.steps {
             let elapsed = Duration::from_millis(self.now.saturating_sub(step.since));
             table.row(vec![
@@ -54,11 +54,14 @@ impl Report for Running {
 }
 
 /// All tokens; the total includes cached and reasoning tokens.
-fn total(tokens: &Tokens) -> Option<u64> {
+fn total(tokens: &TokenCounts) -> Option<u64> {
     tokens.total()
 }
 
 /// Lists running steps.
-pub(crate) fn run(context: &Context, Args {}: &Args) -> CommandResult {
-    Printed::new(&Running { steps: ps::ps(&context.home, &mut RunningMemory::default())?, now: ids::now_ms() })
+pub(crate) fn run(context: &CommandContext, Args {}: &Args) -> CommandResult {
+    PrintableReport::new(&RunningStepsReport {
+        steps: ps::ps(&context.home, &mut RunningMemory::default())?,
+        now: ids::now_ms(),
+    })
 }

@@ -6,11 +6,11 @@ use uwf_core::thread::Step;
 use uwf_core::view;
 use uwf_engine::views::read::{self, DEFAULT_QUOTA, ReadFrom, ReadRequest};
 
-use super::args::which::Which;
+use super::args::which::ThreadArg;
 use crate::complete;
-use crate::context::Context;
-use crate::pager::Paging;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::pager::PagerArgs;
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf thread read`.
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,7 @@ use crate::printer::{CommandResult, Printed};
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ThreadArg,
     /// Characters that task and steps may take together, about.
     #[arg(long, value_name = "CHARS", default_value_t = DEFAULT_QUOTA)]
     quota: usize,
@@ -33,11 +33,11 @@ pub(crate) struct Args {
     #[arg(long)]
     start: bool,
     #[command(flatten)]
-    paging: Paging,
+    paging: PagerArgs,
 }
 
 /// Prints the steps of a thread.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let place = match (&args.before, &args.after, args.start) {
         (Some(step), _, true) => ReadFrom::Until(step.clone()),
@@ -65,7 +65,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         "earlier": transcript.page.older,
         "later": transcript.page.newer,
     });
-    Ok(Printed::of(value, markdown).paged(&args.paging))
+    Ok(PrintableReport::value_with_text(value, markdown).paged(&args.paging))
 }
 
 /// The unreadable parts of a step.

@@ -1,11 +1,11 @@
 //! `uwf thread repair`
 
 use serde::Serialize;
-use uwf_engine::verbs::repair::{self, Action, Repaired, Row};
+use uwf_engine::verbs::repair::{self, RepairAction, RepairSummary, UnsoundStep};
 
-use super::args::which::Which;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use super::args::which::ThreadArg;
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf thread repair`.
@@ -21,7 +21,7 @@ instead of the detail, followed by new copies of the later steps. A step with a 
 its role plays again. The old steps stay in the store, and `uwf thread fork` can still start at them.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ThreadArg,
     /// Only report what would be done.
     #[arg(long)]
     dry_run: bool,
@@ -32,12 +32,12 @@ pub(crate) struct Args {
 struct RepairReport {
     dry_run: bool,
     #[serde(flatten)]
-    repaired: Repaired,
+    repaired: RepairSummary,
 }
 
-impl Report for RepairReport {
+impl CommandReport for RepairReport {
     fn text(&self) -> String {
-        let Repaired { thread, head, before, steps } = &self.repaired;
+        let RepairSummary { thread, head, before, steps } = &self.repaired;
         let thread = style::bold(thread.as_str());
         let mut text: String = steps.iter().map(line).collect();
         text.push_str(&match (before, self.dry_run) {
@@ -49,19 +49,19 @@ impl Report for RepairReport {
     }
 }
 
-fn line(row: &Row) -> String {
-    let Row { index, step, role, action, why } = row;
+fn line(row: &UnsoundStep) -> String {
+    let UnsoundStep { index, step, role, action, why } = row;
     let action = match action {
-        Action::Noted => style::yellow("a note instead of its detail"),
-        Action::Rewritten => style::green("rewritten"),
-        Action::Dropped => style::red("dropped, with the steps after it"),
+        RepairAction::Noted => style::yellow("a note instead of its detail"),
+        RepairAction::Rewritten => style::green("rewritten"),
+        RepairAction::Dropped => style::red("dropped, with the steps after it"),
     };
     format!("step {index} ({role}, {step}): {action}: {why}\n")
 }
 
 /// Repairs a thread.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let repaired = repair::repair(&context.home, &thread, args.dry_run)?;
-    Printed::new(&RepairReport { dry_run: args.dry_run, repaired })
+    PrintableReport::new(&RepairReport { dry_run: args.dry_run, repaired })
 }

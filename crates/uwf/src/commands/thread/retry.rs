@@ -1,16 +1,16 @@
 //! `uwf thread retry`
 
 use clap_complete::engine::ArgValueCompleter;
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::step::{expected_head, newest_attempt};
 use uwf_engine::views::show;
 
 use super::args::expect_attempt::ExpectAttempt;
 use super::args::expect_head::ExpectHead;
-use super::args::which::Which;
+use super::args::which::ThreadArg;
 use crate::commands::thread::step;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::CommandResult;
 
@@ -21,7 +21,7 @@ use crate::printer::CommandResult;
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ThreadArg,
     #[command(flatten)]
     expect: ExpectHead,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 }
 
 /// Retries a failed step.
-pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     if args.expect.expected.is_some() {
         let head = expected_head::head(&context.home, &thread, args.expect.expected)?;
@@ -45,15 +45,17 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let status = show::show(&context.home, &thread)?;
     match status.state {
         // If the step can't be retried, the step itself reports why.
-        State::Stuck | State::Completed | State::Killed | State::Running => {
+        ThreadState::Stuck | ThreadState::Completed | ThreadState::Killed | ThreadState::Running => {
             step::run(context, step::Args::again(&thread, args.agent, (args.expect, args.attempt), args.exit_code))
         }
-        State::Waiting => {
+        ThreadState::Waiting => {
             Err(CommandError::usage(format!("thread {thread} has no failed attempt: it waits for a person"))
                 .hint(format!("answer it: uwf thread answer {thread}")))
         }
-        State::Limited => Err(CommandError::usage(format!("thread {thread} has no failed attempt: it is at a limit"))
-            .hint(format!("`uwf thread limit {thread}` shows which; `uwf thread step {thread}` tries again"))),
+        ThreadState::Limited => {
+            Err(CommandError::usage(format!("thread {thread} has no failed attempt: it is at a limit"))
+                .hint(format!("`uwf thread limit {thread}` shows which; `uwf thread step {thread}` tries again")))
+        }
         state => Err(CommandError::usage(format!("thread {thread} has no failed attempt: it is {}", state.name()))
             .hint(format!("to do its next step: uwf thread step {thread}"))),
     }

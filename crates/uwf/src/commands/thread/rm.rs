@@ -8,17 +8,17 @@ use serde::Serialize;
 use serde_json::json;
 use uwf_core::node::EndStatus;
 use uwf_core::view;
-use uwf_engine::attempt::worktree::Removed;
+use uwf_engine::attempt::worktree::RemovedWorktree;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::rm::{self, KeptThread, OldThreads, RemovedThread, RemovedThreads};
 
 use super::args::which::NEWEST;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::duration;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 use crate::table::count;
 
@@ -50,7 +50,7 @@ pub(crate) struct Args {
 }
 
 fn ended_parser() -> impl TypedValueParser<Value = EndStatus> {
-    let (completed, killed) = (State::Completed.name(), State::Killed.name());
+    let (completed, killed) = (ThreadState::Completed.name(), ThreadState::Killed.name());
     PossibleValuesParser::new([completed, killed])
         .map(move |name| if name.eq_ignore_ascii_case(killed) { EndStatus::Killed } else { EndStatus::Completed })
 }
@@ -63,15 +63,15 @@ struct OldReport {
     threads: RemovedThreads,
 }
 
-impl Report for OldReport {
+impl CommandReport for OldReport {
     fn text(&self) -> String {
         let RemovedThreads { removed, kept } = &self.threads;
         let verb = if self.dry_run { "would remove" } else { "removed" };
         let mut text = String::new();
         for RemovedThread { thread, status, completed_at, worktree } in removed {
             let status = match status {
-                EndStatus::Completed => State::Completed,
-                EndStatus::Killed => State::Killed,
+                EndStatus::Completed => ThreadState::Completed,
+                EndStatus::Killed => ThreadState::Killed,
             };
             let (ended, id) = (view::time(*completed_at), style::bold(thread.as_str()));
             text.push_str(&format!("{verb} {id}  {} {ended}\n", status.name()));
@@ -90,15 +90,15 @@ impl Report for OldReport {
     }
 }
 
-fn of_worktree(removed: Option<&Removed>) -> String {
-    let Some(Removed { dir, kept_branch }) = removed else { return String::new() };
+fn of_worktree(removed: Option<&RemovedWorktree>) -> String {
+    let Some(RemovedWorktree { dir, kept_branch }) = removed else { return String::new() };
     let branch =
         kept_branch.as_ref().map(|branch| format!("its branch {branch} stays: no other has all of its commits\n"));
     format!("removed its worktree {}\n{}", dir.display(), branch.unwrap_or_default())
 }
 
 /// Reports why threads were not removed: the first failure, and the number of failures.
-fn tell_failure(context: &Context, threads: &RemovedThreads) {
+fn tell_failure(context: &CommandContext, threads: &RemovedThreads) {
     let mut failed = threads.kept.iter().filter_map(|kept| Some((kept.failure?, kept)));
     let Some((kind, first)) = failed.next() else { return };
     let others = failed.count();
@@ -108,12 +108,12 @@ fn tell_failure(context: &Context, threads: &RemovedThreads) {
 }
 
 /// Removes threads.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     if let Some(older_than) = args.older_than {
         let old = OldThreads { older_than, status: args.state, discard: args.discard, dry_run: args.dry_run };
         let threads = rm::remove_old(&context.home, &old)?;
         tell_failure(context, &threads);
-        return Printed::new(&OldReport { dry_run: args.dry_run, threads });
+        return PrintableReport::new(&OldReport { dry_run: args.dry_run, threads });
     }
     if args.thread.is_none() && !args.last {
         return Err(CommandError::usage("--dry-run needs a thread, or --older-than")
@@ -128,7 +128,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
             text.push_str(&format!("would remove its worktree {}\n", dir.display()));
             report["worktree"] = json!({ "dir": dir });
         }
-        return Ok(Printed::of(report, text));
+        return Ok(PrintableReport::value_with_text(report, text));
     }
     let removed = rm::remove(&context.home, &thread, args.discard)?;
     let mut text = format!("removed thread {} from the history\n", style::bold(thread.as_str()));
@@ -137,5 +137,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if let Some(removed) = &removed {
         report["worktree"] = json!(removed);
     }
-    Ok(Printed::of(report, text))
+    Ok(PrintableReport::value_with_text(report, text))
 }

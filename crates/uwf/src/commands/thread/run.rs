@@ -12,20 +12,20 @@ use clap_complete::engine::ArgValueCompleter;
 use std::time::Instant;
 
 use uwf_core::agent_name::AgentName;
-use uwf_core::moderator::Next;
+use uwf_core::moderator::NextAction;
 use uwf_core::number::MAX_WHOLE;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::worktree::setup::WorktreeSetup;
 use uwf_engine::attempt::{plan, settings};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate;
-use uwf_engine::verbs::answer::{Seen, asked};
+use uwf_engine::verbs::answer::{AnswerPrecondition, asked};
 use uwf_engine::verbs::rebind;
 use uwf_engine::verbs::start::readiness;
-use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, expected_head, in_keeper, newest_attempt};
+use uwf_engine::verbs::step::{StepReport, StepRequest, UpcomingRole, expected_head, in_keeper, newest_attempt};
 
 use self::run_progress::RunProgress;
 use self::run_report::{RunReport, completed_before, stopped};
@@ -34,12 +34,12 @@ use crate::commands::thread::args::expect_head::ExpectHead;
 use crate::commands::thread::args::no_ask::NoAsk;
 use crate::commands::thread::args::on;
 use crate::commands::thread::args::which::NEWEST;
-use crate::commands::thread::start::Follows;
+use crate::commands::thread::start::StartFollowUp;
 use crate::commands::thread::{answer, start};
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 use crate::{style, table};
 
 /// Arguments of `uwf run`.
@@ -73,13 +73,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_WHOLE))]
     steps: Option<u64>,
     #[command(flatten)]
-    options: start::Options,
+    options: start::StartOptions,
     #[command(flatten)]
     expect: ExpectHead,
     #[command(flatten)]
     attempt: ExpectAttempt,
     #[command(flatten)]
-    on: on::On,
+    on: on::EngineArgs,
     #[command(flatten)]
     no_ask: NoAsk,
     /// Exit with 10 when the thread has ended.
@@ -88,24 +88,24 @@ pub(crate) struct Args {
 }
 
 /// Runs a thread, a new thread, or with `--all` every active thread.
-pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
     #[cfg(not(feature = "temporal"))]
     if args.on.on.is_some() {
         return Err(CommandError::without_temporal());
     }
     let most = steps_now(context, &mut args)?;
     if args.all {
-        let all = run_all::All { jobs: usize::from(args.jobs), stuck: args.stuck, until: args.until, most };
+        let all = run_all::RunAllOptions { jobs: usize::from(args.jobs), stuck: args.stuck, until: args.until, most };
         return run_all::run(context, &all);
     }
     // Only for the first step; later steps continue from it.
-    let mut expected = Seen { head: args.expect.expected, attempt: args.attempt.newest };
+    let mut expected = AnswerPrecondition { head: args.expect.expected, attempt: args.attempt.newest };
     let target = args.target.take().unwrap_or_else(|| NEWEST.to_owned());
     let thread = if args.options.prompt.is_some() {
         // Another machine may have agents that this one lacks.
         let follows = match args.on.on {
-            Some(_) => Follows::Nothing,
-            None => Follows::Steps { until: args.until.clone(), steps: most },
+            Some(_) => StartFollowUp::Nothing,
+            None => StartFollowUp::Steps { until: args.until.clone(), steps: most },
         };
         new_thread(context, &target, args.options, follows, args.no_ask)?
     } else {
@@ -119,21 +119,21 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
     if args.on.on.is_some() {
         return run_on::run(context, &thread, &args.on, expected, args.exit_code);
     }
-    let mut signals = Signals::listen()?;
-    let mut progress = RunProgress::of(context, &thread);
+    let mut signals = SignalListener::listen()?;
+    let mut progress = RunProgress::from_now(context, &thread);
     let mut steps = 0;
     loop {
         if let Some(role) = &args.until
             && let Some(report) = before(context, &thread, role, expected)?
         {
             context.printer.talk(&format!("`{role}` is next; continue with: uwf run {thread}"));
-            return Printed::new(&RunReport::so_far(report, 0));
+            return PrintableReport::new(&RunReport::so_far(report, 0));
         }
         let first = std::mem::take(&mut expected);
         let report = match one_step(context, &thread, first, &mut signals, &mut progress) {
             Ok(report) => report,
             Err(error) => match completed_before(context, &thread, &error, first) {
-                Some(report) => return Printed::new(&RunReport::ended(report, args.exit_code)),
+                Some(report) => return PrintableReport::new(&RunReport::ended(report, args.exit_code)),
                 None if error.kind == ErrorKind::Waiting && args.no_ask.asks() => {
                     match answered(context, &thread, error) {
                         Ok(Some(report)) => report,
@@ -149,23 +149,23 @@ pub(crate) fn run(context: &Context, mut args: Args) -> CommandResult {
             if report.reason.as_deref() == Some(uwf_core::outcome::NO_MATCH) {
                 context.printer.warn("no transition matched, so the thread ended there");
             }
-            return Printed::new(&RunReport::ended(report, args.exit_code));
+            return PrintableReport::new(&RunReport::ended(report, args.exit_code));
         }
         if most.is_some_and(|most| steps >= most) {
             let plural = if steps == 1 { "step" } else { "steps" };
             // Without the limit, the next step would report this.
-            if let Some(Upcoming::Error(error)) = &report.next {
+            if let Some(UpcomingRole::Error(error)) = &report.next {
                 context.printer.warn(error);
             }
             context.printer.talk(&format!("stopped after {steps} {plural}; continue with: uwf run {thread}"));
-            return Printed::new(&RunReport::so_far(report, ErrorKind::Limit.exit_code()));
+            return PrintableReport::new(&RunReport::so_far(report, ErrorKind::Limit.exit_code()));
         }
     }
 }
 
 /// The number of steps to stop after. Also accepts `--max-steps` for an existing thread, with a warning, because it was the name of
 /// `--steps`.
-fn steps_now(context: &Context, args: &mut Args) -> Result<Option<u64>, CommandError> {
+fn steps_now(context: &CommandContext, args: &mut Args) -> Result<Option<u64>, CommandError> {
     if args.options.prompt.is_some() {
         return Ok(args.steps);
     }
@@ -180,10 +180,10 @@ fn steps_now(context: &Context, args: &mut Args) -> Result<Option<u64>, CommandE
 
 /// The thread's current state, if this role is next.
 fn before(
-    context: &Context,
+    context: &CommandContext,
     thread: &ThreadId,
     role: &str,
-    expected: Seen,
+    expected: AnswerPrecondition,
 ) -> Result<Option<StepReport>, CommandError> {
     // If the thread is unreadable, has ended, or has moved, the step reports that.
     let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Ok(None) };
@@ -195,9 +195,9 @@ fn before(
     let workflow = loaded.workflow()?;
     plan::check_role(&workflow, role)?;
     match moderate::next(&loaded, &workflow)?.next {
-        Next::Role(next) if next == role => {
+        NextAction::Role(next) if next == role => {
             let standing = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
-            Ok(Some(StepReport { next: Some(Upcoming::Role(next)), ..standing }))
+            Ok(Some(StepReport { next: Some(UpcomingRole::Role(next)), ..standing }))
         }
         _ => Ok(None),
     }
@@ -205,9 +205,13 @@ fn before(
 
 /// Asks the person at the terminal the thread's question. Returns the thread's step, or `None` if a child was waiting, or an agent that
 /// continues with the reply. If the thread waits for something else, it keeps waiting.
-fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result<Option<StepReport>, CommandError> {
+fn answered(
+    context: &CommandContext,
+    thread: &ThreadId,
+    waits: CommandError,
+) -> Result<Option<StepReport>, CommandError> {
     // For example, the thread is paused, or several children wait.
-    let Ok(asked) = asked(&context.home, thread, Seen::default()) else { return Err(waits) };
+    let Ok(asked) = asked(&context.home, thread, AnswerPrecondition::default()) else { return Err(waits) };
     let report = answer::at_terminal(context, &asked)?;
     if let Some(role) = &report.role {
         context.printer.talk(&format!(
@@ -222,10 +226,10 @@ fn answered(context: &Context, thread: &ThreadId, waits: CommandError) -> Result
 
 /// Starts a thread, and prints its id and its worktree, if any.
 fn new_thread(
-    context: &Context,
+    context: &CommandContext,
     target: &str,
-    options: start::Options,
-    follows: Follows,
+    options: start::StartOptions,
+    follows: StartFollowUp,
     no_ask: NoAsk,
 ) -> Result<ThreadId, CommandError> {
     let started = start::begin(context, target, options, follows, no_ask)?;
@@ -237,7 +241,7 @@ fn new_thread(
 }
 
 /// Warns about agents that can't start, before the steps that precede them cost money.
-fn name_unready(context: &Context, thread: &ThreadId, until: Option<String>, steps: Option<u64>) {
+fn name_unready(context: &CommandContext, thread: &ThreadId, until: Option<String>, steps: Option<u64>) {
     let unready = |thread: &Thread<'_>| readiness::of_thread(thread, &start::readiness(until, steps)).ok();
     // The step reports problems of the thread itself.
     let warnings = Thread::active(&context.home, thread).ok().and_then(|(loaded, _)| unready(&loaded));
@@ -246,10 +250,10 @@ fn name_unready(context: &Context, thread: &ThreadId, until: Option<String>, ste
 
 /// The existing thread to continue, bound to other agents if some are given.
 fn known_thread(
-    context: &Context,
+    context: &CommandContext,
     target: &str,
-    options: start::Options,
-    expected: Seen,
+    options: start::StartOptions,
+    expected: AnswerPrecondition,
 ) -> Result<ThreadId, CommandError> {
     if !options.input.is_empty() {
         return Err(CommandError::usage("--set and --input need --prompt: they belong to a thread's start")
@@ -292,10 +296,10 @@ fn known_thread(
 
 /// Runs one step with progress on stderr: a live line on a terminal, a line per branch, and one line per step.
 fn one_step(
-    context: &Context,
+    context: &CommandContext,
     thread: &ThreadId,
-    expected: Seen,
-    signals: &mut Signals,
+    expected: AnswerPrecondition,
+    signals: &mut SignalListener,
     progress: &mut RunProgress<'_>,
 ) -> Result<StepReport, CommandError> {
     let (expected_head, expected_attempt) = (expected.head, expected.attempt);

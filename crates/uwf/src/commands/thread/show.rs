@@ -3,18 +3,18 @@
 mod branches_table;
 
 use serde::Serialize;
-use uwf_engine::attempt::agents::delegation::Decided;
+use uwf_engine::attempt::agents::delegation::RoleWorkflow;
 use uwf_engine::root::registry;
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::groups::{self, GroupStatus};
 use uwf_engine::views::show::{self, ThreadStatus};
 use uwf_engine::views::thread_now::ThreadNow;
-use uwf_engine::views::workflow_names::Names;
+use uwf_engine::views::workflow_names::WorkflowNames;
 
 use self::branches_table::branches_table;
-use super::args::which::Which;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use super::args::which::ThreadArg;
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::{style, table};
 
 /// Columns shown of the task.
@@ -25,7 +25,7 @@ const TASK: usize = 80;
 #[command(after_help = "Examples:\n  uwf thread show 7Q2M\n  uwf thread show 7Q2M --format json | jq .state")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ThreadArg,
 }
 
 /// A thread, with its workflow's name, and the reason why Temporal's workers cannot continue it.
@@ -43,7 +43,7 @@ struct ShowReport {
     group: Option<GroupStatus>,
 }
 
-impl Report for ShowReport {
+impl CommandReport for ShowReport {
     fn text(&self) -> String {
         let ShowReport { status: shown, workflow_name, temporal_failure, group } = self;
         let name = workflow_name.as_ref().map(|name| format!("{name} ")).unwrap_or_default();
@@ -87,7 +87,7 @@ impl Report for ShowReport {
 }
 
 /// One line for each role that a workflow plays.
-fn played(name: &str, decided: &Decided) -> Vec<String> {
+fn played(name: &str, decided: &RoleWorkflow) -> Vec<String> {
     let file = decided.file.as_ref().map(|file| format!(" from {}", file.display())).unwrap_or_default();
     let line = |role: &String| format!("{:<10} {role} by workflow {name} {}{file}\n", "role:", decided.hash);
     decided.roles.iter().map(line).collect()
@@ -103,19 +103,19 @@ fn parent(shown: &ThreadStatus) -> Option<String> {
 }
 
 /// A state in its colour.
-pub(crate) fn state(state: State, pausing: bool, outcome: Option<&str>) -> String {
+pub(crate) fn state(state: ThreadState, pausing: bool, outcome: Option<&str>) -> String {
     let words = show::state_in_words(state, pausing, outcome);
     match state {
-        State::Completed if words != state.name() => style::red(&words),
-        State::Active | State::Paused => words,
-        State::Running | State::Completed => style::green(&words),
-        State::Waiting | State::Limited => style::yellow(&words),
-        State::Stuck | State::Killed | State::Corrupt => style::red(&words),
+        ThreadState::Completed if words != state.name() => style::red(&words),
+        ThreadState::Active | ThreadState::Paused => words,
+        ThreadState::Running | ThreadState::Completed => style::green(&words),
+        ThreadState::Waiting | ThreadState::Limited => style::yellow(&words),
+        ThreadState::Stuck | ThreadState::Killed | ThreadState::Corrupt => style::red(&words),
     }
 }
 
 /// Shows a thread.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     let now = ThreadNow::read(&context.home, &thread)?;
     let status = show::status(&now)?;
@@ -126,11 +126,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         None
     });
     // Commands that need names report an unreadable registry.
-    let mut names = Names::of(&registry::read(&context.home).unwrap_or_default());
+    let mut names = WorkflowNames::from_registry(&registry::read(&context.home).unwrap_or_default());
     let workflow_name = names.name(&context.home, status.workflow);
     #[cfg(feature = "temporal")]
     let temporal_failure = if status.done { None } else { crate::temporal::failure_of(context, &thread)? };
     #[cfg(not(feature = "temporal"))]
     let temporal_failure = None;
-    Printed::new(&ShowReport { status, workflow_name, temporal_failure, group })
+    PrintableReport::new(&ShowReport { status, workflow_name, temporal_failure, group })
 }

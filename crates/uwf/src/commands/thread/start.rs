@@ -10,10 +10,10 @@ use serde_json::json;
 use uwf_agents::ready;
 use uwf_core::input::InputRequest;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::root::project::{self, Project};
+use uwf_engine::root::project::{self, ProjectConfig};
 use uwf_engine::root::worktree::Worktree;
 use uwf_engine::verbs::start;
-use uwf_engine::verbs::start::readiness::Readiness;
+use uwf_engine::verbs::start::readiness::ReadinessOptions;
 
 use crate::commands::thread::args::agents::AgentArgs;
 use crate::commands::thread::args::chosen_id::ChosenId;
@@ -21,10 +21,10 @@ use crate::commands::thread::args::limits::LimitArgs;
 use crate::commands::thread::args::no_ask::NoAsk;
 use crate::commands::thread::args::thread_input::InputArgs;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf thread start`.
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(add = ArgValueCompleter::new(complete::workflows))]
     workflow: String,
     #[command(flatten)]
-    options: Options,
+    options: StartOptions,
     #[command(flatten)]
     no_ask: NoAsk,
     /// Create no thread if its first step cannot begin: for the HTTP API, which runs it at once.
@@ -50,7 +50,7 @@ pub(crate) struct Args {
 
 /// How a thread is started, shared by `thread start` and `run`.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct StartOptions {
     /// Task of the thread; `-` reads it from stdin.
     #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true)]
     pub(crate) prompt: Option<String>,
@@ -74,8 +74,8 @@ pub(crate) struct Options {
 }
 
 /// Starts a thread without running it.
-pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
-    let follows = if args.runs { Follows::Steps { until: None, steps: None } } else { Follows::Nothing };
+pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
+    let follows = if args.runs { StartFollowUp::Steps { until: None, steps: None } } else { StartFollowUp::Nothing };
     let started = match args.posted {
         true => begin_task(context, &args.workflow, posted::read()?, args.options, follows)?,
         false => begin(context, &args.workflow, args.options, follows, args.no_ask)?,
@@ -84,11 +84,11 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     let bold = style::bold(thread.as_str());
     let where_ = started.worktree.as_ref().map(in_worktree).unwrap_or_default();
     let text = format!("started thread {bold}\n{where_}step it with: uwf thread step {thread}\n");
-    Ok(Printed::of(json!(started), text))
+    Ok(PrintableReport::value_with_text(json!(started), text))
 }
 
 /// Adds a hint to trust the project's ignored configuration, which may have the missing agents.
-fn with_trust_hint(error: CommandError, project: Option<&Project>) -> CommandError {
+fn with_trust_hint(error: CommandError, project: Option<&ProjectConfig>) -> CommandError {
     let ignored = project.filter(|project| error.kind == ErrorKind::Config && project.ignored().is_some());
     match ignored {
         Some(project) => error.hint(format!(
@@ -105,7 +105,7 @@ pub(super) fn in_worktree(worktree: &Worktree) -> String {
 }
 
 /// Whether steps follow at once after a thread is started.
-pub(crate) enum Follows {
+pub(crate) enum StartFollowUp {
     /// A later command runs the steps.
     Nothing,
     /// The steps follow at once on this machine. If a step that certainly follows can't start, no thread is created.
@@ -118,8 +118,8 @@ pub(crate) enum Follows {
 }
 
 /// How far the agents are checked before a run on this machine.
-pub(super) fn readiness(until: Option<String>, steps: Option<u64>) -> Readiness {
-    Readiness { check: ready::check, until, steps }
+pub(super) fn readiness(until: Option<String>, steps: Option<u64>) -> ReadinessOptions {
+    ReadinessOptions { check: ready::check, until, steps }
 }
 
 /// The task of a thread, and the values of its input.
@@ -130,12 +130,12 @@ struct ThreadTask {
 
 /// Starts a thread with these options. Asks a person at the terminal for required values of the input that are missing.
 pub(crate) fn begin(
-    context: &Context,
+    context: &CommandContext,
     workflow: &str,
-    mut options: Options,
-    follows: Follows,
+    mut options: StartOptions,
+    follows: StartFollowUp,
     no_ask: NoAsk,
-) -> Result<start::Started, CommandError> {
+) -> Result<start::StartReport, CommandError> {
     if options.prompt.as_deref() == Some("-") && options.input.is_stdin() {
         return Err(CommandError::usage("stdin can't be both the task and the input")
             .hint("put one of them into a file: `--input FILE`, or `-p \"$(cat FILE)\"`"));
@@ -156,12 +156,12 @@ pub(crate) fn begin(
 }
 
 fn begin_task(
-    context: &Context,
+    context: &CommandContext,
     workflow: &str,
     task: ThreadTask,
-    options: Options,
-    follows: Follows,
-) -> Result<start::Started, CommandError> {
+    options: StartOptions,
+    follows: StartFollowUp,
+) -> Result<start::StartReport, CommandError> {
     let ThreadTask { prompt, input } = task;
     let workspace = options.cwd.map_or_else(|| context.workspace(), Ok)?;
     let (config, problems, project) = project::checked_config(&context.home, &context.cwd.join(&workspace))?;
@@ -183,8 +183,8 @@ fn begin_task(
         },
         id: options.id.chosen,
         runs: match follows {
-            Follows::Steps { until, steps } => Some(readiness(until, steps)),
-            Follows::Nothing => None,
+            StartFollowUp::Steps { until, steps } => Some(readiness(until, steps)),
+            StartFollowUp::Nothing => None,
         },
         strict_limits: options.limits.strict_limits,
     };

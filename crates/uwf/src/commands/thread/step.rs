@@ -7,28 +7,28 @@ use agent_kit::AgentContext;
 use serde::Serialize;
 use uwf_core::agent_name::AgentName;
 use uwf_core::config::OutputMode;
-use uwf_core::moderator::Next;
+use uwf_core::moderator::NextAction;
 use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::agent_process::Signals;
-use uwf_engine::attempt::bindings::Named;
-use uwf_engine::attempt::plan::Plan;
-use uwf_engine::attempt::recorded::Attempt;
+use uwf_engine::attempt::agent_process::SignalListener;
+use uwf_engine::attempt::bindings::AgentReference;
+use uwf_engine::attempt::plan::StepPlan;
+use uwf_engine::attempt::recorded::RecordedAttempt;
 use uwf_engine::attempt::settings;
 use uwf_engine::attempt::worktree::setup::WorktreeSetup;
 use uwf_engine::thread::ending::ThreadEnding;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::thread::moderate::{self, Explained};
-use uwf_engine::verbs::step::{StepReport, StepRequest, Upcoming, expected_head, in_keeper, newest_attempt};
+use uwf_engine::thread::moderate::{self, DecisionExplanation};
+use uwf_engine::verbs::step::{StepReport, StepRequest, UpcomingRole, expected_head, in_keeper, newest_attempt};
 
 use super::args::expect_attempt::ExpectAttempt;
 use super::args::expect_head::ExpectHead;
-use super::args::which::Which;
+use super::args::which::ThreadArg;
 use super::why::explanation::explanation;
 use crate::commands::thread::args::agents::output_parser;
 use crate::complete;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 
 /// Exit code of a step that ended its thread, with `--exit-code`.
@@ -41,7 +41,7 @@ pub(crate) const DONE: u8 = 10;
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ThreadArg,
     #[command(flatten)]
     expect: ExpectHead,
     #[command(flatten)]
@@ -83,7 +83,7 @@ impl Args {
         (expect, attempt): (ExpectHead, ExpectAttempt),
         exit_code: bool,
     ) -> Args {
-        let which = Which::named(thread);
+        let which = ThreadArg::named(thread);
         let (output, cwd, cwd_if_unknown) = (None, None, None);
         let (explain, dry_run, reextract) = (false, false, false);
         Args { which, expect, attempt, agent, output, cwd, cwd_if_unknown, explain, dry_run, reextract, exit_code }
@@ -123,7 +123,7 @@ pub(crate) fn end_in_words(report: &StepReport) -> String {
     because.map_or(word.clone(), |because| format!("{word} ({because})"))
 }
 
-impl Report for StepPrinted {
+impl CommandReport for StepPrinted {
     fn text(&self) -> String {
         text(&self.report)
     }
@@ -148,9 +148,11 @@ pub(crate) fn text(report: &StepReport) -> String {
     }
     match (&report.next, &report.reason) {
         // The explanation above begins with the role.
-        (Some(Upcoming::Role(_)), _) if report.explain_next.is_some() => {}
-        (Some(Upcoming::Role(role)), _) => text.push_str(&format!("next: {role}\n")),
-        (Some(Upcoming::Error(error)), _) => text.push_str(&format!("{} {error}\n", style::red("next step fails:"))),
+        (Some(UpcomingRole::Role(_)), _) if report.explain_next.is_some() => {}
+        (Some(UpcomingRole::Role(role)), _) => text.push_str(&format!("next: {role}\n")),
+        (Some(UpcomingRole::Error(error)), _) => {
+            text.push_str(&format!("{} {error}\n", style::red("next step fails:")));
+        }
         (None, Some(_)) => text.push_str(&format!("{}\n", end_in_words(report))),
         (None, None) => {}
     }
@@ -161,9 +163,9 @@ pub(crate) fn text(report: &StepReport) -> String {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DryRun {
-    workflow: json_cas::Hash,
+    workflow: json_cas::NodeHash,
     thread: uwf_core::thread::ThreadId,
-    head: json_cas::Hash,
+    head: json_cas::NodeHash,
     done: bool,
     role: Option<String>,
     #[serde(flatten)]
@@ -184,10 +186,10 @@ struct DryRun {
     #[serde(skip_serializing_if = "Option::is_none")]
     condition: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    explain: Option<Explained>,
+    explain: Option<DecisionExplanation>,
 }
 
-impl Report for DryRun {
+impl CommandReport for DryRun {
     fn text(&self) -> String {
         let mut text =
             self.explain.as_ref().map(|explained| explanation("would choose", explained)).unwrap_or_default();
@@ -223,7 +225,7 @@ impl Report for DryRun {
 }
 
 /// Runs one step.
-pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
     // Resolved here: the keeper receives the request as text, so the path must be valid text.
     let cwd = match (args.cwd, args.cwd_if_unknown) {
@@ -231,7 +233,7 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
         (None, Some(dir)) => settings::workspace_if_unknown(&context.home, &thread, &context.cwd, &dir)?,
         (None, None) => None,
     };
-    let agent = args.agent.map(|agent| Named { agent, output: args.output });
+    let agent = args.agent.map(|agent| AgentReference { agent, output: args.output });
     let (expected_head, expected_attempt) = (args.expect.expected, args.attempt.newest);
     let (explain, reextract) = (args.explain, args.reextract);
     let request = StepRequest { thread, agent, cwd, explain, reextract, expected_head, expected_attempt };
@@ -239,13 +241,13 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
     if args.dry_run {
         return dry_run(context, &request);
     }
-    let mut signals = Signals::listen()?;
+    let mut signals = SignalListener::listen()?;
     let report = in_keeper(&context.home, &request, &mut signals, &mut || {})?;
     printed(context, report, args.exit_code)
 }
 
 /// Renders a step's report; with `exit_code` the command exits with 10 if the thread has ended.
-pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) -> CommandResult {
+pub(crate) fn printed(context: &CommandContext, report: StepReport, exit_code: bool) -> CommandResult {
     if report.reason.as_deref() == Some(outcome::NO_MATCH) {
         context
             .printer
@@ -257,15 +259,15 @@ pub(crate) fn printed(context: &Context, report: StepReport, exit_code: bool) ->
     for note in report.files_notes() {
         context.printer.warn(&note);
     }
-    Printed::new(&StepPrinted { report, exit_code })
+    PrintableReport::new(&StepPrinted { report, exit_code })
 }
 
-fn dry_run(context: &Context, request: &StepRequest) -> CommandResult {
+fn dry_run(context: &CommandContext, request: &StepRequest) -> CommandResult {
     let home = &context.home;
     let head = expected_head::head(home, &request.thread, request.expected_head)?;
     newest_attempt::check(home, &request.thread, head.hash, request.expected_attempt)?;
-    let thread = Thread::at(home, request.thread.clone(), head.hash)?;
-    let plan = Plan::load(&thread, request.cwd.as_ref())?;
+    let thread = Thread::load_at(home, request.thread.clone(), head.hash)?;
+    let plan = StepPlan::load(&thread, request.cwd.as_ref())?;
     let decision = moderate::next(&thread, &plan.workflow)?;
     let mut report = DryRun {
         workflow: thread.start.workflow,
@@ -285,16 +287,16 @@ fn dry_run(context: &Context, request: &StepRequest) -> CommandResult {
         explain: request.explain.then(|| moderate::explain(&thread, &plan.workflow, &decision)),
     };
     match &decision.next {
-        Next::End(_) => {
+        NextAction::End(_) => {
             let ThreadEnding { reason, outcome, condition, .. } = ThreadEnding::by(&decision);
             (report.reason, report.outcome, report.condition) = (Some(reason), Some(outcome), condition);
         }
-        Next::Role(role) => {
+        NextAction::Role(role) => {
             let spec = plan.agent(role, request.agent.as_ref())?;
             let mut command = vec![spec.command.clone()];
             command.extend(spec.args.iter().cloned());
-            let attempt = Attempt::begun(plan.attempt(&thread, role, spec.clone())?);
-            let sent = uwf_agents::sent(&AgentContext::of(thread, role, Some(attempt))?)?;
+            let attempt = RecordedAttempt::begun(plan.attempt(&thread, role, spec.clone())?);
+            let sent = uwf_agents::sent(&AgentContext::for_role(thread, role, Some(attempt))?)?;
             report.system = sent.system;
             report.session = sent.session;
             report.prompt = Some(sent.prompt);
@@ -303,5 +305,5 @@ fn dry_run(context: &Context, request: &StepRequest) -> CommandResult {
             report.command = Some(command);
         }
     }
-    Printed::new(&report)
+    PrintableReport::new(&report)
 }

@@ -9,9 +9,9 @@ use uwf_engine::error::ErrorKind;
 use uwf_engine::views::step_details;
 
 use crate::complete;
-use crate::context::Context;
-use crate::pager::Paging;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::pager::PagerArgs;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 
 /// Arguments of `uwf thread step-details`.
 #[derive(Debug, clap::Args)]
@@ -23,21 +23,21 @@ pub(crate) struct Args {
     #[arg(value_name = "HASH", add = ArgValueCompleter::new(complete::hashes))]
     node: String,
     #[command(flatten)]
-    paging: Paging,
+    paging: PagerArgs,
 }
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Details(Value);
+struct StepDetailsReport(Value);
 
-impl Report for Details {
+impl CommandReport for StepDetailsReport {
     fn text(&self) -> String {
         page::page(&self.0)
     }
 }
 
 /// Prints the details of a step.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let found = context.node(&args.node).and_then(|hash| Ok(step_details::expand(context.home.store(), hash)?));
     let expanded = found.map_err(|error| match error.kind {
         ErrorKind::NotFound | ErrorKind::Usage => {
@@ -48,5 +48,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     for note in &expanded.notes {
         context.printer.warn(note);
     }
-    Ok(Printed::long(Details(expanded.value))?.paged(&args.paging))
+    Ok(PrintableReport::long(StepDetailsReport(expanded.value))?.paged(&args.paging))
 }

@@ -1,14 +1,14 @@
 //! `uwf thread steps`
 
 use uwf_core::view;
-use uwf_engine::views::steps::{self, Entry, Steps};
+use uwf_engine::views::steps::{self, StepListing, ThreadEntry};
 
-use super::args::which::Which;
-use crate::context::Context;
-use crate::pager::Paging;
-use crate::printer::{CommandResult, Printed, Report};
+use super::args::which::ThreadArg;
+use crate::context::CommandContext;
+use crate::pager::PagerArgs;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
-use crate::table::{self, Table};
+use crate::table::{self, TextTable};
 
 /// Columns shown of an output.
 const SHOWN: usize = 60;
@@ -20,17 +20,17 @@ const SHOWN: usize = 60;
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: ThreadArg,
     #[command(flatten)]
-    paging: Paging,
+    paging: PagerArgs,
 }
 
-impl Report for Steps {
+impl CommandReport for StepListing {
     fn text(&self) -> String {
-        let mut table = Table::new(&["#", "step", "role", "agent", "time (UTC)", "output"]).flexible([2, 3]);
+        let mut table = TextTable::new(&["#", "step", "role", "agent", "time (UTC)", "output"]).flexible([2, 3]);
         for (index, entry) in (self.first..).zip(&self.steps) {
             table.row(match entry {
-                Entry::Start { hash, prompt, timestamp, .. } => {
+                ThreadEntry::Start { hash, prompt, timestamp, .. } => {
                     let start = style::dim("start");
                     vec![
                         index.to_string(),
@@ -41,7 +41,7 @@ impl Report for Steps {
                         table::excerpt(prompt, SHOWN),
                     ]
                 }
-                Entry::Step(step) => vec![
+                ThreadEntry::Step(step) => vec![
                     index.to_string(),
                     step.hash.to_string(),
                     style::bold(&step.role),
@@ -56,8 +56,8 @@ impl Report for Steps {
 }
 
 /// Lists the steps of a thread.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let id = context.thread(args.which.typed())?;
     let all = steps::steps(&context.home, &id, 0..usize::MAX)?;
-    Ok(Printed::long(all)?.paged(&args.paging))
+    Ok(PrintableReport::long(all)?.paged(&args.paging))
 }

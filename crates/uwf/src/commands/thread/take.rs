@@ -7,7 +7,7 @@ use uwf_engine::views::branches;
 
 use super::answer;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::CommandResult;
 
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 }
 
 /// Takes a copy as the winner of its group.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let id = context.thread(&args.thread)?;
     let picked = args.copy.rsplit_once('.').and_then(|(group, number)| Some((group, number.parse::<u64>().ok()?)));
     let Some((group, number)) = picked else {

@@ -2,12 +2,12 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::thread::digest::Digest;
-use uwf_engine::verbs::verify::{self, Verdict, Verified};
+use uwf_engine::thread::digest::ThreadDigest;
+use uwf_engine::verbs::verify::{self, ThreadIntegrity, ThreadVerification};
 
 use crate::complete;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 use crate::table::count;
 
@@ -33,24 +33,24 @@ pub(crate) struct Args {
     expect: Option<String>,
 }
 
-impl Report for Verified {
+impl CommandReport for ThreadVerification {
     fn text(&self) -> String {
-        let Verified { thread, steps, verdict, digest, recorded, differs_at, differs_at_step, .. } = self;
+        let ThreadVerification { thread, steps, verdict, digest, recorded, differs_at, differs_at_step, .. } = self;
         let thread = style::bold(thread.as_str());
         match verdict {
-            Verdict::Intact => {
+            ThreadIntegrity::Intact => {
                 format!(
                     "{} thread {thread} is as it was recorded, {}\n{digest}\n",
                     style::green("✓"),
                     count(*steps, "step")
                 )
             }
-            Verdict::Unrecorded => format!(
+            ThreadIntegrity::Unrecorded => format!(
                 "{} this machine has no digest for the head of thread {thread}: another machine made that step, or \
                  the record was lost\n{digest} is the digest of the current content\n",
                 style::yellow("?")
             ),
-            Verdict::Tampered => {
+            ThreadIntegrity::Tampered => {
                 let place = match (differs_at_step, differs_at) {
                     (Some(0), _) => "its start or workflow differs from the record".to_owned(),
                     (Some(step), Some(hash)) => {
@@ -66,16 +66,16 @@ impl Report for Verified {
 
     fn exit_code(&self) -> u8 {
         match self.verdict {
-            Verdict::Intact => 0,
-            Verdict::Tampered => ErrorKind::Data.exit_code(),
-            Verdict::Unrecorded => ErrorKind::NotFound.exit_code(),
+            ThreadIntegrity::Intact => 0,
+            ThreadIntegrity::Tampered => ErrorKind::Data.exit_code(),
+            ThreadIntegrity::Unrecorded => ErrorKind::NotFound.exit_code(),
         }
     }
 }
 
 /// Verifies a thread.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
-    let expected = args.expect.as_deref().map(|text| text.trim().parse::<Digest>()).transpose()?;
-    Printed::new(&verify::verify(&context.home, &thread, expected)?)
+    let expected = args.expect.as_deref().map(|text| text.trim().parse::<ThreadDigest>()).transpose()?;
+    PrintableReport::new(&verify::verify(&context.home, &thread, expected)?)
 }

@@ -7,17 +7,19 @@ use serde::Serialize;
 use uwf_core::text::one_line;
 use uwf_core::view::agent_name;
 use uwf_core::workflow::{END, START};
-use uwf_engine::thread::state::State;
-use uwf_engine::views::why::{self, Ahead, FailedAttempt, Obtained, ReasonedStep, Reasons, Routing};
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::views::why::{
+    self, FailedAttempt, OutputOrigin, ReasonedStep, StepRouting, ThreadExplanation, ThreadOutlook,
+};
 
 use super::args::thread_or_node::{self, ThreadOrNode};
 use super::args::which::NEWEST;
 use super::show;
 use super::why::explanation::{branches, explanation};
 use crate::complete;
-use crate::context::Context;
-use crate::pager::Paging;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::pager::PagerArgs;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf thread why`.
@@ -40,14 +42,14 @@ pub(crate) struct Args {
     #[arg(long)]
     last: bool,
     #[command(flatten)]
-    paging: Paging,
+    paging: PagerArgs,
 }
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct WhyReport(Reasons);
+struct WhyReport(ThreadExplanation);
 
-impl Report for WhyReport {
+impl CommandReport for WhyReport {
     fn text(&self) -> String {
         let WhyReport(reasons) = self;
         let workflow = reasons.workflow.to_string();
@@ -76,19 +78,19 @@ fn step(step: &ReasonedStep) -> String {
     text
 }
 
-fn routing(what: &str, routing: &Routing) -> String {
+fn routing(what: &str, routing: &StepRouting) -> String {
     match routing {
-        Routing::Explained(explained) if explained.considered.iter().any(|line| line.matched) => {
+        StepRouting::Explained(explained) if explained.considered.iter().any(|line| line.matched) => {
             explanation(what, explained)
         }
-        Routing::Explained(explained) => {
+        StepRouting::Explained(explained) => {
             format!("{}  no transition matched, which ends a thread\n", explanation(what, explained))
         }
-        Routing::Unexplained { error } => format!("{what}: {}\n", style::red(&one_line(error))),
+        StepRouting::Unexplained { error } => format!("{what}: {}\n", style::red(&one_line(error))),
     }
 }
 
-fn obtained(output: &Obtained) -> String {
+fn obtained(output: &OutputOrigin) -> String {
     let mut lines = Vec::new();
     if let Some(child) = output.child_step {
         lines.push(format!("by a child thread, its last step {child}: uwf thread why {child}"));
@@ -119,12 +121,12 @@ fn failed(attempt: &FailedAttempt) -> String {
     format!("failed before: {}{by}{code}: {}", attempt.attempt, one_line(&attempt.error))
 }
 
-fn ahead(ahead: &Ahead) -> String {
+fn ahead(ahead: &ThreadOutlook) -> String {
     let why = ahead.why.as_deref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();
     let mut text = format!("\nnow {}{why}\n", show::state(ahead.state, false, None));
     let what = match (&ahead.routing, ahead.state) {
-        (Routing::Explained(explained), State::Completed) if explained.next == END => "ended by",
-        (_, State::Completed | State::Killed) => "would have come next",
+        (StepRouting::Explained(explained), ThreadState::Completed) if explained.next == END => "ended by",
+        (_, ThreadState::Completed | ThreadState::Killed) => "would have come next",
         _ => "next",
     };
     text.push_str(&routing(what, &ahead.routing));
@@ -136,10 +138,10 @@ fn ahead(ahead: &Ahead) -> String {
 }
 
 /// Explains a step, or what comes next in a thread.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let reasons = match thread_or_node::find(context, args.what.as_deref().unwrap_or(NEWEST))? {
         ThreadOrNode::Thread(thread) => why::of_thread(&context.home, &thread)?,
         ThreadOrNode::Node(node) => why::of_step(&context.home, node)?,
     };
-    Ok(Printed::long(WhyReport(reasons))?.paged(&args.paging))
+    Ok(PrintableReport::long(WhyReport(reasons))?.paged(&args.paging))
 }

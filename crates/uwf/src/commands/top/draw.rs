@@ -9,9 +9,9 @@ use ratatui::text::{Line as TextLine, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
 use uwf_core::escapes::without_escapes;
 use uwf_core::text::one_line;
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 
-use super::{Mode, Page, Top};
+use super::{TopMode, TopScreen, TopTextPage};
 use crate::table::{self, count};
 
 /// The text for `?`.
@@ -33,15 +33,15 @@ Enter, q or Esc closes this page.
 const ID: usize = 8;
 
 /// Draws the whole screen.
-pub(super) fn screen(frame: &mut Frame<'_>, top: &mut Top<'_>) {
+pub(super) fn screen(frame: &mut Frame<'_>, top: &mut TopScreen<'_>) {
     let [head, body, foot] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)]).areas(frame.area());
     match &top.mode {
-        Mode::Page(page) => {
+        TopMode::Page(page) => {
             top.rows = usize::from(body.height);
             self::page(frame, page, head, body);
         }
-        Mode::List | Mode::Filter(_) | Mode::Kill(_) => {
+        TopMode::List | TopMode::Filter(_) | TopMode::Kill(_) => {
             frame.render_widget(summary(top), head);
             list(frame, top, body);
         }
@@ -49,7 +49,7 @@ pub(super) fn screen(frame: &mut Frame<'_>, top: &mut Top<'_>) {
     frame.render_widget(Paragraph::new(footer(top)), foot);
 }
 
-fn page(frame: &mut Frame<'_>, page: &Page, head: Rect, body: Rect) {
+fn page(frame: &mut Frame<'_>, page: &TopTextPage, head: Rect, body: Rect) {
     let last = (page.top + usize::from(body.height)).min(page.lines.len());
     let title = format!("{}   lines {}–{} of {}", page.title, page.top + 1, last, page.lines.len());
     frame.render_widget(Paragraph::new(Span::styled(title, Modifier::BOLD)), head);
@@ -58,7 +58,7 @@ fn page(frame: &mut Frame<'_>, page: &Page, head: Rect, body: Rect) {
 }
 
 /// The number of threads, by state.
-fn summary(top: &Top<'_>) -> Paragraph<'static> {
+fn summary(top: &TopScreen<'_>) -> Paragraph<'static> {
     let (shown, all) = top.threads.counts();
     let which = if top.threads.shows_finished() { "thread" } else { "active thread" };
     let mut spans = vec![Span::styled(count(all, which), Modifier::BOLD)];
@@ -72,7 +72,7 @@ fn summary(top: &Top<'_>) -> Paragraph<'static> {
     Paragraph::new(TextLine::from(spans))
 }
 
-fn list(frame: &mut Frame<'_>, top: &mut Top<'_>, area: Rect) {
+fn list(frame: &mut Frame<'_>, top: &mut TopScreen<'_>, area: Rect) {
     // On a screen with one line, show the selected thread rather than the column names.
     let has_names = area.height > 1;
     let room = usize::from(area.height) - usize::from(has_names);
@@ -122,27 +122,27 @@ fn text(from: &str) -> String {
     one_line(from)
 }
 
-fn footer(top: &Top<'_>) -> String {
+fn footer(top: &TopScreen<'_>) -> String {
     match &top.mode {
-        Mode::Filter(_) => format!("filter: {}▏  Enter keeps it, Esc takes it back", top.threads.filter()),
-        Mode::Kill(thread) => format!("kill {thread}? y kills it, any other key does not"),
-        Mode::Page(_) => "↑ ↓ PgUp PgDn to move · q to go back".to_owned(),
-        Mode::List if !top.message.is_empty() => one_line(&top.message),
-        Mode::List => {
+        TopMode::Filter(_) => format!("filter: {}▏  Enter keeps it, Esc takes it back", top.threads.filter()),
+        TopMode::Kill(thread) => format!("kill {thread}? y kills it, any other key does not"),
+        TopMode::Page(_) => "↑ ↓ PgUp PgDn to move · q to go back".to_owned(),
+        TopMode::List if !top.message.is_empty() => one_line(&top.message),
+        TopMode::List => {
             "Enter read · l follow · a answer · p pause · K kill · / filter · t finished · ? help · q leave".to_owned()
         }
     }
 }
 
 /// The colour of a state, as in lists.
-fn of_state(state: State) -> Style {
+fn of_state(state: ThreadState) -> Style {
     if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
         return Style::new();
     }
     match state {
-        State::Active | State::Paused => Style::new(),
-        State::Running | State::Completed => Style::new().fg(Color::Green),
-        State::Waiting | State::Limited => Style::new().fg(Color::Yellow),
-        State::Stuck | State::Killed | State::Corrupt => Style::new().fg(Color::Red),
+        ThreadState::Active | ThreadState::Paused => Style::new(),
+        ThreadState::Running | ThreadState::Completed => Style::new().fg(Color::Green),
+        ThreadState::Waiting | ThreadState::Limited => Style::new().fg(Color::Yellow),
+        ThreadState::Stuck | ThreadState::Killed | ThreadState::Corrupt => Style::new().fg(Color::Red),
     }
 }

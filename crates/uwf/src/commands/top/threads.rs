@@ -2,33 +2,33 @@
 
 use std::collections::HashMap;
 
-use json_cas::Hash;
-use uwf_core::config::Config;
+use json_cas::NodeHash;
+use uwf_core::config::UwfConfig;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::Result;
 use uwf_engine::root::ids;
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::cost::{self, CostBy, CostRequest};
-use uwf_engine::views::list::{self, Filter, Row};
-use uwf_engine::views::overview::{Overview, Overviews};
+use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
+use uwf_engine::views::overview::{OverviewReader, ThreadOverview};
 use uwf_engine::views::{show, workflow_names};
 
 use crate::commands::thread::cost::cost_of;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// Data about a thread besides its row, valid while its head and state are the same.
 struct ThreadFacts {
-    head: Hash,
-    state: State,
-    overview: Option<Overview>,
+    head: NodeHash,
+    state: ThreadState,
+    overview: Option<ThreadOverview>,
     cost: String,
 }
 
 /// A thread's line on the screen.
-pub(super) struct Line {
+pub(super) struct TopThreadLine {
     pub(super) thread: ThreadId,
-    pub(super) state: State,
+    pub(super) state: ThreadState,
     pub(super) state_in_words: String,
     /// The workflow, or the path of the branch that the thread is.
     pub(super) workflow: String,
@@ -41,25 +41,29 @@ pub(super) struct Line {
     pub(super) is_chosen: bool,
 }
 
-pub(super) struct Threads<'c> {
-    context: &'c Context,
-    config: Config,
+pub(super) struct TopThreadList<'c> {
+    context: &'c CommandContext,
+    config: UwfConfig,
     all: bool,
     filter: String,
-    rows: Vec<Row>,
+    rows: Vec<ThreadRow>,
     /// Positions of the rows that match the filter.
     shown: Vec<usize>,
     /// The selected thread, wherever it moves in the list.
     chosen: Option<ThreadId>,
     /// The first shown line.
     top: usize,
-    workflows: HashMap<Hash, String>,
+    workflows: HashMap<NodeHash, String>,
     known: HashMap<ThreadId, ThreadFacts>,
 }
 
-impl<'c> Threads<'c> {
-    pub(super) fn read(context: &'c Context, all: bool, filter: String) -> Result<Threads<'c>, CommandError> {
-        let mut threads = Threads {
+impl<'c> TopThreadList<'c> {
+    pub(super) fn read(
+        context: &'c CommandContext,
+        all: bool,
+        filter: String,
+    ) -> Result<TopThreadList<'c>, CommandError> {
+        let mut threads = TopThreadList {
             context,
             config: context.config()?,
             all,
@@ -80,7 +84,7 @@ impl<'c> Threads<'c> {
     /// # Errors
     /// Errors of index, history and marks; the list is then unchanged.
     pub(super) fn refresh(&mut self) -> Result<()> {
-        let filter = Filter { all: self.all, ..Filter::default() };
+        let filter = ThreadFilter { all: self.all, ..ThreadFilter::default() };
         let rows = list::list(&self.context.home, &filter)?.rows;
         let before = self.position();
         self.rows = rows;
@@ -113,12 +117,12 @@ impl<'c> Threads<'c> {
     }
 
     /// The number of threads in each state, in the order of states.
-    pub(super) fn by_state(&self) -> Vec<(State, usize)> {
+    pub(super) fn by_state(&self) -> Vec<(ThreadState, usize)> {
         let count = |state| self.rows.iter().filter(|row| row.state == state).count();
-        State::ALL.into_iter().map(|state| (state, count(state))).filter(|(_, count)| *count > 0).collect()
+        ThreadState::ALL.into_iter().map(|state| (state, count(state))).filter(|(_, count)| *count > 0).collect()
     }
 
-    pub(super) fn chosen(&self) -> Option<(ThreadId, State)> {
+    pub(super) fn chosen(&self) -> Option<(ThreadId, ThreadState)> {
         let row = &self.rows[*self.shown.get(self.position())?];
         Some((row.thread.clone(), row.state))
     }
@@ -167,14 +171,14 @@ impl<'c> Threads<'c> {
         texts.iter().any(|text| text.to_lowercase().contains(wanted))
     }
 
-    fn workflow(&mut self, hash: Hash) -> String {
+    fn workflow(&mut self, hash: NodeHash) -> String {
         let home = &self.context.home;
         let name = || workflow_names::own_name(home, hash).unwrap_or_else(|| hash.to_string());
         self.workflows.entry(hash).or_insert_with(name).clone()
     }
 
     /// The lines that fit, including the selected one. Only these threads are read in detail.
-    pub(super) fn lines(&mut self, room: usize) -> Vec<Line> {
+    pub(super) fn lines(&mut self, room: usize) -> Vec<TopThreadLine> {
         let position = self.position();
         self.top = self.top.clamp((position + 1).saturating_sub(room.max(1)), position);
         let end = (self.top + room).min(self.shown.len());
@@ -185,12 +189,12 @@ impl<'c> Threads<'c> {
             let row = self.rows[at].clone();
             let workflow = row.workflow.map(|hash| self.workflow(hash)).unwrap_or_default();
             let known = self.known(&row);
-            let has_ended = matches!(row.state, State::Completed | State::Killed);
+            let has_ended = matches!(row.state, ThreadState::Completed | ThreadState::Killed);
             let until = if has_ended { row.changed_at } else { Some(now) };
             let role = known.overview.as_ref().and_then(|overview| overview.role.clone()).or(row.role);
             let task = known.overview.as_ref().map(|overview| overview.task.clone()).unwrap_or_default();
             let branch = known.overview.as_ref().and_then(|overview| overview.branch.clone());
-            Line {
+            TopThreadLine {
                 is_chosen: Some(&row.thread) == chosen.as_ref(),
                 state_in_words: show::state_in_words(row.state, row.pausing, row.outcome.as_deref()),
                 elapsed: until.zip(row.started_at).map(|(until, since)| until.saturating_sub(since)),
@@ -205,14 +209,15 @@ impl<'c> Threads<'c> {
         shown.into_iter().map(line).collect()
     }
 
-    fn known(&mut self, row: &Row) -> &ThreadFacts {
-        let is_fresh =
-            |known: &ThreadFacts| known.head == row.head && known.state == row.state && row.state != State::Running;
+    fn known(&mut self, row: &ThreadRow) -> &ThreadFacts {
+        let is_fresh = |known: &ThreadFacts| {
+            known.head == row.head && known.state == row.state && row.state != ThreadState::Running
+        };
         if !self.known.get(&row.thread).is_some_and(is_fresh) {
             let known = ThreadFacts {
                 head: row.head,
                 state: row.state,
-                overview: Overviews::new(&self.context.home).of(row),
+                overview: OverviewReader::new(&self.context.home).summarize(row),
                 cost: self.cost(row),
             };
             self.known.insert(row.thread.clone(), known);
@@ -221,7 +226,7 @@ impl<'c> Threads<'c> {
     }
 
     /// The cost of a thread, cached while its head is the same.
-    fn cost(&self, row: &Row) -> String {
+    fn cost(&self, row: &ThreadRow) -> String {
         if let Some(known) = self.known.get(&row.thread).filter(|known| known.head == row.head) {
             return known.cost.clone();
         }

@@ -6,22 +6,23 @@ use std::sync::Arc;
 use uwf_engine::attempt::settings;
 use uwf_engine::error::Error;
 use uwf_engine::root::home::ROOT_VARIABLES;
-use uwf_temporal::{Address, WorkerSettings};
+use uwf_temporal::{TemporalAddress, WorkerSettings};
 
 use super::{Args, EngineAddress};
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 use crate::temporal;
 
 /// Works for Temporal until a signal ends it.
-pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let Args { engine: _, addressed, max_agents, agents, cwd, drain } = args;
     let cwd = cwd.map(|dir| directory(context, &dir)).transpose()?;
     let agents = known_agents(context, agents)?;
     check_store(context)?;
     let EngineAddress { address, namespace, task_queue, tls_cert, tls_key, tls_ca } = addressed;
-    let engine = temporal::connect(context, Address { address, namespace, task_queue, tls_cert, tls_key, tls_ca })?;
+    let engine =
+        temporal::connect(context, TemporalAddress { address, namespace, task_queue, tls_cert, tls_key, tls_ca })?;
     let place = if agents.is_empty() { "no agents".to_owned() } else { agents.join(", ") };
     context.printer.talk(&format!("working for Temporal at {}: {place}; Ctrl-C ends it", engine.address()));
     let printer = context.printer;
@@ -35,11 +36,11 @@ pub(crate) fn run(context: &Context, args: Args) -> CommandResult {
         say: Arc::new(move |line| printer.talk(line)),
     };
     uwf_temporal::work(engine, settings).map_err(temporal::failure)?;
-    Ok(Printed::nothing())
+    Ok(PrintableReport::nothing())
 }
 
 /// The agents whose steps this worker runs; by default those in `config.yaml`.
-fn known_agents(context: &Context, mut agents: Vec<String>) -> Result<Vec<String>, CommandError> {
+fn known_agents(context: &CommandContext, mut agents: Vec<String>) -> Result<Vec<String>, CommandError> {
     let config = context.home.config()?;
     // A project's configuration may declare it.
     for unknown in agents.iter().filter(|agent| !config.agents.contains_key(*agent)) {
@@ -57,7 +58,7 @@ fn known_agents(context: &Context, mut agents: Vec<String>) -> Result<Vec<String
 }
 
 /// Reads from the shared store. A worker that can't use its store would take threads away from workers that can.
-fn check_store(context: &Context) -> Result<(), CommandError> {
+fn check_store(context: &CommandContext) -> Result<(), CommandError> {
     if context.home.has_peers() {
         context.home.heads().list().map_err(Error::from)?;
     }
@@ -65,7 +66,7 @@ fn check_store(context: &Context) -> Result<(), CommandError> {
 }
 
 /// The directory of `--cwd`.
-fn directory(context: &Context, dir: &Path) -> Result<PathBuf, CommandError> {
+fn directory(context: &CommandContext, dir: &Path) -> Result<PathBuf, CommandError> {
     if !context.cwd.join(dir).is_dir() {
         return Err(CommandError::usage(format!("--cwd {} is not a directory", dir.display()))
             .hint("give a directory for agents of threads that started on other machines"));

@@ -1,12 +1,12 @@
 //! `uwf workflow graph`
 
 use clap_complete::engine::ArgValueCompleter;
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde::Serialize;
 use serde_json::{Value, json};
-use uwf_core::config::Config;
+use uwf_core::config::UwfConfig;
 use uwf_core::thread::ThreadId;
-use uwf_core::workflow::{Drawing, Workflow};
+use uwf_core::workflow::{GraphDrawing, Workflow};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::nodes;
 use uwf_engine::views::course::{self, ThreadCourse};
@@ -14,9 +14,9 @@ use uwf_engine::views::groups;
 use uwf_engine::views::thread_now::ThreadNow;
 
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Format, OwnFormat, Printed, Report, formats};
+use crate::printer::{CommandReport, CommandResult, OwnFormat, PrintableReport, ReportFormat, formats};
 
 /// Newest groups of a thread that are read for their branches: enough for a workflow with several groups.
 const GROUPS: usize = 8;
@@ -44,20 +44,20 @@ pub(crate) struct Args {
     /// How to draw it; json and yaml are data. Default: mermaid.
     #[arg(long, value_name = "FORMAT")]
     #[arg(value_parser = formats(&[OwnFormat::Mermaid, OwnFormat::Dot, OwnFormat::Svg]))]
-    format: Option<Format>,
+    format: Option<ReportFormat>,
 }
 
 /// A graph in every format.
 #[derive(Serialize)]
-struct Graph {
-    hash: Hash,
+struct WorkflowGraphReport {
+    hash: NodeHash,
     name: String,
     graph: Value,
     mermaid: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     thread: Option<ThreadPath>,
     #[serde(skip)]
-    drawing: Drawing,
+    drawing: GraphDrawing,
 }
 
 /// The path of a thread through the graph.
@@ -77,7 +77,7 @@ struct TakenTransition {
     times: usize,
 }
 
-impl Report for Graph {
+impl CommandReport for WorkflowGraphReport {
     fn text(&self) -> String {
         self.mermaid.clone()
     }
@@ -92,42 +92,47 @@ impl Report for Graph {
 }
 
 /// Draws a workflow.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    Printed::long(drawn(context, args)?)
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
+    PrintableReport::long(drawn(context, args)?)
 }
 
-fn drawn(context: &Context, args: &Args) -> Result<Graph, CommandError> {
+fn drawn(context: &CommandContext, args: &Args) -> Result<WorkflowGraphReport, CommandError> {
     let Some(typed) = &args.thread else {
         let hash = context.workflow(args.workflow.as_deref().unwrap_or_default())?;
         let workflow = nodes::workflow(context.home.store(), hash)?;
-        let drawing = Drawing::of(&workflow, None);
+        let drawing = GraphDrawing::from_workflow(&workflow, None);
         return Ok(graph(hash, &workflow, drawing, None));
     };
     let id = context.thread(typed)?;
     let now = ThreadNow::read(&context.home, &id)?;
-    let groups = groups::all(&now, &Config::default(), GROUPS)?;
-    let ThreadCourse { hash, workflow, course, state } = course::of(&now)?.with_branches(&groups);
+    let groups = groups::all(&now, &UwfConfig::default(), GROUPS)?;
+    let ThreadCourse { hash, workflow, course, state } = course::thread_course(&now)?.with_branches(&groups);
     if let Some(named) = &args.workflow {
         check_same(context, named, &id, hash, &workflow)?;
     }
-    let drawing = Drawing::of(&workflow, Some(&course));
+    let drawing = GraphDrawing::from_workflow(&workflow, Some(&course));
     let taken =
         drawing.taken().map(|(from, to, times)| TakenTransition { from: from.to_owned(), to: to.to_owned(), times });
     let gone = ThreadPath { thread: id, state: state.name(), at: course.at, taken: taken.collect() };
     Ok(graph(hash, &workflow, drawing, Some(gone)))
 }
 
-fn graph(hash: Hash, workflow: &Workflow, drawing: Drawing, thread: Option<ThreadPath>) -> Graph {
+fn graph(
+    hash: NodeHash,
+    workflow: &Workflow,
+    drawing: GraphDrawing,
+    thread: Option<ThreadPath>,
+) -> WorkflowGraphReport {
     let mermaid = drawing.mermaid();
-    Graph { hash, name: workflow.name.clone(), graph: json!(workflow.graph), mermaid, thread, drawing }
+    WorkflowGraphReport { hash, name: workflow.name.clone(), graph: json!(workflow.graph), mermaid, thread, drawing }
 }
 
 /// A thread keeps the workflow version that it started with: warns about another version, and rejects another workflow.
 fn check_same(
-    context: &Context,
+    context: &CommandContext,
     named: &str,
     id: &ThreadId,
-    hash: Hash,
+    hash: NodeHash,
     workflow: &Workflow,
 ) -> Result<(), CommandError> {
     let other = context.workflow(named)?;

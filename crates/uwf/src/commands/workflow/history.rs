@@ -2,13 +2,13 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
-use uwf_engine::verbs::workflows::{self, Version};
+use uwf_engine::verbs::workflows::{self, WorkflowVersion};
 
 use crate::complete;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
-use crate::table::{self, Table};
+use crate::table::{self, TextTable};
 
 /// Arguments of `uwf workflow history`.
 #[derive(Debug, clap::Args)]
@@ -26,12 +26,12 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Versions(Vec<Version>);
+struct WorkflowHistoryReport(Vec<WorkflowVersion>);
 
-impl Report for Versions {
+impl CommandReport for WorkflowHistoryReport {
     fn text(&self) -> String {
-        let mut table = Table::new(&["hash", "since"]);
-        for Version { hash, timestamp, current } in &self.0 {
+        let mut table = TextTable::new(&["hash", "since"]);
+        for WorkflowVersion { hash, timestamp, current } in &self.0 {
             let since = if *timestamp == 0 { "-".to_owned() } else { table::time(*timestamp) };
             let mark = if *current { format!("  {}", style::green("current")) } else { String::new() };
             table.row(vec![hash.to_string(), format!("{since}{mark}")]);
@@ -41,6 +41,6 @@ impl Report for Versions {
 }
 
 /// Lists the versions of a workflow.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    Printed::new(&Versions(workflows::history(&context.home, &args.name, &context.cwd)?))
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
+    PrintableReport::new(&WorkflowHistoryReport(workflows::history(&context.home, &args.name, &context.cwd)?))
 }

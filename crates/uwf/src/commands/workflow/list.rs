@@ -3,10 +3,10 @@
 use serde::Serialize;
 use uwf_engine::verbs::workflows::{self, NamedWorkflow};
 
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
-use crate::table::Table;
+use crate::table::TextTable;
 
 /// Arguments of `uwf workflow list`.
 #[derive(Debug, clap::Args)]
@@ -23,12 +23,12 @@ pub(crate) struct Args {}
 #[serde(transparent)]
 struct WorkflowRow(Vec<NamedWorkflow>);
 
-impl Report for WorkflowRow {
+impl CommandReport for WorkflowRow {
     fn text(&self) -> String {
         if self.0.is_empty() {
             return "no workflows yet; `uwf workflow put FILE` stores one\n".to_owned();
         }
-        let mut table = Table::new(&["name", "hash", "origin"]).flexible([0]);
+        let mut table = TextTable::new(&["name", "hash", "origin"]).flexible([0]);
         for NamedWorkflow { name, hash, origin, problem, .. } in &self.0 {
             let hash = hash.map_or_else(|| "-".to_owned(), |hash| hash.to_string());
             let problem =
@@ -40,6 +40,6 @@ impl Report for WorkflowRow {
 }
 
 /// Lists the workflows.
-pub(crate) fn run(context: &Context, _args: &Args) -> CommandResult {
-    Printed::new(&WorkflowRow(workflows::list(&context.home, &context.cwd)?))
+pub(crate) fn run(context: &CommandContext, _args: &Args) -> CommandResult {
+    PrintableReport::new(&WorkflowRow(workflows::list(&context.home, &context.cwd)?))
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use uwf_engine::verbs::put::{self, Put};
+use uwf_engine::verbs::put::{self, WorkflowPutReport};
 
-use crate::checked::Checked;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::checked::CheckedFile;
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf workflow put`.
@@ -46,14 +46,15 @@ impl From<AddArgs> for Args {
 }
 
 /// Stores a workflow.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    let Put { text, problems, stored } = put::put_as(&context.home, &args.file, args.strict, args.name.as_deref())?;
-    let checked = Checked::new(args.file.display().to_string(), text, problems, args.strict);
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
+    let WorkflowPutReport { text, problems, stored } =
+        put::put_as(&context.home, &args.file, args.strict, args.name.as_deref())?;
+    let checked = CheckedFile::new(args.file.display().to_string(), text, problems, args.strict);
     context.printer.talk_raw(&checked.snippets());
     match stored {
         Some((name, hash)) => {
             let text = format!("stored {} as {hash}\n", style::bold(&name));
-            Ok(Printed::of(json!({ "name": name, "hash": hash }), text))
+            Ok(PrintableReport::value_with_text(json!({ "name": name, "hash": hash }), text))
         }
         None => Err(checked.refused()),
     }

@@ -7,8 +7,8 @@ use uwf_engine::root::registry;
 use uwf_engine::verbs::workflows;
 
 use crate::complete;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf workflow rm`.
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 /// Removes the workflow's name.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     workflows::entry(&context.home, &registry::read(&context.home)?, &args.name, &context.cwd)?;
     let hash = registry::update(&context.home, |registry| {
         let entry = registry.remove(&args.name);
@@ -34,5 +34,5 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         entry.map(|entry| entry.hash).ok_or_else(missing)
     })?;
     let text = format!("removed {}, which was {hash}\n", style::bold(&args.name));
-    Ok(Printed::of(json!({ "name": args.name, "hash": hash }), text))
+    Ok(PrintableReport::value_with_text(json!({ "name": args.name, "hash": hash }), text))
 }

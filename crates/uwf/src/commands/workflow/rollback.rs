@@ -1,17 +1,17 @@
 //! `uwf workflow rollback`
 
 use clap_complete::engine::ArgValueCompleter;
-use json_cas::{Hash, HashPrefix};
+use json_cas::{HashPrefix, NodeHash};
 use serde_json::json;
 use uwf_engine::error;
 use uwf_engine::root::ids;
-use uwf_engine::root::registry::{self, Entry};
+use uwf_engine::root::registry::{self, RegistryEntry};
 use uwf_engine::verbs::workflows;
 
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
 /// Arguments of `uwf workflow rollback`.
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 /// Rolls back a workflow.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let registry = registry::read(&context.home)?;
     let entry = workflows::entry(&context.home, &registry, &args.name, &context.cwd)?;
     let version = args.version.as_ref().map(|typed| version(&args.name, entry, typed)).transpose()?;
@@ -44,17 +44,17 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
         true => format!("{name} is {hash} already\n"),
         false => format!("{name} is {hash} now, {previous} before\n"),
     };
-    Ok(Printed::of(json!({ "name": args.name, "hash": hash, "previous": previous }), text))
+    Ok(PrintableReport::value_with_text(json!({ "name": args.name, "hash": hash, "previous": previous }), text))
 }
 
 /// The typed version. Only versions of this name are considered, so four symbols are usually enough.
-fn version(name: &str, entry: &Entry, typed: &str) -> Result<Hash, CommandError> {
+fn version(name: &str, entry: &RegistryEntry, typed: &str) -> Result<NodeHash, CommandError> {
     if let Ok(hash) = typed.parse() {
         return Ok(hash);
     }
     let prefix: HashPrefix = typed.parse().map_err(|error| CommandError::from(json_cas::StoreError::BadHash(error)))?;
     let known = std::iter::once(entry.hash).chain(entry.history.iter().map(|past| past.hash));
-    let matches: Vec<Hash> = known.filter(|hash| prefix.matches(*hash)).collect();
+    let matches: Vec<NodeHash> = known.filter(|hash| prefix.matches(*hash)).collect();
     match matches.as_slice() {
         [one] => Ok(*one),
         [] => {
@@ -63,7 +63,7 @@ fn version(name: &str, entry: &Entry, typed: &str) -> Result<Hash, CommandError>
                 .hint(format!("`uwf workflow history {name}` lists them")))
         }
         several => {
-            let several: Vec<String> = several.iter().map(Hash::to_string).collect();
+            let several: Vec<String> = several.iter().map(NodeHash::to_string).collect();
             Err(CommandError::usage(format!(
                 "{typed} is the beginning of more than one version: {}",
                 several.join(", ")

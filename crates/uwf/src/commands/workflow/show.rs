@@ -8,11 +8,11 @@ use uwf_core::workflow::{START, Transition, Workflow, role_order};
 use uwf_engine::verbs::workflows::{self, ShownWorkflow};
 
 use crate::complete;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::context::CommandContext;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::role_commands::RoleCommands;
 use crate::style;
-use crate::table::{self, Table};
+use crate::table::{self, TextTable};
 
 /// Arguments of `uwf workflow show`.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     workflow: String,
 }
 
-impl Report for ShownWorkflow {
+impl CommandReport for ShownWorkflow {
     fn text(&self) -> String {
         let mut text = format!("{}  {}\n", style::bold(&self.name), self.hash);
         if !self.workflow.description.is_empty() {
@@ -54,7 +54,7 @@ impl Report for ShownWorkflow {
 }
 
 fn inputs(fields: &[InputField]) -> String {
-    let mut table = Table::new(&["input", "type", "value", "description"]).flexible([1, 3]);
+    let mut table = TextTable::new(&["input", "type", "value", "description"]).flexible([1, 3]);
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for field in fields {
         let kind = match &field.values {
@@ -74,7 +74,7 @@ fn inputs(fields: &[InputField]) -> String {
 }
 
 fn roles(shown: &ShownWorkflow) -> String {
-    let mut table = Table::new(&["role", "output", "description"]).flexible([0, 1]);
+    let mut table = TextTable::new(&["role", "output", "description"]).flexible([0, 1]);
     for name in role_order(&shown.workflow) {
         let output = match shown.output_of(name) {
             Some(output) => output,
@@ -89,7 +89,7 @@ fn roles(shown: &ShownWorkflow) -> String {
 }
 
 fn conditions(workflow: &Workflow) -> String {
-    let mut table = Table::new(&["condition", "expression", "description"]).flexible([0, 1]);
+    let mut table = TextTable::new(&["condition", "expression", "description"]).flexible([0, 1]);
     for (name, condition) in &workflow.conditions {
         table.row(vec![name.clone(), one_line(&condition.expression), one_line(&condition.description)]);
     }
@@ -97,7 +97,7 @@ fn conditions(workflow: &Workflow) -> String {
 }
 
 fn graph(workflow: &Workflow) -> String {
-    let mut table = Table::new(&["from", "to", "if"]).flexible([0, 1]);
+    let mut table = TextTable::new(&["from", "to", "if"]).flexible([0, 1]);
     for from in std::iter::once(START).chain(role_order(workflow)) {
         let transitions = workflow.graph.get(from).into_iter().flatten();
         for (index, Transition { role, condition, outcome }) in transitions.enumerate() {
@@ -112,6 +112,6 @@ fn graph(workflow: &Workflow) -> String {
 }
 
 /// Shows a workflow.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
-    Printed::new(&workflows::show_by(&context.home, &args.workflow, context.workflow(&args.workflow)?)?)
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
+    PrintableReport::new(&workflows::show_by(&context.home, &args.workflow, context.workflow(&args.workflow)?)?)
 }

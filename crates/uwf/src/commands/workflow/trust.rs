@@ -6,9 +6,9 @@ use uwf_engine::root::trusted_workflows;
 use uwf_engine::thread::nodes;
 
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed};
+use crate::printer::{CommandResult, PrintableReport};
 use crate::role_commands::RoleCommands;
 use crate::style;
 
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 }
 
 /// Trusts the commands of a workflow.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let home = &context.home;
     let hash = context.workflow(&args.workflow)?;
     let workflow = nodes::workflow(home.store(), hash)?;
@@ -50,5 +50,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     }
     let verb = if args.revoke { "no longer trusted:" } else { "trusted" };
     let text = format!("{verb} {} {hash}\n{}", style::bold(&workflow.name), commands.text());
-    Ok(Printed::of(json!({ "name": workflow.name, "hash": hash, "trusted": !args.revoke, "commands": commands }), text))
+    Ok(PrintableReport::value_with_text(
+        json!({ "name": workflow.name, "hash": hash, "trusted": !args.revoke, "commands": commands }),
+        text,
+    ))
 }

@@ -4,18 +4,18 @@ use std::path::Path;
 
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
-use uwf_core::document::Problem;
+use uwf_core::document::FileProblem;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project_files;
-use uwf_engine::verbs::validate::{self, Validated};
-use uwf_engine::verbs::workflows::find_workflow::{self, Located};
+use uwf_engine::verbs::validate::{self, WorkflowValidation};
+use uwf_engine::verbs::workflows::find_workflow::{self, WorkflowLocation};
 
-use crate::checked::Checked;
+use crate::checked::CheckedFile;
 use crate::complete;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::role_commands::RoleCommands;
 
 /// Arguments of `uwf workflow validate`.
@@ -42,11 +42,11 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Files(Vec<Checked>);
+struct WorkflowValidationReport(Vec<CheckedFile>);
 
-impl Report for Files {
+impl CommandReport for WorkflowValidationReport {
     fn text(&self) -> String {
-        self.0.iter().map(Checked::text).collect()
+        self.0.iter().map(CheckedFile::text).collect()
     }
 
     fn exit_code(&self) -> u8 {
@@ -55,28 +55,28 @@ impl Report for Files {
 }
 
 /// Validates workflows.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let typed = if args.workflows.is_empty() { of_project(context)? } else { args.workflows.clone() };
     let mut files = Vec::with_capacity(typed.len());
     for typed in &typed {
-        let (origin, Validated { text, mut problems, draft }) = validated(context, typed)?;
+        let (origin, WorkflowValidation { text, mut problems, draft }) = validated(context, typed)?;
         let commands = draft.as_ref().map(RoleCommands::of_draft).unwrap_or_default();
         problems.extend(capabilities(context, &text, &origin));
         problems.sort_by_key(|problem| (problem.line, problem.column, problem.severity));
-        files.push(Checked::new(origin, text, problems, args.strict).with_commands(commands));
+        files.push(CheckedFile::new(origin, text, problems, args.strict).with_commands(commands));
     }
-    Printed::new(&Files(files))
+    PrintableReport::new(&WorkflowValidationReport(files))
 }
 
 /// Capabilities that roles require but their agents on this machine don't declare.
-fn capabilities(context: &Context, text: &str, origin: &str) -> Vec<Problem> {
+fn capabilities(context: &CommandContext, text: &str, origin: &str) -> Vec<FileProblem> {
     // A bad configuration is not a problem of the workflow.
     let config = context.config().ok();
     config.map(|config| uwf_agents::capabilities::problems(&config, text, origin)).unwrap_or_default()
 }
 
 /// The workflow files of the project.
-fn of_project(context: &Context) -> Result<Vec<String>, CommandError> {
+fn of_project(context: &CommandContext) -> Result<Vec<String>, CommandError> {
     let hint = "give a workflow to check: uwf workflow validate FILE|NAME|-";
     let dir = project_files::dir(&context.cwd).ok_or_else(|| {
         let what = format!("directory {} does not exist here or above, up to the repository", project_files::DIR);
@@ -91,7 +91,7 @@ fn of_project(context: &Context) -> Result<Vec<String>, CommandError> {
 }
 
 /// Validates a file, stdin, or a workflow with this name or hash.
-fn validated(context: &Context, typed: &str) -> Result<(String, Validated), CommandError> {
+fn validated(context: &CommandContext, typed: &str) -> Result<(String, WorkflowValidation), CommandError> {
     let home = &context.home;
     let path = Path::new(typed);
     if typed == "-" {
@@ -103,7 +103,7 @@ fn validated(context: &Context, typed: &str) -> Result<(String, Validated), Comm
         return Ok((typed.to_owned(), validate::file(home, path)?));
     }
     Ok(match find_workflow::locate(home, typed, &context.cwd)? {
-        Located::File(path, _) => (path.display().to_string(), validate::file(home, &path)?),
-        Located::Stored(hash, _) => (typed.to_owned(), validate::stored(home, hash, typed)?),
+        WorkflowLocation::File(path, _) => (path.display().to_string(), validate::file(home, &path)?),
+        WorkflowLocation::Stored(hash, _) => (typed.to_owned(), validate::stored(home, hash, typed)?),
     })
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use json_cas::{Draft, Hash, Node, WalkOptions, bootstrap};
-use uwf_core::node::{Content, Payload};
+use json_cas::{Node, NodeDraft, NodeHash, WalkOptions, bootstrap};
+use uwf_core::node::{ContentNode, TypedPayload};
 use uwf_testing::{TestHome, text};
 
 use super::{Whole, each};
@@ -36,8 +36,8 @@ const BROKEN: [i32; 3] = [65, 69, 74];
 #[derive(Debug)]
 struct Case {
     harm: Harm,
-    node: Hash,
-    other: Hash,
+    node: NodeHash,
+    other: NodeHash,
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn nodes_are_missed_named_and_repaired() {
     for node in &hashes {
         cases.extend(HARMS.map(|harm| Case { harm, node: *node, other: other(*node) }));
     }
-    let touched: BTreeMap<&str, BTreeSet<Hash>> = [&whole.counting, &whole.adding]
+    let touched: BTreeMap<&str, BTreeSet<NodeHash>> = [&whole.counting, &whole.adding]
         .into_iter()
         .map(|thread| (thread.as_str(), touched_by_a_step(&whole.copy(), thread)))
         .collect();
@@ -79,16 +79,16 @@ trait ContainsName {
     fn contains_name(&self, name: &str) -> bool;
 }
 
-impl ContainsName for BTreeSet<Hash> {
+impl ContainsName for BTreeSet<NodeHash> {
     fn contains_name(&self, name: &str) -> bool {
-        name.parse().is_ok_and(|hash: Hash| self.contains(&hash))
+        name.parse().is_ok_and(|hash: NodeHash| self.contains(&hash))
     }
 }
 
 /// Spoils the node's file. Gives what must be told, `None` when the damage changes nothing that a node means: its
 /// timestamp is no part of it.
 fn spoil(home: &TestHome, case: &Case, campaign: &mut Campaign) -> Option<BTreeSet<String>> {
-    let file = |hash: Hash| home.root().join("cas").join(format!("{hash}.bin"));
+    let file = |hash: NodeHash| home.root().join("cas").join(format!("{hash}.bin"));
     let before = store(home).get(case.node).unwrap();
     let lower = format!("{}.bin", case.node.to_string().to_ascii_lowercase());
     match case.harm {
@@ -100,7 +100,7 @@ fn spoil(home: &TestHome, case: &Case, campaign: &mut Campaign) -> Option<BTreeS
     if !matches!(case.harm, Harm::Double) && after.is_ok_and(|after| after.payload == before.payload) {
         return None;
     }
-    let name = |hash: Hash| hash.to_string();
+    let name = |hash: NodeHash| hash.to_string();
     let is_missed = is_missed(home, case.node, &before);
     if matches!(case.harm, Harm::Gone | Harm::Dangle) && !is_missed {
         return None;
@@ -116,27 +116,28 @@ fn spoil(home: &TestHome, case: &Case, campaign: &mut Campaign) -> Option<BTreeS
 
 /// Nobody misses a type of uwf's own of which there is no node, nor a text that no prompt was made of yet: the next command
 /// stores it again.
-fn is_missed(home: &TestHome, hash: Hash, node: &Node) -> bool {
+fn is_missed(home: &TestHome, hash: NodeHash, node: &Node) -> bool {
     let store = store(home);
     let nodes = store.objects().list(None).unwrap().into_iter().filter_map(|hash| store.get(hash).ok());
     let refers =
         |other: &Node| store.schema(other.type_hash).is_ok_and(|schema| schema.refs(&other.payload).contains(&hash));
-    let is_derived = node.type_hash == Content::TYPE || uwf_core::node::OWN_TYPES.iter().any(|own| own.hash == hash);
+    let is_derived =
+        node.type_hash == ContentNode::TYPE || uwf_core::node::OWN_TYPES.iter().any(|own| own.hash == hash);
     !is_derived || nodes.into_iter().any(|other| other.type_hash == hash || refers(&other))
 }
 
 /// What the next step of a thread reads, and what it stores: another thread may have stored the same text.
-fn touched_by_a_step(home: &TestHome, thread: &str) -> BTreeSet<Hash> {
+fn touched_by_a_step(home: &TestHome, thread: &str) -> BTreeSet<NodeHash> {
     let before = home.head(thread).unwrap();
     assert_eq!(home.uwf(&["thread", "step", thread]).code, Some(0));
     let after = home.head(thread).unwrap_or_else(|| text(&home.json(&["thread", "show", thread]), "head"));
     below(home, &before).into_iter().chain(below(home, &after)).collect()
 }
 
-fn below(home: &TestHome, head: &str) -> BTreeSet<Hash> {
+fn below(home: &TestHome, head: &str) -> BTreeSet<NodeHash> {
     let store = store(home);
-    let head: Hash = head.parse().unwrap();
-    let mut found: BTreeSet<Hash> = BTreeSet::new();
+    let head: NodeHash = head.parse().unwrap();
+    let mut found: BTreeSet<NodeHash> = BTreeSet::new();
     let mut types = vec![bootstrap::HASH];
     for node in store.walk(&[head], WalkOptions::default()) {
         let (hash, node) = node.unwrap();
@@ -177,16 +178,16 @@ fn step(home: &TestHome, thread: &str, may_fail: bool, named: &BTreeSet<String>)
 /// Puts the same content again.
 fn repair(home: &TestHome, pristine: &TestHome, case: &Case, told: &BTreeSet<String>) {
     let pristine = store(pristine);
-    let draft = |hash: Hash| {
+    let draft = |hash: NodeHash| {
         let node = pristine.get(hash).unwrap();
         let draft = match node.type_hash == hash {
-            true => Draft::self_typed(node.payload),
-            false => Draft::new(node.type_hash, node.payload),
+            true => NodeDraft::self_typed(node.payload),
+            false => NodeDraft::new(node.type_hash, node.payload),
         };
         draft.unwrap()
     };
     // Together, since one may be the type of the other.
-    let drafts: Vec<Draft> = told.iter().filter_map(|name| name.parse().ok()).map(draft).collect();
+    let drafts: Vec<NodeDraft> = told.iter().filter_map(|name| name.parse().ok()).map(draft).collect();
     store(home).put_all(&drafts).unwrap();
     let left: BTreeSet<String> = match case.harm {
         Harm::WrongCase => told.iter().filter(|name| name.ends_with(".bin")).cloned().collect(),

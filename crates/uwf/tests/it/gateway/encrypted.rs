@@ -5,10 +5,10 @@ use std::net::TcpStream;
 use std::process::Command;
 
 use uwf_testing::installed::free_ports;
-use uwf_testing::machine::Machine;
-use uwf_testing::nginx::Nginx;
+use uwf_testing::machine::TestMachine;
+use uwf_testing::nginx::NginxServer;
 use uwf_testing::processes::until;
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use super::{Gateway, with_thread};
@@ -60,7 +60,7 @@ fn unusable_certificate_is_reported_at_start() {
 fn connections_that_never_begin_tls_end_each_other() {
     let home = home();
     let (cert, key) = certified(&home);
-    let server = Server::start(&home, &["--tls-cert", &cert, "--tls-key", &key]);
+    let server = TestServer::start(&home, &["--tls-cert", &cert, "--tls-key", &key]);
     let open = || {
         let stream = TcpStream::connect(&server.address).unwrap();
         stream.set_nonblocking(true).unwrap();
@@ -104,7 +104,7 @@ mod with_tools {
     fn machine_connects_over_tls_with_trusted_certificate() {
         let of_gateway = home();
         let (cert, key) = certified(&of_gateway);
-        let server = Server::start(&of_gateway, &["--gateway", "--tls-cert", &cert, "--tls-key", &key]);
+        let server = TestServer::start(&of_gateway, &["--gateway", "--tls-cert", &cert, "--tls-key", &key]);
         let port = server.address.rsplit(':').next().unwrap().to_owned();
         let url = format!("https://localhost:{port}");
         let answer = over_tls(&of_gateway, &cert, &format!("{url}/login?token={}", server.secret));
@@ -114,10 +114,10 @@ mod with_tools {
         let token = text(&of_gateway.json(&["gateway", "token", "laptop"]), "token");
         let args = ["--name", "laptop", "--gateway", url.as_str()];
         let trusting = [("WORKFLOW_GATEWAY_TOKEN", token.as_str()), ("SSL_CERT_FILE", cert.as_str())];
-        let machine = Machine::start(&laptop, &args, &trusting);
+        let machine = TestMachine::start(&laptop, &args, &trusting);
         machine.says("connected to https://localhost:", 1);
         drop(machine);
-        let doubting = Machine::start(&laptop, &args, &trusting[..1]);
+        let doubting = TestMachine::start(&laptop, &args, &trusting[..1]);
         doubting.says("invalid peer certificate", 1);
         assert!(!doubting.said().contains("connected to https"), "{}", doubting.said());
     }
@@ -147,14 +147,14 @@ mod with_tools {
         }}",
             address = gateway.server.address
         );
-        let _nginx = Nginx::start(&gateway.home.work().join("nginx"), encrypted, &settings);
+        let _nginx = NginxServer::start(&gateway.home.work().join("nginx"), encrypted, &settings);
 
         // A machine dials through TLS of nginx.
         let (laptop, thread) = with_thread();
         let token = gateway.token("laptop");
         let url = format!("https://localhost:{encrypted}");
         let args = ["--name", "laptop", "--gateway", url.as_str()];
-        let machine = Machine::start(
+        let machine = TestMachine::start(
             &laptop,
             &args,
             &[("WORKFLOW_GATEWAY_TOKEN", token.as_str()), ("SSL_CERT_FILE", cert.as_str())],

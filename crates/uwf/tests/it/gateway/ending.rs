@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use uwf_testing::processes::{signal, until};
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 
 use super::{Gateway, with_thread};
 use crate::home;
@@ -67,7 +67,7 @@ fn machine_reconnects_after_gateway_restart() {
     gateway.server.kill();
     machine.says("not connected: ", 1);
     machine.says("trying again in ", 2);
-    let again = Server::start_at(&gateway.home, &address, &["--gateway"]);
+    let again = TestServer::start_at(&gateway.home, &address, &["--gateway"]);
     machine.says("connected to ", 2);
     assert_eq!(again.get(&format!("/m/laptop/api/threads/{thread}")).status, 200);
 }

@@ -1,8 +1,8 @@
 //! A machine that someone else controls, and what its answers may become at the gateway.
 
 use serde_json::json;
-use uwf_testing::hostile_machine::{HostileMachine, Scripted};
-use uwf_testing::server::Answer;
+use uwf_testing::hostile_machine::{HostileMachine, HostileResponse};
+use uwf_testing::server::TestServerResponse;
 
 use super::Gateway;
 use crate::serve_security::crawl::assert_protected;
@@ -20,9 +20,9 @@ fn evil() -> (Gateway, HostileMachine) {
 }
 
 /// A page whose body is this.
-fn page(body: &str) -> Scripted {
+fn page(body: &str) -> HostileResponse {
     let page = json!({ "title": "x", "section": "threads", "live": "/api/events", "readOnly": false, "body": body });
-    Scripted::of_type(PAGE, &page.to_string())
+    HostileResponse::of_type(PAGE, &page.to_string())
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn machine_cannot_serve_scripts_styles_or_pages() {
     {
         let headers = kinds.iter().map(|kind| ("content-type", kind.to_vec())).collect();
         let path = format!("/x{number}");
-        evil.answers(&path, Scripted { status: 200, headers, body: "<script>alert(1)</script>".to_owned() });
+        evil.answers(&path, HostileResponse { status: 200, headers, body: "<script>alert(1)</script>".to_owned() });
         let answer = gateway.server.page(&format!("/m/evil{path}"));
         let kind = answer.header("content-type").unwrap_or_default();
         assert!(["application/octet-stream", "text/plain; charset=utf-8"].contains(&kind), "{kinds:?}: {answer:?}");
@@ -99,7 +99,8 @@ fn no_header_of_a_machine_passes() {
         ("x-uwf-user", "root"),
     ];
     let plain = hostile.iter().filter(|(name, _)| *name != "connection");
-    let hostile = plain.fold(Scripted::of_type("application/json", "{}"), |all, (name, value)| all.with(name, value));
+    let hostile =
+        plain.fold(HostileResponse::of_type("application/json", "{}"), |all, (name, value)| all.with(name, value));
     let of_page = hostile.headers.iter().skip(1).fold(page("a"), |mut all, header| {
         all.headers.push(header.clone());
         all
@@ -132,9 +133,9 @@ fn no_header_of_a_machine_passes() {
 #[test]
 fn a_machine_redirects_only_to_its_own_paths() {
     let (gateway, evil) = evil();
-    let answered = |target: &str| -> Answer {
+    let answered = |target: &str| -> TestServerResponse {
         let headers = vec![("location", target.as_bytes().to_vec())];
-        evil.answers("/x", Scripted { status: 303, headers, body: String::new() });
+        evil.answers("/x", HostileResponse { status: 303, headers, body: String::new() });
         gateway.server.page("/m/evil/x")
     };
     for (target, leads) in [("/threads/X?a=1#b", "/m/evil/threads/X?a=1#b"), ("/a/../../victim/", "/m/evil/victim/")] {
@@ -168,8 +169,8 @@ fn machine_page_contains_no_active_content() {
     assert_eq!(main, expected);
     assert_eq!(after.matches("<main").count(), 0, "{after}");
     for (what, answer) in [
-        ("JSON that is no page", Scripted::of_type(PAGE, "[1]")),
-        ("no JSON", Scripted::of_type(PAGE, "<script>")),
+        ("JSON that is no page", HostileResponse::of_type(PAGE, "[1]")),
+        ("no JSON", HostileResponse::of_type(PAGE, "<script>")),
         ("too large", page(&"x".repeat(17 << 20))),
     ] {
         evil.answers("/", answer);
@@ -200,7 +201,7 @@ fn machine_rows_link_only_to_own_threads() {
     let row = |thread: &str| json!({ "thread": thread, "state": "waiting", "task": "look here", "why": "<b>now</b>" });
     let rows: Vec<_> = ["../../victim/threads/X", "//evil.example", THREAD].into_iter().map(row).collect();
     let summary = json!({ "counts": { "waiting": 3, "\"><b>": 1 }, "threads": rows });
-    evil.answers("/api/gateway/summary", Scripted::of_type("application/json", &summary.to_string()));
+    evil.answers("/api/gateway/summary", HostileResponse::of_type("application/json", &summary.to_string()));
     for path in ["/", "/machines"] {
         let page = gateway.server.page(path).body;
         assert_eq!(page.matches("look here").count(), 1, "{page}");

@@ -1,8 +1,8 @@
 //! Machines that reach their gateway only through a proxy.
 
-use uwf_testing::machine::Machine;
-use uwf_testing::proxy::Proxy;
-use uwf_testing::server::Server;
+use uwf_testing::machine::TestMachine;
+use uwf_testing::proxy::TestProxy;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use super::encrypted::certified;
@@ -11,31 +11,31 @@ use crate::home;
 /// A gateway by a name that only a proxy knows.
 struct Named {
     home: TestHome,
-    server: Server,
+    server: TestServer,
     url: String,
 }
 
 impl Named {
     fn start(args: &[&str]) -> Named {
         let home = home();
-        let server = Server::start(&home, &[&["--gateway", "--host", "gateway.test"], args].concat());
+        let server = TestServer::start(&home, &[&["--gateway", "--host", "gateway.test"], args].concat());
         let scheme = if args.is_empty() { "http" } else { "https" };
         let url = format!("{scheme}://gateway.test:{}", server.address.rsplit(':').next().unwrap());
         Named { home, server, url }
     }
 
     /// A machine that dials, with these variables.
-    fn dialled(&self, home: &TestHome, variables: &[(&str, &str)]) -> Machine {
+    fn dialled(&self, home: &TestHome, variables: &[(&str, &str)]) -> TestMachine {
         let token = text(&self.home.json(&["gateway", "token", "laptop"]), "token");
         let variables = [&[("WORKFLOW_GATEWAY_TOKEN", token.as_str())], variables].concat();
-        Machine::start(home, &["--name", "laptop", "--gateway", &self.url], &variables)
+        TestMachine::start(home, &["--name", "laptop", "--gateway", &self.url], &variables)
     }
 }
 
 /// One that wants `me` and `p@ss`.
-fn locked() -> Proxy {
+fn locked() -> TestProxy {
     let is_right = |line: &str| line.eq_ignore_ascii_case("proxy-authorization: Basic bWU6cEBzcw==");
-    Proxy::start(move |head| if head.lines().any(is_right) { 200 } else { 407 })
+    TestProxy::start(move |head| if head.lines().any(is_right) { 200 } else { 407 })
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn machine_connects_through_authenticated_proxy() {
 
 #[test]
 fn tls_goes_through_the_proxy_to_the_gateway() {
-    let (proxy, laptop) = (Proxy::start(|_| 200), home());
+    let (proxy, laptop) = (TestProxy::start(|_| 200), home());
     let (cert, key) = certified(&laptop);
     let gateway = Named::start(&["--tls-cert", &cert, "--tls-key", &key]);
     let variables = [("https_proxy", proxy.address.as_str()), ("SSL_CERT_FILE", &cert)];
@@ -67,8 +67,8 @@ fn tls_goes_through_the_proxy_to_the_gateway() {
 fn proxy_errors_name_environment_variable() {
     let laptop = home();
     let gateway = Named::start(&[]);
-    let (locked, shut) = (locked(), Proxy::start(|_| 403));
-    let plain = |proxy: &Proxy| format!("http://{}", proxy.address);
+    let (locked, shut) = (locked(), TestProxy::start(|_| 403));
+    let plain = |proxy: &TestProxy| format!("http://{}", proxy.address);
     let wrong = format!("http://me:guessed@{}", locked.address);
     for (variable, value, why) in [
         ("HTTP_PROXY", plain(&locked), "(from HTTP_PROXY) needs a name and a password"),
@@ -88,7 +88,7 @@ fn proxy_errors_name_environment_variable() {
 
 #[test]
 fn excluded_hosts_bypass_proxy() {
-    let (proxy, laptop) = (Proxy::start(|_| 200), home());
+    let (proxy, laptop) = (TestProxy::start(|_| 200), home());
     let mut gateway = Named::start(&[]);
     let through = format!("http://{}", proxy.address);
     let direct = gateway.dialled(&laptop, &[("HTTP_PROXY", &through), ("NO_PROXY", ".test")]);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use serde_json::json;
 use uwf_testing::{TestHome, text};
 
@@ -17,7 +17,7 @@ const PRIME_2: u64 = 0xC2B2_AE3D_27D4_EB4F;
 ///
 /// The hash is taken over type, CBOR head and text. Its first lane mixes the words at 0, 32 and 64 one after the other; a
 /// change of the second is undone by the third, since a round is invertible. The first word that gives letters is taken.
-pub(crate) fn colliding_texts(content_type: Hash) -> [String; 2] {
+pub(crate) fn colliding_texts(content_type: NodeHash) -> [String; 2] {
     let first = "a".repeat(101);
     let mut input = content_type.to_ascii().to_vec();
     input.extend_from_slice(b"\xa1\x64text\x78\x65");
@@ -100,7 +100,7 @@ fn kept_out(agent: &str) -> (TestHome, String, String) {
     let thread = home.start("work-once", "say");
     let start = home.head(&thread).unwrap();
     let workflow = text(&home.json(&["cas", "get", &start])["payload"], "workflow");
-    let meta: Hash =
+    let meta: NodeHash =
         text(&home.json(&["cas", "get", &workflow])["payload"]["roles"]["worker"], "meta").parse().unwrap();
     let [one, two] = colliding_texts(meta);
     let hash = plant(&home, meta, &json!({ "text": one }));

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use json_cas::{Draft, Hash, cbor};
+use json_cas::{NodeDraft, NodeHash, cbor};
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, text};
 
@@ -27,14 +27,14 @@ fn naming() -> (TestHome, String) {
 }
 
 /// Writes a node past every check, as a program with the same rights can.
-pub(crate) fn plant(home: &TestHome, type_hash: Hash, payload: &Value) -> Hash {
-    let hash = Draft::new(type_hash, payload.clone()).unwrap().hash();
+pub(crate) fn plant(home: &TestHome, type_hash: NodeHash, payload: &Value) -> NodeHash {
+    let hash = NodeDraft::new(type_hash, payload.clone()).unwrap().hash();
     let node = json!({ "type": type_hash, "payload": payload, "timestamp": 1 });
     fs::write(home.root().join(format!("cas/{hash}.bin")), cbor::encode(&node).unwrap()).unwrap();
     hash
 }
 
-fn type_named(title: &str) -> Hash {
+fn type_named(title: &str) -> NodeHash {
     let own = uwf_core::node::OWN_TYPES.iter().find(|own| own.kind.title() == title);
     own.unwrap_or_else(|| panic!("there is a type {title}")).hash
 }
@@ -44,8 +44,8 @@ struct Parts {
     start: String,
     prev: Value,
     role: &'static str,
-    output: Hash,
-    detail: Hash,
+    output: NodeHash,
+    detail: NodeHash,
 }
 
 impl Parts {
@@ -67,12 +67,12 @@ impl Parts {
         json!({ "start": start, "prev": prev, "role": role, "output": output, "detail": detail, "agent": "namer" })
     }
 
-    fn plant(&self, home: &TestHome) -> Hash {
+    fn plant(&self, home: &TestHome) -> NodeHash {
         plant(home, type_named("StepNode"), &self.payload())
     }
 }
 
-fn session(home: &TestHome, raw: Hash) -> Hash {
+fn session(home: &TestHome, raw: NodeHash) -> NodeHash {
     let agent = json!({ "name": "a", "command": "a", "args": [], "config": {} });
     let agent = plant(home, type_named("agent"), &agent);
     let session = json!({
@@ -83,7 +83,7 @@ fn session(home: &TestHome, raw: Hash) -> Hash {
 }
 
 /// Names a step; it must be refused, the head stay, and the thread continue with another agent.
-fn refused(home: &TestHome, thread: &str, step: Hash, why: &str) {
+fn refused(home: &TestHome, thread: &str, step: NodeHash, why: &str) {
     home.file("step", &format!("{step}\n"));
     let before = home.head(thread);
     let ran = home.uwf(&["thread", "step", thread]);
@@ -118,7 +118,7 @@ fn everything_below_a_step_is_verified() {
     let parts = |detail| Parts { detail, ..Parts::of(&home, &thread, "first") };
     let no_text = plant(&home, type_named("content"), &json!({ "txt": "no text" }));
     let whole = plant(&home, type_named("content"), &json!({ "text": "whole" }));
-    let missing: Hash = "0123456789ABC".parse().unwrap();
+    let missing: NodeHash = "0123456789ABC".parse().unwrap();
     let bad_session = plant(&home, type_named("react-session"), &json!({ "raw": whole }));
     let cases = [
         (no_text, "does not fit `content`"),
@@ -212,7 +212,7 @@ fn forged_opened_line_cannot_substitute_another_role() {
 }
 
 /// The thread as an older build left it: the bad step is its head.
-fn wedged(home: &TestHome, thread: &str, step: Hash) {
+fn wedged(home: &TestHome, thread: &str, step: NodeHash) {
     let index = home.root().join("threads.yaml");
     let old = home.head(thread).unwrap();
     let written = fs::read_to_string(&index).unwrap().replace(&old, &step.to_string());

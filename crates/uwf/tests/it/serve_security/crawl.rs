@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use uwf_testing::machine::Machine;
-use uwf_testing::server::{Answer, Server};
+use uwf_testing::machine::TestMachine;
+use uwf_testing::server::{TestServer, TestServerResponse};
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::review::{WORKFLOW, reviewing_home, step};
@@ -17,7 +17,7 @@ pub(super) const HOSTILE: &str = "</pre></textarea></title><script>alert(1)</scr
     <a href=\"javascript:alert(1)\">x</a> [y](javascript:alert(1)) ![z](http://evil.example/z.png) \" onfocus=\"alert(1) ' autofocus='";
 
 /// Asserts what a browser must be told with every answer.
-pub(crate) fn assert_protected(what: &str, answer: &Answer) {
+pub(crate) fn assert_protected(what: &str, answer: &TestServerResponse) {
     let is_page = answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
     let of_pages = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                     form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -86,7 +86,7 @@ pub(super) fn links(page: &str) -> Vec<String> {
 }
 
 /// Every page that can be reached from these, by its path.
-pub(super) fn pages(server: &Server, from: &[String]) -> BTreeMap<String, Answer> {
+pub(super) fn pages(server: &TestServer, from: &[String]) -> BTreeMap<String, TestServerResponse> {
     let mut open: VecDeque<String> = from.iter().cloned().collect();
     let cookie = server.cookie();
     let mut seen = BTreeMap::new();
@@ -141,14 +141,15 @@ fn main_elements(page: &str, prefix: &str) -> Vec<(String, Vec<(String, String)>
 #[test]
 fn gateway_preserves_machine_pages() {
     let ((laptop, thread), gateway) = (hostile_home(), home());
-    let (near, server) = (Server::start(&laptop, &[]), Server::start(&gateway, &["--gateway"]));
+    let (near, server) = (TestServer::start(&laptop, &[]), TestServer::start(&gateway, &["--gateway"]));
     let token = text(&gateway.json(&["gateway", "token", "laptop"]), "token");
     let url = format!("http://{}", server.address);
     let machine =
-        Machine::start(&laptop, &["--name", "laptop", "--gateway", &url], &[("WORKFLOW_GATEWAY_TOKEN", &token)]);
+        TestMachine::start(&laptop, &["--name", "laptop", "--gateway", &url], &[("WORKFLOW_GATEWAY_TOKEN", &token)]);
     machine.says("connected to ", 1);
     let all = pages(&near, &first_pages(&thread));
-    let is_page = |answer: &Answer| answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
+    let is_page =
+        |answer: &TestServerResponse| answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
     let mut compared = 0;
     for (path, answer) in all.iter().filter(|(_, answer)| is_page(answer)) {
         let far = server.page(&format!("/m/laptop{path}"));
@@ -164,7 +165,7 @@ fn gateway_preserves_machine_pages() {
 #[test]
 fn pages_contain_no_injected_script() {
     let (home, thread) = hostile_home();
-    let server = Server::start(&home, &[]);
+    let server = TestServer::start(&home, &[]);
     let all = pages(&server, &first_pages(&thread));
     let shown = all.values().filter(|answer| answer.status == 200).count();
     assert!(shown > 15, "{shown} pages: {:?}", all.keys());

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use uwf_testing::server::Server;
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use super::crawl;
@@ -34,7 +34,7 @@ fn talkative() -> (TestHome, String) {
 }
 
 /// Every report the API has, for one thread.
-fn reports(home: &TestHome, server: &Server, thread: &str) -> Vec<(String, String)> {
+fn reports(home: &TestHome, server: &TestServer, thread: &str) -> Vec<(String, String)> {
     let document = home.json(&["api", "GET", "/openapi.json"]);
     let step = text(&home.json(&["thread", "show", thread]), "head");
     let paths = document["paths"].as_object().expect("paths").iter().filter(|(_, item)| item.get("get").is_some());
@@ -51,7 +51,7 @@ fn reports(home: &TestHome, server: &Server, thread: &str) -> Vec<(String, Strin
 #[test]
 fn responses_contain_no_key_or_server_secret() {
     let (home, thread) = talkative();
-    let server = Server::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", CHOSEN)]);
+    let server = TestServer::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", CHOSEN)]);
     let status = server.get(&format!("/api/threads/{thread}")).json();
     let first = server.post(&format!("/api/threads/{thread}/step"), &json!({ "expectedHead": status["head"] }));
     assert_eq!(first.status, 200, "{first:?}");
@@ -85,7 +85,7 @@ fn responses_contain_no_key_or_server_secret() {
 #[test]
 fn agent_does_not_inherit_server_secret() {
     let (home, thread) = talkative();
-    let server = Server::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", CHOSEN)]);
+    let server = TestServer::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", CHOSEN)]);
     let status = server.get(&format!("/api/threads/{thread}")).json();
     let ran = server.post(&format!("/api/threads/{thread}/step"), &json!({ "expectedHead": status["head"] }));
     assert_eq!(ran.status, 200, "{ran:?}");

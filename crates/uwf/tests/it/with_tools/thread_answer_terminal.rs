@@ -82,7 +82,7 @@ fn approval_shows_work_and_asks_in_place() {
 }
 
 #[test]
-fn text_typed_at_the_prompt_is_stored_as_typed() {
+fn typed_text_is_stored_unchanged() {
     let home = home();
     home.put("sign-off", "name: sign-off\ndescription: x\nroles:\n  boss:\n    description: x\n    goal: x\n    meta: { type: object, properties: { title: { type: string }, why: { type: string }, size: { type: [integer, string] } }, required: [title, why, size] }\ngraph:\n  $START: [ { role: boss } ]\n  boss: [ { role: $END } ]\n");
     home.config("agents:\n  h: { command: uwf-human }\ndefaultAgent: h\n");

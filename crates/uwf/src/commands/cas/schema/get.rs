@@ -4,8 +4,8 @@ use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::root::type_index;
 
 use crate::complete;
-use crate::context::Context;
-use crate::printer::{CommandResult, Printed};
+use crate::context::CommandContext;
+use crate::printer::{CommandResult, PrintableReport};
 
 /// Arguments of `uwf cas schema get`.
 #[derive(Debug, clap::Args)]
@@ -20,12 +20,12 @@ pub(crate) struct Args {
 }
 
 /// Prints a schema.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let store = context.home.store();
     let hash = type_index::resolve(&context.home, &args.type_name)?;
     let node = store.get(hash)?;
     if !store.is_schema(hash, &node)? {
         return Err(json_cas::StoreError::NotASchema { type_hash: hash }.into());
     }
-    Ok(Printed::value(node.payload))
+    Ok(PrintableReport::value(node.payload))
 }

@@ -1,10 +1,10 @@
 //! `uwf cas schema put`
 
 use json_cas::Store;
-use json_cas::schema::{self, Severity};
+use json_cas::schema::{self, SchemaSeverity};
 
 use crate::commands::cas::named;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::input;
 use crate::printer::CommandResult;
 
@@ -24,9 +24,9 @@ pub(crate) struct Args {
 }
 
 /// Stores a schema.
-pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let value = input::json(&args.schema)?;
-    for problem in schema::check(&value).iter().filter(|problem| problem.severity == Severity::Warning) {
+    for problem in schema::check(&value).iter().filter(|problem| problem.severity == SchemaSeverity::Warning) {
         context.printer.warn(&problem.to_string());
     }
     context.home.make_root()?;

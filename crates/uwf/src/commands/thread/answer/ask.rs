@@ -2,9 +2,9 @@
 //! may type `yes`, `[a, b]` or a sentence with a colon.
 
 use agent_kit::AgentContext;
-use agent_kit::answer::Answer;
+use agent_kit::answer::AgentAnswer;
 use serde_json::{Map, Value, json};
-use uwf_core::extract::{self, Extraction, Failure};
+use uwf_core::extract::{self, Extraction, ExtractionFailure};
 use uwf_core::prompt::{self, AnswerForm};
 
 use super::given;
@@ -43,7 +43,7 @@ pub(super) fn key_by_key(
     agent: &AgentContext<'_>,
     typed: &mut TypedAnswer,
     ask: &mut Ask<'_>,
-) -> Result<Answer, CommandError> {
+) -> Result<AgentAnswer, CommandError> {
     let schema = agent.schema().value();
     let text = match schema.get("properties").and_then(Value::as_object) {
         Some(properties) if !properties.is_empty() => {
@@ -84,7 +84,7 @@ fn alone(schema: &Value, key: &str, is_required: bool) -> Value {
 /// Adds the header line of one key; adds nothing if the key is optional and the person typed nothing.
 fn one_key(alone: &Value, key: &str, answer: &mut TypedAnswer, ask: &mut Ask<'_>) -> Result<(), CommandError> {
     let is_required = alone["required"] != json!([]);
-    let schema = json_cas::Schema::compile(alone)
+    let schema = json_cas::CompiledSchema::compile(alone)
         .map_err(|error| CommandError::usage(format!("key `{key}` cannot be asked for alone: {error}")))?;
     let none = if is_required { "" } else { "(Enter for none) " };
     let question = format!("{}{none}> ", prompt::answer_in_words(alone).trim_start_matches("- "));
@@ -117,7 +117,7 @@ fn one_key(alone: &Value, key: &str, answer: &mut TypedAnswer, ask: &mut Ask<'_>
 
 /// The header line for the typed value of a key. Text is quoted so that it stays as typed: `#`, quotation marks and blanks have a meaning
 /// in a header.
-fn header_line(schema: &json_cas::Schema, key: &str, typed: &str) -> Result<String, Failure> {
+fn header_line(schema: &json_cas::CompiledSchema, key: &str, typed: &str) -> Result<String, ExtractionFailure> {
     let text = json!({ key: typed });
     let fits_as_text = schema.violations(&text).is_empty();
     let quoted = || format!("{key}: {}\n", text[key]);

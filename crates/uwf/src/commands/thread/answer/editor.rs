@@ -6,15 +6,15 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use agent_kit::AgentContext;
-use agent_kit::answer::Answer;
+use agent_kit::answer::AgentAnswer;
 use uwf_core::prompt;
 use uwf_engine::error::{AtPath, Error};
-use uwf_engine::verbs::answer::{Asked, Question};
+use uwf_engine::verbs::answer::{AgentQuestion, OpenQuestion};
 
 use super::given;
-use crate::ask::Asker;
+use crate::ask::TerminalAsker;
 use crate::commands::thread::args::no_ask::NoAsk;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::editor::{self, MAX_EDITS};
 use crate::error::CommandError;
 use crate::input;
@@ -24,11 +24,11 @@ const SCISSORS: &str = "<!-- From this line on nothing is read. -->";
 
 /// Opens an editor for the answer.
 pub(super) fn write(
-    context: &Context,
+    context: &CommandContext,
     no_ask: NoAsk,
     agent: &AgentContext<'_>,
-    asked: &Asked,
-) -> Result<Answer, CommandError> {
+    asked: &OpenQuestion,
+) -> Result<AgentAnswer, CommandError> {
     let path = draft(context, asked);
     let form = prompt::header_form(agent.schema().value());
     if !path.exists() {
@@ -49,7 +49,7 @@ pub(super) fn write(
             Ok(answer) => return Ok(answer),
             Err(misfit) => misfit,
         };
-        if edits >= MAX_EDITS || !no_ask.asks() || !Asker::wants_again(context.printer, &misfit) {
+        if edits >= MAX_EDITS || !no_ask.asks() || !TerminalAsker::wants_again(context.printer, &misfit) {
             return Err(misfit
                 .hint(format!("your text is kept in {}", path.display()))
                 .hint(format!("edit it again: `uwf thread answer {} --editor`", asked.thread)));
@@ -58,21 +58,30 @@ pub(super) fn write(
 }
 
 /// Writes the draft for the next `--editor`. An existing draft is left unchanged.
-pub(super) fn keep(context: &Context, agent: &AgentContext<'_>, asked: &Asked, text: &str) -> Result<(), CommandError> {
+pub(super) fn keep(
+    context: &CommandContext,
+    agent: &AgentContext<'_>,
+    asked: &OpenQuestion,
+    text: &str,
+) -> Result<(), CommandError> {
     let path = draft(context, asked);
     context.home.make_thread_dir(&asked.thread)?;
     let text = format!("{text}\n\n{SCISSORS}\n\n{}", super::shown(agent)?);
     let written = File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()));
-    Ok(written.at("write", &path)?)
+    Ok(written.path_context("write", &path)?)
 }
 
 /// Opens an editor for the reply to an agent's question.
-pub(super) fn write_reply(context: &Context, asked: &Asked, question: &Question) -> Result<String, CommandError> {
+pub(super) fn write_reply(
+    context: &CommandContext,
+    asked: &OpenQuestion,
+    question: &AgentQuestion,
+) -> Result<String, CommandError> {
     let path = draft(context, asked);
     if !path.exists() {
         context.home.make_thread_dir(&asked.thread)?;
         let text = format!("\n\n{SCISSORS}\n\n{}\n", question.text);
-        std::fs::write(&path, text).at("write", &path)?;
+        std::fs::write(&path, text).path_context("write", &path)?;
     }
     editor::open(&path).map_err(|error| error.hint("`uwf thread answer` also takes a reply by -m or --file"))?;
     let text = input::from_file(&path)?;
@@ -94,12 +103,12 @@ fn nothing_written() -> CommandError {
 }
 
 /// Removes the draft of a recorded answer.
-pub(super) fn forget(context: &Context, asked: &Asked) {
+pub(super) fn forget(context: &CommandContext, asked: &OpenQuestion) {
     // Often no draft exists. A draft that can't be removed does no harm, because the thread has left its position.
     let _ = std::fs::remove_file(draft(context, asked));
 }
 
 /// Each position of a thread has its own draft.
-fn draft(context: &Context, asked: &Asked) -> PathBuf {
+fn draft(context: &CommandContext, asked: &OpenQuestion) -> PathBuf {
     context.home.thread_dir(&asked.thread).join(format!("answer-{}.md", asked.head))
 }

@@ -1,7 +1,7 @@
 //! An answer given as a whole. It is validated before anything is recorded.
 
-use agent_kit::answer::Answer;
-use agent_kit::ladder::Climb;
+use agent_kit::answer::AgentAnswer;
+use agent_kit::ladder::LadderClimb;
 use agent_kit::{AgentContext, Error};
 use serde_json::{Map, Value};
 use uwf_agents::human;
@@ -12,14 +12,14 @@ use uwf_core::prompt::{self, AnswerForm};
 use crate::error::CommandError;
 
 /// An answer from JSON of the role's output.
-pub(super) fn data(agent: &AgentContext<'_>, text: String) -> Result<Answer, CommandError> {
+pub(super) fn data(agent: &AgentContext<'_>, text: String) -> Result<AgentAnswer, CommandError> {
     let value = json_cas::json::parse(&text).map_err(|error| unfit(agent, &[error.to_string()]))?;
-    let answer = Answer { raw: text, ..Answer::value(value) };
+    let answer = AgentAnswer { raw: text, ..AgentAnswer::value(value) };
     check(agent, &answer).map(|()| answer)
 }
 
 /// An answer from a file: JSON or a message. The last newline is not part of the message.
-pub(super) fn file(agent: &AgentContext<'_>, text: String) -> Result<Answer, CommandError> {
+pub(super) fn file(agent: &AgentContext<'_>, text: String) -> Result<AgentAnswer, CommandError> {
     if text.trim_start().starts_with('{') && json_cas::json::parse(&text).is_ok() {
         return data(agent, text);
     }
@@ -29,15 +29,15 @@ pub(super) fn file(agent: &AgentContext<'_>, text: String) -> Result<Answer, Com
 
 /// An answer from a message: Markdown below a YAML header, or plain text if the role asks for a single text. Values inside the text are not
 /// searched for; plain text is the value exactly as typed.
-pub(super) fn message(agent: &AgentContext<'_>, text: String) -> Result<Answer, CommandError> {
+pub(super) fn message(agent: &AgentContext<'_>, text: String) -> Result<AgentAnswer, CommandError> {
     if text.trim().is_empty() {
         return Err(empty(agent));
     }
     let schema = agent.schema().value();
     let plain = plain(schema, &text).filter(|_| is_text(schema) || !text.trim_start().starts_with("---"));
-    let answer = Answer::text(text);
-    let as_plain = |value: Value, answer: Answer| {
-        let answer = Answer { value: Some(value), ..answer };
+    let answer = AgentAnswer::text(text);
+    let as_plain = |value: Value, answer: AgentAnswer| {
+        let answer = AgentAnswer { value: Some(value), ..answer };
         check(agent, &answer).map(|()| answer)
     };
     match plain {
@@ -92,8 +92,8 @@ fn typed(agent: &AgentContext<'_>, text: &str) -> Result<(), CommandError> {
 }
 
 /// Checks that the answer has a valid output, in the same way as the step.
-fn check(agent: &AgentContext<'_>, answer: &Answer) -> Result<(), CommandError> {
-    let read = Climb::of(agent, AnswerForm::Frontmatter).first(answer, &ExtractRungs::default());
+fn check(agent: &AgentContext<'_>, answer: &AgentAnswer) -> Result<(), CommandError> {
+    let read = LadderClimb::for_context(agent, AnswerForm::Frontmatter).first(answer, &ExtractRungs::default());
     read.map(drop).map_err(|failure| unfit(agent, &failure.errors))
 }
 

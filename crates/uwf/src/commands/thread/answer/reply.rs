@@ -1,19 +1,19 @@
 //! A person's reply to the question of an agent.
 
-use uwf_engine::verbs::answer::{Asked, Question};
+use uwf_engine::verbs::answer::{AgentQuestion, OpenQuestion};
 
 use super::{Args, editor};
-use crate::ask::{Asker, Interruptible};
-use crate::context::Context;
+use crate::ask::{InterruptibleWait, TerminalAsker};
+use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
 
 /// Gets the reply from the arguments, the editor or the terminal.
 pub(super) fn of_arguments(
-    context: &Context,
+    context: &CommandContext,
     args: &Args,
-    asked: &Asked,
-    question: &Question,
+    asked: &OpenQuestion,
+    question: &AgentQuestion,
 ) -> Result<String, CommandError> {
     if args.editor {
         return editor::write_reply(context, asked, question);
@@ -38,10 +38,10 @@ pub(super) fn of_arguments(
 ///
 /// # Errors
 /// `Interrupted` if the person does not reply; the thread keeps waiting.
-pub(super) fn ask_person(context: &Context, question: &Question) -> Result<String, CommandError> {
-    let asker = Asker::new(context.printer);
-    let _ends = Interruptible::begin()?;
-    asker.say(&format!("{}\n", question.text));
+pub(super) fn ask_person(context: &CommandContext, question: &AgentQuestion) -> Result<String, CommandError> {
+    let asker = TerminalAsker::new(context.printer);
+    let _ends = InterruptibleWait::begin()?;
+    asker.print_line(&format!("{}\n", question.text));
     loop {
         let reply = asker.as_typed("your reply: ")?;
         if !reply.trim().is_empty() {

@@ -1,8 +1,8 @@
 //! `--agent` and `--output`, for every command that binds agents to a thread.
 
 use clap_complete::engine::ArgValueCompleter;
-use uwf_core::config::{Config, OutputMode};
-use uwf_engine::attempt::bindings::{Bindings, Named};
+use uwf_core::config::{OutputMode, UwfConfig};
+use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
 
 use crate::complete;
 use crate::error::CommandError;
@@ -31,14 +31,14 @@ pub(crate) fn output_parser() -> impl clap::builder::TypedValueParser<Value = Ou
 
 impl AgentArgs {
     /// The bindings in these arguments. `--output` applies to the command lines among them.
-    pub(crate) fn bindings(self, config: &Config) -> Result<Bindings, CommandError> {
-        let mut bindings = Bindings::default();
+    pub(crate) fn bindings(self, config: &UwfConfig) -> Result<AgentBindings, CommandError> {
+        let mut bindings = AgentBindings::default();
         let parts: Vec<_> = self.agents.iter().map(|text| role_and_agent(text)).collect::<Result<_, _>>()?;
         let is_alias = |agent: &str| config.agent(agent).is_some();
         let only_aliases = parts.iter().all(|(_, agent)| is_alias(agent));
         for (role, agent) in parts {
             let output = self.output.filter(|_| only_aliases || !is_alias(agent));
-            let named = Named { agent: agent.to_owned(), output };
+            let named = AgentReference { agent: agent.to_owned(), output };
             let earlier = match role {
                 Some(role) => bindings.agents.insert(role.to_owned(), named),
                 None => bindings.every_role.replace(named),

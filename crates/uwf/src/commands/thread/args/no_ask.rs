@@ -1,6 +1,6 @@
 //! Whether a command may ask questions.
 
-use crate::ask::Asker;
+use crate::ask::TerminalAsker;
 
 /// Whether a command may ask.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
@@ -13,6 +13,6 @@ pub(crate) struct NoAsk {
 impl NoAsk {
     /// Whether to ask: a person is at the terminal, and `--no-ask` is not set.
     pub(crate) fn asks(self) -> bool {
-        !self.no_ask && Asker::has_person()
+        !self.no_ask && TerminalAsker::has_person()
     }
 }

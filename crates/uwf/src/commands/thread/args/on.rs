@@ -13,7 +13,7 @@ pub(crate) fn engines() -> PossibleValuesParser {
 
 /// Which engine, and whether to watch it.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct On {
+pub(crate) struct EngineArgs {
     /// Let workers of an engine (`uwf worker`) step the thread instead of this machine, and follow it.
     #[arg(long, value_name = "ENGINE", value_parser = engines(), conflicts_with_all = ["all", "until", "steps"])]
     pub(crate) on: Option<String>,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use uwf_core::document::Document;
+use uwf_core::document::SourceDocument;
 use uwf_core::input::{InputRequest, InputValues};
 use uwf_engine::error::ErrorKind;
 
@@ -51,7 +51,7 @@ impl InputArgs {
 /// # Errors
 /// `Data` with every problem of the text.
 pub(crate) fn document(text: &str, origin: &str) -> Result<InputValues, CommandError> {
-    Document::parse(text, origin).map(|document| InputValues::Document(Box::new(document))).map_err(|problems| {
+    SourceDocument::parse(text, origin).map(|document| InputValues::Document(Box::new(document))).map_err(|problems| {
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         CommandError::new(ErrorKind::Data, problems.join("\n"))
     })

@@ -1,26 +1,26 @@
 //! Arguments that name a thread or a node.
 
-use json_cas::{Hash, HashPrefix};
+use json_cas::{HashPrefix, NodeHash};
 use uwf_core::thread::{ID_LEN, ThreadId};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::thread_ids;
 
 use super::which::NEWEST;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// A thread or a node.
 pub(crate) enum ThreadOrNode {
     Thread(ThreadId),
-    Node(Hash),
+    Node(NodeHash),
 }
 
 /// Resolves an argument. A whole id is a thread and a whole hash is a node; shorter words are looked up as both.
-pub(crate) fn find(context: &Context, typed: &str) -> Result<ThreadOrNode, CommandError> {
+pub(crate) fn find(context: &CommandContext, typed: &str) -> Result<ThreadOrNode, CommandError> {
     if typed.len() == ID_LEN || typed.starts_with(NEWEST) {
         return Ok(ThreadOrNode::Thread(context.thread(typed)?));
     }
-    if let Ok(hash) = typed.parse::<Hash>()
+    if let Ok(hash) = typed.parse::<NodeHash>()
         && context.home.store().has(hash)?
     {
         return Ok(ThreadOrNode::Node(hash));
@@ -37,7 +37,7 @@ pub(crate) fn find(context: &Context, typed: &str) -> Result<ThreadOrNode, Comma
 }
 
 /// A stored node.
-fn node(context: &Context, typed: &str) -> Result<Hash, CommandError> {
+fn node(context: &CommandContext, typed: &str) -> Result<NodeHash, CommandError> {
     let hash = context.node(typed)?;
     if context.home.store().has(hash)? {
         return Ok(hash);
@@ -47,7 +47,7 @@ fn node(context: &Context, typed: &str) -> Result<Hash, CommandError> {
 
 /// The more useful of two errors: an ambiguous word says more than an unknown one.
 fn neither(typed: &str, no_thread: CommandError, no_node: CommandError) -> CommandError {
-    let could_be_a_hash = typed.len() == Hash::LEN || typed.parse::<HashPrefix>().is_ok();
+    let could_be_a_hash = typed.len() == NodeHash::LEN || typed.parse::<HashPrefix>().is_ok();
     match (no_thread.kind, no_node.kind) {
         (ErrorKind::NotFound, ErrorKind::NotFound) => {
             CommandError { error: format!("`{typed}` is neither a thread nor a node"), ..no_thread }

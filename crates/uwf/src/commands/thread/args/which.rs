@@ -6,7 +6,7 @@ use uwf_core::thread::ThreadId;
 
 /// The thread a command is about.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Which {
+pub(crate) struct ThreadArg {
     /// The thread: its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
     #[arg(required_unless_present = "last", conflicts_with = "last")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
@@ -19,10 +19,10 @@ pub(crate) struct Which {
 /// The argument for the newest thread.
 pub(crate) const NEWEST: &str = "@";
 
-impl Which {
+impl ThreadArg {
     /// Names a known thread.
-    pub(crate) fn named(thread: &ThreadId) -> Which {
-        Which { thread: Some(thread.to_string()), last: false }
+    pub(crate) fn named(thread: &ThreadId) -> ThreadArg {
+        ThreadArg { thread: Some(thread.to_string()), last: false }
     }
 
     /// The argument as typed.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use uwf_core::event::{Event, Stream, ToolCall, What};
+use uwf_core::event::{EventToolCall, OutputStream, ThreadEvent, ThreadEventKind};
 use uwf_core::outcome::SUCCEEDED;
 use uwf_core::text::one_line;
 use uwf_core::thread::{Step, ThreadId};
@@ -18,7 +18,7 @@ const SHOWN: usize = 100;
 const INDENT: &str = "│ ";
 
 /// Prefix of each line of a thread: the path of a branch, or its depth.
-fn prefix(event: &Event) -> String {
+fn prefix(event: &ThreadEvent) -> String {
     match &event.branch {
         Some(branch) => style::dim(&format!("{} {INDENT}", one_line(branch))),
         None => INDENT.repeat(event.depth),
@@ -27,7 +27,7 @@ fn prefix(event: &Event) -> String {
 
 /// Draws events one by one. It keeps track of what it drew, because an agent's text is drawn while it grows.
 #[derive(Default)]
-pub(super) struct Drawing {
+pub(super) struct EventRenderer {
     /// Whether the cursor is not at the start of a line.
     is_inside_line: bool,
     /// Thread and depth of the last drawn event.
@@ -50,20 +50,20 @@ struct AttemptDrawing {
     has_text: bool,
 }
 
-impl Drawing {
+impl EventRenderer {
     /// The text to add to the screen for an event.
-    pub(super) fn draw(&mut self, event: &Event) -> String {
+    pub(super) fn draw(&mut self, event: &ThreadEvent) -> String {
         match &event.what {
             // Its task repeats the task and the steps of the thread that plays its group.
-            What::Thread { .. } if event.branch.is_some() => {
+            ThreadEventKind::Thread { .. } if event.branch.is_some() => {
                 self.block(event, &format!("{}\n", style::dim(&format!("thread {}", event.thread))))
             }
-            What::Thread { workflow, prompt } => {
+            ThreadEventKind::Thread { workflow, prompt } => {
                 let id = style::dim(&format!("thread {}", event.thread));
                 let task = prompt.trim();
                 self.block(event, &format!("\n{} {id}\n{task}\n", style::bold(&one_line(workflow))))
             }
-            What::Attempt { attempt, role, agent, .. } => {
+            ThreadEventKind::Attempt { attempt, role, agent, .. } => {
                 self.running.insert(event.thread.clone(), attempt.clone());
                 self.attempts.insert(attempt.clone(), AttemptDrawing::default());
                 self.block(
@@ -71,28 +71,30 @@ impl Drawing {
                     &format!("\n{} by {}\n", style::bold(&format!("▸ {}", one_line(role))), one_line(agent.short())),
                 )
             }
-            What::Turn { attempt, turn, text, tool_calls, .. } => self.turn(event, attempt, *turn, text, tool_calls),
-            What::Output { attempt, stream, text } => {
-                if *stream == Stream::Stdout {
+            ThreadEventKind::Turn { attempt, turn, text, tool_calls, .. } => {
+                self.turn(event, attempt, *turn, text, tool_calls)
+            }
+            ThreadEventKind::Output { attempt, stream, text } => {
+                if *stream == OutputStream::Stdout {
                     self.attempts.entry(attempt.clone()).or_default().has_text = true;
                     return self.grow(event, text);
                 }
                 let lines: Vec<String> = text.trim_end().lines().map(style::dim).collect();
                 self.block(event, &(lines.join("\n") + "\n"))
             }
-            What::Failed { role, error, node, .. } => {
+            ThreadEventKind::Failed { role, error, node, .. } => {
                 let how = node.map(|node| format!("\ndetails: uwf thread step-details {node}")).unwrap_or_default();
                 self.block(event, &format!("{} {}: {error}{}\n", style::red("✗"), one_line(role), style::dim(&how)))
             }
-            What::Step(step) => self.step(event, step),
-            What::State { state, why } => {
+            ThreadEventKind::Step(step) => self.step(event, step),
+            ThreadEventKind::State { state, why } => {
                 let why = why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
                 match state.as_str() {
                     "active" | "running" => String::new(),
                     _ => self.block(event, &format!("{}{why}\n", style::yellow(state))),
                 }
             }
-            What::End { status, reason, outcome, condition } => {
+            ThreadEventKind::End { status, reason, outcome, condition } => {
                 let outcome = outcome.as_ref().unwrap_or(status);
                 let because = condition.as_ref().or(reason.as_ref()).filter(|because| *because != outcome);
                 let because = because.map(|because| format!(" ({})", one_line(because))).unwrap_or_default();
@@ -103,7 +105,7 @@ impl Drawing {
     }
 
     /// The new part of a turn.
-    fn turn(&mut self, event: &Event, attempt: &str, turn: usize, text: &str, calls: &[ToolCall]) -> String {
+    fn turn(&mut self, event: &ThreadEvent, attempt: &str, turn: usize, text: &str, calls: &[EventToolCall]) -> String {
         let drawn = self.attempts.entry(attempt.to_owned()).or_default();
         if drawn.turn != turn {
             *drawn = AttemptDrawing { turn, has_text: drawn.has_text, ..AttemptDrawing::default() };
@@ -127,7 +129,7 @@ impl Drawing {
     }
 
     /// A step in the form of `thread read`, without text that was already drawn.
-    fn step(&mut self, event: &Event, step: &Step) -> String {
+    fn step(&mut self, event: &ThreadEvent, step: &Step) -> String {
         let running = self.running.remove(&event.thread).and_then(|attempt| self.attempts.remove(&attempt));
         let message = if running.is_some_and(|drawn| drawn.has_text) { None } else { step.message.clone() };
         let section = view::section(&Step { message, ..step.clone() }, DEFAULT_QUOTA);
@@ -135,7 +137,7 @@ impl Drawing {
     }
 
     /// A block of whole lines.
-    fn block(&mut self, event: &Event, text: &str) -> String {
+    fn block(&mut self, event: &ThreadEvent, text: &str) -> String {
         let mut drawing = self.turn_to(event);
         drawing.push_str(&self.fresh_line());
         for line in text.lines() {
@@ -145,20 +147,21 @@ impl Drawing {
     }
 
     /// Names the thread if it differs from the last drawn one.
-    fn turn_to(&mut self, event: &Event) -> String {
+    fn turn_to(&mut self, event: &ThreadEvent) -> String {
         let here = Some((event.thread.clone(), event.depth));
         if self.last == here {
             return String::new();
         }
         // Each line of a branch names it.
-        let is_named = self.last.is_none() || event.branch.is_some() || matches!(event.what, What::Thread { .. });
+        let is_named =
+            self.last.is_none() || event.branch.is_some() || matches!(event.what, ThreadEventKind::Thread { .. });
         self.last = here;
         let name = format!("{}{}\n", prefix(event), style::dim(&format!("thread {}", event.thread)));
         self.fresh_line() + if is_named { "" } else { &name }
     }
 
     /// Text that continues the last text of this thread.
-    fn grow(&mut self, event: &Event, text: &str) -> String {
+    fn grow(&mut self, event: &ThreadEvent, text: &str) -> String {
         let mut drawing = self.turn_to(event);
         for part in text.split_inclusive('\n') {
             if !self.is_inside_line {

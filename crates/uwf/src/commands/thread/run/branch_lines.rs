@@ -4,16 +4,16 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use uwf_core::config::Config;
-use uwf_core::event::{Event, What};
+use uwf_core::config::UwfConfig;
+use uwf_core::event::{ThreadEvent, ThreadEventKind};
 use uwf_core::text::one_line;
 use uwf_engine::root::ids;
-use uwf_engine::thread::state::State;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::groups::{self, BranchWork};
 use uwf_engine::views::thread_now::ThreadNow;
 
 use crate::commands::thread::cost::cost_of;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::{style, table};
 
 /// Columns of a reason.
@@ -21,8 +21,8 @@ const WHY: usize = 160;
 
 /// The lines of one run.
 pub(super) struct BranchLines<'c> {
-    context: &'c Context,
-    config: Config,
+    context: &'c CommandContext,
+    config: UwfConfig,
     /// When the run began, in Unix milliseconds.
     since: u64,
     /// Branches whose newest line says that they failed. If the group continues without one, its thread is killed.
@@ -30,36 +30,36 @@ pub(super) struct BranchLines<'c> {
 }
 
 impl<'c> BranchLines<'c> {
-    pub(super) fn new(context: &'c Context) -> BranchLines<'c> {
+    pub(super) fn new(context: &'c CommandContext) -> BranchLines<'c> {
         let config = context.home.config().unwrap_or_default();
         BranchLines { context, config, since: ids::now_ms(), failed: RefCell::default() }
     }
 
     /// The line for an event; `None` if it says nothing about a branch, or if it happened before the run.
-    pub(super) fn line(&self, event: &Event) -> Option<String> {
+    pub(super) fn line(&self, event: &ThreadEvent) -> Option<String> {
         if event.at < self.since {
             return None;
         }
         let path = event.branch.as_deref()?;
         let branch = style::bold(&one_line(path));
         match &event.what {
-            What::Attempt { role, agent, .. } => {
+            ThreadEventKind::Attempt { role, agent, .. } => {
                 self.failed.borrow_mut().remove(path);
                 let is_in_path = path.ends_with(role.as_str());
                 let role = if is_in_path { String::new() } else { format!(" ({})", one_line(role)) };
                 Some(format!("  ▸ {branch}{role} by {agent}"))
             }
-            What::End { status, .. } if status == State::Completed.name() => {
+            ThreadEventKind::End { status, .. } if status == ThreadState::Completed.name() => {
                 Some(format!("  {} {branch}{}", style::green("✓"), self.work(event)))
             }
-            What::End { .. } if self.failed.borrow().contains(path) => None,
-            What::End { .. } => Some(format!("  {} {branch}{}: killed", style::red("✗"), self.work(event))),
-            What::Failed { error, .. } => {
+            ThreadEventKind::End { .. } if self.failed.borrow().contains(path) => None,
+            ThreadEventKind::End { .. } => Some(format!("  {} {branch}{}: killed", style::red("✗"), self.work(event))),
+            ThreadEventKind::Failed { error, .. } => {
                 self.failed.borrow_mut().insert(path.to_owned());
                 Some(format!("  {} {branch}{}: {}", style::red("✗"), self.work(event), table::excerpt(error, WHY)))
             }
-            What::State { state, why }
-                if [State::Waiting, State::Limited].map(State::name).contains(&state.as_str()) =>
+            ThreadEventKind::State { state, why }
+                if [ThreadState::Waiting, ThreadState::Limited].map(ThreadState::name).contains(&state.as_str()) =>
             {
                 let why = why.as_ref().map(|why| format!(": {}", table::excerpt(why, WHY))).unwrap_or_default();
                 Some(format!("  {} {branch} is {state}{why}", style::yellow("…")))
@@ -69,7 +69,7 @@ impl<'c> BranchLines<'c> {
     }
 
     /// Agent, time and cost of a branch; empty if its thread is not readable.
-    fn work(&self, event: &Event) -> String {
+    fn work(&self, event: &ThreadEvent) -> String {
         let Ok(now) = ThreadNow::read(&self.context.home, &event.thread) else { return String::new() };
         let BranchWork { agent, took_ms, spent, .. } = groups::work(&now, &self.config);
         let mut work = agent.map(|agent| format!(" by {agent}")).unwrap_or_default();

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use uwf_core::event::{Event, What};
+use uwf_core::event::{ThreadEvent, ThreadEventKind};
 use uwf_core::text::{end, one_line};
 use uwf_core::workflow::GROUP_AGENT;
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::{style, table, terminal};
 
 /// Columns of a line on a terminal of unknown width.
@@ -17,7 +17,7 @@ const KEPT: usize = 4 << 10;
 
 /// The line of one thread.
 pub(super) struct LiveLine<'c> {
-    context: &'c Context,
+    context: &'c CommandContext,
     begun: Instant,
     /// Role and agent of the attempt.
     player: Option<String>,
@@ -30,7 +30,7 @@ pub(super) struct LiveLine<'c> {
 }
 
 impl<'c> LiveLine<'c> {
-    pub(super) fn new(context: &'c Context) -> LiveLine<'c> {
+    pub(super) fn new(context: &'c CommandContext) -> LiveLine<'c> {
         LiveLine {
             context,
             begun: Instant::now(),
@@ -63,27 +63,29 @@ impl<'c> LiveLine<'c> {
     }
 
     /// Takes over the news of an event.
-    pub(super) fn take(&mut self, event: &Event) {
-        if self.plays_group && event.depth == 0 && matches!(event.what, What::Output { .. }) {
+    pub(super) fn take(&mut self, event: &ThreadEvent) {
+        if self.plays_group && event.depth == 0 && matches!(event.what, ThreadEventKind::Output { .. }) {
             return;
         }
-        if matches!(event.what, What::Turn { .. } | What::Output { .. }) && event.branch != self.branch {
+        if matches!(event.what, ThreadEventKind::Turn { .. } | ThreadEventKind::Output { .. })
+            && event.branch != self.branch
+        {
             self.branch.clone_from(&event.branch);
             self.said.clear();
         }
         match &event.what {
-            What::Attempt { role, agent, .. } if event.depth == 0 => {
+            ThreadEventKind::Attempt { role, agent, .. } if event.depth == 0 => {
                 self.player = Some(format!("{role} by {agent}"));
                 self.plays_group = agent.to_string() == GROUP_AGENT;
                 self.said.clear();
             }
-            What::Turn { text, tool_calls, .. } => {
+            ThreadEventKind::Turn { text, tool_calls, .. } => {
                 self.said = match tool_calls.last() {
                     Some(call) => format!("{} {}", call.name, one_line(&call.arguments)),
                     None => end(text, KEPT).to_owned(),
                 };
             }
-            What::Output { text, .. } => self.said = end(&format!("{}{text}", self.said), KEPT).to_owned(),
+            ThreadEventKind::Output { text, .. } => self.said = end(&format!("{}{text}", self.said), KEPT).to_owned(),
             _ => {}
         }
     }

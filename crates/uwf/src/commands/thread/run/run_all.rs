@@ -9,30 +9,30 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use json_cas::Hash;
+use json_cas::NodeHash;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::agent_process::Signals;
+use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::child_threads;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_engine::thread::nodes;
-use uwf_engine::thread::state::State;
-use uwf_engine::views::list::{self, Filter, Row};
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
 
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Printer, Report};
+use crate::printer::{CommandPrinter, CommandReport, CommandResult, PrintableReport};
 use crate::style;
-use crate::table::Table;
+use crate::table::TextTable;
 
 /// How often to check whether a run has ended. A signal, including the one for a child's end, wakes the check at once.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The options of `uwf run --all`.
-pub(super) struct All {
+pub(super) struct RunAllOptions {
     /// Maximum number of parallel runs.
     pub(super) jobs: usize,
     /// Include threads whose last attempt failed.
@@ -44,7 +44,7 @@ pub(super) struct All {
 }
 
 /// A thread to run, and the arguments of its run.
-struct Run {
+struct QueuedRun {
     thread: ThreadId,
     options: Vec<String>,
 }
@@ -69,12 +69,12 @@ struct RunAllReport {
     code: u8,
 }
 
-impl Report for RunAllReport {
+impl CommandReport for RunAllReport {
     fn text(&self) -> String {
         if self.threads.is_empty() {
             return "no thread to run\n".to_owned();
         }
-        let mut table = Table::new(&["thread", "exit", "result"]).flexible([2]);
+        let mut table = TextTable::new(&["thread", "exit", "result"]).flexible([2]);
         for OfThread { thread, exit_code, report } in &self.threads {
             let why = report
                 .get("error")
@@ -99,8 +99,8 @@ impl Report for RunAllReport {
 }
 
 /// Runs the threads.
-pub(super) fn run(context: &Context, all: &All) -> CommandResult {
-    let mut signals = Signals::listen()?;
+pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResult {
+    let mut signals = SignalListener::listen()?;
     let mut waiting = runs(context, all)?.into_iter();
     let (send, receive) = mpsc::channel();
     let mut running: BTreeMap<ThreadId, Pid> = BTreeMap::new();
@@ -110,7 +110,7 @@ pub(super) fn run(context: &Context, all: &All) -> CommandResult {
     std::thread::scope(|scope| {
         loop {
             while told.is_none() && running.len() < all.jobs {
-                let Some(Run { thread, options }) = waiting.next() else { break };
+                let Some(QueuedRun { thread, options }) = waiting.next() else { break };
                 let child = start(context, &thread, &options)?;
                 running.insert(thread.clone(), Pid::from_child(&child));
                 let send = send.clone();
@@ -140,31 +140,32 @@ pub(super) fn run(context: &Context, all: &All) -> CommandResult {
         Some(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         None => code(&ended),
     };
-    Printed::new(&RunAllReport { threads: ended, code })
+    PrintableReport::new(&RunAllReport { threads: ended, code })
 }
 
 /// The threads to run, oldest first. Child threads are skipped: their parents run them.
-fn runs(context: &Context, all: &All) -> Result<Vec<Run>, CommandError> {
-    let rows = list::list(&context.home, &Filter::default())?.rows;
+fn runs(context: &CommandContext, all: &RunAllOptions) -> Result<Vec<QueuedRun>, CommandError> {
+    let rows = list::list(&context.home, &ThreadFilter::default())?.rows;
     let active: BTreeSet<ThreadId> = rows.iter().map(|row| row.thread.clone()).collect();
-    let is_wanted = |state| state == State::Active || (all.stuck && state == State::Stuck);
+    let is_wanted = |state| state == ThreadState::Active || (all.stuck && state == ThreadState::Stuck);
     let has_parent = |thread| child_threads::parent_of(&context.home, thread).is_some_and(|it| active.contains(&it));
-    let wanted: Vec<&Row> = rows.iter().rev().filter(|row| is_wanted(row.state) && !has_parent(&row.thread)).collect();
+    let wanted: Vec<&ThreadRow> =
+        rows.iter().rev().filter(|row| is_wanted(row.state) && !has_parent(&row.thread)).collect();
     let having = all.until.as_deref().map(|role| having_role(context, &wanted, role)).transpose()?;
-    let options = |row: &Row| {
+    let options = |row: &ThreadRow| {
         let until = having.as_ref().filter(|having| row.workflow.is_some_and(|workflow| having.contains(&workflow)));
         let until = until.and(all.until.as_ref()).map(|role| format!("--until={role}"));
         until.into_iter().chain(all.most.map(|most| format!("--steps={most}"))).collect()
     };
-    Ok(wanted.into_iter().map(|row| Run { thread: row.thread.clone(), options: options(row) }).collect())
+    Ok(wanted.into_iter().map(|row| QueuedRun { thread: row.thread.clone(), options: options(row) }).collect())
 }
 
 /// The workflows of these threads that have the role.
 ///
 /// # Errors
 /// `Usage` if no workflow has the role: the name is mistyped, and the threads would run to their ends.
-fn having_role(context: &Context, rows: &[&Row], role: &str) -> Result<BTreeSet<Hash>, CommandError> {
-    let workflows: BTreeSet<Hash> = rows.iter().filter_map(|row| row.workflow).collect();
+fn having_role(context: &CommandContext, rows: &[&ThreadRow], role: &str) -> Result<BTreeSet<NodeHash>, CommandError> {
+    let workflows: BTreeSet<NodeHash> = rows.iter().filter_map(|row| row.workflow).collect();
     let (mut having, mut roles) = (BTreeSet::new(), BTreeSet::new());
     for hash in workflows {
         // If a workflow is unreadable, the run of its thread reports it.
@@ -183,7 +184,7 @@ fn having_role(context: &Context, rows: &[&Row], role: &str) -> Result<BTreeSet<
     Ok(having)
 }
 
-fn start(context: &Context, thread: &ThreadId, options: &[String]) -> Result<Child, CommandError> {
+fn start(context: &CommandContext, thread: &ThreadId, options: &[String]) -> Result<Child, CommandError> {
     let mut command = Command::new(context.home.bin());
     command.args(["--format", "json", "run", thread.as_str()]).args(options);
     command.env(ROOT_VARIABLES[0], context.home.root()).current_dir(&context.cwd);
@@ -196,7 +197,7 @@ fn start(context: &Context, thread: &ThreadId, options: &[String]) -> Result<Chi
 }
 
 /// Prints the run's messages, each after the name of its thread, until the run ends.
-fn follow(printer: &Printer, thread: ThreadId, mut child: Child) -> OfThread {
+fn follow(printer: &CommandPrinter, thread: ThreadId, mut child: Child) -> OfThread {
     for line in child.stderr.take().into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
     {
         printer.talk(&format!("{thread} {line}"));

@@ -3,53 +3,61 @@
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
-use uwf_engine::attempt::settings::Settings;
+use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::error::ErrorKind;
-use uwf_engine::thread::state::State;
-use uwf_engine::verbs::answer::Seen;
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::verbs::answer::AnswerPrecondition;
 use uwf_engine::verbs::step::{StepReport, expected_head, newest_attempt};
 use uwf_engine::views::show;
-use uwf_engine::views::steps::{Entry, steps};
-use uwf_temporal::Call;
+use uwf_engine::views::steps::{ThreadEntry, steps};
+use uwf_temporal::TemporalAction;
 
-use crate::commands::thread::args::on::On;
+use crate::commands::thread::args::on::EngineArgs;
 use crate::commands::thread::run::run_report::{self, RunReport, completed, completed_before};
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
-use crate::temporal::{Begun, FollowEnd, Trouble, tell, warn_of_own_store, warn_of_unknown_address};
+use crate::temporal::{
+    FollowEnd, FollowObstacle, FollowedThread, notify_temporal, warn_of_own_store, warn_of_unknown_address,
+};
 
 /// Where a thread was when it was handed to an engine. It has no text, because the messages on stderr say everything.
 #[derive(Serialize)]
 struct HandedOver(StepReport);
 
-impl Report for HandedOver {
+impl CommandReport for HandedOver {
     fn text(&self) -> String {
         String::new()
     }
 }
 
 /// Lets an engine run the thread if its head and newest attempt are the expected ones; `exit_code` is whether `--exit-code` was given.
-pub(super) fn run(context: &Context, thread: &ThreadId, on: &On, expected: Seen, exit_code: bool) -> CommandResult {
+pub(super) fn run(
+    context: &CommandContext,
+    thread: &ThreadId,
+    on: &EngineArgs,
+    expected: AnswerPrecondition,
+    exit_code: bool,
+) -> CommandResult {
     let found = expected_head::head(&context.home, thread, expected.head)
         .and_then(|head| newest_attempt::check(&context.home, thread, head.hash, expected.attempt));
     if let Err(error) = found {
         let error = CommandError::from(error);
         // If the thread is stopped, its workflow on Temporal may not know yet.
-        tell(context, thread, Call::Answer);
+        notify_temporal(context, thread, TemporalAction::Answer);
         return match completed_before(context, thread, &error, expected) {
-            Some(report) => Printed::new(&RunReport::ended(report, exit_code)),
+            Some(report) => PrintableReport::new(&RunReport::ended(report, exit_code)),
             None => run_report::stopped(context, thread, error),
         };
     }
     let Some(followed) = follow(context, thread, on)? else {
         let shown = show::show(&context.home, thread)?;
         let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
-        return Printed::new(&HandedOver(standing));
+        return PrintableReport::new(&HandedOver(standing));
     };
     match (failure(context, thread, followed), completed(context, thread)) {
-        (_, Some(report)) => Printed::new(&RunReport::ended(report, exit_code)),
+        (_, Some(report)) => PrintableReport::new(&RunReport::ended(report, exit_code)),
         (Some(error), None) => run_report::stopped(context, thread, error),
         (None, None) => {
             Err(CommandError::new(ErrorKind::NotFound, format!("thread {thread} was ended before its end"))
@@ -59,9 +67,9 @@ pub(super) fn run(context: &Context, thread: &ThreadId, on: &On, expected: Seen,
 }
 
 /// Hands the thread to the engine, and follows it until it ends or stops. `None` with `--detach`.
-fn follow(context: &Context, thread: &ThreadId, on: &On) -> Result<Option<FollowEnd>, CommandError> {
+fn follow(context: &CommandContext, thread: &ThreadId, on: &EngineArgs) -> Result<Option<FollowEnd>, CommandError> {
     let mut seen = steps(&context.home, thread, 0..0)?.count;
-    let begun = Begun::begin(context, thread.clone(), on.steps_per_run, on.look_again)?;
+    let begun = FollowedThread::begin(context, thread.clone(), on.steps_per_run, on.look_again)?;
     warn_of_own_store(context);
     warn_of_unknown_address(context)?;
     warn_of_own_settings(context, thread)?;
@@ -74,18 +82,19 @@ fn follow(context: &Context, thread: &ThreadId, on: &On) -> Result<Option<Follow
         return Ok(None);
     }
     context.printer.talk(&format!("thread {} {begins}; Ctrl-C ends only this command", style::bold(thread.as_str())));
-    let followed = begun.follow(|| seen = told(context, thread, seen), |trouble| warn_of(context, thread, trouble))?;
+    let followed =
+        begun.follow(|| seen = print_new_steps(context, thread, seen), |trouble| warn_of(context, thread, trouble))?;
     Ok(Some(followed))
 }
 
 /// Prints what keeps the thread from continuing.
-fn warn_of(context: &Context, thread: &ThreadId, trouble: Trouble) {
+fn warn_of(context: &CommandContext, thread: &ThreadId, trouble: FollowObstacle) {
     let line = match trouble {
-        Trouble::Untaken => {
+        FollowObstacle::Untaken => {
             "no worker has taken it for 10 s: start a worker that has the agent; see `uwf worker --help`".to_owned()
         }
-        Trouble::InVain(why) => format!("Temporal retries it: {why}"),
-        Trouble::Failing(why) => format!(
+        FollowObstacle::InVain(why) => format!("Temporal retries it: {why}"),
+        FollowObstacle::Failing(why) => format!(
             "no worker can continue it: its workflow task fails: {why}; a newer worker may. To run it again from its \
              head: temporal workflow terminate -w uwf-{thread}; uwf thread run --on temporal {thread}"
         ),
@@ -94,8 +103,8 @@ fn warn_of(context: &Context, thread: &ThreadId, trouble: Trouble) {
 }
 
 /// Warns about limits and agents that were set for the thread on this machine: workers elsewhere use their own.
-fn warn_of_own_settings(context: &Context, thread: &ThreadId) -> Result<(), CommandError> {
-    let settings = Settings::load(&context.home, thread)?.unwrap_or_default();
+fn warn_of_own_settings(context: &CommandContext, thread: &ThreadId) -> Result<(), CommandError> {
+    let settings = ThreadSettings::load(&context.home, thread)?.unwrap_or_default();
     let own = [(settings.limits != ThreadLimits::default(), "limits"), (!settings.bound.is_empty(), "agents")];
     let own: Vec<&str> = own.into_iter().filter(|(is_own, _)| *is_own).map(|(_, what)| what).collect();
     if !own.is_empty() && context.home.has_peers() {
@@ -109,10 +118,10 @@ fn warn_of_own_settings(context: &Context, thread: &ThreadId) -> Result<(), Comm
 }
 
 /// Prints steps that were not printed yet, and returns the number of steps. If they are unreadable now, the next call prints them.
-fn told(context: &Context, thread: &ThreadId, seen: usize) -> usize {
+fn print_new_steps(context: &CommandContext, thread: &ThreadId, seen: usize) -> usize {
     let Ok(new) = steps(&context.home, thread, seen..usize::MAX) else { return seen };
     for entry in &new.steps {
-        if let Entry::Step(step) = entry {
+        if let ThreadEntry::Step(step) = entry {
             let agent = step.alias.as_deref().unwrap_or(&step.agent);
             context.printer.talk(&format!("{} {} by {agent}", style::green("✓"), style::bold(&step.role)));
         }
@@ -121,7 +130,7 @@ fn told(context: &Context, thread: &ThreadId, seen: usize) -> usize {
 }
 
 /// The error for a thread that stopped or was abandoned.
-fn failure(context: &Context, thread: &ThreadId, followed: FollowEnd) -> Option<CommandError> {
+fn failure(context: &CommandContext, thread: &ThreadId, followed: FollowEnd) -> Option<CommandError> {
     match followed {
         FollowEnd::Ended => None,
         FollowEnd::Stopped { kind, message } => Some(stopped(context, thread, CommandError::new(kind, message))),
@@ -135,12 +144,12 @@ fn failure(context: &Context, thread: &ThreadId, followed: FollowEnd) -> Option<
     }
 }
 
-fn is_killed(context: &Context, thread: &ThreadId) -> bool {
-    show::show(&context.home, thread).is_ok_and(|shown| shown.state == State::Killed)
+fn is_killed(context: &CommandContext, thread: &ThreadId) -> bool {
+    show::show(&context.home, thread).is_ok_and(|shown| shown.state == ThreadState::Killed)
 }
 
 /// Adds to an error what the store says about the thread, such as its question or why it is paused. The engine does not know these.
-fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> CommandError {
+fn stopped(context: &CommandContext, thread: &ThreadId, error: CommandError) -> CommandError {
     let again = format!("to let Temporal continue: uwf thread run --on temporal {thread}");
     if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Config) {
         return error.hint("each worker's log names the problem on its machine").hint(again);
@@ -150,10 +159,10 @@ fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> Command
     let message = why.map_or_else(|| error.error.clone(), |why| format!("{}: {why}", error.error));
     let error = CommandError::new(error.kind, message);
     match shown.map(|shown| shown.state) {
-        Some(State::Waiting) => {
+        Some(ThreadState::Waiting) => {
             error.hint(format!("to answer it and let Temporal continue: uwf thread answer {thread}"))
         }
-        Some(State::Paused) => error.hint(format!("to continue: uwf thread resume {thread}")),
+        Some(ThreadState::Paused) => error.hint(format!("to continue: uwf thread resume {thread}")),
         _ => error.hint(format!("to see its state: uwf thread show {thread}")).hint(again),
     }
 }

@@ -4,17 +4,17 @@ use std::io::IsTerminal;
 
 use uwf_core::thread::ThreadId;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::views::live::{From, Live};
+use uwf_engine::views::live::{LiveStart, LiveThread};
 
 use super::branch_lines::BranchLines;
 use super::live_line::LiveLine;
-use crate::context::Context;
+use crate::context::CommandContext;
 
 /// The progress of one thread.
 pub(super) struct RunProgress<'c> {
-    context: &'c Context,
+    context: &'c CommandContext,
     /// Events of the thread; `None` if there is nothing to show.
-    live: Option<Live>,
+    live: Option<LiveThread>,
     /// `None` without a terminal.
     line: Option<LiveLine<'c>>,
     branches: BranchLines<'c>,
@@ -22,10 +22,10 @@ pub(super) struct RunProgress<'c> {
 
 impl<'c> RunProgress<'c> {
     /// The progress of a thread from now on.
-    pub(super) fn of(context: &'c Context, thread: &ThreadId) -> RunProgress<'c> {
+    pub(super) fn from_now(context: &'c CommandContext, thread: &ThreadId) -> RunProgress<'c> {
         let line = std::io::stderr().is_terminal().then(|| LiveLine::new(context));
         let is_shown = line.is_some() || has_groups(context, thread);
-        let mut live = is_shown.then(|| Live::of(thread.clone(), From::Newest(0), None));
+        let mut live = is_shown.then(|| LiveThread::watch(thread.clone(), LiveStart::Newest(0), None));
         // The past of the thread, with the branches of an attempt that failed. If it is unreadable, the step reports that.
         if let Some(live) = &mut live {
             let _ = live.poll(&context.home);
@@ -60,7 +60,7 @@ impl<'c> RunProgress<'c> {
 }
 
 /// Whether a thread may play groups. If its workflow is unreadable, the step reports that.
-fn has_groups(context: &Context, thread: &ThreadId) -> bool {
+fn has_groups(context: &CommandContext, thread: &ThreadId) -> bool {
     let workflow = Thread::active(&context.home, thread).and_then(|(thread, _)| thread.workflow());
     workflow.is_ok_and(|workflow| workflow.roles.values().any(|role| role.more.play.is_some()))
 }

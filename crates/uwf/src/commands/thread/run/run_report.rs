@@ -5,14 +5,14 @@ use serde_json::Value;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::answer::Seen;
+use uwf_engine::verbs::answer::AnswerPrecondition;
 use uwf_engine::verbs::step::StepReport;
 use uwf_engine::views::show::{self, ThreadStatus};
 
 use crate::commands::thread::step;
-use crate::context::Context;
+use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::{CommandResult, Printed, Report};
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
 
 /// The report of the last step, or the thread's current state if a step failed.
 #[derive(Serialize)]
@@ -39,7 +39,7 @@ impl RunReport {
     }
 }
 
-impl Report for RunReport {
+impl CommandReport for RunReport {
     fn text(&self) -> String {
         let StepReport { done, thread, head, .. } = &self.report;
         let end = if *done { step::end_in_words(&self.report) } else { "not done".to_owned() };
@@ -52,7 +52,7 @@ impl Report for RunReport {
 }
 
 /// The report of a thread that has ended earlier.
-pub(super) fn completed(context: &Context, thread: &ThreadId) -> Option<StepReport> {
+pub(super) fn completed(context: &CommandContext, thread: &ThreadId) -> Option<StepReport> {
     let shown = show::show(&context.home, thread).ok().filter(|shown| shown.done)?;
     let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
     let ThreadStatus { why: reason, outcome, condition, return_code, .. } = shown;
@@ -61,19 +61,19 @@ pub(super) fn completed(context: &Context, thread: &ThreadId) -> Option<StepRepo
 
 /// Like [`completed`], but only if the error is that the thread had ended, or if the thread ended at the expected head.
 pub(super) fn completed_before(
-    context: &Context,
+    context: &CommandContext,
     thread: &ThreadId,
     error: &CommandError,
-    expected: Seen,
+    expected: AnswerPrecondition,
 ) -> Option<StepReport> {
     completed(context, thread).filter(|report| error.kind == ErrorKind::NotFound || expected.head == Some(report.head))
 }
 
 /// Prints why the run stopped, and reports the thread's current state.
-pub(super) fn stopped(context: &Context, thread: &ThreadId, error: CommandError) -> CommandResult {
+pub(super) fn stopped(context: &CommandContext, thread: &ThreadId, error: CommandError) -> CommandResult {
     // If the thread is unreadable, that adds nothing to the error. After a kill, the thread is gone.
     let Ok((loaded, head)) = Thread::active(&context.home, thread) else { return Err(error) };
     let report = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
     context.printer.explain(&error);
-    Printed::new(&RunReport { code: error.kind.exit_code(), error: Some(error.as_entry()), report })
+    PrintableReport::new(&RunReport { code: error.kind.exit_code(), error: Some(error.as_entry()), report })
 }

@@ -8,7 +8,7 @@ use uwf_engine::views::groups::{BranchStatus, GroupStatus};
 use super::state;
 use crate::commands::thread::cost::cost_of;
 use crate::style;
-use crate::table::{self, Table};
+use crate::table::{self, TextTable};
 
 /// Columns of a name.
 const NAME: usize = 40;
@@ -18,7 +18,7 @@ const WHY: usize = 100;
 
 /// The branches of a group, one in each row, also of groups within it.
 pub(super) fn branches_table(group: &GroupStatus) -> String {
-    let mut table = Table::new(&["branch", "role", "state", "agent", "time", "cost", "thread"]).ids(Some(6));
+    let mut table = TextTable::new(&["branch", "role", "state", "agent", "time", "cost", "thread"]).ids(Some(6));
     for branch in group.all_branches() {
         let agent = branch.agent.as_ref().map(AgentName::short);
         let has_worked = branch.agent.is_some() || branch.thread.is_some();

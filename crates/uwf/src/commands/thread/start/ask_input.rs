@@ -3,8 +3,8 @@
 use uwf_core::input::{self, InputField, InputRequest};
 use uwf_engine::verbs::start::{self, OpenInput};
 
-use crate::ask::{Asker, Interruptible};
-use crate::context::Context;
+use crate::ask::{InterruptibleWait, TerminalAsker};
+use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// Times a value is asked for.
@@ -14,12 +14,12 @@ const TRIES: usize = 5;
 ///
 /// # Errors
 /// `Interrupted` if the person types none; `NotFound` for an unknown workflow.
-pub(super) fn complete(context: &Context, workflow: &str, given: &mut InputRequest) -> Result<(), CommandError> {
+pub(super) fn complete(context: &CommandContext, workflow: &str, given: &mut InputRequest) -> Result<(), CommandError> {
     let Some(OpenInput { schema, fields }) = start::open_input(&context.home, workflow, given, &context.cwd)? else {
         return Ok(());
     };
-    let asker = Asker::new(context.printer);
-    let _ends = Interruptible::begin()?;
+    let asker = TerminalAsker::new(context.printer);
+    let _ends = InterruptibleWait::begin()?;
     for field in &fields {
         given.set.push(typed(&asker, &schema, field)?);
     }
@@ -27,7 +27,7 @@ pub(super) fn complete(context: &Context, workflow: &str, given: &mut InputReque
 }
 
 /// The assignment for a typed value.
-fn typed(asker: &Asker, schema: &json_cas::Schema, field: &InputField) -> Result<String, CommandError> {
+fn typed(asker: &TerminalAsker, schema: &json_cas::CompiledSchema, field: &InputField) -> Result<String, CommandError> {
     let name = &field.name;
     let described = field.in_words();
     let question = if described.is_empty() { name.clone() } else { format!("{name} ({described})") };
@@ -35,7 +35,7 @@ fn typed(asker: &Asker, schema: &json_cas::Schema, field: &InputField) -> Result
         let assignment = format!("{name}={}", asker.line(&question, None)?);
         match input::fault_of_assignment(schema, &assignment) {
             None => return Ok(assignment),
-            Some(fault) => asker.say(&fault),
+            Some(fault) => asker.print_line(&fault),
         }
     }
     Err(CommandError::usage(format!("no valid value for `{name}` after {TRIES} tries; nothing was started"))

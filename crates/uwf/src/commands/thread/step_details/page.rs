@@ -12,7 +12,7 @@ use crate::table;
 
 /// A node as text, with every referenced node in its place.
 pub(super) fn page(node: &Value) -> String {
-    let mut page = Page::default();
+    let mut page = StepDetailsWriter::default();
     let title = |kind: NodeKind| node["type"] == kind.title();
     if title(NodeKind::StepNode) {
         page.step(node);
@@ -31,11 +31,11 @@ pub(super) fn page(node: &Value) -> String {
 }
 
 #[derive(Default)]
-struct Page {
+struct StepDetailsWriter {
     text: String,
 }
 
-impl Page {
+impl StepDetailsWriter {
     fn title(&mut self, what: &str, node: &Value, words: &[Option<&str>]) {
         let words: Vec<String> = words.iter().flatten().map(|word| one_line(word)).collect();
         self.text.push_str(&format!(

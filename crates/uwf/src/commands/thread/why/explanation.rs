@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use uwf_core::text::one_line;
-use uwf_engine::thread::moderate::{ConsideredTransition, Explained, ReadValue};
+use uwf_engine::thread::moderate::{ConsideredTransition, DecisionExplanation, ReadValue};
 
 use crate::{style, table};
 
@@ -10,7 +10,7 @@ use crate::{style, table};
 const VALUE: usize = 200;
 
 /// A decision with every transition that was considered, after a word about the decision.
-pub(crate) fn explanation(what: &str, explained: &Explained) -> String {
+pub(crate) fn explanation(what: &str, explained: &DecisionExplanation) -> String {
     let mut text = format!("{what}: {}\n", style::bold(&explained.next));
     for line in &explained.considered {
         text.push_str(&transition(line));
