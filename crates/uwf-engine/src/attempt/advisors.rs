@@ -148,6 +148,7 @@ impl Advisors<'_, '_> {
             idle_timeout: None,
             grace: config.limits.kill_grace,
             lease: Lease::of_one_machine(),
+            leaves_keepers: false,
             cap: OUTPUT_CAP,
         })
     }

@@ -114,7 +114,7 @@ fn has_output(home: &Home, attempt: &Attempt) -> Result<bool> {
 pub(crate) fn end_survivors(attempt: &Attempt, grace: Duration) -> Result<()> {
     let opened = &attempt.opened;
     if opened.boot_id == recorded::boot_id()? && !processes::survivors_by_environment(&opened.attempt).is_empty() {
-        processes::end_abandoned(&opened.attempt, grace);
+        processes::end_abandoned(None, &opened.attempt, grace);
     }
     Ok(())
 }

@@ -52,10 +52,10 @@ pub(crate) fn end_attempt(group: Option<u32>, attempt: &str, grace: Duration, sp
     end(group, attempt, Reach::Everything { spared }, grace);
 }
 
-/// Ends the processes of an attempt whose keeper is gone, except for keepers that it started: those perform other
-/// steps.
-pub(crate) fn end_abandoned(attempt: &str, grace: Duration) {
-    end(None, attempt, Reach::NoKeepers, grace);
+/// Ends the processes of an attempt whose keeper or agent is gone, except for keepers that it started: those perform
+/// other steps.
+pub(crate) fn end_abandoned(group: Option<u32>, attempt: &str, grace: Duration) {
+    end(group, attempt, Reach::NoKeepers, grace);
 }
 
 /// Ends a child that leads a process group, and its group: TERM, a grace period, KILL.
@@ -154,13 +154,15 @@ pub(crate) fn children_left() -> bool {
 fn survivors(attempt: &str, reach: Reach) -> BTreeSet<u32> {
     let own = std::process::id();
     let table = process_table();
+    let is_reached = |pid: u32| reach != Reach::NoKeepers || !is_keeper(pid);
     let mut found: BTreeSet<u32> = table.keys().copied().filter(|pid| carries(*pid, attempt)).collect();
-    found.extend(table.iter().filter(|(_, parent)| **parent == own).map(|(pid, _)| *pid));
+    // An orphaned keeper becomes a child of this process.
+    found.extend(table.iter().filter(|(pid, parent)| **parent == own && is_reached(**pid)).map(|(pid, _)| *pid));
     loop {
         let more: Vec<u32> = table
             .iter()
             .filter(|(pid, parent)| found.contains(parent) && !found.contains(pid))
-            .filter(|(pid, _)| reach != Reach::NoKeepers || !is_keeper(**pid))
+            .filter(|(pid, _)| is_reached(**pid))
             .map(|(pid, _)| *pid)
             .collect();
         if more.is_empty() {

@@ -85,6 +85,7 @@ impl<'a, 'h> Step<'a, 'h> {
             idle_timeout: opened.agent.idle_timeout_ms.map(Duration::from_millis),
             grace: self.plan.config.limits.kill_grace,
             lease,
+            leaves_keepers: opened.agent.plays_by_threads(),
             cap: opened.output_cap,
         })
     }
