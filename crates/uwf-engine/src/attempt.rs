@@ -15,6 +15,7 @@ pub(crate) mod lease;
 pub mod leftover;
 pub mod live_trace;
 pub mod newest_attempt;
+pub mod outlook;
 pub mod partial_output;
 pub mod plan;
 pub(crate) mod printed;

@@ -176,7 +176,7 @@ fn winners_schema(home: &Home, meta: Hash, copies: &[BranchOutput]) -> Result<Ha
 
 /// The copy that an expression names: the first, if it names several.
 fn by_expression(group: &Thread<'_>, name: &str, expression: &str) -> Result<Value> {
-    let found = moderate::evaluate_bounded(group, expression)
+    let found = moderate::evaluate_bounded(group, expression, None)
         .map_err(|error| Error { message: format!("`pick` of `{name}`: {}", error.message), ..error })?;
     let found = match found {
         Some(Value::Array(several)) => several.into_iter().next(),

@@ -75,6 +75,12 @@ impl Condition {
         &self.analysis.inputs
     }
 
+    /// Whether it reads the item of a branch.
+    #[must_use]
+    pub fn reads_item(&self) -> bool {
+        self.analysis.item
+    }
+
     /// Comparisons of roles and fields with literals, in source order.
     #[must_use]
     pub fn comparisons(&self) -> &[Comparison] {

@@ -43,6 +43,7 @@ pub(super) struct Analysis {
     pub(super) warnings: Vec<String>,
     pub(super) comparisons: Vec<Comparison>,
     pub(super) inputs: Vec<FieldRead>,
+    pub(super) item: bool,
 }
 
 /// The parts of the history an expression reads, each as a separate expression, in source order. Empty if the text is not an expression.
@@ -55,10 +56,10 @@ pub(super) fn analyse(expression: &str) -> Result<Analysis, ConditionError> {
     let mut tree = parse::parse(expression)?;
     let bound = walk::bound_names(&tree);
     forbidden::check(&tree, &bound, expression)?;
-    let fields::Found { fields, mut warnings, comparisons, inputs } = fields::of(&tree, &bound);
+    let fields::Found { fields, mut warnings, comparisons, inputs, item } = fields::of(&tree, &bound);
     warnings.extend(constant::warnings(&tree, &bound, expression));
     // Rewrite first, because a reference that became a plain variable no longer affects the class.
     let reads = reads::of(&mut tree, &bound);
     let class = if cost::is_plain(&tree, expression) { Class::Plain } else { Class::Bounded };
-    Ok(Analysis { program: Program { tree }, class, reads, fields, warnings, comparisons, inputs })
+    Ok(Analysis { program: Program { tree }, class, reads, fields, warnings, comparisons, inputs, item })
 }

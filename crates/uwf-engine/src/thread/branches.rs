@@ -8,10 +8,10 @@ use uwf_core::thread::BranchOutput;
 
 use crate::error::Result;
 use crate::thread::load::Thread;
-use crate::thread::{message, nodes, usage};
+use crate::thread::{child_outcome, message, nodes, usage};
 
 /// The branches of the newest step of each group of a thread: role → a list of
-/// `{name, role, agent, output, item, failed, usage: {tokens, cost, seconds}}`.
+/// `{name, role, agent, output, item, failed, outcome, usage: {tokens, cost, seconds}}`.
 ///
 /// # Errors
 /// Errors of the nodes.
@@ -49,7 +49,7 @@ fn of_detail(thread: &Thread<'_>, detail: Hash) -> Result<Value> {
     Ok(Value::Array(branches))
 }
 
-/// Adds the agent and the usage of a branch, or why it failed.
+/// Adds the agent, the outcome and the usage of a branch, or why it failed.
 fn add_facts(thread: &Thread<'_>, branch: &mut Value, output: &BranchOutput, step: Hash) -> Result<()> {
     if let Some(why) = output.failure() {
         branch["failed"] = why.into();
@@ -57,6 +57,9 @@ fn add_facts(thread: &Thread<'_>, branch: &mut Value, output: &BranchOutput, ste
     }
     let own = Thread::without_id(thread.home(), step)?;
     branch["agent"] = nodes::step_node(thread.home().store(), step)?.0.agent.into();
+    if let Some(outcome) = child_outcome::of_branch(thread.home(), step)? {
+        branch["outcome"] = outcome.into();
+    }
     let total = usage::reported(&own)?.total;
     branch["usage"] = json!({ "tokens": total.tokens, "cost": total.cost, "seconds": total.seconds });
     Ok(())

@@ -1,6 +1,5 @@
 //! Calls the moderator: loads only the part of the history that its conditions read, and evaluates the expressions it returns.
 
-use json_cas::Hash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,15 +7,14 @@ use uwf_core::moderator::{
     self, Class, Condition, Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note, Progress,
     Reads, present,
 };
-use uwf_core::node::NodeKind;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::{END, GroupBranch, START, Transition, Workflow};
 
 use crate::error::{Error, ErrorCause, Result};
 use crate::thread::branches;
+use crate::thread::child_outcome;
 use crate::thread::evaluate;
 use crate::thread::load::Thread;
-use crate::thread::nodes;
 use crate::thread::steps::Parts;
 use crate::thread::usage;
 
@@ -83,6 +81,10 @@ pub struct ReadValue {
 /// # Errors
 /// `Data` if a condition cannot be evaluated; errors of the nodes it reads.
 pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
+    decide(thread, workflow, None)
+}
+
+fn decide(thread: &Thread<'_>, workflow: &Workflow, item: Option<&Value>) -> Result<Decision> {
     let moderator = match Moderator::at(workflow, thread.position()) {
         Ok(moderator) => moderator,
         // A role without transitions: nothing can match.
@@ -91,7 +93,7 @@ pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<Decision> {
         }
         Err(error) => return Err(refused(thread, &error)),
     };
-    let history = history(thread, &moderator.reads())?;
+    let history = History { item: item.cloned(), ..history(thread, &moderator.reads())? };
     let mut progress = moderator.decide(&history).map_err(|error| refused(thread, &error))?;
     loop {
         progress = match progress {
@@ -126,25 +128,29 @@ pub(crate) fn glance_at_decision(thread: &Thread<'_>, workflow: &Workflow) -> Op
     }
 }
 
-/// Whether a named condition of the thread's workflow holds now; `None` always does.
+/// The decision about a named condition of a workflow as if it were the only one. `item` is the item of the branch that has it.
 ///
 /// # Errors
 /// `Data` if it cannot be evaluated.
-pub fn holds(thread: &Thread<'_>, workflow: &Workflow, condition: Option<&str>) -> Result<bool> {
-    let Some(name) = condition else { return Ok(true) };
-    Ok(decide_alone(thread, workflow, name)?.taken().is_some())
-}
-
-/// The decision about a condition as if it were the only one.
-fn decide_alone(thread: &Thread<'_>, workflow: &Workflow, condition: &str) -> Result<Decision> {
+pub(crate) fn decide_alone(
+    thread: &Thread<'_>,
+    workflow: &Workflow,
+    condition: &str,
+    item: Option<&Value>,
+) -> Result<Decision> {
     let only = Transition { role: END.to_owned(), condition: Some(condition.to_owned()), outcome: None };
     let graph = [(thread.position().to_owned(), vec![only])].into();
-    next(thread, &Workflow { graph, ..workflow.clone() })
+    decide(thread, &Workflow { graph, ..workflow.clone() }, item)
 }
 
 /// Explains which branches a group has on this thread, in the order of the workflow. Empty if the role is not a group, or if its
-/// branches have no conditions.
-pub(crate) fn explain_branches(thread: &Thread<'_>, workflow: &Workflow, group: &str) -> Vec<ConsideredTransition> {
+/// branches have no conditions. `item` is the item of the branch that plays the group.
+pub(crate) fn explain_branches(
+    thread: &Thread<'_>,
+    workflow: &Workflow,
+    group: &str,
+    item: Option<&Value>,
+) -> Vec<ConsideredTransition> {
     let Some(play) = workflow.roles.get(group).and_then(|role| role.more.play.as_ref()) else { return Vec::new() };
     if play.roles.iter().all(|branch| branch.condition.is_none()) {
         return Vec::new();
@@ -161,9 +167,9 @@ pub(crate) fn explain_branches(thread: &Thread<'_>, workflow: &Workflow, group: 
             why,
         };
         let Some(condition) = &branch.condition else { return unknown(why(Note::Unconditional, true)) };
-        match decide_alone(thread, workflow, condition) {
+        match decide_alone(thread, workflow, condition, item) {
             Ok(decision) => {
-                let explained = explain(thread, workflow, &decision).considered.pop();
+                let explained = explain_with(thread, workflow, &decision, item).considered.pop();
                 let explained = explained.map(|line| ConsideredTransition { role: branch.role.clone(), ..line });
                 explained.unwrap_or_else(|| unknown("unknown".to_owned()))
             }
@@ -184,13 +190,15 @@ pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> 
         .map_err(|why| not_evaluated(expression, &why))
 }
 
-/// Evaluates an expression of the workflow on a thread: in the sandbox only if its cost is not bounded.
+/// Evaluates an expression of the workflow on a thread: in the sandbox only if its cost is not bounded. `item` is the item of the branch
+/// that has it.
 ///
 /// # Errors
 /// `Data` if it cannot be evaluated.
-pub fn evaluate_bounded(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> {
+pub fn evaluate_bounded(thread: &Thread<'_>, expression: &str, item: Option<&Value>) -> Result<Option<Value>> {
     let condition = Condition::compile(expression)?;
-    let request = Evaluate::new(expression, &history(thread, condition.reads())?);
+    let history = History { item: item.cloned(), ..history(thread, condition.reads())? };
+    let request = Evaluate::new(expression, &history);
     let answer = match condition.class() {
         Class::Plain => moderator::evaluate(&request).map_err(|error| error.to_string()),
         Class::Bounded => evaluate::in_child(thread.home(), &request)?,
@@ -221,7 +229,7 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
     }
     for position in reads.positions(chain.len()) {
         let step = thread.step(position, Parts { detail: reads.details, ..Parts::NONE })?;
-        let outcome = if reads.outcomes { outcome_of_child(thread, step.detail)? } else { None };
+        let outcome = if reads.outcomes { child_outcome::of_detail(thread.home(), step.detail)? } else { None };
         history.steps.push(Step { outcome, ..step });
     }
     if history.is_complete() {
@@ -243,20 +251,12 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
     Ok(history)
 }
 
-/// The outcome of the child thread that played a step's role: its moderator decides again about its last step. `None` if no child thread
-/// played the role.
-fn outcome_of_child(thread: &Thread<'_>, detail: Hash) -> Result<Option<String>> {
-    let home = thread.home();
-    if NodeKind::of(nodes::get(home.store(), detail)?.type_hash) != Some(NodeKind::StepNode) {
-        return Ok(None);
-    }
-    let child = Thread::without_id(home, detail)?;
-    let decision = next(&child, &child.workflow()?)?;
-    Ok(decision.outcome().map(str::to_owned))
-}
-
 /// Explains a decision made on this thread, for reports.
 pub fn explain(thread: &Thread<'_>, workflow: &Workflow, decision: &Decision) -> Explained {
+    explain_with(thread, workflow, decision, None)
+}
+
+fn explain_with(thread: &Thread<'_>, workflow: &Workflow, decision: &Decision, item: Option<&Value>) -> Explained {
     let next = match &decision.next {
         Next::Role(role) => role.clone(),
         Next::End(_) => END.to_owned(),
@@ -266,7 +266,7 @@ pub fn explain(thread: &Thread<'_>, workflow: &Workflow, decision: &Decision) ->
         condition: line.condition.clone(),
         description: line.condition.as_deref().and_then(|name| description(workflow, name)),
         expression: line.expression.clone(),
-        reads: line.expression.as_deref().map(|expression| values_read(thread, expression)).unwrap_or_default(),
+        reads: line.expression.as_deref().map(|expression| values_read(thread, expression, item)).unwrap_or_default(),
         value: line.value.clone(),
         matched: line.matched,
         why: why(line.note, line.matched),
@@ -280,14 +280,14 @@ fn description(workflow: &Workflow, condition: &str) -> Option<String> {
 }
 
 /// The values an expression reads from a thread. A part that is the whole expression is left out: it equals the result.
-fn values_read(thread: &Thread<'_>, expression: &str) -> Vec<ReadValue> {
+fn values_read(thread: &Thread<'_>, expression: &str, item: Option<&Value>) -> Vec<ReadValue> {
     let Ok(condition) = Condition::compile(expression) else { return Vec::new() };
     let parts = condition.references().into_iter().filter(|part| part != expression.trim());
-    parts.map(|part| value_read(thread, part)).collect()
+    parts.map(|part| value_read(thread, part, item)).collect()
 }
 
-fn value_read(thread: &Thread<'_>, what: String) -> ReadValue {
-    let (value, error) = match evaluate_bounded(thread, &what) {
+fn value_read(thread: &Thread<'_>, what: String, item: Option<&Value>) -> ReadValue {
+    let (value, error) = match evaluate_bounded(thread, &what, item) {
         Ok(value) => (value, None),
         Err(error) => (None, Some(error.to_string())),
     };

@@ -12,6 +12,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::child_threads::{self, Child};
 use crate::attempt::git::Errand;
+use crate::attempt::outlook::Outlook;
 use crate::attempt::plan::Plan;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::Settings;
@@ -115,11 +116,12 @@ pub fn find_or_begin(
     begin(home, parent, id, head, settings, task.worktree.as_ref())
 }
 
-/// The values that `with` of a role gives, evaluated on the parent's history. A name whose expression gives nothing is left out.
+/// The values that `with` of a role gives, evaluated on what the parent sees. A name whose expression gives nothing is left out.
 fn values_with(parent: &Thread<'_>, role: &str, with: &BTreeMap<String, String>) -> Result<Option<InputValues>> {
     let mut values = Map::new();
+    let outlook = Outlook::of(parent)?;
     for (name, expression) in with {
-        let value = moderate::evaluate_bounded(parent, expression).map_err(|error| Error {
+        let value = outlook.evaluate(expression).map_err(|error| Error {
             message: format!("`{name}` in `with` of role `{role}`: {}", error.message),
             ..error
         })?;

@@ -57,6 +57,7 @@ mod groups;
 mod groups_copies;
 mod groups_each;
 mod groups_killed;
+mod groups_nested;
 mod groups_views;
 mod help;
 mod hostile;

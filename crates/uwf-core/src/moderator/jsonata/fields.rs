@@ -31,6 +31,8 @@ pub(super) struct Found {
     pub(super) comparisons: Vec<Comparison>,
     /// Fields of the thread's input it reads, sorted.
     pub(super) inputs: Vec<FieldRead>,
+    /// Whether it reads the item of a branch.
+    pub(super) item: bool,
 }
 
 /// Analyses an expression.
@@ -41,10 +43,11 @@ pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
         inputs: BTreeSet::new(),
         warnings: Vec::new(),
         comparisons: Vec::new(),
+        item: false,
     };
     reader.visit(tree, &At::Root);
-    let FieldReader { fields, inputs, warnings, comparisons, .. } = reader;
-    Found { fields: fields.into_iter().collect(), warnings, comparisons, inputs: inputs.into_iter().collect() }
+    let FieldReader { fields, inputs, warnings, comparisons, item, .. } = reader;
+    Found { fields: fields.into_iter().collect(), warnings, comparisons, inputs: inputs.into_iter().collect(), item }
 }
 
 /// The meaning of a value in the thread's context.
@@ -84,6 +87,7 @@ struct FieldReader<'a> {
     inputs: BTreeSet<FieldRead>,
     warnings: Vec<String>,
     comparisons: Vec<Comparison>,
+    item: bool,
 }
 
 impl FieldReader<'_> {
@@ -134,6 +138,7 @@ impl FieldReader<'_> {
             names::STEPS => At::Steps(StepRoles::Unknown),
             names::START => At::Start,
             names::USAGE => At::Usage,
+            names::ITEM => self.item(),
             _ => {
                 if !names::VARIABLES.contains(&name) && !functions::exists(name) {
                     let mut message = format!("the variable `${name}` is never bound, so it is always missing");
@@ -145,6 +150,12 @@ impl FieldReader<'_> {
                 At::Elsewhere
             }
         }
+    }
+
+    /// Records a read of the item, whose fields are unknown.
+    fn item(&mut self) -> At {
+        self.item = true;
+        At::Elsewhere
     }
 
     fn function(&mut self, name: &str, args: &[AstNode], at: &At) -> At {
@@ -197,6 +208,7 @@ impl FieldReader<'_> {
                 names::STEPS => At::Steps(StepRoles::Unknown),
                 names::START => At::Start,
                 names::THREAD_ID | names::DEPTH => At::Elsewhere,
+                names::ITEM => self.item(),
                 _ => self.no_field(at, name, before),
             },
             At::Start => match name {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::schema_paths::{Possibility, can_have, descend};
 use crate::document::{Positions, Problems, join};
-use crate::moderator::{Condition, Reads};
+use crate::moderator::Condition;
 use crate::workflow::group::{MAX_BRANCHES, PLAY};
 use crate::workflow::model::{Meta, RoleDraft, WorkflowDraft};
 use crate::workflow::picker::{PERSON_PICKS, Picker};
@@ -29,7 +29,6 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
             check.items(problems);
             check.readers(problems);
             check.conditions(problems);
-            check.within_groups(problems);
         }
     }
 }
@@ -197,30 +196,6 @@ impl GroupCheck<'_> {
                 let known = self.draft.conditions.keys().map(String::as_str);
                 let at = self.position(&format!("{PLAY}/{index}"));
                 problems.error("unknown-condition", at, message, did_you_mean(name, known));
-            }
-        }
-    }
-
-    /// A branch begins without steps. So expressions of a role that a group plays can read only the start.
-    fn within_groups(&self, problems: &mut Problems) {
-        for branch in &self.group.roles {
-            let Some(role) = self.draft.roles.get(&branch.role) else { continue };
-            let group = role.more.play.as_ref();
-            let each = group.and_then(|group| group.each.as_deref()).map(|each| ("each", each));
-            let conditions = group.into_iter().flat_map(|group| &group.roles).filter_map(|own| own.condition.as_ref());
-            let conditions = conditions.filter_map(|name| self.draft.conditions.get(name));
-            let conditions = conditions.map(|condition| ("a condition", condition.expression.as_str()));
-            let with = role.more.with.values().map(|value| ("with", value.as_str()));
-            let reads_steps = |expression: &str| {
-                Condition::compile(expression).is_ok_and(|compiled| *compiled.reads() != Reads::none())
-            };
-            if let Some((key, _)) = each.into_iter().chain(conditions).chain(with).find(|(_, own)| reads_steps(own)) {
-                let message = format!(
-                    "{key} of `{}` reads steps, and the group `{}` plays it in a thread without steps",
-                    branch.role, self.name
-                );
-                let hint = format!("let the graph name `{}`, or read only `start`", branch.role);
-                self.error(PLAY, message, Some(&hint), problems);
             }
         }
     }
