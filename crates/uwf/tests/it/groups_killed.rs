@@ -8,7 +8,7 @@ use serde_json::json;
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{FinishedRun, TestHome, text};
 
-use crate::fixtures::child_threads::recorded;
+use crate::fixtures::child_threads::{child_of, recorded};
 use crate::fixtures::group_runs::runs;
 use crate::home;
 
@@ -131,4 +131,38 @@ fn killed_agent_of_branch_fails_alone() {
     assert_eq!(again.code, Some(0), "{}", again.transcript());
     assert_eq!(runs(&home), ["fast", "late", "slow", "slow"]);
     assert_eq!(text(&home.json(&["thread", "show", &thread]), "state"), "active");
+}
+
+#[test]
+fn kill_finds_branches_that_nobody_watches() {
+    let (home, thread) = panel();
+    let mut window = step_until_at_work(&home, &thread);
+    signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
+    signal(&recorded(&home, &thread, "started")["pid"], "KILL");
+    window.wait().unwrap();
+    assert_eq!(home.uwf(&["thread", "kill", &thread]).code, Some(0));
+    for role in ["slow", "late"] {
+        assert!(!is_alive(agent_of(&home, role)), "{role} is still at work");
+    }
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+    let removed = home.json(&["thread", "rm", &thread]);
+    assert_eq!(removed["children"].as_array().unwrap().len(), 4, "the group and its branches: {removed}");
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
+}
+
+#[test]
+fn removed_group_keeps_results_of_its_branches() {
+    let (home, thread) = panel();
+    let mut window = step_until_at_work(&home, &thread);
+    let group = child_of(&home, &thread);
+    assert_eq!(home.uwf(&["thread", "kill", &group]).code, Some(0));
+    assert_eq!(window.wait().unwrap().code(), Some(40));
+    let dry = home.uwf(&["thread", "rm", &group, "--dry-run", "--format", "text"]);
+    assert_eq!(dry.stdout.matches("would remove its child thread").count(), 2, "{}", dry.transcript());
+    let removed = home.json(&["thread", "rm", &group]);
+    assert_eq!(removed["children"].as_array().unwrap().len(), 2, "the killed branches: {removed}");
+    home.file("go", "");
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["fast", "last", "late", "late", "slow", "slow"]);
 }
