@@ -167,9 +167,7 @@ impl GroupAttempt<'_, '_> {
             }
             link_branches(home, id, 0, &ended)?;
         }
-        if let Some(judge) = &plan.judge {
-            self.judge(id, &plan, judge)?;
-        }
+        self.pick(id, &plan)?;
         end_group(home, id)
     }
 

@@ -11,6 +11,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::Signals;
 use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN};
+use crate::attempt::bindings::Named;
 use crate::attempt::leftover::{self, Left};
 use crate::attempt::plan::Plan;
 use crate::attempt::recorded::{self, Attempt};
@@ -100,6 +101,26 @@ pub fn asked_at(now: &ThreadNow<'_>) -> Result<Asked> {
     asked_now(now, Seen::default(), None, MAX_GENERATIONS)
 }
 
+/// The next role of a thread, for a person who plays it instead of its agent.
+///
+/// # Errors
+/// `NotFound` when the thread is not active, `Waiting` when it is paused, `Usage` when its next step ends it; errors of the moderator.
+pub fn instead_of_agent(home: &Home, id: &ThreadId) -> Result<Asked> {
+    let now = ThreadNow::read(home, id)?;
+    let head = now.thread.head;
+    expected_head::check(home, id, now.active_head(), Some(head))?;
+    step::refuse_pause(id, now.pause.as_ref())?;
+    let plan = Plan::from_record(&now.thread, &now.record, None)?;
+    let Next::Role(role) = moderate::next(&now.thread, &plan.workflow)?.next else { return Err(ends_next(id)) };
+    let agent = plan.agent(&role, Some(&Named::plain(format!("{BUILT_IN_PREFIX}{HUMAN}")))).map(named_human)?;
+    Ok(Asked { thread: id.clone(), head, role, agent, since: None, question: None, cwd: None })
+}
+
+fn ends_next(id: &ThreadId) -> Error {
+    Error::usage(format!("thread {id} is not waiting for a person: its next step ends it"))
+        .hint(format!("end it: `uwf thread step {id}`"))
+}
+
 fn asked_now(now: &ThreadNow<'_>, seen: Seen, cwd: Option<&PathBuf>, generations: usize) -> Result<Asked> {
     let (thread, id, home) = (&now.thread, &now.thread.id, now.thread.home());
     let head = thread.head;
@@ -108,8 +129,7 @@ fn asked_now(now: &ThreadNow<'_>, seen: Seen, cwd: Option<&PathBuf>, generations
     step::refuse_pause(id, now.pause.as_ref())?;
     let plan = Plan::from_record(thread, &now.record, cwd)?;
     let Next::Role(role) = moderate::next(thread, &plan.workflow)?.next else {
-        return Err(Error::usage(format!("thread {id} is not waiting for a person: its next step ends it"))
-            .hint(format!("end it: `uwf thread step {id}`")));
+        return Err(ends_next(id));
     };
     let mark = now.marks.get(&Mark::Waiting);
     let last = now.newest();

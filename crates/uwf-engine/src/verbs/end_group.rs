@@ -1,6 +1,7 @@
 //! Links the steps of a group's thread, one for each branch, in the order of the group, and ends the thread.
 
 use json_cas::{Draft, Hash, Store, StoreError, Swap};
+use uwf_core::moderator::{Decision, EndReason, Next};
 use uwf_core::node::{ExtractedBy, GROUP_SOURCE, Payload, ReactSession, StepNode};
 use uwf_core::thread::{ThreadId, failed_branch, failed_branch_schema};
 use uwf_core::workflow::GROUP_AGENT;
@@ -59,7 +60,11 @@ pub fn link_branches(home: &Home, group: &ThreadId, position: usize, branches: &
 pub fn end_group(home: &Home, group: &ThreadId) -> Result<Finished> {
     let (thread, head) = Thread::active(home, group)?;
     let workflow = thread.workflow()?;
-    let decision = moderate::next(&thread, &workflow)?;
+    let decision = match workflow.graph.contains_key(thread.position()) {
+        true => moderate::next(&thread, &workflow)?,
+        // A person picked a copy after the expression named none. The workflow has no branch for this.
+        false => Decision { next: Next::End(EndReason::Graph), trace: Vec::new() },
+    };
     end::end(&thread, &head, ThreadEnding::by(&decision), Some(&workflow), None)?;
     history::of(home, group)?.ok_or_else(|| missing_thread::not_found(home, group))
 }
