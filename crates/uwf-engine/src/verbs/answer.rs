@@ -101,6 +101,17 @@ pub fn asked_at(now: &ThreadNow<'_>) -> Result<Asked> {
     asked_now(now, Seen::default(), None, MAX_GENERATIONS)
 }
 
+/// Whether a thread, or a child thread that plays its next role, asks a person. Otherwise a thread that waits does so for its files.
+///
+/// # Errors
+/// Errors of the records and the index.
+pub fn asks_a_person(home: &Home, id: &ThreadId) -> Result<bool> {
+    match asked(home, id, Seen::default()) {
+        Ok(_) => Ok(true),
+        Err(_) => Ok(!waiting_below(home, id, MAX_GENERATIONS)?.is_empty()),
+    }
+}
+
 /// The next role of a thread, for a person who plays it instead of its agent.
 ///
 /// # Errors

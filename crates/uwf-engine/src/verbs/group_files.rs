@@ -7,6 +7,7 @@ mod branch_worktrees;
 pub mod git_branches;
 mod merge_sequence;
 mod read_only;
+pub(crate) mod redone;
 mod winner;
 
 use std::path::{Path, PathBuf};
@@ -150,7 +151,7 @@ impl<'h> GroupFiles<'h> {
 
     /// The name of one of the refs of the group.
     fn name(&self, what: &str) -> String {
-        format!("{}/{what}-{}-{}", snapshot::files_refs(&self.owner), self.thread, self.head)
+        group_ref(what, &self.owner, &self.thread, self.head)
     }
 
     fn git(&self) -> Git<'_> {
@@ -161,6 +162,11 @@ impl<'h> GroupFiles<'h> {
     fn errand(&self) -> Errand {
         Errand::begin(Some(&self.attempt), None)
     }
+}
+
+/// The name of a ref of the group that a thread plays at a head. `owner` is the thread that has the worktree.
+fn group_ref(what: &str, owner: &ThreadId, thread: &ThreadId, head: Hash) -> String {
+    format!("{}/{what}-{thread}-{head}", snapshot::files_refs(owner))
 }
 
 /// A note about groups whose branches should only read, for a thread that gets no worktree although its directory is in a repository.
@@ -196,6 +202,14 @@ pub(crate) fn refuse_without_worktree(workflow: &Workflow, thread: Option<&Threa
         Some((name, _)) => Err(no_worktree(thread, name)),
         None => Ok(()),
     }
+}
+
+/// Whether a thread works in a git worktree of its own, or of an ancestor.
+///
+/// # Errors
+/// Errors of the threads' records.
+pub(crate) fn works_in_worktree(home: &Home, thread: &ThreadId) -> Result<bool> {
+    Ok(worktree_of(home, thread)?.is_some())
 }
 
 /// The worktree that a thread works in, the thread that it was created for (this one, or an ancestor), and the directory where the thread works.

@@ -58,6 +58,7 @@ mod groups_copies;
 mod groups_each;
 mod groups_killed;
 mod groups_nested;
+mod groups_redone;
 mod groups_views;
 mod help;
 mod hostile;
