@@ -6,6 +6,9 @@
 
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -181,6 +184,19 @@ fn survivors(attempt: &str, reach: Reach) -> BTreeSet<u32> {
 pub(crate) fn survivors_by_environment(attempt: &str) -> BTreeSet<u32> {
     let own = std::process::id();
     process_table().into_keys().filter(|pid| *pid != own && carries(*pid, attempt)).collect()
+}
+
+/// Whether the process that started a process of uwf is gone, so that nothing waits for the result.
+pub(crate) fn is_orphan(pid: Pid) -> bool {
+    let parent = u32::try_from(pid.as_raw_nonzero().get())
+        .ok()
+        .and_then(stat)
+        .and_then(|fields| fields.get(1)?.parse::<u32>().ok());
+    let Some(parent) = parent else { return false };
+    let command = std::fs::read(format!("/proc/{parent}/cmdline")).unwrap_or_default();
+    let program = command.split(|byte| *byte == 0).next().map(|word| Path::new(OsStr::from_bytes(word)).file_name());
+    let own = std::env::current_exe().ok();
+    program.flatten() != own.as_deref().and_then(Path::file_name)
 }
 
 /// This process and its ancestors.

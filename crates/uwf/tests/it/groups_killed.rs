@@ -117,6 +117,25 @@ fn ctrl_c_stops_branches_and_keeps_results() {
 }
 
 #[test]
+fn ctrl_c_stops_branches_of_a_killed_group() {
+    let (home, thread) = panel();
+    let mut window = step_until_at_work(&home, &thread);
+    signal(&recorded(&home, &thread, "started")["pid"], "KILL");
+    assert_eq!(window.wait().unwrap().code(), Some(40));
+    let mut again = home.command(&["thread", "retry", &thread]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(600));
+    signal(again.id(), "INT");
+    assert_eq!(again.wait().unwrap().code(), Some(130));
+    for role in ["slow", "late"] {
+        until("the branch has stopped", || !is_alive(agent_of(&home, role)));
+    }
+    home.file("go", "");
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["fast", "last", "late", "late", "slow", "slow"]);
+}
+
+#[test]
 fn killed_agent_of_branch_fails_alone() {
     let (home, thread) = panel();
     let window = home.command(&["thread", "step", &thread]).stderr(Stdio::piped()).spawn().unwrap();
