@@ -2,7 +2,6 @@
 
 pub(crate) mod branches;
 pub mod chain;
-pub(crate) mod child_outcome;
 pub(crate) mod children;
 pub mod closure;
 pub mod digest;

@@ -6,7 +6,7 @@ use agent_kit::{Error, Result};
 use serde_json::Value;
 use uwf_core::usage::ThreadLimits;
 use uwf_core::workflow::{GroupBranch, PERSON_PICKS, Picker, PlannedBranch, RoleGroup, Workflow};
-use uwf_engine::attempt::outlook::Outlook;
+use uwf_engine::attempt::branch_outlook::BranchOutlook;
 use uwf_engine::thread::load::Thread;
 
 /// Largest item in bytes: an agent gets it as an environment variable.
@@ -81,7 +81,7 @@ impl GroupPlan {
 /// The listed roles whose conditions hold.
 fn listed(thread: &Thread<'_>, workflow: &Workflow, group: &RoleGroup) -> Result<Vec<PlannedBranch>> {
     let mut branches = Vec::with_capacity(group.roles.len());
-    let outlook = Outlook::of(thread)?;
+    let outlook = BranchOutlook::for_thread(thread)?;
     for branch in &group.roles {
         if outlook.holds(workflow, branch.condition.as_deref())? {
             branches.push(planned(branch.role.clone(), group, branch));
@@ -111,7 +111,7 @@ fn planned(name: String, group: &RoleGroup, branch: &GroupBranch) -> PlannedBran
 
 /// The list that `each` gives.
 fn items(thread: &Thread<'_>, name: &str, each: &str) -> Result<Vec<Value>> {
-    let found = Outlook::of(thread)?
+    let found = BranchOutlook::for_thread(thread)?
         .evaluate(each)
         .map_err(|error| Error { message: format!("`each` of `{name}`: {}", error.message), ..error })?;
     let kind = match found {

@@ -77,7 +77,7 @@ impl Condition {
 
     /// Whether it reads the item of a branch.
     #[must_use]
-    pub fn reads_item(&self) -> bool {
+    pub(crate) fn reads_item(&self) -> bool {
         self.analysis.item
     }
 

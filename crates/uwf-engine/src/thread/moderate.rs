@@ -1,5 +1,6 @@
 //! Calls the moderator: loads only the part of the history that its conditions read, and evaluates the expressions it returns.
 
+use json_cas::Hash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,14 +8,17 @@ use uwf_core::moderator::{
     self, Class, Condition, Decision, EndReason, Evaluate, History, Moderator, ModeratorError, Next, Note, Progress,
     Reads, present,
 };
+use uwf_core::node::NodeKind;
+use uwf_core::outcome::SUCCEEDED;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::{END, GroupBranch, START, Transition, Workflow};
 
 use crate::error::{Error, ErrorCause, Result};
+use crate::root::home::Home;
 use crate::thread::branches;
-use crate::thread::child_outcome;
 use crate::thread::evaluate;
 use crate::thread::load::Thread;
+use crate::thread::nodes;
 use crate::thread::steps::Parts;
 use crate::thread::usage;
 
@@ -225,11 +229,11 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
         history.usage = Some(usage::reported(thread)?);
     }
     if reads.branches {
-        history.branches = branches::of_groups(thread)?;
+        history.branches = branches::of_groups(thread, &outcome_of_branch)?;
     }
     for position in reads.positions(chain.len()) {
         let step = thread.step(position, Parts { detail: reads.details, ..Parts::NONE })?;
-        let outcome = if reads.outcomes { child_outcome::of_detail(thread.home(), step.detail)? } else { None };
+        let outcome = if reads.outcomes { outcome_of_child(thread.home(), step.detail)? } else { None };
         history.steps.push(Step { outcome, ..step });
     }
     if history.is_complete() {
@@ -249,6 +253,38 @@ pub fn history(thread: &Thread<'_>, reads: &Reads) -> Result<History> {
         }
     }
     Ok(history)
+}
+
+/// The outcome of the child thread that a step has as its detail: its moderator decides again about its last step. A group has the outcome
+/// of its first branch that a workflow ended in another way than `succeeded`. `None` if no child thread played the role.
+fn outcome_of_child(home: &Home, detail: Hash) -> Result<Option<String>> {
+    if !is_step(home, detail)? {
+        return Ok(None);
+    }
+    let child = Thread::without_id(home, detail)?;
+    let workflow = child.workflow()?;
+    if workflow.planned_branches().is_none() {
+        return Ok(next(&child, &workflow)?.outcome().map(str::to_owned));
+    }
+    for record in child.chain()?.records() {
+        let other = outcome_of_branch(home, record.detail)?.filter(|outcome| outcome != SUCCEEDED);
+        if other.is_some() {
+            return Ok(other);
+        }
+    }
+    Ok(Some(SUCCEEDED.to_owned()))
+}
+
+/// The outcome of the workflow or group that played a branch whose result is `step`. `None` if an agent played it, or if it failed.
+fn outcome_of_branch(home: &Home, step: Hash) -> Result<Option<String>> {
+    match is_step(home, step)? {
+        true => outcome_of_child(home, nodes::step_node(home.store(), step)?.0.detail),
+        false => Ok(None),
+    }
+}
+
+fn is_step(home: &Home, node: Hash) -> Result<bool> {
+    Ok(NodeKind::of(nodes::get(home.store(), node)?.type_hash) == Some(NodeKind::StepNode))
 }
 
 /// Explains a decision made on this thread, for reports.

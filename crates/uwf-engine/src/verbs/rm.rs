@@ -27,7 +27,7 @@ const REMOVE_TRIES: usize = 20;
 
 /// A removed thread and its removed child threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Removal {
+pub struct ThreadRemoval {
     /// Its worktree, if it had one.
     pub worktree: Option<Removed>,
     /// Its child threads, deepest first.
@@ -51,9 +51,9 @@ pub struct RemovedChild {
 /// # Errors
 /// `Usage` if a thread is active, or its worktree has uncommitted changes: then nothing was removed. `NotFound` if the thread does not
 /// exist, `Busy` if its last keeper is still at work.
-pub fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Removal> {
+pub fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<ThreadRemoval> {
     let generations = family::removable(home, id, discard)?;
-    let mut removal = Removal { worktree: None, children: Vec::new() };
+    let mut removal = ThreadRemoval { worktree: None, children: Vec::new() };
     for threads in generations.iter().rev() {
         // Held until their lines are gone.
         let mut locks = Vec::new();

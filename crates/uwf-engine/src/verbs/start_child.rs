@@ -10,9 +10,9 @@ use uwf_core::input::{InputRequest, InputValues};
 use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::branch_outlook::BranchOutlook;
 use crate::attempt::child_threads::{self, Child};
 use crate::attempt::git::Errand;
-use crate::attempt::outlook::Outlook;
 use crate::attempt::plan::Plan;
 use crate::attempt::redactor::Redactor;
 use crate::attempt::settings::Settings;
@@ -76,6 +76,10 @@ pub fn find_or_begin(
     let home = parent.home();
     let id = child_threads::id_for(parent, role);
     if let Some(child) = child_threads::find(home, &id)? {
+        // An earlier thread of the parent's id, which began it, may have been removed.
+        if !home.children_dir(&parent.id).join(id.as_str()).exists() {
+            note_child(parent, &id)?;
+        }
         if matches!(child, Child::Active(_)) && Settings::load(home, &id)?.is_none() {
             go_on_here(parent, &id, task()?)?;
         }
@@ -116,10 +120,10 @@ pub fn find_or_begin(
     begin(home, parent, id, head, settings, task.worktree.as_ref())
 }
 
-/// The values that `with` of a role gives, evaluated on what the parent sees. A name whose expression gives nothing is left out.
+/// The values that `with` of a role gives, evaluated on the history that the parent sees. A name whose expression gives nothing is left out.
 fn values_with(parent: &Thread<'_>, role: &str, with: &BTreeMap<String, String>) -> Result<Option<InputValues>> {
     let mut values = Map::new();
-    let outlook = Outlook::of(parent)?;
+    let outlook = BranchOutlook::for_thread(parent)?;
     for (name, expression) in with {
         let value = outlook.evaluate(expression).map_err(|error| Error {
             message: format!("`{name}` in `with` of role `{role}`: {}", error.message),

@@ -10,7 +10,7 @@ use uwf_core::agent_name::AgentName;
 use uwf_core::node::{NodeKind, ReactSession, Rung};
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::outlook::Outlook;
+use crate::attempt::branch_outlook::BranchOutlook;
 use crate::attempt::recorded::{Attempt, ThreadRecord};
 use crate::error::Result;
 use crate::root::home::Home;
@@ -269,7 +269,7 @@ fn routing(thread: &Thread<'_>) -> Result<(Routing, Option<String>)> {
 /// The branches of a group that is next on a thread.
 fn branches(thread: &Thread<'_>, role: Option<&str>) -> Result<Vec<ConsideredTransition>> {
     let Some(role) = role else { return Ok(Vec::new()) };
-    Ok(Outlook::of(thread)?.explain_branches(&thread.workflow()?, role))
+    Ok(BranchOutlook::for_thread(thread)?.explain_branches(&thread.workflow()?, role))
 }
 
 fn failed_attempt(failure: uwf_core::view::Failure) -> FailedAttempt {

@@ -46,7 +46,7 @@ fn panel() -> (TestHome, String) {
 
 /// Starts a step in the background and waits until one branch has ended and two are at work.
 fn step_until_at_work(home: &TestHome, thread: &str) -> Child {
-    let window = home.command(&["thread", "step", thread]).spawn().unwrap();
+    let window = home.command(&["thread", "step", thread]).stderr(Stdio::piped()).spawn().unwrap();
     until("all branches have begun", || ["fast", "slow", "late"].iter().all(|role| pid_file(home, role).is_some()));
     until("the first branch has ended", || !is_alive(agent_of(home, "fast")));
     window
@@ -66,9 +66,12 @@ const ALL_ONCE: [&str; 3] = ["fast", "late", "slow"];
 #[test]
 fn branches_at_work_outlive_the_group() {
     let (home, thread) = panel();
-    let mut window = step_until_at_work(&home, &thread);
+    let window = step_until_at_work(&home, &thread);
     signal(&recorded(&home, &thread, "started")["pid"], "KILL");
-    assert_eq!(window.wait().unwrap().code(), Some(40));
+    let killed = FinishedRun::from(window.wait_with_output().unwrap());
+    assert_eq!(killed.code, Some(40), "{}", killed.stderr);
+    let hint = format!("`uwf thread retry {thread}` waits for them");
+    assert!(killed.stderr.contains(&hint), "{}", killed.stderr);
     assert!(is_alive(agent_of(&home, "slow")) && is_alive(agent_of(&home, "late")), "they are paid for");
     let mut again = home.command(&["thread", "retry", &thread]).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(600));
@@ -101,19 +104,21 @@ fn results_are_found_after_all_watchers_died() {
 }
 
 #[test]
-fn ctrl_c_stops_branches_and_keeps_results() {
-    let (home, thread) = panel();
-    let mut window = step_until_at_work(&home, &thread);
-    signal(window.id(), "INT");
-    assert_eq!(window.wait().unwrap().code(), Some(130));
-    for role in ["slow", "late"] {
-        assert!(!is_alive(agent_of(&home, role)), "{role} is still at work");
+fn stop_signals_end_branches_and_keep_results() {
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 143)] {
+        let (home, thread) = panel();
+        let mut window = step_until_at_work(&home, &thread);
+        signal(window.id(), name);
+        assert_eq!(window.wait().unwrap().code(), Some(code), "{name}");
+        for role in ["slow", "late"] {
+            assert!(!is_alive(agent_of(&home, role)), "{name}: {role} is still at work");
+        }
+        assert_eq!(home.json(&["thread", "show", &thread])["state"], "active", "{name}: it is ready for its next step");
+        home.file("go", "");
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+        assert_eq!(runs(&home), ["fast", "late", "late", "slow", "slow"], "only those that were stopped ran again");
     }
-    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active", "it is ready for its next step");
-    home.file("go", "");
-    let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
-    assert_eq!(runs(&home), ["fast", "late", "late", "slow", "slow"], "only those that were stopped ran again");
 }
 
 #[test]
@@ -184,4 +189,6 @@ fn removed_group_keeps_results_of_its_branches() {
     let ran = home.uwf(&["run", &thread]);
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     assert_eq!(runs(&home), ["fast", "last", "late", "late", "slow", "slow"]);
+    assert_eq!(home.json(&["thread", "rm", &thread])["children"].as_array().unwrap().len(), 4);
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
 }

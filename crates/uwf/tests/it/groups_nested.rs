@@ -1,4 +1,4 @@
-//! Branches that are groups or workflows themselves: what they see, and how they end.
+//! Branches that are groups or workflows themselves.
 
 use std::fs;
 
@@ -144,7 +144,7 @@ fn workflow_gets_parts_of_item_as_input() {
 }
 
 #[test]
-fn workflows_with_groups_end_under_machine_limit_of_one() {
+fn nested_groups_end_under_machine_limit_of_one() {
     let home = with_workflow("parallel: 1\n");
     let ran = home.uwf(&["run", "nested", "-p", "x"]);
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
@@ -152,7 +152,7 @@ fn workflows_with_groups_end_under_machine_limit_of_one() {
 }
 
 #[test]
-fn outcome_of_workflow_in_group_is_seen_by_parent() {
+fn parent_sees_outcomes_of_workflows_in_groups() {
     let home = with_workflow("");
     let workflow = fs::read_to_string(home.work().join("nested.yaml")).unwrap();
     let ends = "  work: [ { role: $END, outcome: rejected, condition: \"$outcome(steps[-1]) != 'succeeded'\" }, { role: $END } ]";

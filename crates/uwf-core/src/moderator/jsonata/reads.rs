@@ -24,7 +24,7 @@ pub(super) fn of(tree: &mut AstNode, bound: &BTreeSet<String>) -> Reads {
 
 /// Whether names are redefined, or the expression can reach the context in a way that this analysis doesn't follow.
 fn is_opaque(tree: &AstNode, bound: &BTreeSet<String>) -> bool {
-    // The item is no part of the history, and a usual name of a parameter.
+    // The item is not part of the history, and parameters often have its name.
     let own = names::VARIABLES.into_iter().filter(|name| *name != names::ITEM).chain(functions::all());
     let mut opaque = own.into_iter().any(|name| bound.contains(name));
     walk::each(tree, &mut |node| {

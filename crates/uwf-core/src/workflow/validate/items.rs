@@ -1,4 +1,4 @@
-//! Warns about expressions that read the item of a branch where there is none.
+//! Warns about expressions that read the item of a branch in a role without one.
 
 use std::collections::BTreeSet;
 

@@ -64,7 +64,15 @@ impl<'a, 'h> Step<'a, 'h> {
         if let Some((kind, why)) = stopped {
             recorded::gave_up(self.home, &opened.thread, GaveUp::because(&opened.attempt, kind, why))?;
         }
-        let step = result_line::result_line(&opened.agent, ended, &out, job)?;
+        let step = result_line::result_line(&opened.agent, ended, &out, job).map_err(|error| {
+            match job.leaves_keepers && by_itself {
+                true => error.hint(format!(
+                    "threads that it started continue; `uwf thread retry {}` waits for them and uses their results",
+                    opened.thread
+                )),
+                false => error,
+            }
+        })?;
         recorded::named(self.home, &opened.thread, &opened.attempt, step)?;
         Ok((step, None))
     }

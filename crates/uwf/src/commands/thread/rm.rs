@@ -13,7 +13,7 @@ use uwf_engine::attempt::worktree::Removed;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::state::State;
 use uwf_engine::verbs::rm::{
-    self, KeptThread, OldThreads, RemovableThread, Removal, RemovedChild, RemovedThread, RemovedThreads,
+    self, KeptThread, OldThreads, RemovableThread, RemovedChild, RemovedThread, RemovedThreads, ThreadRemoval,
 };
 
 use super::args::which::NEWEST;
@@ -126,7 +126,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     if args.dry_run {
         return Ok(would_remove(&thread, &rm::would_remove(&context.home, &thread, args.discard)?));
     }
-    let Removal { worktree, children } = rm::remove(&context.home, &thread, args.discard)?;
+    let ThreadRemoval { worktree, children } = rm::remove(&context.home, &thread, args.discard)?;
     let mut text = format!("removed thread {} from the history\n", style::bold(thread.as_str()));
     let mut report = json!({ "thread": thread, "archived": false });
     text.push_str(&of_worktree(worktree.as_ref()));
@@ -143,7 +143,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     Ok(Printed::of(report, text))
 }
 
-/// What the removal of a thread and its child threads would remove.
+/// The report about a thread and its child threads that would be removed.
 fn would_remove(id: &ThreadId, threads: &[RemovableThread]) -> Printed {
     let mut text = String::new();
     let mut report = json!({ "thread": id, "dryRun": true });

@@ -28,7 +28,7 @@ Examples:
   uwf thread take @ drafts.1 && uwf run @
 
 A group with `copies` and without `pick` waits for a person after the last copy. If the role or the expression of `pick` has
-picked none, you can pick one too. `uwf thread show` lists the copies with their threads; `uwf thread read THREAD` shows one. The
+picked none, you can still pick one. `uwf thread show` lists the copies with their threads; `uwf thread read THREAD` shows one. The
 text of -m becomes part of the thread, so that later roles see the reason.")]
 pub(crate) struct Args {
     /// The thread that waits: its id, a unique start or end of the id, or @ for the newest.
@@ -78,7 +78,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> CommandResult {
     })
 }
 
-/// The answer of the role that picks, given by a person: the winner, and the reason for each text that the role also has to say.
+/// The answer of the role that picks, given by a person: the winner, and the reason for each other text that its output needs.
 fn verdict(agent: &AgentContext<'_>, judge: &ThreadId, winner: u64, reason: &str) -> Result<Answer, CommandError> {
     let schema = agent.schema().value();
     let is_text = |key: &str| schema["properties"][key]["type"] == "string";
@@ -89,7 +89,7 @@ fn verdict(agent: &AgentContext<'_>, judge: &ThreadId, winner: u64, reason: &str
         if !is_text(key) {
             let role = agent.role_name();
             return Err(CommandError::usage(format!(
-                "the output of role `{role}` also needs `{key}`, which is no text"
+                "the output of role `{role}` also needs `{key}`, which is not a text"
             ))
             .hint(format!("let a person play it: `uwf thread step {judge} --agent uwf-human`"))
             .hint(format!("then give the whole output: `uwf thread answer {judge} --data JSON`")));

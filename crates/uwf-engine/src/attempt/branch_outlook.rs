@@ -1,4 +1,5 @@
-//! What the expressions of a thread's roles see. A branch has no steps of its own, so it sees the steps before its group, and its item.
+//! The history that expressions of a thread's roles see. A branch has no steps of its own, so it sees the steps before its group, and its
+//! item.
 
 use serde_json::Value;
 use uwf_core::workflow::Workflow;
@@ -11,8 +12,8 @@ use crate::thread::moderate::{self, ConsideredTransition};
 /// How many levels of groups are followed. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
 
-/// What the expressions of a thread's roles see.
-pub struct Outlook<'t, 'h> {
+/// The history that expressions of a thread's roles see.
+pub struct BranchOutlook<'t, 'h> {
     own: &'t Thread<'h>,
     /// For a branch, the thread whose role the outermost group is, at the step before the group.
     above: Option<Thread<'h>>,
@@ -20,13 +21,13 @@ pub struct Outlook<'t, 'h> {
     item: Option<Value>,
 }
 
-impl<'t, 'h> Outlook<'t, 'h> {
+impl<'t, 'h> BranchOutlook<'t, 'h> {
     /// The outlook of a thread.
     ///
     /// # Errors
     /// Errors of the settings and the nodes.
-    pub fn of(own: &'t Thread<'h>) -> Result<Outlook<'t, 'h>> {
-        let mut outlook = Outlook { own, above: None, item: None };
+    pub fn for_thread(own: &'t Thread<'h>) -> Result<BranchOutlook<'t, 'h>> {
+        let mut outlook = BranchOutlook { own, above: None, item: None };
         for _ in 0..MAX_GENERATIONS {
             let Some((above, item)) = above_group(outlook.thread())? else { break };
             outlook.above = Some(above);
