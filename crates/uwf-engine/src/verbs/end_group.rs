@@ -62,7 +62,7 @@ pub fn end_group(home: &Home, group: &ThreadId) -> Result<Finished> {
     let workflow = thread.workflow()?;
     let decision = match workflow.graph.contains_key(thread.position()) {
         true => moderate::next(&thread, &workflow)?,
-        // A person picked a copy after the expression named none. The workflow has no branch for this.
+        // A role resolved a conflict, or a person picked a copy after the expression named none. The workflow has no branch for this.
         false => Decision { next: Next::End(EndReason::Graph), trace: Vec::new() },
     };
     end::end(&thread, &head, ThreadEnding::by(&decision), Some(&workflow), None)?;

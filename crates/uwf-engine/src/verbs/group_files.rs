@@ -27,6 +27,7 @@ use crate::root::home::Home;
 use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 
+pub use self::merge_sequence::MergeConflict;
 use self::read_only::BranchWatch;
 
 /// The files that the branches of one group begin with, and the worktree they are in.
@@ -101,12 +102,18 @@ impl<'h> GroupFiles<'h> {
     }
 
     /// Checks or joins the files of branches that have ended: branches that only read must have changed nothing; the files of branches with
-    /// worktrees are put on their git branches, and merged if the group says so. `group` is the thread of the group, `say` gets a line about
-    /// each merge.
+    /// worktrees are put on their git branches, and merged if the group says so. `group` is the thread of the group. `resolve` lets a role
+    /// resolve a conflict, and returns false if the group names no role for it; `say` gets a line about each merge.
     ///
     /// # Errors
     /// `AgentFailed` if branches changed files that they should only read, `Waiting` if a merge needs a person; errors of git.
-    pub fn join(&self, group: &Thread<'_>, branches: &[&str], say: &mut dyn FnMut(&str)) -> Result<()> {
+    pub fn join(
+        &self,
+        group: &Thread<'_>,
+        branches: &[&str],
+        resolve: &mut dyn FnMut(&MergeConflict) -> Result<bool>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
         match self.mode {
             BranchFiles::Read => self.check_unchanged(),
             BranchFiles::Shared => Ok(()),
@@ -115,7 +122,7 @@ impl<'h> GroupFiles<'h> {
                 let published = self.publish(group, branches)?;
                 match self.merge {
                     BranchMerge::None => Ok(()),
-                    BranchMerge::Sequence => self.merge_all(&published, say),
+                    BranchMerge::Sequence => self.merge_all(&published, resolve, say),
                 }
             }
         }

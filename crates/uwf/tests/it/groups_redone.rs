@@ -116,8 +116,94 @@ fn retry_of_a_waiting_merge_names_the_files() {
     assert_eq!(runs(&home), ["one", "planner", "two"], "no branch ran again");
 }
 
+/// The workflow in which a role resolves conflicts, and branches that change the same line.
+fn conflicts() -> (TestHome, PathBuf) {
+    let (home, repo) = fixes(
+        &FIXES
+            .replace("merge: sequence }", "merge: sequence, resolve: merger }")
+            .replace("  judge: {", "  merger: { goal: You resolve conflicts. }\n  judge: {"),
+    );
+    script(&home, "one", "echo one > README; echo done");
+    script(&home, "two", "echo two > README; echo done");
+    (home, repo)
+}
+
+/// The script of the role that resolves conflicts, which finds the git branch in its prompt.
+fn merges(home: &TestHome, lines: &str) {
+    let prompt = home.work().join("scripts/prompt-merger");
+    let find = format!("branch=$(sed -n 's/^Run `git merge \\([^`]*\\)` in.*/\\1/p' {} | head -n 1)", prompt.display());
+    script(home, "merger", &format!("{find}\n{lines}"));
+}
+
 #[test]
-fn branch_of_a_group_within_a_group_is_redone() {
+fn role_resolves_conflicts_of_a_merge() {
+    let (home, repo) = conflicts();
+    merges(&home, "git merge -q $branch >&2; echo 'one and two' > README; git commit -qam Both; echo 'I kept both.'");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    assert_eq!(fs::read_to_string(worktree_of(&home, &thread).join("README")).unwrap(), "one and two\n");
+    assert_eq!(runs(&home), ["judge", "merger", "one", "planner", "two"]);
+    assert!(prompt_of(&home, "merger").contains("- `README`"), "{}", prompt_of(&home, "merger"));
+    assert!(prompt_of(&home, "judge").contains("I kept both."), "{}", prompt_of(&home, "judge"));
+    let output = home.json(&["thread", "eval", &thread, "$last('fixes')"]);
+    assert_eq!(output, json!({"one": "done", "two": "done"}));
+    assert_eq!(home.json(&["thread", "eval", &thread, "$branches('fixes').name"]), json!(["one", "two"]));
+    assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+    let cost = home.json(&["thread", "cost", &thread, "--by", "role"]);
+    assert!(cost.to_string().contains("merger"), "its work counts: {cost}");
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn conflict_left_by_role_waits_for_person() {
+    let (home, repo) = conflicts();
+    script(&home, "merger", "echo 'I cannot decide.'");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    assert!(ran.stderr.contains("README"), "{}", ran.stderr);
+    follow_hint(&home, &ran, "-s ours");
+    let ran = uwf_in(&home, &repo, &["run", &thread_of(&ran)]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["judge", "merger", "one", "planner", "two"]);
+}
+
+#[test]
+fn only_failed_resolver_is_played_again() {
+    let (home, repo) = conflicts();
+    script(&home, "merger", "exit 3");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    assert!(ran.stderr.contains("branch `merger-two`"), "{}", ran.stderr);
+    let thread = thread_of(&ran);
+    merges(&home, "git merge -q -s ours -m Ours $branch >&2; echo ok");
+    let again = uwf_in(&home, &repo, &["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(0), "{}", again.transcript());
+    assert_eq!(runs(&home), ["merger", "merger", "one", "planner", "two"]);
+}
+
+#[test]
+fn misplaced_resolvers_are_refused() {
+    let home = home();
+    for (from, to, why) in [
+        (", merge: sequence }", ", resolve: judge }", "`resolve` needs `merge: sequence`"),
+        ("merge: sequence }", "merge: sequence, resolve: jugde }", "did you mean `judge`?"),
+        ("merge: sequence }", "merge: sequence, resolve: fixes }", "the role `fixes` plays itself"),
+        (
+            "judge: { goal: You decide. }",
+            "judge: { goal: x, resolve: one }",
+            "`resolve` belongs only to a role with `play`",
+        ),
+    ] {
+        let file = home.file("panel.yaml", &FIXES.replace(from, to));
+        let refused = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
+        assert_eq!(refused.code, Some(65), "{to}: {}", refused.transcript());
+        assert!(refused.stdout.contains(why), "{to}: {}", refused.transcript());
+    }
+}
+
+#[test]
+fn branch_of_nested_group_is_redone() {
     let home = home();
     home.put(
         "nested",

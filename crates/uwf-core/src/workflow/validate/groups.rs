@@ -26,6 +26,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
             check.repetition(problems);
             check.pick(problems);
             check.files(problems);
+            check.resolver(problems);
             check.items(problems);
             check.readers(problems);
             check.conditions(problems);
@@ -167,6 +168,30 @@ impl GroupCheck<'_> {
             let message = "`files: worktree` works only in a thread that has a git worktree itself".to_owned();
             let hint = "add `workspace: worktree`, or start its threads with `--worktree`".to_owned();
             problems.warning("no-worktree", self.position("files"), message, Some(hint));
+        }
+    }
+
+    /// The role that resolves conflicts must exist, and there must be merges.
+    fn resolver(&self, problems: &mut Problems) {
+        let Some(resolve) = self.group.resolve.as_deref() else { return };
+        if self.group.merge != BranchMerge::Sequence {
+            let message = "`resolve` needs `merge: sequence`: only a merge can have conflicts";
+            self.error("resolve", message.to_owned(), None, problems);
+        }
+        match self.draft.roles.get(resolve) {
+            None => {
+                let message = format!("`resolve` names the role `{}`, which does not exist", resolve.escape_debug());
+                let hint = did_you_mean(resolve, self.draft.roles.keys().map(String::as_str));
+                problems.error("unknown-role", self.position("resolve"), message, hint);
+            }
+            Some(_) if self.plays_itself(resolve) => {
+                self.error("resolve", format!("the role `{}` plays itself", self.name), None, problems);
+            }
+            Some(role) if role.more.play.is_some() => {
+                let message = format!("`resolve` names the group `{resolve}`; name a single role");
+                self.error("resolve", message, None, problems);
+            }
+            Some(_) => {}
         }
     }
 
