@@ -158,7 +158,7 @@ fn killed_agent_of_branch_fails_alone() {
 }
 
 #[test]
-fn kill_finds_branches_that_nobody_watches() {
+fn kill_finds_branches_without_watchers() {
     let (home, thread) = panel();
     let mut window = step_until_at_work(&home, &thread);
     signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
