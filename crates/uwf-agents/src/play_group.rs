@@ -6,6 +6,7 @@
 
 mod pick;
 mod plan;
+mod resolve;
 mod results;
 mod window;
 
@@ -33,7 +34,7 @@ use uwf_engine::root::{project, trusted_workflows};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
 use uwf_engine::verbs::end_group::{BranchResult, EndedBranch, end_group, link_branches};
-use uwf_engine::verbs::group_files::GroupFiles;
+use uwf_engine::verbs::group_files::{GroupFiles, MergeConflict};
 use uwf_engine::verbs::start_child::{self, ChildTask};
 
 use crate::progress;
@@ -160,16 +161,16 @@ impl GroupAttempt<'_, '_> {
         let plan = GroupPlan::of_thread(&group, &self.group)?;
         let linked = group.chain()?.len();
         if linked < plan.branches.len() {
-            let ended = self.play_branches(&group, &plan)?;
+            let mut ended = self.play_branches(&group, &plan)?;
             self.refuse_without_copies(&ended)?;
             if let Some(files) = &self.files {
-                files.join(&group, &names_of_ended(&ended), &mut progress::line)?;
+                let mut resolve = |conflict: &MergeConflict| self.resolve(&group, &plan, conflict);
+                files.join(&group, &names_of_ended(&ended), &mut resolve, &mut progress::line)?;
+                ended.extend(self.resolved(&group, &plan)?);
             }
             link_branches(home, id, 0, &ended)?;
         }
-        if let Some(judge) = &plan.judge {
-            self.judge(id, &plan, judge)?;
-        }
+        self.pick(id, &plan)?;
         end_group(home, id)
     }
 
@@ -259,7 +260,10 @@ impl GroupAttempt<'_, '_> {
                 .hint(format!("`uwf thread rm {}`, then a step of this thread plays the group again", ended.thread)));
         }
         let thread = Thread::load_at(home, ended.thread.clone(), ended.head)?;
-        let steps = message::branches(home.store(), ended.head)?;
+        let mut steps = message::branches(home.store(), ended.head)?;
+        if self.group.resolve.is_some() {
+            steps.truncate(thread.workflow()?.planned_branches().unwrap_or_default().len());
+        }
         let output = match (self.group.copies, self.group.repeated(), &self.group.key) {
             (Some(_), ..) => self.picked(&thread, steps)?,
             (None, Some(_), None) => steps.into_iter().map(|step| step.output).collect(),

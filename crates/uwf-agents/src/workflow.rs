@@ -26,9 +26,9 @@ use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::agents::{AgentSpec, delegation};
 use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
 use uwf_engine::attempt::child_threads::Child;
-use uwf_engine::attempt::elsewhere;
 use uwf_engine::attempt::recorded::PlannedAttempt;
 use uwf_engine::attempt::settings::ThreadSettings;
+use uwf_engine::attempt::{elsewhere, keeper};
 use uwf_engine::root::history::{self, HistoryLine};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{lock, project};
@@ -197,20 +197,24 @@ fn drive_with(
     }
 }
 
-/// Waits while another process steps the child. Returns whether one did.
+/// Waits while another process steps the child. Returns whether one did. A stop signal to this process also stops a keeper that an earlier,
+/// killed process started for the same step: otherwise it would work unwatched.
 fn wait_until_free(
     home: &Home,
     child: &ThreadId,
     signals: &mut SignalListener,
     relay: &mut ChildOutputRelay<'_>,
 ) -> Result<bool> {
-    let mut waited = false;
+    let (mut waited, mut told) = (false, false);
     loop {
         let is_elsewhere = elsewhere::is_at_work(home, child)?;
         if !is_elsewhere && !lock::is_held(home, child)? {
             return Ok(waited);
         }
-        if signals.stop().is_some() {
+        if signals.stop().is_some() && !told {
+            told = !is_elsewhere && keeper::stop_orphan(home, child)?;
+        }
+        if signals.stop().is_some() && !told {
             return Err(Error::new(ErrorKind::Terminated, "stopped while another process steps the child thread"));
         }
         waited = true;

@@ -70,6 +70,7 @@ own_types! {
     WORKFLOW = Workflow, "996P5D51CY7P6", "workflow";
     WORKFLOW_WITH_SETTINGS = Workflow, "7ACY84ACJ8AT7", "workflow-with-settings";
     WORKFLOW_EXTENDED = Workflow, "ED6QN50K76W37", "workflow-extended";
+    WORKFLOW_RESOLVING = Workflow, "7P6V8E44J1NKS", "workflow-resolving";
     START_NODE = StartNode, "DP275P26Y59DC", "start-node";
     START_WITH_INPUT = StartNode, "C7MBYB1DN3TGW", "start-with-input";
     STEP_NODE = StepNode, "CKDHDKMZ3XG9X", "step-node";
@@ -521,15 +522,16 @@ macro_rules! payloads {
     };
 }
 
-/// A workflow has one of three types, because their schemas are pinned: the first that has all its keys. So an older version of uwf steps
+/// A workflow has one of four types, because their schemas are pinned: the first that has all its keys. So an older version of uwf steps
 /// every workflow that it can read.
 impl TypedPayload for crate::workflow::Workflow {
     const TYPE: NodeHash = WORKFLOW;
-    const LATER: &'static [NodeHash] = &[WORKFLOW_WITH_SETTINGS, WORKFLOW_EXTENDED];
+    const LATER: &'static [NodeHash] = &[WORKFLOW_WITH_SETTINGS, WORKFLOW_EXTENDED, WORKFLOW_RESOLVING];
 
     fn draft(&self) -> NodeDraft {
         let has_settings = !self.limits.is_empty() || !self.workspace.is_default();
         let type_hash = match (self.is_extended(), has_settings) {
+            (true, _) if self.resolves_conflicts() => WORKFLOW_RESOLVING,
             (true, _) => WORKFLOW_EXTENDED,
             (false, true) => WORKFLOW_WITH_SETTINGS,
             (false, false) => Self::TYPE,

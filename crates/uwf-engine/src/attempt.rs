@@ -4,6 +4,7 @@ pub mod advisors;
 pub mod agent_process;
 pub mod agents;
 pub mod bindings;
+pub mod branch_outlook;
 pub mod broker;
 pub mod child_threads;
 pub mod elsewhere;

@@ -7,6 +7,7 @@ use json_cas::NodeHash;
 use serde_json::{Map, Value, json};
 use uwf_core::prompt::{copies_part, git_branches_part};
 use uwf_core::thread::{BranchOutput, ThreadId};
+use uwf_core::usage::ThreadLimits;
 use uwf_core::workflow::{CopyPicker, PERSON_PICKS, PlannedBranch, Role, RoleGroup, RoleOptions, Workflow};
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::agents::{BUILT_IN_PREFIX, HUMAN};
@@ -25,9 +26,10 @@ use crate::workflow::{self, BRIEF_SHARE};
 /// The key of a judge's output that names the best copy.
 const WINNER: &str = "winner";
 
-/// A workflow, with the role of a person if a person picks a copy of its group.
+/// A workflow, with the role of a person if a person may pick a copy of its group.
 pub(super) fn with_person(home: &Home, workflow: Workflow, group: &RoleGroup) -> Result<Workflow> {
-    if group.copies.is_none() || CopyPicker::for_group(&workflow, group) != CopyPicker::Person {
+    let is_role = matches!(CopyPicker::for_group(&workflow, group), CopyPicker::Role(_));
+    if group.copies.is_none() || is_role || workflow.roles.contains_key(PERSON_PICKS) {
         return Ok(workflow);
     }
     let schema = json!({
@@ -68,45 +70,90 @@ impl GroupAttempt<'_, '_> {
             .hint(format!("`uwf thread fork {parent}` begins a thread that plays the copies again")))
     }
 
-    /// Lets a role or a person pick a copy, after all copies are linked.
-    pub(super) fn judge(&self, id: &ThreadId, plan: &GroupPlan, judge: &PlannedBranch) -> Result<()> {
+    /// Lets a role, an expression or a person pick a copy, after all copies are linked.
+    pub(super) fn pick(&self, id: &ThreadId, plan: &GroupPlan) -> Result<()> {
         let home = self.context.thread().home();
         let (group, _) = Thread::active(home, id)?;
-        if group.chain()?.len() > plan.branches.len() {
+        if self.group.copies.is_none() || group.chain()?.len() > plan.branches.len() {
             return Ok(());
         }
-        let copies = message::branches(home.store(), group.head)?;
-        let mut part = copies_part(&copies, self.opened.prompt_budget / (2 * BRIEF_SHARE));
-        if let Some(files) = &self.files {
-            let sound: Vec<&str> =
-                copies.iter().filter(|copy| copy.failure().is_none()).map(|copy| copy.name.as_str()).collect();
-            let branches = files.git_branches(&group, &sound)?;
-            if !branches.is_empty() {
-                part.push_str(&git_branches_part(self.context.role_name(), &branches));
-            }
+        match (CopyPicker::for_group(&self.workflow, &self.group), &plan.judge) {
+            (CopyPicker::Expression(expression), _) => self.pick_by_expression(&group, plan, expression),
+            (_, Some(judge)) => self.judge(&group, plan, judge),
+            (_, None) => Ok(()),
         }
-        let is_person =
-            judge.role == PERSON_PICKS && !self.context.thread().workflow()?.roles.contains_key(PERSON_PICKS);
-        let sees_as = if is_person { self.context.role_name() } else { &judge.role };
-        let bound = if is_person { with_human() } else { AgentBindings::default() };
-        let task = BranchTask { item: None, part: &part, sees_as, bound, has_files: false };
-        let child = self.start(&group, judge, task, || self.judge_workflow(&judge.role, &copies))?;
-        let played = match child {
+    }
+
+    /// Checks that an expression names a copy. If it does not, a person may pick one.
+    fn pick_by_expression(&self, group: &Thread<'_>, plan: &GroupPlan, expression: &str) -> Result<()> {
+        let (home, name) = (group.home(), self.context.role_name());
+        let copies = message::branches(home.store(), group.head)?;
+        let Err(error) = by_expression(group, name, expression).and_then(|winner| winner_among(name, &winner, &copies))
+        else {
+            return Ok(());
+        };
+        if !self.is_person(PERSON_PICKS)? {
+            return Err(error);
+        }
+        match self.begin_judge(group, &person(), &copies)? {
+            Child::Ended(ended) => self.link_pick(group, plan, PERSON_PICKS, window::not_killed(ended)?.head),
+            Child::Active(_) => Err(error.hint(self.take_hint())),
+        }
+    }
+
+    /// Lets a role or a person pick a copy.
+    fn judge(&self, group: &Thread<'_>, plan: &GroupPlan, judge: &PlannedBranch) -> Result<()> {
+        let home = group.home();
+        let copies = message::branches(home.store(), group.head)?;
+        let played = match self.begin_judge(group, judge, &copies)? {
             Child::Ended(ended) => Ok(ended),
             Child::Active(thread) => SignalListener::listen()
                 .and_then(|mut signals| workflow::drive_branch(home, &judge.name, &thread, &mut signals)),
         };
+        let is_person = self.is_person(&judge.role)?;
         let ended = played.and_then(window::not_killed).map_err(|error| {
             let (parent, name) = (&self.context.thread().id, self.context.role_name());
             match error.kind {
                 ErrorKind::Waiting if is_person => Error::waiting(format!(
                     "a person picks one of the copies of `{name}`: uwf thread take {parent} {name}.NUMBER"
                 )),
-                _ => BranchErrors::only(&judge.name, error).into_error(parent),
+                _ => BranchErrors::only(&judge.name, error).into_error(parent).hint(self.take_hint()),
             }
         })?;
-        let judged = EndedBranch { name: judge.name.clone(), result: BranchResult::Step(ended.head) };
-        link_branches(home, id, plan.branches.len(), &[judged])
+        self.link_pick(group, plan, &judge.name, ended.head)
+    }
+
+    fn take_hint(&self) -> String {
+        let (parent, name) = (&self.context.thread().id, self.context.role_name());
+        format!("`uwf thread take {parent} {name}.NUMBER` picks a copy yourself")
+    }
+
+    /// Whether a role is the person who picks, not a role of the workflow.
+    fn is_person(&self, role: &str) -> Result<bool> {
+        Ok(role == PERSON_PICKS && !self.context.thread().workflow()?.roles.contains_key(PERSON_PICKS))
+    }
+
+    fn link_pick(&self, group: &Thread<'_>, plan: &GroupPlan, name: &str, step: NodeHash) -> Result<()> {
+        let judged = EndedBranch { name: name.to_owned(), result: BranchResult::Step(step) };
+        link_branches(group.home(), &group.id, plan.branches.len(), &[judged])
+    }
+
+    /// Starts the thread of the role that picks, or finds it.
+    fn begin_judge(&self, group: &Thread<'_>, judge: &PlannedBranch, copies: &[BranchOutput]) -> Result<Child> {
+        let mut part = copies_part(copies, self.opened.prompt_budget / (2 * BRIEF_SHARE));
+        if let Some(files) = &self.files {
+            let sound: Vec<&str> =
+                copies.iter().filter(|copy| copy.failure().is_none()).map(|copy| copy.name.as_str()).collect();
+            let branches = files.git_branches(group, &sound)?;
+            if !branches.is_empty() {
+                part.push_str(&git_branches_part(self.context.role_name(), &branches));
+            }
+        }
+        let is_person = self.is_person(&judge.role)?;
+        let sees_as = if is_person { self.context.role_name() } else { &judge.role };
+        let bound = if is_person { with_human() } else { AgentBindings::default() };
+        let task = BranchTask { item: None, part: &part, sees_as, bound, has_files: false };
+        self.start(group, judge, task, || self.judge_workflow(&judge.role, copies))
     }
 
     /// The workflow of the judge's thread: it can name only copies that exist and have not failed.
@@ -124,8 +171,11 @@ impl GroupAttempt<'_, '_> {
         let picker = CopyPicker::for_group(&self.workflow, &self.group);
         let name = self.context.role_name();
         let mut steps = steps;
+        let copies = self.group.copies.unwrap_or_default();
         let winner = match picker {
-            CopyPicker::Expression(expression) => by_expression(group, name, expression)?,
+            CopyPicker::Expression(expression) if steps.len() as u64 <= copies => {
+                by_expression(group, name, expression)?
+            }
             _ => {
                 let verdict = steps.pop().map(|step| step.output).unwrap_or_default();
                 let winner = verdict.get(WINNER).cloned().unwrap_or_default();
@@ -137,13 +187,7 @@ impl GroupAttempt<'_, '_> {
                 winner
             }
         };
-        let number = number(&winner)
-            .filter(|number| steps.get(number.wrapping_sub(1)).is_some_and(|step| step.failure().is_none()));
-        let number = number.ok_or_else(|| {
-            let copies: Vec<&str> =
-                steps.iter().filter(|step| step.failure().is_none()).map(|step| step.name.as_str()).collect();
-            Error::data(format!("the winner of `{name}` is {winner}; the copies are {}", copies.join(", ")))
-        })?;
+        let number = winner_among(name, &winner, &steps)?;
         if let Some(files) = &self.files {
             files.take_winner(group, &steps[number - 1].name)?;
         }
@@ -151,6 +195,22 @@ impl GroupAttempt<'_, '_> {
         output.insert("results".to_owned(), steps.into_iter().map(|step| step.output).collect());
         Ok(Value::Object(output))
     }
+}
+
+/// The number of the winner, if it is a copy that has not failed.
+fn winner_among(group: &str, winner: &Value, copies: &[BranchOutput]) -> Result<usize> {
+    let is_sound = |copy: &&BranchOutput| copy.failure().is_none();
+    let number = number(winner).filter(|number| copies.get(number.wrapping_sub(1)).as_ref().is_some_and(is_sound));
+    number.ok_or_else(|| {
+        let copies: Vec<&str> = copies.iter().filter(is_sound).map(|copy| copy.name.as_str()).collect();
+        Error::data(format!("the winner of `{group}` is {winner}; the copies are {}", copies.join(", ")))
+    })
+}
+
+/// The branch of the person who picks.
+fn person() -> PlannedBranch {
+    let name = PERSON_PICKS.to_owned();
+    PlannedBranch { role: name.clone(), name, may_fail: false, limits: ThreadLimits::default() }
 }
 
 /// The binding of the role of the person who picks.
@@ -176,7 +236,7 @@ fn winners_schema(home: &Home, meta: NodeHash, copies: &[BranchOutput]) -> Resul
 
 /// The copy that an expression names: the first, if it names several.
 fn by_expression(group: &Thread<'_>, name: &str, expression: &str) -> Result<Value> {
-    let found = moderate::evaluate_bounded(group, expression)
+    let found = moderate::evaluate_bounded(group, expression, None)
         .map_err(|error| Error { message: format!("`pick` of `{name}`: {}", error.message), ..error })?;
     let found = match found {
         Some(Value::Array(several)) => several.into_iter().next(),

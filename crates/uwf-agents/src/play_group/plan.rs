@@ -6,8 +6,8 @@ use agent_kit::{Error, Result};
 use serde_json::Value;
 use uwf_core::usage::ThreadLimits;
 use uwf_core::workflow::{CopyPicker, GroupBranch, PERSON_PICKS, PlannedBranch, RoleGroup, Workflow};
+use uwf_engine::attempt::branch_outlook::BranchOutlook;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::thread::moderate;
 
 /// Largest item in bytes: an agent gets it as an environment variable.
 const MAX_ITEM: usize = 64 << 10;
@@ -81,8 +81,9 @@ impl GroupPlan {
 /// The listed roles whose conditions hold.
 fn listed(thread: &Thread<'_>, workflow: &Workflow, group: &RoleGroup) -> Result<Vec<PlannedBranch>> {
     let mut branches = Vec::with_capacity(group.roles.len());
+    let outlook = BranchOutlook::for_thread(thread)?;
     for branch in &group.roles {
-        if moderate::holds(thread, workflow, branch.condition.as_deref())? {
+        if outlook.holds(workflow, branch.condition.as_deref())? {
             branches.push(planned(branch.role.clone(), group, branch));
         }
     }
@@ -110,7 +111,8 @@ fn planned(name: String, group: &RoleGroup, branch: &GroupBranch) -> PlannedBran
 
 /// The list that `each` gives.
 fn items(thread: &Thread<'_>, name: &str, each: &str) -> Result<Vec<Value>> {
-    let found = moderate::evaluate_bounded(thread, each)
+    let found = BranchOutlook::for_thread(thread)?
+        .evaluate(each)
         .map_err(|error| Error { message: format!("`each` of `{name}`: {}", error.message), ..error })?;
     let kind = match found {
         Some(Value::Array(items)) => return Ok(items),

@@ -96,6 +96,7 @@ fn role() -> Value {
         "mayFail": optional_flag(),
         "files": for_editors(by_schema::schema_of_type::<Option<BranchFiles>>()),
         "merge": for_editors(by_schema::schema_of_type::<Option<BranchMerge>>()),
+        "resolve": optional(not_blank()),
         "name": optional(text()),
     });
     mapping(&ROLE_KEYS, keys, &[])

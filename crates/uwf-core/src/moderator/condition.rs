@@ -75,6 +75,12 @@ impl CompiledCondition {
         &self.analysis.inputs
     }
 
+    /// Whether it reads the item of a branch.
+    #[must_use]
+    pub(crate) fn reads_item(&self) -> bool {
+        self.analysis.item
+    }
+
     /// Comparisons of roles and fields with literals, in source order.
     #[must_use]
     pub fn comparisons(&self) -> &[LiteralComparison] {

@@ -24,6 +24,9 @@ pub struct ThreadHistory {
     /// The values it was started with besides its task: `start.input`. `None` if its workflow has no input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
+    /// The item of the branch whose expression is evaluated: `item` and `$item`. `None` outside a group with `each`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<Value>,
     /// Number of threads this one is nested in, 0 if a person started it: `depth` and `$depth`.
     pub depth: u32,
     /// Number of steps the thread has, loaded or not.

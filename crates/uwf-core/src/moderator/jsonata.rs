@@ -43,6 +43,7 @@ pub(super) struct ConditionAnalysis {
     pub(super) warnings: Vec<String>,
     pub(super) comparisons: Vec<LiteralComparison>,
     pub(super) inputs: Vec<FieldRead>,
+    pub(super) item: bool,
 }
 
 /// The parts of the history an expression reads, each as a separate expression, in source order. Empty if the text is not an expression.
@@ -55,10 +56,20 @@ pub(super) fn analyse(expression: &str) -> Result<ConditionAnalysis, ConditionEr
     let mut tree = parse::parse(expression)?;
     let bound = walk::bound_names(&tree);
     forbidden::check(&tree, &bound, expression)?;
-    let fields::FieldAnalysis { fields, mut warnings, comparisons, inputs } = fields::analyse_fields(&tree, &bound);
+    let fields::FieldAnalysis { fields, mut warnings, comparisons, inputs, item } =
+        fields::analyse_fields(&tree, &bound);
     warnings.extend(constant::warnings(&tree, &bound, expression));
     // Rewrite first, because a reference that became a plain variable no longer affects the class.
     let reads = reads::determine_reads(&mut tree, &bound);
     let class = if cost::is_plain(&tree, expression) { ConditionClass::Plain } else { ConditionClass::Bounded };
-    Ok(ConditionAnalysis { program: JsonataProgram { tree }, class, reads, fields, warnings, comparisons, inputs })
+    Ok(ConditionAnalysis {
+        program: JsonataProgram { tree },
+        class,
+        reads,
+        fields,
+        warnings,
+        comparisons,
+        inputs,
+        item,
+    })
 }

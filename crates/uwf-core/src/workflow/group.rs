@@ -18,7 +18,7 @@ pub(super) const PLAY: &str = "play";
 pub(crate) const MAX_BRANCHES: usize = 64;
 
 /// Keys that belong to a group.
-const OF_GROUPS: [&str; 8] = ["each", "key", "copies", "pick", "max", "mayFail", "files", "merge"];
+const OF_GROUPS: [&str; 9] = ["each", "key", "copies", "pick", "max", "mayFail", "files", "merge", "resolve"];
 
 /// Other keys that may stand beside `play`.
 const BESIDE_PLAY: [&str; 3] = ["description", PLAY, "name"];
@@ -53,6 +53,7 @@ impl WorkflowReader {
             may_fail: self.option(fields, role, "mayFail").unwrap_or_default(),
             files: self.option::<BranchFiles>(fields, role, "files").unwrap_or_default(),
             merge: self.option::<BranchMerge>(fields, role, "merge").unwrap_or_default(),
+            resolve: self.expression(fields, role, "resolve"),
         };
         Some(RoleOptions { play: Some(group), ..RoleOptions::default() })
     }

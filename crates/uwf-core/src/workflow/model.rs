@@ -198,6 +198,12 @@ impl Workflow {
         self.names_outcomes() || self.input.is_some() || self.roles.values().any(|role| !role.more.is_empty())
     }
 
+    /// Whether a role resolves the conflicts of a group, which the first three types of `Workflow` nodes lack.
+    pub(crate) fn resolves_conflicts(&self) -> bool {
+        let groups = self.roles.values().filter_map(|role| role.more.play.as_ref());
+        groups.into_iter().any(|group| group.resolve.is_some())
+    }
+
     /// Whether a transition to the end names an outcome.
     #[must_use]
     pub fn names_outcomes(&self) -> bool {

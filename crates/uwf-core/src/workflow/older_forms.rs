@@ -11,7 +11,7 @@ use crate::document::join;
 use yaml_tree::{MappingEntry, YamlNode};
 
 /// Keys of a role, today's first. `name` repeats the role's key.
-pub(crate) const ROLE_KEYS: [&str; 30] = [
+pub(crate) const ROLE_KEYS: [&str; 31] = [
     "description",
     "goal",
     "capabilities",
@@ -36,6 +36,7 @@ pub(crate) const ROLE_KEYS: [&str; 30] = [
     "mayFail",
     "files",
     "merge",
+    "resolve",
     "with",
     "systemPrompt",
     "extractPrompt",

@@ -42,6 +42,9 @@ pub struct RoleGroup {
     /// How the changes of the branches come together.
     #[serde(default, skip_serializing_if = "is_default")]
     pub merge: BranchMerge,
+    /// The role that resolves the conflicts of a merge; `None` is a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolve: Option<String>,
 }
 
 /// A branch of a group.
@@ -91,9 +94,9 @@ impl RoleGroup {
         self.roles.first().filter(|_| self.each.is_some() || self.copies.is_some())
     }
 
-    /// The roles of its branches, then `pick`, which may also be an expression.
+    /// The roles of its branches, then `resolve`, and `pick`, which may also be an expression.
     pub fn played(&self) -> impl Iterator<Item = &str> {
-        self.roles.iter().map(|branch| branch.role.as_str()).chain(self.pick.as_deref())
+        self.roles.iter().map(|branch| branch.role.as_str()).chain(self.resolve.as_deref()).chain(self.pick.as_deref())
     }
 
     /// Most branches at the same time.

@@ -4,6 +4,7 @@ mod comparisons;
 mod conditions;
 mod groups;
 mod inputs;
+mod items;
 mod names;
 mod schema_paths;
 mod schemas;
@@ -40,4 +41,5 @@ pub(super) fn validate_into(
     transitions::check(draft, positions, problems);
     conditions::check(draft, positions, problems);
     inputs::check(draft, positions, problems);
+    items::check(draft, positions, problems);
 }

@@ -37,7 +37,7 @@ fn rewritten<T: TypedPayload + DeserializeOwned>(payload: &Value) -> Result<Node
 /// The same for a node of a type.
 fn rewrite(type_hash: NodeHash, payload: &Value) -> Result<NodeDraft, String> {
     match type_hash {
-        node::WORKFLOW | node::WORKFLOW_WITH_SETTINGS | node::WORKFLOW_EXTENDED => {
+        node::WORKFLOW | node::WORKFLOW_WITH_SETTINGS | node::WORKFLOW_EXTENDED | node::WORKFLOW_RESOLVING => {
             Workflow::from_payload(payload).map(|read| read.draft()).map_err(|error| error.to_string())
         }
         node::START_NODE | node::START_WITH_INPUT => rewritten::<StartNode>(payload),

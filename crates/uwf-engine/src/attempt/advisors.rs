@@ -148,6 +148,7 @@ impl ThreadAdvisors<'_, '_> {
             idle_timeout: None,
             grace: config.limits.kill_grace,
             lease: StepLease::of_one_machine(),
+            leaves_keepers: false,
             cap: OUTPUT_CAP,
         })
     }

@@ -55,6 +55,8 @@ pub(crate) struct AgentProcessSpec {
     pub grace: Duration,
     /// Until this is lost, no other machine continues with the step.
     pub(crate) lease: StepLease,
+    /// Whether keepers that it started continue if it dies: they perform steps of other threads, which are paid for.
+    pub(crate) leaves_keepers: bool,
     /// Bytes kept of each watched file.
     pub cap: u64,
 }
@@ -124,7 +126,7 @@ impl SignalListener {
     }
 }
 
-/// Runs a job to its end. No process that it started is left when this returns. `started` is called with the process
+/// Runs a job to its end. No process that it started is left when this returns, except for keepers that it leaves. `started` is called with the process
 /// id; if it fails, the job is ended. The `broker` of the attempt, if it has one, ends with the agent.
 ///
 /// # Errors
@@ -152,7 +154,10 @@ pub(crate) fn run(
                 || rustix::process::Pid::from_raw(group.cast_signed())
                     .is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
             {
-                processes::end_attempt(Some(group), &job.attempt, job.grace, None);
+                match job.leaves_keepers {
+                    true => processes::end_abandoned(Some(group), &job.attempt, job.grace),
+                    false => processes::end_attempt(Some(group), &job.attempt, job.grace, None),
+                }
             }
         }
         AgentProcessEnd::TimedOut(_) | AgentProcessEnd::Idle(_) | AgentProcessEnd::Cancelled(_) => {

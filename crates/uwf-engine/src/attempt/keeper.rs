@@ -20,6 +20,7 @@ use crate::attempt::processes::{self, NO_ROOM};
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::{AtPath, Error, Result, SentError};
 use crate::root::home::Home;
+use crate::root::lock;
 use crate::root::missing_thread;
 use crate::root::store_keys::KeyHandover;
 
@@ -59,6 +60,19 @@ pub fn run<R: DeserializeOwned>(
     // It has replied or is dead, so this wait is short.
     let _ = keeper.wait();
     report
+}
+
+/// Tells the keeper of a thread to end its agent, if the process that waits for the keeper is gone. Returns whether it did.
+///
+/// # Errors
+/// `Io` when the keeper cannot be determined.
+pub fn stop_orphan(home: &Home, thread: &ThreadId) -> Result<bool> {
+    let Some(keeper) = lock::keeper_of(home, thread)?.filter(|keeper| processes::is_orphan(*keeper)) else {
+        return Ok(false);
+    };
+    // It may have just ended.
+    let _ = rustix::process::kill_process(keeper, Signal::TERM);
+    Ok(true)
 }
 
 /// The report in a keeper's reply, if it could be read.

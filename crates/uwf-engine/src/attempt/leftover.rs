@@ -115,7 +115,7 @@ fn has_output(home: &Home, attempt: &RecordedAttempt) -> Result<bool> {
 pub(crate) fn end_survivors(attempt: &RecordedAttempt, grace: Duration) -> Result<()> {
     let opened = &attempt.opened;
     if opened.boot_id == recorded::boot_id()? && !processes::survivors_by_environment(&opened.attempt).is_empty() {
-        processes::end_abandoned(&opened.attempt, grace);
+        processes::end_abandoned(None, &opened.attempt, grace);
     }
     Ok(())
 }

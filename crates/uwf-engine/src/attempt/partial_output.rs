@@ -75,7 +75,7 @@ fn read_left(home: &Home, opened: &PlannedAttempt, files: &AttemptOutputFiles) -
             Err(_) => return Ok(false),
         }
     }
-    processes::end_abandoned(&opened.attempt, Duration::ZERO);
+    processes::end_abandoned(None, &opened.attempt, Duration::ZERO);
     // It may have been reaped with the others.
     let _ = reader.wait();
     Ok(false)

@@ -6,6 +6,9 @@
 
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -52,10 +55,10 @@ pub(crate) fn end_attempt(group: Option<u32>, attempt: &str, grace: Duration, sp
     end(group, attempt, TerminationScope::Everything { spared }, grace);
 }
 
-/// Ends the processes of an attempt whose keeper is gone, except for keepers that it started: those perform other
-/// steps.
-pub(crate) fn end_abandoned(attempt: &str, grace: Duration) {
-    end(None, attempt, TerminationScope::NoKeepers, grace);
+/// Ends the processes of an attempt whose keeper or agent is gone, except for keepers that it started: those perform
+/// other steps.
+pub(crate) fn end_abandoned(group: Option<u32>, attempt: &str, grace: Duration) {
+    end(group, attempt, TerminationScope::NoKeepers, grace);
 }
 
 /// Ends a child that leads a process group, and its group: TERM, a grace period, KILL.
@@ -154,13 +157,15 @@ pub(crate) fn children_left() -> bool {
 fn survivors(attempt: &str, reach: TerminationScope) -> BTreeSet<u32> {
     let own = std::process::id();
     let table = process_table();
+    let is_reached = |pid: u32| reach != TerminationScope::NoKeepers || !is_keeper(pid);
     let mut found: BTreeSet<u32> = table.keys().copied().filter(|pid| carries(*pid, attempt)).collect();
-    found.extend(table.iter().filter(|(_, parent)| **parent == own).map(|(pid, _)| *pid));
+    // An orphaned keeper becomes a child of this process.
+    found.extend(table.iter().filter(|(pid, parent)| **parent == own && is_reached(**pid)).map(|(pid, _)| *pid));
     loop {
         let more: Vec<u32> = table
             .iter()
             .filter(|(pid, parent)| found.contains(parent) && !found.contains(pid))
-            .filter(|(pid, _)| reach != TerminationScope::NoKeepers || !is_keeper(**pid))
+            .filter(|(pid, _)| is_reached(**pid))
             .map(|(pid, _)| *pid)
             .collect();
         if more.is_empty() {
@@ -179,6 +184,19 @@ fn survivors(attempt: &str, reach: TerminationScope) -> BTreeSet<u32> {
 pub(crate) fn survivors_by_environment(attempt: &str) -> BTreeSet<u32> {
     let own = std::process::id();
     process_table().into_keys().filter(|pid| *pid != own && carries(*pid, attempt)).collect()
+}
+
+/// Whether the process that started a process of uwf is gone, so that nothing waits for the result.
+pub(crate) fn is_orphan(pid: Pid) -> bool {
+    let parent = u32::try_from(pid.as_raw_nonzero().get())
+        .ok()
+        .and_then(stat)
+        .and_then(|fields| fields.get(1)?.parse::<u32>().ok());
+    let Some(parent) = parent else { return false };
+    let command = std::fs::read(format!("/proc/{parent}/cmdline")).unwrap_or_default();
+    let program = command.split(|byte| *byte == 0).next().map(|word| Path::new(OsStr::from_bytes(word)).file_name());
+    let own = std::env::current_exe().ok();
+    program.flatten() != own.as_deref().and_then(Path::file_name)
 }
 
 /// This process and its ancestors.

@@ -7,27 +7,31 @@ use serde_json::{Value, json};
 use uwf_core::thread::BranchOutput;
 
 use crate::error::Result;
+use crate::root::home::Home;
 use crate::thread::load::Thread;
 use crate::thread::{message, nodes, usage};
 
+/// Finds the outcome of the workflow that played a branch, by the last step of the branch.
+pub(crate) type OutcomeReader = dyn Fn(&Home, NodeHash) -> Result<Option<String>>;
+
 /// The branches of the newest step of each group of a thread: role → a list of
-/// `{name, role, agent, output, item, failed, usage: {tokens, cost, seconds}}`.
+/// `{name, role, agent, output, item, failed, outcome, usage: {tokens, cost, seconds}}`.
 ///
 /// # Errors
 /// Errors of the nodes.
-pub(crate) fn of_groups(thread: &Thread<'_>) -> Result<BTreeMap<String, Value>> {
+pub(crate) fn of_groups(thread: &Thread<'_>, outcome: &OutcomeReader) -> Result<BTreeMap<String, Value>> {
     let (workflow, chain) = (thread.workflow()?, thread.chain()?);
     let mut groups = BTreeMap::new();
     for (name, _) in workflow.roles.iter().filter(|(_, role)| role.more.play.is_some()) {
         let last = chain.last_of(name).and_then(|last| chain.get(last));
         if let Some(record) = last {
-            groups.insert(name.clone(), of_detail(thread, record.detail)?);
+            groups.insert(name.clone(), of_detail(thread, record.detail, outcome)?);
         }
     }
     Ok(groups)
 }
 
-fn of_detail(thread: &Thread<'_>, detail: NodeHash) -> Result<Value> {
+fn of_detail(thread: &Thread<'_>, detail: NodeHash, outcome: &OutcomeReader) -> Result<Value> {
     let (home, store) = (thread.home(), thread.home().store());
     let outputs = message::branches_of(store, detail)?;
     if outputs.is_empty() {
@@ -36,11 +40,15 @@ fn of_detail(thread: &Thread<'_>, detail: NodeHash) -> Result<Value> {
     let group = Thread::without_id(home, detail)?;
     let planned = group.workflow()?.planned_branches().unwrap_or_default();
     let items: Vec<Value> = serde_json::from_str(&group.start.prompt).unwrap_or_default();
-    let mut branches = Vec::with_capacity(outputs.len());
-    for (index, (output, record)) in outputs.into_iter().zip(group.chain()?.records()).enumerate() {
+    let mut branches = Vec::with_capacity(planned.len());
+    // Further steps are of roles that resolved conflicts, and of a person who picked a copy.
+    for (index, (output, record)) in outputs.into_iter().zip(group.chain()?.records()).take(planned.len()).enumerate() {
         let role = planned.get(index).map(|planned| planned.role.as_str());
         let mut branch = json!({ "name": output.name, "role": role, "output": output.output });
         add_facts(thread, &mut branch, &output, record.detail)?;
+        if let Some(outcome) = outcome(home, record.detail)? {
+            branch["outcome"] = outcome.into();
+        }
         if let Some(item) = items.get(index) {
             branch["item"] = item.clone();
         }

@@ -9,10 +9,12 @@ use uwf_core::moderator::{
     Moderator, ModeratorDecision, ModeratorError, NextAction, ThreadHistory, present,
 };
 use uwf_core::node::NodeKind;
+use uwf_core::outcome::SUCCEEDED;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::{END, GroupBranch, START, Transition, Workflow};
 
 use crate::error::{Error, ErrorCause, Result};
+use crate::root::home::Home;
 use crate::thread::branches;
 use crate::thread::evaluate;
 use crate::thread::load::Thread;
@@ -83,6 +85,10 @@ pub struct ReadValue {
 /// # Errors
 /// `Data` if a condition cannot be evaluated; errors of the nodes it reads.
 pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<ModeratorDecision> {
+    decide(thread, workflow, None)
+}
+
+fn decide(thread: &Thread<'_>, workflow: &Workflow, item: Option<&Value>) -> Result<ModeratorDecision> {
     let moderator = match Moderator::for_position(workflow, thread.position()) {
         Ok(moderator) => moderator,
         // A role without transitions: nothing can match.
@@ -91,7 +97,7 @@ pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<ModeratorDecisio
         }
         Err(error) => return Err(refused(thread, &error)),
     };
-    let history = history(thread, &moderator.reads())?;
+    let history = ThreadHistory { item: item.cloned(), ..history(thread, &moderator.reads())? };
     let mut progress = moderator.decide(&history).map_err(|error| refused(thread, &error))?;
     loop {
         progress = match progress {
@@ -126,25 +132,29 @@ pub(crate) fn glance_at_decision(thread: &Thread<'_>, workflow: &Workflow) -> Op
     }
 }
 
-/// Whether a named condition of the thread's workflow holds now; `None` always does.
+/// The decision about a named condition of a workflow as if it were the only one. `item` is the item of the branch that has it.
 ///
 /// # Errors
 /// `Data` if it cannot be evaluated.
-pub fn holds(thread: &Thread<'_>, workflow: &Workflow, condition: Option<&str>) -> Result<bool> {
-    let Some(name) = condition else { return Ok(true) };
-    Ok(decide_alone(thread, workflow, name)?.taken().is_some())
-}
-
-/// The decision about a condition as if it were the only one.
-fn decide_alone(thread: &Thread<'_>, workflow: &Workflow, condition: &str) -> Result<ModeratorDecision> {
+pub(crate) fn decide_alone(
+    thread: &Thread<'_>,
+    workflow: &Workflow,
+    condition: &str,
+    item: Option<&Value>,
+) -> Result<ModeratorDecision> {
     let only = Transition { role: END.to_owned(), condition: Some(condition.to_owned()), outcome: None };
     let graph = [(thread.position().to_owned(), vec![only])].into();
-    next(thread, &Workflow { graph, ..workflow.clone() })
+    decide(thread, &Workflow { graph, ..workflow.clone() }, item)
 }
 
 /// Explains which branches a group has on this thread, in the order of the workflow. Empty if the role is not a group, or if its
-/// branches have no conditions.
-pub(crate) fn explain_branches(thread: &Thread<'_>, workflow: &Workflow, group: &str) -> Vec<ConsideredTransition> {
+/// branches have no conditions. `item` is the item of the branch that plays the group.
+pub(crate) fn explain_branches(
+    thread: &Thread<'_>,
+    workflow: &Workflow,
+    group: &str,
+    item: Option<&Value>,
+) -> Vec<ConsideredTransition> {
     let Some(play) = workflow.roles.get(group).and_then(|role| role.more.play.as_ref()) else { return Vec::new() };
     if play.roles.iter().all(|branch| branch.condition.is_none()) {
         return Vec::new();
@@ -161,9 +171,9 @@ pub(crate) fn explain_branches(thread: &Thread<'_>, workflow: &Workflow, group: 
             why,
         };
         let Some(condition) = &branch.condition else { return unknown(why(MatchReason::Unconditional, true)) };
-        match decide_alone(thread, workflow, condition) {
+        match decide_alone(thread, workflow, condition, item) {
             Ok(decision) => {
-                let explained = explain(thread, workflow, &decision).considered.pop();
+                let explained = explain_with(thread, workflow, &decision, item).considered.pop();
                 let explained = explained.map(|line| ConsideredTransition { role: branch.role.clone(), ..line });
                 explained.unwrap_or_else(|| unknown("unknown".to_owned()))
             }
@@ -184,13 +194,15 @@ pub fn evaluate(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> 
         .map_err(|why| not_evaluated(expression, &why))
 }
 
-/// Evaluates an expression of the workflow on a thread: in the sandbox only if its cost is not bounded.
+/// Evaluates an expression of the workflow on a thread: in the sandbox only if its cost is not bounded. `item` is the item of the branch
+/// that has it.
 ///
 /// # Errors
 /// `Data` if it cannot be evaluated.
-pub fn evaluate_bounded(thread: &Thread<'_>, expression: &str) -> Result<Option<Value>> {
+pub fn evaluate_bounded(thread: &Thread<'_>, expression: &str, item: Option<&Value>) -> Result<Option<Value>> {
     let condition = CompiledCondition::compile(expression)?;
-    let request = EvaluationRequest::new(expression, &history(thread, condition.reads())?);
+    let history = ThreadHistory { item: item.cloned(), ..history(thread, condition.reads())? };
+    let request = EvaluationRequest::new(expression, &history);
     let answer = match condition.class() {
         ConditionClass::Plain => moderator::evaluate(&request).map_err(|error| error.to_string()),
         ConditionClass::Bounded => evaluate::in_child(thread.home(), &request)?,
@@ -217,11 +229,11 @@ pub fn history(thread: &Thread<'_>, reads: &HistoryReads) -> Result<ThreadHistor
         history.usage = Some(usage::reported(thread)?);
     }
     if reads.branches {
-        history.branches = branches::of_groups(thread)?;
+        history.branches = branches::of_groups(thread, &outcome_of_branch)?;
     }
     for position in reads.positions(chain.len()) {
         let step = thread.step(position, StepParts { detail: reads.details, ..StepParts::NONE })?;
-        let outcome = if reads.outcomes { outcome_of_child(thread, step.detail)? } else { None };
+        let outcome = if reads.outcomes { outcome_of_child(thread.home(), step.detail)? } else { None };
         history.steps.push(Step { outcome, ..step });
     }
     if history.is_complete() {
@@ -243,20 +255,49 @@ pub fn history(thread: &Thread<'_>, reads: &HistoryReads) -> Result<ThreadHistor
     Ok(history)
 }
 
-/// The outcome of the child thread that played a step's role: its moderator decides again about its last step. `None` if no child thread
-/// played the role.
-fn outcome_of_child(thread: &Thread<'_>, detail: NodeHash) -> Result<Option<String>> {
-    let home = thread.home();
-    if NodeKind::from_type_hash(nodes::get(home.store(), detail)?.type_hash) != Some(NodeKind::StepNode) {
+/// The outcome of the child thread that a step has as its detail: its moderator decides again about its last step. A group has the outcome
+/// of its first branch that a workflow ended in another way than `succeeded`. `None` if no child thread played the role.
+fn outcome_of_child(home: &Home, detail: NodeHash) -> Result<Option<String>> {
+    if !is_step(home, detail)? {
         return Ok(None);
     }
     let child = Thread::without_id(home, detail)?;
-    let decision = next(&child, &child.workflow()?)?;
-    Ok(decision.outcome().map(str::to_owned))
+    let workflow = child.workflow()?;
+    if workflow.planned_branches().is_none() {
+        return Ok(next(&child, &workflow)?.outcome().map(str::to_owned));
+    }
+    for record in child.chain()?.records() {
+        let other = outcome_of_branch(home, record.detail)?.filter(|outcome| outcome != SUCCEEDED);
+        if other.is_some() {
+            return Ok(other);
+        }
+    }
+    Ok(Some(SUCCEEDED.to_owned()))
+}
+
+/// The outcome of the workflow or group that played a branch whose result is `step`. `None` if an agent played it, or if it failed.
+fn outcome_of_branch(home: &Home, step: NodeHash) -> Result<Option<String>> {
+    match is_step(home, step)? {
+        true => outcome_of_child(home, nodes::step_node(home.store(), step)?.0.detail),
+        false => Ok(None),
+    }
+}
+
+fn is_step(home: &Home, node: NodeHash) -> Result<bool> {
+    Ok(NodeKind::from_type_hash(nodes::get(home.store(), node)?.type_hash) == Some(NodeKind::StepNode))
 }
 
 /// Explains a decision made on this thread, for reports.
 pub fn explain(thread: &Thread<'_>, workflow: &Workflow, decision: &ModeratorDecision) -> DecisionExplanation {
+    explain_with(thread, workflow, decision, None)
+}
+
+fn explain_with(
+    thread: &Thread<'_>,
+    workflow: &Workflow,
+    decision: &ModeratorDecision,
+    item: Option<&Value>,
+) -> DecisionExplanation {
     let next = match &decision.next {
         NextAction::Role(role) => role.clone(),
         NextAction::End(_) => END.to_owned(),
@@ -266,7 +307,7 @@ pub fn explain(thread: &Thread<'_>, workflow: &Workflow, decision: &ModeratorDec
         condition: line.condition.clone(),
         description: line.condition.as_deref().and_then(|name| description(workflow, name)),
         expression: line.expression.clone(),
-        reads: line.expression.as_deref().map(|expression| values_read(thread, expression)).unwrap_or_default(),
+        reads: line.expression.as_deref().map(|expression| values_read(thread, expression, item)).unwrap_or_default(),
         value: line.value.clone(),
         matched: line.matched,
         why: why(line.note, line.matched),
@@ -280,14 +321,14 @@ fn description(workflow: &Workflow, condition: &str) -> Option<String> {
 }
 
 /// The values an expression reads from a thread. A part that is the whole expression is left out: it equals the result.
-fn values_read(thread: &Thread<'_>, expression: &str) -> Vec<ReadValue> {
+fn values_read(thread: &Thread<'_>, expression: &str, item: Option<&Value>) -> Vec<ReadValue> {
     let Ok(condition) = CompiledCondition::compile(expression) else { return Vec::new() };
     let parts = condition.references().into_iter().filter(|part| part != expression.trim());
-    parts.map(|part| value_read(thread, part)).collect()
+    parts.map(|part| value_read(thread, part, item)).collect()
 }
 
-fn value_read(thread: &Thread<'_>, what: String) -> ReadValue {
-    let (value, error) = match evaluate_bounded(thread, &what) {
+fn value_read(thread: &Thread<'_>, what: String, item: Option<&Value>) -> ReadValue {
+    let (value, error) = match evaluate_bounded(thread, &what, item) {
         Ok(value) => (value, None),
         Err(error) => (None, Some(error.to_string())),
     };

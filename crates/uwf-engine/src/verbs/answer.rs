@@ -11,6 +11,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::SignalListener;
 use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN};
+use crate::attempt::bindings::AgentReference;
 use crate::attempt::leftover::{self, AttemptRemains};
 use crate::attempt::plan::StepPlan;
 use crate::attempt::recorded::{self, RecordedAttempt};
@@ -102,6 +103,38 @@ pub fn asked_at(now: &ThreadNow<'_>) -> Result<OpenQuestion> {
     asked_now(now, AnswerPrecondition::default(), None, MAX_GENERATIONS)
 }
 
+/// Whether a thread, or a child thread that plays its next role, asks a person. Otherwise a thread that waits does so for its files.
+///
+/// # Errors
+/// Errors of the records and the index.
+pub fn asks_a_person(home: &Home, id: &ThreadId) -> Result<bool> {
+    match asked(home, id, AnswerPrecondition::default()) {
+        Ok(_) => Ok(true),
+        Err(_) => Ok(!waiting_below(home, id, MAX_GENERATIONS)?.is_empty()),
+    }
+}
+
+/// The next role of a thread, for a person who plays it instead of its agent.
+///
+/// # Errors
+/// `NotFound` when the thread is not active, `Waiting` when it is paused, `Usage` when its next step ends it; errors of the moderator.
+pub fn instead_of_agent(home: &Home, id: &ThreadId) -> Result<OpenQuestion> {
+    let now = ThreadNow::read(home, id)?;
+    let head = now.thread.head;
+    expected_head::check(home, id, now.active_head(), Some(head))?;
+    step::refuse_pause(id, now.pause.as_ref())?;
+    let plan = StepPlan::from_record(&now.thread, &now.record, None)?;
+    let NextAction::Role(role) = moderate::next(&now.thread, &plan.workflow)?.next else { return Err(ends_next(id)) };
+    let agent =
+        plan.agent(&role, Some(&AgentReference::plain(format!("{BUILT_IN_PREFIX}{HUMAN}")))).map(named_human)?;
+    Ok(OpenQuestion { thread: id.clone(), head, role, agent, since: None, question: None, cwd: None })
+}
+
+fn ends_next(id: &ThreadId) -> Error {
+    Error::usage(format!("thread {id} is not waiting for a person: its next step ends it"))
+        .hint(format!("end it: `uwf thread step {id}`"))
+}
+
 fn asked_now(
     now: &ThreadNow<'_>,
     seen: AnswerPrecondition,
@@ -115,8 +148,7 @@ fn asked_now(
     step::refuse_pause(id, now.pause.as_ref())?;
     let plan = StepPlan::from_record(thread, &now.record, cwd)?;
     let NextAction::Role(role) = moderate::next(thread, &plan.workflow)?.next else {
-        return Err(Error::usage(format!("thread {id} is not waiting for a person: its next step ends it"))
-            .hint(format!("end it: `uwf thread step {id}`")));
+        return Err(ends_next(id));
     };
     let mark = now.marks.get(&ThreadMark::Waiting);
     let last = now.newest();

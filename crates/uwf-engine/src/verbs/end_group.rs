@@ -1,6 +1,7 @@
 //! Links the steps of a group's thread, one for each branch, in the order of the group, and ends the thread.
 
 use json_cas::{NodeDraft, NodeHash, Store, StoreError, SwapOutcome};
+use uwf_core::moderator::{EndReason, ModeratorDecision, NextAction};
 use uwf_core::node::{ExtractedBy, GROUP_SOURCE, ReactSession, StepNode, TypedPayload};
 use uwf_core::thread::{ThreadId, failed_branch, failed_branch_schema};
 use uwf_core::workflow::GROUP_AGENT;
@@ -59,7 +60,11 @@ pub fn link_branches(home: &Home, group: &ThreadId, position: usize, branches: &
 pub fn end_group(home: &Home, group: &ThreadId) -> Result<HistoryLine> {
     let (thread, head) = Thread::active(home, group)?;
     let workflow = thread.workflow()?;
-    let decision = moderate::next(&thread, &workflow)?;
+    let decision = match workflow.graph.contains_key(thread.position()) {
+        true => moderate::next(&thread, &workflow)?,
+        // A role resolved a conflict, or a person picked a copy after the expression named none. The workflow has no branch for this.
+        false => ModeratorDecision { next: NextAction::End(EndReason::Graph), trace: Vec::new() },
+    };
     end::end(&thread, &head, ThreadEnding::by(&decision), Some(&workflow), None)?;
     history::newest_line(home, group)?.ok_or_else(|| missing_thread::not_found(home, group))
 }

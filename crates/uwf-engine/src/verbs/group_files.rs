@@ -7,6 +7,7 @@ mod branch_worktrees;
 pub mod git_branches;
 mod merge_sequence;
 mod read_only;
+pub(crate) mod redone;
 mod winner;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ use crate::root::home::Home;
 use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 
+pub use self::merge_sequence::MergeConflict;
 use self::read_only::BranchWatch;
 
 /// The files that the branches of one group begin with, and the worktree they are in.
@@ -101,12 +103,18 @@ impl<'h> GroupFiles<'h> {
     }
 
     /// Checks or joins the files of branches that have ended: branches that only read must have changed nothing; the files of branches with
-    /// worktrees are put on their git branches, and merged if the group says so. `group` is the thread of the group, `say` gets a line about
-    /// each merge.
+    /// worktrees are put on their git branches, and merged if the group says so. `group` is the thread of the group. `resolve` lets a role
+    /// resolve a conflict, and returns false if the group names no role for it; `say` gets a line about each merge.
     ///
     /// # Errors
     /// `AgentFailed` if branches changed files that they should only read, `Waiting` if a merge needs a person; errors of git.
-    pub fn join(&self, group: &Thread<'_>, branches: &[&str], say: &mut dyn FnMut(&str)) -> Result<()> {
+    pub fn join(
+        &self,
+        group: &Thread<'_>,
+        branches: &[&str],
+        resolve: &mut dyn FnMut(&MergeConflict) -> Result<bool>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
         match self.mode {
             BranchFiles::Read => self.check_unchanged(),
             BranchFiles::Shared => Ok(()),
@@ -115,7 +123,7 @@ impl<'h> GroupFiles<'h> {
                 let published = self.publish(group, branches)?;
                 match self.merge {
                     BranchMerge::None => Ok(()),
-                    BranchMerge::Sequence => self.merge_all(&published, say),
+                    BranchMerge::Sequence => self.merge_all(&published, resolve, say),
                 }
             }
         }
@@ -152,7 +160,7 @@ impl<'h> GroupFiles<'h> {
 
     /// The name of one of the refs of the group.
     fn name(&self, what: &str) -> String {
-        format!("{}/{what}-{}-{}", snapshot::files_refs(&self.owner), self.thread, self.head)
+        group_ref(what, &self.owner, &self.thread, self.head)
     }
 
     fn git(&self) -> GitRunner<'_> {
@@ -163,6 +171,11 @@ impl<'h> GroupFiles<'h> {
     fn errand(&self) -> GitScopeGuard {
         GitScopeGuard::begin(Some(&self.attempt), None)
     }
+}
+
+/// The name of a ref of the group that a thread plays at a head. `owner` is the thread that has the worktree.
+fn group_ref(what: &str, owner: &ThreadId, thread: &ThreadId, head: NodeHash) -> String {
+    format!("{}/{what}-{thread}-{head}", snapshot::files_refs(owner))
 }
 
 /// A note about groups whose branches should only read, for a thread that gets no worktree although its directory is in a repository.
@@ -198,6 +211,14 @@ pub(crate) fn refuse_without_worktree(workflow: &Workflow, thread: Option<&Threa
         Some((name, _)) => Err(no_worktree(thread, name)),
         None => Ok(()),
     }
+}
+
+/// Whether a thread works in a git worktree of its own, or of an ancestor.
+///
+/// # Errors
+/// Errors of the threads' records.
+pub(crate) fn works_in_worktree(home: &Home, thread: &ThreadId) -> Result<bool> {
+    Ok(worktree_of(home, thread)?.is_some())
 }
 
 /// The worktree that a thread works in, the thread that it was created for (this one, or an ancestor), and the directory where the thread works.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use json_cas::NodeHash;
+use serde_json::Value;
 use uwf_core::node::{NodeKind, StartNode, StepNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{BranchFiles, GROUP_AGENT, PlannedBranch, RoleGroup, Workflow};
@@ -16,6 +17,7 @@ use crate::root::project;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::verbs::fork::{self, ForkChanges, ForkReport};
+use crate::verbs::group_files;
 use crate::verbs::pause;
 use crate::verbs::start_child::{self, ChildTask};
 
@@ -25,12 +27,18 @@ const UNFINISHED: &str = "`thread fork --redo` did not finish; kill this thread 
 /// A finished group of a thread.
 struct FinishedGroup {
     role: String,
-    thread: NodeHash,
+    /// The StartNode of its thread.
+    start: NodeHash,
+    /// The thread that played it, and its head before.
+    parent: ThreadId,
+    before: NodeHash,
+    files: BranchFiles,
     /// The branches with the steps of their threads.
     branches: Vec<(PlannedBranch, NodeHash)>,
 }
 
-/// Forks a thread before its last step of a group, whose other branches keep their results. `path` is `GROUP.BRANCH`.
+/// Forks a thread before its last step of a group, whose other branches keep their results. `path` is `GROUP.BRANCH`; if that branch is a
+/// group itself, `GROUP.BRANCH.BRANCH` is one of its branches.
 ///
 /// # Errors
 /// `Usage` if the thread has no such finished group or branch; errors of [`fork::thread`].
@@ -39,16 +47,19 @@ pub fn redo(home: &Home, id: &ThreadId, path: &str, changes: &ForkChanges, cwd: 
     let source = Thread::any(home, id)?;
     let workflow = source.workflow()?;
     let (group, branch) = split(&workflow, path)?;
-    let finished = finished(&source, &workflow, group)?;
-    if !finished.branches.iter().any(|(planned, _)| planned.name == branch) {
-        let known: Vec<&str> = finished.branches.iter().map(|(planned, _)| planned.name.as_str()).collect();
-        return Err(Error::usage(format!("group `{group}` of thread {id} has no branch `{branch}`"))
-            .hint(format!("its branches: {}", known.join(", "))));
+    let levels = levels(&source, &workflow, group, branch)?;
+    if let Some((first, _)) = levels.first().filter(|(first, _)| first.files == BranchFiles::Worktree) {
+        if changes.workspace.is_some() {
+            return Err(Error::usage(format!(
+                "group `{group}` has `files: worktree`, and a fork with `--cwd` has no worktree"
+            )));
+        }
+        group_files::redone::check(&source, first.before)?;
     }
     let forked = fork::thread(home, id, Some(group), changes, cwd)?;
     let thread = &forked.thread;
     pause::pause(home, thread, Some(UNFINISHED), None)?;
-    take_over(home, thread, &finished, branch)?;
+    take_over_all(home, thread, &levels)?;
     pause::resume(home, thread, None)?;
     Ok(forked)
 }
@@ -67,6 +78,48 @@ fn split<'p>(workflow: &Workflow, path: &'p str) -> Result<(&'p str, &'p str)> {
     })
 }
 
+/// The finished groups on the way to a branch, each with the name of the branch that is played again.
+fn levels(
+    source: &Thread<'_>,
+    workflow: &Workflow,
+    group_name: &str,
+    path: &str,
+) -> Result<Vec<(FinishedGroup, String)>> {
+    let mut levels = vec![];
+    let mut group = finished(source, workflow, group_name)?;
+    let mut path = path;
+    loop {
+        let FinishedGroup { role, branches, files, .. } = &group;
+        if let Some((planned, _)) = branches.iter().find(|(planned, _)| planned.name == path) {
+            let name = planned.name.clone();
+            levels.push((group, name));
+            return Ok(levels);
+        }
+        let is_above = |name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+        let above = branches.iter().find(|(planned, _)| is_above(&planned.name));
+        let Some((planned, step)) = above else {
+            let known: Vec<&str> = branches.iter().map(|(planned, _)| planned.name.as_str()).collect();
+            return Err(Error::usage(format!("group `{role}` of thread {} has no branch `{path}`", source.id))
+                .hint(format!("its branches: {}", known.join(", "))));
+        };
+        let branch = Thread::without_id(source.home(), *step)?;
+        let below = finished(&branch, &branch.workflow()?, &planned.role)?;
+        if [*files, below.files].contains(&BranchFiles::Worktree) {
+            let names = levels.iter().map(|(_, name): &(FinishedGroup, String)| name.as_str());
+            let whole: Vec<&str> = [group_name].into_iter().chain(names).chain([planned.name.as_str()]).collect();
+            let whole = whole.join(".");
+            return Err(Error::usage(format!(
+                "branches of `{whole}` work in git worktrees, so only the whole branch can be played again"
+            ))
+            .hint(format!("`uwf thread fork {} --redo {whole}`", source.id)));
+        }
+        let name = planned.name.clone();
+        path = &path[name.len() + 1..];
+        levels.push((group, name));
+        group = below;
+    }
+}
+
 /// The last finished play of a group.
 fn finished(source: &Thread<'_>, workflow: &Workflow, role: &str) -> Result<FinishedGroup> {
     let (home, store) = (source.home(), source.home().store());
@@ -81,10 +134,13 @@ fn finished(source: &Thread<'_>, workflow: &Workflow, role: &str) -> Result<Fini
     if last.agent != GROUP_AGENT {
         return Err(none());
     }
+    let (step, _) = nodes::step_node(store, record.step)?;
     let files = workflow.roles.get(role).and_then(|role| role.more.play.as_ref()).map(|group: &RoleGroup| group.files);
-    if files == Some(BranchFiles::Worktree) {
+    let files = files.unwrap_or_default();
+    let works_in_worktree = || group_files::works_in_worktree(home, &source.id);
+    if files == BranchFiles::Shared && works_in_worktree()? {
         return Err(Error::usage(format!(
-            "group `{role}` has `files: worktree`, so no branch can be played again alone"
+            "the branches of group `{role}` changed the same files one after the other, so no branch can be played again alone"
         ))
         .hint(format!("`uwf thread fork {} --from-role {role}` plays all of them again", source.id)));
     }
@@ -94,40 +150,87 @@ fn finished(source: &Thread<'_>, workflow: &Workflow, role: &str) -> Result<Fini
     for (planned, record) in planned.into_iter().zip(thread.chain()?.records()) {
         branches.push((planned, record.detail));
     }
-    Ok(FinishedGroup { role: role.to_owned(), thread: thread.start_hash, branches })
+    let before = step.prev.unwrap_or(step.start);
+    let (role, parent) = (role.to_owned(), source.id.clone());
+    Ok(FinishedGroup { role, start: thread.start_hash, parent, before, files, branches })
 }
 
-/// Begins the group in the fork, and gives it every finished branch except one. The role that picks a copy decides anew.
-fn take_over(home: &Home, thread: &ThreadId, finished: &FinishedGroup, redone: &str) -> Result<()> {
+/// Begins the groups in the fork, and gives each its finished branches except one.
+fn take_over_all(home: &Home, thread: &ThreadId, levels: &[(FinishedGroup, String)]) -> Result<()> {
+    let mut parent = thread.clone();
+    for (position, (finished, redone)) in levels.iter().enumerate() {
+        let Some(group) = take_over(home, &parent, finished, redone)? else { return Ok(()) };
+        if position + 1 < levels.len() {
+            parent = begin_branch(home, &group, &parent, finished, redone)?;
+        }
+    }
+    Ok(())
+}
+
+/// The settings of a child thread in the fork.
+fn settings_of(home: &Home, parent: &ThreadId, branch: Option<ThreadBranch>) -> Result<ThreadSettings> {
+    let own = ThreadSettings::load(home, parent)?.unwrap_or_default();
+    Ok(ThreadSettings { workspace: own.workspace, bound: own.bound, branch, ..ThreadSettings::default() })
+}
+
+/// Begins the group in a thread of the fork, and gives it every finished branch except one. The role that picks a copy decides anew.
+/// Returns the thread of the group, unless it has ended.
+fn take_over(home: &Home, thread: &ThreadId, finished: &FinishedGroup, redone: &str) -> Result<Option<ThreadId>> {
     let (parent, _) = Thread::active(home, thread)?;
-    let settings = ThreadSettings::load(home, thread)?.unwrap_or_default();
-    let own = |branch: Option<ThreadBranch>| ThreadSettings {
-        workspace: settings.workspace.clone(),
-        bound: settings.bound.clone(),
-        branch,
-        ..ThreadSettings::default()
-    };
-    let start = nodes::typed::<StartNode>(home.store(), finished.thread)?;
+    let has_worktrees = finished.files == BranchFiles::Worktree;
+    if has_worktrees {
+        group_files::redone::begin_with_files_of(&finished.parent, &parent)?;
+    }
+    let start = nodes::typed::<StartNode>(home.store(), finished.start)?;
     let max_depth = project::config_here(home)?.limits.max_depth;
     let begun = start_child::find_or_begin(&parent, &finished.role, max_depth, || {
         Ok(ChildTask {
             workflow: start.workflow.to_string(),
             prompt: start.prompt.clone(),
-            settings: own(None),
+            settings: settings_of(home, thread, None)?,
             worktree: None,
         })
     })?;
-    let Child::Active(group) = begun else { return Ok(()) };
-    let (group, _) = Thread::active(home, &group)?;
+    let Child::Active(group_id) = begun else { return Ok(None) };
+    let (group, _) = Thread::active(home, &group_id)?;
+    let before = Thread::load_at(home, finished.parent.clone(), finished.before)?;
+    let old_group = Thread::load_at(home, start_child::child_id(&before, &finished.role), finished.start)?;
     let copies = parent.workflow()?.roles.get(&finished.role).and_then(|role| role.more.play.as_ref()?.copies);
     let most = copies.and_then(|copies| usize::try_from(copies).ok()).unwrap_or(usize::MAX);
     for (planned, step) in finished.branches.iter().take(most).filter(|(planned, _)| planned.name != redone) {
         let detail = nodes::get(home.store(), *step)?;
         // A failed branch has no step; it is played again.
         if NodeKind::from_type_hash(detail.type_hash) == Some(NodeKind::StepNode) {
+            if has_worktrees {
+                let [old, new] = [&old_group, &group].map(|group| start_child::child_id(group, &planned.name));
+                group_files::redone::take_over_files(&parent, &old, &new, *step)?;
+            }
             let place = ThreadBranch { group: finished.role.clone(), name: planned.name.clone(), item: None };
-            start_child::begin_ended(&group, &planned.name, *step, own(Some(place)))?;
+            start_child::begin_ended(&group, &planned.name, *step, settings_of(home, thread, Some(place))?)?;
         }
     }
-    Ok(())
+    Ok(Some(group_id))
+}
+
+/// Begins the thread of the branch that is a group itself. Returns its id.
+fn begin_branch(
+    home: &Home,
+    group: &ThreadId,
+    parent: &ThreadId,
+    finished: &FinishedGroup,
+    name: &str,
+) -> Result<ThreadId> {
+    let (group, _) = Thread::active(home, group)?;
+    let found = finished.branches.iter().enumerate().find(|(_, (planned, _))| planned.name == name);
+    let (position, (planned, step)) = found.ok_or_else(|| Error::internal(format!("no branch `{name}`")))?;
+    let start = Thread::without_id(home, *step)?.start;
+    let item =
+        serde_json::from_str(&group.start.prompt).ok().and_then(|items: Vec<Value>| items.get(position).cloned());
+    let place = ThreadBranch { group: finished.role.clone(), name: name.to_owned(), item };
+    let settings = ThreadSettings { limits: planned.limits, ..settings_of(home, parent, Some(place))? };
+    let max_depth = project::config_here(home)?.limits.max_depth;
+    start_child::find_or_begin(&group, name, max_depth, || {
+        Ok(ChildTask { workflow: start.workflow.to_string(), prompt: start.prompt.clone(), settings, worktree: None })
+    })?;
+    Ok(start_child::child_id(&group, name))
 }

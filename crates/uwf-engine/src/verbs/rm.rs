@@ -1,5 +1,6 @@
 //! `thread rm`: removes a finished thread from the listings. Its nodes stay.
 
+mod family;
 pub(crate) mod worktrees;
 
 use std::io;
@@ -24,26 +25,74 @@ use crate::root::{missing_thread, sharing, workplace};
 /// Maximum attempts to remove a directory. A command that saw the thread while it was active may still create a file there.
 const REMOVE_TRIES: usize = 20;
 
-/// Removes a finished thread: its line from the history, and its local records from the disk. Deletes no node. Also removes its worktree,
-/// if it has no uncommitted changes or `discard` is set.
-///
-/// # Errors
-/// `Usage` if it is active, or its worktree has uncommitted changes, `NotFound` if the thread does not exist, `Busy` if its last keeper
-/// is still at work.
-pub fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<RemovedWorktree>> {
-    let (_lock, removed) = remove_records(home, id, discard)?;
-    // The line goes last, after all records from which a rebuilt index would restore the thread.
-    forget(home, &[id])?;
-    Ok(removed)
+/// A removed thread and its removed child threads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadRemoval {
+    /// Its worktree, if it had one.
+    pub worktree: Option<RemovedWorktree>,
+    /// Its child threads, deepest first.
+    pub children: Vec<RemovedChild>,
 }
 
-/// The directory of the worktree that [`remove`] would remove, if the thread has one.
+/// A child thread that was removed with its parent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RemovedChild {
+    /// Its id.
+    pub thread: ThreadId,
+    /// Its worktree, if it had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<RemovedWorktree>,
+}
+
+/// Removes a finished thread with its child threads: their lines from the history, and their local records from the disk. Deletes no node.
+/// Also removes their worktrees, if they have no uncommitted changes or `discard` is set. If the parent of the thread is active, completed
+/// child threads stay: the role that the thread played is played again, with their results.
+///
+/// # Errors
+/// `Usage` if a thread is active, or its worktree has uncommitted changes: then nothing was removed. `NotFound` if the thread does not
+/// exist, `Busy` if its last keeper is still at work.
+pub fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<ThreadRemoval> {
+    let generations = family::removable(home, id, discard)?;
+    let mut removal = ThreadRemoval { worktree: None, children: Vec::new() };
+    for threads in generations.iter().rev() {
+        // Held until their lines are gone.
+        let mut locks = Vec::new();
+        for thread in threads {
+            let (lock, worktree) = remove_records(home, thread, discard)?;
+            locks.push(lock);
+            match thread == id {
+                true => removal.worktree = worktree,
+                false => removal.children.push(RemovedChild { thread: thread.clone(), worktree }),
+            }
+        }
+        // The lines go last, after all records from which a rebuilt index would restore the threads.
+        forget(home, &threads.iter().collect::<Vec<_>>())?;
+    }
+    Ok(removal)
+}
+
+/// A thread that [`remove`] would remove.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RemovableThread {
+    /// Its id.
+    pub thread: ThreadId,
+    /// The directory of its worktree, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<PathBuf>,
+}
+
+/// The threads that [`remove`] would remove: the thread itself, then its child threads.
 ///
 /// # Errors
 /// As [`remove`], except `Busy`.
-pub fn would_remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<PathBuf>> {
-    check_ended(home, id)?;
-    worktrees::removable(home, id, discard)
+pub fn would_remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Vec<RemovableThread>> {
+    let threads = family::removable(home, id, discard)?.into_iter().flatten();
+    threads
+        .map(|thread| {
+            let worktree = worktrees::removable(home, &thread, discard)?;
+            Ok(RemovableThread { thread, worktree })
+        })
+        .collect()
 }
 
 /// Removes this machine's records of a finished thread, except its line in the history.

@@ -10,6 +10,7 @@ use uwf_core::input::{InputRequest, InputValues};
 use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::branch_outlook::BranchOutlook;
 use crate::attempt::child_threads::{self, Child};
 use crate::attempt::git::GitScopeGuard;
 use crate::attempt::plan::StepPlan;
@@ -75,6 +76,10 @@ pub fn find_or_begin(
     let home = parent.home();
     let id = child_threads::id_for(parent, role);
     if let Some(child) = child_threads::find(home, &id)? {
+        // An earlier thread of the parent's id, which began it, may have been removed.
+        if !home.children_dir(&parent.id).join(id.as_str()).exists() {
+            note_child(parent, &id)?;
+        }
         if matches!(child, Child::Active(_)) && ThreadSettings::load(home, &id)?.is_none() {
             go_on_here(parent, &id, task()?)?;
         }
@@ -115,11 +120,12 @@ pub fn find_or_begin(
     begin(home, parent, id, head, settings, task.worktree.as_ref())
 }
 
-/// The values that `with` of a role gives, evaluated on the parent's history. A name whose expression gives nothing is left out.
+/// The values that `with` of a role gives, evaluated on the history that the parent sees. A name whose expression gives nothing is left out.
 fn values_with(parent: &Thread<'_>, role: &str, with: &BTreeMap<String, String>) -> Result<Option<InputValues>> {
     let mut values = Map::new();
+    let outlook = BranchOutlook::for_thread(parent)?;
     for (name, expression) in with {
-        let value = moderate::evaluate_bounded(parent, expression).map_err(|error| Error {
+        let value = outlook.evaluate(expression).map_err(|error| Error {
             message: format!("`{name}` in `with` of role `{role}`: {}", error.message),
             ..error
         })?;

@@ -8,6 +8,7 @@ use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::thread::children;
+use crate::thread::load::Thread;
 
 /// How many levels of child threads are searched. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
@@ -81,6 +82,24 @@ pub fn active(home: &Home, thread: &ThreadId) -> Result<Vec<ActiveBranch>> {
     }
     branches.sort_by(|a, b| a.thread.cmp(&b.thread));
     Ok(branches)
+}
+
+/// The thread of the role that picks a copy of a group, by the group's name or path; `None` if it is not active.
+///
+/// # Errors
+/// Errors of the index, the records and the nodes.
+pub fn judge(home: &Home, thread: &ThreadId, group: &str) -> Result<Option<ThreadId>> {
+    for ActiveBranch { thread, place, path } in active(home, thread)? {
+        let is_of_group = place.group == group || path.strip_suffix(&format!(".{}", place.name)) == Some(group);
+        let above = child_threads::parent_of(home, &thread).and_then(|group| child_threads::parent_of(home, &group));
+        let Some(above) = above.filter(|_| is_of_group) else { continue };
+        let (above, _) = Thread::active(home, &above)?;
+        let group = above.workflow()?.roles.remove(&place.group).and_then(|role| role.more.play);
+        if group.is_some_and(|group| group.copies.is_some() && group.pick.as_deref() == Some(&place.name)) {
+            return Ok(Some(thread));
+        }
+    }
+    Ok(None)
 }
 
 /// The thread of the branch with a name, `BRANCH` or `GROUP.BRANCH`.

@@ -10,6 +10,7 @@ use uwf_core::agent_name::AgentName;
 use uwf_core::node::{NodeKind, ReactSession, RungResult};
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::branch_outlook::BranchOutlook;
 use crate::attempt::recorded::{RecordedAttempt, ThreadRecord};
 use crate::error::Result;
 use crate::root::home::Home;
@@ -267,8 +268,8 @@ fn routing(thread: &Thread<'_>) -> Result<(StepRouting, Option<String>)> {
 
 /// The branches of a group that is next on a thread.
 fn branches(thread: &Thread<'_>, role: Option<&str>) -> Result<Vec<ConsideredTransition>> {
-    let workflow = thread.workflow()?;
-    Ok(role.map(|role| moderate::explain_branches(thread, &workflow, role)).unwrap_or_default())
+    let Some(role) = role else { return Ok(Vec::new()) };
+    Ok(BranchOutlook::for_thread(thread)?.explain_branches(&thread.workflow()?, role))
 }
 
 fn failed_attempt(failure: uwf_core::view::PageFailure) -> FailedAttempt {

@@ -83,6 +83,7 @@ fn walk_and_list_show_what_is_there() {
     3JJXX03EK0Q9J  react-session
     668EMGAMRHHNP  attempt
     7ACY84ACJ8AT7  Workflow
+    7P6V8E44J1NKS  Workflow
     996P5D51CY7P6  Workflow
     9QRHCCNM0J9FQ  react-session
     A0B8EAC74XR4W  attempt

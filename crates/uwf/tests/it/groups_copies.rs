@@ -117,6 +117,48 @@ fn person_picks_where_nobody_else_does() {
 }
 
 #[test]
+fn person_picks_after_the_judge_failed() {
+    let home = drafts(DRAFTS);
+    home.file("judge.sh", "exit 3\n");
+    let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    assert!(ran.stderr.contains(&format!("`uwf thread take {thread} drafts.NUMBER`")), "{}", ran.stderr);
+    let wrong = home.uwf(&["thread", "take", &thread, "drafts.9", "-m", "x"]);
+    assert_eq!(wrong.code, Some(64), "{}", wrong.transcript());
+    let silent = home.uwf(&["thread", "take", &thread, "drafts.3"]);
+    assert!(silent.code == Some(64) && silent.stderr.contains("also says `why`"), "{}", silent.transcript());
+    let taken = home.uwf(&["thread", "take", &thread, "drafts.3", "-m", "The clearest."]);
+    assert_eq!(taken.code, Some(0), "{}", taken.transcript());
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let output = home.json(&["thread", "eval", &thread, "$last('drafts')"]);
+    assert_eq!(json!([output["winner"], output["verdict"]]), json!([3, {"winner": 3, "why": "The clearest."}]));
+    assert_eq!(runs(&home), ["drafts.1", "drafts.2", "drafts.3", "drafts.judge", "last"]);
+    assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+}
+
+#[test]
+fn person_picks_after_the_expression_named_none() {
+    let home = drafts(&DRAFTS.replace("pick: judge", "pick: \"steps[output.words > 99].role\""));
+    let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
+    assert_eq!(ran.code, Some(65), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    assert!(ran.stderr.contains(&format!("`uwf thread take {thread} drafts.NUMBER`")), "{}", ran.stderr);
+    let taken = home.uwf(&["thread", "take", &thread, "drafts.1", "-m", "The shortest."]);
+    assert_eq!(taken.code, Some(0), "{}", taken.transcript());
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let output = home.json(&["thread", "eval", &thread, "$last('drafts')"]);
+    assert_eq!(output, json!({"winner": 1, "results": [{"words": 10}, {"words": 20}, {"words": 30}]}));
+    assert!(prompt(&home, "last").contains("The shortest."), "the person's reason is not lost");
+    assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+    let shown = home.uwf(&["thread", "show", &thread, "--format", "text"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.transcript());
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
 fn copies_have_agents_of_their_own() {
     let home = drafts(DRAFTS);
     home.script(

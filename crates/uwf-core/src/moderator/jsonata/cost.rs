@@ -72,7 +72,7 @@ fn plain(node: &AstNode, place: ExpressionPlace) -> bool {
 
 fn variable(name: &str, place: ExpressionPlace) -> bool {
     let scalar = name == names::THREAD_ID || name == names::DEPTH || names::is_count(name);
-    let history = name == names::STEPS || name == names::START || names::is_step(name);
+    let history = name == names::STEPS || [names::START, names::ITEM].contains(&name) || names::is_step(name);
     name.is_empty() || scalar || (history && place == ExpressionPlace::Once)
 }
 

@@ -54,6 +54,8 @@ impl EvaluationSession {
         context.bind(names::THREAD_ID.into(), JValue::string(history.thread_id.as_str()));
         context.bind(names::DEPTH.into(), JValue::from(i64::from(history.depth)));
         context.bind(names::START.into(), start.clone());
+        let item = history.item.as_ref().map(library_value);
+        context.bind(names::ITEM.into(), item.clone().unwrap_or(JValue::Undefined));
         context.bind(names::STEPS.into(), facts.steps.clone());
         context.bind(names::STEP_COUNT.into(), JValue::from(history.total));
         let usage = history.usage.as_ref().and_then(|usage| serde_json::to_value(usage).ok());
@@ -67,12 +69,13 @@ impl EvaluationSession {
         for role in &reads.last_of {
             context.bind(names::last_of(role), step_of(facts.last_of.get(role)));
         }
-        let input = object([
+        let input = [
             (names::START, start),
             (names::STEPS, facts.steps.clone()),
             (names::THREAD_ID, JValue::string(history.thread_id.as_str())),
             (names::DEPTH, JValue::from(i64::from(history.depth))),
-        ]);
+        ];
+        let input = fields_of(input.into_iter().chain(item.map(|item| (names::ITEM, item))));
         let mut evaluator = Evaluator::with_context(context);
         register(&mut evaluator, &facts);
         EvaluationSession { evaluator, input }

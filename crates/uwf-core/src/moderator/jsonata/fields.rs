@@ -31,6 +31,8 @@ pub(super) struct FieldAnalysis {
     pub(super) comparisons: Vec<LiteralComparison>,
     /// Fields of the thread's input it reads, sorted.
     pub(super) inputs: Vec<FieldRead>,
+    /// Whether it reads the item of a branch.
+    pub(super) item: bool,
 }
 
 /// Analyses an expression.
@@ -41,10 +43,17 @@ pub(super) fn analyse_fields(tree: &AstNode, bound: &BTreeSet<String>) -> FieldA
         inputs: BTreeSet::new(),
         warnings: Vec::new(),
         comparisons: Vec::new(),
+        item: false,
     };
     reader.visit(tree, &ContextPlace::Root);
-    let FieldReader { fields, inputs, warnings, comparisons, .. } = reader;
-    FieldAnalysis { fields: fields.into_iter().collect(), warnings, comparisons, inputs: inputs.into_iter().collect() }
+    let FieldReader { fields, inputs, warnings, comparisons, item, .. } = reader;
+    FieldAnalysis {
+        fields: fields.into_iter().collect(),
+        warnings,
+        comparisons,
+        inputs: inputs.into_iter().collect(),
+        item,
+    }
 }
 
 /// The meaning of a value in the thread's context.
@@ -84,6 +93,7 @@ struct FieldReader<'a> {
     inputs: BTreeSet<FieldRead>,
     warnings: Vec<String>,
     comparisons: Vec<LiteralComparison>,
+    item: bool,
 }
 
 impl FieldReader<'_> {
@@ -136,6 +146,7 @@ impl FieldReader<'_> {
             names::STEPS => ContextPlace::Steps(StepRoles::Unknown),
             names::START => ContextPlace::Start,
             names::USAGE => ContextPlace::Usage,
+            names::ITEM => self.item(),
             _ => {
                 if !names::VARIABLES.contains(&name) && !functions::exists(name) {
                     let mut message = format!("the variable `${name}` is never bound, so it is always missing");
@@ -147,6 +158,12 @@ impl FieldReader<'_> {
                 ContextPlace::Elsewhere
             }
         }
+    }
+
+    /// Records a read of the item, whose fields are unknown.
+    fn item(&mut self) -> ContextPlace {
+        self.item = true;
+        ContextPlace::Elsewhere
     }
 
     fn function(&mut self, name: &str, args: &[AstNode], at: &ContextPlace) -> ContextPlace {
@@ -200,6 +217,7 @@ impl FieldReader<'_> {
                 names::STEPS => ContextPlace::Steps(StepRoles::Unknown),
                 names::START => ContextPlace::Start,
                 names::THREAD_ID | names::DEPTH => ContextPlace::Elsewhere,
+                names::ITEM => self.item(),
                 _ => self.no_field(at, name, before),
             },
             ContextPlace::Start => match name {

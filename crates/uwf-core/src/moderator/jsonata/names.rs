@@ -10,6 +10,8 @@ pub(super) const THREAD_ID: &str = "threadId";
 pub(super) const DEPTH: &str = "depth";
 /// The usage of the thread so far, as `$usage`.
 pub(super) const USAGE: &str = "usage";
+/// The item of a branch, as `$item`.
+pub(super) const ITEM: &str = "item";
 /// `$first(role)`: the role's first output.
 pub(super) const FIRST: &str = "first";
 /// `$last(role)`: the role's newest output.
@@ -25,7 +27,7 @@ pub(super) const BRANCHES: &str = "branches";
 pub(super) const OUTCOME: &str = "outcome";
 
 /// Variables an expression may use without binding them.
-pub(super) const VARIABLES: [&str; 5] = [START, STEPS, THREAD_ID, DEPTH, USAGE];
+pub(super) const VARIABLES: [&str; 6] = [START, STEPS, THREAD_ID, DEPTH, USAGE, ITEM];
 /// Functions that are registered in addition to the built-in ones.
 pub(super) const FUNCTIONS: [&str; 6] = [FIRST, LAST, EXTRACTED_BY, FRONTMATTER, OUTCOME, BRANCHES];
 

@@ -24,7 +24,8 @@ pub(super) fn determine_reads(tree: &mut AstNode, bound: &BTreeSet<String>) -> H
 
 /// Whether names are redefined, or the expression can reach the context in a way that this analysis doesn't follow.
 fn is_opaque(tree: &AstNode, bound: &BTreeSet<String>) -> bool {
-    let own = names::VARIABLES.into_iter().chain(functions::all());
+    // The item is not part of the history, and parameters often have its name.
+    let own = names::VARIABLES.into_iter().filter(|name| *name != names::ITEM).chain(functions::all());
     let mut opaque = own.into_iter().any(|name| bound.contains(name));
     walk::each(tree, &mut |node| {
         opaque |= match node {

@@ -50,6 +50,9 @@ pub(super) fn drawn_branches(workflow: &Workflow, role: &str, course: Option<&Gr
             CopyPicker::Person => "picked by a person".to_owned(),
         }));
     }
+    if let Some(role) = group.resolve.as_deref().filter(|_| played.is_none()) {
+        lines.push(about(format!("conflicts resolved by {}", one_line(role))));
+    }
     lines.into_iter().map(|line| DrawnBranch { text: ellipsize(&line.text, LONGEST).into_owned(), ..line }).collect()
 }
 

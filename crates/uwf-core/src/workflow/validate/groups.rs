@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::schema_paths::{PathPossibility, can_have, descend};
 use crate::document::{ProblemCollector, SourcePositions, join};
-use crate::moderator::{CompiledCondition, HistoryReads};
+use crate::moderator::CompiledCondition;
 use crate::workflow::group::{MAX_BRANCHES, PLAY};
 use crate::workflow::model::{DraftSchema, RoleDraft, WorkflowDraft};
 use crate::workflow::picker::{CopyPicker, PERSON_PICKS};
@@ -26,10 +26,10 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems
             check.repetition(problems);
             check.pick(problems);
             check.files(problems);
+            check.resolver(problems);
             check.items(problems);
             check.readers(problems);
             check.conditions(problems);
-            check.within_groups(problems);
         }
     }
 }
@@ -171,6 +171,30 @@ impl GroupCheck<'_> {
         }
     }
 
+    /// The role that resolves conflicts must exist, and there must be merges.
+    fn resolver(&self, problems: &mut ProblemCollector) {
+        let Some(resolve) = self.group.resolve.as_deref() else { return };
+        if self.group.merge != BranchMerge::Sequence {
+            let message = "`resolve` needs `merge: sequence`: only a merge can have conflicts";
+            self.error("resolve", message.to_owned(), None, problems);
+        }
+        match self.draft.roles.get(resolve) {
+            None => {
+                let message = format!("`resolve` names the role `{}`, which does not exist", resolve.escape_debug());
+                let hint = did_you_mean(resolve, self.draft.roles.keys().map(String::as_str));
+                problems.error("unknown-role", self.position("resolve"), message, hint);
+            }
+            Some(_) if self.plays_itself(resolve) => {
+                self.error("resolve", format!("the role `{}` plays itself", self.name), None, problems);
+            }
+            Some(role) if role.more.play.is_some() => {
+                let message = format!("`resolve` names the group `{resolve}`; name a single role");
+                self.error("resolve", message, None, problems);
+            }
+            Some(_) => {}
+        }
+    }
+
     /// Warns of `each` over a list that may be of any length.
     fn items(&self, problems: &mut ProblemCollector) {
         let Some(Ok(each)) = self.group.each.as_deref().map(CompiledCondition::compile) else { return };
@@ -198,30 +222,6 @@ impl GroupCheck<'_> {
                 let known = self.draft.conditions.keys().map(String::as_str);
                 let at = self.position(&format!("{PLAY}/{index}"));
                 problems.error("unknown-condition", at, message, did_you_mean(name, known));
-            }
-        }
-    }
-
-    /// A branch begins without steps. So expressions of a role that a group plays can read only the start.
-    fn within_groups(&self, problems: &mut ProblemCollector) {
-        for branch in &self.group.roles {
-            let Some(role) = self.draft.roles.get(&branch.role) else { continue };
-            let group = role.more.play.as_ref();
-            let each = group.and_then(|group| group.each.as_deref()).map(|each| ("each", each));
-            let conditions = group.into_iter().flat_map(|group| &group.roles).filter_map(|own| own.condition.as_ref());
-            let conditions = conditions.filter_map(|name| self.draft.conditions.get(name));
-            let conditions = conditions.map(|condition| ("a condition", condition.expression.as_str()));
-            let with = role.more.with.values().map(|value| ("with", value.as_str()));
-            let reads_steps = |expression: &str| {
-                CompiledCondition::compile(expression).is_ok_and(|compiled| *compiled.reads() != HistoryReads::none())
-            };
-            if let Some((key, _)) = each.into_iter().chain(conditions).chain(with).find(|(_, own)| reads_steps(own)) {
-                let message = format!(
-                    "{key} of `{}` reads steps, and the group `{}` plays it in a thread without steps",
-                    branch.role, self.name
-                );
-                let hint = format!("let the graph name `{}`, or read only `start`", branch.role);
-                self.error(PLAY, message, Some(&hint), problems);
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::thread::load::Thread;
 use crate::thread::message;
 
 /// The role and the git branches of the group that a thread's newest step is of. `None` if another role played it, if the group's branches have no
-/// worktrees, if they were merged or one was picked, or if this machine does not know the thread of the group, as after a fork.
+/// worktrees, if they were merged or one was picked, or if this machine does not know the thread of the group.
 ///
 /// # Errors
 /// Errors of the nodes and the history.
@@ -28,8 +28,11 @@ pub fn of_newest_step(thread: &Thread<'_>) -> Result<Option<(String, Vec<GitBran
     }
     let home = thread.home();
     let before = Thread::load_at(home, thread.id.clone(), last.prev.unwrap_or(last.start))?;
-    let id = child_threads::id_for(&before, &last.role);
-    let Some(ended) = history::newest_line(home, &id)? else { return Ok(None) };
+    let own = history::newest_line(home, &child_threads::id_for(&before, &last.role))?;
+    // In a fork, the thread that it was forked from played the group.
+    let played_before = || history::all(home).map(|all| all.into_iter().rev().find(|line| line.head == last.detail));
+    let Some(ended) = own.map_or_else(played_before, |own| Ok(Some(own)))? else { return Ok(None) };
+    let id = ended.thread;
     let played = Thread::load_at(home, id.clone(), ended.head)?;
     let begun = Thread::load_at(home, id, played.start_hash)?;
     let mut branches = Vec::new();

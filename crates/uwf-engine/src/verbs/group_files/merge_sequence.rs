@@ -14,10 +14,25 @@ use super::read_only::few;
 /// The ref that names the commit to which the worktree is being moved.
 const MERGING: &str = "merging";
 
+/// A branch whose changes have conflicts with the files of the thread.
+pub struct MergeConflict {
+    /// Its name in the group.
+    pub branch: String,
+    /// The git branch with its changes.
+    pub git_branch: String,
+    /// The files with conflicts.
+    pub files: Vec<String>,
+}
+
 impl GroupFiles<'_> {
     /// Merges the branches in their order. A merged branch is an ancestor of the commit that is checked out, so each attempt continues after
     /// the last one.
-    pub(super) fn merge_all(&self, branches: &[PublishedBranch], say: &mut dyn FnMut(&str)) -> Result<()> {
+    pub(super) fn merge_all(
+        &self,
+        branches: &[PublishedBranch],
+        resolve: &mut dyn FnMut(&MergeConflict) -> Result<bool>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
         self.complete_interrupted()?;
         for (position, branch) in branches.iter().enumerate() {
             let git = self.own()?;
@@ -37,10 +52,25 @@ impl GroupFiles<'_> {
                     self.carry_out(&head, &commit)?;
                     say(&format!("merged branch {} ({})", branch.name, branch.branch));
                 }
-                MergeProbe::Conflicts(files) => return Err(self.conflict(branches, position, &files)),
+                MergeProbe::Conflicts(files) => {
+                    let (name, git_branch) = (branch.name.clone(), branch.branch.clone());
+                    let conflict = MergeConflict { branch: name, git_branch, files };
+                    if !resolve(&conflict)? || !self.is_resolved(&branch.tip)? {
+                        return Err(self.conflict(branches, position, &conflict.files));
+                    }
+                    say(&format!("the conflicts of branch {} ({}) are resolved", branch.name, branch.branch));
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether a role has merged a commit into the worktree.
+    fn is_resolved(&self, tip: &str) -> Result<bool> {
+        let git = self.own()?;
+        self.refuse_unfinished_merge(&git)?;
+        let Some(head) = git.commit("HEAD")? else { return Err(self.moved()) };
+        git.is_in(tip, &head)
     }
 
     /// Merges a commit into another one, without changing a file or a ref.

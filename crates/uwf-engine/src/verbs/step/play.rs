@@ -69,7 +69,15 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
         if let Some((kind, why)) = stopped {
             recorded::gave_up(self.home, &opened.thread, GaveUp::because(&opened.attempt, kind, why))?;
         }
-        let step = result_line::result_line(&opened.agent, ended, &out, job)?;
+        let step = result_line::result_line(&opened.agent, ended, &out, job).map_err(|error| {
+            match job.leaves_keepers && by_itself {
+                true => error.hint(format!(
+                    "threads that it started continue; `uwf thread retry {}` waits for them and uses their results",
+                    opened.thread
+                )),
+                false => error,
+            }
+        })?;
         recorded::named(self.home, &opened.thread, &opened.attempt, step)?;
         Ok((step, None))
     }
@@ -90,6 +98,7 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
             idle_timeout: opened.agent.idle_timeout_ms.map(Duration::from_millis),
             grace: self.plan.config.limits.kill_grace,
             lease,
+            leaves_keepers: opened.agent.plays_by_threads(),
             cap: opened.output_cap,
         })
     }

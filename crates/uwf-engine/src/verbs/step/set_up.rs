@@ -99,6 +99,7 @@ impl StepInProgress<'_, '_> {
             idle_timeout: None,
             grace: self.plan.config.limits.kill_grace,
             lease: begun.lease.clone(),
+            leaves_keepers: false,
             cap: opened.output_cap,
         };
         let ended = agent_process::run(&job, None, signals, |_| Ok(()))?;

@@ -25,6 +25,7 @@ use uwf_engine::verbs::step::StepReport;
 use uwf_engine::views::{branches, pages};
 
 use self::ask::TypedAnswer;
+pub(super) use self::given::check;
 use super::args::expect_attempt::ExpectAttempt;
 use super::args::expect_head::ExpectHead;
 use super::args::no_ask::NoAsk;
@@ -136,9 +137,20 @@ pub(super) fn with_text(
     exit_code: bool,
 ) -> CommandResult {
     let asked = answer::asked(&context.home, asked, AnswerPrecondition::default())?;
-    let agent = asked_agent(context, &asked)?;
-    let answer = given::file(&agent, text.to_owned())?;
-    let report = record(context, &asked, &agent, answer)?;
+    given(context, thread, &asked, exit_code, |agent| given::file(agent, text.to_owned()))
+}
+
+/// Answers for a branch of a thread, with the answer that `give` makes for its role.
+pub(super) fn given(
+    context: &CommandContext,
+    thread: &ThreadId,
+    asked: &OpenQuestion,
+    exit_code: bool,
+    give: impl FnOnce(&AgentContext<'_>) -> Result<AgentAnswer, CommandError>,
+) -> CommandResult {
+    let agent = asked_agent(context, asked)?;
+    let answer = give(&agent)?;
+    let report = record(context, asked, &agent, answer)?;
     context.printer.talk(&format!("continue with: uwf run {thread}"));
     step::printed(context, report, exit_code)
 }

@@ -2,6 +2,7 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use uwf_engine::thread::state::ThreadState;
+use uwf_engine::verbs::answer::asks_a_person;
 use uwf_engine::verbs::step::{expected_head, newest_attempt};
 use uwf_engine::views::show;
 
@@ -43,9 +44,13 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
         newest_attempt::check(&context.home, &thread, head.hash, args.attempt.newest)?;
     }
     let status = show::show(&context.home, &thread)?;
+    let is_asking = || asks_a_person(&context.home, &thread);
     match status.state {
-        // If the step can't be retried, the step itself reports why.
+        // If the step can't be retried, the step itself reports why. So it does if the thread waits until a person has merged files.
         ThreadState::Stuck | ThreadState::Completed | ThreadState::Killed | ThreadState::Running => {
+            step::run(context, step::Args::again(&thread, args.agent, (args.expect, args.attempt), args.exit_code))
+        }
+        ThreadState::Waiting if !is_asking()? => {
             step::run(context, step::Args::again(&thread, args.agent, (args.expect, args.attempt), args.exit_code))
         }
         ThreadState::Waiting => {

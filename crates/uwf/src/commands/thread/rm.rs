@@ -7,11 +7,14 @@ use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::json;
 use uwf_core::node::EndStatus;
+use uwf_core::thread::ThreadId;
 use uwf_core::view;
 use uwf_engine::attempt::worktree::RemovedWorktree;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::state::ThreadState;
-use uwf_engine::verbs::rm::{self, KeptThread, OldThreads, RemovedThread, RemovedThreads};
+use uwf_engine::verbs::rm::{
+    self, KeptThread, OldThreads, RemovableThread, RemovedChild, RemovedThread, RemovedThreads, ThreadRemoval,
+};
 
 use super::args::which::NEWEST;
 use crate::complete;
@@ -25,7 +28,7 @@ use crate::table::count;
 /// Arguments of `uwf thread rm`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread rm 7Q2M\n  uwf thread rm --older-than 90d --state completed --dry-run\n  uwf thread rm --older-than 90d && uwf gc\n\nKill an active thread before you remove it. Nodes stay until `uwf gc`: you can still read a step, or fork from it, by its\nhash. The git worktree of a thread is removed with it unless it has uncommitted changes. Its branch is kept if it has\ncommits that no other branch has.\n\n--older-than removes all threads that ended before then, except child threads of active threads. If a thread can't be\nremoved, the command reports it, removes the others, and exits with the code of the first failure."
+    after_help = "Examples:\n  uwf thread rm 7Q2M\n  uwf thread rm --older-than 90d --state completed --dry-run\n  uwf thread rm --older-than 90d && uwf gc\n\nKill an active thread before you remove it. Its child threads, such as the branches of a group, are removed with it; while\nits parent is active, completed ones stay, so that their results are used again. Nodes stay until `uwf gc`: you can still read a step, or fork from it, by its\nhash. The git worktree of a thread is removed with it unless it has uncommitted changes. Its branch is kept if it has\ncommits that no other branch has.\n\n--older-than removes all threads that ended before then, except child threads of active threads. If a thread can't be\nremoved, the command reports it, removes the others, and exits with the code of the first failure."
 )]
 pub(crate) struct Args {
     /// The thread: its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
@@ -121,21 +124,46 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     }
     let thread = context.thread(args.thread.as_deref().unwrap_or(NEWEST))?;
     if args.dry_run {
-        let worktree = rm::would_remove(&context.home, &thread, args.discard)?;
-        let mut text = format!("would remove thread {} from the history\n", style::bold(thread.as_str()));
-        let mut report = json!({ "thread": thread, "dryRun": true });
-        if let Some(dir) = worktree {
-            text.push_str(&format!("would remove its worktree {}\n", dir.display()));
-            report["worktree"] = json!({ "dir": dir });
-        }
-        return Ok(PrintableReport::value_with_text(report, text));
+        return Ok(would_remove(&thread, &rm::would_remove(&context.home, &thread, args.discard)?));
     }
-    let removed = rm::remove(&context.home, &thread, args.discard)?;
+    let ThreadRemoval { worktree, children } = rm::remove(&context.home, &thread, args.discard)?;
     let mut text = format!("removed thread {} from the history\n", style::bold(thread.as_str()));
     let mut report = json!({ "thread": thread, "archived": false });
-    text.push_str(&of_worktree(removed.as_ref()));
-    if let Some(removed) = &removed {
-        report["worktree"] = json!(removed);
+    text.push_str(&of_worktree(worktree.as_ref()));
+    if let Some(worktree) = &worktree {
+        report["worktree"] = json!(worktree);
+    }
+    for RemovedChild { thread, worktree } in &children {
+        text.push_str(&format!("removed its child thread {thread}\n"));
+        text.push_str(&of_worktree(worktree.as_ref()));
+    }
+    if !children.is_empty() {
+        report["children"] = json!(children);
     }
     Ok(PrintableReport::value_with_text(report, text))
+}
+
+/// The report about a thread and its child threads that would be removed.
+fn would_remove(id: &ThreadId, threads: &[RemovableThread]) -> PrintableReport {
+    let mut text = String::new();
+    let mut report = json!({ "thread": id, "dryRun": true });
+    let mut children = Vec::new();
+    for removable @ RemovableThread { thread, worktree } in threads {
+        if thread == id {
+            text.push_str(&format!("would remove thread {} from the history\n", style::bold(thread.as_str())));
+            if let Some(dir) = worktree {
+                report["worktree"] = json!({ "dir": dir });
+            }
+        } else {
+            text.push_str(&format!("would remove its child thread {thread}\n"));
+            children.push(removable);
+        }
+        if let Some(dir) = worktree {
+            text.push_str(&format!("would remove its worktree {}\n", dir.display()));
+        }
+    }
+    if !children.is_empty() {
+        report["children"] = json!(children);
+    }
+    PrintableReport::value_with_text(report, text)
 }

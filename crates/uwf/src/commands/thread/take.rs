@@ -1,8 +1,13 @@
 //! `uwf thread take`
 
+use agent_kit::AgentContext;
+use agent_kit::answer::AgentAnswer;
 use clap_complete::engine::ArgValueCompleter;
+use serde_json::{Map, Value};
+use uwf_core::thread::ThreadId;
 use uwf_core::workflow::PERSON_PICKS;
 use uwf_engine::error::ErrorKind;
+use uwf_engine::verbs::answer::instead_of_agent;
 use uwf_engine::views::branches;
 
 use super::answer;
@@ -10,6 +15,9 @@ use crate::complete;
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::CommandResult;
+
+/// The key of the winner in the output of the role that picks.
+const WINNER: &str = "winner";
 
 /// Arguments of `uwf thread take`.
 #[derive(Debug, clap::Args)]
@@ -19,8 +27,9 @@ Examples:
   uwf thread take 7Q2M drafts.2 -m 'Shortest, and every test passes.'
   uwf thread take @ drafts.1 && uwf run @
 
-A group with `copies` and without `pick` waits for a person after the last copy. `uwf thread show` lists the copies with their
-threads; `uwf thread read THREAD` shows one. The text of -m becomes part of the thread, so that later roles see the reason.")]
+A group with `copies` and without `pick` waits for a person after the last copy. If the role or the expression of `pick` has
+picked none, you can still pick one. `uwf thread show` lists the copies with their threads; `uwf thread read THREAD` shows one. The
+text of -m becomes part of the thread, so that later roles see the reason.")]
 pub(crate) struct Args {
     /// The thread that waits: its id, a unique start or end of the id, or @ for the newest.
     #[arg(add = ArgValueCompleter::new(complete::threads))]
@@ -44,14 +53,22 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         return Err(CommandError::usage(format!("`{}` is not a copy of a group", args.copy))
             .hint("write its group, a dot, and its number: `drafts.2`"));
     };
-    let person = format!("{group}.{PERSON_PICKS}");
-    let asked = branches::named(&context.home, &id, &person).map_err(|error| {
-        let message = format!("group `{group}` of thread {id} does not wait for a person to pick a copy");
-        error.hints.into_iter().fold(CommandError::usage(message), CommandError::hint)
-    })?;
     let text = args.message.as_deref().unwrap_or_default();
-    let taken =
-        answer::with_text(context, (&id, &asked), &format!("---\nwinner: {number}\n---\n{text}"), args.exit_code);
+    let taken = match branches::judge(&context.home, &id, group)? {
+        Some(judge) => {
+            let asked = instead_of_agent(&context.home, &judge)?;
+            answer::given(context, &id, &asked, args.exit_code, |agent| verdict(agent, &judge, number, text))
+        }
+        None => {
+            let person = format!("{group}.{PERSON_PICKS}");
+            let asked = branches::named(&context.home, &id, &person).map_err(|error| {
+                let message = format!("group `{group}` of thread {id} does not wait for a person to pick a copy");
+                error.hints.into_iter().fold(CommandError::usage(message), CommandError::hint)
+            })?;
+            let text = format!("---\nwinner: {number}\n---\n{text}");
+            answer::with_text(context, (&id, &asked), &text, args.exit_code)
+        }
+    };
     taken.map_err(|error| match error.kind {
         ErrorKind::NotExtractable => {
             CommandError::usage(format!("copy {number} of group `{group}` does not exist, or has failed"))
@@ -59,4 +76,33 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         }
         _ => error,
     })
+}
+
+/// The answer of the role that picks, given by a person: the winner, and the reason for each other text that its output needs.
+fn verdict(agent: &AgentContext<'_>, judge: &ThreadId, winner: u64, reason: &str) -> Result<AgentAnswer, CommandError> {
+    let schema = agent.schema().value();
+    let is_text = |key: &str| schema["properties"][key]["type"] == "string";
+    let winner = if is_text(WINNER) { Value::from(winner.to_string()) } else { Value::from(winner) };
+    let mut output = Map::from_iter([(WINNER.to_owned(), winner)]);
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    for key in required.filter(|key| *key != WINNER) {
+        if !is_text(key) {
+            let role = agent.role_name();
+            return Err(CommandError::usage(format!(
+                "the output of role `{role}` also needs `{key}`, which is not a text"
+            ))
+            .hint(format!("let a person play it: `uwf thread step {judge} --agent uwf-human`"))
+            .hint(format!("then give the whole output: `uwf thread answer {judge} --data JSON`")));
+        }
+        if reason.trim().is_empty() {
+            return Err(CommandError::usage(format!("role `{}` also says `{key}`", agent.role_name()))
+                .hint("say it with -m TEXT"));
+        }
+        output.insert(key.to_owned(), Value::from(reason));
+    }
+    let value = Value::Object(output);
+    let raw = if reason.trim().is_empty() { format!("{value:#}") } else { reason.to_owned() };
+    let answer = AgentAnswer { raw, ..AgentAnswer::value(value) };
+    answer::check(agent, &answer)?;
+    Ok(answer)
 }

@@ -92,7 +92,7 @@ fn typed(agent: &AgentContext<'_>, text: &str) -> Result<(), CommandError> {
 }
 
 /// Checks that the answer has a valid output, in the same way as the step.
-fn check(agent: &AgentContext<'_>, answer: &AgentAnswer) -> Result<(), CommandError> {
+pub(in super::super) fn check(agent: &AgentContext<'_>, answer: &AgentAnswer) -> Result<(), CommandError> {
     let read = LadderClimb::for_context(agent, AnswerForm::Frontmatter).first(answer, &ExtractRungs::default());
     read.map(drop).map_err(|failure| unfit(agent, &failure.errors))
 }

@@ -1,0 +1,185 @@
+//! Branches that are groups or workflows themselves.
+
+use std::fs;
+
+use serde_json::json;
+use uwf_testing::TestHome;
+
+use crate::fixtures::group_in_repository::thread_of;
+use crate::fixtures::group_runs::{prompt, runs};
+use crate::home;
+
+/// An agent that keeps its prompt as `prompt-ROLE`, notes its branch and item in `runs`, and runs `ROLE.sh` if there is one.
+const AGENT: &str = "#!/bin/sh
+cat > \"prompt-$UWF_ROLE\"
+echo ${UWF_BRANCH:-$UWF_ROLE} $UWF_ITEM >> runs
+if test -e ./$UWF_ROLE.sh; then . ./$UWF_ROLE.sh; else echo \"I am $UWF_ROLE.\"; fi
+";
+
+/// A plan, and a role `work` that a test replaces.
+fn planned(roles: &str) -> String {
+    format!(
+        "name: nested
+description: x
+roles:
+  planner: {{ goal: You plan., meta: {{ type: object, properties: {{ deep: {{ type: boolean }}, hint: {{ type: string }}, areas: {{ type: array, maxItems: 9, items: {{ type: object }} }} }}, required: [areas] }} }}
+{roles}
+conditions:
+  deep: {{ expression: \"$last('planner').deep\" }}
+graph:
+  $START: [ {{ role: planner }} ]
+  planner: [ {{ role: work }} ]
+  work: [ {{ role: $END }} ]
+"
+    )
+}
+
+fn home_with(workflow: &str) -> TestHome {
+    let home = home();
+    home.put("nested", workflow);
+    home.script("worker", AGENT);
+    home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\nkillGrace: 1\n");
+    home.file(
+        "planner.sh",
+        "printf -- '---\\nhint: be kind\\ndeep: true\\nareas: [{id: a, files: [x, y]}, {id: b, files: [z]}]\\n---\\nIt is planned.\\n'\n",
+    );
+    home
+}
+
+#[test]
+fn group_within_group_reads_earlier_steps() {
+    let workflow = planned(
+        "  fixer: { goal: x }
+  docs: { goal: x }
+  tests: { goal: x }
+  fixes: { play: fixer, each: \"$last('planner').areas\", key: id }
+  checks: { play: [ tests, { role: docs, condition: deep } ] }
+  work: { play: [ fixes, checks ] }",
+    );
+    let home = home_with(&workflow);
+    let file = home.file("nested.yaml", &workflow);
+    let valid = home.uwf(&["workflow", "validate", "--strict", file.to_str().unwrap()]);
+    assert_eq!(valid.code, Some(0), "{}", valid.transcript());
+    let ran = home.uwf(&["run", "nested", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let expected = json!({
+        "fixes": {"a": "I am fixer.", "b": "I am fixer."},
+        "checks": {"tests": "I am tests.", "docs": "I am docs."},
+    });
+    assert_eq!(home.json(&["thread", "eval", &thread_of(&ran), "$last('work')"]), expected);
+    assert!(prompt(&home, "docs").contains("It is planned."), "its prompt has the steps before the group");
+}
+
+#[test]
+fn item_of_branch_is_read_by_its_group() {
+    let workflow = planned(
+        "  fixer: { goal: x }
+  area: { play: fixer, each: \"[item.files]\" }
+  work: { play: area, each: \"$last('planner').areas\", key: id }",
+    );
+    let home = home_with(&workflow);
+    let file = home.file("nested.yaml", &workflow);
+    let valid = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
+    assert_eq!(valid.code, Some(0), "{}", valid.transcript());
+    let ran = home.uwf(&["run", "nested", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["area.1 x", "area.1 z", "area.2 y", "planner"]);
+    let fixed = "I am fixer.";
+    let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('work')"]);
+    assert_eq!(output, json!({"a": [fixed, fixed], "b": [fixed]}));
+}
+
+/// Work on one item, by a group of its own.
+const INNER: &str = "name: mend
+description: x
+input: { type: object, properties: { area: { type: string }, files: { type: array }, hint: { type: string } }, required: [area, files] }
+roles:
+  read: { goal: x }
+  check: { goal: x }
+  both: { play: [ read, check ] }
+  finish: { goal: x, meta: { type: object, properties: { done: { type: boolean } }, required: [done] } }
+conditions:
+  small: { expression: \"$count(start.input.files) < 2\" }
+graph:
+  $START: [ { role: both } ]
+  both: [ { role: finish } ]
+  finish: [ { role: $END, condition: small }, { role: $END, outcome: too-large } ]
+";
+
+/// A home in which the workflow plays the role `fixer` of each item.
+fn with_workflow(config: &str) -> TestHome {
+    let home = home_with(&planned(
+        "  fixer:
+    goal: x
+    meta: { type: object, properties: { done: { type: boolean } }, required: [done] }
+    with: { area: item.id, files: \"[$item.files]\", hint: \"$last('planner').hint\" }
+  work: { play: fixer, each: \"$last('planner').areas\", key: id }",
+    ));
+    home.put("mend", INNER);
+    home.config(&format!(
+        "agents:\n  t: {{ command: worker, output: text }}\n  inner: {{ command: uwf-workflow, args: [mend] }}\ndefaultAgent: t\n\
+         agentOverrides: {{ nested: {{ fixer: inner }} }}\nkillGrace: 1\n{config}"
+    ));
+    home.file("finish.sh", "printf -- '---\\ndone: true\\n---\\nDone.\\n'\n");
+    home
+}
+
+#[test]
+fn workflow_gets_parts_of_item_as_input() {
+    let home = with_workflow("");
+    let ran = home.uwf(&["run", "nested", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let inputs: Vec<serde_json::Value> = home
+        .json(&["thread", "list", "--all"])
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| home.json(&["thread", "show", row["thread"].as_str().unwrap()])["input"].clone())
+        .filter(|input| input["area"] == "a")
+        .collect();
+    assert_eq!(inputs[0], json!({"area": "a", "files": ["x", "y"], "hint": "be kind"}));
+    let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('work')"]);
+    assert_eq!(output, json!({"a": {"done": true}, "b": {"done": true}}));
+    assert!(fs::read_to_string(home.work().join("prompt-finish")).unwrap().contains("be kind"));
+}
+
+#[test]
+fn nested_groups_end_under_machine_limit_of_one() {
+    let home = with_workflow("parallel: 1\n");
+    let ran = home.uwf(&["run", "nested", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home).len(), 7);
+}
+
+#[test]
+fn parent_sees_outcomes_of_workflows_in_groups() {
+    let home = with_workflow("");
+    let workflow = fs::read_to_string(home.work().join("nested.yaml")).unwrap();
+    let ends = "  work: [ { role: $END, outcome: rejected, condition: \"$outcome(steps[-1]) != 'succeeded'\" }, { role: $END } ]";
+    home.put("nested", &workflow.replace("  work: [ { role: $END } ]", ends));
+    let ran = home.uwf(&["run", "nested", "-p", "x"]);
+    assert_eq!(ran.code, Some(11), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    assert_eq!(home.json(&["thread", "show", &thread])["outcome"], "rejected");
+    let outcomes = home.json(&["thread", "eval", &thread, "$branches('work'){ name: outcome }"]);
+    assert_eq!(outcomes, json!({"a": "too-large", "b": "succeeded"}));
+    assert_eq!(home.json(&["thread", "eval", &thread, "$outcome(steps[-1])"]), "too-large");
+    home.file("planner.sh", "printf -- '---\\nareas: [{id: a, files: [x]}]\\n---\\nIt is planned.\\n'\n");
+    assert_eq!(home.uwf(&["run", "nested", "-p", "x"]).code, Some(0));
+}
+
+#[test]
+fn expression_without_item_is_warned_about() {
+    let home = home();
+    let workflow = planned(
+        "  fixer: { goal: x, with: { area: item.id } }
+  work: { play: [ fixer, { role: planner, condition: odd } ] }",
+    );
+    let workflow = workflow.replace("conditions:\n", "conditions:\n  odd: { expression: \"$item.n = 1\" }\n");
+    let file = home.file("nested.yaml", &workflow);
+    let warned = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
+    assert_eq!(warned.code, Some(0), "{}", warned.transcript());
+    for whole in ["`area` in `with` of role `fixer`", "the condition `odd`"] {
+        assert!(warned.stdout.contains(&format!("{whole} reads `item`")), "{}", warned.stdout);
+    }
+}

@@ -1,0 +1,245 @@
+//! Groups after a fork, and branches that are played again.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::json;
+use uwf_testing::{TestHome, text};
+
+use crate::fixtures::group_in_repository::{
+    branch_with, follow_hint, home_with_group, prompt_of, runs, script, thread_of, worktree_of,
+};
+use crate::fixtures::repository::{git, uwf_in};
+use crate::{fixtures::group_runs, home};
+
+/// A plan, two changes of files, and a decision.
+const FIXES: &str = "name: panel
+description: two changes at once
+workspace: worktree
+roles:
+  planner: { goal: You plan. }
+  one: { goal: You change the first part. }
+  two: { goal: You change the second part. }
+  fixes: { play: [ one, two ], files: worktree, merge: sequence }
+  judge: { goal: You decide. }
+graph:
+  $START: [ { role: planner } ]
+  planner: [ { role: fixes } ]
+  fixes: [ { role: judge } ]
+  judge: [ { role: $END } ]
+";
+
+/// A home with that workflow. The plan is an uncommitted file, which the first branch changes.
+fn fixes(workflow: &str) -> (TestHome, PathBuf) {
+    let (home, repo) = home_with_group(workflow);
+    script(&home, "planner", "echo planned > plan.txt; echo 'Look at it.'");
+    script(&home, "judge", "echo 'Ship it.'");
+    script(&home, "one", "echo by one >> plan.txt; echo one > one.txt; echo done");
+    script(&home, "two", "echo two > two.txt; git add two.txt; git commit -qm 'by two'; echo done");
+    (home, repo)
+}
+
+#[test]
+fn redone_branch_changes_only_its_own_files() {
+    let (home, repo) = fixes(FIXES);
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    script(&home, "two", "test ! -e one.txt || exit 9; echo again > two.txt; echo done");
+    fs::remove_file(home.work().join("scripts/runs")).unwrap();
+    let fork = text(&uwf_in(&home, &repo, &["thread", "fork", &thread, "--redo", "fixes.two"]).json(), "thread");
+    let ran = uwf_in(&home, &repo, &["run", &fork]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["judge", "two"]);
+    let read = |thread: &str, file: &str| fs::read_to_string(worktree_of(&home, thread).join(file)).unwrap();
+    for (file, content) in [("plan.txt", "planned\nby one\n"), ("one.txt", "one\n"), ("two.txt", "again\n")] {
+        assert_eq!(read(&fork, file), content, "{file}");
+    }
+    assert_eq!(read(&thread, "two.txt"), "two\n", "the old line stays");
+    assert_eq!(git(&home, &worktree_of(&home, &fork), &["status", "--porcelain"]), "");
+    for id in [&thread, &fork] {
+        assert_eq!(home.uwf(&["thread", "verify", id]).code, Some(0));
+    }
+    let refused = uwf_in(&home, &repo, &["thread", "fork", &thread, "--redo", "fixes.two", "--cwd", "."]);
+    assert!(refused.code == Some(64) && refused.stderr.contains("no worktree"), "{}", refused.transcript());
+}
+
+#[test]
+fn redone_copy_competes_with_the_others() {
+    let workflow = FIXES.replace(
+        "fixes: { play: [ one, two ], files: worktree, merge: sequence }",
+        "fixes: { play: one, copies: 2, pick: \"$count(steps)\", files: worktree }",
+    );
+    let (home, repo) = fixes(&workflow);
+    script(&home, "one", "echo $UWF_BRANCH > one.txt; echo done");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    script(&home, "one", "echo again > one.txt; echo done");
+    let fork = text(&uwf_in(&home, &repo, &["thread", "fork", &thread, "--redo", "fixes.1"]).json(), "thread");
+    let ran = uwf_in(&home, &repo, &["run", &fork]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home).iter().filter(|run| *run == "one").count(), 3);
+    assert_eq!(fs::read_to_string(worktree_of(&home, &fork).join("one.txt")).unwrap(), "fixes.2\n");
+}
+
+#[test]
+fn fork_after_group_names_its_git_branches() {
+    let (home, repo) = fixes(&FIXES.replace(", merge: sequence", ""));
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let fork = uwf_in(&home, &repo, &["thread", "fork", &thread, "--from-role", "judge"]).json();
+    fs::remove_file(home.work().join("scripts/prompt-judge")).unwrap();
+    let ran = uwf_in(&home, &repo, &["run", &text(&fork, "thread")]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let branch = branch_with(&home, &repo, &thread, "one.txt", "one\n");
+    let prompt = prompt_of(&home, "judge");
+    assert!(prompt.contains(&format!("- `one`: `{branch}`")), "{prompt}");
+}
+
+#[test]
+fn retry_of_a_waiting_merge_names_the_files() {
+    let (home, repo) = fixes(FIXES);
+    script(&home, "one", "echo one > README; echo done");
+    script(&home, "two", "echo two > README; echo done");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let again = uwf_in(&home, &repo, &["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(20), "{}", again.transcript());
+    assert!(again.stderr.contains("README") && !again.stderr.contains("thread answer"), "{}", again.stderr);
+    assert!(again.stderr.contains(&format!("then `uwf run {thread}` continues")), "{}", again.stderr);
+    follow_hint(&home, &again, "-s ours");
+    let again = uwf_in(&home, &repo, &["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(0), "{}", again.transcript());
+    assert_eq!(runs(&home), ["one", "planner", "two"], "no branch ran again");
+}
+
+/// The workflow in which a role resolves conflicts, and branches that change the same line.
+fn conflicts() -> (TestHome, PathBuf) {
+    let (home, repo) = fixes(
+        &FIXES
+            .replace("merge: sequence }", "merge: sequence, resolve: merger }")
+            .replace("  judge: {", "  merger: { goal: You resolve conflicts. }\n  judge: {"),
+    );
+    script(&home, "one", "echo one > README; echo done");
+    script(&home, "two", "echo two > README; echo done");
+    (home, repo)
+}
+
+/// The script of the role that resolves conflicts, which finds the git branch in its prompt.
+fn merges(home: &TestHome, lines: &str) {
+    let prompt = home.work().join("scripts/prompt-merger");
+    let find = format!("branch=$(sed -n 's/^Run `git merge \\([^`]*\\)` in.*/\\1/p' {} | head -n 1)", prompt.display());
+    script(home, "merger", &format!("{find}\n{lines}"));
+}
+
+#[test]
+fn role_resolves_conflicts_of_a_merge() {
+    let (home, repo) = conflicts();
+    merges(&home, "git merge -q $branch >&2; echo 'one and two' > README; git commit -qam Both; echo 'I kept both.'");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    assert_eq!(fs::read_to_string(worktree_of(&home, &thread).join("README")).unwrap(), "one and two\n");
+    assert_eq!(runs(&home), ["judge", "merger", "one", "planner", "two"]);
+    assert!(prompt_of(&home, "merger").contains("- `README`"), "{}", prompt_of(&home, "merger"));
+    assert!(prompt_of(&home, "judge").contains("I kept both."), "{}", prompt_of(&home, "judge"));
+    let output = home.json(&["thread", "eval", &thread, "$last('fixes')"]);
+    assert_eq!(output, json!({"one": "done", "two": "done"}));
+    assert_eq!(home.json(&["thread", "eval", &thread, "$branches('fixes').name"]), json!(["one", "two"]));
+    assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+    let cost = home.json(&["thread", "cost", &thread, "--by", "role"]);
+    assert!(cost.to_string().contains("merger"), "its work counts: {cost}");
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn conflict_left_by_role_waits_for_person() {
+    let (home, repo) = conflicts();
+    script(&home, "merger", "echo 'I cannot decide.'");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    assert!(ran.stderr.contains("README"), "{}", ran.stderr);
+    follow_hint(&home, &ran, "-s ours");
+    let ran = uwf_in(&home, &repo, &["run", &thread_of(&ran)]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["judge", "merger", "one", "planner", "two"]);
+}
+
+#[test]
+fn only_failed_resolver_is_played_again() {
+    let (home, repo) = conflicts();
+    script(&home, "merger", "exit 3");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    assert!(ran.stderr.contains("branch `merger-two`"), "{}", ran.stderr);
+    let thread = thread_of(&ran);
+    merges(&home, "git merge -q -s ours -m Ours $branch >&2; echo ok");
+    let again = uwf_in(&home, &repo, &["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(0), "{}", again.transcript());
+    assert_eq!(runs(&home), ["merger", "merger", "one", "planner", "two"]);
+}
+
+#[test]
+fn misplaced_resolvers_are_refused() {
+    let home = home();
+    for (from, to, why) in [
+        (", merge: sequence }", ", resolve: judge }", "`resolve` needs `merge: sequence`"),
+        ("merge: sequence }", "merge: sequence, resolve: jugde }", "did you mean `judge`?"),
+        ("merge: sequence }", "merge: sequence, resolve: fixes }", "the role `fixes` plays itself"),
+        (
+            "judge: { goal: You decide. }",
+            "judge: { goal: x, resolve: one }",
+            "`resolve` belongs only to a role with `play`",
+        ),
+    ] {
+        let file = home.file("panel.yaml", &FIXES.replace(from, to));
+        let refused = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
+        assert_eq!(refused.code, Some(65), "{to}: {}", refused.transcript());
+        assert!(refused.stdout.contains(why), "{to}: {}", refused.transcript());
+    }
+}
+
+#[test]
+fn branch_of_nested_group_is_redone() {
+    let home = home();
+    home.put(
+        "nested",
+        "name: nested
+description: x
+roles:
+  a: { goal: x }
+  b: { goal: x }
+  c: { goal: x }
+  pair: { play: [ a, b ] }
+  all: { play: [ pair, c ] }
+graph:
+  $START: [ { role: all } ]
+  all: [ { role: $END } ]
+",
+    );
+    let note = |says: &str| {
+        home.script("worker", &format!("#!/bin/sh\ncat > /dev/null\necho $UWF_ROLE >> runs\necho {says} $UWF_ROLE\n"));
+    };
+    note("first");
+    home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\nkillGrace: 1\n");
+    let ran = home.uwf(&["run", "nested", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    note("second");
+    fs::remove_file(home.work().join("runs")).unwrap();
+    let fork = text(&home.json(&["thread", "fork", &thread, "--redo", "all.pair.b"]), "thread");
+    let ran = home.uwf(&["run", &fork]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(group_runs::runs(&home), ["b"]);
+    let output = home.json(&["thread", "eval", &fork, "$last('all')"]);
+    assert_eq!(output, json!({"pair": {"a": "first a", "b": "second b"}, "c": "first c"}));
+    let whole = text(&home.json(&["thread", "fork", &thread, "--redo", "all.pair"]), "thread");
+    assert_eq!(home.uwf(&["run", &whole]).code, Some(0));
+    assert_eq!(group_runs::runs(&home), ["a", "b", "b"]);
+    let refused = home.uwf(&["thread", "fork", &thread, "--redo", "all.pair.z"]);
+    assert!(refused.code == Some(64) && refused.stderr.contains("its branches: a, b"), "{}", refused.transcript());
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
