@@ -1,7 +1,7 @@
 //! A compiled condition, with its class and its reads.
 
 use super::Reads;
-use super::analysis::{Class, Comparison, ConditionError, FieldRead};
+use super::analysis::{Class, Comparison, ConditionError, FieldRead, ValueShape};
 use super::jsonata::{self, Analysis, Program};
 
 /// The longest expression accepted, in bytes. Typical conditions are under 1 KB. Analysis is linear in the length, so this limit keeps
@@ -73,6 +73,18 @@ impl Condition {
     #[must_use]
     pub fn input_reads(&self) -> &[FieldRead] {
         &self.analysis.inputs
+    }
+
+    /// The field that its value, or the only part of a list that it builds, comes from.
+    #[must_use]
+    pub fn source_field(&self) -> Option<&FieldRead> {
+        self.analysis.source.as_ref()
+    }
+
+    /// Whether its value is a list.
+    #[must_use]
+    pub fn shape(&self) -> ValueShape {
+        self.analysis.shape
     }
 
     /// Comparisons of roles and fields with literals, in source order.

@@ -14,6 +14,7 @@ mod parse;
 mod pattern;
 mod reads;
 mod references;
+mod shape;
 mod text;
 mod walk;
 
@@ -24,7 +25,7 @@ pub use evaluate::EvalError;
 pub(super) use evaluate::EvaluationSession;
 
 use super::Reads;
-use super::analysis::{Class, Comparison, ConditionError, FieldRead};
+use super::analysis::{Class, Comparison, ConditionError, FieldRead, ValueShape};
 use jsonata_core::ast::AstNode;
 
 /// A syntax tree ready to run.
@@ -43,6 +44,8 @@ pub(super) struct Analysis {
     pub(super) warnings: Vec<String>,
     pub(super) comparisons: Vec<Comparison>,
     pub(super) inputs: Vec<FieldRead>,
+    pub(super) source: Option<FieldRead>,
+    pub(super) shape: ValueShape,
 }
 
 /// The parts of the history an expression reads, each as a separate expression, in source order. Empty if the text is not an expression.
@@ -55,10 +58,11 @@ pub(super) fn analyse(expression: &str) -> Result<Analysis, ConditionError> {
     let mut tree = parse::parse(expression)?;
     let bound = walk::bound_names(&tree);
     forbidden::check(&tree, &bound, expression)?;
-    let fields::Found { fields, mut warnings, comparisons, inputs } = fields::of(&tree, &bound);
+    let shape = shape::of(&tree);
+    let fields::Found { fields, mut warnings, comparisons, inputs, source } = fields::of(&tree, &bound);
     warnings.extend(constant::warnings(&tree, &bound, expression));
     // Rewrite first, because a reference that became a plain variable no longer affects the class.
     let reads = reads::of(&mut tree, &bound);
     let class = if cost::is_plain(&tree, expression) { Class::Plain } else { Class::Bounded };
-    Ok(Analysis { program: Program { tree }, class, reads, fields, warnings, comparisons, inputs })
+    Ok(Analysis { program: Program { tree }, class, reads, fields, warnings, comparisons, inputs, source, shape })
 }

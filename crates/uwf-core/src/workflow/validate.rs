@@ -2,11 +2,14 @@
 
 mod comparisons;
 mod conditions;
+mod expressions;
+mod group_items;
 mod groups;
 mod inputs;
 mod names;
 mod schema_paths;
 mod schemas;
+mod seen_roles;
 mod transitions;
 
 pub(crate) use names::MAX_NAME;
@@ -35,6 +38,7 @@ pub(super) fn validate_into(
     problems: &mut Problems,
 ) {
     names::check(draft, positions, file_stem, problems);
+    seen_roles::check(draft, positions, problems);
     groups::check(draft, positions, problems);
     schemas::check(draft, positions, problems);
     transitions::check(draft, positions, problems);

@@ -31,6 +31,8 @@ pub(super) struct Found {
     pub(super) comparisons: Vec<Comparison>,
     /// Fields of the thread's input it reads, sorted.
     pub(super) inputs: Vec<FieldRead>,
+    /// The field that its value, or the only part of a list that it builds, comes from.
+    pub(super) source: Option<FieldRead>,
 }
 
 /// Analyses an expression.
@@ -42,9 +44,14 @@ pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
         warnings: Vec::new(),
         comparisons: Vec::new(),
     };
-    reader.visit(tree, &At::Root);
+    let tree = match tree {
+        AstNode::Array(items) => items.first().filter(|_| items.len() == 1).unwrap_or(tree),
+        tree => tree,
+    };
+    let source = field_read(&reader.visit(tree, &At::Root), text::of(tree));
     let FieldReader { fields, inputs, warnings, comparisons, .. } = reader;
-    Found { fields: fields.into_iter().collect(), warnings, comparisons, inputs: inputs.into_iter().collect() }
+    let (fields, inputs) = (fields.into_iter().collect(), inputs.into_iter().collect());
+    Found { fields, warnings, comparisons, inputs, source }
 }
 
 /// The meaning of a value in the thread's context.
@@ -96,6 +103,12 @@ impl FieldReader<'_> {
             AstNode::Function { name, args, .. } => self.function(name, args, at),
             AstNode::Block(items) => items.iter().map(|item| self.visit(item, at)).last().unwrap_or(At::Elsewhere),
             AstNode::FunctionApplication(inner) => self.visit(inner, at),
+            // Its terms are evaluated on each item.
+            AstNode::Sort { input, terms } => {
+                let items = self.visit(input, at);
+                terms.iter().for_each(|(term, _)| drop(self.visit(term, &items)));
+                items
+            }
             AstNode::Binary { op: op @ (BinaryOp::Equal | BinaryOp::NotEqual | BinaryOp::In), lhs, rhs } => {
                 for (side, other) in [(lhs, rhs), (rhs, lhs)] {
                     let side_at = self.visit(side, at);
@@ -152,6 +165,9 @@ impl FieldReader<'_> {
             (names::FIRST | names::LAST, [AstNode::String(role)]) => {
                 self.comparisons.push(Comparison { what: Compared::Role, literal: Value::from(role.as_str()) });
                 return At::Output(StepRoles::Role(role.clone()), Vec::new());
+            }
+            (names::BRANCHES, [AstNode::String(role)]) => {
+                self.comparisons.push(Comparison { what: Compared::Role, literal: Value::from(role.as_str()) });
             }
             ("not", [argument]) => {
                 let negated = self.visit(argument, at);

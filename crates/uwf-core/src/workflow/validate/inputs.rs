@@ -1,21 +1,11 @@
-//! Checks the expressions that give a role's workflow its input, and every expression that reads the thread's own.
+//! Checks the expressions that give a role's workflow its input.
 
-use json_cas::nearest::did_you_mean;
-use yaml_tree::Position;
-
-use super::schema_paths::{Possibility, can_have};
+use super::expressions::{ExpressionCheck, roles_before};
 use crate::document::{Positions, Problems, join};
-use crate::moderator::{Condition, FieldRead};
-use crate::workflow::model::{INPUT, Meta, WorkflowDraft};
+use crate::moderator::Condition;
+use crate::workflow::model::WorkflowDraft;
 
 pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
-    for (name, condition) in &draft.conditions {
-        // An expression that does not compile was already reported.
-        if let Ok(condition) = Condition::compile(&condition.expression) {
-            let at = positions.value(&join(&join("/conditions", name), "expression"));
-            check_reads(draft, positions, &format!("the condition `{name}`"), at, &condition, problems);
-        }
-    }
     for (role, name, expression) in expressions(draft) {
         let pointer = join(&join(&join("/roles", role), "with"), name);
         if positions.is_broken(&pointer) {
@@ -25,10 +15,9 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
         let whole = format!("`{name}` in `with` of role `{role}`");
         match Condition::compile(expression) {
             Ok(compiled) => {
-                for warning in compiled.warnings() {
-                    problems.warning("doubtful-expression", at, format!("{whole}: {warning}"), None);
-                }
-                check_reads(draft, positions, &whole, at, &compiled, problems);
+                let last = roles_before(draft, role);
+                let doubt = "doubtful-expression";
+                ExpressionCheck { draft, positions, whole, at, last, doubt }.check(&compiled, problems);
             }
             Err(error) => {
                 problems.error("bad-expression", at, format!("{whole} cannot be used: {error}"), None);
@@ -43,47 +32,4 @@ fn expressions(draft: &WorkflowDraft) -> impl Iterator<Item = (&str, &str, &str)
         let of_role = found.more.with.iter();
         of_role.map(move |(name, expression)| (role.as_str(), name.as_str(), expression.as_str()))
     })
-}
-
-/// Warns about fields of the input that the schema cannot have. `whole` names the expression.
-fn check_reads(
-    draft: &WorkflowDraft,
-    positions: &Positions,
-    whole: &str,
-    at: Position,
-    expression: &Condition,
-    problems: &mut Problems,
-) {
-    if positions.is_broken(&join("", INPUT)) {
-        return;
-    }
-    for read in expression.input_reads() {
-        if problems.is_full() {
-            return;
-        }
-        let reads = format!("{whole} reads `{}`", read.text);
-        if let Some((why, hint)) = impossible(draft, read) {
-            problems.warning("impossible-field", at, format!("{reads}, but {why}"), hint);
-        }
-    }
-}
-
-/// Why a field of the input never exists, and what to try instead.
-fn impossible(draft: &WorkflowDraft, read: &FieldRead) -> Option<(String, Option<String>)> {
-    let schema = match &draft.input {
-        None => return Some(("the workflow has no `input`".to_owned(), None)),
-        Some(Meta::Inline(schema)) => schema,
-        Some(Meta::Stored(_)) => return None,
-    };
-    match can_have(schema, &read.path) {
-        Possibility::Possible => None,
-        Possibility::NoField { field, known } => {
-            let hint = did_you_mean(&field, known.iter().map(String::as_str));
-            let fields: Vec<String> = known.iter().map(|field| format!("`{field}`")).collect();
-            let hint = hint.or_else(|| Some(format!("it has {}", fields.join(", "))));
-            Some((format!("the input has no `{field}`"), hint))
-        }
-        Possibility::NotAnObject { .. } if read.path.len() == 1 => Some(("the input has no fields".to_owned(), None)),
-        Possibility::NotAnObject { field } => Some((format!("in the input nothing can be below `{field}`"), None)),
-    }
 }
