@@ -54,12 +54,12 @@ impl Table {
 
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows.push(cells.iter().map(|cell| style::in_line(cell)).collect());
     }
 
     /// Adds a line below the last row.
     pub(crate) fn note(&mut self, text: &str) {
-        self.notes.push((self.rows.len() - 1, format!("{NOTE_INDENT}{}", style::dim(text))));
+        self.notes.push((self.rows.len() - 1, format!("{NOTE_INDENT}{}", style::dim(&style::in_line(text)))));
     }
 
     /// The table as text, one line per row; if possible, no line is longer than the terminal on stdout is wide.
