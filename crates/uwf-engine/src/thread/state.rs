@@ -49,6 +49,11 @@ impl State {
         State::Corrupt,
     ];
 
+    /// Whether its last attempt left something to do before the next one: a person, a limit or a failure.
+    pub(crate) fn has_stopped(self) -> bool {
+        matches!(self, State::Waiting | State::Limited | State::Stuck)
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

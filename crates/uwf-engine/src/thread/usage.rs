@@ -10,7 +10,7 @@ use durable_files::regular;
 use json_cas::{Hash, Store};
 use serde::{Deserialize, Serialize};
 use uwf_core::config::Config;
-use uwf_core::spending;
+use uwf_core::spending::{self, RunPrices, Spent};
 use uwf_core::usage::{Amount, Usage};
 
 use crate::error::Result;
@@ -93,10 +93,28 @@ pub(crate) fn of_attempts(store: &Store, config: &Config, attempts: &[Hash]) -> 
     let mut sum = Amount::default();
     for attempt in attempts {
         if let Some(run) = ledger.runs.failed(*attempt)? {
-            sum.add(ledger.amount(&run));
+            sum.add(amount(&run, config));
         }
     }
     Ok(sum)
+}
+
+/// Spending of all steps of a thread, with what is unknown of it. Includes only money that providers reported.
+///
+/// # Errors
+/// Errors of the nodes.
+pub(crate) fn spent(thread: &Thread<'_>) -> Result<Spent> {
+    let config = Config::default();
+    let mut ledger = Ledger::new(thread.home().store(), &config);
+    let mut spent = Spent::default();
+    for record in thread.chain()?.records() {
+        ledger.each_run(record.step, nodes::MAX_NESTING, &mut |run| spent.add(&run.run, RunPrices::default()))?;
+    }
+    Ok(spent)
+}
+
+fn amount(known: &KnownRun, config: &Config) -> Amount {
+    known.run.amount(spending::run_prices(config, known.model.as_deref()))
 }
 
 struct Ledger<'h> {
@@ -110,15 +128,16 @@ impl<'h> Ledger<'h> {
         Ledger { store, config, runs: RunReader::new(store, config) }
     }
 
-    fn amount(&self, known: &KnownRun) -> Amount {
-        known.run.amount(spending::run_prices(self.config, known.model.as_deref()))
-    }
-
     /// Usage of a step's runs, or of all steps of the child thread that played it, which are not steps of the thread itself.
     fn of_step(&mut self, step: Hash, nesting: usize) -> Result<Amount> {
+        let (mut sum, config) = (Amount::default(), self.config);
+        self.each_run(step, nesting, &mut |run| sum.add(amount(run, config)))?;
+        Ok(sum)
+    }
+
+    fn each_run(&mut self, step: Hash, nesting: usize, visit: &mut dyn FnMut(&KnownRun)) -> Result<()> {
         let runs = self.runs.of_step(step)?;
-        let mut sum = Amount::default();
-        runs.runs.iter().for_each(|run| sum.add(self.amount(run)));
+        runs.runs.iter().for_each(&mut *visit);
         // An unreadable run may have cost anything.
         if let Some(unread) = runs.unreadable {
             return Err(unread);
@@ -127,10 +146,10 @@ impl<'h> Ledger<'h> {
         let nesting = nesting.checked_sub(usize::from(next.is_some()));
         while let Some(at) = next {
             let nesting = nesting.ok_or_else(|| nodes::too_deep(at))?;
-            sum.add(self.of_step(at, nesting)?);
+            self.each_run(at, nesting, visit)?;
             next = nodes::step_node(self.store, at)?.0.prev;
         }
-        Ok(sum)
+        Ok(())
     }
 }
 

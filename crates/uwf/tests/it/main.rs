@@ -56,6 +56,7 @@ mod group_worktrees;
 mod groups;
 mod groups_copies;
 mod groups_each;
+mod groups_stopped;
 mod groups_validate;
 mod groups_views;
 mod help;

@@ -14,6 +14,7 @@ use crate::attempt::lease::Lease;
 use crate::attempt::recorded::{self, Finished, GaveUp, Opened, OutputFiles, Started};
 use crate::attempt::{result_line, slots};
 use crate::error::{ErrorKind, Result, SentError};
+use crate::root::ids;
 use crate::root::log::log;
 use crate::root::store_keys::Handover;
 
@@ -22,13 +23,15 @@ impl<'a, 'h> Step<'a, 'h> {
     pub(super) fn play(&self, begun: &Begun, signals: &mut Signals) -> Result<Stored<'_, 'a, 'h>> {
         let opened = &begun.attempt.opened;
         log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
-        let places = slots::take(self.home, self.plan, opened, &self.log, signals)?;
+        let (places, waited) = slots::take(self.home, self.plan, opened, &self.log, signals)?;
         let job = self.job(opened, begun.lease.clone())?;
         let files = OutputFiles::of(self.home, &opened.thread, &opened.attempt);
         let broker = files.reserve().and_then(|()| Broker::start(self.home, opened));
         let broker = broker.inspect_err(|_| files.release())?;
         let ended = agent_process::run(&job, broker, signals, |pid| {
-            recorded::started(self.home, &opened.thread, Started { attempt: opened.attempt.clone(), pid })
+            let (started_at, waited_ms) = (Some(ids::now_ms()), u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
+            let started = Started { attempt: opened.attempt.clone(), pid, started_at, waited_ms };
+            recorded::started(self.home, &opened.thread, started)
         });
         drop(places);
         files.release();

@@ -100,6 +100,13 @@ impl Inbox {
                 State::Completed | State::Killed | State::Paused => {}
             }
         }
+        // The thread above it needs the person.
+        for state in [State::Waiting, State::Stuck, State::Limited] {
+            let below = |named: &&Named| named.row.state == state && named.row.stopped_with.is_some();
+            let hidden = needs.iter().filter(below).count();
+            counts.entry(state).and_modify(|count| *count = count.saturating_sub(hidden));
+        }
+        needs.retain(|named| named.row.stopped_with.is_none());
         let before = ready.len();
         // A child thread continues with its parent.
         ready.retain(|named| !child_threads::parent_of(home, &named.row.thread).is_some_and(|it| active.contains(&it)));
