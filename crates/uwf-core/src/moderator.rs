@@ -14,7 +14,8 @@ mod jsonata;
 mod reads;
 mod truth;
 
-pub use analysis::{Class, Compared, Comparison, ConditionError, FieldRead, ValueShape};
+pub(crate) use analysis::ValueShape;
+pub use analysis::{Class, Compared, Comparison, ConditionError, FieldRead};
 pub use condition::Condition;
 pub use decide::{
     Considered, Decision, END, Edge, EndReason, Evaluate, Moderator, ModeratorError, Next, Note, Pending, Progress,

@@ -46,7 +46,7 @@ pub enum Compared {
 
 /// Whether the value of an expression is a list, as far as its form says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValueShape {
+pub(crate) enum ValueShape {
     /// Whatever matches: a list of several values, but a single value without a list.
     Matches,
     /// Never a list. The text names the value.

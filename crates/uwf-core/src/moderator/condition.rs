@@ -76,14 +76,12 @@ impl Condition {
     }
 
     /// The field that its value, or the only part of a list that it builds, comes from.
-    #[must_use]
-    pub fn source_field(&self) -> Option<&FieldRead> {
+    pub(crate) fn source_field(&self) -> Option<&FieldRead> {
         self.analysis.source.as_ref()
     }
 
     /// Whether its value is a list.
-    #[must_use]
-    pub fn shape(&self) -> ValueShape {
+    pub(crate) fn shape(&self) -> ValueShape {
         self.analysis.shape
     }
 
@@ -97,5 +95,10 @@ impl Condition {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.analysis.warnings
+    }
+
+    /// Warnings that its result never changes, in words for its author. A condition then decides nothing.
+    pub(crate) fn constant_warnings(&self) -> &[String] {
+        &self.analysis.constants
     }
 }

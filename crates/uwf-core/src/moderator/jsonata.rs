@@ -42,6 +42,8 @@ pub(super) struct Analysis {
     pub(super) reads: Reads,
     pub(super) fields: Vec<FieldRead>,
     pub(super) warnings: Vec<String>,
+    /// Warnings that it decides nothing.
+    pub(super) constants: Vec<String>,
     pub(super) comparisons: Vec<Comparison>,
     pub(super) inputs: Vec<FieldRead>,
     pub(super) source: Option<FieldRead>,
@@ -58,11 +60,22 @@ pub(super) fn analyse(expression: &str) -> Result<Analysis, ConditionError> {
     let mut tree = parse::parse(expression)?;
     let bound = walk::bound_names(&tree);
     forbidden::check(&tree, &bound, expression)?;
-    let shape = shape::of(&tree);
-    let fields::Found { fields, mut warnings, comparisons, inputs, source } = fields::of(&tree, &bound);
-    warnings.extend(constant::warnings(&tree, &bound, expression));
+    let shape = shape::value_shape(&tree);
+    let fields::Found { fields, warnings, comparisons, inputs, source } = fields::of(&tree, &bound);
+    let constants = constant::warnings(&tree, &bound, expression);
     // Rewrite first, because a reference that became a plain variable no longer affects the class.
     let reads = reads::of(&mut tree, &bound);
     let class = if cost::is_plain(&tree, expression) { Class::Plain } else { Class::Bounded };
-    Ok(Analysis { program: Program { tree }, class, reads, fields, warnings, comparisons, inputs, source, shape })
+    Ok(Analysis {
+        program: Program { tree },
+        class,
+        reads,
+        fields,
+        warnings,
+        constants,
+        comparisons,
+        inputs,
+        source,
+        shape,
+    })
 }

@@ -145,10 +145,28 @@ fn sound_lists_of_items_cause_no_warning() {
         "$last('planner').findings[high][]",
         "steps[role = 'planner'].output.findings",
         "steps[-1].output.findings",
+        "\"['de', 'fr']\"",
+        "\"[1..3]\"",
         "$append($last('planner').findings, [])",
         "$sort($last('planner').findings, function($a, $b) { $a.id > $b.id })",
     ] {
         let (code, out) = said(&home, "each: $last('planner').findings", &format!("each: {each}"));
         assert_eq!((code, out.as_str()), (Some(0), "fix-all.yaml: valid\n"), "{each}");
     }
+}
+
+#[test]
+fn stored_workflow_is_checked_like_its_file() {
+    let home = home();
+    let more = "  tests: { run: 'true', timeout: 5m, fails: [3] }\n  best: { play: reader, copies: 2, pick: judge, mayFail: true }\n";
+    let file = FIXES.replace("graph:\n", &format!("{more}graph:\n")).replace(
+        "  panel: [ { role: judge } ]\n",
+        "  panel: [ { role: tests } ]\n  tests: [ { role: best } ]\n  best: [ { role: $END } ]\n",
+    );
+    let file = file.replace("  judge: [ { role: $END } ]\n", "").replace(", sees: [ planner, panel ]", ", meta: { type: object, properties: { winner: { type: integer } }, required: [winner] }, sees: [ planner, panel ]");
+    let file = file.replace("[ reader, tester ]", "[ reader, { role: tester, limits: { maxSteps: 3 } } ]");
+    home.put("fix-all", &file);
+    std::fs::remove_file(home.work().join("fix-all.yaml")).unwrap();
+    let ran = home.uwf(&["workflow", "validate", "--strict", "fix-all", "--format", "text"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
 }

@@ -48,7 +48,8 @@ pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
         AstNode::Array(items) => items.first().filter(|_| items.len() == 1).unwrap_or(tree),
         tree => tree,
     };
-    let source = field_read(&reader.visit(tree, &At::Root), text::of(tree));
+    // Nothing shows its text, and the tree may be too deep to write.
+    let source = field_read(&reader.visit(tree, &At::Root), String::new());
     let FieldReader { fields, inputs, warnings, comparisons, .. } = reader;
     let (fields, inputs) = (fields.into_iter().collect(), inputs.into_iter().collect());
     Found { fields, warnings, comparisons, inputs, source }

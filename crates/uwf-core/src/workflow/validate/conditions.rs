@@ -26,8 +26,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
             Ok(compiled) => {
                 let whole = format!("the condition `{name}`");
                 let last = sources.get(name.as_str()).cloned().unwrap_or_default();
-                let doubt = "doubtful-condition";
-                ExpressionCheck { draft, positions, whole, at, last, doubt }.check(&compiled, problems);
+                ExpressionCheck { draft, positions, whole, at, last, is_condition: true }.check(&compiled, problems);
             }
             Err(error) => rejected(draft, name, at, error, problems),
         }

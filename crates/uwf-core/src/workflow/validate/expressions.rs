@@ -29,14 +29,16 @@ pub(super) struct ExpressionCheck<'d> {
     pub(super) at: Position,
     /// The roles whose output the last step may have.
     pub(super) last: BTreeSet<&'d str>,
-    /// The code of warnings about the expression itself.
-    pub(super) doubt: &'static str,
+    /// Whether it decides something, so that its result has to change.
+    pub(super) is_condition: bool,
 }
 
 impl ExpressionCheck<'_> {
     pub(super) fn check(&self, expression: &Condition, problems: &mut Problems) {
-        for warning in expression.warnings() {
-            problems.warning(self.doubt, self.at, format!("{}: {warning}", self.whole), None);
+        let code = if self.is_condition { "doubtful-condition" } else { "doubtful-expression" };
+        let constants = if self.is_condition { expression.constant_warnings() } else { &[] };
+        for warning in expression.warnings().iter().chain(constants) {
+            problems.warning(code, self.at, format!("{}: {warning}", self.whole), None);
         }
         let unknown = self.roles_compared(expression, problems);
         for comparison in expression.comparisons() {

@@ -3,13 +3,15 @@
 use serde_json::Value;
 
 use super::expressions::{ExpressionCheck, known_fields, roles_before};
-use super::groups::BAD_GROUP;
 use super::schema_paths::{Possibility, can_have, descend};
 use crate::document::{Positions, Problems, join};
 use crate::moderator::{Condition, FieldRead, ValueShape};
 use crate::workflow::model::{Meta, WorkflowDraft};
 use crate::workflow::role_group::RoleGroup;
 use yaml_tree::Position;
+
+/// The code of most problems of groups.
+pub(super) const BAD_GROUP: &str = "bad-group";
 
 pub(super) fn check(
     draft: &WorkflowDraft,
@@ -31,7 +33,7 @@ pub(super) fn check(
         None => Vec::new(),
     };
     let whole = format!("`each` of `{name}`");
-    ExpressionCheck { draft, positions, whole, at, last, doubt: "doubtful-expression" }.check(&compiled, problems);
+    ExpressionCheck { draft, positions, whole, at, last, is_condition: false }.check(&compiled, problems);
     let items = ItemsCheck { name, each, at };
     items.form(compiled.shape(), problems);
     for (source, path) in sources {
@@ -142,7 +144,7 @@ fn is_list(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("array")
 }
 
-/// Whether the schema allows only values of types that are no lists.
+/// Whether the schema rules lists out.
 fn is_no_list(schema: &Value) -> bool {
     let types = match schema.get("type") {
         Some(Value::String(one)) => vec![one.as_str()],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::group_items;
+use super::group_items::{self, BAD_GROUP};
 use super::schema_paths::{Possibility, can_have};
 use crate::document::{Positions, Problems, join};
 use crate::moderator::{Condition, Reads};
@@ -16,9 +16,6 @@ use yaml_tree::Position;
 
 /// The hint for a group that is among its own branches.
 const PLAYS_ITSELF: &str = "name the roles that do the work, not the group";
-
-/// The code of most problems of groups.
-pub(super) const BAD_GROUP: &str = "bad-group";
 
 pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut Problems) {
     for (name, group) in draft.groups() {

@@ -16,8 +16,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &Positions, problems: &mut
         match Condition::compile(expression) {
             Ok(compiled) => {
                 let last = roles_before(draft, role);
-                let doubt = "doubtful-expression";
-                ExpressionCheck { draft, positions, whole, at, last, doubt }.check(&compiled, problems);
+                ExpressionCheck { draft, positions, whole, at, last, is_condition: false }.check(&compiled, problems);
             }
             Err(error) => {
                 problems.error("bad-expression", at, format!("{whole} cannot be used: {error}"), None);
