@@ -22,7 +22,7 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::State;
 use crate::thread::steps::Parts;
-use crate::views::branches::{path_below, path_in};
+use crate::views::branches::{group_path, path_below, path_in};
 use crate::views::cost::{self, CostBy};
 use crate::views::show;
 use crate::views::thread_now::ThreadNow;
@@ -241,6 +241,9 @@ impl GroupReader<'_> {
         if plays.is_empty() || levels == 0 {
             return Ok(Vec::new());
         }
+        if workflow.planned_branches().is_some() {
+            return Ok(vec![self.own(thread, &workflow.name, levels)?]);
+        }
         let settings = Settings::in_record(self.home, &now.record).ok().flatten();
         let above = settings.and_then(|settings| path_in(self.home, &settings));
         let above = above.as_deref();
@@ -262,6 +265,13 @@ impl GroupReader<'_> {
         }
         groups.reverse();
         Ok(groups)
+    }
+
+    /// The group whose own thread this is, with the name of its workflow.
+    fn own(&self, group: &Thread<'_>, workflow: &str, levels: usize) -> Result<GroupStatus> {
+        let path = group_path(self.home, &group.id);
+        let role = path.as_deref().unwrap_or(workflow).rsplit('.').next().unwrap_or_default();
+        self.group((role, &RoleGroup::default()), group, Some(group.id.clone()), path.as_deref(), levels)
     }
 
     /// The group of step `index`.

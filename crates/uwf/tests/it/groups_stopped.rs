@@ -92,6 +92,9 @@ fn group_stops_with_the_thread_that_plays_it() {
         assert_eq!(group["why"], format!("{state} with thread {thread}"));
         let shown = home.json(&["thread", "show", &text(group, "thread")]);
         assert_eq!((&shown["state"], &shown["stoppedWith"]), (&json!(state), &json!(thread)));
+        let branches = shown["group"]["branches"].as_array().unwrap();
+        assert_eq!((shown["group"]["role"].as_str(), branches.len()), (Some("reviews"), 2), "{shown}");
+        assert_eq!(branches[0]["branch"], "reviews.security");
         assert!(!rows(&home, &["--state", "active"]).contains_key("panel.reviews"));
         assert!(rows(&home, &["--state", state]).contains_key("panel.reviews"));
         let server = Server::start(&home, &[]);
