@@ -108,9 +108,9 @@ mod with_tools {
         assert!(top.code == Some(0) && !reorders(&top.shown), "{:?}", top.shown);
         check(&home, &["thread", "retry", &thread], 0);
         check(&home, &["run", &thread], 11);
-        check(&home, &["thread", "live", &thread], 0);
+        check(&home, &["thread", "live", &thread], 11);
         all(&thread);
         check(&home, &["thread", "fork", &thread, "--redo", &format!("fi{SYMBOL}xes.x")], 64);
-        check(&home, &["thread", "take", &thread, &format!("fi{SYMBOL}xes.x")], 69);
+        check(&home, &["thread", "take", &thread, &format!("fi{SYMBOL}xes.x")], 64);
     }
 }
