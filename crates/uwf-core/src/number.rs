@@ -32,6 +32,12 @@ pub fn is_money(amount: f64) -> bool {
     (0.0..=MAX_MONEY).contains(&amount)
 }
 
+/// Whether a count is 0, for fields that are left out then.
+#[must_use]
+pub fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// The sum of two counts, at most [`MAX_WHOLE`].
 #[must_use]
 pub fn sum(one: u64, other: u64) -> u64 {

@@ -6,7 +6,8 @@ pub use json_cas::text::ellipsize;
 
 use crate::escapes::without_escapes;
 
-/// A text in one line, without escape sequences: white space and control characters become single spaces.
+/// A text in one line, without escape sequences: white space and control characters become single spaces, and symbols that reorder a line
+/// are replaced.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let text = without_escapes(text);
@@ -14,7 +15,18 @@ pub fn one_line(text: &str) -> String {
         .split(|symbol: char| symbol.is_whitespace() || symbol.is_control())
         .filter(|word| !word.is_empty())
         .collect();
-    words.join(" ")
+    words.join(" ").chars().map(drawn).collect()
+}
+
+/// The symbol, or a replacement if it controls a terminal or reorders the text around it.
+#[must_use]
+pub fn drawn(symbol: char) -> char {
+    let reorders = matches!(
+        symbol,
+        '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
+    );
+    let breaks = matches!(symbol, '\u{2028}' | '\u{2029}');
+    if reorders || breaks || symbol.is_control() && !matches!(symbol, '\n' | '\t') { '\u{FFFD}' } else { symbol }
 }
 
 /// The beginning of a text in at most `cap` bytes, with whole characters.
@@ -69,5 +81,6 @@ mod tests {
     #[test]
     fn one_line_has_single_spaces_and_no_escapes() {
         assert_eq!(one_line(" a\n\t b\u{1b}[31mc \u{7}"), "a bc");
+        assert_eq!(one_line("a\u{202E}b\u{2028}c\u{2066}"), "a\u{FFFD}b c\u{FFFD}");
     }
 }

@@ -1,5 +1,6 @@
 //! Workflow files: reads them (in today's form and older ones), checks them, draws them.
 
+mod file_form;
 mod graph;
 mod group;
 mod group_schema;
@@ -18,6 +19,7 @@ mod text_role;
 mod transitions;
 mod validate;
 
+pub use file_form::into_file_form;
 pub use graph::{CourseBranch, GRAPH_CSS, GraphCourse, GraphDrawing, GraphLedger, GraphOnPage, role_order};
 pub(crate) use group::{BRANCH_KEYS, MAX_BRANCHES};
 pub(crate) use older_forms::{ROLE_KEYS, TABLE_KEYS};

@@ -229,11 +229,7 @@ impl StepActivities {
         let ran = self.uwf(thread, &look, std::future::pending()).await?;
         match ran.code {
             Some(0) => {
-                let agent = ran
-                    .text("alias")
-                    .or_else(|| ran.text("agent"))
-                    .filter(|_| !is_person(&ran))
-                    .and_then(|agent| name(&agent));
+                let agent = agent_of(&ran).filter(|_| !is_person(&ran)).and_then(|agent| name(&agent));
                 let head = ran.text("head").unwrap_or_default();
                 Ok(ThreadLook::Standing(TemporalThreadState::Ready { head, role: ran.text("role"), agent }))
             }
@@ -317,6 +313,14 @@ fn ended(thread: &str, ran: &UwfRun, reason: &str) -> TemporalThreadState {
 /// Whether a person plays the next role. Then any worker can ask the question.
 fn is_person(ran: &UwfRun) -> bool {
     ran.report["command"][0].as_str().is_some_and(|command| command.rsplit('/').next() == Some(PERSON))
+}
+
+/// The agent of a next step by its name in the configuration. Any worker may run a command that has no name there, such as the command of
+/// a role.
+fn agent_of(ran: &UwfRun) -> Option<String> {
+    let is_program =
+        |agent: &String| ran.report["command"].as_array().is_some_and(|words| words.len() == 1 && words[0] == **agent);
+    ran.text("alias").or_else(|| ran.text("agent").filter(is_program))
 }
 
 /// The state of a thread that does not continue. Questions and messages stay in the store: only states and role names are sent.

@@ -48,7 +48,8 @@ impl CheckedFile {
     /// Each problem with its source line, then the verdict.
     pub(crate) fn text(&self) -> String {
         let verdict = if self.valid { style::green("valid") } else { style::red("not valid") };
-        format!("{}{}: {verdict}{}\n{}", self.snippets(), self.file, self.counts(), self.commands.text())
+        let file = style::in_line(&self.file);
+        format!("{}{file}: {verdict}{}\n{}", self.snippets(), self.counts(), self.commands.text())
     }
 
     /// The error of a command that needs a valid file, after the snippets were printed.

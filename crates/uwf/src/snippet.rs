@@ -13,6 +13,7 @@ const BEFORE: usize = 60;
 /// The problem, its source line with a caret below it, and the hint.
 pub(crate) fn text(problem: &FileProblem, source: &str) -> String {
     let FileProblem { severity, code, message, hint, file, line, column } = problem;
+    let (message, file) = (style::in_line(message), style::in_line(file));
     let kind = format!("{}[{code}]", severity.as_str());
     let kind = match severity {
         SchemaSeverity::Error => style::red(&kind),
@@ -29,7 +30,7 @@ pub(crate) fn text(problem: &FileProblem, source: &str) -> String {
         ));
     }
     if let Some(hint) = hint {
-        text.push_str(&format!("{margin} {} {hint}\n", style::dim("= hint:")));
+        text.push_str(&format!("{margin} {} {}\n", style::dim("= hint:"), style::in_line(hint)));
     }
     text.push('\n');
     text
@@ -51,7 +52,7 @@ fn place(source: &str, line: usize, column: usize) -> Option<(String, String)> {
     let indent: String = symbols[from..at].iter().map(|symbol| if *symbol == '\t' { '\t' } else { ' ' }).collect();
     let caret = style::red("^");
     Some((
-        format!("{before}{}{after}", content.trim_end()),
+        format!("{before}{}{after}", style::in_line(content.trim_end())),
         format!("{}{indent}{caret}", " ".repeat(before.chars().count())),
     ))
 }

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use uwf_core::escapes::without_escapes;
+use uwf_core::text::drawn;
 
 /// First byte of every mark in UTF-8, to recognise texts without marks quickly.
 const MARK_BYTE: u8 = 0xF3;
@@ -122,19 +123,14 @@ fn harmless(text: &str) -> String {
     without_escapes(text).replace("\r\n", "\n").chars().map(drawn).collect()
 }
 
+/// A part of a line, which neither ends the line nor changes the parts around it. Marks are kept.
+pub(crate) fn in_line(text: &str) -> String {
+    without_escapes(text).chars().map(|symbol| if symbol == '\n' { ' ' } else { drawn(symbol) }).collect()
+}
+
 /// JSON or YAML, which has no emphasis: unchanged in a pipe, without control characters on a terminal.
 pub(crate) fn data(text: &str, is_terminal: bool) -> Cow<'_, str> {
     if is_terminal { Cow::Owned(text.chars().map(drawn).collect()) } else { Cow::Borrowed(text) }
-}
-
-/// The character, or a replacement if it controls the terminal or reorders the text.
-fn drawn(symbol: char) -> char {
-    let reorders = matches!(
-        symbol,
-        '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
-    );
-    let breaks = matches!(symbol, '\u{2028}' | '\u{2029}');
-    if reorders || breaks || symbol.is_control() && !matches!(symbol, '\n' | '\t') { '\u{FFFD}' } else { symbol }
 }
 
 /// Width of a text in columns of a terminal, without marks.

@@ -54,12 +54,12 @@ impl TextTable {
 
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows.push(cells.iter().map(|cell| style::in_line(cell)).collect());
     }
 
     /// Adds a line below the last row.
     pub(crate) fn note(&mut self, text: &str) {
-        self.notes.push((self.rows.len() - 1, format!("{NOTE_INDENT}{}", style::dim(text))));
+        self.notes.push((self.rows.len() - 1, format!("{NOTE_INDENT}{}", style::dim(&style::in_line(text)))));
     }
 
     /// The table as text, one line per row; if possible, no line is longer than the terminal on stdout is wide.
@@ -151,6 +151,29 @@ pub(crate) fn ago(unix_ms: u64, now_ms: u64) -> String {
 /// A count with its noun: `1 step`, `3 steps`.
 pub(crate) fn count(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Most lines of a reason.
+const REASON_LINES: usize = 20;
+
+/// The lines of a reason, such as the failures of several branches, each of at most this many columns, without escape sequences.
+pub(crate) fn reason(why: &str, columns: usize) -> Vec<String> {
+    let all = why.lines().filter(|line| !line.trim().is_empty());
+    let mut lines: Vec<String> = all.clone().take(REASON_LINES).map(|line| excerpt(line, columns)).collect();
+    match all.count().saturating_sub(REASON_LINES) {
+        0 => {}
+        more => lines.push(format!("… and {more} more")),
+    }
+    lines
+}
+
+/// Words about the time that agents worked, and how long they waited for a place.
+pub(crate) fn work_time(took_ms: u64, waited_ms: u64) -> String {
+    let took = duration(Duration::from_millis(took_ms));
+    match waited_ms {
+        0 => took,
+        waited => format!("{took} (waited {})", duration(Duration::from_millis(waited))),
+    }
 }
 
 /// The beginning of a text as one line of at most this many columns, without escape sequences.

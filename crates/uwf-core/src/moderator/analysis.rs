@@ -38,10 +38,21 @@ pub struct LiteralComparison {
 /// The subject of a [`LiteralComparison`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ComparisonSubject {
-    /// The role of a step, or the argument of `$first` or `$last`.
+    /// The role of a step, or the argument of `$first`, `$last` or `$branches`.
     Role,
     /// A field of a role's output, compared for equality.
     Field(FieldRead),
+}
+
+/// Whether the value of an expression is a list, as far as its form says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ValueShape {
+    /// Whatever matches: a list of several values, but a single value without a list.
+    Matches,
+    /// Never a list. The text names the value.
+    Single(&'static str),
+    /// Nothing is known.
+    Unknown,
 }
 
 /// Why an expression can't be used as a condition.

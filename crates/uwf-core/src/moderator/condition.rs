@@ -1,7 +1,7 @@
 //! A compiled condition, with its class and its reads.
 
 use super::HistoryReads;
-use super::analysis::{ConditionClass, ConditionError, FieldRead, LiteralComparison};
+use super::analysis::{ConditionClass, ConditionError, FieldRead, LiteralComparison, ValueShape};
 use super::jsonata::{self, ConditionAnalysis, JsonataProgram};
 
 /// The longest expression accepted, in bytes. Typical conditions are under 1 KB. Analysis is linear in the length, so this limit keeps
@@ -81,6 +81,16 @@ impl CompiledCondition {
         self.analysis.item
     }
 
+    /// The field that its value, or the only part of a list that it builds, comes from.
+    pub(crate) fn source_field(&self) -> Option<&FieldRead> {
+        self.analysis.source.as_ref()
+    }
+
+    /// Whether its value is a list.
+    pub(crate) fn shape(&self) -> ValueShape {
+        self.analysis.shape
+    }
+
     /// Comparisons of roles and fields with literals, in source order.
     #[must_use]
     pub fn comparisons(&self) -> &[LiteralComparison] {
@@ -91,5 +101,10 @@ impl CompiledCondition {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.analysis.warnings
+    }
+
+    /// Warnings that its result never changes, in words for its author. A condition then decides nothing.
+    pub(crate) fn constant_warnings(&self) -> &[String] {
+        &self.analysis.constants
     }
 }

@@ -14,6 +14,7 @@ mod parse;
 mod pattern;
 mod reads;
 mod references;
+mod shape;
 mod text;
 mod walk;
 
@@ -24,7 +25,7 @@ pub use evaluate::EvalError;
 pub(super) use evaluate::EvaluationSession;
 
 use super::HistoryReads;
-use super::analysis::{ConditionClass, ConditionError, FieldRead, LiteralComparison};
+use super::analysis::{ConditionClass, ConditionError, FieldRead, LiteralComparison, ValueShape};
 use jsonata_core::ast::AstNode;
 
 /// A syntax tree ready to run.
@@ -41,9 +42,13 @@ pub(super) struct ConditionAnalysis {
     pub(super) reads: HistoryReads,
     pub(super) fields: Vec<FieldRead>,
     pub(super) warnings: Vec<String>,
+    /// Warnings that it decides nothing.
+    pub(super) constants: Vec<String>,
     pub(super) comparisons: Vec<LiteralComparison>,
     pub(super) inputs: Vec<FieldRead>,
     pub(super) item: bool,
+    pub(super) source: Option<FieldRead>,
+    pub(super) shape: ValueShape,
 }
 
 /// The parts of the history an expression reads, each as a separate expression, in source order. Empty if the text is not an expression.
@@ -56,9 +61,10 @@ pub(super) fn analyse(expression: &str) -> Result<ConditionAnalysis, ConditionEr
     let mut tree = parse::parse(expression)?;
     let bound = walk::bound_names(&tree);
     forbidden::check(&tree, &bound, expression)?;
-    let fields::FieldAnalysis { fields, mut warnings, comparisons, inputs, item } =
+    let shape = shape::value_shape(&tree);
+    let fields::FieldAnalysis { fields, warnings, comparisons, inputs, item, source } =
         fields::analyse_fields(&tree, &bound);
-    warnings.extend(constant::warnings(&tree, &bound, expression));
+    let constants = constant::warnings(&tree, &bound, expression);
     // Rewrite first, because a reference that became a plain variable no longer affects the class.
     let reads = reads::determine_reads(&mut tree, &bound);
     let class = if cost::is_plain(&tree, expression) { ConditionClass::Plain } else { ConditionClass::Bounded };
@@ -68,8 +74,11 @@ pub(super) fn analyse(expression: &str) -> Result<ConditionAnalysis, ConditionEr
         reads,
         fields,
         warnings,
+        constants,
         comparisons,
         inputs,
         item,
+        source,
+        shape,
     })
 }

@@ -1,6 +1,6 @@
 //! The schemas of the outputs of groups, made from the schemas of their roles.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -16,11 +16,33 @@ pub(super) fn derive_schemas(roles: &mut BTreeMap<String, RoleDraft>) {
     let groups: Vec<String> =
         roles.iter().filter(|(_, role)| role.more.play.is_some()).map(|(name, _)| name.clone()).collect();
     for name in groups {
-        let schema = schema_of(roles, &name, &mut { MAX_PROPERTIES });
+        let schema = if plays_itself(roles, &name) {
+            Value::Bool(true)
+        } else {
+            schema_of(roles, &name, &mut { MAX_PROPERTIES })
+        };
         if let Some(role) = roles.get_mut(&name) {
             role.meta = DraftSchema::Inline(schema);
         }
     }
+}
+
+/// Whether a group is among the roles that it plays, also by groups within it: the schema of its output would never end.
+fn plays_itself(roles: &BTreeMap<String, RoleDraft>, name: &str) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![name];
+    while let Some(role) = open.pop() {
+        let group = roles.get(role).and_then(|role| role.more.play.as_ref());
+        for played in group.into_iter().flat_map(RoleGroup::played) {
+            if played == name {
+                return true;
+            }
+            if seen.insert(played) {
+                open.push(played);
+            }
+        }
+    }
+    false
 }
 
 /// The schema of a role's output. A schema in the store, and one with references, is not repeated here: the branch itself is checked by it.

@@ -137,6 +137,18 @@ impl<M> Workflow<M> {
         }
         found
     }
+
+    /// Name and definition of each group.
+    pub fn groups(&self) -> impl Iterator<Item = (&str, &RoleGroup)> {
+        self.roles.iter().filter_map(|(name, role)| Some((name.as_str(), role.more.play.as_ref()?)))
+    }
+
+    /// The group in whose step the output of a role is, if the graph never names the role, so that it has no step of its own.
+    pub(crate) fn only_played_by(&self, role: &str) -> Option<&str> {
+        let in_graph = |role: &str| self.graph.values().flatten().any(|transition| transition.role == role);
+        let mut of_role = self.groups().filter(|(name, _)| in_graph(name)).map(|(name, _)| name);
+        if in_graph(role) { None } else { of_role.find(|group| self.branches_of(group).contains(&role)) }
+    }
 }
 
 fn always(role: &str) -> Transition {

@@ -132,7 +132,7 @@ impl RoleCommand {
 impl<M> Workflow<M> {
     /// The roles that groups play.
     pub(crate) fn played_roles(&self) -> impl Iterator<Item = &str> {
-        self.roles.values().filter_map(|role| role.more.play.as_ref()).flat_map(RoleGroup::played)
+        self.groups().flat_map(|(_, group)| group.played())
     }
 }
 

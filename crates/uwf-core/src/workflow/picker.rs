@@ -28,3 +28,9 @@ impl<'g> CopyPicker<'g> {
         }
     }
 }
+
+/// Whether `pick` can only be meant as the name of a role.
+pub(super) fn is_word(pick: &str) -> bool {
+    let is_word = pick.chars().all(|symbol| symbol.is_alphanumeric() || ['-', '_'].contains(&symbol));
+    is_word && pick.parse::<u64>().is_err()
+}

@@ -38,7 +38,7 @@ impl WorkflowReader {
     /// The options of a role. `role` is its pointer.
     pub(super) fn role_options(&mut self, fields: MappingFields<'_>, role: &str) -> RoleOptions {
         RoleOptions {
-            sees: self.option::<OneOrMany<String>>(fields, role, "sees").map(OneOrMany::into_vec),
+            sees: self.sees(fields, role),
             model: self.option(fields, role, "model"),
             effort: self.option(fields, role, "effort"),
             timeout: self.timeout(fields, role),
@@ -57,6 +57,13 @@ impl WorkflowReader {
         let entry = fields.get(key)?;
         self.locate(&join(role, key), entry);
         by_schema::entry(entry, DurationText::fault, &mut self.problems)
+    }
+
+    /// The roles whose outputs the role sees.
+    fn sees(&mut self, fields: MappingFields<'_>, role: &str) -> Option<Vec<String>> {
+        let sees = self.option::<OneOrMany<String>>(fields, role, "sees").map(OneOrMany::into_vec)?;
+        fields.get("sees").into_iter().for_each(|entry| self.positions.set_tree(&join(role, "sees"), &entry.value));
+        Some(sees)
     }
 
     /// The input of the workflow that plays a role: name → expression.

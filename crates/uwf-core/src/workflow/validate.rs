@@ -2,12 +2,15 @@
 
 mod comparisons;
 mod conditions;
+mod expressions;
+mod group_items;
 mod groups;
 mod inputs;
 mod items;
 mod names;
 mod schema_paths;
 mod schemas;
+mod seen_roles;
 mod transitions;
 
 pub(crate) use names::MAX_NAME;
@@ -36,6 +39,7 @@ pub(super) fn validate_into(
     problems: &mut ProblemCollector,
 ) {
     names::check(draft, positions, file_stem, problems);
+    seen_roles::check(draft, positions, problems);
     groups::check(draft, positions, problems);
     schemas::check(draft, positions, problems);
     transitions::check(draft, positions, problems);

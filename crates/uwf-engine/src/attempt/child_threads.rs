@@ -18,6 +18,7 @@ use crate::root::ids;
 use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::thread::children;
 use crate::thread::load::Thread;
+use crate::thread::state::{self, ThreadState};
 
 /// How many ancestors of a thread are checked. Far more than any `maxDepth`, so that it only stops at a record that names itself as its
 /// parent.
@@ -142,6 +143,38 @@ pub(crate) fn paused_above(home: &Home, parent: Option<ThreadId>) -> Result<Opti
 /// The reason of a child's pause, from the reason of the paused thread `above`.
 pub(crate) fn paused_with(above: &ThreadId, reason: MarkReason) -> MarkReason {
     MarkReason { role: None, why: format!("paused with thread {above}: {}", reason.why), ..reason }
+}
+
+/// The nearest ancestor that waits for a person, is at a limit or is stuck, with its state and since when; `None` if a nearer one is
+/// running or paused.
+///
+/// # Errors
+/// Errors of the index, `Io` when settings can't be read.
+pub(crate) fn stopped_above(
+    home: &Home,
+    parent: Option<ThreadId>,
+) -> Result<Option<(ThreadId, ThreadState, Option<u64>)>> {
+    let mut at = parent;
+    for _ in 0..MAX_ANCESTORS {
+        let Some(thread) = at else { return Ok(None) };
+        let Some(head) = home.heads().read(thread.as_str())? else { return Ok(None) };
+        let marks = marks::at_head(home, &thread, &marks::of_here(home, &thread), head.hash);
+        match state::of_active(home, &thread, &marks) {
+            state if state.has_stopped() => {
+                let mark = marks.into_iter().find(|mark| *mark != ThreadMark::Open);
+                let since = mark.and_then(|mark| marks::get(home, &thread, mark)).map(|reason| reason.since);
+                return Ok(Some((thread, state, since)));
+            }
+            ThreadState::Active => at = parent_in(ThreadSettings::load(home, &thread))?,
+            _ => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+/// Why a thread does not continue whose ancestor `above` has stopped in this state.
+pub(crate) fn stopped_with(above: &ThreadId, state: ThreadState) -> String {
+    format!("{} with thread {above}", state.name())
 }
 
 /// Threads that are paused because an ancestor is, with that ancestor. Reads only the children of paused threads.

@@ -29,7 +29,7 @@ struct SlotLimit {
     key: String,
 }
 
-/// Waits until this agent may work. The places are free again when the result is dropped.
+/// Waits until this agent may work, and returns its places with the time that it waited. They are free again when they are dropped.
 ///
 /// # Errors
 /// `Interrupted` or `Terminated` if a signal ends the wait; `Io`.
@@ -39,12 +39,15 @@ pub(crate) fn take(
     opened: &PlannedAttempt,
     log: &LogFile,
     signals: &mut SignalListener,
-) -> Result<Vec<FileLock>> {
+) -> Result<(Vec<FileLock>, Duration)> {
+    let begun = Instant::now();
     let mut held = Vec::new();
     for limit in limits(home, plan, opened) {
         held.push(limit.wait(opened, log, signals)?);
     }
-    Ok(held)
+    // Less is the time of the look itself.
+    let waited = Some(begun.elapsed()).filter(|waited| *waited >= LOOK).unwrap_or_default();
+    Ok((held, waited))
 }
 
 /// The limits that hold for an agent. Every agent waits for its own limit first and for the machine's limit last, so that no two agents

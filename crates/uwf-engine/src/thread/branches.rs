@@ -1,9 +1,12 @@
-//! The branches of groups, for conditions.
+//! The branches of groups that have a step in their group's thread.
 
 use std::collections::BTreeMap;
 
 use json_cas::NodeHash;
 use serde_json::{Value, json};
+use uwf_core::config::DEFAULT_CURRENCY;
+use uwf_core::node::NodeKind;
+use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::BranchOutput;
 
 use crate::error::Result;
@@ -14,7 +17,52 @@ use crate::thread::{message, nodes, usage};
 /// Finds the outcome of the workflow that played a branch, by the last step of the branch.
 pub(crate) type OutcomeReader = dyn Fn(&Home, NodeHash) -> Result<Option<String>>;
 
-/// The branches of the newest step of each group of a thread: role → a list of
+/// A branch that has a step in its group's thread.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LinkedBranch {
+    /// Its name in the group.
+    pub(crate) name: String,
+    /// Its output.
+    pub(crate) output: Value,
+    /// How it ended.
+    pub(crate) end: BranchEnd,
+    /// When its step was stored, in Unix milliseconds.
+    pub(crate) linked_at: u64,
+}
+
+/// How a branch ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum BranchEnd {
+    /// With this last step of its own thread.
+    Step(NodeHash),
+    /// The group continued without it, for this reason.
+    Failed(String),
+}
+
+/// The branches that have a step in a group's thread, in the order of the group.
+///
+/// # Errors
+/// Errors of the nodes.
+pub(crate) fn linked(group: &Thread<'_>) -> Result<Vec<LinkedBranch>> {
+    let store = group.home().store();
+    // Further steps are of roles that resolved conflicts, and of a person who picked a copy.
+    let planned = group.workflow()?.planned_branches().map_or(usize::MAX, |planned| planned.len());
+    let mut branches = Vec::new();
+    for record in group.chain()?.records().iter().take(planned) {
+        let (step, linked_at) = nodes::step_node(store, record.step)?;
+        let output = nodes::get(store, step.output)?.payload;
+        let is_step = NodeKind::from_type_hash(nodes::get(store, step.detail)?.type_hash) == Some(NodeKind::StepNode);
+        let output = BranchOutput { name: step.role, output, message: None };
+        let end = match is_step {
+            true => BranchEnd::Step(step.detail),
+            false => BranchEnd::Failed(output.failure().unwrap_or("the reason is unknown").to_owned()),
+        };
+        branches.push(LinkedBranch { name: output.name, output: output.output, end, linked_at });
+    }
+    Ok(branches)
+}
+
+/// The branches of the newest step of each group of a thread, for conditions: role → a list of
 /// `{name, role, agent, output, item, failed, outcome, usage: {tokens, cost, seconds}}`.
 ///
 /// # Errors
@@ -22,32 +70,35 @@ pub(crate) type OutcomeReader = dyn Fn(&Home, NodeHash) -> Result<Option<String>
 pub(crate) fn of_groups(thread: &Thread<'_>, outcome: &OutcomeReader) -> Result<BTreeMap<String, Value>> {
     let (workflow, chain) = (thread.workflow()?, thread.chain()?);
     let mut groups = BTreeMap::new();
-    for (name, _) in workflow.roles.iter().filter(|(_, role)| role.more.play.is_some()) {
+    for (name, _) in workflow.groups() {
         let last = chain.last_of(name).and_then(|last| chain.get(last));
         if let Some(record) = last {
-            groups.insert(name.clone(), of_detail(thread, record.detail, outcome)?);
+            groups.insert(name.to_owned(), of_detail(thread, record.detail, outcome)?);
         }
     }
     Ok(groups)
 }
 
 fn of_detail(thread: &Thread<'_>, detail: NodeHash, outcome: &OutcomeReader) -> Result<Value> {
-    let (home, store) = (thread.home(), thread.home().store());
-    let outputs = message::branches_of(store, detail)?;
-    if outputs.is_empty() {
+    if !message::is_group(thread.home().store(), detail)? {
         return Ok(Value::Array(Vec::new()));
     }
-    let group = Thread::without_id(home, detail)?;
+    let group = Thread::without_id(thread.home(), detail)?;
     let planned = group.workflow()?.planned_branches().unwrap_or_default();
     let items: Vec<Value> = serde_json::from_str(&group.start.prompt).unwrap_or_default();
-    let mut branches = Vec::with_capacity(planned.len());
-    // Further steps are of roles that resolved conflicts, and of a person who picked a copy.
-    for (index, (output, record)) in outputs.into_iter().zip(group.chain()?.records()).take(planned.len()).enumerate() {
+    let mut branches = Vec::new();
+    for (index, LinkedBranch { name, output, end, .. }) in linked(&group)?.into_iter().enumerate() {
         let role = planned.get(index).map(|planned| planned.role.as_str());
-        let mut branch = json!({ "name": output.name, "role": role, "output": output.output });
-        add_facts(thread, &mut branch, &output, record.detail)?;
-        if let Some(outcome) = outcome(home, record.detail)? {
-            branch["outcome"] = outcome.into();
+        let mut branch = json!({ "name": name, "role": role, "output": output });
+        match end {
+            BranchEnd::Failed(why) => branch["failed"] = why.into(),
+            BranchEnd::Step(step) => {
+                branch["agent"] = nodes::step_node(thread.home().store(), step)?.0.agent.into();
+                branch["usage"] = usage_of(&usage::spent(&Thread::without_id(thread.home(), step)?)?);
+                if let Some(outcome) = outcome(thread.home(), step)? {
+                    branch["outcome"] = outcome.into();
+                }
+            }
         }
         if let Some(item) = items.get(index) {
             branch["item"] = item.clone();
@@ -57,15 +108,14 @@ fn of_detail(thread: &Thread<'_>, detail: NodeHash, outcome: &OutcomeReader) -> 
     Ok(Value::Array(branches))
 }
 
-/// Adds the agent and the usage of a branch, or why it failed.
-fn add_facts(thread: &Thread<'_>, branch: &mut Value, output: &BranchOutput, step: NodeHash) -> Result<()> {
-    if let Some(why) = output.failure() {
-        branch["failed"] = why.into();
-        return Ok(());
+/// The usage of a branch. A missing number is unknown: in JSONata, `null` would be a value.
+fn usage_of(spent: &SpendingTotals) -> Value {
+    let mut usage = json!({ "seconds": spent.duration_ms as f64 / 1000.0 });
+    if spent.tokens_unknown == 0 {
+        usage["tokens"] = spent.tokens.total().into();
     }
-    let own = Thread::without_id(thread.home(), step)?;
-    branch["agent"] = nodes::step_node(thread.home().store(), step)?.0.agent.into();
-    let total = usage::reported(&own)?.total;
-    branch["usage"] = json!({ "tokens": total.tokens, "cost": total.cost, "seconds": total.seconds });
-    Ok(())
+    if spent.cost_unknown == 0 {
+        usage["cost"] = spent.by_currency().get(DEFAULT_CURRENCY).copied().unwrap_or_default().into();
+    }
+    usage
 }

@@ -53,12 +53,14 @@ pub fn branches(store: &Store, last: NodeHash) -> Result<Vec<BranchOutput>> {
 /// # Errors
 /// Errors of the nodes.
 pub fn branches_of(store: &Store, detail: NodeHash) -> Result<Vec<BranchOutput>> {
+    if is_group(store, detail)? { branches(store, detail) } else { Ok(Vec::new()) }
+}
+
+/// Whether a step's detail is the last step of a group's thread.
+pub(crate) fn is_group(store: &Store, detail: NodeHash) -> Result<bool> {
     let node = nodes::get(store, detail)?;
     let is_step = NodeKind::from_type_hash(node.type_hash) == Some(NodeKind::StepNode);
-    match is_step && nodes::payload::<StepNode>(detail, &node)?.agent == GROUP_AGENT {
-        true => branches(store, detail),
-        false => Ok(Vec::new()),
-    }
+    Ok(is_step && nodes::payload::<StepNode>(detail, &node)?.agent == GROUP_AGENT)
 }
 
 /// The texts of a group's branches, each below the name of its branch.

@@ -49,6 +49,11 @@ impl ThreadState {
         ThreadState::Corrupt,
     ];
 
+    /// Whether its last attempt left something to do before the next one: a person, a limit or a failure.
+    pub(crate) fn has_stopped(self) -> bool {
+        matches!(self, ThreadState::Waiting | ThreadState::Limited | ThreadState::Stuck)
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

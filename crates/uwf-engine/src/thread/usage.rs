@@ -10,7 +10,7 @@ use durable_files::regular;
 use json_cas::{NodeHash, Store};
 use serde::{Deserialize, Serialize};
 use uwf_core::config::UwfConfig;
-use uwf_core::spending;
+use uwf_core::spending::{self, RunPrices, SpendingTotals};
 use uwf_core::usage::{ThreadUsage, UsageAmount};
 
 use crate::error::Result;
@@ -93,10 +93,28 @@ pub(crate) fn of_attempts(store: &Store, config: &UwfConfig, attempts: &[NodeHas
     let mut sum = UsageAmount::default();
     for attempt in attempts {
         if let Some(run) = ledger.runs.failed(*attempt)? {
-            sum.add(ledger.amount(&run));
+            sum.add(amount(&run, config));
         }
     }
     Ok(sum)
+}
+
+/// Spending of all steps of a thread, with what is unknown of it. Includes only money that providers reported.
+///
+/// # Errors
+/// Errors of the nodes.
+pub(crate) fn spent(thread: &Thread<'_>) -> Result<SpendingTotals> {
+    let config = UwfConfig::default();
+    let mut ledger = UsageCalculator::new(thread.home().store(), &config);
+    let mut spent = SpendingTotals::default();
+    for record in thread.chain()?.records() {
+        ledger.each_run(record.step, nodes::MAX_NESTING, &mut |run| spent.add(&run.run, RunPrices::default()))?;
+    }
+    Ok(spent)
+}
+
+fn amount(known: &KnownRun, config: &UwfConfig) -> UsageAmount {
+    known.run.amount(spending::run_prices(config, known.model.as_deref()))
 }
 
 struct UsageCalculator<'h> {
@@ -110,15 +128,16 @@ impl<'h> UsageCalculator<'h> {
         UsageCalculator { store, config, runs: RunReader::new(store, config) }
     }
 
-    fn amount(&self, known: &KnownRun) -> UsageAmount {
-        known.run.amount(spending::run_prices(self.config, known.model.as_deref()))
-    }
-
     /// Usage of a step's runs, or of all steps of the child thread that played it, which are not steps of the thread itself.
     fn of_step(&mut self, step: NodeHash, nesting: usize) -> Result<UsageAmount> {
+        let (mut sum, config) = (UsageAmount::default(), self.config);
+        self.each_run(step, nesting, &mut |run| sum.add(amount(run, config)))?;
+        Ok(sum)
+    }
+
+    fn each_run(&mut self, step: NodeHash, nesting: usize, visit: &mut dyn FnMut(&KnownRun)) -> Result<()> {
         let runs = self.runs.of_step(step)?;
-        let mut sum = UsageAmount::default();
-        runs.runs.iter().for_each(|run| sum.add(self.amount(run)));
+        runs.runs.iter().for_each(&mut *visit);
         // An unreadable run may have cost anything.
         if let Some(unread) = runs.unreadable {
             return Err(unread);
@@ -127,10 +146,10 @@ impl<'h> UsageCalculator<'h> {
         let nesting = nesting.checked_sub(usize::from(next.is_some()));
         while let Some(at) = next {
             let nesting = nesting.ok_or_else(|| nodes::too_deep(at))?;
-            sum.add(self.of_step(at, nesting)?);
+            self.each_run(at, nesting, visit)?;
             next = nodes::step_node(self.store, at)?.0.prev;
         }
-        Ok(sum)
+        Ok(())
     }
 }
 

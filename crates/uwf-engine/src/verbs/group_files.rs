@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use json_cas::NodeHash;
 use parking_lot::Mutex;
 use uwf_core::thread::ThreadId;
-use uwf_core::workflow::{BranchFiles, BranchMerge, Role, RoleGroup, Workflow};
+use uwf_core::workflow::{BranchFiles, BranchMerge, RoleGroup, Workflow};
 
 use crate::attempt::child_threads;
 use crate::attempt::git::{GitRunner, GitScopeGuard, SnapshotCommit};
@@ -180,8 +180,7 @@ fn group_ref(what: &str, owner: &ThreadId, thread: &ThreadId, head: NodeHash) ->
 
 /// A note about groups whose branches should only read, for a thread that gets no worktree although its directory is in a repository.
 pub(crate) fn unchecked(workflow: &Workflow, workspace: &Path) -> Option<String> {
-    let only_read = |role: &Role| role.more.play.as_ref().is_some_and(|group| group.files == BranchFiles::Read);
-    let groups = workflow.roles.iter().filter(|(_, role)| only_read(role));
+    let groups = workflow.groups().filter(|(_, group)| group.files == BranchFiles::Read);
     let names: Vec<String> = groups.map(|(name, _)| format!("`{name}`")).collect();
     let is_in_repository = || workspace.ancestors().any(|dir| dir.join(".git").exists());
     (!names.is_empty() && is_in_repository()).then(|| {
@@ -198,7 +197,16 @@ fn no_worktree(thread: Option<&ThreadId>, role: &str) -> Error {
     Error::usage(format!(
         "group `{role}` has `files: worktree`, and {thread} has no worktree whose files its branches could begin with"
     ))
-    .hint("start the thread with `--worktree`, or write `workspace: worktree` into the workflow")
+    .hint("start the thread with `--worktree`; with `workspace: worktree` in the workflow, without `--no-worktree`")
+}
+
+/// Whether branches of a group in a workflow each get a worktree, so that its threads need one.
+pub(crate) fn needs_worktree(workflow: &Workflow) -> bool {
+    group_with_worktrees(workflow).is_some()
+}
+
+fn group_with_worktrees(workflow: &Workflow) -> Option<&str> {
+    workflow.groups().find(|(_, group)| group.files == BranchFiles::Worktree).map(|(name, _)| name)
 }
 
 /// Rejects a thread without a worktree if branches of a group should each get one.
@@ -206,11 +214,7 @@ fn no_worktree(thread: Option<&ThreadId>, role: &str) -> Error {
 /// # Errors
 /// `Usage`.
 pub(crate) fn refuse_without_worktree(workflow: &Workflow, thread: Option<&ThreadId>) -> Result<()> {
-    let is_such = |role: &Role| role.more.play.as_ref().is_some_and(|group| group.files == BranchFiles::Worktree);
-    match workflow.roles.iter().find(|(_, role)| is_such(role)) {
-        Some((name, _)) => Err(no_worktree(thread, name)),
-        None => Ok(()),
-    }
+    group_with_worktrees(workflow).map_or(Ok(()), |name| Err(no_worktree(thread, name)))
 }
 
 /// Whether a thread works in a git worktree of its own, or of an ancestor.

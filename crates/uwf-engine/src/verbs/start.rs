@@ -192,7 +192,11 @@ fn new_worktree(
                     Some(_) => format!("`workspaces.{name}` of the configuration"),
                     None => format!("workflow `{name}`"),
                 };
-                Err(error.hint(format!("{who} asks for a worktree; --no-worktree starts the thread without one")))
+                let otherwise = match group_files::needs_worktree(workflow) {
+                    true => "the branches of its groups need one",
+                    false => "--no-worktree starts the thread without one",
+                };
+                Err(error.hint(format!("{who} asks for a worktree; {otherwise}")))
             }
         },
         Some(false) | None => Ok(None),

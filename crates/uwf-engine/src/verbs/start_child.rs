@@ -209,7 +209,10 @@ fn begin(
             let attempt = std::env::var(ATTEMPT_VARIABLE).ok();
             let _errand = GitScopeGuard::begin(attempt.as_deref(), None);
             // A killed attempt may have left a part of the worktree.
-            new_thread::begin_chosen(home, &id, head, &settings, Some(new))?
+            let begun = new_thread::begin_chosen(home, &id, head, &settings, Some(new))?;
+            // Another machine can continue the branch before its first step. If this fails, that step pushes the files.
+            let _warning = travel::push_start(home, &id, head, &settings);
+            begun
         }
         None => new_thread::begin(home, &id, head, &settings, None)?,
     };

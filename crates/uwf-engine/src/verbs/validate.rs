@@ -55,13 +55,18 @@ pub(crate) fn text_of_file(home: &Home, text: String, path: &Path) -> Result<Wor
 /// Errors of its nodes.
 pub fn stored(home: &Home, hash: NodeHash, origin: &str) -> Result<WorkflowValidation> {
     let mut payload = nodes::payload::<Value>(hash, &home.store().get(hash)?)?;
-    for role in payload.get_mut("roles").and_then(Value::as_object_mut).into_iter().flat_map(|roles| roles.values_mut())
-    {
-        let schema = role.get("meta").and_then(Value::as_str).and_then(|meta| meta.parse().ok());
-        if let Some(schema) = schema {
-            role["meta"] = home.store().schema(schema)?.value().clone();
+    workflow::into_file_form(&mut payload);
+    let with_schema = |place: &mut Value| {
+        if let Some(schema) = place.as_str().and_then(|hash| hash.parse().ok()) {
+            *place = home.store().schema(schema)?.value().clone();
         }
+        Ok::<(), Error>(())
+    };
+    let roles = payload.get_mut("roles").and_then(Value::as_object_mut);
+    for role in roles.into_iter().flat_map(|roles| roles.values_mut()) {
+        role.get_mut("meta").map_or(Ok(()), with_schema)?;
     }
+    payload.get_mut("input").map_or(Ok(()), with_schema)?;
     text(home, format!("{payload:#}\n"), origin, None)
 }
 
@@ -87,14 +92,13 @@ pub fn hash(draft: WorkflowDraft) -> Result<NodeHash> {
 /// The text of a file.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
     // A person named the file, or a search found it.
-    let bytes =
-        regular::read_named(path, regular::MAX_TEXT).map_err(|error| {
-            match RegularFileError::from_io_error(&error) {
-                // The same kind of error as for other invalid files.
-                Some(refused) => Error::data(format!("{}: {refused}", path.display())),
-                None => Error::file("read", path, error),
-            }
-        })?;
+    let bytes = regular::read_named(path, regular::MAX_TEXT).map_err(|error| {
+        match RegularFileError::from_io_error(&error) {
+            // The same kind of error as for other invalid files.
+            Some(refused) => Error::data(format!("{}: {refused}", path.display())),
+            None => Error::file("read", path, error),
+        }
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Error::data(format!("{} is not UTF-8 text (byte {at})", path.display()))

@@ -5,22 +5,24 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::agent_name::AgentName;
 use uwf_core::config::UwfConfig;
-use uwf_core::node::{NodeKind, StepNode};
+use uwf_core::node::NodeKind;
+use uwf_core::number;
 use uwf_core::spending::SpendingTotals;
-use uwf_core::thread::{BranchOutput, ThreadId};
+use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup};
 
 use crate::attempt::child_threads;
-use crate::attempt::recorded::{RecordedAttempt, ThreadRecord};
+use crate::attempt::recorded::RecordedAttempt;
 use crate::attempt::settings::ThreadSettings;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::ids;
+use crate::thread::branches::{self, BranchEnd, LinkedBranch};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::state::ThreadState;
 use crate::thread::steps::StepParts;
-use crate::views::branches::{path_below, path_in};
+use crate::views::branches::{group_path, path_below, path_in};
 use crate::views::cost::{self, CostBy};
 use crate::views::show;
 use crate::views::thread_now::ThreadNow;
@@ -83,7 +85,10 @@ pub struct BranchStatus {
     pub ended_at: Option<u64>,
     /// Milliseconds that its agents worked so far.
     pub took_ms: u64,
-    /// Attempts of this machine's record, oldest first.
+    /// Milliseconds that its agents waited so far for a place among the agents at work.
+    #[serde(skip_serializing_if = "number::is_zero")]
+    pub waited_ms: u64,
+    /// Attempts of this machine's record whose agents began to work, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<WorkSpan>,
     /// Its spending, with its failed attempts.
@@ -96,7 +101,7 @@ pub struct BranchStatus {
     pub group: Option<Box<GroupStatus>>,
 }
 
-/// The time of an attempt, in Unix milliseconds.
+/// The time that an agent worked, in Unix milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WorkSpan {
     /// When it began.
@@ -120,6 +125,7 @@ impl BranchStatus {
             started_at: None,
             ended_at: None,
             took_ms: 0,
+            waited_ms: 0,
             attempts: Vec::new(),
             spent: SpendingTotals::default(),
             why: None,
@@ -195,24 +201,31 @@ pub fn all(now: &ThreadNow<'_>, config: &UwfConfig, most: usize) -> Result<Vec<G
 pub struct BranchWork {
     /// Agent of its newest attempt or step.
     pub agent: Option<AgentName>,
-    /// Attempts of this machine's record, oldest first.
+    /// When its first attempt began, in Unix milliseconds.
+    pub started_at: Option<u64>,
+    /// Attempts of this machine's record whose agents began to work, oldest first.
     pub attempts: Vec<WorkSpan>,
     /// Milliseconds that its agents worked so far.
     pub took_ms: u64,
+    /// Milliseconds that its agents waited so far for a place among the agents at work.
+    pub waited_ms: u64,
     /// Its spending, with its failed attempts.
     pub spent: SpendingTotals,
 }
 
 /// The work of the thread of a branch.
 pub fn work(now: &ThreadNow<'_>, config: &UwfConfig) -> BranchWork {
-    let attempts = spans(&now.record, now.end.as_ref().map(|end| end.completed_at));
+    let recorded = now.record.all();
+    let times = WorkTimes::new(&recorded, now.end.as_ref().map(|end| end.completed_at));
     let spent = cost::of_thread(now, config, CostBy::Role).total;
     let agent = match now.has_ended() {
         true => agent_of(&now.thread),
         false => None,
     };
     let agent = agent.or_else(|| now.newest().map(|attempt| attempt.opened.agent.names()));
-    BranchWork { agent, took_ms: worked(&attempts, &spent), attempts, spent }
+    let started_at = recorded.first().map(|attempt| attempt.opened.opened_at);
+    let took_ms = if recorded.is_empty() { spent.duration_ms } else { times.took_ms };
+    BranchWork { agent, started_at, took_ms, waited_ms: times.waited_ms, attempts: times.spans, spent }
 }
 
 /// Reads groups of one storage root.
@@ -224,10 +237,12 @@ struct GroupReader<'h> {
 impl GroupReader<'_> {
     fn groups(&self, now: &ThreadNow<'_>, most: usize, levels: usize) -> Result<Vec<GroupStatus>> {
         let (thread, workflow) = (&now.thread, now.thread.workflow()?);
-        let plays: Vec<(&String, &RoleGroup)> =
-            workflow.roles.iter().filter_map(|(name, role)| Some((name, role.more.play.as_ref()?))).collect();
+        let plays: Vec<(&str, &RoleGroup)> = workflow.groups().collect();
         if plays.is_empty() || levels == 0 {
             return Ok(Vec::new());
+        }
+        if workflow.planned_branches().is_some() {
+            return Ok(vec![self.own(thread, &workflow.name, levels)?]);
         }
         let settings = ThreadSettings::in_record(self.home, &now.record).ok().flatten();
         let above = settings.and_then(|settings| path_in(self.home, &settings));
@@ -240,7 +255,7 @@ impl GroupReader<'_> {
             }
         }
         let chain = thread.chain()?;
-        let mut played: Vec<(usize, &String, &RoleGroup)> = Vec::new();
+        let mut played: Vec<(usize, &str, &RoleGroup)> = Vec::new();
         for (role, play) in plays {
             played.extend(chain.positions_of_role(role).map(|index| (index, role, play)));
         }
@@ -250,6 +265,13 @@ impl GroupReader<'_> {
         }
         groups.reverse();
         Ok(groups)
+    }
+
+    /// The group whose own thread this is, with the name of its workflow.
+    fn own(&self, group: &Thread<'_>, workflow: &str, levels: usize) -> Result<GroupStatus> {
+        let path = group_path(self.home, &group.id);
+        let role = path.as_deref().unwrap_or(workflow).rsplit('.').next().unwrap_or_default();
+        self.group((role, &RoleGroup::default()), group, Some(group.id.clone()), path.as_deref(), levels)
     }
 
     /// The group of step `index`.
@@ -292,7 +314,7 @@ impl GroupReader<'_> {
         let planned = group.workflow()?.planned_branches();
         let planned =
             planned.ok_or_else(|| Error::data(format!("thread {} is not the thread of a group", group.id)))?;
-        let chain = group.chain()?;
+        let linked = branches::linked(group)?;
         let mut branches = Vec::with_capacity(planned.len());
         for (position, plan) in planned.iter().enumerate() {
             let branch = BranchStatus::planned(role, above, plan);
@@ -300,10 +322,8 @@ impl GroupReader<'_> {
                 Some(_) => self.by_thread(branch, group, position, levels)?,
                 None => branch,
             };
-            let step =
-                chain.get(position).map(|record| nodes::step_node(self.home.store(), record.step)).transpose()?;
-            branches.push(match step {
-                Some((step, timestamp)) => self.ended(branch, step, timestamp)?,
+            branches.push(match linked.get(position) {
+                Some(linked) => self.ended(branch, linked)?,
                 None => branch,
             });
         }
@@ -333,16 +353,17 @@ impl GroupReader<'_> {
         let now = ThreadNow::read(self.home, &id)?;
         let status = show::status(&now)?;
         let group = self.groups(&now, 1, levels - 1)?.pop().map(Box::new);
-        let BranchWork { agent, attempts, took_ms, spent } = work(&now, self.config);
+        let BranchWork { agent, started_at, attempts, took_ms, waited_ms, spent } = work(&now, self.config);
         Ok(BranchStatus {
             state: Some(status.state),
             step: now.thread.last.is_some().then_some(now.thread.head),
-            started_at: attempts.first().map(|span| span.from),
+            started_at,
             ended_at: status.changed_at.filter(|_| status.done),
             why: status.why.filter(|_| status.state != ThreadState::Completed),
             thread: Some(id),
             agent,
             took_ms,
+            waited_ms,
             attempts,
             spent,
             group,
@@ -351,22 +372,16 @@ impl GroupReader<'_> {
     }
 
     /// Adds the result of a branch from its step in the group.
-    fn ended(&self, branch: BranchStatus, step: StepNode, timestamp: u64) -> Result<BranchStatus> {
-        let store = self.home.store();
-        let detail = nodes::get(store, step.detail)?;
-        if NodeKind::from_type_hash(detail.type_hash) != Some(NodeKind::StepNode) {
-            let output = nodes::get(store, step.output)?.payload;
-            let output = BranchOutput { name: step.role, output, message: None };
-            let why = output.failure().map(str::to_owned).or(branch.why);
-            return Ok(BranchStatus { failed: true, why, ..branch });
-        }
-        if branch.thread.is_some() {
-            return Ok(branch);
-        }
-        let spent = cost::of_step(self.home, self.config, step.detail);
-        let own = Thread::without_id(self.home, step.detail)?;
+    fn ended(&self, branch: BranchStatus, linked: &LinkedBranch) -> Result<BranchStatus> {
+        let step = match &linked.end {
+            BranchEnd::Failed(why) => return Ok(BranchStatus { failed: true, why: Some(why.clone()), ..branch }),
+            BranchEnd::Step(_) if branch.thread.is_some() => return Ok(branch),
+            BranchEnd::Step(step) => *step,
+        };
+        let spent = cost::of_step(self.home, self.config, step);
+        let own = Thread::without_id(self.home, step)?;
         let (agent, took_ms) = (agent_of(&own), spent.duration_ms);
-        Ok(BranchStatus { step: Some(step.detail), agent, ended_at: Some(timestamp), took_ms, spent, ..branch })
+        Ok(BranchStatus { step: Some(step), agent, ended_at: Some(linked.linked_at), took_ms, spent, ..branch })
     }
 }
 
@@ -383,19 +398,32 @@ fn agent_of(thread: &Thread<'_>) -> Option<AgentName> {
     Some(AgentName { alias: step.alias, agent: step.agent })
 }
 
-/// The times of a record's attempts, oldest first. `ended_at` is the end of an attempt that has no end of its own.
-fn spans(record: &ThreadRecord, ended_at: Option<u64>) -> Vec<WorkSpan> {
-    let span = |attempt: RecordedAttempt| {
-        let to = attempt.closed.map(|closed| closed.closed_at);
-        let to = to.or(attempt.finished.map(|finished| finished.finished_at)).or(ended_at);
-        WorkSpan { from: attempt.opened.opened_at, to }
-    };
-    record.all().into_iter().map(span).collect()
+/// When the agents of a thread worked, and how long they waited for a place.
+#[derive(Debug, Default)]
+struct WorkTimes {
+    spans: Vec<WorkSpan>,
+    took_ms: u64,
+    waited_ms: u64,
 }
 
-/// Milliseconds of work: of the record's attempts, or else of the steps.
-fn worked(attempts: &[WorkSpan], spent: &SpendingTotals) -> u64 {
-    let now = ids::now_ms();
-    let length = |span: &WorkSpan| span.to.unwrap_or(now).saturating_sub(span.from);
-    if attempts.is_empty() { spent.duration_ms } else { attempts.iter().map(length).sum() }
+impl WorkTimes {
+    /// The times of a record's attempts, oldest first. `ended_at` is the end of an attempt that has no end of its own.
+    fn new(attempts: &[RecordedAttempt], ended_at: Option<u64>) -> WorkTimes {
+        let now = ids::now_ms();
+        let mut times = WorkTimes::default();
+        for attempt in attempts {
+            let to = attempt.closed.as_ref().map(|closed| closed.closed_at);
+            let to = to.or(attempt.finished.as_ref().map(|finished| finished.finished_at)).or(ended_at);
+            let whole = to.unwrap_or(now).saturating_sub(attempt.opened.opened_at);
+            let Some(started) = &attempt.started else {
+                // No agent has begun to work.
+                times.waited_ms += whole;
+                continue;
+            };
+            times.waited_ms += started.waited_ms;
+            times.took_ms += whole.saturating_sub(started.waited_ms);
+            times.spans.push(WorkSpan { from: started.started_at.unwrap_or(attempt.opened.opened_at), to });
+        }
+        times
+    }
 }

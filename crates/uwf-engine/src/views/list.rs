@@ -4,7 +4,7 @@ mod filter;
 mod memory;
 mod search;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::UNIX_EPOCH;
 
 use json_cas::NodeHash;
@@ -18,12 +18,14 @@ pub use self::search::TaskMemory;
 use self::search::ThreadSearch;
 use crate::attempt::child_threads;
 use crate::attempt::elsewhere::{self, PeerActivity};
+use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::marks::{self, ThreadMark};
 use crate::thread::state::{self, ThreadState};
-use crate::thread::{ending, load};
+use crate::thread::{children, ending, load};
+use crate::views::branches;
 use crate::views::thread_state::{ActiveThreadFacts, ThreadPause};
 use crate::views::workflow_names::WorkflowNames;
 
@@ -48,12 +50,18 @@ pub struct ThreadRow {
     /// Why it is in this state, if there is a reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The thread above whose state it has, because that thread plays it and has stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_with: Option<ThreadId>,
     /// Its outcome; absent if it has not ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
     /// Its thread-end node.
     #[serde(skip)]
     end: Option<NodeHash>,
+    /// Whether it is a child thread.
+    #[serde(skip)]
+    is_child: bool,
     /// Whether it is pausing: no further step begins once the running one has ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pausing: bool,
@@ -74,7 +82,7 @@ impl ThreadRow {
     }
 }
 
-/// A thread with the name of its workflow.
+/// A thread with the name of its workflow, and its place among other threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NamedThreadRow {
@@ -84,13 +92,22 @@ pub struct NamedThreadRow {
     /// Name of its workflow; absent if unreadable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow_name: Option<String>,
+    /// Its parent thread, if this machine knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_thread: Option<ThreadId>,
+    /// Path of the branch that it is, `GROUP.BRANCH`; absent if it is not a branch of a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
 }
 
 impl NamedThreadRow {
-    /// A row with the name of its workflow.
+    /// A row with the name of its workflow, and its place among other threads.
     pub fn from_row(row: ThreadRow, names: &mut WorkflowNames, home: &Home) -> NamedThreadRow {
         let workflow_name = row.workflow.and_then(|hash| names.name(home, hash));
-        NamedThreadRow { row, workflow_name }
+        let settings = if row.is_child { ThreadSettings::load(home, &row.thread).ok().flatten() } else { None };
+        let branch = settings.as_ref().and_then(|settings| branches::path_in(home, settings));
+        let parent_thread = settings.and_then(|settings| settings.parent);
+        NamedThreadRow { row, workflow_name, parent_thread, branch }
     }
 }
 
@@ -126,6 +143,7 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     let elsewhere = elsewhere::all(home, &heads)?;
     let mut known = ActiveThreads { home, marks, paused_below, elsewhere, by_name: BTreeMap::new() };
     let mut rows: Vec<ThreadRow> = heads.iter().filter_map(|(name, head)| known.active(name, *head)).collect();
+    stop_with_parents(home, &mut rows)?;
     let mut finished_heads = Vec::new();
     if filter.asks_finished() {
         let history = history::all(home)?;
@@ -165,6 +183,28 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     matching -= shown - rows.len();
     memories.save(home, heads.into_iter().map(|(_, head)| head), finished_heads);
     Ok(ThreadListing { rows, matching, counts })
+}
+
+/// Gives active child threads of a stopped thread the state of that thread, which has to continue them. Reads only the children of stopped
+/// threads.
+fn stop_with_parents(home: &Home, rows: &mut [ThreadRow]) -> Result<()> {
+    let stopped = rows.iter().filter(|row| row.state.has_stopped());
+    let mut open: Vec<(ThreadId, ThreadId, ThreadState)> =
+        stopped.map(|row| (row.thread.clone(), row.thread.clone(), row.state)).collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    let mut active: HashMap<ThreadId, &mut ThreadRow> =
+        rows.iter_mut().filter(|row| row.state == ThreadState::Active).map(|row| (row.thread.clone(), row)).collect();
+    while let Some((thread, top, state)) = open.pop() {
+        for child in children::known(home, &thread)? {
+            if let Some(row) = active.remove(&child) {
+                (row.state, row.stopped_with) = (state, Some(top.clone()));
+                open.push((child, top.clone(), state));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Sort key of a listing.
@@ -213,8 +253,10 @@ impl ActiveThreads<'_> {
             role: None,
             changed_at: None,
             why: None,
+            stopped_with: None,
             outcome: None,
             end: None,
+            is_child: false,
             pausing: known.is_pausing(state),
             thread: thread.clone(),
         };
@@ -246,7 +288,9 @@ impl ActiveThreads<'_> {
         if row.is_finished() {
             let by_node = || ending::read(self.home.store(), row.end?).map(|end| end.outcome().to_owned());
             row.outcome = row.outcome.take().or_else(by_node);
-            row.role = memories.finished.of_finished(self.home, row).and_then(|summary| summary.role);
+            if let Some(summary) = memories.finished.of_finished(self.home, row) {
+                (row.role, row.is_child) = (summary.role, summary.is_child);
+            }
             return;
         }
         row.why = self.why(row);
@@ -255,7 +299,7 @@ impl ActiveThreads<'_> {
                 let stepped_at = summary.role.as_ref().map(|_| summary.timestamp);
                 row.changed_at = load::changed_at(row.started_at, stepped_at);
                 row.workflow = Some(summary.workflow);
-                row.role = summary.role;
+                (row.role, row.is_child) = (summary.role, summary.is_child);
             }
             Err(error) => {
                 row.state = ThreadState::Corrupt;
@@ -265,6 +309,9 @@ impl ActiveThreads<'_> {
     }
 
     fn why(&self, row: &ThreadRow) -> Option<String> {
+        if let Some(above) = &row.stopped_with {
+            return Some(child_threads::stopped_with(above, row.state));
+        }
         let known = self.by_name.get(&row.thread)?;
         if let Some(PeerActivity::AtWork(at_work)) = &known.elsewhere {
             return Some(format!("by `{}` on machine `{}`", at_work.agent.short(), at_work.machine));
@@ -283,8 +330,10 @@ fn finished(line: history::HistoryLine) -> ThreadRow {
         role: None,
         changed_at: Some(line.completed_at),
         why: None,
+        stopped_with: None,
         outcome: line.outcome,
         end: line.end,
+        is_child: false,
         pausing: false,
         thread: line.thread,
     }

@@ -59,6 +59,9 @@ pub struct ThreadStatus {
     /// Why it is in this state, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The thread above whose state it has, because that thread plays it and has stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_with: Option<ThreadId>,
     /// Whether the thread pauses after its running step.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pausing: bool,
@@ -229,6 +232,7 @@ fn base(now: &ThreadNow<'_>) -> Result<ThreadStatus> {
         started_at: thread.started_at(),
         changed_at: thread.changed_at(),
         why: None,
+        stopped_with: now.stopped_with.clone(),
         pausing: false,
         asks: None,
         since: None,

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
 use crate::root::marks::{self, MarkReason, ThreadMark};
-use crate::root::{file_sign, missing_thread};
+use crate::root::{file_sign, ids, missing_thread};
 use crate::thread::load::Thread;
 use crate::thread::state::{self, ThreadState};
 use crate::views::thread_state::{ActiveThreadFacts, ThreadPause};
@@ -33,6 +33,8 @@ pub struct ThreadNow<'h> {
     pub(crate) reason: Option<MarkReason>,
     /// The thread that was paused: this one, or one above it.
     pub(crate) pause: Option<(ThreadId, MarkReason)>,
+    /// The thread above whose state it has, because that thread plays it and has stopped.
+    pub stopped_with: Option<ThreadId>,
     /// This machine's marks about the newest attempt at its head.
     pub(crate) marks: BTreeMap<ThreadMark, MarkReason>,
     /// This machine's record about the thread.
@@ -72,9 +74,9 @@ impl<'h> ThreadNow<'h> {
             None => {
                 let end = history::newest_line(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?;
                 let (thread, state) = (Thread::ended(home, &end)?, state::of_finished(end.status));
-                let (reason, pause, news) = (None, None, None);
+                let (reason, pause, stopped_with, news) = (None, None, None, None);
                 let (end, marks) = (Some(end), BTreeMap::new());
-                Ok(ThreadNow { thread, state, end, reason, pause, marks, record, attempt, news })
+                Ok(ThreadNow { thread, state, end, reason, pause, stopped_with, marks, record, attempt, news })
             }
         }
     }
@@ -86,11 +88,10 @@ impl<'h> ThreadNow<'h> {
         record: ThreadRecord,
         attempt: Option<RecordedAttempt>,
     ) -> Result<ThreadNow<'h>> {
+        let parent = child_threads::parent_in(ThreadSettings::in_record(home, &record))?;
         let pause = match marks::read(home, id, ThreadMark::Paused)? {
             Some(reason) => Some((id.clone(), reason)),
-            None => {
-                child_threads::paused_above(home, child_threads::parent_in(ThreadSettings::in_record(home, &record))?)?
-            }
+            None => child_threads::paused_above(home, parent.clone())?,
         };
         let news = elsewhere::told_beyond(home, id, head, || Ok(attempt.clone()))?;
         let set = marks::at_head(home, id, &marks::of_here(home, id), head);
@@ -101,10 +102,17 @@ impl<'h> ThreadNow<'h> {
             pause: pause.clone().map(|(by, reason)| ThreadPause { by, reason: Some(reason) }),
             elsewhere: news.as_ref().map(ClaimReport::elsewhere),
         };
-        let state = known.state(home, id);
-        let reason = known.reason(id, state, |_, mark| marks.get(&mark).cloned());
+        let mut state = known.state(home, id);
+        let mut reason = known.reason(id, state, |_, mark| marks.get(&mark).cloned());
+        let above = if state == ThreadState::Active { child_threads::stopped_above(home, parent)? } else { None };
+        let stopped_with = above.map(|(above, its, since)| {
+            let since = since.unwrap_or_else(ids::now_ms);
+            let why = child_threads::stopped_with(&above, its);
+            (state, reason) = (its, Some(MarkReason { role: None, why, since, head: None, asks: None }));
+            above
+        });
         let thread = Thread::load_at(home, id.clone(), head)?;
-        Ok(ThreadNow { thread, state, end: None, reason, pause, marks, record, attempt, news })
+        Ok(ThreadNow { thread, state, end: None, reason, pause, stopped_with, marks, record, attempt, news })
     }
 
     /// Its head; `None` if it has ended.

@@ -208,7 +208,7 @@ fn heads_of_finished_threads_are_cached() {
     assert_eq!(roles(), editor, "without reading");
     list::list(&machine.home, &ThreadFilter::default()).unwrap();
     assert_eq!(roles(), editor, "a listing of few active threads has not forgotten them");
-    let cache = machine.home.cache_dir().join("finished-heads");
+    let cache = machine.home.cache_dir().join("finished-heads-2");
     let mut bytes = std::fs::read(&cache).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&cache, bytes).unwrap();

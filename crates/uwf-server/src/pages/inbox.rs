@@ -226,7 +226,7 @@ fn line(item: &InboxThread) -> Markup {
 }
 
 fn reason(item: &InboxThread) -> Markup {
-    html! { @if let Some(why) = &item.named.row.why { p.why { (parts::message(&text::ellipsize(&text::one_line(why), 400))) } } }
+    html! { @if let Some(why) = &item.named.row.why { p.why { (parts::message(&text::ellipsize(why, 400))) } } }
 }
 
 /// The agent's current activity.

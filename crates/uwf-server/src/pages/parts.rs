@@ -26,9 +26,10 @@ pub(crate) fn ticks(text: &str) -> Markup {
     }
 }
 
-/// A message of the engine as a sentence with its code.
+/// A message of the engine as a sentence with its code. Each line of it, such as the failures of several branches, stays a line.
 pub(crate) fn message(text: &str) -> Markup {
-    ticks(&sentence(text))
+    let text = sentence(text);
+    html! { @for (at, line) in text.lines().enumerate() { @if at > 0 { br; } (ticks(line)) } }
 }
 
 /// A word at the beginning of a sentence.

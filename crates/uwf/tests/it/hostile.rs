@@ -3,6 +3,7 @@
 
 mod bombs;
 pub(crate) mod collision;
+mod names;
 mod paths;
 mod places;
 pub(crate) mod record;

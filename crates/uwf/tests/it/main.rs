@@ -59,6 +59,8 @@ mod groups_each;
 mod groups_killed;
 mod groups_nested;
 mod groups_redone;
+mod groups_stopped;
+mod groups_validate;
 mod groups_views;
 mod help;
 mod hostile;

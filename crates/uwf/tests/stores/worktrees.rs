@@ -504,7 +504,7 @@ fn interrupted_file_transfer_is_repeated() {
     assert_eq!(team.paid(), 3);
 }
 
-trait Hints {
+pub(crate) trait Hints {
     /// What the hint of an error names between backquotes or after a colon, from this text on.
     fn json_error_hint(&self, from: &str) -> String;
 }

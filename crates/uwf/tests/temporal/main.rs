@@ -6,6 +6,7 @@ mod entry;
 mod errors;
 mod failing;
 mod failures;
+mod groups;
 mod people;
 mod place;
 mod routing;

@@ -157,3 +157,16 @@ fn waiting_step_moves_to_newly_configured_agent() {
     place.until_state(&thread, "completed");
     assert_eq!(place.paid(), ["one"]);
 }
+
+#[test]
+fn role_of_a_command_runs_on_any_worker() {
+    let server = Server::start();
+    let place = Place::new(&server);
+    let workflow = "name: check\ndescription: x\nroles:\n  check: { run: 'true' }\ngraph: { $START: [ { role: check } ], check: [ { role: $END } ] }\n";
+    place.home.file("check.yaml", workflow);
+    place.json(&["workflow", "put", "check.yaml"]);
+    let _worker = place.worker("one", 0, &["--agent", "paid"]);
+    let thread = text(&place.json(&["thread", "start", "check", "-p", "Go"]), "thread");
+    let done = place.uwf(&["thread", "run", "--on", "temporal", &thread]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+}

@@ -33,6 +33,8 @@ pub(super) struct FieldAnalysis {
     pub(super) inputs: Vec<FieldRead>,
     /// Whether it reads the item of a branch.
     pub(super) item: bool,
+    /// The field that its value, or the only part of a list that it builds, comes from.
+    pub(super) source: Option<FieldRead>,
 }
 
 /// Analyses an expression.
@@ -45,15 +47,15 @@ pub(super) fn analyse_fields(tree: &AstNode, bound: &BTreeSet<String>) -> FieldA
         comparisons: Vec::new(),
         item: false,
     };
-    reader.visit(tree, &ContextPlace::Root);
+    let tree = match tree {
+        AstNode::Array(items) => items.first().filter(|_| items.len() == 1).unwrap_or(tree),
+        tree => tree,
+    };
+    // Nothing shows its text, and the tree may be too deep to write.
+    let source = field_read(&reader.visit(tree, &ContextPlace::Root), String::new());
     let FieldReader { fields, inputs, warnings, comparisons, item, .. } = reader;
-    FieldAnalysis {
-        fields: fields.into_iter().collect(),
-        warnings,
-        comparisons,
-        inputs: inputs.into_iter().collect(),
-        item,
-    }
+    let (fields, inputs) = (fields.into_iter().collect(), inputs.into_iter().collect());
+    FieldAnalysis { fields, warnings, comparisons, inputs, item, source }
 }
 
 /// The meaning of a value in the thread's context.
@@ -108,6 +110,12 @@ impl FieldReader<'_> {
                 items.iter().map(|item| self.visit(item, at)).last().unwrap_or(ContextPlace::Elsewhere)
             }
             AstNode::FunctionApplication(inner) => self.visit(inner, at),
+            // Its terms are evaluated on each item.
+            AstNode::Sort { input, terms } => {
+                let items = self.visit(input, at);
+                terms.iter().for_each(|(term, _)| drop(self.visit(term, &items)));
+                items
+            }
             AstNode::Binary { op: op @ (BinaryOp::Equal | BinaryOp::NotEqual | BinaryOp::In), lhs, rhs } => {
                 for (side, other) in [(lhs, rhs), (rhs, lhs)] {
                     let side_at = self.visit(side, at);
@@ -172,6 +180,10 @@ impl FieldReader<'_> {
                 self.comparisons
                     .push(LiteralComparison { what: ComparisonSubject::Role, literal: Value::from(role.as_str()) });
                 return ContextPlace::Output(StepRoles::Role(role.clone()), Vec::new());
+            }
+            (names::BRANCHES, [AstNode::String(role)]) => {
+                self.comparisons
+                    .push(LiteralComparison { what: ComparisonSubject::Role, literal: Value::from(role.as_str()) });
             }
             ("not", [argument]) => {
                 let negated = self.visit(argument, at);

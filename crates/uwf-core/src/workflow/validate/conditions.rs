@@ -2,21 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
-use super::comparisons::{NeverEqualReason, never_equal};
-use super::schema_paths::{PathPossibility, can_have};
-use crate::document::ProblemCollector;
-use crate::document::{SourcePositions, join};
-use crate::moderator::{ComparisonSubject, CompiledCondition, ConditionError, FieldRead, LiteralComparison};
-use crate::schema_shape::type_name;
-use crate::workflow::model::{DraftSchema, WorkflowDraft};
-use json_cas::nearest::{did_you_mean, nearest};
+use super::expressions::{ExpressionCheck, roles_before};
+use crate::document::{ProblemCollector, SourcePositions, join};
+use crate::moderator::{CompiledCondition, ConditionError};
+use crate::workflow::model::WorkflowDraft;
+use json_cas::nearest::nearest;
 use yaml_tree::TextPosition;
 
 pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems: &mut ProblemCollector) {
     let sources = sources(draft);
-    let nowhere = BTreeSet::new();
     for (name, condition) in &draft.conditions {
         let pointer = join(&join("/conditions", name), "expression");
         if positions.is_broken(&pointer) {
@@ -28,10 +22,13 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems
             problems.error("bad-condition", at, message, None);
             continue;
         }
-        let check = ConditionCheck { draft, name, at };
         match CompiledCondition::compile(&condition.expression) {
-            Ok(compiled) => check.sound(&compiled, sources.get(name.as_str()).unwrap_or(&nowhere), problems),
-            Err(error) => check.refused(error, problems),
+            Ok(compiled) => {
+                let whole = format!("the condition `{name}`");
+                let last = sources.get(name.as_str()).cloned().unwrap_or_default();
+                ExpressionCheck { draft, positions, whole, at, last, is_condition: true }.check(&compiled, problems);
+            }
+            Err(error) => rejected(draft, name, at, error, problems),
         }
     }
 }
@@ -44,152 +41,30 @@ fn sources(draft: &WorkflowDraft) -> BTreeMap<&str, BTreeSet<&str>> {
             sources.entry(name).or_default().insert(from);
         }
     }
+    for (name, group) in draft.groups() {
+        for condition in group.roles.iter().filter_map(|branch| branch.condition.as_deref()) {
+            sources.entry(condition).or_default().extend(roles_before(draft, name));
+        }
+    }
     sources
 }
 
-/// Checks one condition.
-struct ConditionCheck<'d> {
-    draft: &'d WorkflowDraft,
-    name: &'d str,
+fn rejected(
+    draft: &WorkflowDraft,
+    name: &str,
     at: TextPosition,
-}
-
-impl ConditionCheck<'_> {
-    /// `last` are the roles whose output a condition without a role may read.
-    fn sound(&self, condition: &CompiledCondition, last: &BTreeSet<&str>, problems: &mut ProblemCollector) {
-        for warning in condition.warnings() {
-            let message = format!("the condition `{}`: {warning}", self.name);
-            problems.warning("doubtful-condition", self.at, message, None);
-        }
-        let unknown = self.roles_compared(condition, problems);
-        for comparison in condition.comparisons() {
-            self.comparison(comparison, last, problems);
-        }
-        for read in condition.field_reads() {
-            match &read.role {
-                // Already reported.
-                Some(role) if unknown.contains(role.as_str()) => {}
-                Some(role) => self.read_of(role, read, problems),
-                None => last.iter().for_each(|role| self.read_of(role, read, problems)),
-            }
-        }
+    error: ConditionError,
+    problems: &mut ProblemCollector,
+) {
+    if problems.is_full() {
+        return;
     }
-
-    fn refused(&self, error: ConditionError, problems: &mut ProblemCollector) {
-        if problems.is_full() {
-            return;
-        }
-        // An inline expression that resembles the name of a condition is probably a misspelt name.
-        let others = self.draft.conditions.keys().map(String::as_str).filter(|other| other != &self.name);
-        let hint = nearest(&error.expression, others)
-            .map(|other| format!("did you mean the condition `{other}`?"))
-            .or(error.hint.clone());
-        let error = ConditionError { hint: None, ..error };
-        let message = format!("the condition `{}` cannot be used: {error}", self.name);
-        problems.error("bad-condition", self.at, message, hint);
-    }
-
-    /// Warns about names that are compared with roles but are not roles of the workflow. Returns these names.
-    fn roles_compared<'c>(
-        &self,
-        condition: &'c CompiledCondition,
-        problems: &mut ProblemCollector,
-    ) -> BTreeSet<&'c str> {
-        let compared = condition.comparisons().iter().filter(|comparison| comparison.what == ComparisonSubject::Role);
-        let unknown: BTreeSet<&str> = compared
-            .filter_map(|comparison| comparison.literal.as_str())
-            .filter(|role| !self.draft.roles.contains_key(*role))
-            .collect();
-        for role in &unknown {
-            if problems.is_full() {
-                break;
-            }
-            let hint = did_you_mean(role, self.draft.roles.keys().map(String::as_str));
-            let message =
-                format!("the condition `{}` asks for the role `{role}`, which the workflow does not have", self.name);
-            problems.warning("unknown-role", self.at, message, hint);
-        }
-        unknown
-    }
-
-    /// Warns about a comparison that no output of the compared roles can satisfy.
-    fn comparison(&self, comparison: &LiteralComparison, last: &BTreeSet<&str>, problems: &mut ProblemCollector) {
-        let ComparisonSubject::Field(read) = &comparison.what else { return };
-        let roles: Vec<&str> = match &read.role {
-            Some(role) => vec![role],
-            None => last.iter().copied().collect(),
-        };
-        let mut why = None;
-        for role in &roles {
-            let Some(DraftSchema::Inline(schema)) = self.draft.roles.get(*role).map(|role| &role.meta) else { return };
-            match never_equal(schema, &read.path, &comparison.literal) {
-                Some(never) => why = Some(never),
-                None => return,
-            }
-        }
-        let Some(why) = why.filter(|_| !problems.is_full()) else { return };
-        let (is, hint) = reason(&why, &comparison.literal);
-        let of = roles.iter().map(|role| format!("`{role}`")).collect::<Vec<_>>().join(", ");
-        let message = format!(
-            "the condition `{}` compares `{}` with `{}`, but never matches: in the output of {of} it is {is}",
-            self.name, read.text, comparison.literal
-        );
-        problems.warning("impossible-comparison", self.at, message, hint);
-    }
-
-    fn read_of(&self, role: &str, read: &FieldRead, problems: &mut ProblemCollector) {
-        let ConditionCheck { draft, name, at } = self;
-        if problems.is_full() {
-            return;
-        }
-        let Some(DraftSchema::Inline(schema)) = draft.roles.get(role).map(|found| &found.meta) else {
-            return;
-        };
-        let message = match can_have(schema, &read.path) {
-            PathPossibility::Possible => return,
-            PathPossibility::NoField { field, known } => {
-                let message = format!(
-                    "the condition `{name}` reads `{}`, but the output of `{role}` has no `{field}`",
-                    read.text
-                );
-                let fields: Vec<String> = known.iter().map(|field| format!("`{field}`")).collect();
-                let hint = did_you_mean(&field, known.iter().map(String::as_str));
-                (message, hint.or_else(|| Some(format!("it has {}", fields.join(", ")))))
-            }
-            PathPossibility::NotAnObject { field } => {
-                let whole = format!("the condition `{name}` reads `{}`, but in the output of `{role}`", read.text);
-                (format!("{whole} nothing can be below `{field}`"), None)
-            }
-        };
-        problems.warning("impossible-field", *at, message.0, message.1);
-    }
-}
-
-/// Describes the possible values of a field instead of the literal, and suggests a fix.
-fn reason(never: &NeverEqualReason, literal: &Value) -> (String, Option<String>) {
-    /// Most values in a message.
-    const SHOWN: usize = 8;
-    match never {
-        NeverEqualReason::OtherValues(values) => {
-            let shown: Vec<&str> = values.iter().take(SHOWN).map(String::as_str).collect();
-            let more = if values.len() > SHOWN { ", …" } else { "" };
-            let is = match shown.as_slice() {
-                [only] => format!("always `{only}`"),
-                several => format!("one of {}{more}", several.join(", ")),
-            };
-            (is, did_you_mean(&literal.to_string(), values.iter().map(String::as_str)))
-        }
-        NeverEqualReason::OtherTypes(types) => {
-            let is = format!("of type {}, not {}", types.join(" or "), type_name(literal));
-            let hint = match literal {
-                Value::Null => Some("a missing value is not null: ask `$not($exists(…))`".to_owned()),
-                Value::String(text) if types.iter().any(|name| name != "string") => {
-                    let is_plain = matches!(text.as_str(), "true" | "false") || text.parse::<f64>().is_ok();
-                    is_plain.then(|| format!("write `{text}` without quotes"))
-                }
-                _ => None,
-            };
-            (is, hint)
-        }
-    }
+    // An inline expression that resembles the name of a condition is probably a misspelt name.
+    let others = draft.conditions.keys().map(String::as_str).filter(|other| *other != name);
+    let hint = nearest(&error.expression, others)
+        .map(|other| format!("did you mean the condition `{other}`?"))
+        .or(error.hint.clone());
+    let error = ConditionError { hint: None, ..error };
+    let message = format!("the condition `{name}` cannot be used: {error}");
+    problems.error("bad-condition", at, message, hint);
 }

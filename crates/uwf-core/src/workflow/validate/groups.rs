@@ -2,35 +2,32 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use super::schema_paths::{PathPossibility, can_have, descend};
+use super::group_items::{self, BAD_GROUP};
+use super::schema_paths::{PathPossibility, can_have};
 use crate::document::{ProblemCollector, SourcePositions, join};
 use crate::moderator::CompiledCondition;
 use crate::workflow::group::{MAX_BRANCHES, PLAY};
-use crate::workflow::model::{DraftSchema, RoleDraft, WorkflowDraft};
-use crate::workflow::picker::{CopyPicker, PERSON_PICKS};
+use crate::workflow::model::{DraftSchema, WorkflowDraft};
+use crate::workflow::picker::{CopyPicker, PERSON_PICKS, is_word};
 use crate::workflow::role_group::{BranchFiles, BranchMerge, RoleGroup};
 use crate::workspace::WorkspaceKind;
 use json_cas::nearest::did_you_mean;
 use yaml_tree::TextPosition;
 
-/// The code of most problems of groups.
-const BAD_GROUP: &str = "bad-group";
+/// The hint for a group that is among its own branches.
+const PLAYS_ITSELF: &str = "name the roles that do the work, not the group";
 
 pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems: &mut ProblemCollector) {
-    for (name, role) in &draft.roles {
-        if let Some(group) = &role.more.play {
-            let check = GroupCheck { draft, positions, name, group };
-            check.roles(problems);
-            check.repetition(problems);
-            check.pick(problems);
-            check.files(problems);
-            check.resolver(problems);
-            check.items(problems);
-            check.readers(problems);
-            check.conditions(problems);
-        }
+    for (name, group) in draft.groups() {
+        let check = GroupCheck { draft, positions, name, group };
+        check.roles(problems);
+        check.repetition(problems);
+        check.pick(problems);
+        check.files(problems);
+        check.resolver(problems);
+        group_items::check(draft, positions, (name, group), problems);
+        check.readers(problems);
+        check.conditions(problems);
     }
 }
 
@@ -62,7 +59,8 @@ impl GroupCheck<'_> {
                 let known = self.draft.roles.keys().map(String::as_str);
                 problems.error("unknown-role", at, message, did_you_mean(&branch.role, known));
             } else if self.plays_itself(&branch.role) {
-                problems.error(BAD_GROUP, at, format!("the role `{name}` plays itself"), None);
+                let hint = Some(PLAYS_ITSELF.to_owned());
+                problems.error(BAD_GROUP, at, format!("the role `{name}` plays itself"), hint);
             }
         }
     }
@@ -75,7 +73,8 @@ impl GroupCheck<'_> {
     fn repetition(&self, problems: &mut ProblemCollector) {
         let RoleGroup { roles, each, key, copies, pick, .. } = self.group;
         if each.is_some() && copies.is_some() {
-            self.error("copies", "`each` and `copies` do not belong together".to_owned(), None, problems);
+            let hint = "keep `each` for a branch per item, or `copies` for several tries at the same task";
+            self.error("copies", "`each` and `copies` do not belong together".to_owned(), Some(hint), problems);
         }
         let repeats = if each.is_some() { "each" } else { "copies" };
         match self.group.repeated() {
@@ -90,16 +89,17 @@ impl GroupCheck<'_> {
             _ => {}
         }
         if key.is_some() && each.is_none() {
-            self.error("key", "`key` names a key of the items of `each`, which is missing".to_owned(), None, problems);
+            let (message, hint) =
+                ("`key` names a key of the items of `each`, which is missing", "add `each`, or leave `key` out");
+            self.error("key", message.to_owned(), Some(hint), problems);
         }
         if pick.is_some() && copies.is_none() {
-            self.error("pick", "`pick` chooses among `copies`, which is missing".to_owned(), None, problems);
+            let (message, hint) =
+                ("`pick` chooses among `copies`, which is missing", "add `copies: 3`, or leave `pick` out");
+            self.error("pick", message.to_owned(), Some(hint), problems);
         }
         if let Some(copies) = copies.filter(|copies| !(2..=MAX_BRANCHES as u64).contains(copies)) {
             self.error("copies", format!("`copies` is {copies}; write 2 to {MAX_BRANCHES}"), None, problems);
-        }
-        if let Some(Err(error)) = each.as_deref().map(CompiledCondition::compile) {
-            self.error("each", format!("`each` cannot be used: {error}"), None, problems);
         }
     }
 
@@ -121,9 +121,9 @@ impl GroupCheck<'_> {
         };
         let Some(judge) = self.draft.roles.get(pick) else { return };
         if self.plays_itself(pick) {
-            self.error("pick", format!("the role `{}` plays itself", self.name), None, problems);
+            self.error("pick", format!("the role `{}` plays itself", self.name), Some(PLAYS_ITSELF), problems);
         } else if judge.more.play.is_some() {
-            self.error("pick", format!("`pick` names the group `{pick}`; name a role that decides"), None, problems);
+            self.error("pick", format!("`pick` names the group `{pick}`"), Some("name a role that decides"), problems);
         } else if let DraftSchema::Inline(schema) = &judge.meta
             && can_have(schema, &["winner".to_owned()]) != PathPossibility::Possible
         {
@@ -135,8 +135,7 @@ impl GroupCheck<'_> {
     fn pick_expression(&self, pick: &str, problems: &mut ProblemCollector) {
         let known = self.draft.roles.keys().map(String::as_str);
         let hint = did_you_mean(pick, known);
-        let is_word = pick.chars().all(|symbol| symbol.is_alphanumeric() || ['-', '_'].contains(&symbol));
-        if is_word && pick.parse::<u64>().is_err() {
+        if is_word(pick) {
             self.error(
                 "pick",
                 format!("`pick` names the role `{pick}`, which does not exist"),
@@ -154,15 +153,17 @@ impl GroupCheck<'_> {
         if *files == BranchFiles::Shared && *max != Some(1) {
             let message =
                 "`files: shared` needs `max: 1`, because branches at the same time would overwrite each other";
-            self.error("files", message.to_owned(), None, problems);
+            let hint = "add `max: 1`, or give each branch a copy of the files: `files: worktree`";
+            self.error("files", message.to_owned(), Some(hint), problems);
         }
         if *merge == BranchMerge::Sequence && *files != BranchFiles::Worktree {
             let message = "`merge` needs `files: worktree`: only then do the branches have changes of their own";
-            self.error("merge", message.to_owned(), None, problems);
+            let hint = "add `files: worktree`, or leave `merge` out";
+            self.error("merge", message.to_owned(), Some(hint), problems);
         }
         if *merge == BranchMerge::Sequence && self.group.copies.is_some() {
             let message = "`merge` does not belong to `copies`: only the files of the winner are used";
-            self.error("merge", message.to_owned(), None, problems);
+            self.error("merge", message.to_owned(), Some("leave `merge` out"), problems);
         }
         if *files == BranchFiles::Worktree && self.draft.workspace != WorkspaceKind::Worktree {
             let message = "`files: worktree` works only in a thread that has a git worktree itself".to_owned();
@@ -192,24 +193,6 @@ impl GroupCheck<'_> {
                 self.error("resolve", message, None, problems);
             }
             Some(_) => {}
-        }
-    }
-
-    /// Warns of `each` over a list that may be of any length.
-    fn items(&self, problems: &mut ProblemCollector) {
-        let Some(Ok(each)) = self.group.each.as_deref().map(CompiledCondition::compile) else { return };
-        for read in each.field_reads() {
-            let Some((role, DraftSchema::Inline(schema))) = read.role.as_ref().and_then(|role| self.meta_of(role))
-            else {
-                continue;
-            };
-            let lists = descend(schema, &read.path).unwrap_or_default();
-            if lists.iter().any(|list| is_list(list) && list.get("maxItems").is_none()) {
-                let path = read.path.join(".");
-                let message = format!("`each` plays as many branches as `{path}` of `{role}` has items");
-                let hint = "limit them: `maxItems` in its schema".to_owned();
-                problems.warning("unlimited-branches", self.position("each"), message, Some(hint));
-            }
         }
     }
 
@@ -243,12 +226,4 @@ impl GroupCheck<'_> {
             }
         }
     }
-
-    fn meta_of<'r>(&self, role: &'r str) -> Option<(&'r str, &DraftSchema)> {
-        self.draft.roles.get(role).map(|draft: &RoleDraft| (role, &draft.meta))
-    }
-}
-
-fn is_list(schema: &Value) -> bool {
-    schema.get("type").and_then(Value::as_str) == Some("array")
 }

@@ -2,7 +2,6 @@
 
 use crate::document::ProblemCollector;
 use crate::document::{SourcePositions, join};
-use json_cas::nearest::did_you_mean;
 
 use crate::workflow::model::{END, START, WorkflowDraft};
 use crate::workflow::older_forms::graph_name;
@@ -30,17 +29,6 @@ pub(super) fn check(
         } else if name.starts_with('-') {
             let message = format!("the role name `{name}` starts with `-` and would be read as an option");
             problems.error("bad-name", at, message, None);
-        }
-    }
-    for (name, role) in &draft.roles {
-        let known = || draft.roles.keys().map(String::as_str);
-        for seen in role.more.sees.iter().flatten() {
-            if !draft.roles.contains_key(seen) {
-                let at = positions.value(&join(&join("/roles", name), "sees"));
-                let message =
-                    format!("`sees` of `{name}` names the role `{}`, which does not exist", seen.escape_debug());
-                problems.error("unknown-role", at, message, did_you_mean(seen, known()));
-            }
         }
     }
     for name in draft.conditions.keys() {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::document::ProblemCollector;
 use crate::document::{SourcePositions, join};
 use crate::workflow::model::{END, START, Transition, WorkflowDraft};
+use crate::workflow::picker::is_word;
 use crate::workflow::reachability::{dead_ends, endless_roles, live, reachable};
 use json_cas::nearest::did_you_mean;
 use yaml_tree::TextPosition;
@@ -125,8 +126,8 @@ impl<'d> GraphCheck<'d> {
                 }
             }
         }
-        let of_branches = self.draft.roles.values().filter_map(|role| role.more.play.as_ref());
-        used.extend(of_branches.flat_map(|group| &group.roles).filter_map(|branch| branch.condition.as_deref()));
+        let of_branches = self.draft.groups().flat_map(|(_, group)| &group.roles);
+        used.extend(of_branches.filter_map(|branch| branch.condition.as_deref()));
         let all_read = !self.positions.is_broken("/graph") && !self.draft.graph.keys().any(|from| self.is_unread(from));
         for name in known().filter(|name| all_read && !used.contains(name)) {
             let at = self.positions.key(&join("/conditions", name));
@@ -168,7 +169,10 @@ impl<'d> GraphCheck<'d> {
         }
         let reachable = reachable(&self.draft.graph);
         let played: BTreeSet<&str> = self.draft.played_roles().collect();
-        for role in self.roles().filter(|role| !reachable.contains(role) && !played.contains(role)) {
+        // If a group has a misspelt name, its role would only seem unreachable.
+        let is_misspelt = |name: &str| !self.draft.roles.contains_key(name) && is_word(name);
+        let roles = self.roles().filter(|_| !played.iter().any(|name| is_misspelt(name)));
+        for role in roles.filter(|role| !reachable.contains(role) && !played.contains(role)) {
             let at = self.positions.key(&join("/roles", role));
             let message = format!("no path leads from `{START}` to the role `{role}`");
             problems.warning("unreachable-role", at, message, None);

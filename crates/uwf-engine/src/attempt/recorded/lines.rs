@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use json_cas::NodeHash;
 use serde::{Deserialize, Serialize};
 use uwf_core::config::ExtractRungs;
+use uwf_core::number;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agents::{self, AgentSpec};
@@ -169,6 +170,12 @@ pub struct AttemptProcess {
     pub attempt: String,
     /// Process id of the agent, which is also its process group.
     pub pid: u32,
+    /// Unix milliseconds; absent in lines of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<u64>,
+    /// Milliseconds that it waited for a place among the agents at work.
+    #[serde(default, skip_serializing_if = "number::is_zero")]
+    pub waited_ms: u64,
 }
 
 /// The agent has answered: from now on, only keeping the answer can fail.

@@ -200,12 +200,12 @@ impl Home {
 
     /// Cached heads of many active threads.
     pub fn active_heads_cache(&self) -> PathBuf {
-        self.cache_dir().join("active-heads")
+        self.cache_dir().join("active-heads-2")
     }
 
     /// Cached heads of many finished threads.
     pub(crate) fn finished_heads_cache(&self) -> PathBuf {
-        self.cache_dir().join("finished-heads")
+        self.cache_dir().join("finished-heads-2")
     }
 
     /// Cached claims of a shared store; `None` without one.

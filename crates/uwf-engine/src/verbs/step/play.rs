@@ -14,6 +14,7 @@ use crate::attempt::lease::StepLease;
 use crate::attempt::recorded::{self, AttemptOutputFiles, AttemptProcess, FinishedStep, GaveUp, PlannedAttempt};
 use crate::attempt::{result_line, slots};
 use crate::error::{ErrorKind, Result, SentError};
+use crate::root::ids;
 use crate::root::log::log;
 use crate::root::store_keys::KeyHandover;
 
@@ -22,13 +23,15 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
     pub(super) fn play(&self, begun: &BegunAttempt, signals: &mut SignalListener) -> Result<StoredStep<'_, 'a, 'h>> {
         let opened = &begun.attempt.opened;
         log!(self.log, "V4C8T0RD", Info, "attempt {}: role {} by {}", opened.attempt, opened.role, opened.agent.name);
-        let places = slots::take(self.home, self.plan, opened, &self.log, signals)?;
+        let (places, waited) = slots::take(self.home, self.plan, opened, &self.log, signals)?;
         let job = self.job(opened, begun.lease.clone())?;
         let files = AttemptOutputFiles::paths_of_attempt(self.home, &opened.thread, &opened.attempt);
         let broker = files.reserve().and_then(|()| BrokerProcess::start(self.home, opened));
         let broker = broker.inspect_err(|_| files.release())?;
         let ended = agent_process::run(&job, broker, signals, |pid| {
-            recorded::started(self.home, &opened.thread, AttemptProcess { attempt: opened.attempt.clone(), pid })
+            let (started_at, waited_ms) = (Some(ids::now_ms()), u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
+            let started = AttemptProcess { attempt: opened.attempt.clone(), pid, started_at, waited_ms };
+            recorded::started(self.home, &opened.thread, started)
         });
         drop(places);
         files.release();

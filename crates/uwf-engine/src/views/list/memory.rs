@@ -19,7 +19,7 @@ use crate::thread::nodes;
 const READ_DIRECTLY: usize = 200;
 
 /// Bytes of an entry before the role.
-const FIXED: usize = 33;
+const FIXED: usize = 34;
 
 /// Summary of a thread at a head.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub(super) struct HeadSummary {
     pub(super) workflow: NodeHash,
     pub(super) start: NodeHash,
     pub(super) role: Option<String>,
+    /// Whether it is a child thread.
+    pub(super) is_child: bool,
     /// Unix milliseconds.
     pub(super) timestamp: u64,
 }
@@ -88,7 +90,8 @@ impl HeadSummaryCache {
         let thread = Thread::load_at(home, id.clone(), head)?;
         let role = (thread.position() != START).then(|| thread.position().to_owned());
         let (workflow, start, timestamp) = (thread.start.workflow, thread.start_hash, thread.head_timestamp_ms);
-        Ok(self.learn(head, HeadSummary { workflow, start, role, timestamp }))
+        let is_child = thread.start.parent.is_some();
+        Ok(self.learn(head, HeadSummary { workflow, start, role, is_child, timestamp }))
     }
 
     /// The summary of a finished thread; `None` if it is unreadable. The history has the workflow, unless the nodes were unreadable when
@@ -107,11 +110,9 @@ impl HeadSummaryCache {
             }
             _ => return None,
         };
-        let workflow = match row.workflow {
-            Some(workflow) => workflow,
-            None => nodes::typed::<StartNode>(store, start).ok()?.workflow,
-        };
-        Some(self.learn(head, HeadSummary { workflow, start, role, timestamp: node.timestamp }))
+        let begun = nodes::typed::<StartNode>(store, start).ok()?;
+        let (workflow, is_child) = (row.workflow.unwrap_or(begun.workflow), begun.parent.is_some());
+        Some(self.learn(head, HeadSummary { workflow, start, role, is_child, timestamp: node.timestamp }))
     }
 
     fn learn(&mut self, head: NodeHash, summary: HeadSummary) -> HeadSummary {
@@ -128,7 +129,7 @@ impl HeadSummaryCache {
     }
 }
 
-/// Head, workflow, StartNode, timestamp as u64, then the role's length and text; length 0 is "no role".
+/// Head, workflow, StartNode, timestamp as u64, 1 for a child thread, then the role's length and text; length 0 is "no role".
 fn encode<'s>(known: impl Iterator<Item = (NodeHash, &'s HeadSummary)>) -> Vec<u8> {
     let mut body = Vec::new();
     for (head, summary) in known {
@@ -137,7 +138,7 @@ fn encode<'s>(known: impl Iterator<Item = (NodeHash, &'s HeadSummary)>) -> Vec<u
         for word in [head.as_u64(), summary.workflow.as_u64(), summary.start.as_u64(), summary.timestamp] {
             body.extend(word.to_le_bytes());
         }
-        body.push(length);
+        body.extend([u8::from(summary.is_child), length]);
         body.extend(role.as_bytes());
     }
     body
@@ -151,7 +152,8 @@ fn decode(mut body: &[u8]) -> HashMap<NodeHash, HeadSummary> {
         let length = usize::from(words[FIXED - 1]);
         let Some((role, rest)) = rest.split_at_checked(length) else { break };
         let role = (length > 0).then(|| String::from_utf8_lossy(role).into_owned());
-        let summary = HeadSummary { workflow: hash(8), start: hash(16), role, timestamp: word(24) };
+        let is_child = words[FIXED - 2] == 1;
+        let summary = HeadSummary { workflow: hash(8), start: hash(16), role, is_child, timestamp: word(24) };
         known.insert(hash(0), summary);
         body = rest;
     }
@@ -166,10 +168,9 @@ mod tests {
     fn what_is_written_is_read() {
         let of = |number: u64, role: Option<&str>| {
             let (workflow, start) = (NodeHash::from_u64(number * 2), NodeHash::from_u64(number * 3));
-            (
-                NodeHash::from_u64(number),
-                HeadSummary { workflow, start, role: role.map(str::to_owned), timestamp: number * 5 },
-            )
+            let role = role.map(str::to_owned);
+            let summary = HeadSummary { workflow, start, is_child: role.is_none(), role, timestamp: number * 5 };
+            (NodeHash::from_u64(number), summary)
         };
         let known: HashMap<NodeHash, HeadSummary> =
             [of(7, None), of(u64::MAX / 8, Some("größer")), of(1, Some("r"))].into();

@@ -108,6 +108,13 @@ impl InboxView {
                 ThreadState::Completed | ThreadState::Killed | ThreadState::Paused => {}
             }
         }
+        // The thread above it needs the person.
+        for state in [ThreadState::Waiting, ThreadState::Stuck, ThreadState::Limited] {
+            let below = |named: &&NamedThreadRow| named.row.state == state && named.row.stopped_with.is_some();
+            let hidden = needs.iter().filter(below).count();
+            counts.entry(state).and_modify(|count| *count = count.saturating_sub(hidden));
+        }
+        needs.retain(|named| named.row.stopped_with.is_none());
         let before = ready.len();
         // A child thread continues with its parent.
         ready.retain(|named| !child_threads::parent_of(home, &named.row.thread).is_some_and(|it| active.contains(&it)));

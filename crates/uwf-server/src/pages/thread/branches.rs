@@ -63,9 +63,10 @@ fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
                 }
             }
             (state(branch))
-            span.took title="When its agents worked, and when it waited" {
+            span.took title="When its agents worked, and when they waited" {
                 @if let Some(axis) = axis { (bar(branch, axis)) }
                 @if has_worked { span { (parts::duration(branch.took_ms)) } }
+                @if branch.waited_ms > 0 { span { "waited " (parts::duration(branch.waited_ms)) } }
             }
             span.facts.quiet.small {
                 @if branch.role != branch.name { span { (branch.role) } }

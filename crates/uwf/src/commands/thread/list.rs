@@ -147,11 +147,10 @@ impl ThreadListReport {
         let mut table =
             TextTable::new(&["thread", "state", "workflow", "role", "steps", changed, "task"]).flexible([2, 3]);
         for (at, depth) in self.in_families(shown) {
-            let NamedThreadRow { row, workflow_name } = &self.rows[at];
+            let NamedThreadRow { row, workflow_name, branch, .. } = &self.rows[at];
             let overview = shown.overviews[at].as_ref();
             let dash = || "–".to_owned();
-            let branch = overview.and_then(|overview| overview.branch.clone());
-            let name = branch.or(workflow_name.clone()).or(row.workflow.map(|hash| hash.to_string()));
+            let name = branch.clone().or(workflow_name.clone()).or(row.workflow.map(|hash| hash.to_string()));
             let role = overview.and_then(|overview| overview.role.as_deref());
             let steps = overview.map(|overview| {
                 overview.steps.map_or_else(|| format!(">{}", chain::COUNTED), |steps| steps.to_string())
@@ -168,7 +167,7 @@ impl ThreadListReport {
                 overview.map_or_else(dash, |overview| self.task(overview, shown.enough, width, depth)),
             ]);
             if let Some(why) = &row.why {
-                table.note(&table::excerpt(why, width.unwrap_or(WORDS)));
+                table::reason(why, width.unwrap_or(WORDS)).iter().for_each(|line| table.note(line));
             }
         }
         table.text()

@@ -3,6 +3,7 @@
 mod branches_table;
 
 use serde::Serialize;
+use uwf_core::text::one_line;
 use uwf_engine::attempt::agents::delegation::RoleWorkflow;
 use uwf_engine::root::registry;
 use uwf_engine::thread::state::ThreadState;
@@ -46,7 +47,7 @@ struct ShowReport {
 impl CommandReport for ShowReport {
     fn text(&self) -> String {
         let ShowReport { status: shown, workflow_name, temporal_failure, group } = self;
-        let name = workflow_name.as_ref().map(|name| format!("{name} ")).unwrap_or_default();
+        let name = workflow_name.as_ref().map(|name| format!("{} ", one_line(name))).unwrap_or_default();
         let mut lines = vec![
             ("thread", style::bold(shown.thread.as_str())),
             ("state", state(shown.state, shown.pausing, shown.outcome.as_deref())),
@@ -57,11 +58,11 @@ impl CommandReport for ShowReport {
         lines.push(("head", shown.head.to_string()));
         lines.push(("steps", shown.steps.to_string()));
         let optional = [
-            ("last role", shown.role.clone()),
-            ("at role", shown.at_role.clone()),
+            ("last role", shown.role.as_deref().map(one_line)),
+            ("at role", shown.at_role.as_deref().map(one_line)),
             ("agent", shown.agent.as_ref().map(ToString::to_string)),
-            ("why", shown.why.clone()),
-            ("condition", shown.condition.clone()),
+            ("why", shown.why.as_deref().map(reason)),
+            ("condition", shown.condition.as_deref().map(one_line)),
             ("since", shown.since.map(table::time)),
             ("digest", shown.digest.map(|digest| digest.to_string())),
             ("attempt", shown.attempt.map(|hash| hash.to_string())),
@@ -69,7 +70,7 @@ impl CommandReport for ShowReport {
             ("changed", shown.changed_at.map(table::time)),
             ("end", shown.end.map(|hash| hash.to_string())),
             ("parent", parent(shown)),
-            ("in group", shown.branch.clone()),
+            ("in group", shown.branch.as_deref().map(one_line)),
             ("branch", shown.worktree.as_ref().map(|worktree| worktree.branch.clone())),
             ("machine", shown.machine.clone()),
             ("works on", shown.works_on.as_ref().map(|on| format!("{}, in {}", on.machine, on.workspace.display()))),
@@ -84,6 +85,11 @@ impl CommandReport for ShowReport {
         text.extend(shown.asks.iter().map(|asks| format!("\n{}\n", asks.trim())));
         text
     }
+}
+
+/// A reason, its further lines below its first.
+fn reason(why: &str) -> String {
+    table::reason(why, usize::MAX).join(&format!("\n{:11}", ""))
 }
 
 /// One line for each role that a workflow plays.

@@ -9,6 +9,7 @@ use uwf_core::agent_name::AgentName;
 use uwf_core::config::OutputMode;
 use uwf_core::moderator::NextAction;
 use uwf_core::outcome;
+use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::bindings::AgentReference;
@@ -120,7 +121,7 @@ pub(crate) fn end_in_words(report: &StepReport) -> String {
         (None, Some(reason)) if reason != outcome => Some(reason),
         (None, _) => None,
     };
-    because.map_or(word.clone(), |because| format!("{word} ({because})"))
+    because.map_or(word.clone(), |because| format!("{word} ({})", one_line(because)))
 }
 
 impl CommandReport for StepPrinted {

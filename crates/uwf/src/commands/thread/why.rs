@@ -20,7 +20,7 @@ use crate::complete;
 use crate::context::CommandContext;
 use crate::pager::PagerArgs;
 use crate::printer::{CommandReport, CommandResult, PrintableReport};
-use crate::style;
+use crate::{style, table};
 
 /// Arguments of `uwf thread why`.
 #[derive(Debug, clap::Args)]
@@ -66,11 +66,14 @@ impl CommandReport for WhyReport {
 
 fn step(step: &ReasonedStep) -> String {
     let by = agent_name(&step.agent.agent, step.agent.alias.as_deref());
-    let mut text = format!("\n{}. {} by {}: {}\n", step.index, style::bold(&step.role), one_line(&by), step.hash);
-    let after = if step.after == START { "at the start".to_owned() } else { format!("after {}", step.after) };
+    let mut text =
+        format!("\n{}. {} by {}: {}\n", step.index, style::bold(&one_line(&step.role)), one_line(&by), step.hash);
+    let after =
+        if step.after == START { "at the start".to_owned() } else { format!("after {}", one_line(&step.after)) };
     text.push_str(&routing(&format!("chosen {after}"), &step.routing));
     if !step.as_chosen {
-        let note = format!("  the step is one of {}: it was added by hand, or by another program\n", step.role);
+        let note =
+            format!("  the step is one of {}: it was added by hand, or by another program\n", one_line(&step.role));
         text.push_str(&style::yellow(&note));
     }
     text.push_str(&branches(&step.branches));
@@ -118,11 +121,19 @@ fn obtained(output: &OutputOrigin) -> String {
 fn failed(attempt: &FailedAttempt) -> String {
     let by = attempt.agent.as_ref().map(|agent| format!(" by {}", one_line(agent.short()))).unwrap_or_default();
     let code = attempt.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
-    format!("failed before: {}{by}{code}: {}", attempt.attempt, one_line(&attempt.error))
+    format!("failed before: {}{by}{code}{}", attempt.attempt, reason(&attempt.error, "    "))
+}
+
+/// A reason after a colon, or each of its lines below if it has several.
+fn reason(why: &str, indent: &str) -> String {
+    match table::reason(why, usize::MAX).as_slice() {
+        [only] => format!(": {only}"),
+        lines => lines.iter().map(|line| format!("\n{indent}{line}")).collect(),
+    }
 }
 
 fn ahead(ahead: &ThreadOutlook) -> String {
-    let why = ahead.why.as_deref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();
+    let why = ahead.why.as_deref().map(|why| reason(why, "  ")).unwrap_or_default();
     let mut text = format!("\nnow {}{why}\n", show::state(ahead.state, false, None));
     let what = match (&ahead.routing, ahead.state) {
         (StepRouting::Explained(explained), ThreadState::Completed) if explained.next == END => "ended by",

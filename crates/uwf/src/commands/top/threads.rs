@@ -199,7 +199,7 @@ impl<'c> TopThreadList<'c> {
                 state_in_words: show::state_in_words(row.state, row.pausing, row.outcome.as_deref()),
                 elapsed: until.zip(row.started_at).map(|(until, since)| until.saturating_sub(since)),
                 cost: known.cost.clone(),
-                about: row.why.unwrap_or(task),
+                about: row.why.map_or(task, |why| why.lines().collect::<Vec<_>>().join(" · ")),
                 role: role.unwrap_or_default(),
                 thread: row.thread,
                 state: row.state,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use uwf_core::workflow::GROUP_AGENT;
 use uwf_engine::attempt::settings;
 use uwf_engine::error::Error;
 use uwf_engine::root::home::ROOT_VARIABLES;
@@ -43,7 +44,7 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
 fn known_agents(context: &CommandContext, mut agents: Vec<String>) -> Result<Vec<String>, CommandError> {
     let config = context.home.config()?;
     // A project's configuration may declare it.
-    for unknown in agents.iter().filter(|agent| !config.agents.contains_key(*agent)) {
+    for unknown in agents.iter().filter(|agent| !config.agents.contains_key(*agent) && *agent != GROUP_AGENT) {
         let known = config.agents.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
         context.printer.warn(&format!(
             "agent `{unknown}` is not in config.yaml, so most steps with it will fail here; configured agents: {known}"
@@ -51,6 +52,9 @@ fn known_agents(context: &CommandContext, mut agents: Vec<String>) -> Result<Vec
     }
     if agents.is_empty() {
         agents = config.agents.keys().cloned().chain(config.default_agent).collect();
+        // The branches of a group may need any agent, so a worker that has all of them plays it.
+        let plays_groups = !agents.is_empty();
+        agents.extend(plays_groups.then(|| GROUP_AGENT.to_owned()));
     }
     agents.sort();
     agents.dedup();

@@ -32,7 +32,7 @@ pub(crate) struct Args {
 
 impl CommandReport for ShownWorkflow {
     fn text(&self) -> String {
-        let mut text = format!("{}  {}\n", style::bold(&self.name), self.hash);
+        let mut text = format!("{}  {}\n", style::bold(&one_line(&self.name)), self.hash);
         if !self.workflow.description.is_empty() {
             text.push_str(&format!("{}\n", self.workflow.description.trim_end()));
         }

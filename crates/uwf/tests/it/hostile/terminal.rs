@@ -63,7 +63,7 @@ fn attacked() -> (TestHome, String) {
     (home, thread)
 }
 
-fn check(home: &TestHome, args: &[&str], code: i64) -> String {
+pub(super) fn check(home: &TestHome, args: &[&str], code: i64) -> String {
     let session = session(home, args, &[]);
     assert_eq!(session.code, Some(code), "{args:?}: {:?}", session.shown);
     assert_harmless(&args.join(" "), &session.shown);

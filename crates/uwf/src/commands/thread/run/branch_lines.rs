@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use uwf_core::config::UwfConfig;
 use uwf_core::event::{ThreadEvent, ThreadEventKind};
@@ -71,9 +70,9 @@ impl<'c> BranchLines<'c> {
     /// Agent, time and cost of a branch; empty if its thread is not readable.
     fn work(&self, event: &ThreadEvent) -> String {
         let Ok(now) = ThreadNow::read(&self.context.home, &event.thread) else { return String::new() };
-        let BranchWork { agent, took_ms, spent, .. } = groups::work(&now, &self.config);
+        let BranchWork { agent, took_ms, waited_ms, spent, .. } = groups::work(&now, &self.config);
         let mut work = agent.map(|agent| format!(" by {agent}")).unwrap_or_default();
-        work.push_str(&format!(", {}", table::duration(Duration::from_millis(took_ms))));
+        work.push_str(&format!(", {}", table::work_time(took_ms, waited_ms)));
         match spent.tokens.total() {
             _ if !spent.cost.is_empty() => work.push_str(&format!(", {}", cost_of(&spent))),
             0 => {}

@@ -1,8 +1,7 @@
 //! The branches of a group as a table.
 
-use std::time::Duration;
-
 use uwf_core::agent_name::AgentName;
+use uwf_core::text::one_line;
 use uwf_engine::views::groups::{BranchStatus, GroupStatus};
 
 use super::state;
@@ -27,17 +26,17 @@ pub(super) fn branches_table(group: &GroupStatus) -> String {
             table::excerpt(&branch.role, NAME),
             branch_state(branch),
             agent.map_or_else(dash, |agent| table::excerpt(agent, NAME)),
-            if has_worked { table::duration(Duration::from_millis(branch.took_ms)) } else { dash() },
+            if has_worked { table::work_time(branch.took_ms, branch.waited_ms) } else { dash() },
             if has_worked { cost_of(&branch.spent) } else { dash() },
             branch.thread.as_ref().map_or_else(dash, ToString::to_string),
         ]);
         if let Some(why) = &branch.why {
-            table.note(&table::excerpt(why, WHY));
+            table::reason(why, WHY).iter().for_each(|line| table.note(line));
         }
     }
     let left_out = match group.left_out.as_slice() {
         [] => String::new(),
-        roles => format!("{}\n", style::dim(&format!("left out by conditions: {}", roles.join(", ")))),
+        roles => format!("{}\n", style::dim(&format!("left out by conditions: {}", one_line(&roles.join(", "))))),
     };
     if group.branches.is_empty() { left_out } else { table.text() + &left_out }
 }

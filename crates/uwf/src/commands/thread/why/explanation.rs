@@ -36,9 +36,10 @@ fn transition(line: &ConsideredTransition) -> String {
 
 fn considered_line(line: &ConsideredTransition, word: &str) -> String {
     let sign = if line.matched { style::green("✓") } else { style::dim("·") };
-    let condition = line.condition.as_deref().map(|name| format!(" if {name}")).unwrap_or_default();
+    let condition = line.condition.as_deref().map(|name| format!(" if {}", one_line(name))).unwrap_or_default();
     let description = line.description.as_deref().map(|text| format!(" ({})", one_line(text))).unwrap_or_default();
-    let mut text = format!("  {sign} {word} {}{condition}{description}: {}\n", line.role, line.why);
+    let mut text =
+        format!("  {sign} {word} {}{condition}{description}: {}\n", one_line(&line.role), one_line(&line.why));
     if let Some(expression) = &line.expression {
         text.push_str(&style::dim(&format!("      {expression} → {}\n", value(line.value.as_ref()))));
     }

@@ -1,0 +1,204 @@
+//! Checks what an expression reads: roles, fields of their outputs, and the thread's input.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::comparisons::{NeverEqualReason, never_equal};
+use super::schema_paths::{PathPossibility, can_have};
+use crate::document::{ProblemCollector, SourcePositions, join};
+use crate::moderator::{ComparisonSubject, CompiledCondition, FieldRead, LiteralComparison};
+use crate::schema_shape::type_name;
+use crate::workflow::model::{DraftSchema, INPUT, WorkflowDraft};
+use json_cas::nearest::did_you_mean;
+use yaml_tree::TextPosition;
+
+/// The roles after which a role is played, so that the last step has their output.
+pub(super) fn roles_before<'d>(draft: &'d WorkflowDraft, role: &str) -> BTreeSet<&'d str> {
+    let roles = draft.graph.iter().filter(|(from, _)| draft.roles.contains_key(*from));
+    let leads = roles.filter(|(_, transitions)| transitions.iter().any(|transition| transition.role == role));
+    leads.map(|(from, _)| from.as_str()).collect()
+}
+
+/// Checks one expression that compiles.
+pub(super) struct ExpressionCheck<'d> {
+    pub(super) draft: &'d WorkflowDraft,
+    pub(super) positions: &'d SourcePositions,
+    /// Names the expression in messages.
+    pub(super) whole: String,
+    pub(super) at: TextPosition,
+    /// The roles whose output the last step may have.
+    pub(super) last: BTreeSet<&'d str>,
+    /// Whether it decides something, so that its result has to change.
+    pub(super) is_condition: bool,
+}
+
+impl ExpressionCheck<'_> {
+    pub(super) fn check(&self, expression: &CompiledCondition, problems: &mut ProblemCollector) {
+        let code = if self.is_condition { "doubtful-condition" } else { "doubtful-expression" };
+        let constants = if self.is_condition { expression.constant_warnings() } else { &[] };
+        for warning in expression.warnings().iter().chain(constants) {
+            problems.warning(code, self.at, format!("{}: {warning}", self.whole), None);
+        }
+        let unknown = self.roles_compared(expression, problems);
+        for comparison in expression.comparisons() {
+            self.comparison(comparison, problems);
+        }
+        for read in expression.field_reads() {
+            match &read.role {
+                // Already reported.
+                Some(role) if unknown.contains(role.as_str()) => {}
+                Some(role) => self.read_of(role, read, problems),
+                None => self.last.iter().for_each(|role| self.read_of(role, read, problems)),
+            }
+        }
+        self.input_reads(expression, problems);
+    }
+
+    /// Warns about names that are compared with roles but that no step can have. Returns these names.
+    fn roles_compared<'c>(
+        &self,
+        expression: &'c CompiledCondition,
+        problems: &mut ProblemCollector,
+    ) -> BTreeSet<&'c str> {
+        let compared = expression.comparisons().iter().filter(|comparison| comparison.what == ComparisonSubject::Role);
+        let compared: BTreeSet<&str> = compared.filter_map(|comparison| comparison.literal.as_str()).collect();
+        let mut without_steps = BTreeSet::new();
+        for role in compared {
+            let (is, hint) = if !self.draft.roles.contains_key(role) {
+                let hint = did_you_mean(role, self.draft.roles.keys().map(String::as_str));
+                ("which the workflow does not have".to_owned(), hint)
+            } else if let Some(group) = self.draft.only_played_by(role) {
+                let hint = format!("its output is in the step of the group: `$last('{group}')`");
+                (format!("which only the group `{group}` plays, so no step has it"), Some(hint))
+            } else {
+                continue;
+            };
+            without_steps.insert(role);
+            if problems.is_full() {
+                break;
+            }
+            let message = format!("{} asks for the role `{role}`, {is}", self.whole);
+            problems.warning("unknown-role", self.at, message, hint);
+        }
+        without_steps
+    }
+
+    /// Warns about a comparison that no output of the compared roles can satisfy.
+    fn comparison(&self, comparison: &LiteralComparison, problems: &mut ProblemCollector) {
+        let ComparisonSubject::Field(read) = &comparison.what else { return };
+        let roles: Vec<&str> = match &read.role {
+            Some(role) => vec![role],
+            None => self.last.iter().copied().collect(),
+        };
+        let mut why = None;
+        for role in &roles {
+            let Some(DraftSchema::Inline(schema)) = self.draft.roles.get(*role).map(|role| &role.meta) else { return };
+            match never_equal(schema, &read.path, &comparison.literal) {
+                Some(never) => why = Some(never),
+                None => return,
+            }
+        }
+        let Some(why) = why.filter(|_| !problems.is_full()) else { return };
+        let (is, hint) = reason(&why, &comparison.literal);
+        let of = roles.iter().map(|role| format!("`{role}`")).collect::<Vec<_>>().join(", ");
+        let message = format!(
+            "{} compares `{}` with `{}`, but never matches: in the output of {of} it is {is}",
+            self.whole, read.text, comparison.literal
+        );
+        problems.warning("impossible-comparison", self.at, message, hint);
+    }
+
+    fn read_of(&self, role: &str, read: &FieldRead, problems: &mut ProblemCollector) {
+        if problems.is_full() {
+            return;
+        }
+        let Some(DraftSchema::Inline(schema)) = self.draft.roles.get(role).map(|found| &found.meta) else {
+            return;
+        };
+        let reads = format!("{} reads `{}`", self.whole, read.text);
+        let (message, hint) = match can_have(schema, &read.path) {
+            PathPossibility::Possible => return,
+            PathPossibility::NoField { field, known } => {
+                let hint = known_fields(&field, &known);
+                (format!("{reads}, but the output of `{role}` has no `{field}`"), Some(hint))
+            }
+            PathPossibility::NotAnObject { field } => {
+                (format!("{reads}, but in the output of `{role}` nothing can be below `{field}`"), None)
+            }
+        };
+        problems.warning("impossible-field", self.at, message, hint);
+    }
+
+    /// Warns about fields of the input that the schema cannot have.
+    fn input_reads(&self, expression: &CompiledCondition, problems: &mut ProblemCollector) {
+        if self.positions.is_broken(&join("", INPUT)) {
+            return;
+        }
+        for read in expression.input_reads() {
+            if problems.is_full() {
+                return;
+            }
+            if let Some((why, hint)) = impossible_input(self.draft, read) {
+                let message = format!("{} reads `{}`, but {why}", self.whole, read.text);
+                problems.warning("impossible-field", self.at, message, hint);
+            }
+        }
+    }
+}
+
+/// The field that was probably meant, or all that exist.
+pub(super) fn known_fields(field: &str, known: &BTreeSet<String>) -> String {
+    did_you_mean(field, known.iter().map(String::as_str)).unwrap_or_else(|| {
+        let fields: Vec<String> = known.iter().map(|field| format!("`{field}`")).collect();
+        format!("it has {}", fields.join(", "))
+    })
+}
+
+/// Why a field of the input never exists, and what to try instead.
+fn impossible_input(draft: &WorkflowDraft, read: &FieldRead) -> Option<(String, Option<String>)> {
+    let schema = match &draft.input {
+        None => return Some(("the workflow has no `input`".to_owned(), None)),
+        Some(DraftSchema::Inline(schema)) => schema,
+        Some(DraftSchema::Stored(_)) => return None,
+    };
+    match can_have(schema, &read.path) {
+        PathPossibility::Possible => None,
+        PathPossibility::NoField { field, known } => {
+            Some((format!("the input has no `{field}`"), Some(known_fields(&field, &known))))
+        }
+        PathPossibility::NotAnObject { .. } if read.path.len() == 1 => {
+            Some(("the input has no fields".to_owned(), None))
+        }
+        PathPossibility::NotAnObject { field } => Some((format!("in the input nothing can be below `{field}`"), None)),
+    }
+}
+
+/// Describes the possible values of a field instead of the literal, and suggests a fix.
+fn reason(never: &NeverEqualReason, literal: &Value) -> (String, Option<String>) {
+    /// Most values in a message.
+    const SHOWN: usize = 8;
+    match never {
+        NeverEqualReason::OtherValues(values) => {
+            let shown: Vec<&str> = values.iter().take(SHOWN).map(String::as_str).collect();
+            let more = if values.len() > SHOWN { ", …" } else { "" };
+            let is = match shown.as_slice() {
+                [only] => format!("always `{only}`"),
+                several => format!("one of {}{more}", several.join(", ")),
+            };
+            (is, did_you_mean(&literal.to_string(), values.iter().map(String::as_str)))
+        }
+        NeverEqualReason::OtherTypes(types) => {
+            let is = format!("of type {}, not {}", types.join(" or "), type_name(literal));
+            let hint = match literal {
+                Value::Null => Some("a missing value is not null: ask `$not($exists(…))`".to_owned()),
+                Value::String(text) if types.iter().any(|name| name != "string") => {
+                    let is_plain = matches!(text.as_str(), "true" | "false") || text.parse::<f64>().is_ok();
+                    is_plain.then(|| format!("write `{text}` without quotes"))
+                }
+                _ => None,
+            };
+            (is, hint)
+        }
+    }
+}

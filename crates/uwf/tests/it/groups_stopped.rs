@@ -1,0 +1,164 @@
+//! Groups that have stopped: the reasons of their branches, their state, and the times of branches that waited for a place.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use uwf_testing::server::TestServer;
+use uwf_testing::{TestHome, text};
+
+use crate::fixtures::group_in_repository::thread_of;
+use crate::home;
+
+/// Two reviewers at once.
+const PANEL: &str = "name: panel
+description: reviewers at once
+roles:
+  security: { goal: You look for holes., meta: { type: object, properties: { approved: { type: boolean } }, required: [approved] } }
+  tests: { goal: You judge the tests., meta: { type: object, properties: { approved: { type: boolean } }, required: [approved] } }
+  reviews: { play: [ security, tests ] }
+graph:
+  $START: [ { role: reviews } ]
+  reviews: [ { role: $END } ]
+";
+
+const APPROVED: &str = "printf -- '---\\napproved: true\\n---\\n'\n";
+
+/// An agent that runs `ROLE.sh`.
+fn panel(settings: &str) -> TestHome {
+    let home = home();
+    home.put("panel", PANEL);
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\n. ./$UWF_ROLE.sh\n");
+    home.config(&format!(
+        "agents:\n  t: {{ command: worker, output: text }}\n  h: {{ command: uwf-human }}\ndefaultAgent: t\nkillGrace: 1\n{settings}"
+    ));
+    ["security", "tests"].iter().for_each(|role| drop(home.file(&format!("{role}.sh"), APPROVED)));
+    home
+}
+
+/// Thread and row of each thread in a list, by branch, or by the name of its workflow.
+fn rows(home: &TestHome, args: &[&str]) -> BTreeMap<String, Value> {
+    let rows = home.json(&[&["thread", "list"], args].concat());
+    let name = |row: &Value| row["branch"].as_str().unwrap_or_else(|| row["workflowName"].as_str().unwrap()).to_owned();
+    rows.as_array().unwrap().iter().map(|row| (name(row), row.clone())).collect()
+}
+
+#[test]
+fn reasons_of_branches_have_lines_of_their_own() {
+    let home = panel("");
+    home.file("security.sh", "echo 'the disk is full' >&2\nexit 3\n");
+    home.file("tests.sh", "echo 'no compiler' >&2\nexit 4\n");
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    for (args, before) in [
+        (&["thread", "list"][..], ["    ", "    "]),
+        (&["thread", "show", &thread], ["why:       ", "           "]),
+        (&["thread", "why", &thread], ["  ", "  "]),
+    ] {
+        let shown = home.uwf(&[args, &["--format", "text"]].concat()).stdout;
+        let line = |start: String| shown.lines().any(|line| line.starts_with(&start));
+        assert!(line(format!("{}branch `security`: agent `t` exited with 3", before[0])), "{args:?}: {shown}");
+        assert!(line(format!("{}branch `tests`: agent `t` exited with 4", before[1])), "{args:?}: {shown}");
+    }
+    let server = TestServer::start(&home, &[]);
+    for page in ["/".to_owned(), format!("/threads/{thread}")] {
+        let page = server.page(&page).body;
+        assert!(
+            page.contains("<br>Branch <code>tests</code>") || page.contains("<br>branch <code>tests</code>"),
+            "{page}"
+        );
+    }
+}
+
+#[test]
+fn group_stops_with_the_thread_that_plays_it() {
+    for (script, settings, code, state) in [
+        ("exit 3\n", "", 40, "stuck"),
+        (APPROVED, "agentOverrides: { panel: { security: h } }\n", 20, "waiting"),
+        ("sleep 2\nprintf -- '---\\napproved: true\\n---\\n'\n", "", 30, "limited"),
+    ] {
+        let home = panel(settings);
+        home.file("security.sh", script);
+        // The limit is reached before the second branch begins.
+        home.put("panel", &PANEL.replace("[ security, tests ]", "[ security, tests ], max: 1"));
+        let limit = if state == "limited" { &["--max-time", "1"][..] } else { &[] };
+        let ran = home.uwf(&[&["run", "panel", "-p", "x"], limit].concat());
+        assert_eq!(ran.code, Some(code), "{}", ran.transcript());
+        let thread = thread_of(&ran);
+        let listed = rows(&home, &[]);
+        assert_eq!(listed["panel"]["state"], state);
+        let group = &listed["panel.reviews"];
+        assert_eq!((&group["state"], &group["stoppedWith"]), (&json!(state), &json!(thread)));
+        assert_eq!(group["why"], format!("{state} with thread {thread}"));
+        let shown = home.json(&["thread", "show", &text(group, "thread")]);
+        assert_eq!((&shown["state"], &shown["stoppedWith"]), (&json!(state), &json!(thread)));
+        let branches = shown["group"]["branches"].as_array().unwrap();
+        assert_eq!((shown["group"]["role"].as_str(), branches.len()), (Some("reviews"), 2), "{shown}");
+        assert_eq!(branches[0]["branch"], "reviews.security");
+        assert!(!rows(&home, &["--state", "active"]).contains_key("panel.reviews"));
+        assert!(rows(&home, &["--state", state]).contains_key("panel.reviews"));
+        let server = TestServer::start(&home, &[]);
+        let page = server.page(&format!("/threads/{}", text(group, "thread"))).body;
+        assert!(page.contains(&format!("with thread {thread}")), "{page}");
+        assert!(!page.contains(">Step<") && !page.contains(">Retry<"), "its parent needs the action: {page}");
+    }
+}
+
+#[test]
+fn list_names_parent_and_branch() {
+    let home = panel("");
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let listed = rows(&home, &["--all"]);
+    let keys: Vec<&String> = listed.keys().collect();
+    assert_eq!(keys, ["panel", "panel.reviews", "reviews.security", "reviews.tests"]);
+    assert_eq!(listed["reviews.tests"]["parentThread"], listed["panel.reviews"]["thread"]);
+    assert_eq!(listed["panel.reviews"]["parentThread"], listed["panel"]["thread"]);
+    assert!(listed["panel"].get("parentThread").is_none() && listed["panel.reviews"].get("branch").is_none());
+}
+
+#[test]
+fn time_of_a_branch_is_without_its_wait() {
+    let home = panel("parallel: 1\n");
+    ["security", "tests"]
+        .iter()
+        .for_each(|role| drop(home.file(&format!("{role}.sh"), &format!("sleep 1\n{APPROVED}"))));
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(ran.stderr.matches(" (waited ").count(), 1, "{}", ran.stderr);
+    let thread = thread_of(&ran);
+    let shown = home.json(&["thread", "show", &thread]);
+    let branches = shown["group"]["branches"].as_array().unwrap();
+    let ms = |branch: &Value, key: &str| branch[key].as_u64().unwrap_or(0);
+    let (waited, other) = match ms(&branches[0], "waitedMs") > 0 {
+        true => (&branches[0], &branches[1]),
+        false => (&branches[1], &branches[0]),
+    };
+    assert!(ms(waited, "waitedMs") >= 800 && other.get("waitedMs").is_none(), "{branches:#?}");
+    let length = |branch: &Value| ms(&branch["attempts"][0], "to") - ms(&branch["attempts"][0], "from");
+    let whole = ms(waited, "endedAt") - ms(waited, "startedAt");
+    assert!(ms(waited, "tookMs") <= whole - ms(waited, "waitedMs"), "{waited}");
+    assert!(length(waited) <= whole - ms(waited, "waitedMs"), "{waited}");
+    let words = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
+    assert_eq!(words.matches(" (waited ").count(), 1, "{words}");
+    let page = TestServer::start(&home, &[]).page(&format!("/threads/{thread}")).body;
+    assert_eq!(page.matches(">waited ").count(), 1, "{page}");
+}
+
+#[test]
+fn unknown_usage_of_a_branch_is_missing() {
+    let home = panel("");
+    home.file("answers.yaml", "tests: [ reply: { approved: true } ]\n");
+    let ran = home.uwf(&["run", "panel", "-p", "x", "--agent", "tests=uwf-mock answers.yaml"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let usage = |branch: usize| {
+        home.json(&["thread", "eval", &thread, &format!("$keys($branches('reviews')[{branch}].usage)[]")])
+    };
+    assert_eq!(usage(0), json!(["seconds"]), "its agent counts nothing");
+    assert_eq!(usage(1), json!(["seconds", "tokens", "cost"]), "a script costs nothing");
+    let costs = home.json(&["thread", "cost", &thread, "--by", "branch"]);
+    let row = |name: &str| costs["rows"].as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone();
+    assert_eq!(row("reviews.security")["tokens"]["input"], json!(null));
+    assert_eq!(row("reviews.security")["tokensUnknown"], 1);
+}

@@ -1,0 +1,172 @@
+//! `uwf workflow validate` of groups: mistakes that would surface only after agents were paid.
+
+use uwf_testing::TestHome;
+
+use crate::home;
+
+/// Findings are repaired and judged, each at the same time; a judge reads the judgements.
+const FIXES: &str = "\
+name: fix-all
+description: Repair every finding
+roles:
+  planner:
+    goal: You list what is wrong.
+    meta:
+      type: object
+      properties:
+        title: { type: string }
+        areas: { type: array, maxItems: 9, items: { type: string } }
+        findings: { type: array, maxItems: 9, items: { type: object, properties: { id: { type: string }, high: { type: boolean } }, required: [id] } }
+      required: [findings]
+  fixer: { goal: You repair one finding. }
+  fixes:
+    play: fixer
+    each: $last('planner').findings
+    key: id
+  reader: { goal: You read the code. }
+  tester: { goal: You judge the tests. }
+  panel: { play: [ reader, tester ] }
+  judge: { goal: You decide., sees: [ planner, panel ] }
+graph:
+  $START: [ { role: planner } ]
+  planner: [ { role: fixes } ]
+  fixes: [ { role: panel } ]
+  panel: [ { role: judge } ]
+  judge: [ { role: $END } ]
+";
+
+/// What `validate --strict` says about the workflow with `from` replaced.
+fn said(home: &TestHome, from: &str, to: &str) -> (Option<i32>, String) {
+    let changed = FIXES.replacen(from, to, 1);
+    assert_eq!(from == to, changed == FIXES, "{from}");
+    let file = home.file("fix-all.yaml", &changed);
+    let ran = home.uwf(&["workflow", "validate", "--strict", file.to_str().unwrap(), "--format", "text"]);
+    (ran.code, ran.stdout.replace(&format!("{}/", home.work().display()), ""))
+}
+
+#[test]
+fn mistakes_of_items_are_reported_before_any_step() {
+    let home = home();
+    assert_eq!(said(&home, "", ""), (Some(0), "fix-all.yaml: valid\n".to_owned()));
+    let each = "each: $last('planner').findings";
+    for (from, to, line, why, next) in [
+        (each, "each: $last('plannr').findings", "16:11", "asks for the role `plannr`", "did you mean `planner`?"),
+        (each, "each: $last('reader').findings", "16:11", "which only the group `panel` plays", "`$last('panel')`"),
+        (
+            each,
+            "each: $last('planner').finding",
+            "16:11",
+            "the output of `planner` has no `finding`",
+            "did you mean `findings`?",
+        ),
+        (
+            each,
+            "each: steps[-1].output.finding",
+            "16:11",
+            "the output of `planner` has no `finding`",
+            "did you mean `findings`?",
+        ),
+        (
+            each,
+            "each: $last('planner').findings[high]",
+            "16:11",
+            "gives no list if there is only one item",
+            "each: \"[$last('planner').findings[high]]\"",
+        ),
+        (each, "each: $last('planner').findings^(id)", "16:11", "gives no list if there is only one item", "each: \"["),
+        (each, "each: $last('planner').findings[0]", "16:11", "gives no list if there is only one item", "each: \"["),
+        (each, "each: $last('planner').findings.id", "16:11", "gives no list if there is only one item", "each: \"["),
+        (
+            each,
+            "each: $filter($last('planner').findings, function($f) { $f.high })",
+            "16:11",
+            "only one item",
+            "each: \"[",
+        ),
+        (
+            each,
+            "each: $last('planner').title",
+            "16:11",
+            "gives `title` of `planner`, and it must give a list",
+            "name a list",
+        ),
+        (
+            each,
+            "each: $count($last('planner').findings)",
+            "16:11",
+            "gives a number, and it must give a list",
+            "name a list",
+        ),
+        (each, "each: start.input.parts", "16:11", "the workflow has no `input`", ""),
+        ("key: id", "key: idd", "17:10", "the items of `findings` of `planner` have no `idd`", "did you mean `id`?"),
+        (
+            each,
+            "each: \"[$last('planner').areas]\"",
+            "17:10",
+            "the items of `areas` of `planner` have no keys",
+            "leave `key` out",
+        ),
+        (
+            "[ planner, panel ]",
+            "[ planner, reader ]",
+            "21:48",
+            "names `reader`, which only the group `panel` plays",
+            "write `panel`",
+        ),
+        (
+            "[ planner, panel ]",
+            "tester",
+            "21:37",
+            "names `tester`, which only the group `panel` plays",
+            "write `panel`",
+        ),
+        (
+            "goal: You judge the tests.",
+            "goal: You judge the tests., sees: reader",
+            "19:47",
+            "names `reader`",
+            "a branch sees no other branch",
+        ),
+    ] {
+        let (code, out) = said(&home, from, to);
+        assert_eq!(code, Some(65), "{to}: {out}");
+        assert!(out.contains(&format!("fix-all.yaml:{line}: ")), "{to}: {line}: {out}");
+        assert!(out.contains(why), "{to}: {why}: {out}");
+        assert!(out.contains(next), "{to}: {next}: {out}");
+    }
+}
+
+#[test]
+fn sound_lists_of_items_cause_no_warning() {
+    let home = home();
+    for each in [
+        "\"[$last('planner').findings[high]]\"",
+        "\"[$last('planner').findings.{'id': id}]\"",
+        "$last('planner').findings[high][]",
+        "steps[role = 'planner'].output.findings",
+        "steps[-1].output.findings",
+        "\"['de', 'fr']\"",
+        "\"[1..3]\"",
+        "$append($last('planner').findings, [])",
+        "$sort($last('planner').findings, function($a, $b) { $a.id > $b.id })",
+    ] {
+        let (code, out) = said(&home, "each: $last('planner').findings", &format!("each: {each}"));
+        assert_eq!((code, out.as_str()), (Some(0), "fix-all.yaml: valid\n"), "{each}");
+    }
+}
+
+#[test]
+fn stored_workflow_is_checked_like_its_file() {
+    let home = home();
+    let more = "  tests: { run: 'true', timeout: 5m, fails: [3] }\n  best: { play: reader, copies: 2, pick: judge, mayFail: true }\n";
+    let file = FIXES.replace("graph:\n", &format!("{more}graph:\n")).replace(
+        "  panel: [ { role: judge } ]\n",
+        "  panel: [ { role: tests } ]\n  tests: [ { role: best } ]\n  best: [ { role: $END } ]\n",
+    );
+    let file = file.replace("  judge: [ { role: $END } ]\n", "").replace(", sees: [ planner, panel ]", ", meta: { type: object, properties: { winner: { type: integer } }, required: [winner] }, sees: [ planner, panel ]");
+    let file = file.replace("[ reader, tester ]", "[ reader, { role: tester, limits: { maxSteps: 3 } } ]");
+    home.put("fix-all", &file);
+    std::fs::remove_file(home.work().join("fix-all.yaml")).unwrap();
+    let ran = home.uwf(&["workflow", "validate", "--strict", "fix-all", "--format", "text"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+}
