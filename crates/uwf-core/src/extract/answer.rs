@@ -38,13 +38,34 @@ pub fn read(raw: &str, form: AnswerForm, schema: &Schema, prompt: &dyn Fn() -> S
     }
     let target = Target::new(schema);
     if let Some(whole) = whole(without_wrapper(&text), &target) {
-        return whole;
+        return match &whole {
+            Extraction::Found(found) => contrary_member(&found.value, &target).map_or(whole, |error| {
+                Extraction::Failed(Failure { candidates: 1, is_final: true, ..Failure::of(error) })
+            }),
+            Extraction::Failed(_) => whole,
+        };
     }
     let said = at_left_edge(without_thoughts(&text));
     if said.trim().is_empty() {
         return Extraction::Failed(Failure::of("the answer contains only reasoning, and no output"));
     }
-    Search { text: &said, form, target, prompt, read: 0, nearest: None, header: Map::new() }.run()
+    Search::new(&said, form, target, prompt).run()
+}
+
+/// Why a value contradicts itself; `None` if it doesn't: `approved: true` beside `comment: I do not approve`.
+#[must_use]
+pub fn self_contradiction_of(value: &Value, schema: &Schema) -> Option<String> {
+    contrary_member(value, &Target::new(schema))
+}
+
+fn contrary_member(value: &Value, target: &Target<'_>) -> Option<String> {
+    verdicts::contrary_member(value, &target.choices(value)).map(|sentence| {
+        format!(
+            "the value says `{}`, but its other keys say the opposite: {}",
+            ellipsize(&sentence, SHOWN),
+            ellipsize(&value.to_string(), SHOWN)
+        )
+    })
 }
 
 /// Why the text of an answer contradicts a value that a model read from it; `None` if it doesn't.
@@ -71,10 +92,9 @@ pub fn read_typed(text: &str, schema: &Schema) -> Extraction {
     let first =
         blocks(&text, &target.keys, target.may_be("array")).found.into_iter().next().filter(|block| block.is_first);
     let form = AnswerForm::Frontmatter;
-    let mut search =
-        Search { text: &text, form, target, prompt: &String::new, read: 0, nearest: None, header: Map::new() };
+    let mut search = Search::new(&text, form, target, &String::new);
     match first.map(|block| search.candidate(block)) {
-        Some(Ok(candidate)) => search.answer(candidate),
+        Some(Ok(candidate)) => search.taken(candidate),
         Some(Err(reading)) => search.failure(reading.map(|reading| *reading)),
         None if search.target.keys.is_empty() => search.unmarked(),
         None => {
@@ -120,7 +140,8 @@ fn whole(text: &str, target: &Target<'_>) -> Option<Extraction> {
         _ => None,
     }?;
     if !reading.errors.is_empty() {
-        return Some(Extraction::Failed(Failure { errors: reading.errors, candidates: 1, header: reading.extras }));
+        let failure = Failure { errors: reading.errors, candidates: 1, header: reading.extras, ..Failure::default() };
+        return Some(Extraction::Failed(failure));
     }
     let fixes = std::mem::take(&mut reading.fixes);
     Some(Extraction::Found(found(reading, fixes, String::new())))
@@ -141,6 +162,8 @@ struct Search<'t> {
     nearest: Option<Reading>,
     /// Keys every header may carry, from a header that does not fit.
     header: Map<String, Value>,
+    /// Whether a header has keys of the schema, but does not fit.
+    has_misfit_header: bool,
 }
 
 /// The blocks of an answer, by their readings.
@@ -169,6 +192,12 @@ impl Candidate {
     }
 }
 
+impl<'t> Search<'t> {
+    fn new(text: &'t str, form: AnswerForm, target: Target<'t>, prompt: &'t dyn Fn() -> String) -> Search<'t> {
+        Search { text, form, target, prompt, read: 0, nearest: None, header: Map::new(), has_misfit_header: false }
+    }
+}
+
 impl Search<'_> {
     fn run(mut self) -> Extraction {
         let Blocks { found: blocks, set_aside, is_endless } =
@@ -179,9 +208,15 @@ impl Search<'_> {
         let is_header = |block: &&Block| block.is_first && block.mark == Mark::Header;
         if let Some(first) = blocks.first().filter(is_header).filter(|block| !is_echoed(block)) {
             return match self.candidate(first.clone()) {
-                Ok(candidate) => self.answer(candidate),
+                Ok(candidate) => {
+                    let shown =
+                        blocks[1..].iter().filter(|block| self.is_shown(block)).map(|block| block.whole.clone());
+                    let silent: Vec<Range<usize>> = shown.chain(echoes).collect();
+                    self.agreed_below(candidate, &silent)
+                }
                 Err(reading) => {
                     self.header = self.target.read_block(&self.text[first.inside.clone()], Notation::Header).extras;
+                    self.has_misfit_header = reading.as_ref().is_some_and(|reading| reading.known > 0);
                     self.failure(reading.map(|reading| *reading))
                 }
             };
@@ -198,7 +233,7 @@ impl Search<'_> {
             return self.failure(None);
         }
         if let Some(error) = self.contradiction(&candidates) {
-            return self.refused(error);
+            return self.refused_finally(error);
         }
         let mut set_aside = set_aside.into_iter().filter(|block| !is_echoed(block));
         let aside = if candidates.is_empty() { set_aside.find_map(|block| self.candidate(block).ok()) } else { None };
@@ -245,6 +280,7 @@ impl Search<'_> {
                 Err(Some(reading)) if reading.is_example => sorted.examples.push(whole),
                 Err(Some(reading)) if is_header && reading.known > 0 => {
                     sorted.has_misfit = true;
+                    self.has_misfit_header = true;
                     self.header = reading.extras;
                 }
                 Err(Some(reading)) => sorted.has_misfit |= reading.is_broken && reading.known > 0,
@@ -257,6 +293,11 @@ impl Search<'_> {
     /// Refuses the answer for a reason that concerns the whole text.
     fn refused(&self, error: impl Into<String>) -> Extraction {
         Extraction::Failed(Failure { candidates: self.read, ..Failure::of(error) })
+    }
+
+    /// Like [`refused`](Self::refused), if no model may read the answer.
+    fn refused_finally(&self, error: impl Into<String>) -> Extraction {
+        Extraction::Failed(Failure { candidates: self.read, is_final: true, ..Failure::of(error) })
     }
 
     /// Reads a block: a candidate if its value fits the schema, otherwise the failed reading, if there is one.
@@ -348,14 +389,36 @@ impl Search<'_> {
         let mentioned = mentions::contradiction(&own, &choices).map(|it| (it.line, it.words.to_owned()));
         let stated = || verdicts::contradiction(&own, value, &choices).map(|it| (it.line, it.sentence));
         match mentioned.or_else(stated) {
-            Some((line, words)) => self.refused(format!(
-                "line {} of the text says `{}`, but the value is {}: give a value that agrees with the text",
-                line + 1,
-                ellipsize(&words, SHOWN),
-                candidate.shown()
-            )),
+            Some((line, words)) => self.contradicted(line, &words, &candidate),
             None => self.answer(candidate),
         }
+    }
+
+    /// Whether a block below a header shows a value. `Verdict: reject` is a sentence, if the key is `verdict`.
+    fn is_shown(&self, block: &Block) -> bool {
+        let text = &self.text[block.inside.clone()];
+        let begins = |key: &str| text.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
+        block.mark != Mark::Keys || self.target.keys.names().any(begins)
+    }
+
+    /// Accepts a header unless the text below it clearly says the opposite.
+    fn agreed_below(&self, candidate: Candidate, silent: &[Range<usize>]) -> Extraction {
+        let own = self.outside(&candidate.block.whole, silent);
+        let value = &candidate.reading.value;
+        let choices = self.target.choices(value);
+        match verdicts::clear_contradiction(&own, value, &choices) {
+            Some(contrary) => self.contradicted(contrary.line, &contrary.sentence, &candidate),
+            None => self.answer(candidate),
+        }
+    }
+
+    fn contradicted(&self, line: usize, words: &str, candidate: &Candidate) -> Extraction {
+        self.refused_finally(format!(
+            "line {} of the text says `{}`, but the value is {}: give a value that agrees with the text",
+            line + 1,
+            ellipsize(words, SHOWN),
+            candidate.shown()
+        ))
     }
 
     /// The text with the same lines, without a block and without the silent ranges.
@@ -375,6 +438,13 @@ impl Search<'_> {
     }
 
     fn answer(&self, candidate: Candidate) -> Extraction {
+        match contrary_member(&candidate.reading.value, &self.target) {
+            Some(error) => self.refused_finally(error),
+            None => self.taken(candidate),
+        }
+    }
+
+    fn taken(&self, candidate: Candidate) -> Extraction {
         let Candidate { block, mut reading } = candidate;
         let fixes = std::mem::take(&mut reading.fixes);
         let place = self.place_fix(&block).map(str::to_owned);
@@ -438,7 +508,8 @@ impl Search<'_> {
         let of_use = |reading: &Reading| reading.known > 0 || self.target.keys.is_empty();
         let nearest = reading.filter(of_use).or_else(|| self.nearest.clone().filter(of_use));
         let errors = nearest.map_or_else(missing, |nearest| nearest.errors);
-        Extraction::Failed(Failure { errors, candidates: self.read, header: self.header })
+        let is_final = self.has_misfit_header;
+        Extraction::Failed(Failure { errors, candidates: self.read, header: self.header, is_final })
     }
 }
 
