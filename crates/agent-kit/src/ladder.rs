@@ -6,7 +6,7 @@
 //! | `submit` | a value from the agent: through the submit tool, or as its whole answer |
 //! | `frontmatter`, `json`, `text` | the answer's text, in the requested form |
 //! | `feedback` | the replies of the agent's own session to feedback |
-//! | `llm` | the values that a model extracts from the text |
+//! | `llm` | the values that a model extracts from the text, unless the text gives a wrong or an unclear value |
 //!
 //! A rung that fails twice with the same errors is not tried again, because the same feedback a third time would not help.
 
@@ -128,6 +128,7 @@ impl<'a> Climb<'a> {
     /// The errors of the last rung.
     pub fn lower(&mut self, answer: &mut Answer, failure: Failure, ladder: Ladder<'_, '_>) -> Tried {
         let header = failure.header.clone();
+        let is_final = failure.is_final;
         let failure = match ladder.feedback {
             Some(ask) => match self.feedback(answer, failure, &ladder.rungs, ask) {
                 Err(failure) => failure,
@@ -136,7 +137,8 @@ impl<'a> Climb<'a> {
             None => failure,
         };
         match ladder.extractor {
-            Some(extractor) if !answer.raw.trim().is_empty() && !self.is_text() => {
+            // A model reads the first text, whatever the replies were.
+            Some(extractor) if !answer.raw.trim().is_empty() && !self.is_text() && !is_final && !failure.is_final => {
                 let (mut found, by) = self.llm(answer, failure, &ladder.rungs, extractor)?;
                 // The model reads only the output. The header from the agent still counts.
                 found.extras.extend(header);
