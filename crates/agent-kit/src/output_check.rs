@@ -2,6 +2,7 @@
 
 use json_cas::{Hash, Schema, Store, Violation, pointer};
 use serde_json::Value;
+use uwf_core::extract;
 use uwf_engine::thread::closure::{self, Bounds};
 
 /// Returns all reasons why a value can't be stored as an output: violations of the schema, and references to nodes that are missing or
@@ -14,6 +15,12 @@ pub(crate) fn violations(schema: &Schema, store: &Store, value: &Value) -> Vec<V
     let mut found = broken_references(schema, store, value);
     add_changed_numbers(value, "", &mut found);
     found
+}
+
+/// Returns the contradiction between the keys of a value: `approved: true` beside `comment: I do not approve`.
+pub(crate) fn self_contradiction(schema: &Schema, value: &Value) -> Option<Violation> {
+    let message = extract::self_contradiction_of(value, schema)?;
+    Some(Violation { path: String::new(), keyword: "contradiction".to_owned(), message })
 }
 
 /// Adds a violation for each whole number that the store can't keep exactly.

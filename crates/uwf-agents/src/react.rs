@@ -187,7 +187,7 @@ impl ReactSession {
                     self.call(context, &name, &arguments)?
                 }
                 Effect::Check { arguments } => {
-                    let violations = |value: &Value| context.violations(value);
+                    let violations = |value: &Value| context.submit_violations(value);
                     Event::Submitted { result: Submit::new(context.schema()).check(&arguments, &violations) }
                 }
                 Effect::Keep(round) => {
