@@ -14,6 +14,7 @@ mod jsonata;
 mod reads;
 mod truth;
 
+pub(crate) use analysis::FieldTest;
 pub use analysis::{Class, Compared, Comparison, ConditionError, FieldRead};
 pub use condition::Condition;
 pub use decide::{

@@ -1,7 +1,7 @@
 //! A compiled condition, with its class and its reads.
 
 use super::Reads;
-use super::analysis::{Class, Comparison, ConditionError, FieldRead};
+use super::analysis::{Class, Comparison, ConditionError, FieldRead, FieldTest};
 use super::jsonata::{self, Analysis, Program};
 
 /// The longest expression accepted, in bytes. Typical conditions are under 1 KB. Analysis is linear in the length, so this limit keeps
@@ -79,6 +79,11 @@ impl Condition {
     #[must_use]
     pub fn comparisons(&self) -> &[Comparison] {
         &self.analysis.comparisons
+    }
+
+    /// Tests of fields that decide the condition if the schema makes them certain.
+    pub(crate) fn field_tests(&self) -> &[FieldTest] {
+        &self.analysis.tests
     }
 
     /// Warnings about the expression, in words for its author, in source order.

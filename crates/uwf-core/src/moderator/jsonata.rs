@@ -6,6 +6,7 @@
 mod constant;
 mod cost;
 mod evaluate;
+mod field_tests;
 mod fields;
 mod forbidden;
 mod functions;
@@ -24,7 +25,7 @@ pub use evaluate::EvalError;
 pub(super) use evaluate::EvaluationSession;
 
 use super::Reads;
-use super::analysis::{Class, Comparison, ConditionError, FieldRead};
+use super::analysis::{Class, Comparison, ConditionError, FieldRead, FieldTest};
 use jsonata_core::ast::AstNode;
 
 /// A syntax tree ready to run.
@@ -43,6 +44,7 @@ pub(super) struct Analysis {
     pub(super) warnings: Vec<String>,
     pub(super) comparisons: Vec<Comparison>,
     pub(super) inputs: Vec<FieldRead>,
+    pub(super) tests: Vec<FieldTest>,
 }
 
 /// The parts of the history an expression reads, each as a separate expression, in source order. Empty if the text is not an expression.
@@ -57,8 +59,9 @@ pub(super) fn analyse(expression: &str) -> Result<Analysis, ConditionError> {
     forbidden::check(&tree, &bound, expression)?;
     let fields::Found { fields, mut warnings, comparisons, inputs } = fields::of(&tree, &bound);
     warnings.extend(constant::warnings(&tree, &bound, expression));
+    let tests = field_tests::deciding_tests(&tree, &bound);
     // Rewrite first, because a reference that became a plain variable no longer affects the class.
     let reads = reads::of(&mut tree, &bound);
     let class = if cost::is_plain(&tree, expression) { Class::Plain } else { Class::Bounded };
-    Ok(Analysis { program: Program { tree }, class, reads, fields, warnings, comparisons, inputs })
+    Ok(Analysis { program: Program { tree }, class, reads, fields, warnings, comparisons, inputs, tests })
 }

@@ -47,6 +47,19 @@ pub(super) fn of(tree: &AstNode, bound: &BTreeSet<String>) -> Found {
     Found { fields: fields.into_iter().collect(), warnings, comparisons, inputs: inputs.into_iter().collect() }
 }
 
+/// Returns the field that a node reads, if its role is known.
+pub(super) fn field_of(node: &AstNode, bound: &BTreeSet<String>) -> Option<FieldRead> {
+    let mut reader = FieldReader {
+        bound,
+        fields: BTreeSet::new(),
+        inputs: BTreeSet::new(),
+        warnings: Vec::new(),
+        comparisons: Vec::new(),
+    };
+    let at = reader.visit(node, &At::Root);
+    field_read(&at, text::of(node))
+}
+
 /// The meaning of a value in the thread's context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum At {
@@ -295,7 +308,7 @@ fn literals(node: &AstNode, in_list: bool) -> Vec<Value> {
     }
 }
 
-fn literal(node: &AstNode) -> Option<Value> {
+pub(super) fn literal(node: &AstNode) -> Option<Value> {
     match node {
         AstNode::String(text) => Some(Value::from(text.as_str())),
         AstNode::Number(number) => Some(number_value(*number)),

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::certainty::is_always;
 use super::comparisons::{Never, never_equal};
 use super::schema_paths::{Possibility, can_have};
 use crate::document::Problems;
 use crate::document::{Positions, join};
-use crate::moderator::{Compared, Comparison, Condition, ConditionError, FieldRead};
+use crate::moderator::{Compared, Comparison, Condition, ConditionError, FieldRead, FieldTest};
 use crate::schema_shape::type_name;
 use crate::workflow::model::{Meta, WorkflowDraft};
 use json_cas::nearest::{did_you_mean, nearest};
@@ -61,6 +62,7 @@ impl Check<'_> {
             let message = format!("the condition `{}`: {warning}", self.name);
             problems.warning("doubtful-condition", self.at, message, None);
         }
+        self.certain(condition, last, problems);
         let unknown = self.roles_compared(condition, problems);
         for comparison in condition.comparisons() {
             self.comparison(comparison, last, problems);
@@ -73,6 +75,31 @@ impl Check<'_> {
                 None => last.iter().for_each(|role| self.read_of(role, read, problems)),
             }
         }
+    }
+
+    /// Warns about a condition that every output of the roles before it decides in the same way.
+    fn certain(&self, condition: &Condition, last: &BTreeSet<&str>, problems: &mut Problems) {
+        // The output of a role that did not run last may not exist.
+        let is_last = |test: &&FieldTest| match &test.read.role {
+            Some(role) => last.len() == 1 && last.contains(role.as_str()),
+            None => !last.is_empty(),
+        };
+        let is_certain = |test: &FieldTest, role: &str| match self.draft.roles.get(role).map(|role| &role.meta) {
+            Some(Meta::Inline(schema)) => is_always(schema, &test.read.path, test.values.as_deref()),
+            _ => false,
+        };
+        let mut tests = condition.field_tests().iter().filter(is_last);
+        let Some(test) = tests.find(|test| last.iter().all(|role| is_certain(test, role))) else { return };
+        if problems.is_full() {
+            return;
+        }
+        let why = match test.values {
+            Some(_) => "has one of these values in every output",
+            None => "is in every output",
+        };
+        let FieldTest { read, value, .. } = test;
+        let message = format!("the condition `{}`: it is always {value}: `{}` {why}", self.name, read.text);
+        problems.warning("doubtful-condition", self.at, message, None);
     }
 
     fn refused(&self, error: ConditionError, problems: &mut Problems) {
