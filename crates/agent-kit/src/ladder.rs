@@ -131,14 +131,14 @@ impl<'a> Climb<'a> {
         let is_final = failure.is_final;
         let failure = match ladder.feedback {
             Some(ask) => match self.feedback(answer, failure, &ladder.rungs, ask) {
-                Err(failure) => failure,
+                // A model reads the first text, whatever the replies were.
+                Err(failure) => Failure { is_final: failure.is_final || is_final, ..failure },
                 found => return found,
             },
             None => failure,
         };
         match ladder.extractor {
-            // A model reads the first text, whatever the replies were.
-            Some(extractor) if !answer.raw.trim().is_empty() && !self.is_text() && !is_final && !failure.is_final => {
+            Some(extractor) if !answer.raw.trim().is_empty() && !self.is_text() && !failure.is_final => {
                 let (mut found, by) = self.llm(answer, failure, &ladder.rungs, extractor)?;
                 // The model reads only the output. The header from the agent still counts.
                 found.extras.extend(header);

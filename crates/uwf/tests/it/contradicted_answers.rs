@@ -114,5 +114,7 @@ fn model_does_not_read_wrong_or_unclear_values() {
         let ran = home.uwf(&["thread", "step", &thread]);
         assert_eq!(ran.code, Some(41), "{answer}: {}", ran.transcript());
         assert_eq!(server.requests().len(), 0, "{answer}");
+        let hint = format!("hint: `uwf thread step {thread}` runs the agent again");
+        assert!(ran.stderr.contains(&hint) && !ran.stderr.contains("--reextract"), "{}", ran.stderr);
     }
 }
