@@ -164,7 +164,7 @@ pub(super) fn introduced<'w, 'c>(words: &'w [&'c str]) -> Option<&'w [&'c str]> 
     let begin = words
         .windows(3)
         .position(|three| matches!(three[0], "my" | "our") && LABELS.contains(&three[1]) && is_verb(three[2]));
-    // `My final answer is no`.
+    // `My final answer remains no`.
     let with_adjective = || {
         let begin = words
             .windows(4)

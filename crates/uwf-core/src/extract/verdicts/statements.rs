@@ -86,7 +86,7 @@ fn dissuades(sentence: &ProseSentence) -> bool {
     is_acceptance && (is_bad || has(&["would"]) && !tenor::praises(sentence))
 }
 
-/// Reads a clause that is only a verdict: `Rejected`, `Verdict: no`, `my answer is no`.
+/// Reads a clause that is only a verdict: `Rejected`, `Verdict: no`, `my answer remains no`.
 fn whole(
     clause: &ProseClause,
     label: Option<&ProseClause>,
