@@ -8,7 +8,7 @@ pub const PRICES: (f64, f64) = (5.0, 0.4);
 
 /// A number for each kind of request.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct RequestCounts {
+pub struct RequestNumbers {
     /// GET and HEAD.
     pub reads: f64,
     /// PUT.
@@ -17,11 +17,11 @@ pub struct RequestCounts {
     pub lists: f64,
 }
 
-impl RequestCounts {
+impl RequestNumbers {
     /// Of what was counted.
-    pub fn from_traffic(asked: &BucketTraffic) -> RequestCounts {
+    pub fn from_traffic(asked: &BucketTraffic) -> RequestNumbers {
         let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-        RequestCounts { reads: number(asked.get + asked.head), writes: number(asked.put), lists: number(asked.list) }
+        RequestNumbers { reads: number(asked.get + asked.head), writes: number(asked.put), lists: number(asked.list) }
     }
 
     /// At list prices.
@@ -30,8 +30,8 @@ impl RequestCounts {
         ((self.writes + self.lists) * dear + self.reads * cheap) / 1e6
     }
 
-    fn each(self, other: RequestCounts, of: impl Fn(f64, f64) -> f64) -> RequestCounts {
-        RequestCounts {
+    fn each(self, other: RequestNumbers, of: impl Fn(f64, f64) -> f64) -> RequestNumbers {
+        RequestNumbers {
             reads: of(self.reads, other.reads),
             writes: of(self.writes, other.writes),
             lists: of(self.lists, other.lists),
@@ -43,20 +43,20 @@ impl RequestCounts {
 #[derive(Debug, Clone, Copy)]
 pub struct StraightLine {
     /// Whatever the size.
-    pub always: RequestCounts,
+    pub always: RequestNumbers,
     /// For each one more.
-    pub each: RequestCounts,
+    pub each: RequestNumbers,
 }
 
 impl StraightLine {
     /// Through two points.
-    pub fn through((less, few): (f64, RequestCounts), (more, many): (f64, RequestCounts)) -> StraightLine {
+    pub fn through((less, few): (f64, RequestNumbers), (more, many): (f64, RequestNumbers)) -> StraightLine {
         let each = many.each(few, |many, few| (many - few) / (more - less));
         StraightLine { always: few.each(each, |few, each| (few - each * less).max(0.0)), each }
     }
 
     /// Its value for so many.
-    pub fn value_at(&self, size: f64) -> RequestCounts {
+    pub fn value_at(&self, size: f64) -> RequestNumbers {
         self.always.each(self.each, |always, each| always + each * size)
     }
 }
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn a_line_goes_on_as_it_began() {
-        let few = RequestCounts { reads: 12.0, writes: 9.0, lists: 1.0 };
-        let many = RequestCounts { reads: 102.0, writes: 9.0, lists: 1.0 };
+        let few = RequestNumbers { reads: 12.0, writes: 9.0, lists: 1.0 };
+        let many = RequestNumbers { reads: 102.0, writes: 9.0, lists: 1.0 };
         let at = StraightLine::through((10.0, few), (100.0, many)).value_at(1_000.0);
         assert_eq!((at.reads, at.writes, at.lists), (1_002.0, 9.0, 1.0));
         assert!((at.usd() - (10.0 * 5.0 + 1_002.0 * 0.4) / 1e6).abs() < 1e-12);

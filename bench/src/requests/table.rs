@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::shape::{RequestCounts, StraightLine};
+use super::shape::{RequestNumbers, StraightLine};
 use super::{CommandRequests, CountedCommand, StoreMeasurement};
 
 /// Numbers of threads that are computed.
@@ -15,7 +15,7 @@ pub fn counted(all: &[StoreMeasurement]) -> String {
         .to_owned();
     for measured in all {
         for CommandRequests { operation, asked, took } in &measured.rows {
-            let usd = RequestCounts::from_traffic(asked).usd() * 1_000.0;
+            let usd = RequestNumbers::from_traffic(asked).usd() * 1_000.0;
             let (reads, bytes) = (grouped(asked.get + asked.head), grouped(asked.sent + asked.received));
             // Writing to a String never fails.
             let _ = writeln!(
@@ -68,7 +68,7 @@ pub fn computed(all: &[StoreMeasurement]) -> String {
 fn line(all: &[StoreMeasurement], operation: CountedCommand) -> Option<StraightLine> {
     let points = all.iter().filter_map(|measured| {
         let row = measured.rows.iter().find(|row| row.operation == operation)?;
-        Some((f64::from(u32::try_from(measured.threads).ok()?), RequestCounts::from_traffic(&row.asked)))
+        Some((f64::from(u32::try_from(measured.threads).ok()?), RequestNumbers::from_traffic(&row.asked)))
     });
     let mut points: Vec<_> = points.collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));

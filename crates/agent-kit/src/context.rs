@@ -132,6 +132,15 @@ impl<'h> AgentContext<'h> {
         output_check::violations(&self.schema, self.thread.home().store(), value)
     }
 
+    /// Like [`violations`](Self::violations), for a value that an agent submits with a tool: it must not contradict itself, either.
+    pub fn submit_violations(&self, value: &Value) -> Vec<SchemaViolation> {
+        let found = self.violations(value);
+        if !found.is_empty() {
+            return found;
+        }
+        output_check::self_contradiction(&self.schema, value).into_iter().collect()
+    }
+
     /// The thread's task.
     pub fn task(&self) -> &str {
         &self.thread.start.prompt

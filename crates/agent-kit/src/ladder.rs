@@ -6,7 +6,7 @@
 //! | `submit` | a value from the agent: through the submit tool, or as its whole answer |
 //! | `frontmatter`, `json`, `text` | the answer's text, in the requested form |
 //! | `feedback` | the replies of the agent's own session to feedback |
-//! | `llm` | the values that a model extracts from the text |
+//! | `llm` | the values that a model extracts from the text, unless the text gives a wrong or an unclear value |
 //!
 //! A rung that fails twice with the same errors is not tried again, because the same feedback a third time would not help.
 
@@ -133,15 +133,17 @@ impl<'a> LadderClimb<'a> {
         ladder: ExtractionLadder<'_, '_>,
     ) -> Tried {
         let header = failure.header.clone();
+        let is_final = failure.is_final;
         let failure = match ladder.feedback {
             Some(ask) => match self.feedback(answer, failure, &ladder.rungs, ask) {
-                Err(failure) => failure,
+                // A model reads the first text, whatever the replies were.
+                Err(failure) => ExtractionFailure { is_final: failure.is_final || is_final, ..failure },
                 found => return found,
             },
             None => failure,
         };
         match ladder.extractor {
-            Some(extractor) if !answer.raw.trim().is_empty() && !self.is_text() => {
+            Some(extractor) if !answer.raw.trim().is_empty() && !self.is_text() && !failure.is_final => {
                 let (mut found, by) = self.llm(answer, failure, &ladder.rungs, extractor)?;
                 // The model reads only the output. The header from the agent still counts.
                 found.extras.extend(header);

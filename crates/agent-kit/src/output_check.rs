@@ -2,6 +2,7 @@
 
 use json_cas::{CompiledSchema, NodeHash, SchemaViolation, Store, pointer};
 use serde_json::Value;
+use uwf_core::extract;
 use uwf_engine::thread::closure::{self, ClosureBounds};
 
 /// Returns all reasons why a value can't be stored as an output: violations of the schema, and references to nodes that are missing or
@@ -14,6 +15,12 @@ pub(crate) fn violations(schema: &CompiledSchema, store: &Store, value: &Value) 
     let mut found = broken_references(schema, store, value);
     add_changed_numbers(value, "", &mut found);
     found
+}
+
+/// Returns the contradiction between the keys of a value: `approved: true` beside `comment: I do not approve`.
+pub(crate) fn self_contradiction(schema: &CompiledSchema, value: &Value) -> Option<SchemaViolation> {
+    let message = extract::self_contradiction_of(value, schema)?;
+    Some(SchemaViolation { path: String::new(), keyword: "contradiction".to_owned(), message })
 }
 
 /// Adds a violation for each whole number that the store can't keep exactly.

@@ -173,7 +173,7 @@ fn extract(
                 recorder.total(answer.tokens.as_ref().filter(|tokens| tokens.cost.is_some() || !has_cost));
             }
             let error = not_extractable(context, &climb.rungs, &failure, &answer.raw);
-            match climb.lacks_nodes(answer, &rungs) {
+            match failure.is_final || climb.lacks_nodes(answer, &rungs) {
                 true => error.needs_another_run(context.thread().id.as_str()),
                 false => error,
             }

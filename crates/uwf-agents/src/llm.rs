@@ -14,6 +14,7 @@ use agent_kit::answer::{AgentAnswer, AgentTurn};
 use agent_kit::{Agent, AgentContext, Result, TurnRecorder, submit};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use uwf_core::extract::self_contradiction_of;
 use uwf_core::prompt::{AgentPrompt, AnswerForm};
 use uwf_llm::{
     ChatMessage, ChatReply, ChatRequest, Error as LlmError, LlmClient, ModeCache, StructuredMode, ValueSpec, structured,
@@ -26,6 +27,9 @@ use crate::settings;
 
 /// Name of the value in requests: the tool's or the schema's name.
 const VALUE: &str = "submit";
+
+/// Result of each call of a reply that gives different values.
+const DIFFERING: &str = "not accepted: one message gives different values, so none of them is the result";
 
 /// Its description for the model.
 const VALUE_DESCRIPTION: &str = "Hands in the output of your role.";
@@ -187,7 +191,7 @@ impl ChatSession {
         let reply = self.client.chat_with(&self.request, &mut model_exchange::hear)?;
         model::whole(&self.client, &reply)?;
         let turn = model_exchange::turn(self.texts.clone(), &reply, &[]);
-        self.heard(&reply);
+        self.heard(&reply, Ok("received"));
         Ok(AgentAnswer {
             tokens: turn.tokens.clone(),
             turns: vec![turn],
@@ -206,7 +210,9 @@ impl ChatSession {
             match structured(&self.client, &self.modes, &self.request, &shape, &mut model_exchange::hear) {
                 Ok(found) => (Ok(found.value), found.attempts),
                 // The model answered without a value; the text it wrote is read as any answer is.
-                Err(none) if matches!(*none.error, LlmError::NoValue { .. }) => (Err(*none.error), none.attempts),
+                Err(none) if matches!(*none.error, LlmError::NoValue { .. } | LlmError::DifferingValues { .. }) => {
+                    (Err(*none.error), none.attempts)
+                }
                 Err(failed) => {
                     let turns =
                         failed.attempts.iter().filter_map(|attempt| model_exchange::turn_of(&self.texts, attempt));
@@ -218,21 +224,42 @@ impl ChatSession {
         let replies: Vec<&ChatReply> = attempts.iter().filter_map(|attempt| attempt.reply.as_ref()).collect();
         let tokens = model::total(replies.iter().map(|reply| reply.usage)).map(model::tokens);
         let Some(last) = replies.last().copied() else { return value.map(AgentAnswer::value) };
+        let is_differing = matches!(value, Err(LlmError::DifferingValues { .. }));
+        // A value that contradicts itself is read as a text, which says what is wrong with it.
+        let contradicts_itself = |value: &serde_json::Value| self_contradiction_of(value, context.schema()).is_some();
         let raw = match &value {
             Ok(value) if last.text.trim().is_empty() => format!("{value:#}"),
+            Ok(value) if contradicts_itself(value) => format!("{}\n\n{value:#}", last.text),
+            Err(_) if is_differing => all_values(last),
             _ => last.text.clone(),
         };
-        let answer =
-            AgentAnswer { turns, tokens, source: SOURCE.to_owned(), value: value.ok(), ..AgentAnswer::text(raw) };
-        self.heard(last);
+        let value = value.ok().filter(|value| !contradicts_itself(value));
+        let answer = AgentAnswer { turns, tokens, source: SOURCE.to_owned(), value, ..AgentAnswer::text(raw) };
+        self.heard(last, if is_differing { Err(DIFFERING) } else { Ok("received") });
         Ok(answer)
     }
 
     /// Adds a reply to the conversation. Every call gets a result, because providers reject a conversation in which one is missing.
-    fn heard(&mut self, reply: &ChatReply) {
+    fn heard(&mut self, reply: &ChatReply, result: std::result::Result<&str, &str>) {
         self.texts.push(model_exchange::said(reply, &[]).into());
         self.request.messages.push(reply.message());
-        let received = reply.tool_calls.iter().map(|call| ChatMessage::tool(&call.id, "received"));
-        self.request.messages.extend(received);
+        let (Ok(content) | Err(content)) = result;
+        let results = reply.tool_calls.iter().map(|call| ChatMessage::Tool {
+            id: call.id.clone(),
+            content: content.to_owned(),
+            is_error: result.is_err(),
+        });
+        self.request.messages.extend(results);
     }
+}
+
+/// The text of a reply, with the arguments of all its calls in blocks of their own.
+fn all_values(reply: &ChatReply) -> String {
+    let blocks = reply.tool_calls.iter().map(|call| format!("```json\n{}\n```", call.arguments));
+    [reply.text.clone()]
+        .into_iter()
+        .filter(|text| !text.trim().is_empty())
+        .chain(blocks)
+        .collect::<Vec<_>>()
+        .join("\n\n")
 }

@@ -190,7 +190,7 @@ impl ReactConversation {
                     self.call(context, &name, &arguments)?
                 }
                 ReactEffect::Check { arguments } => {
-                    let violations = |value: &Value| context.violations(value);
+                    let violations = |value: &Value| context.submit_violations(value);
                     ReactEvent::Submitted { result: SubmitTool::new(context.schema()).check(&arguments, &violations) }
                 }
                 ReactEffect::Keep(round) => {

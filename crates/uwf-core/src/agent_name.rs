@@ -48,8 +48,15 @@ impl fmt::Display for AgentName {
     }
 }
 
+/// Key in the stored configuration of an agent that is a command line of one word. Without it, its name and its command are equal, as they
+/// may be for an alias.
+pub const COMMAND_LINE: &str = "commandLine";
+
 impl From<&node::AgentNode> for AgentName {
     fn from(agent: &node::AgentNode) -> AgentName {
+        if agent.config.contains_key(COMMAND_LINE) {
+            return AgentName { alias: None, agent: agent.command.clone() };
+        }
         AgentName::new(&agent.name, &agent.command, &agent.args)
     }
 }

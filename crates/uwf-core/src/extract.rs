@@ -7,7 +7,6 @@
 mod answer;
 mod block_ends;
 mod blocks;
-mod chosen;
 pub(crate) mod clean;
 mod containers;
 mod echo;
@@ -25,12 +24,9 @@ mod question;
 mod read;
 mod repair;
 mod scalar;
-mod statements;
-mod tenor;
 mod thinking;
 mod tree;
 mod typed;
-mod verdict_words;
 mod verdicts;
 mod yaml;
 
@@ -38,7 +34,7 @@ use serde_json::{Map, Value};
 
 use crate::config::MAX_OUTPUT_CAP;
 
-pub use answer::{contradiction_of, read, read_typed};
+pub use answer::{contradiction_of, read, read_typed, self_contradiction_of};
 pub use question::question;
 
 /// The longest answer that is read, in bytes: as much as uwf can keep of an agent's output.
@@ -86,6 +82,9 @@ pub struct ExtractionFailure {
     pub candidates: usize,
     /// Keys every header may carry, from the header of the text. They remain valid even if the output is read in another way.
     pub header: Map<String, Value>,
+    /// Whether the answer gives values, but a wrong or an unclear one: a header that does not fit, values that differ, a value that the text
+    /// contradicts. Only the agent may correct such an answer, so no model reads it.
+    pub is_final: bool,
 }
 
 impl ExtractionFailure {

@@ -14,6 +14,7 @@ mod jsonata;
 mod reads;
 mod truth;
 
+pub(crate) use analysis::FieldTest;
 pub(crate) use analysis::ValueShape;
 pub use analysis::{ComparisonSubject, ConditionClass, ConditionError, FieldRead, LiteralComparison};
 pub use condition::CompiledCondition;

@@ -145,6 +145,12 @@ pub enum Error {
         /// Text received so far.
         partial: String,
     },
+    /// The model's answer contains several calls with different values.
+    #[error("the model `{model}` gave different values in one answer")]
+    DifferingValues {
+        /// Name of the model.
+        model: String,
+    },
     /// The model's answer contains no JSON value.
     #[error("the model `{model}` gave no JSON value")]
     NoValue {
@@ -188,6 +194,7 @@ impl Error {
             Error::BadReply { .. } => "check `baseUrl` and `kind` of the provider",
             Error::Ended { .. } => "its text is kept; ask in other words, or use another model",
             Error::Truncated { .. } => "allow more output tokens, or ask for less",
+            Error::DifferingValues { .. } => "try again, or use another model",
             Error::NoValue { .. } => "use a model that can call tools or write JSON",
             Error::Status { .. } => return None,
         };

@@ -45,10 +45,10 @@ impl RequestGuard {
     }
 }
 
-/// The secret in `Authorization: Bearer SECRET`, the scheme in any case; `None` without such a header.
+/// The secret in `Authorization: Bearer SECRET`, the scheme in any case and before any blanks; `None` without such a header.
 pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, given) = value.trim().split_once(' ')?;
+    let (scheme, given) = value.trim().split_once([' ', '\t'])?;
     scheme.eq_ignore_ascii_case("bearer").then_some(given.trim())
 }
 

@@ -49,7 +49,7 @@ impl<'c, 'h> StepTools<'c, 'h> {
         let is_wrapped = !is_object(schema.value());
         let inner = arguments.get(VALUE_KEY).filter(|_| is_wrapped);
         let value = inner.unwrap_or(arguments);
-        let violations = self.context.violations(value);
+        let violations = self.context.submit_violations(value);
         if !violations.is_empty() {
             let prefix = if inner.is_some() { format!("/{VALUE_KEY}") } else { String::new() };
             let problems: Vec<String> = violations
@@ -62,10 +62,12 @@ impl<'c, 'h> StepTools<'c, 'h> {
             return Ok(ToolOutcome::failed(format!("not accepted, nothing was kept:\n{}", problems.join("\n"))));
         }
         self.check_open()?;
+        let is_replaced = submitted_value::take(self.context)?.is_some_and(|earlier| earlier != *value);
         submitted_value::keep(self.context, value)?;
         let role = self.context.role_name();
+        let place = if is_replaced { ", in place of the result that was accepted before" } else { "" };
         Ok(ToolOutcome::done(format!(
-            "accepted: this is the result of role `{role}` now; a later accepted call replaces it"
+            "accepted: this is the result of role `{role}` now{place}; a later accepted call replaces it"
         )))
     }
 

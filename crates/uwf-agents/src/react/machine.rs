@@ -26,6 +26,9 @@ const UNKNOWN: &str = "unknown tool";
 /// Answer to each call of a truncated reply. The last call may be incomplete, and a call may depend on one that is missing.
 const CUT: &str = "not run: your answer was cut off at its token limit; make the call again, with less in one answer";
 
+/// Answer to each call of a reply that submits different outputs.
+const DIFFERING: &str = "not accepted: one message submits different outputs, so none of them is the result";
+
 /// Whether a reply was truncated within its calls.
 pub(crate) fn is_cut_in_calls(reply: &ChatReply) -> bool {
     reply.finish == FinishReason::Length && !reply.tool_calls.is_empty()
@@ -216,6 +219,7 @@ fn next_call(mut state: ReactState, tools: &[&str]) -> (ReactState, Vec<ReactEff
             _ if !tools.contains(&name.as_str()) => {
                 format!("{UNKNOWN}; the tools are {}", tools.join(", "))
             }
+            _ if name == submit::NAME && has_differing_outputs(&round) => DIFFERING.to_owned(),
             _ if state.calls_left == 0 && name != submit::NAME => {
                 format!("not run: the {MAX_CALLS_IN_STEP} calls of this work are used up; end it now")
             }
@@ -233,6 +237,14 @@ fn next_call(mut state: ReactState, tools: &[&str]) -> (ReactState, Vec<ReactEff
         round.finish_first(refused, true, 0);
     }
     end_round(state, round, tools)
+}
+
+/// Whether the calls of a reply submit different outputs. None of them is the answer.
+fn has_differing_outputs(round: &ReactRound) -> bool {
+    let mut outputs =
+        round.reply.tool_calls.iter().filter(|call| call.name == submit::NAME).filter_map(|call| call.parsed().ok());
+    let first = outputs.next();
+    outputs.any(|other| Some(&other) != first.as_ref())
 }
 
 fn end_round(mut state: ReactState, round: ReactRound, tools: &[&str]) -> (ReactState, Vec<ReactEffect>) {

@@ -109,18 +109,21 @@ fn calls_run_in_order_and_errors_are_reported() {
 }
 
 #[test]
-fn last_valid_output_counts_and_other_calls_run() {
-    let mut agent = Loop::new(vec![reply(
-        "",
-        vec![
-            call("submit", "{\"ok\":true,\"n\":1}"),
-            call("submit", "{\"ok\":true,\"n\":2}"),
-            call("submit", "{\"ok\":false}"),
-            call("act", "{}"),
-        ],
-    )]);
+fn differing_outputs_are_rejected_and_other_calls_run() {
+    let mut agent = Loop::new(vec![
+        reply(
+            "",
+            vec![call("submit", "{\"ok\":true,\"n\":1}"), call("submit", "{\"ok\":true,\"n\":2}"), call("act", "{}")],
+        ),
+        reply(
+            "",
+            vec![call("submit", "{\"n\":2,\"ok\":true}"), call("submit", "{\"ok\":true,\"n\":2}"), call("act", "{}")],
+        ),
+    ]);
     assert_eq!(agent.tell("work", 9), Some(ReactEnd::Submitted(json!({ "ok": true, "n": 2 }))));
-    assert_eq!(agent.ran, ["act {}"]);
+    assert_eq!(agent.ran, ["act {}", "act {}"]);
+    let refused = |line: &&String| line.contains("one message submits different outputs");
+    assert_eq!(agent.told().iter().filter(refused).count(), 2, "{:?}", agent.told());
 }
 
 #[test]

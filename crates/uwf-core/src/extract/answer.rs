@@ -38,13 +38,38 @@ pub fn read(raw: &str, form: AnswerForm, schema: &CompiledSchema, prompt: &dyn F
     }
     let target = AnswerTarget::new(schema);
     if let Some(whole) = whole(without_wrapper(&text), &target) {
-        return whole;
+        return match &whole {
+            Extraction::Found(found) => contrary_member(&found.value, &target).map_or(whole, |error| {
+                Extraction::Failed(ExtractionFailure {
+                    candidates: 1,
+                    is_final: true,
+                    ..ExtractionFailure::from_error(error)
+                })
+            }),
+            Extraction::Failed(_) => whole,
+        };
     }
     let said = at_left_edge(without_thoughts(&text));
     if said.trim().is_empty() {
         return Extraction::Failed(ExtractionFailure::from_error("the answer contains only reasoning, and no output"));
     }
-    AnswerSearch { text: &said, form, target, prompt, read: 0, nearest: None, header: Map::new() }.run()
+    AnswerSearch::new(&said, form, target, prompt).run()
+}
+
+/// Why a value contradicts itself; `None` if it doesn't: `approved: true` beside `comment: I do not approve`.
+#[must_use]
+pub fn self_contradiction_of(value: &Value, schema: &CompiledSchema) -> Option<String> {
+    contrary_member(value, &AnswerTarget::new(schema))
+}
+
+fn contrary_member(value: &Value, target: &AnswerTarget<'_>) -> Option<String> {
+    verdicts::contrary_member(value, &target.choices(value)).map(|sentence| {
+        format!(
+            "the value says `{}`, but its other keys say the opposite: {}",
+            ellipsize(&sentence, SHOWN),
+            ellipsize(&value.to_string(), SHOWN)
+        )
+    })
 }
 
 /// Why the text of an answer contradicts a value that a model read from it; `None` if it doesn't.
@@ -71,10 +96,9 @@ pub fn read_typed(text: &str, schema: &CompiledSchema) -> Extraction {
     let first =
         blocks(&text, &target.keys, target.may_be("array")).found.into_iter().next().filter(|block| block.is_first);
     let form = AnswerForm::Frontmatter;
-    let mut search =
-        AnswerSearch { text: &text, form, target, prompt: &String::new, read: 0, nearest: None, header: Map::new() };
+    let mut search = AnswerSearch::new(&text, form, target, &String::new);
     match first.map(|block| search.candidate(block)) {
-        Some(Ok(candidate)) => search.answer(candidate),
+        Some(Ok(candidate)) => search.taken(candidate),
         Some(Err(reading)) => search.failure(reading.map(|reading| *reading)),
         None if search.target.keys.is_empty() => search.unmarked(),
         None => {
@@ -120,11 +144,13 @@ fn whole(text: &str, target: &AnswerTarget<'_>) -> Option<Extraction> {
         _ => None,
     }?;
     if !reading.errors.is_empty() {
-        return Some(Extraction::Failed(ExtractionFailure {
+        let failure = ExtractionFailure {
             errors: reading.errors,
             candidates: 1,
             header: reading.extras,
-        }));
+            ..ExtractionFailure::default()
+        };
+        return Some(Extraction::Failed(failure));
     }
     let fixes = std::mem::take(&mut reading.fixes);
     Some(Extraction::Found(found(reading, fixes, String::new())))
@@ -145,6 +171,8 @@ struct AnswerSearch<'t> {
     nearest: Option<AnswerReading>,
     /// Keys every header may carry, from a header that does not fit.
     header: Map<String, Value>,
+    /// Whether a header has keys of the schema, but does not fit.
+    has_misfit_header: bool,
 }
 
 /// The blocks of an answer, by their readings.
@@ -173,6 +201,26 @@ impl AnswerCandidate {
     }
 }
 
+impl<'t> AnswerSearch<'t> {
+    fn new(
+        text: &'t str,
+        form: AnswerForm,
+        target: AnswerTarget<'t>,
+        prompt: &'t dyn Fn() -> String,
+    ) -> AnswerSearch<'t> {
+        AnswerSearch {
+            text,
+            form,
+            target,
+            prompt,
+            read: 0,
+            nearest: None,
+            header: Map::new(),
+            has_misfit_header: false,
+        }
+    }
+}
+
 impl AnswerSearch<'_> {
     fn run(mut self) -> Extraction {
         let BlockScanResult { found: blocks, set_aside, is_endless } =
@@ -183,10 +231,16 @@ impl AnswerSearch<'_> {
         let is_header = |block: &&AnswerBlock| block.is_first && block.mark == AnswerBlockKind::Header;
         if let Some(first) = blocks.first().filter(is_header).filter(|block| !is_echoed(block)) {
             return match self.candidate(first.clone()) {
-                Ok(candidate) => self.answer(candidate),
+                Ok(candidate) => {
+                    let shown =
+                        blocks[1..].iter().filter(|block| self.is_shown(block)).map(|block| block.whole.clone());
+                    let silent: Vec<Range<usize>> = shown.chain(echoes).collect();
+                    self.agreed_below(candidate, &silent)
+                }
                 Err(reading) => {
                     self.header =
                         self.target.read_block(&self.text[first.inside.clone()], BlockNotation::Header).extras;
+                    self.has_misfit_header = reading.as_ref().is_some_and(|reading| reading.known > 0);
                     self.failure(reading.map(|reading| *reading))
                 }
             };
@@ -203,7 +257,7 @@ impl AnswerSearch<'_> {
             return self.failure(None);
         }
         if let Some(error) = self.contradiction(&candidates) {
-            return self.refused(error);
+            return self.refused_finally(error);
         }
         let mut set_aside = set_aside.into_iter().filter(|block| !is_echoed(block));
         let aside = if candidates.is_empty() { set_aside.find_map(|block| self.candidate(block).ok()) } else { None };
@@ -250,6 +304,7 @@ impl AnswerSearch<'_> {
                 Err(Some(reading)) if reading.is_example => sorted.examples.push(whole),
                 Err(Some(reading)) if is_header && reading.known > 0 => {
                     sorted.has_misfit = true;
+                    self.has_misfit_header = true;
                     self.header = reading.extras;
                 }
                 Err(Some(reading)) => sorted.has_misfit |= reading.is_broken && reading.known > 0,
@@ -262,6 +317,15 @@ impl AnswerSearch<'_> {
     /// Refuses the answer for a reason that concerns the whole text.
     fn refused(&self, error: impl Into<String>) -> Extraction {
         Extraction::Failed(ExtractionFailure { candidates: self.read, ..ExtractionFailure::from_error(error) })
+    }
+
+    /// Like [`refused`](Self::refused), if no model may read the answer.
+    fn refused_finally(&self, error: impl Into<String>) -> Extraction {
+        Extraction::Failed(ExtractionFailure {
+            candidates: self.read,
+            is_final: true,
+            ..ExtractionFailure::from_error(error)
+        })
     }
 
     /// Reads a block: a candidate if its value fits the schema, otherwise the failed reading, if there is one.
@@ -354,14 +418,36 @@ impl AnswerSearch<'_> {
         let mentioned = mentions::contradiction(&own, &choices).map(|it| (it.line, it.words.to_owned()));
         let stated = || verdicts::contradiction(&own, value, &choices).map(|it| (it.line, it.sentence));
         match mentioned.or_else(stated) {
-            Some((line, words)) => self.refused(format!(
-                "line {} of the text says `{}`, but the value is {}: give a value that agrees with the text",
-                line + 1,
-                ellipsize(&words, SHOWN),
-                candidate.shown()
-            )),
+            Some((line, words)) => self.contradicted(line, &words, &candidate),
             None => self.answer(candidate),
         }
+    }
+
+    /// Whether a block below a header shows a value. `Verdict: reject` is a sentence, if the key is `verdict`.
+    fn is_shown(&self, block: &AnswerBlock) -> bool {
+        let text = &self.text[block.inside.clone()];
+        let begins = |key: &str| text.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
+        block.mark != AnswerBlockKind::Keys || self.target.keys.names().any(begins)
+    }
+
+    /// Accepts a header unless the text below it clearly says the opposite.
+    fn agreed_below(&self, candidate: AnswerCandidate, silent: &[Range<usize>]) -> Extraction {
+        let own = self.outside(&candidate.block.whole, silent);
+        let value = &candidate.reading.value;
+        let choices = self.target.choices(value);
+        match verdicts::clear_contradiction(&own, value, &choices) {
+            Some(contrary) => self.contradicted(contrary.line, &contrary.sentence, &candidate),
+            None => self.answer(candidate),
+        }
+    }
+
+    fn contradicted(&self, line: usize, words: &str, candidate: &AnswerCandidate) -> Extraction {
+        self.refused_finally(format!(
+            "line {} of the text says `{}`, but the value is {}: give a value that agrees with the text",
+            line + 1,
+            ellipsize(words, SHOWN),
+            candidate.shown()
+        ))
     }
 
     /// The text with the same lines, without a block and without the silent ranges.
@@ -381,6 +467,13 @@ impl AnswerSearch<'_> {
     }
 
     fn answer(&self, candidate: AnswerCandidate) -> Extraction {
+        match contrary_member(&candidate.reading.value, &self.target) {
+            Some(error) => self.refused_finally(error),
+            None => self.taken(candidate),
+        }
+    }
+
+    fn taken(&self, candidate: AnswerCandidate) -> Extraction {
         let AnswerCandidate { block, mut reading } = candidate;
         let fixes = std::mem::take(&mut reading.fixes);
         let place = self.place_fix(&block).map(str::to_owned);
@@ -446,7 +539,8 @@ impl AnswerSearch<'_> {
         let of_use = |reading: &AnswerReading| reading.known > 0 || self.target.keys.is_empty();
         let nearest = reading.filter(of_use).or_else(|| self.nearest.clone().filter(of_use));
         let errors = nearest.map_or_else(missing, |nearest| nearest.errors);
-        Extraction::Failed(ExtractionFailure { errors, candidates: self.read, header: self.header })
+        let is_final = self.has_misfit_header;
+        Extraction::Failed(ExtractionFailure { errors, candidates: self.read, header: self.header, is_final })
     }
 }
 

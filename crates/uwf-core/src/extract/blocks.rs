@@ -336,7 +336,7 @@ impl BlockScanner<'_, '_, '_> {
         self.is_endless |= self.unread == 0;
     }
 
-    /// Returns the line of the closing fence, or the number of lines if there is none.
+    /// Returns the line of the closing fence, or the number of lines without one.
     fn behind(&self, number: usize, open: &CodeFence<'_>, is_at_edge: bool) -> usize {
         let ends = |line: &AnswerLine<'_>| match is_at_edge {
             true => closes(line.text, open),

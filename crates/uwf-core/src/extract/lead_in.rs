@@ -76,7 +76,9 @@ const OF_ANOTHER: &[&str] = &[
 ];
 
 /// People and programs other than the agent. They are the subject of a sentence, or the text below is from them.
-pub(super) const OTHERS: [&str; 35] = [
+pub(super) const OTHERS: [&str; 37] = [
+    "document",
+    "documents",
     "docs",
     "documentation",
     "guide",

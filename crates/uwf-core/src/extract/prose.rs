@@ -31,6 +31,15 @@ const BETWEEN: [&str; 19] = [
     "daher",
 ];
 
+/// Words of [`BETWEEN`] before a contrast.
+const CONTRASTS: [&str; 7] = ["but", "though", "although", "however", "aber", "mais", "pero"];
+
+/// Signs of acceptance.
+const SIGNS_OF_YES: [char; 7] = ['✅', '✔', '☑', '👍', '🟢', '🟩', '💚'];
+
+/// Signs of rejection.
+const SIGNS_OF_NO: [char; 10] = ['🛑', '❌', '✗', '✘', '✖', '⛔', '🚫', '👎', '🔴', '🟥'];
+
 /// Symbols that end a clause.
 const MARKS: [char; 9] = [',', ':', '—', '–', '(', ')', '、', '，', '：'];
 
@@ -52,12 +61,28 @@ pub(super) struct ProseClause {
     pub(super) words: Vec<String>,
     /// A colon follows.
     pub(super) is_label: bool,
+    /// `but` or a word like it begins the clause.
+    pub(super) is_contrast: bool,
+    /// Whether its first sign is one of acceptance (✅) or of rejection (❌); `None` without such a sign.
+    pub(super) sign: Option<bool>,
+}
+
+impl ProseClause {
+    pub(super) fn has_pair(&self, one: &str, next: &str) -> bool {
+        self.words.windows(2).any(|pair| pair[0] == one && pair[1] == next)
+    }
 }
 
 impl ProseSentence {
     /// All words of the sentence.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         self.clauses.iter().flat_map(|clause| clause.words.iter().map(String::as_str))
+    }
+
+    /// Whether it is a heading, or ends with a colon.
+    pub(super) fn is_label(&self) -> bool {
+        let text = self.text.trim();
+        text.starts_with('#') || text.ends_with("**") || self.clauses.last().is_some_and(|clause| clause.is_label)
     }
 
     /// The part behind an offset of its plain text.
@@ -73,13 +98,23 @@ impl ProseSentence {
         let mut clauses = vec![ProseClause::default()];
         for part in text.split_inclusive(MARKS) {
             let mark = part.chars().next_back().filter(|mark| MARKS.contains(mark));
-            for word in part.split_whitespace().filter_map(word) {
+            let mut is_embedded = false;
+            for written in part.split_whitespace() {
+                if let Some(clause) = clauses.last_mut().filter(|clause| clause.sign.is_none()) {
+                    clause.sign = sign(written);
+                }
+                let Some(word) = word(written) else { continue };
                 let is_between = BETWEEN.contains(&word.as_str());
                 if is_between && clauses.last().is_some_and(|clause| !clause.words.is_empty()) {
                     clauses.push(ProseClause::default());
                 }
-                if let Some(clause) = clauses.last_mut().filter(|clause| !is_between && clause.words.len() < MAX_WORDS)
-                {
+                if let Some(clause) = clauses.last_mut().filter(|_| CONTRASTS.contains(&word.as_str())) {
+                    clause.is_contrast = true;
+                }
+                // `I checked whether it is wrong` does not say that it is.
+                is_embedded = !is_between && (is_embedded || word == "whether");
+                let is_word = !is_between && !is_embedded;
+                if let Some(clause) = clauses.last_mut().filter(|clause| is_word && clause.words.len() < MAX_WORDS) {
                     clause.words.push(word);
                 }
             }
@@ -88,15 +123,21 @@ impl ProseSentence {
                 clauses.push(ProseClause::default());
             }
         }
-        clauses.retain(|clause| !clause.words.is_empty());
+        clauses.retain(|clause| !clause.words.is_empty() || clause.sign.is_some());
         let is_question = text.trim_end().ends_with(['?', '？']);
         ProseSentence { line, text: written.trim().to_owned(), plain: text.to_lowercase(), clauses, is_question }
     }
 }
 
+/// Whether a written word has a sign of acceptance or of rejection.
+fn sign(written: &str) -> Option<bool> {
+    let has = |signs: &[char]| written.contains(signs);
+    has(&SIGNS_OF_YES).then_some(true).or_else(|| has(&SIGNS_OF_NO).then_some(false))
+}
+
 /// A word without the marks around it, in lower case. `+1`, `-1` and thumbs are words.
 fn word(written: &str) -> Option<String> {
-    if matches!(written.trim_end_matches(['*', '.']), "+1" | "-1" | "👍" | "👎") {
+    if matches!(written.trim_end_matches(['*', '.']), "+1" | "-1" | "+2" | "-2" | "👍" | "👎") {
         return Some(written.trim_end_matches(['*', '.']).to_owned());
     }
     if matches!(written, "-" | "--") {

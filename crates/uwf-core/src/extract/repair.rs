@@ -283,7 +283,7 @@ fn text(first: &str, below: &str) -> RawTree {
     RawTree::scalar(whole, RawScalarStyle::Plain)
 }
 
-/// Whether the first quotation mark inside ends a quotation: in `"a" and "b"` the outer ones are no pair.
+/// Whether the first quotation mark inside ends a quotation: in `"a" and "b"` the outer ones are not a pair.
 fn closes_early(inner: &str, quote: char) -> bool {
     inner
         .split_once(quote)

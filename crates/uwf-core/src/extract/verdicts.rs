@@ -3,27 +3,64 @@
 //! If `I can't sign off on this` appears beside `approved: true`, either the value is only mentioned or the agent made a mistake. In both
 //! cases the agent must look again.
 
+mod attitude;
+mod checks;
+mod chosen;
+mod disowned;
+mod endorsed;
+mod label_words;
+mod own_voice;
+mod statements;
+mod subject;
+mod tenor;
+mod verdict_words;
+mod work_verdict;
+
+use std::ops::RangeInclusive;
+
 use serde_json::Value;
 
-use super::chosen::other_choice;
+use self::chosen::other_choice;
+use self::disowned::disowning;
+use self::statements::statements;
+use self::verdict_words::{REPLIES, REVIEW, TASK, VerdictTopic};
+use self::work_verdict::WorkVerdict;
 use super::mentions::KeyChoices;
 use super::prose::{ProseSentence, sentences};
-use super::statements::{WorkVerdict, statements};
-use super::tenor;
-use super::verdict_words::{REPLIES, REVIEW, TASK, VerdictTopic};
 
 /// Beginnings of keys and values that accept a review.
-const ACCEPTS: [&str; 9] = ["approv", "accept", "endors", "merg", "recommend", "ship", "lgtm", "ok", "pass"];
+const ACCEPTS: [&str; 13] = [
+    "approv",
+    "accept",
+    "endors",
+    "merg",
+    "recommend",
+    "ship",
+    "lgtm",
+    "ok",
+    "pass",
+    "proceed",
+    "release",
+    "ready",
+    "allow",
+];
 
 /// Beginnings of keys and values that reject in a review.
-const REJECTS: [&str; 9] =
-    ["reject", "declin", "refus", "veto", "disapprov", "needswork", "needschang", "request", "revis"];
+const REJECTS: [&str; 11] =
+    ["reject", "declin", "refus", "veto", "disapprov", "needswork", "needschang", "request", "revis", "rework", "deny"];
 
 /// Beginnings of keys and values of a task that is done.
 const DONE: [&str; 6] = ["done", "complet", "finish", "succe", "solved", "implemented"];
 
 /// Beginnings of keys and values of a task that is not done.
 const NOT_DONE: [&str; 7] = ["fail", "block", "incomplet", "stuck", "abort", "unfinished", "partial"];
+
+/// Beginnings of keys for the result of checks.
+const CHECKS: [&str; 9] =
+    ["pass", "ok", "success", "green", "allpass", "testspass", "tests_pass", "checkspass", "buildpass"];
+
+/// Words of a member in which weak statements count. A shorter one may be a note, a longer one may be about anything.
+const REMARK: RangeInclusive<usize> = 4..=8;
 
 /// Words by which a text beside a value that rejects says why.
 const DOUBTS: [&str; 14] = [
@@ -39,38 +76,131 @@ pub(super) struct ContraryLine {
     pub(super) sentence: String,
 }
 
-/// Returns the sentence of the text that contradicts the value; `None` if no sentence does. Quotations, questions and code don't count.
+/// Returns the sentence of the text that contradicts the value; `None` if no sentence does. Quotations, questions and code don't count,
+/// unless the agent agrees with a quotation.
 pub(super) fn contradiction(text: &str, value: &Value, choices: &KeyChoices<'_>) -> Option<ContraryLine> {
     let sentences = sentences(text);
-    let of_topic = || stance(value).and_then(|(topic, is_accepted)| contrary(&sentences, topic, is_accepted));
-    other_choice(&sentences, choices).or_else(of_topic).map(ContraryLine::of_sentence)
+    let stance = stance(value);
+    let of_topic = || stance.and_then(|(topic, is_accepted)| contrary(&sentences, topic, is_accepted));
+    let of_checks = || is_of_checks(value).and_then(|is_passed| checks::contrary(&sentences, is_passed));
+    let endorsed = || stance.and_then(|(topic, is_accepted)| endorsed_contrary(text, &sentences, topic, is_accepted));
+    disowning(&sentences)
+        .or_else(|| other_choice(&sentences, choices))
+        .or_else(of_topic)
+        .or_else(of_checks)
+        .or_else(endorsed)
+        .map(ContraryLine::of_sentence)
+}
+
+/// Returns the sentence below a header, or in a member of the value, that contradicts the value. Only clear verdicts count, because such
+/// a text may be about anything.
+pub(super) fn clear_contradiction(text: &str, value: &Value, choices: &KeyChoices<'_>) -> Option<ContraryLine> {
+    let sentences = sentences(text);
+    let of_topic = || stance(value).and_then(|(topic, is_accepted)| clear_contrary(&sentences, topic, is_accepted));
+    let found = disowning(&sentences).or_else(|| other_choice(&sentences, choices)).or_else(of_topic);
+    found.map(ContraryLine::of_sentence)
+}
+
+/// Returns the text of a value that contradicts its other members: `approved: true` beside `comment: I do not approve`.
+pub(super) fn contrary_member(value: &Value, choices: &KeyChoices<'_>) -> Option<String> {
+    let members = value.as_object()?.values().filter_map(Value::as_str).filter(|text| text.contains(' '));
+    let (topic, is_accepted) = stance(value)?;
+    let contrary = |text: &str| {
+        let sentences = sentences(text);
+        // `comment: no` gives no comment.
+        if matches!(&sentences[..], [only] if reply(only).is_some() && only.words().count() <= 2) {
+            return None;
+        }
+        let length: usize = sentences.iter().map(|sentence| sentence.words().count()).sum();
+        let is_remark = REMARK.contains(&length);
+        let of_topic = || match is_remark {
+            true => contrary_statement(&sentences, topic, is_accepted),
+            false => clear_contrary(&sentences, topic, is_accepted),
+        };
+        let of_checks = || is_of_checks(value).and_then(|is_passed| checks::contrary(&sentences, is_passed));
+        let other = other_choice(&sentences, choices).or_else(of_topic).or_else(of_checks);
+        other.map(|sentence| sentence.text.clone())
+    };
+    members.into_iter().find_map(contrary)
 }
 
 /// Returns the sentence that accepts if the value rejects, or rejects if the value accepts. A weak statement counts only if no other
 /// sentence agrees with the value.
 fn contrary<'s>(sentences: &'s [ProseSentence], topic: &VerdictTopic, is_accepted: bool) -> Option<&'s ProseSentence> {
+    let agrees = || stated(sentences, topic).any(|(_, statement)| statement.accepts == is_accepted);
+    let tenor = || tenor::opposite(sentences, is_accepted).filter(|_| topic.takes_objects && !agrees());
+    contrary_statement(sentences, topic, is_accepted).or_else(tenor)
+}
+
+/// Returns the sentence with a contrary statement.
+fn contrary_statement<'s>(
+    sentences: &'s [ProseSentence],
+    topic: &VerdictTopic,
+    is_accepted: bool,
+) -> Option<&'s ProseSentence> {
     let mut contrary = None;
     let mut agrees = false;
-    for (number, sentence) in sentences.iter().enumerate().filter(|(_, sentence)| !sentence.is_question) {
-        let mut statements = statements(sentence, topic);
-        statements.extend(reply(sentence).filter(|_| number == 0));
-        for statement in statements {
-            if statement.accepts == is_accepted {
-                agrees = true;
-            } else if statement.is_firm && is_sure(statement, topic, sentences) {
-                return Some(sentence);
-            } else {
-                contrary.get_or_insert(sentence);
-            }
+    for (sentence, statement) in stated(sentences, topic) {
+        if statement.accepts == is_accepted {
+            agrees = true;
+        } else if statement.is_firm && is_sure(statement, topic, sentences) {
+            return Some(sentence);
+        } else {
+            contrary.get_or_insert(sentence);
         }
     }
-    if agrees {
-        return None;
-    }
     let doubts = !is_accepted && has_doubts(sentences);
-    let tenor = || tenor::opposite(sentences, is_accepted).filter(|_| topic.takes_objects);
-    contrary.filter(|_| !doubts).or_else(tenor)
+    contrary.filter(|_| !agrees && !doubts)
 }
+
+/// Returns the sentence with a firm contrary statement.
+fn clear_contrary<'s>(
+    sentences: &'s [ProseSentence],
+    topic: &VerdictTopic,
+    is_accepted: bool,
+) -> Option<&'s ProseSentence> {
+    let is_contrary = |statement: WorkVerdict| {
+        statement.accepts != is_accepted && statement.is_firm && is_sure(statement, topic, sentences)
+    };
+    stated(sentences, topic).find(|(_, statement)| is_contrary(*statement)).map(|(sentence, _)| sentence)
+}
+
+/// Returns the sentence that agrees with a quotation that contradicts the value.
+fn endorsed_contrary<'s>(
+    text: &str,
+    sentences: &'s [ProseSentence],
+    topic: &VerdictTopic,
+    is_accepted: bool,
+) -> Option<&'s ProseSentence> {
+    let agreement = endorsed::agreement(sentences)?;
+    let quoted = super::prose::sentences(&endorsed::quotations(text));
+    contrary(&quoted, topic, is_accepted).map(|_| agreement)
+}
+
+/// The statements of all sentences.
+fn stated<'s>(
+    sentences: &'s [ProseSentence],
+    topic: &VerdictTopic,
+) -> impl Iterator<Item = (&'s ProseSentence, WorkVerdict)> {
+    let told = sentences.iter().enumerate().filter(|(_, sentence)| !sentence.is_question);
+    told.flat_map(move |(number, sentence)| {
+        let before = number.checked_sub(1).map(|before| &sentences[before]);
+        let heading = before.filter(|before| before.is_label() && sentence.line <= before.line + HEADING_LINES);
+        let mut statements = statements(sentence, heading, topic);
+        let is_asked = before.is_some_and(|before| before.is_question && asks_for_verdict(before));
+        statements.extend(reply(sentence).filter(|_| number == 0 || is_asked));
+        statements.into_iter().map(move |statement| (sentence, statement))
+    })
+}
+
+/// Whether a question asks for the verdict: `Should this be merged?`
+fn asks_for_verdict(question: &ProseSentence) -> bool {
+    let is_modal = question.words().next().is_some_and(|word| matches!(word, "should" | "can" | "shall" | "may"));
+    is_modal && question.words().any(|word| REVIEW.accepts.iter().any(|stem| word.starts_with(stem)))
+}
+
+/// Most lines from a heading to the verdict below it.
+const HEADING_LINES: usize = 2;
 
 impl ContraryLine {
     fn of_sentence(sentence: &ProseSentence) -> ContraryLine {
@@ -110,9 +240,20 @@ fn stance(value: &Value) -> Option<(&'static VerdictTopic, bool)> {
     found.all(|(_, other)| other == accepts).then_some((topic, accepts))
 }
 
+/// Whether a value says that checks passed; `None` if it says nothing about them.
+fn is_of_checks(value: &Value) -> Option<bool> {
+    let is_check = |word: &str| CHECKS.iter().any(|stem| word.to_lowercase().starts_with(stem));
+    value.as_object()?.iter().find_map(|(key, value)| value.as_bool().filter(|_| is_check(key)))
+}
+
 /// Returns the topic of a word, and whether it accepts.
 fn of_word(word: &str) -> Option<(&'static VerdictTopic, bool)> {
     let word = word.to_lowercase();
+    match word.as_str() {
+        "go" | "yes" => return Some((&REVIEW, true)),
+        "no" | "nogo" | "no-go" | "no_go" | "hold" => return Some((&REVIEW, false)),
+        _ => {}
+    }
     // `not-approved` says the opposite; leave it open.
     if ["not", "un", "no-", "no_"].iter().any(|no| word.starts_with(no)) && !word.starts_with("unfinished") {
         return None;

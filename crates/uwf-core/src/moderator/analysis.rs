@@ -35,6 +35,17 @@ pub struct LiteralComparison {
     pub literal: Value,
 }
 
+/// A test on which a whole condition depends, and that a schema may make certain: `$exists(x)`, `x = true or x = false`, `x in [1, 2]`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FieldTest {
+    /// The field.
+    pub(crate) read: FieldRead,
+    /// The values for which the test is true; `None` if the field only has to exist.
+    pub(crate) values: Option<Vec<Value>>,
+    /// The truth value of the condition if the test is true.
+    pub(crate) value: bool,
+}
+
 /// The subject of a [`LiteralComparison`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ComparisonSubject {

@@ -1,7 +1,7 @@
 //! A compiled condition, with its class and its reads.
 
 use super::HistoryReads;
-use super::analysis::{ConditionClass, ConditionError, FieldRead, LiteralComparison, ValueShape};
+use super::analysis::{ConditionClass, ConditionError, FieldRead, FieldTest, LiteralComparison, ValueShape};
 use super::jsonata::{self, ConditionAnalysis, JsonataProgram};
 
 /// The longest expression accepted, in bytes. Typical conditions are under 1 KB. Analysis is linear in the length, so this limit keeps
@@ -95,6 +95,11 @@ impl CompiledCondition {
     #[must_use]
     pub fn comparisons(&self) -> &[LiteralComparison] {
         &self.analysis.comparisons
+    }
+
+    /// Tests of fields that decide the condition if the schema makes them certain.
+    pub(crate) fn field_tests(&self) -> &[FieldTest] {
+        &self.analysis.tests
     }
 
     /// Warnings about the expression, in words for its author, in source order.

@@ -6,6 +6,7 @@
 mod constant;
 mod cost;
 mod evaluate;
+mod field_tests;
 mod fields;
 mod forbidden;
 mod functions;
@@ -25,7 +26,7 @@ pub use evaluate::EvalError;
 pub(super) use evaluate::EvaluationSession;
 
 use super::HistoryReads;
-use super::analysis::{ConditionClass, ConditionError, FieldRead, LiteralComparison, ValueShape};
+use super::analysis::{ConditionClass, ConditionError, FieldRead, FieldTest, LiteralComparison, ValueShape};
 use jsonata_core::ast::AstNode;
 
 /// A syntax tree ready to run.
@@ -49,6 +50,7 @@ pub(super) struct ConditionAnalysis {
     pub(super) item: bool,
     pub(super) source: Option<FieldRead>,
     pub(super) shape: ValueShape,
+    pub(super) tests: Vec<FieldTest>,
 }
 
 /// The parts of the history an expression reads, each as a separate expression, in source order. Empty if the text is not an expression.
@@ -65,6 +67,7 @@ pub(super) fn analyse(expression: &str) -> Result<ConditionAnalysis, ConditionEr
     let fields::FieldAnalysis { fields, warnings, comparisons, inputs, item, source } =
         fields::analyse_fields(&tree, &bound);
     let constants = constant::warnings(&tree, &bound, expression);
+    let tests = field_tests::deciding_tests(&tree, &bound);
     // Rewrite first, because a reference that became a plain variable no longer affects the class.
     let reads = reads::determine_reads(&mut tree, &bound);
     let class = if cost::is_plain(&tree, expression) { ConditionClass::Plain } else { ConditionClass::Bounded };
@@ -80,5 +83,6 @@ pub(super) fn analyse(expression: &str) -> Result<ConditionAnalysis, ConditionEr
         item,
         source,
         shape,
+        tests,
     })
 }

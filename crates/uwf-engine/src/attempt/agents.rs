@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use uwf_core::agent_name::AgentName;
+use uwf_core::agent_name::{AgentName, COMMAND_LINE};
 use uwf_core::config::{self, EXTRACT, ExitMeaning, OutputMode, UwfConfig};
 use uwf_core::node;
 use uwf_core::workflow::{GROUP_AGENT, RoleCommand};
@@ -100,6 +100,9 @@ pub struct AgentSpec {
     /// Whether it is the command of a role: its arguments have no templates, and it gets no prompt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_role_command: bool,
+    /// Whether it is a command line of one word, which is not an alias.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_word: bool,
     /// Its directory below the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
@@ -143,6 +146,7 @@ impl AgentSpec {
             config: agent.config.as_object().cloned().unwrap_or_default(),
             hints: AgentHints::default(),
             is_role_command: false,
+            is_word: false,
             cwd: None,
         }
     }
@@ -164,6 +168,7 @@ impl AgentSpec {
             idle_timeout_ms: None,
             exit_codes: fails.iter().map(|code| (i32::from(*code), false)).collect(),
             is_role_command: true,
+            is_word: agent.args.is_empty(),
             cwd: run.cwd.clone(),
             ..AgentSpec::new(&run.command, &agent)
         }
@@ -173,7 +178,9 @@ impl AgentSpec {
     pub fn recorded(agent: node::AgentNode) -> AgentSpec {
         let mut config = agent.config;
         let output = config.shift_remove("output").and_then(|output| output.as_str().map(str::to_owned));
+        let is_word = config.shift_remove(COMMAND_LINE).is_some();
         AgentSpec {
+            is_word,
             name: agent.name,
             args: agent.args,
             output: output.unwrap_or_else(|| OutputMode::Step.as_str().to_owned()),
@@ -192,6 +199,9 @@ impl AgentSpec {
 
     /// Its names in reports.
     pub fn names(&self) -> AgentName {
+        if self.is_word {
+            return AgentName { alias: None, agent: self.command.clone() };
+        }
         AgentName::new(&self.name, &self.command, &self.args)
     }
 
@@ -210,6 +220,9 @@ impl AgentSpec {
         let mut config = self.config.clone();
         if self.output != OutputMode::Step.as_str() {
             config.insert("output".to_owned(), Value::from(self.output.as_str()));
+        }
+        if self.is_word {
+            config.insert(COMMAND_LINE.to_owned(), Value::Bool(true));
         }
         node::AgentNode {
             name: self.name.clone(),

@@ -185,7 +185,7 @@ impl AgentReference {
         }
         let output = self.output.unwrap_or_else(|| of_command_line(&words));
         let agent = config::AgentConfig { output, ..config::AgentConfig::from_command(&words[0], words[1..].to_vec()) };
-        Ok(AgentSpec::new(text, &agent))
+        Ok(AgentSpec { is_word: words.len() == 1, ..AgentSpec::new(text, &agent) })
     }
 }
 

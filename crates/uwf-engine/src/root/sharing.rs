@@ -28,7 +28,7 @@ const GROUP_STAYS: u32 = 0o2000;
 
 /// How a root is shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RootSharing {
+pub(crate) enum RootSharing {
     /// Not shared.
     Private,
     /// Shared with a group.

@@ -236,7 +236,7 @@ fn step_it(id: &ThreadId) -> String {
 /// Replaces the name of an agent without an alias by the short name of the built-in agent.
 fn named_human(agent: AgentSpec) -> AgentSpec {
     let is_unnamed = agent.name == format!("{BUILT_IN_PREFIX}{HUMAN}");
-    AgentSpec { name: if is_unnamed { HUMAN.to_owned() } else { agent.name }, ..agent }
+    if is_unnamed { AgentSpec { name: HUMAN.to_owned(), is_word: false, ..agent } } else { agent }
 }
 
 /// An answer to be recorded.

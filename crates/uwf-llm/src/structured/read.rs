@@ -14,14 +14,15 @@ use super::form::{WRAPPED, is_object};
 /// The value in a reply of `model`, and its source text.
 ///
 /// # Errors
-/// `Truncated` or `Ended` if the reply did not end well, whatever it contains; `NoValue`.
+/// `Truncated` or `Ended` if the reply did not end well, whatever it contains; `DifferingValues`; `NoValue`.
 pub(super) fn read(
     model: &str,
     shape: &ValueSpec<'_>,
     mode: StructuredMode,
     reply: &ChatReply,
 ) -> Result<(Value, String)> {
-    let call = reply.tool_calls.iter().rfind(|call| call.name == shape.name);
+    let mut calls = reply.tool_calls.iter().filter(|call| call.name == shape.name);
+    let call = calls.next();
     // A model that does not call the tool often writes the value as text.
     let text = call.map_or(&reply.text, |call| &call.arguments);
     if let Some(fault) = reply.finish.fault() {
@@ -30,6 +31,10 @@ pub(super) fn read(
             FinishReason::Length => Error::Truncated { model, partial },
             _ => Error::Ended { model, fault, partial },
         });
+    }
+    let first = call.map(|call| whole_json(&call.arguments));
+    if calls.any(|other| Some(whole_json(&other.arguments)) != first) {
+        return Err(Error::DifferingValues { model: model.to_owned() });
     }
     let is_wrapped = !is_object(shape.schema) && mode != StructuredMode::PlainText;
     let found = whole_json(text).map(|found| reread(found, shape.schema));

@@ -78,8 +78,6 @@ fn header_fields_survive_when_a_model_reads() {
     let fields = "status: done\nconfidence: 0.6\nartifacts: [a.md]";
     for answer in [
         format!("---\n{fields}\n---\nI counted three of them."),
-        format!("---\n{fields}\nn: some\n---\nI counted three of them."),
-        format!("Here is my answer.\n\n---\n{fields}\nn: some\n---\nI counted three of them."),
         r#"{"status": "done", "confidence": 0.6, "artifacts": ["a.md"], "n": "some"}"#.to_owned(),
     ] {
         let server = LlmServer::start([found(3)]);

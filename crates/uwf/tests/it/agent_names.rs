@@ -30,25 +30,47 @@ fn event(home: &TestHome, thread: &str, kind: &str) -> Value {
     event.unwrap_or_else(|| panic!("no event `{kind}`"))
 }
 
-#[test]
-fn every_report_names_alias_and_command() {
+/// Checks the names in all reports of a thread whose steps are played by the agent of these options.
+fn check_every_report(options: &[&str], expected: &Value) {
     let home = home();
     home.worker("output: json", WORKER);
     let thread = home.start_counting(3, "x");
-    let expected = json!(["w", "worker"]);
-    assert_eq!(names(&home.json(&["thread", "step", &thread, "--dry-run"])), expected);
-    let mut run = home.command(&["run", &thread]).stdout(Stdio::piped()).spawn().unwrap();
+    let dry = home.json(&[&["thread", "step", &thread, "--dry-run"], options].concat());
+    assert_eq!(names(&dry), *expected);
+    let mut run = home.command(&[&["run", &thread], options].concat()).stdout(Stdio::piped()).spawn().unwrap();
     until("the agent runs", || home.json(&["thread", "ps"])[0]["pid"].is_u64());
-    assert_eq!(names(&home.json(&["thread", "ps"])[0]), expected);
-    assert_eq!(names(&home.json(&["thread", "show", &thread])), expected);
+    assert_eq!(names(&home.json(&["thread", "ps"])[0]), *expected);
+    assert_eq!(names(&home.json(&["thread", "show", &thread])), *expected);
     home.file("go", "");
     let mut printed = String::new();
     std::io::Read::read_to_string(run.stdout.as_mut().unwrap(), &mut printed).unwrap();
     assert!(run.wait().unwrap().success());
-    assert_eq!(names(&serde_json::from_str::<Value>(printed.lines().last().unwrap()).unwrap()), expected, "{printed}");
-    assert_eq!(names(&event(&home, &thread, "step")), expected);
-    assert_eq!(names(&home.json(&["thread", "steps", &thread])["steps"][1]), expected);
-    assert_eq!(names(&home.json(&["thread", "why", &thread])["step"]), expected);
+    let last = serde_json::from_str::<Value>(printed.lines().last().unwrap()).unwrap();
+    assert_eq!(names(&last), *expected, "{printed}");
+    assert_eq!(names(&event(&home, &thread, "step")), *expected);
+    assert_eq!(names(&home.json(&["thread", "steps", &thread])["steps"][1]), *expected);
+    assert_eq!(names(&home.json(&["thread", "why", &thread])["step"]), *expected);
+    assert_eq!(home.last_step(&thread)["agent"], expected[1]);
+}
+
+#[test]
+fn every_report_names_alias_and_command() {
+    check_every_report(&[], &json!(["w", "worker"]));
+}
+
+#[test]
+fn command_line_of_one_word_has_no_alias() {
+    check_every_report(&["--agent", "worker", "--output", "json"], &json!([null, "worker"]));
+}
+
+#[test]
+fn alias_equal_to_its_command_stays_alias() {
+    let home = home();
+    home.script("worker", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    home.config("agents:\n  worker: { command: worker, output: json }\ndefaultAgent: worker\n");
+    let thread = home.start_counting(1, "x");
+    assert_eq!(names(&home.json(&["thread", "step", &thread])), json!(["worker", "worker"]));
+    assert_eq!(names(&home.json(&["thread", "why", &thread])["step"]), json!(["worker", "worker"]));
 }
 
 #[test]

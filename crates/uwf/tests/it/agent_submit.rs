@@ -36,6 +36,12 @@ fn invalid_data_is_rejected_with_all_reasons() {
     error: the answer has no valid output for role `reviewer`: bad JSON at line 1, column 29, in /approved: the key occurs twice
     hint: correct the JSON and submit again; `uwf agent context <id> reviewer | jq .schema` shows what is asked for
     ");
+    assert_snapshot!(submit(&home, &thread, &["--data", r#"{"approved": true, "notes": "I do not approve."}"#]), @r#"
+    exit 41
+    --- stderr
+    error: the answer has no valid output for role `reviewer`: the value says `I do not approve.`, but its other keys say the opposite: {"approved":true,"notes":"I do not approve."}
+    hint: correct the JSON and submit again; `uwf agent context <id> reviewer | jq .schema` shows what is asked for
+    "#);
     home.file("answer.md", "I approve.\n");
     assert_snapshot!(submit(&home, &thread, &["--text", "--file", "answer.md"]), @r"
     exit 41

@@ -1,12 +1,38 @@
 //! Conditions that are always true, or always false, are warned of before a thread follows them.
 
-use crate::fixtures::answering::workflow;
 use crate::home;
+
+/// A workflow whose condition is tried after `worker`. Of the output, only `later` and `m` may be missing.
+fn workflow(condition: &str) -> String {
+    format!(
+        r"name: do-work
+description: one role and a condition
+roles:
+  worker:
+    description: works
+    goal: Work.
+    meta:
+      type: object
+      properties:
+        n: {{ type: integer }}
+        m: {{ type: integer }}
+        ok: {{ type: boolean }}
+        later: {{ type: boolean }}
+        kind: {{ enum: [bug, idea, question] }}
+      required: [n, ok, kind]
+conditions:
+  asked: {{ description: the condition under test, expression: '{condition}' }}
+graph:
+  $START: [ {{ role: worker }} ]
+  worker: [ {{ role: $END, condition: asked }}, {{ role: worker }} ]
+"
+    )
+}
 
 /// The warnings of `workflow validate` about the condition of a workflow.
 fn warned(expression: &str) -> (Vec<String>, Option<i32>) {
     let home = home();
-    let file = home.file("do-work.yaml", &workflow("do-work", &expression.replace('\'', "''")));
+    let file = home.file("do-work.yaml", &workflow(&expression.replace('\'', "''")));
     let file = file.to_str().unwrap();
     let ran = home.uwf(&["workflow", "validate", file, "--format", "text"]);
     let told = format!("{}{}", ran.stdout, ran.stderr);
@@ -81,6 +107,19 @@ fn constant_condition_gets_warning() {
         ("$threadId", "it is always true: `$threadId` is always there"),
         ("start.prompt", "it is always true: "),
         ("$exists(steps)", "it is always true: `steps` is always there"),
+        // By the schema of the output.
+        ("$exists(steps[-1].output.n)", "it is always true: `steps[-1].output.n` is in every output"),
+        ("$not($exists($last(\"worker\").n))", "it is always false: `$last('worker').n` is in every output"),
+        (
+            "steps[-1].output.ok = true or false = steps[-1].output.ok",
+            "it is always true: `steps[-1].output.ok` has one of these values in every output",
+        ),
+        ("steps[-1].output.ok in [true, false]", "it is always true: `steps[-1].output.ok` has one of these values"),
+        ("steps[-1].output.kind in [\"bug\", \"idea\", \"question\"]", "it is always true: `steps[-1].output.kind`"),
+        (
+            "$count(steps) > 3 or $exists(steps[-1].output.n)",
+            "it is always true: `steps[-1].output.n` is in every output",
+        ),
         ("$count(steps) >= 0", "it is always true: a count is never less than 0"),
         ("0 > $count(steps)", "it is always false: a count is never less than 0"),
     ] {
@@ -96,8 +135,12 @@ fn a_condition_that_decides_is_not_warned_of() {
         "steps[-1].output.n = 1",
         "steps[-1].output.n",
         "$not(steps[-1].output.n = 1)",
-        "$exists(steps[-1].output.n)",
-        "$not($exists(steps[-1].output.n))",
+        "$exists(steps[-1].output.m)",
+        "$exists(steps[-2].output.n)",
+        "steps[-1].output.ok = true",
+        "steps[-1].output.kind in [\"bug\", \"idea\"]",
+        "steps[-1].output.later = true or steps[-1].output.later = false",
+        "steps[-1].output.kind in [\"bug\", \"idea\", \"question\"] and steps[-1].output.ok",
         "steps[-1].output.n = 1 or steps[-1].output.n = 2",
         "steps[-1].output.n != 1 and steps[-1].output.n != 2",
         "steps[-1].output.n = 1 or $last(\"worker\").n = 1",

@@ -134,6 +134,38 @@ fn invalid_value_is_corrected_in_same_conversation() {
 }
 
 #[test]
+fn differing_calls_of_one_message_are_no_answer() {
+    let (yes, no) = (json!({ "ok": true, "why": "a" }), json!({ "ok": false, "why": "b" }));
+    let server = LlmServer::start([
+        ScriptedAnswer::call("submit", yes.clone()).and_call("submit", no.clone()),
+        ScriptedAnswer::call("submit", no.clone()).and_call("submit", no.clone()),
+    ]);
+    let (home, thread) = judged(&server, "", REASONED);
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(output(&home, &thread), no);
+    let messages = server.asked()[1].body["messages"].as_array().unwrap().clone();
+    let results = messages.iter().filter(|message| message["role"] == "tool");
+    let results: Vec<&str> = results.map(|message| message["content"].as_str().unwrap()).collect();
+    let why = "not accepted: one message gives different values, so none of them is the result";
+    assert!(results.len() == 2 && results.iter().all(|result| result.contains(why)), "{results:?}");
+    let feedback = messages.last().unwrap()["content"].as_str().unwrap();
+    assert!(feedback.contains("the answer has two different values"), "{feedback}");
+}
+
+#[test]
+fn value_that_contradicts_itself_is_corrected() {
+    let server = LlmServer::start([
+        ScriptedAnswer::call("submit", json!({ "ok": true, "why": "I do not approve this." })),
+        ScriptedAnswer::call("submit", json!({ "ok": false, "why": "I do not approve this." })),
+    ]);
+    let (home, thread) = judged(&server, "", REASONED);
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(output(&home, &thread)["ok"], false);
+    let asked = server.asked()[1].text.clone();
+    assert!(asked.contains("its other keys say the opposite"), "{asked}");
+}
+
+#[test]
 fn an_answer_that_was_cut_off_is_none() {
     let server = LlmServer::start([ScriptedAnswer::text("---\nok: true\n---\nBecause").cut_at_max_tokens().repeated()]);
     let (home, thread) = judged(&server, "", BARE);

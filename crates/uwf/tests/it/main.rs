@@ -35,6 +35,7 @@ mod config_trust;
 mod config_unset;
 mod config_validate;
 mod constant_conditions;
+mod contradicted_answers;
 mod dangling_references;
 mod doctor;
 mod earlier_names;

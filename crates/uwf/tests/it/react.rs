@@ -317,6 +317,23 @@ fn answer_without_submit_tool_is_text() {
 }
 
 #[test]
+fn differing_submits_of_one_message_are_rejected() {
+    let server = LlmServer::start([
+        ScriptedAnswer::call("submit", json!({ "n": 3 })).and_call("submit", json!({ "n": 4 })),
+        ScriptedAnswer::call("submit", json!({ "n": 4 })).and_call("submit", json!({ "n": 4 })),
+    ]);
+    let home = with_model(&server, "");
+    let thread = counting(&home);
+    home.json(&["thread", "step", &thread]);
+    assert_eq!(home.last_step(&thread)["output"], json!({ "n": 4 }));
+    let messages = server.asked()[1].body["messages"].as_array().unwrap().clone();
+    let results: Vec<&str> = messages.iter().filter_map(tool_result).collect();
+    let why = "not accepted: one message submits different outputs, so none of them is the result";
+    assert_eq!(results.len(), 2, "{results:?}");
+    assert!(results.iter().all(|result| result.contains(why)), "{results:?}");
+}
+
+#[test]
 fn rounds_are_limited() {
     let server = LlmServer::start([ScriptedAnswer::call("shell_exec", json!({ "command": "true" })).repeated()]);
     let home = with_model(&server, "maxRounds: 3");

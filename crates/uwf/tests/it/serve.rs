@@ -34,6 +34,17 @@ fn login_page_is_only_page_without_secret() {
 }
 
 #[test]
+fn blanks_separate_scheme_and_secret() {
+    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let server = TestServer::start(&home, &[]);
+    let secret = server.bearer().split_off("Bearer ".len());
+    for blanks in [" ", "\t", "  \t "] {
+        let given = format!("bearer{blanks}{secret}");
+        assert_eq!(server.send("GET", "/api/threads", &[("authorization", &given)], "").status, 200, "{blanks:?}");
+    }
+}
+
+#[test]
 fn the_sixth_wrong_secret_has_to_wait() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
     let server = TestServer::start(&home, &[]);

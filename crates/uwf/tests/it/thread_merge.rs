@@ -333,6 +333,39 @@ fn merge_with_failed_commit_leaves_nothing_behind() {
     assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).json()["how"], "merge");
 }
 
+#[test]
+fn only_settings_of_person_sign_merge() {
+    let (home, repo, thread, _) = worked();
+    let signer = home.script(
+        "signer",
+        "#!/bin/sh\ncat > /dev/null\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\n\
+         printf -- '-----BEGIN PGP SIGNATURE-----\\nx\\n-----END PGP SIGNATURE-----\\n'\n",
+    );
+    let signer = signer.to_str().unwrap();
+    git(&home, &repo, &["config", "commit.gpgsign", "true"]);
+    git(&home, &repo, &["config", "gpg.program", signer]);
+    let before = git(&home, &repo, &["rev-parse", "HEAD"]);
+    let is_signed = || git(&home, &repo, &["cat-file", "commit", "HEAD"]).contains("gpgsig");
+    merge(&home, &repo, &thread);
+    assert!(!is_signed(), "an agent may have changed the settings of the repository");
+
+    git(&home, &repo, &["reset", "--quiet", "--hard", &before]);
+    let own = home.work().join("gitconfig-repo");
+    let file = own.to_str().unwrap();
+    git(&home, &repo, &["config", "--file", file, "commit.gpgsign", "true"]);
+    git(&home, &repo, &["config", "--file", file, "gpg.program", signer]);
+    let path = format!("includeIf.gitdir:{}/.path", repo.to_str().unwrap());
+    git(&home, &repo, &["config", "--global", &path, file]);
+    merge(&home, &repo, &thread);
+    assert!(is_signed());
+}
+
+/// Merges with a merge commit.
+fn merge(home: &TestHome, repo: &Path, thread: &str) {
+    let merged = uwf_in(home, repo, &["thread", "merge", thread, "--no-ff"]);
+    assert_eq!(merged.code, Some(0), "{}", merged.transcript());
+}
+
 /// A home as [`worked`], in which a merge commit is needed and signed by a program that asks at the terminal.
 fn signing() -> (TestHome, PathBuf, String) {
     let (home, repo, thread, worktree) = worked();

@@ -39,14 +39,7 @@ pub(super) struct FieldAnalysis {
 
 /// Analyses an expression.
 pub(super) fn analyse_fields(tree: &AstNode, bound: &BTreeSet<String>) -> FieldAnalysis {
-    let mut reader = FieldReader {
-        bound,
-        fields: BTreeSet::new(),
-        inputs: BTreeSet::new(),
-        warnings: Vec::new(),
-        comparisons: Vec::new(),
-        item: false,
-    };
+    let mut reader = FieldReader::new(bound);
     let tree = match tree {
         AstNode::Array(items) => items.first().filter(|_| items.len() == 1).unwrap_or(tree),
         tree => tree,
@@ -56,6 +49,13 @@ pub(super) fn analyse_fields(tree: &AstNode, bound: &BTreeSet<String>) -> FieldA
     let FieldReader { fields, inputs, warnings, comparisons, item, .. } = reader;
     let (fields, inputs) = (fields.into_iter().collect(), inputs.into_iter().collect());
     FieldAnalysis { fields, warnings, comparisons, inputs, item, source }
+}
+
+/// Returns the field that a node reads, if its role is known.
+pub(super) fn field_of(node: &AstNode, bound: &BTreeSet<String>) -> Option<FieldRead> {
+    let mut reader = FieldReader::new(bound);
+    let at = reader.visit(node, &ContextPlace::Root);
+    field_read(&at, text::render_node(node))
 }
 
 /// The meaning of a value in the thread's context.
@@ -98,7 +98,18 @@ struct FieldReader<'a> {
     item: bool,
 }
 
-impl FieldReader<'_> {
+impl<'a> FieldReader<'a> {
+    fn new(bound: &'a BTreeSet<String>) -> FieldReader<'a> {
+        FieldReader {
+            bound,
+            fields: BTreeSet::new(),
+            inputs: BTreeSet::new(),
+            warnings: Vec::new(),
+            comparisons: Vec::new(),
+            item: false,
+        }
+    }
+
     /// Visits a node whose context is `at`, and returns the meaning of its value.
     fn visit(&mut self, node: &AstNode, at: &ContextPlace) -> ContextPlace {
         with_stack(|| match node {
@@ -345,7 +356,7 @@ fn literals(node: &AstNode, in_list: bool) -> Vec<Value> {
     }
 }
 
-fn literal(node: &AstNode) -> Option<Value> {
+pub(super) fn literal(node: &AstNode) -> Option<Value> {
     match node {
         AstNode::String(text) => Some(Value::from(text.as_str())),
         AstNode::Number(number) => Some(number_value(*number)),

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::certainty::is_always;
 use super::comparisons::{NeverEqualReason, never_equal};
 use super::schema_paths::{PathPossibility, can_have};
 use crate::document::{ProblemCollector, SourcePositions, join};
-use crate::moderator::{ComparisonSubject, CompiledCondition, FieldRead, LiteralComparison};
+use crate::moderator::{ComparisonSubject, CompiledCondition, FieldRead, FieldTest, LiteralComparison};
 use crate::schema_shape::type_name;
 use crate::workflow::model::{DraftSchema, INPUT, WorkflowDraft};
 use json_cas::nearest::did_you_mean;
@@ -40,6 +41,9 @@ impl ExpressionCheck<'_> {
         for warning in expression.warnings().iter().chain(constants) {
             problems.warning(code, self.at, format!("{}: {warning}", self.whole), None);
         }
+        if self.is_condition {
+            self.certain(expression, problems);
+        }
         let unknown = self.roles_compared(expression, problems);
         for comparison in expression.comparisons() {
             self.comparison(comparison, problems);
@@ -53,6 +57,31 @@ impl ExpressionCheck<'_> {
             }
         }
         self.input_reads(expression, problems);
+    }
+
+    /// Warns about a condition that every output of the roles before it decides in the same way.
+    fn certain(&self, condition: &CompiledCondition, problems: &mut ProblemCollector) {
+        // The output of a role that did not run last may not exist.
+        let is_last = |test: &&FieldTest| match &test.read.role {
+            Some(role) => self.last.len() == 1 && self.last.contains(role.as_str()),
+            None => !self.last.is_empty(),
+        };
+        let is_certain = |test: &FieldTest, role: &str| match self.draft.roles.get(role).map(|role| &role.meta) {
+            Some(DraftSchema::Inline(schema)) => is_always(schema, &test.read.path, test.values.as_deref()),
+            _ => false,
+        };
+        let mut tests = condition.field_tests().iter().filter(is_last);
+        let Some(test) = tests.find(|test| self.last.iter().all(|role| is_certain(test, role))) else { return };
+        if problems.is_full() {
+            return;
+        }
+        let why = match test.values {
+            Some(_) => "has one of these values in every output",
+            None => "is in every output",
+        };
+        let FieldTest { read, value, .. } = test;
+        let message = format!("{}: it is always {value}: `{}` {why}", self.whole, read.text);
+        problems.warning("doubtful-condition", self.at, message, None);
     }
 
     /// Warns about names that are compared with roles but that no step can have. Returns these names.

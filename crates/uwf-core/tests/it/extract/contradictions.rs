@@ -267,11 +267,13 @@ fn said(pieces: &[Piece]) -> Vec<&Piece> {
     pieces[from..].iter().filter(|piece| piece.kind != Kind::Thinks).collect()
 }
 
-/// The value that the answer has by the rules. If a sentence or a mention says the opposite, there is none.
+/// The value that the answer has by the rules. If a sentence or a mention says the opposite, there is none. Below a header, only sentences
+/// count.
 fn right(pieces: &[Piece]) -> Option<Value> {
     let said = said(pieces);
     if let Some(Piece { kind: Kind::Header(value), .. }) = said.first() {
-        return Some(value.clone());
+        let is_opposite = |piece: &&Piece| matches!(piece.kind, Kind::Says(yes) if json!(yes) != value["approved"]);
+        return (!said.iter().any(is_opposite)).then(|| value.clone());
     }
     let mut values = said.iter().filter_map(|piece| match &piece.kind {
         Kind::Stands(value) | Kind::Header(value) => Some(value),

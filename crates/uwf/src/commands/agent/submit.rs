@@ -8,6 +8,7 @@ use agent_kit::{AgentAnswer, AgentContext, play, submit};
 use clap::ArgGroup;
 use serde_json::Value;
 use uwf_agents::trace::TraceFormat;
+use uwf_core::extract::self_contradiction_of;
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::error::{Error, ErrorKind};
 
@@ -83,7 +84,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         Some(path) => trace::read(&context.printer, path, args.trace_format.as_deref())?,
         None => None,
     };
-    let step = answer(args, given, raw)
+    let step = answer(args, &agent, given, raw)
         .or_else(|(error, given)| submit::keep(&agent, &agent.redactor()?.text(&given)).and(Err(error)))
         .map(|answer| trace::with(answer, trace))
         .and_then(|answer| submit::submit(&agent, answer, AnswerForm::Frontmatter, ExtractionLadder::default()))
@@ -105,7 +106,14 @@ fn given(args: &Args) -> Result<String, CommandError> {
 }
 
 /// The answer; on failure also the text, so that the caller can keep it.
-fn answer(args: &Args, given: String, raw: Option<String>) -> Result<AgentAnswer, (Error, String)> {
+fn answer(
+    args: &Args,
+    agent: &AgentContext<'_>,
+    given: String,
+    raw: Option<String>,
+) -> Result<AgentAnswer, (Error, String)> {
+    let refused =
+        |why: &str| Error::not_extractable(format!("the answer has no valid output for role `{}`: {why}", args.role));
     let about = AgentAnswer {
         duration_ms: args.duration_ms,
         session_id: args.session_id.clone(),
@@ -117,12 +125,13 @@ fn answer(args: &Args, given: String, raw: Option<String>) -> Result<AgentAnswer
     }
     let value: Value = match json_cas::json::parse(&given) {
         Ok(value) => value,
-        Err(error) => {
-            let error =
-                Error::not_extractable(format!("the answer has no valid output for role `{}`: {error}", args.role));
-            return Err((error, given));
-        }
+        Err(error) => return Err((refused(&error.to_string()), given)),
     };
+    // Violations of the schema are reported with all others, in `submit`.
+    let contradiction = self_contradiction_of(&value, agent.schema()).filter(|_| agent.violations(&value).is_empty());
+    if let Some(why) = contradiction {
+        return Err((refused(&why), given));
+    }
     Ok(AgentAnswer { raw: raw.unwrap_or(given), value: Some(value), ..about })
 }
 

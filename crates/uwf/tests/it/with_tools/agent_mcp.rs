@@ -81,7 +81,7 @@ fn submit_lists_errors_and_keeps_last_accepted_value() {
 
     accepted: this is the result of role `worker` now; a later accepted call replaces it
 
-    accepted: this is the result of role `worker` now; a later accepted call replaces it
+    accepted: this is the result of role `worker` now, in place of the result that was accepted before; a later accepted call replaces it
 
     ! not accepted, nothing was kept:
     /n: expected an integer, found false

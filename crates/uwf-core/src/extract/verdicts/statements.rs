@@ -1,51 +1,51 @@
 //! Decides whether a clause accepts or rejects the work.
 
-use super::prose::{ProseClause, ProseSentence};
+use super::super::prose::{ProseClause, ProseSentence};
+use super::attitude::attitude;
+use super::label_words;
+use super::tenor;
 use super::verdict_words::{
-    ABSENCES, COMMANDS, CONDITIONS, DENIALS, EARLIER, LABELLED, LABELS, MODALS, OBJECTS, OWN, PARTS, PAST, REFUSALS,
-    REQUESTS, RESOLVED, STILL, UNSPACED_ACCEPTS, UNSPACED_DENIALS, UNSPACED_MODALS, VerdictTopic, WITHOUT, WORK,
+    ABSENCES, COMMANDS, CONDITIONS, EARLIER, LABELS, MODALS, OBJECTS, OBSTACLES, OWN, PARTS, PAST, REFUSALS, REQUESTS,
+    RESOLVED, SEVERE, STILL, UNSPACED_ACCEPTS, UNSPACED_DENIALS, UNSPACED_MODALS, VerdictTopic, WITHOUT, WORK,
+    is_denial,
 };
+use super::work_verdict::WorkVerdict;
 
-/// What a clause says about the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct WorkVerdict {
-    pub(super) accepts: bool,
-    /// It can't be about anything else: the first person speaks, or the work is the subject.
-    pub(super) is_firm: bool,
-}
-
-impl WorkVerdict {
-    fn firm(accepts: bool) -> WorkVerdict {
-        WorkVerdict { accepts, is_firm: true }
-    }
-
-    fn weak(accepts: bool) -> WorkVerdict {
-        WorkVerdict { accepts, is_firm: false }
-    }
-}
-
-/// Returns what a sentence says about the work, clause by clause.
-pub(super) fn statements(sentence: &ProseSentence, topic: &VerdictTopic) -> Vec<WorkVerdict> {
+/// Returns what a sentence says about the work, clause by clause. `heading` is the sentence before it, if that is a label.
+pub(super) fn statements(
+    sentence: &ProseSentence,
+    heading: Option<&ProseSentence>,
+    topic: &VerdictTopic,
+) -> Vec<WorkVerdict> {
     let is_still = sentence.has(STILL);
     let is_earlier = sentence.has(EARLIER) && !is_still;
-    let is_conditional = sentence.has(CONDITIONS);
+    let has_pair = |one: &str, next: &str| sentence.clauses.iter().any(|clause| clause.has_pair(one, next));
+    // `I would have approved the first version`.
+    let is_conditional = sentence.has(CONDITIONS) || has_pair("would", "have") || has_pair("i'd", "have");
     // `approve, reject or needs-work` lists the values.
     let is_list = sentence.has(&["or"]);
     let begins_with_condition = sentence.words().next().is_some_and(|word| CONDITIONS.contains(&word));
     // `Fix both points, and I'll approve` is also a condition.
     let is_demand = sentence.words().next().is_some_and(|word| is_one(word, COMMANDS));
-    let mut label: Option<&ProseClause> = None;
+    let mut label = heading.and_then(|heading| heading.clauses.last());
     let mut found = Vec::new();
     for (number, clause) in sentence.clauses.iter().enumerate() {
-        let stated = whole(clause, label, topic).filter(|_| !is_list).or_else(|| {
-            let statement = ClauseWords::of_clause(clause, topic).statement()?;
+        let is_conceded = sentence.clauses[number + 1..].iter().any(|clause| clause.is_contrast);
+        let next = sentence.clauses.get(number + 1);
+        let stated = whole(clause, label, next, topic).filter(|_| !is_list).or_else(|| {
+            let words = ClauseWords::of_clause(clause, topic);
+            let attitude = || attitude(&words.words, is_conceded).filter(|_| topic.takes_objects);
+            let statement = words.statement().or_else(attitude)?;
             let has = |words: &[&str]| clause.words.iter().any(|word| is_one(word, words));
-            let is_promise = number > 0 && is_demand || has(&["i'll"]) && sentence.has(&["after"]);
+            let is_promise = number > 0 && is_demand || has(&["then"]) || has(&["i'll"]) && sentence.has(&["after"]);
             if statement.accepts && (is_conditional || is_promise) {
                 return Some(WorkVerdict::weak(false)).filter(|_| has(OWN));
             }
-            let is_past = is_earlier || !is_still && has(PAST);
-            if is_past && !statement.accepts {
+            // `I'd object if this touched the format`.
+            let is_unreal = !statement.accepts && has(&["i'd", "would"]) && sentence.has(&["if"]);
+            let is_now = has(&["unable"]) || clause.has_pair("had", "to");
+            let is_past = is_earlier || !is_still && has(PAST) && !is_now;
+            if (is_past || is_unreal) && !statement.accepts {
                 return None;
             }
             let is_firm = statement.is_firm && !begins_with_condition;
@@ -54,26 +54,72 @@ pub(super) fn statements(sentence: &ProseSentence, topic: &VerdictTopic) -> Vec<
         found.extend(stated);
         label = Some(clause).filter(|clause| clause.is_label);
     }
+    let is_regret = found.is_empty() && topic.takes_objects && (regrets(sentence) || dissuades(sentence));
+    found.extend(is_regret.then_some(WorkVerdict::weak(false)));
     found
 }
 
-/// Reads a clause that is only a verdict: `Rejected`, `Verdict: no`, `my answer is no`.
-fn whole(clause: &ProseClause, label: Option<&ProseClause>, topic: &VerdictTopic) -> Option<WorkVerdict> {
+/// Whether the agent says what would be if the work were accepted: `I would sleep badly if we shipped this`.
+fn regrets(sentence: &ProseSentence) -> bool {
+    let words: Vec<&str> = sentence.words().collect();
+    let Some(at) = words.iter().position(|word| *word == "if") else { return false };
+    let is_case = matches!(words[at..], ["if", "we" | "you" | "this" | "it" | "i", ..]);
+    let verbs = ["ship", "shipped", "merge", "merged", "approved", "accepted", "went", "goes", "landed", "signed"];
+    let is_acceptance = words[at..].iter().any(|word| verbs.contains(word));
+    let is_own = words[..at].iter().any(|word| matches!(*word, "i'd" | "i" | "we'd" | "we"));
+    is_case
+        && is_acceptance
+        && is_own
+        && words.iter().any(|word| *word == "would" || word.ends_with("'d"))
+        && !tenor::praises(sentence)
+}
+
+/// Whether accepting the work is judged badly: `Shipping this would be irresponsible`.
+fn dissuades(sentence: &ProseSentence) -> bool {
+    let Some(clause) = sentence.clauses.first() else { return false };
+    let has = |list: &[&str]| clause.words.iter().any(|word| is_one(word, list));
+    let is_acceptance = clause
+        .words
+        .first()
+        .is_some_and(|word| is_one(word, &["shipping", "merging", "approving", "accepting", "releasing"]));
+    let is_bad = has(&["bad", "wrong", "risky", "mistake", "dangerous", "reckless", "unwise"]);
+    is_acceptance && (is_bad || has(&["would"]) && !tenor::praises(sentence))
+}
+
+/// Reads a clause that is only a verdict: `Rejected`, `Verdict: no`, `my answer remains no`.
+fn whole(
+    clause: &ProseClause,
+    label: Option<&ProseClause>,
+    next: Option<&ProseClause>,
+    topic: &VerdictTopic,
+) -> Option<WorkVerdict> {
     let words: Vec<&str> = clause.words.iter().map(String::as_str).collect();
-    let is_label = |words: &[String]| words.len() <= 4 && words.last().is_some_and(|word| is_one(word, LABELS));
-    let introduced = match words[..] {
-        ["my", name, "is" | "remains", ..] if is_one(name, LABELS) => Some(&words[3..]),
-        _ => label.filter(|label| is_label(&label.words)).map(|_| &words[..]),
-    };
-    let said = introduced.map(|words| words.join(" "));
-    let labelled = said.and_then(|said| LABELLED.iter().find(|(words, _)| *words == said));
+    let is_labelled = label.is_some_and(|label| label.words.len() <= 4 && label_words::names_verdict(&label.words));
+    let said = label_words::introduced(&words).or(is_labelled.then_some(&words[..]));
+    let labelled = said.and_then(|said| label_words::accepts(said, clause.sign));
+    if words.is_empty() && !is_labelled {
+        return clause.sign.map(WorkVerdict::weak);
+    }
     let length = words.iter().position(|word| matches!(*word, "from" | "by" | "as")).filter(|at| *at > 0);
     let from_me = length.is_none_or(|at| matches!(words[at..], ["from", "me" | "my", ..] | ["by", "me"] | ["as", ..]));
     let said = words[..length.unwrap_or(words.len())].join(" ");
     let alone = topic.clauses.iter().find(|(words, _)| *words == said && from_me);
-    // `approved: true` is a key and its value.
-    let alone = alone.filter(|_| !clause.is_label || words.len() > 1);
-    labelled.or(alone).map(|(_, accepts)| WorkVerdict::firm(*accepts))
+    // `approved: true` is a key and its value, `Rejected: the tests fail` is not.
+    let is_value = |word: &str| is_one(word, &["true", "false", "yes", "no", "null"]);
+    let is_entry =
+        next.is_none_or(|next| next.words.len() <= 1 || next.words.first().is_some_and(|word| is_value(word)));
+    let is_key = clause.is_label && words.len() == 1 && is_entry;
+    let alone = alone.filter(|_| !is_key).map(|(_, accepts)| *accepts);
+    labelled.or(alone).or_else(|| is_ruled_out(&words).then_some(false)).map(WorkVerdict::firm)
+}
+
+/// Whether a clause names the work and a ruling on it: `Request denied`.
+fn is_ruled_out(words: &[&str]) -> bool {
+    let [subject @ .., ruling] = words else { return false };
+    let is_subject = |word: &&str| is_one(word, WORK) || matches!(*word, "pull" | "the" | "approval");
+    is_one(ruling, &["denied", "rejected", "declined", "refused", "vetoed", "withheld"])
+        && !subject.is_empty()
+        && subject.iter().all(is_subject)
 }
 
 /// The words of a clause up to a condition.
@@ -101,9 +147,38 @@ impl<'w> ClauseWords<'w> {
 
     /// A group of words that rejects.
     fn rejection(&self) -> Option<WorkVerdict> {
-        let at = self.topic.rejecting.iter().find_map(|group| self.index_of(group))?;
+        let is_first = |at: usize| at > 0 && is_one(self.words[at - 1], &["first", "initial"]);
+        let group = self.topic.rejecting.iter().find_map(|group| self.index_of(group)).filter(|at| !is_first(*at));
+        let at = group.or_else(|| self.obstacle().filter(|_| self.topic.takes_objects))?;
         let is_resolved = !self.is_demand(self.words.len()) && self.words.iter().any(|word| is_one(word, RESOLVED));
-        Some(WorkVerdict::weak(self.is_denied(at) || is_resolved))
+        let is_firm = group.is_some() && (self.is_impersonal(at) || self.is_alone(at));
+        Some(match self.is_denied(at) || is_resolved {
+            true => WorkVerdict::weak(true),
+            false => WorkVerdict { accepts: false, is_firm },
+        })
+    }
+
+    /// Whether the clause is nothing but a group of words that rejects: `Changes requested`.
+    fn is_alone(&self, at: usize) -> bool {
+        let length = self.words.len();
+        at == 0
+            && length > 1
+            && self.topic.rejecting.iter().any(|group| group.split(' ').eq(self.words.iter().copied()))
+    }
+
+    /// The index of an obstacle, with the word for its weight: `blocking issues`.
+    fn obstacle(&self) -> Option<usize> {
+        let is_obstacle = |pair: &[&str]| is_one(pair[0], SEVERE) && is_one(pair[1], OBSTACLES);
+        self.words.windows(2).position(is_obstacle)
+    }
+
+    /// Whether the words at an index are a verdict about the work: `this is a hard no`, `it's a no`.
+    fn is_impersonal(&self, at: usize) -> bool {
+        let before = &self.words[..at];
+        let is_work = before.first().is_some_and(|word| is_one(word, &["this", "it's", "that's", "it"]));
+        let is_own = before.first().is_some_and(|word| is_one(word, &["i", "i'm", "i'd", "i'll", "i've"]));
+        let begins = at == 0 && matches!(self.words.first(), Some(&("i" | "i'm" | "we" | "we're")));
+        is_work && before.len() <= 4 || is_own && before.len() <= 3 || begins
     }
 
     /// A verdict whose word is at an index.
@@ -116,7 +191,8 @@ impl<'w> ClauseWords<'w> {
         {
             return None;
         }
-        let begins = |stems: &[&str]| stems.iter().any(|stem| word.starts_with(stem));
+        // `My objections` is a noun.
+        let begins = |stems: &[&str]| stems.iter().any(|stem| word.starts_with(stem)) && !word.starts_with("objection");
         let group = |groups: &[&'static str]| groups.iter().find(|group| self.is_at(at, group)).copied();
         let is_noun = matches!(word, "approval" | "merge" | "freigabe");
         let is_denied_behind = is_noun && self.words[at..].iter().any(|word| is_denial(word));
@@ -127,7 +203,8 @@ impl<'w> ClauseWords<'w> {
         if begins(self.topic.rejects) && self.is_verdict(at, word) {
             return match is_denied {
                 true => Some(WorkVerdict::weak(true)),
-                false => Some(WorkVerdict::firm(false)).filter(|_| is_firm || at == 0),
+                // `Blocks the loop no longer` is about the code.
+                false => Some(WorkVerdict::firm(false)).filter(|_| is_firm || at == 0 && !word.ends_with('s')),
             };
         }
         let accepting = group(self.topic.accepting);
@@ -206,7 +283,8 @@ impl<'w> ClauseWords<'w> {
         let absences = before.iter().filter(|word| is_one(word, ABSENCES)).count();
         let near = &before[at.saturating_sub(2)..];
         let without = near.iter().any(|word| is_one(word, WITHOUT));
-        let is_waiting = before.windows(2).any(|pair| pair[0] == "before" && is_one(pair[1], &["i", "we"]));
+        let is_waiting =
+            before.windows(2).any(|pair| pair[0] == "before" && is_one(pair[1], &["i", "we", "anyone", "anybody"]));
         let before_it = before.contains(&"before") && self.is_demand(at) || is_waiting;
         let behind = self.words.get(at + 1).is_some_and(|word| is_one(word, &["nicht", "denied", "withheld"]));
         let count = if verbs > 0 { verbs } else { absences }
@@ -240,10 +318,6 @@ fn refuses(text: &str) -> bool {
     };
     REFUSALS.iter().any(|refusal| text.contains(refusal))
         || UNSPACED_ACCEPTS.iter().any(|word| text.match_indices(word).any(|(at, _)| is_denied(at)))
-}
-
-pub(super) fn is_denial(word: &str) -> bool {
-    word.ends_with("n't") || is_one(word, DENIALS)
 }
 
 fn is_one(word: &str, list: &[&str]) -> bool {

@@ -3,10 +3,11 @@
 //! `Don't let this through` denies something and praises nothing. Beside `approved: true`, such a text is more likely a refusal than a
 //! remark, so the agent is asked again. A text that also praises something is a remark: `I can't test it on Windows. On Linux it works.`
 
-use super::lead_in::OTHERS;
-use super::prose::{ProseClause, ProseSentence};
-use super::statements::is_denial;
-use super::verdict_words::{ABSENCES, COMMANDS, CONDITIONS, EARLIER};
+use super::super::lead_in::OTHERS;
+use super::super::prose::{ProseClause, ProseSentence};
+use super::own_voice::doubting;
+use super::subject::{follows_code, is_attribute, is_nit, is_of_code, is_of_part};
+use super::verdict_words::{ABSENCES, COMMANDS, CONDITIONS, EARLIER, PROBLEMS, is_denial};
 
 /// Most words of a text that is judged. A longer one has a verdict in words that are known.
 const MAX_REVIEW: usize = 120;
@@ -54,7 +55,6 @@ const PRAISE: &[&str] = &[
     "complete",
     "ready",
     "expected",
-    "agreed",
     "added",
     "intended",
     "works",
@@ -127,39 +127,13 @@ const DEMANDS: &[&str] = &[
 ];
 
 /// Words for a failure, by which a short text agrees with a refusal.
-const FAILURES: &[&str] = &["fail", "fails", "failed", "failing", "broken", "crashes", "leaks"];
+const FAILURES: &[&str] = &["fail", "fails", "failed", "failing", "broken", "crashes", "leaks", "wrong", "missing"];
 
 /// Denials and demands in languages without spaces between words.
 const UNSPACED_DENIALS: &[&str] = &["不", "未", "无法", "必须", "ません", "ない", "べき", "않", "없", "못"];
 
-/// Words for what a review looks for. Their absence is praise.
-const PROBLEMS: &[&str] = &[
-    "problem",
-    "issue",
-    "bug",
-    "concern",
-    "objection",
-    "error",
-    "blocker",
-    "regression",
-    "problème",
-    "problema",
-    "fehler",
-    "проблем",
-    "reason",
-    "vulnerabilit",
-    "violat",
-    "delay",
-    "break",
-    "broke",
-    "affect",
-    "leak",
-    "block",
-    "fail",
-    "crash",
-    "slow",
-    "hurt",
-];
+/// Words from a denial to a comparative.
+const NEAR: usize = 5;
 
 /// Words before the part of a text that counts.
 const CONTRASTS: &[&str] =
@@ -168,7 +142,8 @@ const CONTRASTS: &[&str] =
 /// Returns the sentence that gives a text the opposite tenor of the value; `None` if the tenor agrees.
 pub(super) fn opposite(sentences: &[ProseSentence], is_accepted: bool) -> Option<&ProseSentence> {
     let length: usize = sentences.iter().map(|sentence| sentence.words().count()).sum();
-    let denying = || sentences.iter().find(|sentence| denies(sentence));
+    let denying = || sentences.iter().find(|sentence| !is_of_code(sentence) && denies(sentence));
+    let complains = || sentences.iter().any(denies);
     let objects = || {
         let mut sentences = sentences.iter();
         sentences.any(|sentence| {
@@ -180,8 +155,8 @@ pub(super) fn opposite(sentences: &[ProseSentence], is_accepted: bool) -> Option
         sentences[last..].iter().find(|sentence| praises(sentence))
     };
     match is_accepted {
-        true if length <= MAX_REVIEW && praising().is_none() => denying(),
-        false if length <= MAX_PRAISE && denying().is_none() && !objects() => praising(),
+        true if length <= MAX_REVIEW && praising().is_none() => denying().or_else(|| doubting(sentences)),
+        false if length <= MAX_PRAISE && !complains() && !objects() => praising().filter(|praise| !is_of_part(praise)),
         _ => None,
     }
 }
@@ -196,25 +171,57 @@ fn contrast(text: &str) -> Option<usize> {
 /// Whether a sentence denies or demands something. Words before a contrast are a concession: `I do not like it, but:`.
 fn denies(sentence: &ProseSentence) -> bool {
     let is_of_others = sentence.words().take(3).any(|word| OTHERS.contains(&word));
-    if sentence.is_question || is_of_others || sentence.has(EARLIER) {
+    if sentence.is_question || is_of_others || sentence.has(EARLIER) || is_nit(sentence) {
         return false;
     }
     let behind = contrast(&sentence.plain).map(|at| sentence.behind(at));
     let sentence = behind.as_ref().unwrap_or(sentence);
     let denials: usize = sentence.clauses.iter().map(denials).sum();
-    let is_case = sentence.has(CONDITIONS);
+    let is_over = sentence.has(&["was", "were"])
+        && sentence.words().any(|word| PROBLEMS.iter().any(|problem| word.starts_with(problem)));
+    let is_case = sentence.has(CONDITIONS) || sentence.words().next() == Some("should");
     let is_demand = sentence.clauses.iter().any(|clause| {
         let at = clause.words.iter().position(|word| DEMANDS.contains(&word.as_str()));
+        let at = at.filter(|at| !is_attribute(&clause.words, *at));
+        // `It should` confirms something.
+        let ends = |at: usize| at > 0 && at + 1 == clause.words.len() && is_modal(&clause.words[at]);
+        let at = at.filter(|at| !follows_code(&clause.words, *at) && !ends(*at));
         at.is_some_and(|at| !clause.words[..at].iter().any(|word| is_denial(word) || ABSENCES.contains(&word.as_str())))
     });
     let is_unspaced =
         || !sentence.plain.is_ascii() && UNSPACED_DENIALS.iter().any(|word| sentence.plain.contains(word));
-    !is_case && (denials % 2 == 1 || is_demand || is_unspaced())
+    !is_case && !is_over && (denials % 2 == 1 || is_demand || demands_first(sentence) || is_unspaced())
+}
+
+fn is_modal(word: &str) -> bool {
+    matches!(word, "should" | "must" | "needs" | "need")
+}
+
+/// Whether an order comes before a verdict: `Fix these first, then ask me again`.
+fn demands_first(sentence: &ProseSentence) -> bool {
+    let is_order = sentence.words().next().is_some_and(|word| COMMANDS.contains(&word));
+    is_order && sentence.has(&["first"]) && sentence.has(&["again", "then"])
 }
 
 /// Words behind a denial that make it harmless.
-const UNIMPORTANT: &[&str] =
-    &["important", "urgent", "necessary", "only", "required", "mandatory", "needed", "just", "need"];
+const UNIMPORTANT: &[&str] = &[
+    "important",
+    "urgent",
+    "necessary",
+    "only",
+    "required",
+    "mandatory",
+    "needed",
+    "just",
+    "need",
+    "wait",
+    "worry",
+    "share",
+    "agree",
+];
+
+/// Comparatives behind a denial: `I have never seen a cleaner diff`.
+const COMPARATIVES: &[&str] = &["better", "cleaner", "simpler", "clearer", "nicer", "tidier", "happier", "neater"];
 
 /// Denials of what was: `I couldn't get around it` reports an attempt.
 const PAST_DENIALS: &[&str] = &["couldn't", "didn't", "wasn't", "weren't", "haven't", "hasn't", "hadn't"];
@@ -226,20 +233,24 @@ fn denials(clause: &ProseClause) -> usize {
         words.first().is_some_and(|word| matches!(word.as_str(), "it" | "that" | "it's" | "that's" | "they"));
     let is_harmless = |at: usize| {
         let next = words.get(at + 1).map_or("", String::as_str);
-        UNIMPORTANT.contains(&next) || words[at] == "wouldn't" && next == "have"
+        let is_best = words[at..].iter().take(NEAR).any(|word| COMPARATIVES.contains(&word.as_str()));
+        let is_elliptic = words.len() == at + 1 && words.first().is_some_and(|word| word == "this");
+        UNIMPORTANT.contains(&next) || words[at] == "wouldn't" && next == "have" || is_best || is_elliptic
     };
     let denials = words
         .iter()
         .enumerate()
         .filter(|(at, word)| is_denial(word) && !is_harmless(*at) && !PAST_DENIALS.contains(&word.as_str()));
     // `A workaround, not a fix` contrasts two words.
+    // `Refusing bad tokens is the purpose` is about the code.
+    let is_subject = words.first().is_some_and(|word| word == "refusing") && words.len() > 2 && words[1] != "to";
     let is_contrast = words.first().is_some_and(|word| word == "not")
         && words.get(1).is_some_and(|word| matches!(word.as_str(), "a" | "an" | "the" | "just"));
-    if is_remark || is_contrast { 0 } else { denials.count() }
+    if is_remark || is_contrast || is_subject { 0 } else { denials.count() }
 }
 
 /// Whether a sentence praises something behind its last word of contrast.
-fn praises(sentence: &ProseSentence) -> bool {
+pub(super) fn praises(sentence: &ProseSentence) -> bool {
     let counted = contrast(&sentence.plain).unwrap_or(0);
     let behind = sentence.plain.get(counted..).unwrap_or_default();
     let words =
@@ -254,7 +265,7 @@ fn praises(sentence: &ProseSentence) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::prose::sentences;
+    use super::super::super::prose::sentences;
     use super::*;
 
     #[test]

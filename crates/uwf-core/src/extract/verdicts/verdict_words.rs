@@ -106,10 +106,50 @@ pub(super) const REVIEW: VerdictTopic = VerdictTopic {
         "a rework",
         "a revision",
         "concerns",
-        "prevents",
-        "prevent",
+        "prevents me",
+        "prevents us",
+        "prevents merging",
+        "prevents a merge",
+        "prevents approval",
+        "prevent me",
         "fails review",
         "vote no",
+        "vote against",
+        "voting against",
+        "voted against",
+        "decided against",
+        "decide against",
+        "pass on this",
+        "pass on it",
+        "hold off",
+        "rework the",
+        "rework this",
+        "rework it",
+        "start over",
+        "start again",
+        "away from main",
+        "too risky",
+        "half-baked",
+        "in the way",
+        "return to sender",
+        "would rather",
+        "i'd rather",
+        "we'd rather",
+        "close this pull request",
+        "close this pr",
+        "close the pr",
+        "no way this",
+        "no way that",
+        "no way it",
+        "no way i",
+        "over my dead body",
+        "before this can",
+        "before i can",
+        "before it can",
+        "before this goes",
+        "before this is merged",
+        "before this lands",
+        "before this ships",
         "a no",
         "hard no",
         "hard pass",
@@ -207,6 +247,8 @@ pub(super) const REVIEW: VerdictTopic = VerdictTopic {
         ("declined", false),
         ("denied", false),
         ("-1", false),
+        ("-2", false),
+        ("+2", true),
     ],
     takes_objects: true,
 };
@@ -215,11 +257,30 @@ pub(super) const REVIEW: VerdictTopic = VerdictTopic {
 pub(super) const TASK: VerdictTopic = VerdictTopic {
     accepts: &["complet", "finish", "succe", "solv", "fix", "implement"],
     accepting: &["all done", "completed successfully", "successfully completed", "everything is done"],
-    qualities: &["done", "through"],
+    qualities: &["done", "complete", "through", "make the change", "make the changes", "do it", "do this"],
     rejects: &["block", "stuck"],
     rejecting: &[
+        "didn't get to",
+        "did not get to",
         "ran out of",
         "half of",
+        "failed to complete",
+        "failed to finish",
+        "failed to implement",
+        "only the first",
+        "only one of",
+        "only two of",
+        "only some of",
+        "only part of",
+        "half way",
+        "halfway",
+        "still needs to be",
+        "still need to be",
+        "remains to be",
+        "left to do",
+        "not started",
+        "still to do",
+        "had to stop",
         "still missing",
         "gave up",
         "giving up",
@@ -249,31 +310,16 @@ pub(super) const TASK: VerdictTopic = VerdictTopic {
     takes_objects: false,
 };
 
-/// Clauses in which a label or `my answer is` introduces the verdict.
-pub(super) const LABELLED: &[(&str, bool)] = &[
-    ("yes", true),
-    ("pass", true),
-    ("passed", true),
-    ("success", true),
-    ("approve", true),
-    ("approved", true),
-    ("merge", true),
-    ("no", false),
-    ("no-go", false),
-    ("against", false),
-    ("fail", false),
-    ("failed", false),
-    ("failing", false),
-    ("block", false),
-    ("blocked", false),
-    ("reject", false),
-    ("rejected", false),
-    ("negative", false),
-];
-
 /// Replies at the start of a text.
-pub(super) const REPLIES: &[(&str, bool)] =
-    &[("no", false), ("nope", false), ("not yet", false), ("no way", false), ("yes", true), ("yes please", true)];
+pub(super) const REPLIES: &[(&str, bool)] = &[
+    ("no", false),
+    ("nope", false),
+    ("nah", false),
+    ("not yet", false),
+    ("no way", false),
+    ("yes", true),
+    ("yes please", true),
+];
 
 /// Last words of a label before a verdict.
 pub(super) const LABELS: &[&str] = &[
@@ -287,11 +333,96 @@ pub(super) const LABELS: &[&str] = &[
     "vote",
     "answer",
     "review",
+    "overall",
+    "suggestion",
+    "line",
     "assessment",
+    "judgement",
+    "judgment",
+    "ruling",
+    "opinion",
+    "position",
+    "stance",
+    "call",
+    "evaluation",
+    "summary",
+    "urteil",
+    "entscheidung",
+    "ergebnis",
+    "empfehlung",
+    "fazit",
+    "votum",
+    "verdikt",
+    "décision",
+    "avis",
+    "recommandation",
+    "veredicto",
+    "decisión",
+    "结论",
+    "决定",
+    "结果",
+    "判定",
+    "裁决",
+    "评审结果",
+    "审查结果",
+    "结论是",
+];
+
+/// Words for the weight of an obstacle.
+pub(super) const SEVERE: &[&str] = &[
+    "blocking",
+    "critical",
+    "serious",
+    "severe",
+    "major",
+    "significant",
+    "unresolved",
+    "outstanding",
+    "fundamental",
+    "fatal",
+    "show-stopping",
+    "must-fix",
+];
+
+/// Words for an obstacle.
+pub(super) const OBSTACLES: &[&str] = &[
+    "issue",
+    "issues",
+    "problem",
+    "problems",
+    "bug",
+    "bugs",
+    "defect",
+    "defects",
+    "flaw",
+    "flaws",
+    "concern",
+    "concerns",
+    "error",
+    "errors",
+    "finding",
+    "findings",
+    "point",
+    "points",
+    "comment",
+    "comments",
+    "item",
+    "items",
+    "gaps",
+    "gap",
+    "question",
+    "questions",
+    "risk",
+    "risks",
+    "changes",
+    "revision",
+    "revisions",
+    "rework",
+    "refactoring",
 ];
 
 /// Words that deny the verb after them.
-pub(super) const DENIALS: &[&str] = &[
+const DENIALS: &[&str] = &[
     "not",
     "cannot",
     "never",
@@ -327,7 +458,7 @@ pub(super) const DENIALS: &[&str] = &[
 pub(super) const ABSENCES: &[&str] = &["no", "nothing", "none", "neither", "nobody", "hardly", "kein", "keine", "geen"];
 
 /// Words that deny only the words right after them.
-pub(super) const WITHOUT: &[&str] = &["without", "against", "from", "zero", "instead"];
+pub(super) const WITHOUT: &[&str] = &["without", "against", "from", "zero", "instead", "than"];
 
 /// Words of the first person.
 pub(super) const OWN: &[&str] = &[
@@ -425,6 +556,9 @@ pub(super) const RESOLVED: &[&str] = &[
     "cleared",
     "withdrawn",
     "moot",
+    "addressing",
+    "resolving",
+    "fixing",
 ];
 
 /// Words of a part: `Most of the work is done`.
@@ -461,3 +595,37 @@ pub(super) const UNSPACED_DENIALS: &[&str] = &["不", "未", "勿", "无法", "�
 
 /// Symbols between such a denial and the word.
 pub(super) const UNSPACED_MODALS: &[char] = &['能', '应', '予', '该', '可', '建', '议', '得', '宜', '会', '想', '被'];
+
+/// Words for what a review looks for. Their absence is praise.
+pub(super) const PROBLEMS: &[&str] = &[
+    "problem",
+    "issue",
+    "bug",
+    "concern",
+    "objection",
+    "error",
+    "blocker",
+    "regression",
+    "problème",
+    "problema",
+    "fehler",
+    "проблем",
+    "reason",
+    "vulnerabilit",
+    "violat",
+    "delay",
+    "break",
+    "broke",
+    "affect",
+    "leak",
+    "block",
+    "fail",
+    "crash",
+    "slow",
+    "hurt",
+];
+
+/// Whether a word denies the verb after it.
+pub(super) fn is_denial(word: &str) -> bool {
+    word.ends_with("n't") || DENIALS.contains(&word)
+}

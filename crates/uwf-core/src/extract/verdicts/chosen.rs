@@ -1,13 +1,23 @@
 //! Finds a sentence that chooses another value of an enum than the answer: `I rate this as low`.
 
-use super::mentions::{KeyChoice, KeyChoices};
-use super::prose::{ProseClause, ProseSentence};
-use super::scalar::normal;
-use super::statements::is_denial;
-use super::verdict_words::{CONDITIONS, EARLIER, OWN};
+use super::super::mentions::{KeyChoice, KeyChoices};
+use super::super::prose::{ProseClause, ProseSentence};
+use super::super::scalar::normal;
+use super::label_words::names_verdict;
+use super::verdict_words::{CONDITIONS, EARLIER, LABELS, OWN, is_denial};
 
 /// Verbs of a choice.
-const CHOOSE: [&str; 22] = [
+const CHOOSE: [&str; 32] = [
+    "lean",
+    "leaning",
+    "inclined",
+    "prefer",
+    "favor",
+    "favour",
+    "suggest",
+    "propose",
+    "vote",
+    "advise",
     "rate",
     "rating",
     "classify",
@@ -55,6 +65,9 @@ const FOLLOWING: [&str; 19] = [
     "these",
 ];
 
+/// Words for who proposes.
+const PERSONS: [&str; 6] = ["i", "i'd", "i'll", "we", "we'd", "let's"];
+
 /// Words before a value that the work has: `this is a critical issue`.
 const ARTICLES: [&str; 10] = ["a", "an", "is", "it's", "that's", "rather", "clearly", "definitely", "be", "as"];
 
@@ -69,12 +82,52 @@ pub(super) fn other_choice<'s>(sentences: &'s [ProseSentence], choices: &KeyChoi
 
 fn chooses(sentence: &ProseSentence, key: &str, choice: &KeyChoice<'_>) -> bool {
     let said = choice.said.as_str().map(normal).unwrap_or_default();
-    let is_said = |clause: &ProseClause| (0..clause.words.len()).any(|at| names(&clause.words, at, &said).is_some());
-    let is_other = |clause: &ProseClause| {
-        let others = choice.words.iter().filter(|(_, value)| *value != choice.said);
-        others.into_iter().any(|(word, _)| (0..clause.words.len()).any(|at| is_chosen(&clause.words, at, word, key)))
+    // `No-go` names a value that begins with another.
+    let is_said = |clause: &ProseClause| {
+        (0..clause.words.len()).any(|at| {
+            let is_longer = choice.words.keys().any(|other| {
+                other.len() > said.len()
+                    && (at.saturating_sub(1)..=at).any(|at| names(&clause.words, at, other).is_some())
+            });
+            names(&clause.words, at, &said).is_some() && !is_longer
+        })
     };
-    !sentence.clauses.iter().any(is_said) && sentence.clauses.iter().any(is_other)
+    let others = || choice.words.iter().filter(|(_, value)| *value != choice.said).map(|(word, _)| word);
+    let is_other = |clause: &ProseClause| {
+        others().any(|word| (0..clause.words.len()).any(|at| is_chosen(&clause.words, at, word, key)))
+    };
+    let is_alone = || {
+        let is_heading = sentence.text.starts_with('#');
+        let words: Vec<String> = sentence.words().map(str::to_owned).collect();
+        !is_heading && is_verdict_line(sentence) && others().any(|word| is_only(&words, word))
+    };
+    let is_labelled = || {
+        let mut pairs = sentence.clauses.windows(2);
+        pairs.any(|pair| {
+            pair[0].is_label && names_verdict(&pair[0].words) && others().any(|word| begins(&pair[1], word))
+        })
+    };
+    !sentence.clauses.iter().any(is_said) && (sentence.clauses.iter().any(is_other) || is_alone() || is_labelled())
+}
+
+/// Whether a sentence may be a verdict in one word: `**NO-GO**`.
+fn is_verdict_line(sentence: &ProseSentence) -> bool {
+    let text = sentence.text.trim();
+    text.starts_with("**") || text.chars().all(|symbol| !symbol.is_lowercase())
+}
+
+fn is_only(words: &[String], value: &str) -> bool {
+    !words.is_empty() && names(words, 0, value) == Some(words.len())
+}
+
+/// Whether a clause begins with a value, and says no more than why.
+fn begins(clause: &ProseClause, value: &str) -> bool {
+    let words =
+        &clause.words[clause.words.iter().take_while(|word| matches!(word.as_str(), "to" | "a" | "an")).count()..];
+    let Some(length) = words.first().and_then(|_| names(words, 0, value)) else { return false };
+    words
+        .get(length)
+        .is_none_or(|word| FOLLOWING.contains(&word.as_str()) || matches!(word.as_str(), "because" | "until"))
 }
 
 /// Whether the words choose a value that begins at an index.
@@ -86,10 +139,15 @@ fn is_chosen(words: &[String], at: usize, value: &str, key: &str) -> bool {
     }
     let is_end = behind.first().is_none_or(|word| FOLLOWING.contains(&word.as_str()));
     let own = before.iter().position(|word| OWN.contains(&word.as_str()));
+    let is_vote = before.first().is_some_and(|word| word == "+1") && before.len() <= 2;
     let is_verb = normal(&words[at]) != value || value.len() > 5;
     let is_own = own.is_some_and(|own| {
-        before[own..].iter().any(|word| CHOOSE.contains(&word.as_str())) || is_verb && before.len() - own <= 2
+        let is_choice = |word: &String| CHOOSE.contains(&word.as_str()) || LABELS.contains(&word.as_str());
+        before[own..].iter().any(is_choice) || is_verb && before.len() - own <= 2
     });
+    let is_proposed = before.iter().rev().take(4).any(|word| PERSONS.contains(&word.as_str()))
+        && before.last().is_some_and(|word| is_proposal(word))
+        && is_of_work(behind);
     let has_key = words.iter().any(|word| normal(word) == key);
     let is_work = before.first().is_some_and(|word| matches!(word.as_str(), "this" | "it" | "it's" | "that's"))
         && before.len() <= 4
@@ -97,7 +155,26 @@ fn is_chosen(words: &[String], at: usize, value: &str, key: &str) -> bool {
     let is_best = before.is_empty()
         && behind.first().is_some_and(|word| matches!(word.as_str(), "is" | "would"))
         && behind.iter().any(|word| matches!(word.as_str(), "choice" | "option" | "fit" | "pick"));
-    is_end && (has_key || is_own || is_work) || is_best
+    // `The right thing is to close it`.
+    let is_right = matches!(before, [.., verb, to] if to == "to" && matches!(verb.as_str(), "is" | "be" | "recommend"))
+        && is_of_work(behind);
+    // `Closing this as a duplicate`.
+    let is_gerund = before.is_empty() && words[at].ends_with("ing") && is_of_work(behind) && !behind.is_empty();
+    is_gerund || is_end && (has_key || is_own || is_work) || is_proposed || is_right || is_vote || is_best
+}
+
+/// Whether a verb behind a word proposes something: `I'd close this`, `we should close this`.
+fn is_proposal(word: &str) -> bool {
+    word.ends_with("'d") || word.ends_with("'ll") || matches!(word, "would" | "should" | "must" | "will" | "let's")
+}
+
+/// Whether a verb ends here, or the work is its object.
+fn is_of_work(behind: &[String]) -> bool {
+    let is = |at: usize, list: &[&str]| behind.get(at).is_some_and(|word| list.contains(&word.as_str()));
+    behind.is_empty()
+        || is(0, &["this", "it", "that", "these", "as", "for", "here", "now", "instead"])
+        || is(0, &["the"])
+            && is(1, &["issue", "ticket", "pr", "request", "change", "proposal", "item", "bug", "report"])
 }
 
 /// The number of words at an index that stand for a value, also as a verb: `rejecting`.
@@ -105,7 +182,7 @@ fn names(words: &[String], at: usize, value: &str) -> Option<usize> {
     let one = normal(&words[at]);
     let is_form = || {
         let stem = value.strip_suffix('e').unwrap_or(value);
-        stem.len() > 4 && one.strip_prefix(stem).is_some_and(|end| matches!(end, "e" | "ing" | "s" | "es"))
+        stem.len() >= 4 && one.strip_prefix(stem).is_some_and(|end| matches!(end, "e" | "ing" | "s" | "es"))
     };
     if one == value || is_form() {
         return Some(1);
@@ -118,7 +195,7 @@ fn names(words: &[String], at: usize, value: &str) -> Option<usize> {
 mod tests {
     use serde_json::json;
 
-    use super::super::prose::sentences;
+    use super::super::super::prose::sentences;
     use super::*;
 
     fn is_contrary(text: &str, value: &str) -> bool {

@@ -1,0 +1,131 @@
+//! Compares a value such as `passed: true` with what the text says about tests and builds. The last report in the text counts.
+
+use super::super::prose::{ProseClause, ProseSentence};
+use super::verdict_words::{ABSENCES, CONDITIONS, EARLIER, is_denial};
+
+/// Things that pass or fail.
+const CHECKS: [&str; 23] = [
+    "test",
+    "tests",
+    "suite",
+    "build",
+    "builds",
+    "ci",
+    "run",
+    "pipeline",
+    "check",
+    "checks",
+    "lint",
+    "lints",
+    "linter",
+    "job",
+    "jobs",
+    "compilation",
+    "code",
+    "clippy",
+    "pytest",
+    "cases",
+    "case",
+    "specs",
+    "assertions",
+];
+
+/// Words for a failure.
+const FAILED: [&str; 10] =
+    ["failed", "fail", "fails", "failing", "failure", "failures", "errors", "error", "red", "broken"];
+
+/// Words for success.
+const PASSED: [&str; 9] =
+    ["compile", "compiles", "passed", "pass", "passes", "passing", "green", "succeeded", "succeeds"];
+
+/// Words of a report about another time or case.
+const ELSEWHERE: [&str; 14] = [
+    "expected",
+    "should",
+    "before",
+    "without",
+    "previously",
+    "used",
+    "was",
+    "were",
+    "old",
+    "originally",
+    "cover",
+    "covers",
+    "longer",
+    "new",
+];
+
+/// Words before a failure that is the subject or the object, and no report.
+const ARTICLES: [&str; 9] = ["a", "an", "the", "each", "every", "any", "for", "on", "of"];
+
+/// Returns the sentence that reports the opposite of the value.
+pub(super) fn contrary(sentences: &[ProseSentence], is_passed: bool) -> Option<&ProseSentence> {
+    let is_now = |sentence: &&ProseSentence| {
+        !sentence.is_question && !sentence.has(CONDITIONS) && !sentence.has(EARLIER) && !sentence.has(&ELSEWHERE)
+    };
+    let mut reports = sentences.iter().filter(is_now).filter_map(|sentence| Some((sentence, passes(sentence)?)));
+    let (sentence, passes) = reports.next_back()?;
+    (passes != is_passed).then_some(sentence)
+}
+
+/// Whether a sentence reports success; `None` if it reports nothing. One failure outweighs all successes.
+fn passes(sentence: &ProseSentence) -> Option<bool> {
+    let is_command = sentence.text.trim_start().starts_with('`');
+    let is_about_checks = sentence.has(&CHECKS)
+        || is_command
+        || sentence.words().next().is_some_and(|word| matches!(word, "result" | "no"));
+    let reports = sentence.clauses.iter().flat_map(report);
+    let worst = reports.min()?;
+    is_about_checks.then_some(worst)
+}
+
+/// The reports of a clause.
+fn report(clause: &ProseClause) -> Vec<bool> {
+    let words = &clause.words;
+    let report = |at: usize| {
+        let word = words[at].as_str();
+        let before = &words[at.saturating_sub(4)..at];
+        let number = before.iter().rev().find_map(|word| word.parse::<u64>().ok());
+        let is_absent = number == Some(0)
+            || before.iter().any(|word| is_denial(word) || ABSENCES.contains(&word.as_str()) || word == "zero");
+        let is_named = before.last().is_some_and(|word| ARTICLES.contains(&word.as_str()));
+        // `The error path` is a thing.
+        let is_countable = number.is_some() || !matches!(word, "error" | "errors" | "failure" | "failures");
+        if FAILED.contains(&word) {
+            return (is_absent || is_countable && !is_named).then_some(is_absent);
+        }
+        PASSED.contains(&word).then_some(!is_absent)
+    };
+    (0..words.len()).filter_map(report).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::prose::sentences;
+    use super::*;
+
+    #[test]
+    fn reports_of_checks_are_read() {
+        for (text, is_passed) in [
+            ("The test run failed with 3 errors.", Some(false)),
+            ("42 tests ran, 3 of them failed.", Some(false)),
+            ("The suite is red.", Some(false)),
+            ("42 tests passed, 0 failed.", Some(true)),
+            ("All tests passed.", Some(true)),
+            ("No test failed.", Some(true)),
+            ("The tests cover a failed login.", None),
+            ("The handler returns an error.", None),
+        ] {
+            let read = sentences(text);
+            assert_eq!(passes(&read[0]), is_passed, "{text}");
+        }
+    }
+
+    #[test]
+    fn last_report_counts() {
+        let text = sentences("The tests failed at first. All tests pass.");
+        assert!(contrary(&text, true).is_none());
+        assert!(contrary(&text, false).is_some());
+    }
+}
