@@ -62,7 +62,7 @@ pub fn run<R: DeserializeOwned>(
     report
 }
 
-/// Tells the keeper of a thread to end its agent, if the process that waits for the keeper is gone. Returns whether it did.
+/// Makes the keeper of a thread end its agent, if the process that waits for the keeper is gone. Returns whether it did.
 ///
 /// # Errors
 /// `Io` when the keeper cannot be determined.

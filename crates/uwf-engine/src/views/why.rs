@@ -268,8 +268,11 @@ fn routing(thread: &Thread<'_>) -> Result<(StepRouting, Option<String>)> {
 
 /// The branches of a group that is next on a thread.
 fn branches(thread: &Thread<'_>, role: Option<&str>) -> Result<Vec<ConsideredTransition>> {
-    let Some(role) = role else { return Ok(Vec::new()) };
-    Ok(BranchOutlook::for_thread(thread)?.explain_branches(&thread.workflow()?, role))
+    let workflow = thread.workflow()?;
+    match role.filter(|role| workflow.roles.get(*role).is_some_and(|role| role.more.play.is_some())) {
+        Some(group) => Ok(BranchOutlook::for_thread(thread)?.explain_branches(&workflow, group)),
+        None => Ok(Vec::new()),
+    }
 }
 
 fn failed_attempt(failure: uwf_core::view::PageFailure) -> FailedAttempt {

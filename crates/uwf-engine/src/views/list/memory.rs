@@ -110,8 +110,10 @@ impl HeadSummaryCache {
             }
             _ => return None,
         };
-        let begun = nodes::typed::<StartNode>(store, start).ok()?;
-        let (workflow, is_child) = (row.workflow.unwrap_or(begun.workflow), begun.parent.is_some());
+        // The start of another program's thread is not always readable.
+        let begun = nodes::typed::<StartNode>(store, start).ok();
+        let workflow = row.workflow.or(begun.as_ref().map(|begun| begun.workflow))?;
+        let is_child = begun.is_some_and(|begun| begun.parent.is_some());
         Some(self.learn(head, HeadSummary { workflow, start, role, is_child, timestamp: node.timestamp }))
     }
 
