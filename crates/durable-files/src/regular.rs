@@ -93,7 +93,7 @@ pub(crate) fn open_to_sync(path: &Path) -> io::Result<File> {
 /// Reads a whole file.
 ///
 /// # Errors
-/// [`RegularFileError`] if it is not a regular file or has more than `limit` bytes; errors of reading it. [`RegularFileError::of`] recognises the first
+/// [`RegularFileError`] if it is not a regular file or has more than `limit` bytes; errors of reading it. [`RegularFileError::from_io_error`] recognises the first
 /// kind.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = without_waiting(OpenOptions::new().read(true), path)?;

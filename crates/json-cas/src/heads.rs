@@ -1,6 +1,6 @@
 //! Mutable names.
 //!
-//! A name is created once, moves by compare-and-swap and is removed for good, leaving one record in a [`Journal`](crate::Journal).
+//! A name is created once, moves by compare-and-swap and is removed for good, leaving one record in a [`RemovalJournal`](crate::RemovalJournal).
 
 use std::io;
 use std::path::PathBuf;
@@ -66,16 +66,16 @@ pub enum SwapOutcome {
 /// processes and machines, as far as the backend reaches. [`crate::conformance`] has the tests for backends.
 ///
 /// ```
-/// use json_cas::{Hash, Heads, MemoryHeads, Swap};
+/// use json_cas::{NodeHash, HeadBackend, MemoryHeads, SwapOutcome};
 ///
 /// let heads = MemoryHeads::new();
-/// let (one, two) = (Hash::from_u64(1), Hash::from_u64(2));
-/// assert_eq!(heads.create("main", one)?, Swap::Done);
+/// let (one, two) = (NodeHash::from_u64(1), NodeHash::from_u64(2));
+/// assert_eq!(heads.create("main", one)?, SwapOutcome::Done);
 ///
 /// // A caller that read the name before it moved can't move it again.
 /// let seen = heads.read("main")?.expect("it was created");
-/// assert_eq!(heads.swap("main", &seen.version, two)?, Swap::Done);
-/// assert!(matches!(heads.swap("main", &seen.version, one)?, Swap::Moved(Some(now)) if now.hash == two));
+/// assert_eq!(heads.swap("main", &seen.version, two)?, SwapOutcome::Done);
+/// assert!(matches!(heads.swap("main", &seen.version, one)?, SwapOutcome::Moved(Some(now)) if now.hash == two));
 /// # Ok::<(), json_cas::HeadsError>(())
 /// ```
 pub trait HeadBackend: Send + Sync {

@@ -23,12 +23,12 @@ const GATE_WAIT: Duration = Duration::from_secs(30);
 /// ```
 /// use std::sync::Arc;
 ///
-/// use json_cas::{Draft, MemoryObjects, Objects, Store};
+/// use json_cas::{NodeDraft, MemoryObjects, ObjectBackend, Store};
 ///
 /// let objects = Arc::new(MemoryObjects::new());
 /// let store = Store::new(objects.clone());
 /// let anything = store.put_schema(serde_json::json!(true))?;
-/// let node = store.put(&Draft::new(anything, serde_json::json!(["any", "value"]))?)?;
+/// let node = store.put(&NodeDraft::new(anything, serde_json::json!(["any", "value"]))?)?;
 /// // The meta-schema, the schema and the node.
 /// assert_eq!((objects.contains(node)?, objects.list(None)?.len()), (true, 3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -181,15 +181,15 @@ impl ObjectBackend for MemoryObjects {
 /// Heads and their journal that live as long as the value.
 ///
 /// ```
-/// use json_cas::{Hash, Heads, HeadsError, Journal, MemoryHeads};
+/// use json_cas::{NodeHash, HeadBackend, HeadsError, RemovalJournal, MemoryHeads};
 /// use serde_json::json;
 ///
 /// let heads = MemoryHeads::new();
-/// let _ = heads.create("draft", Hash::from_u64(1))?;
+/// let _ = heads.create("draft", NodeHash::from_u64(1))?;
 /// let seen = heads.read("draft")?.expect("it was created");
 /// let _ = heads.remove("draft", &seen.version, &json!({ "why": "it is done" }))?;
 /// assert_eq!(heads.newest("draft")?, Some(json!({ "why": "it is done" })));
-/// assert!(matches!(heads.create("draft", Hash::from_u64(2)), Err(HeadsError::Removed { .. })));
+/// assert!(matches!(heads.create("draft", NodeHash::from_u64(2)), Err(HeadsError::Removed { .. })));
 /// # Ok::<(), HeadsError>(())
 /// ```
 #[derive(Debug, Default)]

@@ -54,20 +54,20 @@ pub enum NoteWritten {
 /// Small documents by name that several machines read and write: for example, which machine is working on something, or why something
 /// makes no progress.
 ///
-/// Names follow the rules of [`Heads`](crate::Heads), but in a separate namespace. Every change is atomic and durable when the call
+/// Names follow the rules of [`HeadBackend`](crate::HeadBackend), but in a separate namespace. Every change is atomic and durable when the call
 /// returns. A note is written as a whole; if two writers write against the same version, one of them wins. So use notes for what the
 /// newest writer says, not for counting: see [`NoteWritten::Moved`].
 pub trait NoteBackend: Send + Sync {
     /// A note; `None` if it does not exist.
     ///
     /// # Errors
-    /// Like [`Heads::read`](crate::Heads::read).
+    /// Like [`HeadBackend::read`](crate::HeadBackend::read).
     fn note(&self, name: &str) -> Result<Option<StoredNote>, HeadsError>;
 
     /// Lists notes by prefix, sorted by name. Entries with invalid names are skipped.
     ///
     /// # Errors
-    /// Like [`Heads::list`](crate::Heads::list); [`HeadsError::BadName`] if the prefix is not empty and no name can begin with it.
+    /// Like [`HeadBackend::list`](crate::HeadBackend::list); [`HeadBackendError::BadName`] if the prefix is not empty and no name can begin with it.
     fn notes(&self, begin: &str) -> Result<Vec<ListedNote>, HeadsError>;
 
     /// These notes, in the order of their names here, without missing ones. A remote store is asked for many at a time.
@@ -82,7 +82,7 @@ pub trait NoteBackend: Send + Sync {
     /// Writes a note if the condition holds.
     ///
     /// # Errors
-    /// After [`HeadsError::Io`] and [`HeadsError::Remote`] the note may have been written: read it. Otherwise like [`NoteBackend::note`].
+    /// After [`HeadBackendError::Io`] and [`HeadBackendError::Remote`] the note may have been written: read it. Otherwise like [`NoteBackend::note`].
     fn write_note(
         &self,
         name: &str,

@@ -31,18 +31,18 @@ use crate::schema::{CompiledSchema, ReferenceFinder};
 /// Nodes over any [`ObjectBackend`]. Cloning is cheap and shares objects and compiled schemas.
 ///
 /// ```
-/// use json_cas::{Draft, Store, StoreError};
+/// use json_cas::{NodeDraft, Store, StoreError};
 /// use serde_json::json;
 ///
 /// let dir = tempfile::tempdir()?;
 /// let store = Store::open_fs(dir.path().join("nodes"));
 /// let word = store.put_schema(json!({ "title": "word", "type": "string" }))?;
-/// let hello = store.put(&Draft::new(word, json!("hello"))?)?;
+/// let hello = store.put(&NodeDraft::new(word, json!("hello"))?)?;
 ///
 /// // Another store over the same files has the same nodes.
 /// let again = Store::open_fs(dir.path().join("nodes"));
 /// assert_eq!(again.get(hello)?.payload, "hello");
-/// let error = again.put(&Draft::new(word, json!(7))?).unwrap_err();
+/// let error = again.put(&NodeDraft::new(word, json!(7))?).unwrap_err();
 /// assert!(matches!(error, StoreError::Invalid { title, .. } if title == "word"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

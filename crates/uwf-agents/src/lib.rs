@@ -8,14 +8,14 @@
 //!
 //! ```
 //! use uwf_agents::describe::describe;
-//! use uwf_agents::trace::Format;
+//! use uwf_agents::trace::TraceFormat;
 //!
 //! let human = describe("human").expect("it is built in");
 //! assert_eq!(human.capabilities, ["waits-for-a-person", "offline"]);
 //!
 //! let printed = r#"{"type": "turn", "input": "How many lines?", "output": "There is one line."}"#;
-//! assert_eq!(Format::of(printed), Some(Format::Jsonl));
-//! assert_eq!(Format::Jsonl.read(printed).turns[0].output, "There is one line.");
+//! assert_eq!(TraceFormat::detect(printed), Some(TraceFormat::Jsonl));
+//! assert_eq!(TraceFormat::Jsonl.read(printed).turns[0].output, "There is one line.");
 //! ```
 
 pub mod acp;

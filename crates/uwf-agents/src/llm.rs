@@ -29,7 +29,7 @@ use crate::settings;
 const VALUE: &str = "submit";
 
 /// Result of each call of a reply that gives different values.
-const DIFFERING: &str = "not accepted: one message gives different values, so none of them is the result";
+const DIFFERING: &str = "not accepted: this message submits different values. Call `submit` once, with one value";
 
 /// Its description for the model.
 const VALUE_DESCRIPTION: &str = "Hands in the output of your role.";

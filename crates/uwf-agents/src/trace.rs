@@ -1,6 +1,6 @@
 //! Importers of traces: they convert what other programs record of their runs into turns and tool calls.
 //!
-//! Every importer is a pure function from text to [`Trace`]. Importers are tolerant, because every version of every agent changes its
+//! Every importer is a pure function from text to [`ParsedTrace`]. Importers are tolerant, because every version of every agent changes its
 //! format: they count and skip lines they don't understand. Nothing is guessed: a value that a format does not report (tokens of a turn,
 //! say) stays absent. `docs/reference/trace-format.md` describes the formats.
 

@@ -8,21 +8,21 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use uwf_core::moderator::{Condition, Edge, EndReason, History, Moderator, Next, Progress};
+//! use uwf_core::moderator::{CompiledCondition, CompiledTransition, EndReason, ThreadHistory, Moderator, NextAction, DecisionState};
 //! use uwf_core::thread::Step;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let rejected = Condition::compile("steps[-1].output.approved = false")?;
+//! let rejected = CompiledCondition::compile("steps[-1].output.approved = false")?;
 //! let after_the_reviewer = Moderator::new(vec![
-//!     Edge { role: "writer".into(), condition: Some(("rejected".into(), rejected)), outcome: None },
-//!     Edge { role: "$END".into(), condition: None, outcome: None },
+//!     CompiledTransition { role: "writer".into(), condition: Some(("rejected".into(), rejected)), outcome: None },
+//!     CompiledTransition { role: "$END".into(), condition: None, outcome: None },
 //! ]);
 //! let review = Step::new(1, "reviewer", json!({ "approved": true }));
-//! let history = History { total: 1, steps: vec![review], ..History::default() };
-//! let Progress::Decided(decision) = after_the_reviewer.decide(&history)? else {
+//! let history = ThreadHistory { total: 1, steps: vec![review], ..ThreadHistory::default() };
+//! let DecisionState::Decided(decision) = after_the_reviewer.decide(&history)? else {
 //!     unreachable!("a plain condition is evaluated on the spot");
 //! };
-//! assert_eq!(decision.next, Next::End(EndReason::Graph));
+//! assert_eq!(decision.next, NextAction::End(EndReason::Graph));
 //! assert_eq!(decision.outcome(), Some("succeeded"));
 //! assert!(!decision.trace[0].matched, "`rejected` was looked at first");
 //! # Ok(())
@@ -32,13 +32,13 @@
 //! The extractor reads an agent's answer as a value that fits the role's schema:
 //!
 //! ```
-//! use json_cas::schema::Schema;
+//! use json_cas::schema::CompiledSchema;
 //! use serde_json::json;
 //! use uwf_core::extract::{self, Extraction};
 //! use uwf_core::prompt::AnswerForm;
 //!
 //! let schema = json!({ "type": "object", "properties": { "title": { "type": "string" } }, "required": ["title"] });
-//! let schema = Schema::compile(&schema).unwrap();
+//! let schema = CompiledSchema::compile(&schema).unwrap();
 //! let text = "Here it is:\n\n---\ntitle: Fix #42\n---\nIt works.";
 //! let Extraction::Found(found) = extract::read(text, AnswerForm::Frontmatter, &schema, &String::new) else {
 //!     panic!("there is a header");

@@ -1,9 +1,9 @@
 //! The moderator chooses the next role from the graph, the conditions and the history alone.
 //!
 //! Nothing here does I/O or reads a clock. A condition whose syntax bounds its cost ([`ConditionClass::Plain`]) is evaluated in process. Any other
-//! condition is returned as [`DecisionState::EvaluationRequest`], and the shell runs it under limits.
+//! condition is returned as [`DecisionState::Evaluate`], and the shell runs it under limits.
 //!
-//! Typical use: create a moderator with [`Moderator::at`], ask [`Moderator::reads`] what to load, fill a [`ThreadHistory`], call
+//! Typical use: create a moderator with [`Moderator::for_position`], ask [`Moderator::reads`] what to load, fill a [`ThreadHistory`], call
 //! [`Moderator::decide`], and call [`PendingDecision::answer`] for each expression to evaluate.
 
 mod analysis;

@@ -42,7 +42,7 @@ impl LlmClient {
     /// A client; nothing is sent yet.
     ///
     /// # Errors
-    /// [`Error::ModelEndpoint`] if the base URL is not an HTTP URL, or the certificates of `SSL_CERT_FILE` cannot be read.
+    /// [`Error::Endpoint`] if the base URL is not an HTTP URL, or the certificates of `SSL_CERT_FILE` cannot be read.
     pub fn new(endpoint: ModelEndpoint, timeouts: LlmTimeouts, retry: RetryLimits) -> Result<LlmClient> {
         Ok(LlmClient {
             http: EndpointConnections::new(&endpoint, timeouts)?,

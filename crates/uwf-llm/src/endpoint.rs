@@ -66,7 +66,7 @@ impl fmt::Debug for ModelEndpoint {
 }
 
 impl ModelEndpoint {
-    /// An endpoint without a key. Its wire follows from the URL ([`LlmWireFormat::of`]).
+    /// An endpoint without a key. Its wire follows from the URL ([`LlmWireFormat::for_base_url`]).
     pub fn new(base_url: &str, model: &str) -> ModelEndpoint {
         ModelEndpoint {
             base_url: base_url.trim().trim_end_matches('/').to_owned(),

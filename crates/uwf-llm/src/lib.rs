@@ -9,14 +9,14 @@
 //! available models.
 //!
 //! ```
-//! use uwf_llm::{ChatMessage, ChatRequest, Client, Endpoint, Retry, Timeouts};
-//! # use uwf_testing::llm_server::{LlmServer, Say};
+//! use uwf_llm::{ChatMessage, ChatRequest, LlmClient, ModelEndpoint, RetryLimits, LlmTimeouts};
+//! # use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 //!
 //! # fn main() -> uwf_llm::Result<()> {
-//! # let server = LlmServer::start([Say::text("Cats.")]);
+//! # let server = LlmServer::start([ScriptedAnswer::text("Cats.")]);
 //! # let base_url = server.url();
-//! let endpoint = Endpoint::new(&base_url, "acme-large-2").api_key("a key");
-//! let client = Client::new(endpoint, Timeouts::default(), Retry::default())?;
+//! let endpoint = ModelEndpoint::new(&base_url, "acme-large-2").api_key("a key");
+//! let client = LlmClient::new(endpoint, LlmTimeouts::default(), RetryLimits::default())?;
 //! let request = ChatRequest::new(vec![ChatMessage::User("Name one animal.".into())]);
 //! assert_eq!(client.chat(&request)?.text, "Cats.");
 //! # Ok(())

@@ -73,7 +73,7 @@ impl FromStr for StructuredMode {
     }
 }
 
-/// Suffix of a model's name in the file for the mode that worked with lookups ([`crate::Lookups`]).
+/// Suffix of a model's name in the file for the mode that worked with lookups ([`crate::LookupTools`]).
 const WITH_LOOKUPS: &str = " with lookups";
 
 /// The mode that worked with each model: a small JSON file `{base URL: {model: mode}}` that can be deleted at any time. Missing and broken

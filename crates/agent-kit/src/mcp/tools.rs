@@ -65,10 +65,8 @@ impl<'c, 'h> StepTools<'c, 'h> {
         let is_replaced = submitted_value::take(self.context)?.is_some_and(|earlier| earlier != *value);
         submitted_value::keep(self.context, value)?;
         let role = self.context.role_name();
-        let place = if is_replaced { ", in place of the result that was accepted before" } else { "" };
-        Ok(ToolOutcome::done(format!(
-            "accepted: this is the result of role `{role}` now{place}; a later accepted call replaces it"
-        )))
+        let place = if is_replaced { "this replaces your earlier result" } else { "this is the result" };
+        Ok(ToolOutcome::done(format!("accepted: {place} for role `{role}`; a later accepted call replaces it")))
     }
 
     /// Rejects a result after the step has ended, because no process would read it.

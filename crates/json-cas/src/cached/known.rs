@@ -28,7 +28,7 @@ pub(super) struct PresentObjectsFile {
 }
 
 impl PresentObjectsFile {
-    /// The knowledge of one era: see [`Hold::era`](crate::Hold::era). Knowledge of other eras is useless, so their files are removed.
+    /// The knowledge of one era: see [`HoldGuard::era`](crate::HoldGuard::era). Knowledge of other eras is useless, so their files are removed.
     pub(super) fn open_for_era(dir: &Path, era: &str) -> PresentObjectsFile {
         let dir = dir.join("known");
         let name = xxh64(era.as_bytes()).to_string();

@@ -33,7 +33,7 @@ const MAX_FINDINGS: usize = 2 * MAX_VIOLATIONS;
 /// KB of JSON).
 pub(super) const MAX_CHECKS: usize = 1_000_000;
 
-/// The question that an [`SchemaEvaluator`] answers.
+/// The question that a [`SchemaEvaluator`] answers.
 #[derive(Debug, Copy, Clone, Eq, PartialEq)]
 enum EvaluatorQuestion {
     /// All faults, in words.

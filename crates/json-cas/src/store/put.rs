@@ -39,7 +39,7 @@ impl Store {
     /// written unless every payload fits its type.
     ///
     /// An existing node is left unchanged, including its first timestamp, and becomes young again
-    /// ([`Objects::refresh`](crate::Objects::refresh)). A corrupt node is repaired.
+    /// ([`ObjectBackend::refresh`](crate::ObjectBackend::refresh)). A corrupt node is repaired.
     ///
     /// # Errors
     /// [`StoreError::Invalid`] with all violations, [`StoreError::BadSchema`], [`StoreError::NotASchema`]: correct the draft.

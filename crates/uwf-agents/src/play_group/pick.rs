@@ -92,7 +92,8 @@ impl GroupAttempt<'_, '_> {
         else {
             return Ok(());
         };
-        if !self.is_person(PERSON_PICKS)? {
+        // A store that does not answer says nothing about the expression.
+        if error.kind != ErrorKind::Data || !self.is_person(PERSON_PICKS)? {
             return Err(error);
         }
         match self.begin_judge(group, &person(), &copies)? {

@@ -27,7 +27,7 @@ const UNKNOWN: &str = "unknown tool";
 const CUT: &str = "not run: your answer was cut off at its token limit; make the call again, with less in one answer";
 
 /// Answer to each call of a reply that submits different outputs.
-const DIFFERING: &str = "not accepted: one message submits different outputs, so none of them is the result";
+const DIFFERING: &str = "not accepted: this message submits different values. Call `submit` once, with one value";
 
 /// Whether a reply was truncated within its calls.
 pub(crate) fn is_cut_in_calls(reply: &ChatReply) -> bool {

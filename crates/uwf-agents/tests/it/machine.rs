@@ -122,7 +122,7 @@ fn differing_outputs_are_rejected_and_other_calls_run() {
     ]);
     assert_eq!(agent.tell("work", 9), Some(ReactEnd::Submitted(json!({ "ok": true, "n": 2 }))));
     assert_eq!(agent.ran, ["act {}", "act {}"]);
-    let refused = |line: &&String| line.contains("one message submits different outputs");
+    let refused = |line: &&String| line.contains("this message submits different values");
     assert_eq!(agent.told().iter().filter(refused).count(), 2, "{:?}", agent.told());
 }
 

@@ -41,7 +41,7 @@ pub(super) struct AnswerReading {
     pub(super) known: usize,
     /// A key is written twice, with different values.
     has_doubles: bool,
-    /// See [`Found::unread`](super::Found::unread).
+    /// See [`ExtractedAnswer::unread`](super::ExtractedAnswer::unread).
     pub(super) unread: String,
     /// The top-level keys of the unread text.
     left_out: Vec<String>,

@@ -32,7 +32,7 @@ pub(super) struct TypedValue {
     pub(super) renamed: usize,
     /// Places whose text the value lacks: keys that the schema does not have, and comments.
     pub(super) left_out: Vec<String>,
-    /// See [`scalar::Fit::strained`].
+    /// See [`scalar::ScalarReading::strained`].
     strained: usize,
 }
 

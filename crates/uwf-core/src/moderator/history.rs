@@ -11,7 +11,7 @@ use crate::usage::ThreadUsage;
 /// The name of the input in the start.
 pub(super) const INPUT: &str = "input";
 
-/// A thread's history, loaded as far as [`Reads`](super::Reads) asked for.
+/// A thread's history, loaded as far as [`HistoryReads`](super::HistoryReads) asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadHistory {
@@ -31,23 +31,23 @@ pub struct ThreadHistory {
     pub depth: u32,
     /// Number of steps the thread has, loaded or not.
     pub total: usize,
-    /// Steps per role, for the roles of [`Reads::count_of`](super::Reads::count_of). A role without steps is absent.
+    /// Steps per role, for the roles of [`HistoryReads::count_of`](super::HistoryReads::count_of). A role without steps is absent.
     #[serde(default)]
     pub counts: BTreeMap<String, usize>,
-    /// The steps at [`Reads::positions`](super::Reads::positions), oldest first, including facts from their details if
-    /// [`Reads::details`](super::Reads::details) asks for them. If it holds all [`total`](History::total) steps, the three maps are
+    /// The steps at [`HistoryReads::positions`](super::HistoryReads::positions), oldest first, including facts from their details if
+    /// [`HistoryReads::details`](super::HistoryReads::details) asks for them. If it holds all [`total`](History::total) steps, the three maps are
     /// ignored.
     pub steps: Vec<Step>,
-    /// First output of each role of [`Reads::first_of`](super::Reads::first_of) that has run.
+    /// First output of each role of [`HistoryReads::first_of`](super::HistoryReads::first_of) that has run.
     #[serde(default)]
     pub first_of: BTreeMap<String, Value>,
-    /// Newest output of each role of [`Reads::last_of`](super::Reads::last_of) that has run.
+    /// Newest output of each role of [`HistoryReads::last_of`](super::HistoryReads::last_of) that has run.
     #[serde(default)]
     pub last_of: BTreeMap<String, Value>,
-    /// The branches of the newest step of each group, if [`Reads::branches`](super::Reads::branches) asks for them: `$branches`.
+    /// The branches of the newest step of each group, if [`HistoryReads::branches`](super::HistoryReads::branches) asks for them: `$branches`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub branches: BTreeMap<String, Value>,
-    /// The usage of the thread so far, if [`Reads::usage`](super::Reads::usage) asks for it: `$usage`.
+    /// The usage of the thread so far, if [`HistoryReads::usage`](super::HistoryReads::usage) asks for it: `$usage`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ThreadUsage>,
 }

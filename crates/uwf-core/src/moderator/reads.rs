@@ -19,7 +19,7 @@ pub struct HistoryReads {
     pub first_of: BTreeSet<String>,
     /// The newest output of these roles.
     pub last_of: BTreeSet<String>,
-    /// Whether the total number of steps is read. ([`History::total`](super::History::total) is always filled; this field is for reports.)
+    /// Whether the total number of steps is read. ([`ThreadHistory::total`](super::History::total) is always filled; this field is for reports.)
     pub counts: bool,
     /// The number of steps of these roles.
     pub count_of: BTreeSet<String>,
@@ -68,7 +68,7 @@ impl HistoryReads {
         self.usage |= other.usage;
     }
 
-    /// Positions (0 = oldest) of the steps to put into [`History::steps`](super::History::steps) of a thread
+    /// Positions (0 = oldest) of the steps to put into [`ThreadHistory::steps`](super::History::steps) of a thread
     /// with `total` steps, ascending.
     #[must_use]
     pub fn positions(&self, total: usize) -> Vec<usize> {

@@ -7,8 +7,8 @@ use crate::text::one_line;
 pub fn merge_conflict_part(branch: &str, git_branch: &str, files: &[String]) -> String {
     let files: String = files.iter().map(|file| format!("- `{}`\n", one_line(file))).collect();
     format!(
-        "\n# Conflict to resolve\n\nThe changes of branch `{branch}` are on the git branch `{git_branch}`. They have conflicts with the files of your \
-         working directory:\n\n{files}\nRun `git merge {git_branch}` in your working directory. Resolve the conflicts so that the changes of both \
-         sides stay, then run `git add` for the files and `git commit`.\n"
+        "\n# Conflict to resolve\n\nThe changes of branch `{branch}` are on the git branch `{git_branch}`. They conflict with files in your \
+         working directory:\n\n{files}\nRun `git merge {git_branch}` in your working directory. Resolve the conflicts and keep the changes of both \
+         sides, then run `git add` for the files and `git commit`.\n"
     )
 }

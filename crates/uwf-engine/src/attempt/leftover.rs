@@ -42,7 +42,7 @@ pub(crate) enum AttemptRemains {
 /// holds the thread's lock, so no live keeper of this machine owns the attempt.
 ///
 /// # Errors
-/// Errors of the record and the store, and of [`elsewhere::look`].
+/// Errors of the record and the store, and of [`elsewhere::resolve_claim`].
 pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration, signals: &mut SignalListener) -> Result<AttemptRemains> {
     loop {
         if let Some(signal) = signals.stop() {

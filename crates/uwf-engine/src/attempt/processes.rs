@@ -195,8 +195,10 @@ pub(crate) fn is_orphan(pid: Pid) -> bool {
     let Some(parent) = parent else { return false };
     let command = std::fs::read(format!("/proc/{parent}/cmdline")).unwrap_or_default();
     let program = command.split(|byte| *byte == 0).next().map(|word| Path::new(OsStr::from_bytes(word)).file_name());
-    let own = std::env::current_exe().ok();
-    program.flatten() != own.as_deref().and_then(Path::file_name)
+    // The kernel marks the path of a program that an upgrade has replaced.
+    let own = std::env::current_exe().ok().and_then(|path| path.file_name()?.to_str().map(str::to_owned));
+    let own = own.as_deref().map(|name| OsStr::new(name.strip_suffix(" (deleted)").unwrap_or(name)));
+    program.flatten() != own
 }
 
 /// This process and its ancestors.

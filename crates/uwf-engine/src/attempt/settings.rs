@@ -101,7 +101,7 @@ pub(crate) fn as_text(dir: PathBuf) -> Result<PathBuf> {
 /// The project of a thread's workspace.
 ///
 /// # Errors
-/// Errors of [`project::of`] and of the thread's record.
+/// Errors of [`project::find_project_config`] and of the thread's record.
 pub fn project_of(home: &Home, thread: &ThreadId) -> Result<Option<ProjectConfig>> {
     match ThreadSettings::load(home, thread)? {
         Some(settings) => Ok(project::find_project_config(home, &settings.workspace)?),

@@ -1,6 +1,6 @@
 //! Tracks the signals that stop this process, so that it leaves nothing behind.
 //!
-//! A process that listens ([`Signals`](super::agent_process::Signals)) decides itself what a signal means. In any other
+//! A process that listens ([`SignalListener`](super::agent_process::SignalListener)) decides itself what a signal means. In any other
 //! process, a signal acts as if this module did not exist, except while a [`StopSignalGuard`] lives: then the process ends when
 //! the last one is dropped.
 

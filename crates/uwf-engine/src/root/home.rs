@@ -133,7 +133,7 @@ impl Home {
     /// like any other process.
     ///
     /// # Errors
-    /// The errors of [`Home::from_environment`] and [`Home::at`].
+    /// The errors of [`Home::from_environment`] and [`Home::open_root`].
     pub fn of_agent(root: Option<&Path>, attempt: Option<AttemptId<'_>>) -> Result<Home> {
         let home = root.map_or_else(Home::from_environment, Home::open_root)?;
         // A process of uwf itself in an attempt, such as the process for a role played by a workflow.

@@ -110,6 +110,7 @@ pub fn asked_at(now: &ThreadNow<'_>) -> Result<OpenQuestion> {
 pub fn asks_a_person(home: &Home, id: &ThreadId) -> Result<bool> {
     match asked(home, id, AnswerPrecondition::default()) {
         Ok(_) => Ok(true),
+        Err(error) if matches!(error.kind, ErrorKind::Io | ErrorKind::Busy) => Err(error),
         Err(_) => Ok(!waiting_below(home, id, MAX_GENERATIONS)?.is_empty()),
     }
 }

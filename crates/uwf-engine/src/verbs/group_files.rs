@@ -197,7 +197,7 @@ fn no_worktree(thread: Option<&ThreadId>, role: &str) -> Error {
     Error::usage(format!(
         "group `{role}` has `files: worktree`, and {thread} has no worktree whose files its branches could begin with"
     ))
-    .hint("start the thread with `--worktree`; with `workspace: worktree` in the workflow, without `--no-worktree`")
+    .hint("start the thread with `--worktree`; if the workflow has `workspace: worktree`, leave out `--no-worktree`")
 }
 
 /// Whether branches of a group in a workflow each get a worktree, so that its threads need one.

@@ -1,7 +1,7 @@
 //! One step of a thread: moderator → agent → extract → verify → link. This runs in the keeper.
 //!
 //! See `StepInProgress::run` for the sequence. Each of its lines needs a value of a type that only the line before returns, so no line can be left
-//! out: `ResumeOutcome`, `BegunAttempt`, `StoredStep`, `VerifiedStep`, `Linked`.
+//! out: `ResumeOutcome`, `BegunAttempt`, `StoredStep`, `VerifiedStep`, `LinkedStep`.
 
 mod adopt;
 mod away;

@@ -30,7 +30,7 @@ pub struct StepListing {
     pub count: usize,
 }
 
-/// An entry of [`StepListing`]: the start, or a step. Timestamps are Unix milliseconds.
+/// The start of a thread, or a step. Timestamps are Unix milliseconds.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ThreadEntry {

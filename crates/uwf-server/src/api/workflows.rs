@@ -43,7 +43,7 @@ async fn history(State(app): State<AppState>, Path(name): Path<String>) -> Resul
 /// workflows must not read any file of the machine.
 ///
 /// # Errors
-/// `NotFound` for a path, and errors of [`workflows::look`].
+/// `NotFound` for a path, and errors of [`workflows::resolve_and_show`].
 pub(crate) fn workflow_by_name_or_hash(
     home: &Home,
     typed: &str,

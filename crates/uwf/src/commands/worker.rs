@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Maximum number of agents at once.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     max_agents: u16,
-    /// An agent that this machine has; can be repeated. Default: all agents in config.yaml, and groups (uwf-play).
+    /// Agent of this machine; can be repeated. Default: all agents in config.yaml, and `uwf-play` for groups.
     #[arg(long = "agent", value_name = "NAME", add = ArgValueCompleter::new(complete::agents))]
     agents: Vec<String>,
     /// Directory for agents of threads that started on other machines; for worktrees that travel, a clone of their

@@ -112,9 +112,12 @@ fn constant_condition_gets_warning() {
         ("$not($exists($last(\"worker\").n))", "it is always false: `$last('worker').n` is in every output"),
         (
             "steps[-1].output.ok = true or false = steps[-1].output.ok",
-            "it is always true: `steps[-1].output.ok` has one of these values in every output",
+            "it is always true: `steps[-1].output.ok` has one of the compared values in every output",
         ),
-        ("steps[-1].output.ok in [true, false]", "it is always true: `steps[-1].output.ok` has one of these values"),
+        (
+            "steps[-1].output.ok in [true, false]",
+            "it is always true: `steps[-1].output.ok` has one of the compared values",
+        ),
         ("steps[-1].output.kind in [\"bug\", \"idea\", \"question\"]", "it is always true: `steps[-1].output.kind`"),
         (
             "$count(steps) > 3 or $exists(steps[-1].output.n)",

@@ -127,7 +127,7 @@ fn person_picks_after_the_judge_failed() {
     let wrong = home.uwf(&["thread", "take", &thread, "drafts.9", "-m", "x"]);
     assert_eq!(wrong.code, Some(64), "{}", wrong.transcript());
     let silent = home.uwf(&["thread", "take", &thread, "drafts.3"]);
-    assert!(silent.code == Some(64) && silent.stderr.contains("also says `why`"), "{}", silent.transcript());
+    assert!(silent.code == Some(64) && silent.stderr.contains("also needs `why`"), "{}", silent.transcript());
     let taken = home.uwf(&["thread", "take", &thread, "drafts.3", "-m", "The clearest."]);
     assert_eq!(taken.code, Some(0), "{}", taken.transcript());
     let ran = home.uwf(&["run", &thread]);

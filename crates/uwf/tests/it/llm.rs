@@ -146,7 +146,7 @@ fn differing_calls_of_one_message_are_no_answer() {
     let messages = server.asked()[1].body["messages"].as_array().unwrap().clone();
     let results = messages.iter().filter(|message| message["role"] == "tool");
     let results: Vec<&str> = results.map(|message| message["content"].as_str().unwrap()).collect();
-    let why = "not accepted: one message gives different values, so none of them is the result";
+    let why = "not accepted: this message submits different values. Call `submit` once, with one value";
     assert!(results.len() == 2 && results.iter().all(|result| result.contains(why)), "{results:?}");
     let feedback = messages.last().unwrap()["content"].as_str().unwrap();
     assert!(feedback.contains("the answer has two different values"), "{feedback}");

@@ -328,7 +328,7 @@ fn differing_submits_of_one_message_are_rejected() {
     assert_eq!(home.last_step(&thread)["output"], json!({ "n": 4 }));
     let messages = server.asked()[1].body["messages"].as_array().unwrap().clone();
     let results: Vec<&str> = messages.iter().filter_map(tool_result).collect();
-    let why = "not accepted: one message submits different outputs, so none of them is the result";
+    let why = "not accepted: this message submits different values. Call `submit` once, with one value";
     assert_eq!(results.len(), 2, "{results:?}");
     assert!(results.iter().all(|result| result.contains(why)), "{results:?}");
 }

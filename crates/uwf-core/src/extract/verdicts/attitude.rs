@@ -1,6 +1,6 @@
 //! Reads what the agent would or would not do with the work: `I can't put my name to this`.
 //!
-//! Refusals have no end, so their verbs are not listed. A denied verb of the first person whose object is the work refuses it, except for
+//! The ways to refuse are endless, so their verbs are not listed. A denied verb of the first person whose object is the work refuses it, except for
 //! verbs of examination (`I can't test it`) and of objection (`I wouldn't change this`).
 
 use super::verdict_words::{WORK, is_denial};

@@ -120,7 +120,7 @@ fn is_only(words: &[String], value: &str) -> bool {
     !words.is_empty() && names(words, 0, value) == Some(words.len())
 }
 
-/// Whether a clause begins with a value, and says no more than why.
+/// Whether a clause begins with a value, and otherwise says only why.
 fn begins(clause: &ProseClause, value: &str) -> bool {
     let words =
         &clause.words[clause.words.iter().take_while(|word| matches!(word.as_str(), "to" | "a" | "an")).count()..];

@@ -17,9 +17,100 @@ pub(super) fn doubting(sentences: &[ProseSentence]) -> Option<&ProseSentence> {
         let is_later = words.iter().any(|word| word.starts_with("follow") || matches!(*word, "later" | "separately"));
         let is_conceded = sentence.clauses.iter().skip(1).any(|clause| clause.is_contrast);
         let is_denied = words.iter().any(|word| is_denial(word) || ABSENCES.contains(word));
+        let is_report = is_report || is_narration(&words, own);
         !is_report && !begins && !is_named && !is_later && !is_conceded && !is_denied && !is_announcement(sentence)
     })
 }
+
+/// Whether a sentence says what the agent does now or next: `I'll start with the tests`. Wishes don't count.
+fn is_narration(words: &[&str], own: usize) -> bool {
+    let is_act = |word: &&str| ACTS.iter().any(|act| word.starts_with(act));
+    matches!(words[own], "i" | "i'm" | "i'll")
+        && words[own + 1..].iter().take(ACT_WITHIN).any(is_act)
+        && !words.iter().any(|word| WISHES.contains(word))
+}
+
+/// The words after `I` among which the verb of a narration is: `I am now going to carefully read it`.
+const ACT_WITHIN: usize = 6;
+
+/// Beginnings of verbs for the work of a reviewer or a coder.
+const ACTS: &[&str] = &[
+    "add",
+    "address",
+    "analy",
+    "answer",
+    "appl",
+    "begin",
+    "build",
+    "call",
+    "chang",
+    "check",
+    "clon",
+    "collect",
+    "compar",
+    "compil",
+    "confirm",
+    "continu",
+    "creat",
+    "diff",
+    "dig",
+    "document",
+    "edit",
+    "examin",
+    "execut",
+    "explor",
+    "fetch",
+    "fix",
+    "focus",
+    "gather",
+    "go",
+    "grep",
+    "implement",
+    "inspect",
+    "install",
+    "investigat",
+    "know",
+    "list",
+    "look",
+    "mov",
+    "navigat",
+    "open",
+    "plan",
+    "proceed",
+    "produc",
+    "provid",
+    "read",
+    "refactor",
+    "renam",
+    "report",
+    "respond",
+    "return",
+    "review",
+    "run",
+    "scan",
+    "search",
+    "skim",
+    "start",
+    "submit",
+    "summar",
+    "switch",
+    "test",
+    "trac",
+    "try",
+    "understand",
+    "updat",
+    "us",
+    "verif",
+    "walk",
+    "work",
+    "writ",
+];
+
+/// Words of a wish, or of a condition for what the agent would do.
+const WISHES: &[&str] = &[
+    "would", "i'd", "should", "could", "rather", "prefer", "wish", "like", "before", "until", "unless", "instead",
+    "hesitate", "worry", "afraid", "wary", "again", "back", "further", "more",
+];
 
 /// Names of remarks, which may be small.
 const REMARKS: &[&str] =
@@ -54,6 +145,16 @@ mod tests {
             ("My only remark is about the name.", false),
             ("Let me know if you need more.", false),
             ("It adds a flag.", false),
+            ("I would look at this again.", true),
+            ("I look around.", false),
+            ("I'll start by reading the diff.", false),
+            ("I am now going to carefully read it.", false),
+            ("Now I understand the structure.", false),
+            ("First, I'll run the tests and then check the docs.", false),
+            ("I need to check the configuration first.", false),
+            ("I'm going through the files one by one.", false),
+            ("I can confirm that the tests pass.", false),
+            ("I will now provide my verdict.", false),
         ] {
             assert_eq!(doubting(&sentences(text)).is_some(), is, "{text}");
         }

@@ -76,7 +76,7 @@ impl ExpressionCheck<'_> {
             return;
         }
         let why = match test.values {
-            Some(_) => "has one of these values in every output",
+            Some(_) => "has one of the compared values in every output",
             None => "is in every output",
         };
         let FieldTest { read, value, .. } = test;

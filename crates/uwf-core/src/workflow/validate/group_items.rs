@@ -72,8 +72,8 @@ impl ItemsCheck<'_> {
     }
 
     fn no_list(&self, value: &str, problems: &mut ProblemCollector) {
-        let message = format!("`each` of `{}` gives {value}, and it must give a list", self.name);
-        problems.warning("no-list", self.at, message, Some("name a list, with an item for each branch".to_owned()));
+        let message = format!("`each` of `{}` gives {value}, but must give a list", self.name);
+        problems.warning("no-list", self.at, message, Some("name a list with one item for each branch".to_owned()));
     }
 
     fn in_brackets(&self) -> String {

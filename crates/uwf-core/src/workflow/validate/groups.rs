@@ -177,7 +177,7 @@ impl GroupCheck<'_> {
         let Some(resolve) = self.group.resolve.as_deref() else { return };
         if self.group.merge != BranchMerge::Sequence {
             let message = "`resolve` needs `merge: sequence`: only a merge can have conflicts";
-            self.error("resolve", message.to_owned(), None, problems);
+            self.error("resolve", message.to_owned(), Some("add `merge: sequence`, or leave `resolve` out"), problems);
         }
         match self.draft.roles.get(resolve) {
             None => {
@@ -189,8 +189,8 @@ impl GroupCheck<'_> {
                 self.error("resolve", format!("the role `{}` plays itself", self.name), None, problems);
             }
             Some(role) if role.more.play.is_some() => {
-                let message = format!("`resolve` names the group `{resolve}`; name a single role");
-                self.error("resolve", message, None, problems);
+                let message = format!("`resolve` names the group `{resolve}`");
+                self.error("resolve", message, Some("name a single role"), problems);
             }
             Some(_) => {}
         }

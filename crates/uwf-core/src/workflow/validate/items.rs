@@ -13,7 +13,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems
     conditions.extend(draft.graph.values().flatten().filter_map(|transition| transition.condition.as_deref()));
     let mut warn = |whole: &str, pointer: &str, expression: &str| {
         if CompiledCondition::compile(expression).is_ok_and(|compiled| compiled.reads_item()) {
-            let message = format!("{whole} reads `item`, so it is always missing");
+            let message = format!("{whole} reads `item`, which is always missing here");
             let hint = "only a role that a group with `each` plays has an item".to_owned();
             problems.warning("no-item", positions.value(pointer), message, Some(hint));
         }

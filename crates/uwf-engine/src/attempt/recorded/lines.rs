@@ -156,9 +156,9 @@ impl PlannedAttempt {
 pub struct QuestionExchange {
     /// The attempt that asked.
     pub attempt: NodeHash,
-    /// A `Content` node with the question.
+    /// A `ContentNode` with the question.
     pub question: NodeHash,
-    /// A `Content` node with the reply.
+    /// A `ContentNode` with the reply.
     pub reply: NodeHash,
 }
 
@@ -184,7 +184,7 @@ pub struct AttemptProcess {
 pub struct AttemptAnswer {
     /// Attempt.
     pub attempt: String,
-    /// Size of its answer in [`OutputFiles::raw`](super::OutputFiles::raw), bytes.
+    /// Size of its answer in [`AttemptOutputFiles::raw`](super::AttemptOutputFiles::raw), bytes.
     pub bytes: u64,
 }
 
@@ -246,9 +246,9 @@ impl GaveUp {
 pub struct AttemptReply {
     /// Attempt.
     pub attempt: String,
-    /// A `Content` node with the question.
+    /// A `ContentNode` with the question.
     pub question: NodeHash,
-    /// A `Content` node with the person's reply.
+    /// A `ContentNode` with the person's reply.
     pub reply: NodeHash,
     /// Unix milliseconds.
     pub replied_at: u64,

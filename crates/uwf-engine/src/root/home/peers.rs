@@ -1,4 +1,4 @@
-//! The other machines that use a root's store: whether there are any is asked here and nowhere else.
+//! Whether other machines use a root's store. No other file asks this.
 //!
 //! A root with its own files has no peers. Its notes are [`NoNotes`], so code that leaves and reads notes is the same
 //! for both kinds of roots. The other differences between them are questions about one fact each, below.
@@ -17,7 +17,7 @@ use crate::root::home::Home;
 /// other machines, such as a failed attempt or a question that waits for its reply, are not visible here.
 const SHARED_GRACE: Duration = Duration::from_hours(30 * 24);
 
-/// Notes of a root that only this machine uses: none is ever kept, and writing one always succeeds.
+/// Discards all notes: this machine uses the root alone.
 pub(super) struct NoNotes;
 
 impl NoteBackend for NoNotes {
@@ -53,7 +53,7 @@ impl Home {
         self.shared().is_some()
     }
 
-    /// What the machines that use this store tell each other.
+    /// Notes shared with the machines that use this store.
     pub(crate) fn notes(&self) -> &Arc<dyn NoteBackend> {
         &self.notes
     }
@@ -63,8 +63,7 @@ impl Home {
         !self.has_peers()
     }
 
-    /// Whether a node that was read may be gone from the store: it was read from a cache, and another machine removed
-    /// it.
+    /// Whether nodes may come from a cache, so that another machine may since have removed them.
     pub(crate) fn caches_nodes(&self) -> bool {
         self.has_peers()
     }

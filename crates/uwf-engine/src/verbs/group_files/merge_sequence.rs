@@ -153,7 +153,7 @@ impl GroupFiles<'_> {
             left => format!("then `uwf run {thread}` continues with {}", few(&left)),
         };
         Error::waiting(format!(
-            "the changes of branch `{name}` ({branch}) have conflicts with those in {dir}: {}; {merged}",
+            "the changes of branch `{name}` ({branch}) conflict with the files in {dir}: {}; {merged}",
             few(files)
         ))
         .hint(format!(

@@ -23,7 +23,7 @@ pub fn at_head(home: &Home, id: &ThreadId, head: NodeHash) -> Result<NewestAttem
 /// Checks that the newest attempt at this head is the expected one, if any is expected.
 ///
 /// # Errors
-/// `Busy` if it is another attempt; errors of [`at`].
+/// `Busy` if it is another attempt; errors of [`at_head`].
 pub fn check(home: &Home, id: &ThreadId, head: NodeHash, expected: Option<NewestAttempt>) -> Result<()> {
     let Some(expected) = expected else { return Ok(()) };
     let newest = at_head(home, id, head)?;

@@ -27,9 +27,9 @@ Examples:
   uwf thread take 7Q2M drafts.2 -m 'Shortest, and every test passes.'
   uwf thread take @ drafts.1 && uwf run @
 
-A group with `copies` and without `pick` waits for a person after the last copy. If the role or the expression of `pick` has
-picked none, you can still pick one. `uwf thread show` lists the copies with their threads; `uwf thread read THREAD` shows one. The
-text of -m becomes part of the thread, so that later roles see the reason.")]
+A group with `copies` and without `pick` waits for a person after the last copy. You can also pick a copy if the role or
+expression in `pick` picked none. `uwf thread show` lists the copies with their threads; `uwf thread read THREAD` shows one.
+The text of -m becomes part of the thread, so that later roles see the reason.")]
 pub(crate) struct Args {
     /// The thread that waits: its id, a unique start or end of the id, or @ for the newest.
     #[arg(add = ArgValueCompleter::new(complete::threads))]
@@ -95,8 +95,8 @@ fn verdict(agent: &AgentContext<'_>, judge: &ThreadId, winner: u64, reason: &str
             .hint(format!("then give the whole output: `uwf thread answer {judge} --data JSON`")));
         }
         if reason.trim().is_empty() {
-            return Err(CommandError::usage(format!("role `{}` also says `{key}`", agent.role_name()))
-                .hint("say it with -m TEXT"));
+            return Err(CommandError::usage(format!("the output of role `{}` also needs `{key}`", agent.role_name()))
+                .hint("give it with -m TEXT"));
         }
         output.insert(key.to_owned(), Value::from(reason));
     }

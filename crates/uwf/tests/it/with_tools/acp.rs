@@ -106,7 +106,7 @@ fn agent_corrects_rejected_value_in_own_loop() {
         results,
         [
             "not accepted, nothing was kept:\n/n: expected an integer, found the string \"two\"",
-            "accepted: this is the result of role `worker` now; a later accepted call replaces it",
+            "accepted: this is the result for role `worker`; a later accepted call replaces it",
         ]
     );
     let input: Vec<&str> = session["turns"][0]["input"].as_array().unwrap().iter().filter_map(Value::as_str).collect();

@@ -79,9 +79,9 @@ fn submit_lists_errors_and_keeps_last_accepted_value() {
     ! not accepted, nothing was kept:
     missing key `n` (integer)
 
-    accepted: this is the result of role `worker` now; a later accepted call replaces it
+    accepted: this is the result for role `worker`; a later accepted call replaces it
 
-    accepted: this is the result of role `worker` now, in place of the result that was accepted before; a later accepted call replaces it
+    accepted: this replaces your earlier result for role `worker`; a later accepted call replaces it
 
     ! not accepted, nothing was kept:
     /n: expected an integer, found false
@@ -203,7 +203,7 @@ fn non_object_output_is_submitted_as_value() {
     /value/1: expected at least 2 characters, found 1
     ! not accepted, nothing was kept:
     expected an array, found an object
-    accepted: this is the result of role `worker` now; a later accepted call replaces it
+    accepted: this is the result for role `worker`; a later accepted call replaces it
     "#);
     assert_eq!(home.last_step(&thread)["output"], json!(["io", "europa"]));
 }
