@@ -24,14 +24,15 @@ pub(super) fn doubting(sentences: &[ProseSentence]) -> Option<&ProseSentence> {
 
 /// Whether a sentence says what the agent does now or next: `I'll start with the tests`. Wishes don't count.
 fn is_narration(words: &[&str], own: usize) -> bool {
-    let is_act = |word: &&str| ACTS.iter().any(|act| word.starts_with(act));
+    let verb = words[own + 1..].iter().find(|word| !AUXILIARIES.contains(word) && !word.ends_with("ly"));
     matches!(words[own], "i" | "i'm" | "i'll")
-        && words[own + 1..].iter().take(ACT_WITHIN).any(is_act)
+        && verb.is_some_and(|verb| ACTS.iter().any(|act| verb.starts_with(act)))
         && !words.iter().any(|word| WISHES.contains(word))
 }
 
-/// The words after `I` among which the verb of a narration is: `I am now going to carefully read it`.
-const ACT_WITHIN: usize = 6;
+/// Words between `I` and the verb of a narration: `I am now going to read it`.
+const AUXILIARIES: &[&str] =
+    &["will", "am", "can", "need", "want", "have", "to", "now", "first", "also", "then", "just", "next", "going"];
 
 /// Beginnings of verbs for the work of a reviewer or a coder.
 const ACTS: &[&str] = &[
@@ -152,7 +153,7 @@ mod tests {
             ("Now I understand the structure.", false),
             ("First, I'll run the tests and then check the docs.", false),
             ("I need to check the configuration first.", false),
-            ("I'm going through the files one by one.", false),
+            ("I'm walking through the files one by one.", false),
             ("I can confirm that the tests pass.", false),
             ("I will now provide my verdict.", false),
         ] {
