@@ -10,20 +10,20 @@ pub trait RemovalJournal: Send + Sync {
     /// All records, oldest first, and the problems of unreadable ones.
     ///
     /// # Errors
-    /// [`HeadBackendError::Io`] if the journal as a whole can't be read: try again once the backend works. A single unreadable record is a
+    /// [`HeadsError::Io`] if the journal as a whole can't be read: try again once the backend works. A single unreadable record is a
     /// problem in the answer.
     fn records(&self) -> Result<JournalRecords, HeadsError>;
 
     /// The newest readable record of a name.
     ///
     /// # Errors
-    /// [`HeadBackendError::BadName`]; otherwise like [`RemovalJournal::records`].
+    /// [`HeadsError::BadName`]; otherwise like [`RemovalJournal::records`].
     fn newest(&self, name: &str) -> Result<Option<Value>, HeadsError>;
 
     /// Drops the records of names, which can then be created again. Returns how many of the names had records.
     ///
     /// # Errors
-    /// [`HeadBackendError::Busy`]: try again. Otherwise like [`RemovalJournal::newest`].
+    /// [`HeadsError::Busy`]: try again. Otherwise like [`RemovalJournal::newest`].
     fn forget(&self, names: &[&str]) -> Result<usize, HeadsError>;
 }
 

@@ -67,7 +67,7 @@ pub trait NoteBackend: Send + Sync {
     /// Lists notes by prefix, sorted by name. Entries with invalid names are skipped.
     ///
     /// # Errors
-    /// Like [`HeadBackend::list`](crate::HeadBackend::list); [`HeadBackendError::BadName`] if the prefix is not empty and no name can begin with it.
+    /// Like [`HeadBackend::list`](crate::HeadBackend::list); [`HeadsError::BadName`] if the prefix is not empty and no name can begin with it.
     fn notes(&self, begin: &str) -> Result<Vec<ListedNote>, HeadsError>;
 
     /// These notes, in the order of their names here, without missing ones. A remote store is asked for many at a time.
@@ -82,7 +82,7 @@ pub trait NoteBackend: Send + Sync {
     /// Writes a note if the condition holds.
     ///
     /// # Errors
-    /// After [`HeadBackendError::Io`] and [`HeadBackendError::Remote`] the note may have been written: read it. Otherwise like [`NoteBackend::note`].
+    /// After [`HeadsError::Io`] and [`HeadsError::Remote`] the note may have been written: read it. Otherwise like [`NoteBackend::note`].
     fn write_note(
         &self,
         name: &str,

@@ -53,7 +53,7 @@ impl HoldGuard {
         HoldGuard { _held: Box::new(held), era: None }
     }
 
-    /// For backends that can detect sweeps between two holds: the same hold with its [era](Hold::era).
+    /// For backends that can detect sweeps between two holds: the same hold with its [era](HoldGuard::era).
     pub fn in_era(self, era: Option<String>) -> HoldGuard {
         HoldGuard { era, ..self }
     }

@@ -35,7 +35,7 @@ pub struct ThreadHistory {
     #[serde(default)]
     pub counts: BTreeMap<String, usize>,
     /// The steps at [`HistoryReads::positions`](super::HistoryReads::positions), oldest first, including facts from their details if
-    /// [`HistoryReads::details`](super::HistoryReads::details) asks for them. If it holds all [`total`](History::total) steps, the three maps are
+    /// [`HistoryReads::details`](super::HistoryReads::details) asks for them. If it holds all [`total`](ThreadHistory::total) steps, the three maps are
     /// ignored.
     pub steps: Vec<Step>,
     /// First output of each role of [`HistoryReads::first_of`](super::HistoryReads::first_of) that has run.

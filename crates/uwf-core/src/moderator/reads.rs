@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 /// The part of a thread's history that one or more conditions read, so that only this part is loaded.
 ///
-/// The analysis prefers too much to too little: if it can't determine what an expression reads, it sets [`all`](Reads::all). The start
+/// The analysis prefers too much to too little: if it can't determine what an expression reads, it sets [`all`](HistoryReads::all). The start
 /// (workflow, prompt, input), the thread's id and depth, and the number of steps are always available and not part of this.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryReads {
-    /// Every step. Then the other fields don't matter, except [`details`](Reads::details) and
-    /// [`outcomes`](Reads::outcomes).
+    /// Every step. Then the other fields don't matter, except [`details`](HistoryReads::details) and
+    /// [`outcomes`](HistoryReads::outcomes).
     pub all: bool,
     /// Number of newest steps, without gaps.
     pub last: usize,
@@ -19,7 +19,7 @@ pub struct HistoryReads {
     pub first_of: BTreeSet<String>,
     /// The newest output of these roles.
     pub last_of: BTreeSet<String>,
-    /// Whether the total number of steps is read. ([`ThreadHistory::total`](super::History::total) is always filled; this field is for reports.)
+    /// Whether the total number of steps is read. ([`ThreadHistory::total`](super::ThreadHistory::total) is always filled; this field is for reports.)
     pub counts: bool,
     /// The number of steps of these roles.
     pub count_of: BTreeSet<String>,
@@ -68,7 +68,7 @@ impl HistoryReads {
         self.usage |= other.usage;
     }
 
-    /// Positions (0 = oldest) of the steps to put into [`ThreadHistory::steps`](super::History::steps) of a thread
+    /// Positions (0 = oldest) of the steps to put into [`ThreadHistory::steps`](super::ThreadHistory::steps) of a thread
     /// with `total` steps, ascending.
     #[must_use]
     pub fn positions(&self, total: usize) -> Vec<usize> {
