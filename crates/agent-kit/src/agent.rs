@@ -20,13 +20,13 @@ use crate::play::{Agent, play};
 /// name; use [`create_described_agent`] to print more.
 ///
 /// ```no_run
-/// use agent_kit::{Answer, AgentContext, create_agent};
+/// use agent_kit::{AgentAnswer, AgentContext, create_agent};
 /// use serde_json::json;
 ///
 /// fn main() -> std::process::ExitCode {
 ///     create_agent(|context: &AgentContext<'_>| {
 ///         let words = context.task().split_whitespace().count();
-///         Ok(Answer::value(json!({ "words": words })))
+///         Ok(AgentAnswer::value(json!({ "words": words })))
 ///     })
 /// }
 /// ```

@@ -4,12 +4,12 @@
 //! agent can be a single function from its context to its answer. [`create_agent`] turns it into a program:
 //!
 //! ```
-//! use agent_kit::{Answer, AgentContext, Result, create_agent};
+//! use agent_kit::{AgentAnswer, AgentContext, Result, create_agent};
 //! use serde_json::json;
 //!
-//! fn work(context: &AgentContext<'_>) -> Result<Answer> {
+//! fn work(context: &AgentContext<'_>) -> Result<AgentAnswer> {
 //!     let words = context.task().split_whitespace().count();
-//!     Ok(Answer::value(json!({ "words": words })))
+//!     Ok(AgentAnswer::value(json!({ "words": words })))
 //! }
 //!
 //! # #[allow(dead_code)]

@@ -10,7 +10,7 @@
 //! A storage root is a [`root::home::Home`]; a verb is a function that takes one:
 //!
 //! ```
-//! use uwf_core::moderator::Next;
+//! use uwf_core::moderator::NextAction;
 //! use uwf_engine::root::home::Home;
 //! use uwf_engine::thread::{load::Thread, moderate};
 //! use uwf_engine::verbs::{put, start};
@@ -44,7 +44,7 @@
 //!
 //! let (thread, _head) = Thread::active(&home, &started.thread)?;
 //! let decision = moderate::next(&thread, &thread.workflow()?)?;
-//! assert_eq!(decision.next, Next::Role("greeter".into()));
+//! assert_eq!(decision.next, NextAction::Role("greeter".into()));
 //! # Ok(())
 //! # }
 //! ```
