@@ -37,9 +37,9 @@ pub(super) fn measure(bench: &BenchSetup<'_>, place: &BenchRoot, long: &LongStor
 
 /// Peak memory of the largest process of a command, bytes; `Err` inside when it cannot be told here.
 fn largest(bench: &BenchSetup<'_>, command: &Command) -> Result<Figure> {
-    let told = bench.dir.join("time.log");
+    let time_log = bench.dir.join("time.log");
     let mut time = Command::new(TIME);
-    time.args(["-f", "%M", "-o"]).arg(&told).arg(command.get_program()).args(command.get_args());
+    time.args(["-f", "%M", "-o"]).arg(&time_log).arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => time.env(name, value),
@@ -55,6 +55,6 @@ fn largest(bench: &BenchSetup<'_>, command: &Command) -> Result<Figure> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Err(format!("{TIME} is not installed"))),
         Err(error) => return Ok(Err(format!("{TIME} cannot be started: {error}"))),
     }
-    let text = fs::read_to_string(&told).map_err(Error::with_path("read", &told))?;
+    let text = fs::read_to_string(&time_log).map_err(Error::with_path("read", &time_log))?;
     Ok(text.trim().parse::<f64>().map(|kib| kib * 1024.0).map_err(|_| format!("{TIME} told {:?}", text.trim())))
 }

@@ -13,7 +13,7 @@ use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::Role;
 use uwf_engine::attempt::processes;
 use uwf_engine::attempt::recorded::{
-    self, AttemptOutputFiles, PlannedAttempt, QuestionExchange, RecordedAttempt, ThreadRecord,
+    self, AttemptOpening, AttemptOutputFiles, QuestionExchange, RecordedAttempt, ThreadRecord,
 };
 use uwf_engine::attempt::redactor::{SecretRedactor, own_environment};
 use uwf_engine::error::{Error, Result};
@@ -165,7 +165,7 @@ impl<'h> AgentContext<'h> {
     ///
     /// # Errors
     /// `Usage` outside an attempt, because no agent and workspace were chosen.
-    pub fn opened(&self) -> Result<&PlannedAttempt> {
+    pub fn opened(&self) -> Result<&AttemptOpening> {
         self.attempt.as_ref().map(|attempt| &attempt.opened).ok_or_else(|| {
             Error::usage("this agent needs the settings of a step, but uwf did not start it")
                 .hint("`uwf thread step THREAD` runs a step, `uwf agent run NAME THREAD ROLE` a built-in agent by hand")
@@ -250,7 +250,7 @@ impl<'h> AgentContext<'h> {
     }
 
     /// Whether a stored agent is this attempt's agent, in any version.
-    pub(crate) fn is_own_agent(&self, opened: &PlannedAttempt, stored: NodeHash) -> Result<bool> {
+    pub(crate) fn is_own_agent(&self, opened: &AttemptOpening, stored: NodeHash) -> Result<bool> {
         let stored: node::AgentNode = nodes::typed(self.thread.home().store(), stored)?;
         let unversioned = |agent: node::AgentNode| node::AgentNode { version: None, ..agent };
         // Redact it like the stored one: an agent's arguments may contain a secret.

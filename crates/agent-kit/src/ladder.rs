@@ -77,7 +77,7 @@ pub(crate) struct LadderResult {
 pub(crate) type Tried = std::result::Result<(extract::ExtractedAnswer, ExtractedBy), ExtractionFailure>;
 
 /// One answer's way down the ladder.
-pub struct LadderClimb<'a> {
+pub struct LadderDescent<'a> {
     schema: &'a CompiledSchema,
     form: AnswerForm,
     /// The agent's prompt. Text that only repeats the prompt is not an answer.
@@ -90,20 +90,20 @@ pub struct LadderClimb<'a> {
     pub(crate) read_turns: usize,
 }
 
-impl<'a> LadderClimb<'a> {
+impl<'a> LadderDescent<'a> {
     /// A climb for a text without a thread.
-    pub fn new(form: AnswerForm, schema: &'a CompiledSchema) -> LadderClimb<'a> {
-        LadderClimb { schema, form, prompt: &String::new, store: None, rungs: Vec::new(), read_turns: 0 }
+    pub fn new(form: AnswerForm, schema: &'a CompiledSchema) -> LadderDescent<'a> {
+        LadderDescent { schema, form, prompt: &String::new, store: None, rungs: Vec::new(), read_turns: 0 }
     }
 
     /// A climb for an answer of the context's role.
-    pub fn for_context(context: &'a AgentContext<'_>, form: AnswerForm) -> LadderClimb<'a> {
-        LadderClimb { store: Some(context.thread().home().store()), ..LadderClimb::new(form, context.schema()) }
+    pub fn for_context(context: &'a AgentContext<'_>, form: AnswerForm) -> LadderDescent<'a> {
+        LadderDescent { store: Some(context.thread().home().store()), ..LadderDescent::new(form, context.schema()) }
     }
 
     /// Sets the prompt, which is built only if it is needed for comparison.
-    pub(crate) fn to(self, prompt: &'a dyn Fn() -> String) -> LadderClimb<'a> {
-        LadderClimb { prompt, ..self }
+    pub(crate) fn to(self, prompt: &'a dyn Fn() -> String) -> LadderDescent<'a> {
+        LadderDescent { prompt, ..self }
     }
 
     /// Tries the first rung: the submitted value, or the text in its form.

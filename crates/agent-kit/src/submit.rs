@@ -21,7 +21,7 @@ use uwf_engine::thread::digest;
 use crate::answer::AgentAnswer;
 use crate::context::AgentContext;
 use crate::failure_notice;
-use crate::ladder::{ExtractionLadder, LadderClimb, LadderResult};
+use crate::ladder::{ExtractionLadder, LadderDescent, LadderResult};
 use crate::question;
 use crate::recorder::TurnRecorder;
 use crate::submitted_value;
@@ -92,7 +92,7 @@ pub fn output_of(
     form: AnswerForm,
     rungs: &ExtractRungs,
 ) -> Result<NodeHash> {
-    let mut climb = LadderClimb::for_context(context, form);
+    let mut climb = LadderDescent::for_context(context, form);
     let (found, _) =
         climb.first(answer, rungs).map_err(|failure| not_extractable(context, &climb.rungs, &failure, &answer.raw))?;
     output_draft(context, &found.value, &context.redactor()?).map(|draft| draft.hash())
@@ -144,7 +144,7 @@ fn extract(
         return Err(failed(context, answer, notice, redactor)?);
     }
     let prompt = || context.prompt(form, context.prompt_budget()).map(|prompt| prompt.text()).unwrap_or_default();
-    let mut climb = LadderClimb::for_context(context, form).to(&prompt);
+    let mut climb = LadderDescent::for_context(context, form).to(&prompt);
     let read = climb.first(answer, &ladder.rungs);
     if let Some(asks) = question::asked(context, answer, form, &prompt, read.as_ref().map(|(found, _)| found)) {
         keep_in_room(context, &redactor.text(&answer.raw))?;

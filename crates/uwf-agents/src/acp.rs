@@ -21,7 +21,7 @@ use agent_kit::{Agent, AgentContext, Error, Result, mcp};
 use uwf_core::prompt::{AgentPrompt, PartKind, PromptPart};
 
 use session::{AcpPromptResult, AcpSession};
-use settings::AcpSettings;
+use settings::AcpLaunch;
 
 /// Source of traces of these agents.
 const SOURCE: &str = "acp";
@@ -29,7 +29,7 @@ const SOURCE: &str = "acp";
 /// The agent of one attempt. It keeps its process until it is dropped, so that the session can be prompted again.
 #[derive(Default)]
 pub struct AcpAgent {
-    settings: Option<AcpSettings>,
+    settings: Option<AcpLaunch>,
     session: Option<AcpSession>,
 }
 
@@ -40,17 +40,17 @@ impl AcpAgent {
     }
 
     /// The agent with the settings of a caller that also has other ways to run it. It counts as prepared.
-    pub fn with(settings: AcpSettings) -> AcpAgent {
+    pub fn with(settings: AcpLaunch) -> AcpAgent {
         AcpAgent { settings: Some(settings), session: None }
     }
 
     /// The settings, with the model under the agent's own name for it.
-    fn settings_in(&self, context: &AgentContext<'_>) -> Result<AcpSettings> {
+    fn settings_in(&self, context: &AgentContext<'_>) -> Result<AcpLaunch> {
         let settings = self.settings()?.clone();
-        Ok(AcpSettings { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings })
+        Ok(AcpLaunch { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings })
     }
 
-    fn settings(&self) -> Result<&AcpSettings> {
+    fn settings(&self) -> Result<&AcpLaunch> {
         self.settings.as_ref().ok_or_else(|| Error::internal("the agent was not prepared"))
     }
 }
@@ -65,7 +65,7 @@ pub(crate) fn with_instruction(context: &AgentContext<'_>, mut prompt: AgentProm
 
 impl Agent for AcpAgent {
     fn prepare(&mut self, context: &AgentContext<'_>) -> Result<()> {
-        self.settings = Some(AcpSettings::from_spec(&context.opened()?.agent)?);
+        self.settings = Some(AcpLaunch::from_spec(&context.opened()?.agent)?);
         Ok(())
     }
 

@@ -18,7 +18,7 @@ use uwf_core::prompt::AgentPrompt;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
 use uwf_engine::attempt::live_trace;
-use uwf_engine::attempt::recorded::{self, AttemptOutputFiles, PlannedAttempt, room_in};
+use uwf_engine::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles, room_in};
 use uwf_engine::error::AtPath;
 
 use crate::acp;
@@ -252,7 +252,7 @@ fn says_tool(spec: &AgentSpec) -> Result<bool> {
 /// The answer in a trace: its final message, with everything before it.
 fn answer_of(
     context: &AgentContext<'_>,
-    opened: &PlannedAttempt,
+    opened: &AttemptOpening,
     trace: ParsedTrace,
     format: TraceFormat,
     duration_ms: u64,
@@ -287,7 +287,7 @@ pub(crate) fn with_room(path: &Path) -> Result<File> {
 ///
 /// # Errors
 /// `Config` if the prompt is too long for an argument, `Io`.
-pub(crate) fn prompt_input(opened: &PlannedAttempt, args: &[String], text: &str) -> Result<Stdio> {
+pub(crate) fn prompt_input(opened: &AttemptOpening, args: &[String], text: &str) -> Result<Stdio> {
     let spec = &opened.agent;
     let by_argument = args.iter().any(|arg| arg.contains("{prompt}"));
     if by_argument && text.len() > MAX_PROMPT_ARGUMENT {
@@ -307,12 +307,12 @@ pub(crate) fn prompt_input(opened: &PlannedAttempt, args: &[String], text: &str)
 }
 
 /// The arguments with their templates filled in.
-pub(crate) fn arguments(opened: &PlannedAttempt, args: &[String], text: &str) -> Vec<String> {
+pub(crate) fn arguments(opened: &AttemptOpening, args: &[String], text: &str) -> Vec<String> {
     args.iter().map(|arg| fill(arg, opened, Some(text))).collect()
 }
 
 /// Runs the command with the prompt on stdin, or in its arguments if they ask for it. The keeper enforces time limits.
-fn execute(opened: &PlannedAttempt, args: &[String], text: &str, files: &AttemptOutputFiles) -> Result<ExitStatus> {
+fn execute(opened: &AttemptOpening, args: &[String], text: &str, files: &AttemptOutputFiles) -> Result<ExitStatus> {
     let spec = &opened.agent;
     let stdin = prompt_input(opened, args, text)?;
     let args = model_hints::with(spec, arguments(opened, args, text));
@@ -340,7 +340,7 @@ fn holding(text: &str) -> std::io::Result<File> {
 }
 
 /// Fills in an argument's templates in a single pass, so that `{role}` in a prompt stays as it is.
-fn fill(template: &str, opened: &PlannedAttempt, prompt: Option<&str>) -> String {
+fn fill(template: &str, opened: &AttemptOpening, prompt: Option<&str>) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(at) = rest.find('{') {
@@ -387,22 +387,22 @@ fn check_status(
 /// The file that the run must create or change, as it was before.
 struct ExpectedFile {
     path: PathBuf,
-    before: Option<ExpectedFileStamp>,
+    before: Option<FileStamp>,
 }
 
 /// Detects a change of a file: device, inode, size, and the times (seconds, nanoseconds) of its last change in content and in metadata.
 /// Compare stamps only with each other, never with a clock: file system times are coarser than ours and may come from another machine.
 #[derive(PartialEq, Eq)]
-struct ExpectedFileStamp([i64; 4], [u64; 3]);
+struct FileStamp([i64; 4], [u64; 3]);
 
 impl ExpectedFile {
-    fn before(opened: &PlannedAttempt) -> Option<ExpectedFile> {
+    fn before(opened: &AttemptOpening) -> Option<ExpectedFile> {
         let path = opened.workspace.join(fill(opened.agent.expect_file.as_ref()?, opened, None));
-        Some(ExpectedFile { before: ExpectedFileStamp::from_path(&path), path })
+        Some(ExpectedFile { before: FileStamp::from_path(&path), path })
     }
 
     fn check(&self) -> Result<()> {
-        let problem = match ExpectedFileStamp::from_path(&self.path) {
+        let problem = match FileStamp::from_path(&self.path) {
             None => "does not exist",
             after if after == self.before => "was not written by this run",
             Some(_) => return Ok(()),
@@ -411,10 +411,10 @@ impl ExpectedFile {
     }
 }
 
-impl ExpectedFileStamp {
-    fn from_path(path: &Path) -> Option<ExpectedFileStamp> {
+impl FileStamp {
+    fn from_path(path: &Path) -> Option<FileStamp> {
         let meta = path.metadata().ok()?;
         let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
-        Some(ExpectedFileStamp(times, [meta.dev(), meta.ino(), meta.size()]))
+        Some(FileStamp(times, [meta.dev(), meta.ino(), meta.size()]))
     }
 }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::prompt::AgentPrompt;
-use uwf_engine::attempt::recorded::PlannedAttempt;
+use uwf_engine::attempt::recorded::AttemptOpening;
 use uwf_engine::error::AtPath;
 use uwf_engine::thread::steps::StepParts;
 
@@ -175,7 +175,7 @@ impl Agent for CursorAgent {
     }
 }
 
-fn check(opened: &PlannedAttempt, ran: &ProgramRun, trace: Option<&ParsedTrace>) -> Result<()> {
+fn check(opened: &AttemptOpening, ran: &ProgramRun, trace: Option<&ParsedTrace>) -> Result<()> {
     let spec = &opened.agent;
     let succeeded = ran.status.code().is_some_and(|code| spec.succeeded(code));
     match trace.map(|trace| &trace.ending) {
@@ -189,7 +189,7 @@ fn check(opened: &PlannedAttempt, ran: &ProgramRun, trace: Option<&ParsedTrace>)
 }
 
 /// The prompt, or the path of a file that has it if it is too long for an argument. The system rejects an argument of 131,072 bytes.
-fn argument(context: &AgentContext<'_>, opened: &PlannedAttempt, text: &str) -> Result<String> {
+fn argument(context: &AgentContext<'_>, opened: &AttemptOpening, text: &str) -> Result<String> {
     if text.len() <= MAX_PROMPT_ARGUMENT {
         return Ok(text.to_owned());
     }
@@ -203,7 +203,7 @@ fn argument(context: &AgentContext<'_>, opened: &PlannedAttempt, text: &str) -> 
 
 /// The working directory: the setting, otherwise the thread's. If the settings ask for it, the directory named last in the
 /// thread's outputs or in its task.
-fn workspace(context: &AgentContext<'_>, settings: &CursorAgentSettings, opened: &PlannedAttempt) -> Result<PathBuf> {
+fn workspace(context: &AgentContext<'_>, settings: &CursorAgentSettings, opened: &AttemptOpening) -> Result<PathBuf> {
     let of_thread = &opened.workspace;
     match settings.workspace.as_deref() {
         Some("context") => {}

@@ -29,7 +29,7 @@ pub(crate) const OWN_MODELS: &str = "own-models";
 /// Describes a built-in agent; `None` for an unknown name.
 pub fn describe(name: &str) -> Option<BuiltInDescription> {
     Some(match name {
-        "acp" => agent::<acp::settings::AcpConfig>(
+        "acp" => agent::<acp::settings::AcpSettings>(
             "acp",
             &["session", "feedback", "mcp-submit", "tool-calls", "permissions", "prompt-of-any-size", OWN_MODELS],
         ),

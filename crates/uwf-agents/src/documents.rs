@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_engine::attempt::agents::AgentSpec;
-use uwf_engine::attempt::recorded::{AttemptOutputFiles, PlannedAttempt};
+use uwf_engine::attempt::recorded::{AttemptOpening, AttemptOutputFiles};
 use uwf_engine::error::AtPath;
 
 use crate::program::{AttemptProgram, ProgramRun};
@@ -56,7 +56,7 @@ pub(crate) fn program(spec: &AgentSpec, usual: &str) -> Result<String> {
 
 /// A step's agent and directory.
 struct DocumentPlace<'c> {
-    opened: &'c PlannedAttempt,
+    opened: &'c AttemptOpening,
     files: AttemptOutputFiles,
     settings: DocumentAgentSettings,
     dir: PathBuf,

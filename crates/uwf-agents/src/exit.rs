@@ -14,7 +14,7 @@ use uwf_core::node::COMMAND_SOURCE;
 use uwf_core::prompt::AgentPrompt;
 use uwf_core::workflow::is_text;
 use uwf_engine::attempt::agent_process;
-use uwf_engine::attempt::recorded::{AttemptOutputFiles, PlannedAttempt};
+use uwf_engine::attempt::recorded::{AttemptOpening, AttemptOutputFiles};
 
 use crate::command::{arguments, prompt_input, with_room};
 use crate::model_exchange::millis;
@@ -56,7 +56,7 @@ impl Agent for ExitAgent {
 ///
 /// # Errors
 /// `AgentFailed` if a signal ended the command, or for an exit code that means failure.
-fn output_code(opened: &PlannedAttempt, status: ExitStatus, printed: &str) -> Result<i32> {
+fn output_code(opened: &AttemptOpening, status: ExitStatus, printed: &str) -> Result<i32> {
     let spec = &opened.agent;
     let is_failure = |code: &i32| spec.exit_codes.iter().any(|(known, succeeded)| known == code && !succeeded);
     if let Some(code) = status.code().filter(|code| !is_failure(code)) {
@@ -102,7 +102,7 @@ fn tail(text: &str) -> String {
 }
 
 /// Runs the command with stdout and stderr in one file. The keeper enforces time limits.
-fn execute(opened: &PlannedAttempt, prompt: &AgentPrompt, files: &AttemptOutputFiles) -> Result<ExitStatus> {
+fn execute(opened: &AttemptOpening, prompt: &AgentPrompt, files: &AttemptOutputFiles) -> Result<ExitStatus> {
     let spec = &opened.agent;
     let text = prompt.text();
     let (args, stdin) = match spec.is_role_command {

@@ -2,7 +2,7 @@
 
 use agent_kit::{AgentContext, Error, Result, submitted_value};
 use uwf_core::text::{ellipsize, one_line};
-use uwf_engine::attempt::recorded::PlannedAttempt;
+use uwf_engine::attempt::recorded::AttemptOpening;
 
 use crate::trace::ParsedTrace;
 
@@ -14,7 +14,7 @@ const SHOWN: usize = 300;
 /// # Errors
 /// `AgentFailed` if it ended with a call and no output was submitted. The error offers the agent's last text, which may be the answer; a
 /// person must decide that.
-pub(crate) fn answered(context: &AgentContext<'_>, opened: &PlannedAttempt, trace: ParsedTrace) -> Result<ParsedTrace> {
+pub(crate) fn answered(context: &AgentContext<'_>, opened: &AttemptOpening, trace: ParsedTrace) -> Result<ParsedTrace> {
     if trace.answer.is_some() {
         return Ok(trace);
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use agent_kit::answer::{AgentAnswer, AgentTurn};
-use agent_kit::ladder::LadderClimb;
+use agent_kit::ladder::LadderDescent;
 use agent_kit::{Agent, AgentContext, Error, Result, submit};
 use durable_files::regular;
 use schemars::JsonSchema;
@@ -129,7 +129,7 @@ impl MockAgent {
     /// Reports mistakes in a script: a `reply` that is invalid, and a `garbage` that is valid and would be taken for the visit's answer.
     fn check(&self, context: &AgentContext<'_>, entry: &ScriptEntry, answer: &AgentAnswer) -> Result<()> {
         let role = context.role_name();
-        let read = LadderClimb::for_context(context, context.asked_form()).first(answer, &ExtractRungs::default());
+        let read = LadderDescent::for_context(context, context.asked_form()).first(answer, &ExtractRungs::default());
         match (&entry.act, read) {
             (ScriptedAct::Reply(_), Err(failure)) => Err(Error::not_extractable(format!(
                 "{}: the answer has no valid output for role `{role}`: {}",

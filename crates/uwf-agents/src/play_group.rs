@@ -24,7 +24,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup, Workflow};
 use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
 use uwf_engine::attempt::child_threads::Child;
-use uwf_engine::attempt::recorded::PlannedAttempt;
+use uwf_engine::attempt::recorded::AttemptOpening;
 use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::attempt::thread_branch::ThreadBranch;
 use uwf_engine::attempt::worktree::NewWorktree;
@@ -62,7 +62,7 @@ pub(crate) fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
 /// A group that is being played.
 struct GroupAttempt<'c, 'h> {
     context: &'c AgentContext<'h>,
-    opened: &'c PlannedAttempt,
+    opened: &'c AttemptOpening,
     group: RoleGroup,
     workflow: Workflow,
     max_depth: u32,

@@ -11,7 +11,7 @@ use agent_kit::spawn::without_secrets;
 use agent_kit::{Error, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use uwf_engine::attempt::agent_process;
-use uwf_engine::attempt::recorded::{AttemptOutputFiles, PlannedAttempt};
+use uwf_engine::attempt::recorded::{AttemptOpening, AttemptOutputFiles};
 use uwf_engine::error::AtPath;
 
 use crate::capped_output::CappedOutput;
@@ -41,7 +41,7 @@ const STDERR_CAP: usize = 256 << 10;
 
 /// A program to run within an attempt.
 pub(crate) struct AttemptProgram<'a> {
-    opened: &'a PlannedAttempt,
+    opened: &'a AttemptOpening,
     command: Command,
     timeout: Option<Duration>,
     transcript: Option<PathBuf>,
@@ -93,7 +93,7 @@ enum PrintedPiece {
 
 impl<'a> AttemptProgram<'a> {
     /// A program on `PATH`, without the secrets that its agent was not given. It works in the thread's workspace.
-    pub(crate) fn new(opened: &'a PlannedAttempt, program: &str) -> AttemptProgram<'a> {
+    pub(crate) fn new(opened: &'a AttemptOpening, program: &str) -> AttemptProgram<'a> {
         let mut command = Command::new(program);
         without_secrets(&mut command, opened);
         // Its own group can be killed without killing this process. The keeper finds it by descent.

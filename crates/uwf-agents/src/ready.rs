@@ -26,7 +26,7 @@ pub fn check(home: &Home, config: &UwfConfig, spec: &AgentSpec, dir: Option<&Pat
         }
         Some("workflow") => return workflow::check(spec),
         Some("mock") => return mock::check(home, spec),
-        Some("acp") => acp::settings::AcpSettings::from_spec(spec)?.command,
+        Some("acp") => acp::settings::AcpLaunch::from_spec(spec)?.command,
         Some("cursor") => settings::read::<cursor::CursorAgentSettings>(spec)?.command,
         Some("hermes") => settings::read::<hermes::installed::HermesSettings>(spec)?.command,
         Some("office") => documents::program(spec, documents::office::COMMAND)?,

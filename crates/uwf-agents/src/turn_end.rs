@@ -2,7 +2,7 @@
 
 use agent_kit::{Error, ErrorKind, Result};
 use uwf_core::text::ellipsize;
-use uwf_engine::attempt::recorded::PlannedAttempt;
+use uwf_engine::attempt::recorded::AttemptOpening;
 
 use crate::trace::{ParsedTrace, TraceEnding};
 
@@ -13,7 +13,7 @@ const SHOWN: usize = 200;
 ///
 /// # Errors
 /// `AgentFailed` if it did not end well.
-pub(crate) fn check(opened: &PlannedAttempt, trace: &ParsedTrace) -> Result<()> {
+pub(crate) fn check(opened: &AttemptOpening, trace: &ParsedTrace) -> Result<()> {
     let name = &opened.agent.name;
     let failed = |how: &str| Error::new(ErrorKind::AgentFailed, format!("agent `{name}` {how}"));
     match &trace.ending {

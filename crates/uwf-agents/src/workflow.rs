@@ -26,7 +26,7 @@ use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::agents::{AgentSpec, delegation};
 use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
 use uwf_engine::attempt::child_threads::Child;
-use uwf_engine::attempt::recorded::PlannedAttempt;
+use uwf_engine::attempt::recorded::AttemptOpening;
 use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::attempt::{elsewhere, keeper};
 use uwf_engine::root::history::{self, HistoryLine};
@@ -90,7 +90,7 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     Ok(())
 }
 
-fn play(context: &AgentContext<'_>, opened: &PlannedAttempt) -> Result<NodeHash> {
+fn play(context: &AgentContext<'_>, opened: &AttemptOpening) -> Result<NodeHash> {
     let mut signals = SignalListener::listen()?;
     let parent = context.thread();
     let max_depth = project::config_here(parent.home())?.limits.max_depth;
@@ -120,7 +120,7 @@ pub(crate) fn check(spec: &AgentSpec) -> Result<()> {
 }
 
 /// The task of the child thread, and its settings.
-fn task(context: &AgentContext<'_>, opened: &PlannedAttempt) -> Result<ChildTask> {
+fn task(context: &AgentContext<'_>, opened: &AttemptOpening) -> Result<ChildTask> {
     let spec = &opened.agent;
     let config: WorkflowAgentSettings = settings::read(spec)?;
     let workflow = name_of(spec)?.to_owned();
@@ -137,7 +137,7 @@ fn task(context: &AgentContext<'_>, opened: &PlannedAttempt) -> Result<ChildTask
 ///
 /// # Errors
 /// Errors of the nodes it shows.
-pub fn prompt(context: &AgentContext<'_>, opened: &PlannedAttempt) -> Result<String> {
+pub fn prompt(context: &AgentContext<'_>, opened: &AttemptOpening) -> Result<String> {
     context.brief(opened.prompt_budget / BRIEF_SHARE)
 }
 
@@ -205,16 +205,16 @@ fn wait_until_free(
     signals: &mut SignalListener,
     relay: &mut ChildOutputRelay<'_>,
 ) -> Result<bool> {
-    let (mut waited, mut told) = (false, false);
+    let (mut waited, mut has_stopped_keeper) = (false, false);
     loop {
         let is_elsewhere = elsewhere::is_at_work(home, child)?;
         if !is_elsewhere && !lock::is_held(home, child)? {
             return Ok(waited);
         }
-        if signals.stop().is_some() && !told {
-            told = !is_elsewhere && keeper::stop_orphan(home, child)?;
+        if signals.stop().is_some() && !has_stopped_keeper {
+            has_stopped_keeper = !is_elsewhere && keeper::stop_orphan(home, child)?;
         }
-        if signals.stop().is_some() && !told {
+        if signals.stop().is_some() && !has_stopped_keeper {
             return Err(Error::new(ErrorKind::Terminated, "stopped while another process steps the child thread"));
         }
         waited = true;

@@ -182,8 +182,8 @@ async fn again_and_again(settings: &ConnectSettings<'_>, tell: Teller) -> Result
             Err(DialFailure::NoWay(why)) => return Err(ConnectError::Proxy(why)),
         };
         let why = match ended {
-            TunnelEnd::Told(TunnelFarewell::Replaced) => return Err(ConnectError::Replaced(settings.name.clone())),
-            TunnelEnd::Told(TunnelFarewell::Revoked) => {
+            TunnelEnd::Farewell(TunnelFarewell::Replaced) => return Err(ConnectError::Replaced(settings.name.clone())),
+            TunnelEnd::Farewell(TunnelFarewell::Revoked) => {
                 let why = "its token is no longer valid".to_owned();
                 return Err(ConnectError::Refused { name: settings.name.clone(), why });
             }
@@ -213,7 +213,7 @@ async fn serve_through(socket: WebSocketStream<Box<dyn NetworkConnection>>, rout
             Err(error) if error.is_timeout() => TunnelEnd::Broken("the gateway does not answer".to_owned()),
             // A farewell may still be on its way.
             Err(error) => match carried.await {
-                TunnelEnd::Told(farewell) => TunnelEnd::Told(farewell),
+                TunnelEnd::Farewell(farewell) => TunnelEnd::Farewell(farewell),
                 TunnelEnd::Closed => TunnelEnd::Closed,
                 TunnelEnd::Broken(_) => TunnelEnd::Broken(error.to_string()),
             },

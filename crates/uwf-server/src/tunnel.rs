@@ -69,7 +69,7 @@ pub(crate) enum TunnelEnd {
     /// This side was done, or the other side closed it and may be dialled again.
     Closed,
     /// The other side said not to dial again.
-    Told(TunnelFarewell),
+    Farewell(TunnelFarewell),
     /// The connection broke.
     Broken(String),
 }
@@ -127,23 +127,23 @@ async fn carry<S: NetworkConnection>(
             }
         }
     };
-    let told = tokio::select! {
+    let farewell = tokio::select! {
         // Check the farewell first, because it ends the other two as well.
         biased;
         told = farewell => told,
         ended = receive => return ended,
         ended = send => return ended,
     };
-    let frame = CloseFrame { code: CloseCode::from(told.code()), reason: "".into() };
+    let frame = CloseFrame { code: CloseCode::from(farewell.code()), reason: "".into() };
     // A client that does not read it in time just finds the connection closed.
     let _ = tokio::time::timeout(FAREWELL, sink.send(Message::Close(Some(frame)))).await;
-    TunnelEnd::Told(told)
+    TunnelEnd::Farewell(farewell)
 }
 
 fn closed(frame: Option<&CloseFrame>) -> TunnelEnd {
     let code = frame.map(|frame| u16::from(frame.code));
-    let told = TunnelFarewell::ALL.into_iter().find(|farewell| Some(farewell.code()) == code);
-    told.map_or(TunnelEnd::Closed, TunnelEnd::Told)
+    let farewell = TunnelFarewell::ALL.into_iter().find(|farewell| Some(farewell.code()) == code);
+    farewell.map_or(TunnelEnd::Closed, TunnelEnd::Farewell)
 }
 
 /// HTTP/2 for the gateway's side.

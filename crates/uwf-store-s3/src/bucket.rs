@@ -172,8 +172,8 @@ impl StoreBucket {
             BucketAnswer::Given(given) => Ok(Some(given)),
             BucketAnswer::Absent => Ok(None),
             BucketAnswer::Refused { .. } => {
-                let told = "the server refused it for a condition that was not set".to_owned();
-                let failure = BucketFailure::Refused { status: 412, code: String::new(), told };
+                let message = "the server refused it for a condition that was not set".to_owned();
+                let failure = BucketFailure::Refused { status: 412, code: String::new(), message };
                 Err(self.failed(action, key, &failure))
             }
         }

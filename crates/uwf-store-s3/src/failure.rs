@@ -29,7 +29,7 @@ pub(crate) enum BucketFailure {
         /// The provider's error code, for example `AccessDenied`; empty if the answer had none.
         code: String,
         /// The message of the server.
-        told: String,
+        message: String,
     },
 }
 
@@ -59,13 +59,13 @@ impl BucketFailure {
     /// The failure in an answer with an error status.
     pub(crate) fn refused(answer: &Response<Vec<u8>>) -> BucketFailure {
         let status = answer.status().as_u16();
-        let told = match header(answer, "x-amz-bucket-region").filter(|_| matches!(status, 301 | 307 | 400)) {
+        let message = match header(answer, "x-amz-bucket-region").filter(|_| matches!(status, 301 | 307 | 400)) {
             Some(region) => format!("the bucket is in the region {region}: set AWS_REGION"),
             // The other lines of Azure's message only repeat the request id and the time.
             None => element(answer, "Message").unwrap_or_default().lines().next().unwrap_or_default().to_owned(),
         };
-        let told = told.chars().filter(|symbol| !symbol.is_control()).take(MAX_TOLD).collect();
-        BucketFailure::Refused { status, code: code(answer), told }
+        let told = message.chars().filter(|symbol| !symbol.is_control()).take(MAX_TOLD).collect();
+        BucketFailure::Refused { status, code: code(answer), message: told }
     }
 
     /// Whether the same request may succeed a moment later.
@@ -99,7 +99,7 @@ impl fmt::Display for BucketFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BucketFailure::Silent { reason } | BucketFailure::NoKeys { reason } => f.write_str(reason),
-            BucketFailure::Refused { status, code, told } => {
+            BucketFailure::Refused { status, code, message: told } => {
                 write!(f, "the server answered {status}")?;
                 if !code.is_empty() {
                     write!(f, " {code}")?;
@@ -127,7 +127,7 @@ pub(crate) fn inside(error: &object_store::Error) -> BucketFailure {
         cause = error.source();
     }
     // The library could not read an answer. The innermost reason is about the answer's contents and contains no URL and no key.
-    BucketFailure::Refused { status: 200, code: String::new(), told: last.chars().take(MAX_TOLD).collect() }
+    BucketFailure::Refused { status: 200, code: String::new(), message: last.chars().take(MAX_TOLD).collect() }
 }
 
 #[cfg(test)]

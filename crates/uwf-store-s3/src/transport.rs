@@ -102,8 +102,8 @@ impl BucketTransport {
 
     fn listen(&self, headers: &HeaderMap) {
         let text = |name: &str| headers.get(name)?.to_str().ok();
-        if let Some(told) = text("date").and_then(|date| httpdate::parse_http_date(date).ok()) {
-            *self.clock.lock() = Some((told, Instant::now()));
+        if let Some(server_time) = text("date").and_then(|date| httpdate::parse_http_date(date).ok()) {
+            *self.clock.lock() = Some((server_time, Instant::now()));
         }
         if let Some(server) = text("server") {
             *self.server.lock() = Some(server.chars().take(60).collect());

@@ -202,8 +202,8 @@ pub fn dir_in_memory() -> TempDir {
 
 /// CPU time of this thread; zero if the system does not report it.
 fn processor_time() -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanos = told.and_then(|told| told.split(' ').next()?.parse().ok());
+    let schedule_stats = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanos = schedule_stats.and_then(|told| told.split(' ').next()?.parse().ok());
     Duration::from_nanos(nanos.unwrap_or(0))
 }
 

@@ -17,11 +17,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use uwf_engine::attempt::agent_process::{SignalListener, cannot_start};
-use uwf_engine::attempt::recorded::PlannedAttempt;
+use uwf_engine::attempt::recorded::AttemptOpening;
 use uwf_engine::error::{Error, Result};
 
 use super::messages::{self, AcpMessage};
-use super::settings::AcpSettings;
+use super::settings::AcpLaunch;
 use crate::program::how_it_ended;
 
 /// Bytes of one message. The largest are results of tools; longer ones are skipped.
@@ -79,7 +79,7 @@ impl AcpClient {
     ///
     /// # Errors
     /// `Config` when the program cannot be started, `Internal` when signals cannot be listened for.
-    pub(super) fn start(settings: &AcpSettings, opened: &PlannedAttempt) -> Result<AcpClient> {
+    pub(super) fn start(settings: &AcpLaunch, opened: &AttemptOpening) -> Result<AcpClient> {
         keep_default_actions()?;
         let signals = SignalListener::listen()?;
         let mut command = Command::new(&settings.command);

@@ -8,7 +8,7 @@ use agent_kit::{AgentContext, AgentTurn, TurnRecorder, json_rpc, mcp, submit, su
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
 use uwf_core::node::TokenCounts;
-use uwf_engine::attempt::recorded::PlannedAttempt;
+use uwf_engine::attempt::recorded::AttemptOpening;
 use uwf_engine::attempt::redactor::SecretRedactor;
 use uwf_engine::error::{Error, ErrorKind, Result};
 use uwf_llm::FinishReason;
@@ -20,7 +20,7 @@ use super::permission::{self, PermissionDecision};
 use super::preset::TokenCountScope;
 use super::progress::AcpProgress;
 use super::session_options::{self, SessionOption};
-use super::settings::AcpSettings;
+use super::settings::AcpLaunch;
 use super::transcript::AcpTranscript;
 use super::usage::AcpTokenCounts;
 use crate::model_exchange::millis;
@@ -43,7 +43,7 @@ const AUTH_REQUIRED: i64 = -32000;
 /// An open session.
 pub(super) struct AcpSession {
     client: AcpClient,
-    settings: AcpSettings,
+    settings: AcpLaunch,
     /// The agent, for error messages.
     name: String,
     id: Option<String>,
@@ -127,8 +127,8 @@ impl AcpSession {
     /// `Config` if it cannot be started or lacks a requested feature, `AgentFailed` if it fails before a session is open.
     pub(super) fn open(
         context: &AgentContext<'_>,
-        opened: &PlannedAttempt,
-        settings: AcpSettings,
+        opened: &AttemptOpening,
+        settings: AcpLaunch,
         earlier: Option<&str>,
     ) -> Result<AcpSession> {
         let again = settings.clone();
@@ -205,7 +205,7 @@ impl AcpSession {
         Ok(AcpPromptResult { answer: listening.transcript.answer().to_owned(), turn })
     }
 
-    fn set_up(&mut self, context: &AgentContext<'_>, opened: &PlannedAttempt, earlier: Option<&str>) -> Result<()> {
+    fn set_up(&mut self, context: &AgentContext<'_>, opened: &AttemptOpening, earlier: Option<&str>) -> Result<()> {
         let mut listening = AcpPromptState::new(context, SecretRedactor::default(), 0);
         let mut ask = |session: &mut AcpSession, method: &str, params: Value| {
             session.request(method, params, Some(STARTUP_LIMIT), &mut listening)

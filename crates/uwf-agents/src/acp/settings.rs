@@ -11,7 +11,7 @@ use crate::settings;
 
 /// An agent that speaks the protocol.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AcpSettings {
+pub struct AcpLaunch {
     /// Program.
     pub command: String,
     /// Its arguments.
@@ -48,7 +48,7 @@ pub struct AcpSessionMode {
 /// Settings in the `config` of the agent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct AcpConfig {
+pub(crate) struct AcpSettings {
     /// A known agent: its program, arguments and modes.
     #[schemars(extend("enum" = PRESETS.map(|preset| preset.name)))]
     preset: Option<String>,
@@ -68,16 +68,16 @@ pub(crate) struct AcpConfig {
     resume: Option<bool>,
 }
 
-impl settings::BuiltInSettings for AcpConfig {}
+impl settings::BuiltInSettings for AcpSettings {}
 
-impl AcpSettings {
+impl AcpLaunch {
     /// The settings of a configured agent. `command` replaces a preset's program, and `args` follow the preset's own. Without preset and
     /// `command`, the first of `args` is the program.
     ///
     /// # Errors
     /// `Config` for unknown keys and values, and if no program is named.
-    pub fn from_spec(spec: &AgentSpec) -> Result<AcpSettings> {
-        let config: AcpConfig = settings::read(spec)?;
+    pub fn from_spec(spec: &AgentSpec) -> Result<AcpLaunch> {
+        let config: AcpSettings = settings::read(spec)?;
         let known = config.preset.as_deref().and_then(preset);
         let mut words = spec.args.iter().cloned();
         let command = config.command.or_else(|| known.map(|preset| preset.command.to_owned())).or_else(|| words.next());
@@ -86,10 +86,10 @@ impl AcpSettings {
                 .hint("set `preset` to a known agent, or give the program: `args: [my-agent, --acp]`"));
         };
         let settings = match known {
-            Some(preset) => AcpSettings::preset(preset, config.permissions),
-            None => AcpSettings { permissions: config.permissions, ..AcpSettings::program(&command) },
+            Some(preset) => AcpLaunch::preset(preset, config.permissions),
+            None => AcpLaunch { permissions: config.permissions, ..AcpLaunch::program(&command) },
         };
-        Ok(AcpSettings {
+        Ok(AcpLaunch {
             command,
             args: settings.args.into_iter().chain(words).collect(),
             mode: config.mode.map(|id| AcpSessionMode { id, required: true }).or(settings.mode),
@@ -103,24 +103,24 @@ impl AcpSettings {
     }
 
     /// Settings for a known agent. Its permission prompts are turned off only if the policy allows everything.
-    pub fn preset(preset: &AcpPreset, permissions: PermissionPolicy) -> AcpSettings {
+    pub fn preset(preset: &AcpPreset, permissions: PermissionPolicy) -> AcpLaunch {
         let unattended = permissions == PermissionPolicy::Allow;
         let more = if unattended { preset.unattended_env } else { &[] };
         let env = preset.env.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let mode = preset.unattended_mode.filter(|_| unattended);
-        AcpSettings {
+        AcpLaunch {
             args: preset.args.iter().map(|arg| (*arg).to_owned()).collect(),
             env: env.collect(),
             mode: mode.map(|id| AcpSessionMode { id: id.to_owned(), required: false }),
             counting: preset.counting,
             permissions,
-            ..AcpSettings::program(preset.command)
+            ..AcpLaunch::program(preset.command)
         }
     }
 
     /// Settings for an unknown agent with this program.
-    pub fn program(command: &str) -> AcpSettings {
-        AcpSettings {
+    pub fn program(command: &str) -> AcpLaunch {
+        AcpLaunch {
             command: command.to_owned(),
             args: Vec::new(),
             env: Vec::new(),

@@ -6,7 +6,7 @@ use agent_kit::{AgentContext, Error, Result};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use uwf_engine::attempt::agents::AgentSpec;
-use uwf_engine::attempt::recorded::PlannedAttempt;
+use uwf_engine::attempt::recorded::AttemptOpening;
 
 use crate::acp;
 use crate::acp::permission::PermissionPolicy;
@@ -60,7 +60,7 @@ impl settings::BuiltInSettings for HermesSettings {}
 /// The program with its settings, for one attempt.
 pub(super) struct HermesProgram<'c, 'h> {
     pub(super) context: &'c AgentContext<'h>,
-    pub(super) opened: &'c PlannedAttempt,
+    pub(super) opened: &'c AttemptOpening,
     pub(super) settings: HermesSettings,
     home: Option<PathBuf>,
 }
@@ -110,17 +110,17 @@ impl<'c, 'h> HermesProgram<'c, 'h> {
     ///
     /// # Errors
     /// `Config` if `config.yaml` cannot be read.
-    pub(super) fn protocol(&self) -> Result<acp::settings::AcpSettings> {
+    pub(super) fn protocol(&self) -> Result<acp::settings::AcpLaunch> {
         let Some(preset) = acp::preset::preset("hermes") else {
             return Err(Error::internal("the protocol has no preset for hermes"));
         };
         let home = self.home.as_ref().map(|dir| (HOME_VARIABLE.to_owned(), dir.to_string_lossy().into_owned()));
-        Ok(acp::settings::AcpSettings {
+        Ok(acp::settings::AcpLaunch {
             command: self.settings.command.clone(),
             model: self.model()?,
             mcp: self.settings.mcp,
             own_env: home.into_iter().collect(),
-            ..acp::settings::AcpSettings::preset(preset, PermissionPolicy::Allow)
+            ..acp::settings::AcpLaunch::preset(preset, PermissionPolicy::Allow)
         })
     }
 }

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     /// Errors of a script; the schema must reject it as well.
-    fn told(script: &str) -> String {
+    fn message_of_script(script: &str) -> String {
         let document = SourceDocument::parse(script, "s.yaml").unwrap();
         let schema = json_cas::CompiledSchema::compile(&super::super::schema()).unwrap();
         assert_ne!(schema.violations(&document.value), [], "{script}");
@@ -260,7 +260,7 @@ b:
   - garbage: x
     repeat: true
 ";
-        let problems = told(script);
+        let problems = message_of_script(script);
         let problems: Vec<&str> = problems.lines().filter_map(|line| line.strip_prefix("s.yaml:")).collect();
         assert_eq!(
             problems,

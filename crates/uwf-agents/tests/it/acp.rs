@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uwf_agents::acp::messages::{AcpFailure, AcpMessage, failure, read, request_number};
 use uwf_agents::acp::permission::{PermissionDecision, PermissionPolicy, decide, what};
 use uwf_agents::acp::preset::PRESETS;
-use uwf_agents::acp::settings::AcpSettings;
+use uwf_agents::acp::settings::AcpLaunch;
 use uwf_agents::acp::transcript::{AcpTranscript, AcpUpdate, MAX_CALLS};
 use uwf_agents::acp::usage::{AcpTokenCounts, dollars};
 use uwf_agents::describe::describe;
@@ -272,11 +272,11 @@ fn presets_match_schema_and_still_ask_unless_allowed() {
     let schema = describe("acp").unwrap().config_schema;
     assert_eq!(schema["properties"]["preset"]["enum"], json!(names));
     for preset in &PRESETS {
-        let careful = AcpSettings::preset(preset, PermissionPolicy::Ask);
+        let careful = AcpLaunch::preset(preset, PermissionPolicy::Ask);
         assert_eq!(careful.mode, None, "{}", preset.name);
         assert_eq!(careful.env.len(), preset.env.len(), "{}", preset.name);
         assert_eq!(
-            AcpSettings::preset(preset, PermissionPolicy::Allow).env.len(),
+            AcpLaunch::preset(preset, PermissionPolicy::Allow).env.len(),
             preset.env.len() + preset.unattended_env.len()
         );
     }

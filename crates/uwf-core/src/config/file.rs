@@ -122,23 +122,23 @@ pub(super) enum DescribeKey {
 pub(super) struct ExtractKeys {
     pub submit: Option<bool>,
     pub frontmatter: Option<bool>,
-    pub feedback: Option<RoundsKey>,
-    pub llm: Option<RoundsKey>,
+    pub feedback: Option<RoundCount>,
+    pub llm: Option<RoundCount>,
 }
 
 /// A number of rounds; `false` is none, `true` the usual ones.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub(super) enum RoundsKey {
+pub(super) enum RoundCount {
     Count(#[schemars(range(max = MAX_ROUNDS))] u32),
     Switch(bool),
 }
 
-impl RoundsKey {
+impl RoundCount {
     pub(super) fn or_usual(&self, usual: u32) -> u32 {
         match self {
-            RoundsKey::Count(count) => *count,
-            RoundsKey::Switch(is_on) => u32::from(*is_on) * usual,
+            RoundCount::Count(count) => *count,
+            RoundCount::Switch(is_on) => u32::from(*is_on) * usual,
         }
     }
 }

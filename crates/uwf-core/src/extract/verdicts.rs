@@ -182,8 +182,8 @@ fn stated<'s>(
     sentences: &'s [ProseSentence],
     topic: &VerdictTopic,
 ) -> impl Iterator<Item = (&'s ProseSentence, WorkVerdict)> {
-    let told = sentences.iter().enumerate().filter(|(_, sentence)| !sentence.is_question);
-    told.flat_map(move |(number, sentence)| {
+    let declarative = sentences.iter().enumerate().filter(|(_, sentence)| !sentence.is_question);
+    declarative.flat_map(move |(number, sentence)| {
         let before = number.checked_sub(1).map(|before| &sentences[before]);
         let heading = before.filter(|before| before.is_label() && sentence.line <= before.line + HEADING_LINES);
         let mut statements = statements(sentence, heading, topic);

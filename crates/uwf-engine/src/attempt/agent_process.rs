@@ -63,7 +63,7 @@ pub(crate) struct AgentProcessSpec {
 
 /// The signals that make a keeper or window end its agent, and the wake-up on a child's death.
 pub struct SignalListener {
-    told: Arc<AtomicUsize>,
+    received: Arc<AtomicUsize>,
     wake: UnixStream,
 }
 
@@ -77,22 +77,22 @@ impl SignalListener {
             let (wake, write) = UnixStream::pair()?;
             wake.set_nonblocking(true)?;
             stop_signals::listen()?;
-            let told = Arc::new(AtomicUsize::new(0));
+            let received = Arc::new(AtomicUsize::new(0));
             for signal in STOP_SIGNALS {
                 let number = usize::try_from(signal).unwrap_or_default();
-                signal_hook::flag::register_usize(signal, Arc::clone(&told), number)?;
+                signal_hook::flag::register_usize(signal, Arc::clone(&received), number)?;
             }
             for signal in STOP_SIGNALS.into_iter().chain([SIGCHLD]) {
                 signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
             }
-            Ok(SignalListener { told, wake })
+            Ok(SignalListener { received, wake })
         };
         install().map_err(|error| Error::io(format!("cannot listen for signals: {error}")))
     }
 
     /// The signal that asked this process to stop, if one arrived.
     pub fn stop(&self) -> Option<i32> {
-        match self.told.load(Ordering::SeqCst) {
+        match self.received.load(Ordering::SeqCst) {
             0 => None,
             signal => i32::try_from(signal).ok(),
         }

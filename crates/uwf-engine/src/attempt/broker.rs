@@ -22,7 +22,7 @@ use uwf_core::thread::ThreadId;
 
 use self::service::BrokerService;
 use crate::attempt::processes::{self, NO_ROOM};
-use crate::attempt::recorded::{self, PlannedAttempt};
+use crate::attempt::recorded::{self, AttemptOpening};
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::{AtPath, Error, Result};
 use crate::root::broker_link;
@@ -56,7 +56,7 @@ impl BrokerProcess {
     ///
     /// # Errors
     /// `Io` when it cannot be started, `Internal` when it ends before its socket is ready.
-    pub(crate) fn start(home: &Home, opened: &PlannedAttempt) -> Result<Option<BrokerProcess>> {
+    pub(crate) fn start(home: &Home, opened: &AttemptOpening) -> Result<Option<BrokerProcess>> {
         if home.store_url().is_none() {
             return Ok(None);
         }

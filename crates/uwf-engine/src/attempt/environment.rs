@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
 use crate::attempt::agents;
-use crate::attempt::recorded::PlannedAttempt;
+use crate::attempt::recorded::AttemptOpening;
 use crate::attempt::thread_branch::ThreadBranch;
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::Result;
@@ -38,7 +38,7 @@ pub(crate) fn for_agent(
 ///
 /// # Errors
 /// `Config` when `.env` is not readable, `Io` when its permissions cannot be restricted.
-pub(crate) fn of_attempt(home: &Home, opened: &PlannedAttempt) -> Result<BTreeMap<OsString, OsString>> {
+pub(crate) fn of_attempt(home: &Home, opened: &AttemptOpening) -> Result<BTreeMap<OsString, OsString>> {
     let path = home.env_file();
     env_file::protect(&path)?;
     let spec = &opened.agent;
@@ -60,7 +60,7 @@ pub(crate) fn of_attempt(home: &Home, opened: &PlannedAttempt) -> Result<BTreeMa
 ///
 /// # Errors
 /// As [`of_attempt`].
-pub(crate) fn of_preparation(home: &Home, opened: &PlannedAttempt) -> Result<BTreeMap<OsString, OsString>> {
+pub(crate) fn of_preparation(home: &Home, opened: &AttemptOpening) -> Result<BTreeMap<OsString, OsString>> {
     let path = home.env_file();
     env_file::protect(&path)?;
     let secrets = opened.secrets.iter().cloned().collect();
@@ -71,7 +71,7 @@ pub(crate) fn of_preparation(home: &Home, opened: &PlannedAttempt) -> Result<BTr
 }
 
 /// Names of configured secrets that have a value but were not given to the agent of an attempt.
-pub(crate) fn withheld(opened: &PlannedAttempt, env_file: &[(String, String)]) -> Vec<String> {
+pub(crate) fn withheld(opened: &AttemptOpening, env_file: &[(String, String)]) -> Vec<String> {
     let spec = &opened.agent;
     let is_given = |name: &String| spec.env.contains(name) || spec.set.contains_key(name);
     opened

@@ -10,7 +10,7 @@ use crate::attempt::agents;
 use crate::attempt::environment;
 use crate::attempt::live_trace::{self, LiveTrace};
 use crate::attempt::processes;
-use crate::attempt::recorded::{AttemptOutputFiles, PlannedAttempt};
+use crate::attempt::recorded::{AttemptOpening, AttemptOutputFiles};
 use crate::error::{AtPath, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
@@ -30,13 +30,13 @@ const LOOK: Duration = Duration::from_millis(10);
 /// The turns of a failed attempt: first those of a session that it gave up, then those that its agent recorded. If the
 /// agent recorded none, uwf reads them from its output. There may be none. Unreadable turns never prevent the attempt
 /// itself from being kept.
-pub(crate) fn turns(home: &Home, opened: &PlannedAttempt, files: &AttemptOutputFiles) -> LiveTrace {
+pub(crate) fn turns(home: &Home, opened: &AttemptOpening, files: &AttemptOutputFiles) -> LiveTrace {
     let given_up = live_trace::read_given_up(files);
     let trace = of_last_session(home, opened, files);
     if given_up.is_empty() { trace } else { trace.after(given_up) }
 }
 
-fn of_last_session(home: &Home, opened: &PlannedAttempt, files: &AttemptOutputFiles) -> LiveTrace {
+fn of_last_session(home: &Home, opened: &AttemptOpening, files: &AttemptOutputFiles) -> LiveTrace {
     let recorded = live_trace::read(files);
     let is_readable = opened.reextract.is_none() && opened.agent.leaves_trace();
     if recorded.is_empty() && is_readable && read_left(home, opened, files).unwrap_or(false) {
@@ -46,7 +46,7 @@ fn of_last_session(home: &Home, opened: &PlannedAttempt, files: &AttemptOutputFi
 }
 
 /// Runs a process of uwf that records the turns it can read. Returns whether it succeeded.
-fn read_left(home: &Home, opened: &PlannedAttempt, files: &AttemptOutputFiles) -> Result<bool> {
+fn read_left(home: &Home, opened: &AttemptOpening, files: &AttemptOutputFiles) -> Result<bool> {
     let env_file = env_file::read(&home.env_file())?;
     let secrets = opened.secrets.iter().cloned().collect();
     let mut env = environment::for_agent(received_keys::variables(), &env_file, &secrets, &opened.agent.env);

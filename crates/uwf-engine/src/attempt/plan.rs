@@ -13,7 +13,7 @@ use uwf_core::workflow::{Role, RoleCommand, RoleOptions, Workflow};
 
 use crate::attempt::agents::{self, AgentHints, AgentSpec};
 use crate::attempt::bindings::{self, AgentReference};
-use crate::attempt::recorded::{self, PlannedAttempt, ThreadRecord};
+use crate::attempt::recorded::{self, AttemptOpening, ThreadRecord};
 use crate::attempt::self_description;
 use crate::attempt::settings::{self, ThreadSettings};
 use crate::attempt::{spent, travel};
@@ -214,12 +214,12 @@ impl StepPlan {
     ///
     /// # Errors
     /// The errors of [`recorded::boot_id`].
-    pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Result<PlannedAttempt> {
+    pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Result<AttemptOpening> {
         let home = thread.home();
         let last = recorded::read(home, &thread.id)?;
         let mut secrets = self.config.secret_names();
         secrets.extend(store_keys::names(home, &env_file::read(&home.env_file())?));
-        Ok(PlannedAttempt {
+        Ok(AttemptOpening {
             attempt: crate::root::ids::new_ulid().to_string(),
             thread: thread.id.clone(),
             expected_head: thread.head,

@@ -33,8 +33,8 @@ pub use self::attempt::RecordedAttempt;
 pub(crate) use self::by_hand::{dir_by_hand, is_by_hand, open_by_hand};
 use self::lines::ThreadRecordLine;
 pub use self::lines::{
-    AttemptAnswer, AttemptEnd, AttemptOutcome, AttemptProcess, AttemptReply, FinishedStep, GaveUp, NamedStep,
-    PlannedAttempt, QuestionExchange,
+    AttemptAnswer, AttemptEnd, AttemptOpening, AttemptOutcome, AttemptProcess, AttemptReply, FinishedStep, GaveUp,
+    NamedStep, QuestionExchange,
 };
 pub(crate) use self::output::hand_on;
 pub use self::output::{AttemptOutputFiles, room_in, sweep};
@@ -201,7 +201,7 @@ pub fn of_process(
 ///
 /// # Errors
 /// `Io`.
-pub fn open(home: &Home, opened: PlannedAttempt) -> Result<()> {
+pub fn open(home: &Home, opened: AttemptOpening) -> Result<()> {
     let path = home.record_file(&opened.thread);
     let thread = opened.thread.clone();
     let line = ThreadRecordLine::Opened(Box::new(opened));
@@ -313,7 +313,7 @@ pub(crate) fn replied(
 /// `Io`.
 pub fn closed(
     home: &Home,
-    opened: &PlannedAttempt,
+    opened: &AttemptOpening,
     outcome: AttemptOutcome,
     error: Option<String>,
     node: Option<NodeHash>,
@@ -324,12 +324,12 @@ pub fn closed(
 }
 
 /// Records that the step of an attempt became the head; `adopted` if its own keeper died before that.
-pub(crate) fn linked(home: &Home, opened: &PlannedAttempt, adopted: bool) -> Result<()> {
+pub(crate) fn linked(home: &Home, opened: &AttemptOpening, adopted: bool) -> Result<()> {
     let (attempt, outcome) = (opened.attempt.clone(), AttemptOutcome::Linked);
     conclude(home, opened, AttemptEnd { attempt, outcome, error: None, node: None, adopted, closed_at: ids::now_ms() })
 }
 
-fn conclude(home: &Home, opened: &PlannedAttempt, closed: AttemptEnd) -> Result<()> {
+fn conclude(home: &Home, opened: &AttemptOpening, closed: AttemptEnd) -> Result<()> {
     // Once the head has moved, no machine needs the attempt's claim.
     let is_over = matches!(closed.outcome, AttemptOutcome::Linked | AttemptOutcome::Quarantined);
     record::append(home, &opened.thread, &ThreadRecordLine::Closed(closed))?;

@@ -12,7 +12,7 @@ use crate::attempt::agent_process::SignalListener;
 use crate::attempt::agents::{AgentSpec, HUMAN};
 use crate::attempt::ended::stopped_by;
 use crate::attempt::plan::StepPlan;
-use crate::attempt::recorded::PlannedAttempt;
+use crate::attempt::recorded::AttemptOpening;
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::log::{LogFile, log};
@@ -36,7 +36,7 @@ struct SlotLimit {
 pub(crate) fn take(
     home: &Home,
     plan: &StepPlan,
-    opened: &PlannedAttempt,
+    opened: &AttemptOpening,
     log: &LogFile,
     signals: &mut SignalListener,
 ) -> Result<(Vec<FileLock>, Duration)> {
@@ -52,7 +52,7 @@ pub(crate) fn take(
 
 /// The limits that hold for an agent. Every agent waits for its own limit first and for the machine's limit last, so that no two agents
 /// wait for each other.
-fn limits(home: &Home, plan: &StepPlan, opened: &PlannedAttempt) -> Vec<SlotLimit> {
+fn limits(home: &Home, plan: &StepPlan, opened: &AttemptOpening) -> Vec<SlotLimit> {
     let spec: &AgentSpec = &opened.agent;
     if opened.reextract.is_some() || spec.plays_by_threads() || spec.is_built_in(HUMAN) {
         return Vec::new();
@@ -71,7 +71,7 @@ fn limits(home: &Home, plan: &StepPlan, opened: &PlannedAttempt) -> Vec<SlotLimi
 }
 
 impl SlotLimit {
-    fn wait(&self, opened: &PlannedAttempt, log: &LogFile, signals: &mut SignalListener) -> Result<FileLock> {
+    fn wait(&self, opened: &AttemptOpening, log: &LogFile, signals: &mut SignalListener) -> Result<FileLock> {
         std::fs::create_dir_all(&self.dir).path_context("create", &self.dir)?;
         let begun = Instant::now();
         let mut is_logged = false;

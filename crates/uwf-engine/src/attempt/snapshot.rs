@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::git::{GitRunner, SnapshotCommit, SnapshotTree};
-use crate::attempt::recorded::PlannedAttempt;
+use crate::attempt::recorded::AttemptOpening;
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::inner_path::InnerPath;
@@ -73,7 +73,7 @@ pub enum PushedFiles {
 ///
 /// # Errors
 /// Errors of git.
-pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &PlannedAttempt, node: NodeHash) -> Result<StepFiles> {
+pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &AttemptOpening, node: NodeHash) -> Result<StepFiles> {
     let scratch = home.attempts_dir(&opened.thread).join(format!("{}.files", opened.attempt));
     let kept = GitRunner::view(&worktree.repository, &worktree.dir, &scratch).and_then(|view| view.keep_files());
     // The sweep of the attempt's files removes any rest.
@@ -91,7 +91,7 @@ pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &PlannedAttempt, no
     }
     let before = git.commit(&files_ref(&opened.thread, opened.expected_head))?;
     let parents: Vec<&str> = [&before, &head].into_iter().flatten().map(String::as_str).collect();
-    let PlannedAttempt { thread, role, workspace, .. } = opened;
+    let AttemptOpening { thread, role, workspace, .. } = opened;
     let title = format!("uwf: {role} in thread {thread}");
     let text = message(&title, thread, node, head.as_deref(), worktree.inside(workspace));
     let commit = git.commit_tree(&tree, &parents, &text)?;

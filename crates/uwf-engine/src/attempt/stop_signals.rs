@@ -18,7 +18,7 @@ pub(crate) const STOP_SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// Stop signals of this process, and their users.
 struct StopSignalState {
     /// The last stop signal, 0 for none.
-    told: Arc<AtomicUsize>,
+    received: Arc<AtomicUsize>,
     /// Whether a signal ends the process at once.
     is_fatal: Arc<AtomicBool>,
     /// Live watches, and whether the process listens permanently.
@@ -91,7 +91,7 @@ fn state() -> io::Result<&'static StopSignalState> {
 
 impl StopSignalState {
     fn install() -> io::Result<StopSignalState> {
-        let (told, is_fatal) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(true)));
+        let (received, is_fatal) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(true)));
         let handled = HandledSignals::now();
         let mut listens = false;
         for signal in STOP_SIGNALS {
@@ -105,15 +105,15 @@ impl StopSignalState {
             } else {
                 flag::register_conditional_default(signal, Arc::clone(&is_fatal))?;
             }
-            flag::register_usize(signal, Arc::clone(&told), usize::try_from(signal).unwrap_or_default())?;
+            flag::register_usize(signal, Arc::clone(&received), usize::try_from(signal).unwrap_or_default())?;
         }
-        let state = StopSignalState { told, is_fatal, users: Mutex::new(StopSignalUsers { watches: 0, listens }) };
+        let state = StopSignalState { received, is_fatal, users: Mutex::new(StopSignalUsers { watches: 0, listens }) };
         state.change(|_| ());
         Ok(state)
     }
 
     fn last_signal(&self) -> Option<i32> {
-        i32::try_from(self.told.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0)
+        i32::try_from(self.received.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0)
     }
 
     fn change(&self, change: impl FnOnce(&mut StopSignalUsers)) {

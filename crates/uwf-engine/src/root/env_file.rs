@@ -176,8 +176,8 @@ mod tests {
             [("what is this\n", "sk-secret"), ("A=1\n", "sk-secret\nline"), ("A=\"x\nKEY=y\n\"\n", "sk-secret")]
         {
             fs::write(home.env_file(), before).unwrap();
-            let told = set(&home, "KEY", value).map_err(|error| error.to_string());
-            match told {
+            let outcome = set(&home, "KEY", value).map_err(|error| error.to_string());
+            match outcome {
                 Err(told) => assert!(!told.contains("secret"), "{told}"),
                 Ok(_) => assert!(fs::read_to_string(home.env_file()).unwrap().starts_with(before), "{before}"),
             }

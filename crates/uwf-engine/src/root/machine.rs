@@ -11,8 +11,8 @@ const LONGEST_NAME: usize = 100;
 
 /// The name of this machine, for people. Nothing depends on it, because two machines may have the same name.
 pub(crate) fn name() -> String {
-    let told = std::env::var(MACHINE_VARIABLE).ok().filter(|name| !name.trim().is_empty());
-    shown(&told.unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned()))
+    let given_name = std::env::var(MACHINE_VARIABLE).ok().filter(|name| !name.trim().is_empty());
+    shown(&given_name.unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned()))
 }
 
 /// Reads a machine name that another machine wrote.

@@ -19,7 +19,7 @@ use uwf_core::workflow::{BranchFiles, BranchMerge, RoleGroup, Workflow};
 
 use crate::attempt::child_threads;
 use crate::attempt::git::{GitRunner, GitScopeGuard, SnapshotCommit};
-use crate::attempt::recorded::PlannedAttempt;
+use crate::attempt::recorded::AttemptOpening;
 use crate::attempt::settings::ThreadSettings;
 use crate::attempt::snapshot;
 use crate::error::{AtPath, Error, Result};
@@ -57,7 +57,7 @@ impl<'h> GroupFiles<'h> {
     /// # Errors
     /// `Usage` if each branch should get a worktree and the thread has none; `Waiting` if a merge is under way there; errors of the threads'
     /// records and of git.
-    pub fn begin(thread: &Thread<'h>, opened: &PlannedAttempt, group: &RoleGroup) -> Result<Option<GroupFiles<'h>>> {
+    pub fn begin(thread: &Thread<'h>, opened: &AttemptOpening, group: &RoleGroup) -> Result<Option<GroupFiles<'h>>> {
         let home = thread.home();
         let Some((owner, worktree, workspace)) = worktree_of(home, &thread.id)? else {
             return match group.files {

@@ -122,14 +122,14 @@ fn drop_from_index(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Re
 
 fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
     let deadline = Instant::now() + grace + KEEPER_MARGIN;
-    let mut told = None;
+    let mut signalled = None;
     let is_held = || lock::is_held(home, id);
     while is_held()? && Instant::now() < deadline {
         let keeper = lock::keeper_of(home, id)?;
-        if keeper != told
+        if keeper != signalled
             && let Some(pid) = keeper
         {
-            told = keeper;
+            signalled = keeper;
             // The keeper may end by itself at this moment, which is fine.
             let _ = rustix::process::kill_process(pid, Signal::TERM);
         }

@@ -11,7 +11,7 @@ use crate::attempt::agent_process::{self, SignalListener};
 use crate::attempt::broker::BrokerProcess;
 use crate::attempt::environment;
 use crate::attempt::plan::{self, StepPlan};
-use crate::attempt::recorded::{self, PlannedAttempt};
+use crate::attempt::recorded::{self, AttemptOpening};
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
 use crate::root::node_types;
@@ -36,7 +36,7 @@ pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
     node_types::ensure(home)?;
     // It is not one of the thread's attempts, so it inherits nothing from them.
     let planned = plan.attempt(&thread, role, plan.built_in(name, role)?)?;
-    let opened = recorded::open_by_hand(home, PlannedAttempt { earlier: Vec::new(), replies: Vec::new(), ..planned })?;
+    let opened = recorded::open_by_hand(home, AttemptOpening { earlier: Vec::new(), replies: Vec::new(), ..planned })?;
     let mut signals = SignalListener::listen()?;
     let argv = crate::attempt::agents::built_in_command_line(home.bin(), name, id.as_str(), role);
     let _broker = BrokerProcess::start(home, &opened)?;

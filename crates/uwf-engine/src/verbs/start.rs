@@ -231,8 +231,8 @@ pub(crate) fn put_start(home: &Home, start: &StartNode, input: Option<NodeDraft>
 
 /// The nodes of a new thread: the task as its roles receive it, and the StartNode last.
 pub fn drafts(start: &StartNode) -> Vec<NodeDraft> {
-    let told = prompt::task(&start.prompt).map(|text| ContentNode { text }.draft());
-    told.into_iter().chain([start.draft()]).collect()
+    let task_text = prompt::task(&start.prompt).map(|text| ContentNode { text }.draft());
+    task_text.into_iter().chain([start.draft()]).collect()
 }
 
 /// The workflow of a child thread, with its agents checked, and the decisions for its own child threads. `settings` contains the

@@ -105,15 +105,15 @@ fn of_elsewhere((thread, elsewhere): (String, PeerActivity)) -> (String, String)
 fn of_shared_thread(home: &Home, thread: &ThreadId) -> Option<(Option<NodeHash>, u64)> {
     let head = home.heads().read(thread.as_str()).ok()?.map(|head| head.hash);
     let paused = marks::read(home, thread, ThreadMark::Paused).ok()?.map(|reason| reason.why);
-    let told = match head {
+    let report = match head {
         Some(head) => elsewhere::newer_claim_report(home, thread, head).ok()?,
         None => None,
     };
-    let told = told.map(|told| match told {
+    let attempt = report.map(|report| match report {
         ClaimReport::AtWork(at_work) => (at_work.machine, at_work.agent),
         ClaimReport::Over(attempt) => (attempt.opened.attempt, attempt.opened.agent.names()),
     });
-    Some((head, sum(&(paused, told))))
+    Some((head, sum(&(paused, attempt))))
 }
 
 fn sum(what: &impl std::hash::Hash) -> u64 {

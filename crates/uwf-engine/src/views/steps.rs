@@ -21,7 +21,7 @@ pub struct StepListing {
     /// Workflow of the thread.
     pub workflow: NodeHash,
     /// The requested entries.
-    pub steps: Vec<ThreadEntry>,
+    pub steps: Vec<StepEntry>,
     /// Position of the first entry; the start has position 0.
     #[serde(skip)]
     pub first: usize,
@@ -33,7 +33,7 @@ pub struct StepListing {
 /// The start of a thread, or a step. Timestamps are Unix milliseconds.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum ThreadEntry {
+pub enum StepEntry {
     /// The start.
     Start {
         /// Its node.
@@ -91,13 +91,13 @@ pub fn steps_in(thread: &Thread<'_>, range: Range<usize>) -> Result<StepListing>
     Ok(StepListing { workflow: thread.start.workflow, steps, thread: thread.id.clone(), first, count })
 }
 
-fn entry(thread: &Thread<'_>, position: usize) -> Result<ThreadEntry> {
+fn entry(thread: &Thread<'_>, position: usize) -> Result<StepEntry> {
     Ok(match position.checked_sub(1) {
-        Some(index) => ThreadEntry::Step(Box::new(thread.step(index, StepParts::ALIAS)?)),
+        Some(index) => StepEntry::Step(Box::new(thread.step(index, StepParts::ALIAS)?)),
         None => {
             let (hash, workflow) = (thread.start_hash, thread.start.workflow);
             let (prompt, input) = (thread.start.prompt.clone(), thread.input()?);
-            ThreadEntry::Start { hash, workflow, prompt, input, timestamp: thread.started_at() }
+            StepEntry::Start { hash, workflow, prompt, input, timestamp: thread.started_at() }
         }
     })
 }

@@ -12,7 +12,7 @@ use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::fork::{self, ForkChanges};
 use uwf_engine::verbs::step::{self, StepRequest};
-use uwf_engine::views::steps::{self, ThreadEntry};
+use uwf_engine::views::steps::{self, StepEntry};
 use uwf_engine::views::{list, show};
 
 use crate::memory::{Machine, failure};
@@ -71,7 +71,7 @@ fn threads_of_one_start_have_own_times() {
     let rows = list::list(&machine.home, &list::ThreadFilter::default()).unwrap().rows;
     assert_eq!((&rows[0].thread, rows[0].changed_at), (&second, two.started_at));
     let steps = steps::steps(&machine.home, &second, 0..1).unwrap().steps;
-    assert!(matches!(steps[..], [ThreadEntry::Start { timestamp, .. }] if timestamp == two.started_at), "{steps:?}");
+    assert!(matches!(steps[..], [StepEntry::Start { timestamp, .. }] if timestamp == two.started_at), "{steps:?}");
     let fork = fork::thread(&machine.home, &second, None, &ForkChanges::default(), &machine.work()).unwrap().thread;
     assert_eq!(show(&fork).changed_at, fork.time_ms());
 }

@@ -1,14 +1,14 @@
 //! `thread steps`: all entries of a thread, or those at some positions.
 
 use json_cas::{NodeHash, ObjectBackend};
-use uwf_engine::views::steps::{self, StepListing, ThreadEntry};
+use uwf_engine::views::steps::{self, StepEntry, StepListing};
 
 use crate::memory::Machine;
 
 fn hashes(listed: &StepListing) -> Vec<NodeHash> {
-    let hash = |entry: &ThreadEntry| match entry {
-        ThreadEntry::Start { hash, .. } => *hash,
-        ThreadEntry::Step(step) => step.hash,
+    let hash = |entry: &StepEntry| match entry {
+        StepEntry::Start { hash, .. } => *hash,
+        StepEntry::Step(step) => step.hash,
     };
     listed.steps.iter().map(hash).collect()
 }

@@ -12,7 +12,7 @@ use uwf_engine::root::thread_ids;
 use uwf_engine::views::groups::{self, GroupStatus};
 use uwf_engine::views::ps;
 use uwf_engine::views::show::{self, ThreadStatus};
-use uwf_engine::views::steps::{self, ThreadEntry};
+use uwf_engine::views::steps::{self, StepEntry};
 use uwf_engine::views::thread_now::ThreadNow;
 
 use crate::app::AppState;
@@ -60,7 +60,7 @@ pub(crate) struct ThreadAnswer {
     group: Option<GroupStatus>,
     /// The start and the steps, as `uwf thread steps` reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    records: Option<Vec<ThreadEntry>>,
+    records: Option<Vec<StepEntry>>,
     /// Why there are no records.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,

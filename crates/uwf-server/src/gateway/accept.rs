@@ -104,9 +104,9 @@ async fn serve(
 ) {
     let socket =
         WebSocketStream::from_raw_socket(TokioIo::new(connection), Role::Server, Some(tunnel::websocket())).await;
-    let (farewell, told) = oneshot::channel();
+    let (farewell, farewell_given) = oneshot::channel();
     let (stream, carried) = tunnel::open(socket, async {
-        match told.await {
+        match farewell_given.await {
             Ok(farewell) => farewell,
             // No farewell will come; the connection ends by itself.
             Err(_) => std::future::pending().await,

@@ -119,11 +119,11 @@ impl MachineTokens {
     fn update<T>(&self, change: impl FnOnce(&mut BTreeMap<String, StoredMachineToken>) -> T) -> Result<T, TokenError> {
         let _lock = FileLock::acquire(&self.lock, LOCK_WAIT)?.ok_or_else(|| TokenError::Busy(self.file.clone()))?;
         let mut all = self.all()?;
-        let told = change(&mut all);
+        let result = change(&mut all);
         let text = serde_json::to_string_pretty(&all)
             .map_err(|error| TokenError::Damaged { file: self.file.clone(), why: error.to_string() })?;
         durable_files::replace_private(&self.file, format!("{text}\n").as_bytes())?;
-        Ok(told)
+        Ok(result)
     }
 }
 

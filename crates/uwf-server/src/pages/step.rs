@@ -80,12 +80,12 @@ async fn page(
             let at = step_at::step_at(&now.thread, hash)?.ok_or_else(|| api::no_step(&id, hash))?;
             // If the configuration can't be read, only prices are missing.
             let config = project::config(home, &cwd).unwrap_or_default();
-            let told = StepView::read_step(&now, &config, at);
+            let view = StepView::read_step(&now, &config, at);
             Ok(StepPage {
                 path: format!("/threads/{id}/steps/{hash}"),
-                title: format!("{}. {}", told.at.step.index, told.at.step.role),
-                may_go_on: told.at.after.is_none() && !now.has_ended(),
-                body: body(home, &told, asked.turns.parse().unwrap_or(1), can_change),
+                title: format!("{}. {}", view.at.step.index, view.at.step.role),
+                may_go_on: view.at.after.is_none() && !now.has_ended(),
+                body: body(home, &view, asked.turns.parse().unwrap_or(1), can_change),
             })
         })
         .await?;
@@ -134,20 +134,20 @@ impl StepView {
     }
 }
 
-fn body(home: &Home, told: &StepView, first_turn: usize, can_change: bool) -> Markup {
-    let StepAt { step, .. } = &told.at;
+fn body(home: &Home, view: &StepView, first_turn: usize, can_change: bool) -> Markup {
+    let StepAt { step, .. } = &view.at;
     html! {
-        (head(told, can_change))
+        (head(view, can_change))
         div.sides {
             section #output aria-labelledby="output-title" {
                 h2 #output-title { "Output" }
                 @match &step.unreadable.output {
                     Some(why) => p.problem { "It is not readable: " (why) },
                     None => {
-                        (values::output(&step.output, told.output))
+                        (values::output(&step.output, view.output))
                         details #output-json {
                             summary { "As JSON" }
-                            (texts::json(&step.output, told.output))
+                            (texts::json(&step.output, view.output))
                         }
                     }
                 }
@@ -155,24 +155,24 @@ fn body(home: &Home, told: &StepView, first_turn: usize, can_change: bool) -> Ma
             section #message aria-labelledby="message-title" {
                 h2 #message-title { "Text of the agent" }
                 @match (&step.message, &step.unreadable.detail) {
-                    (Some(message), _) => (texts::prose(message, 2, told.session.as_ref().map(|session| session.raw))),
+                    (Some(message), _) => (texts::prose(message, 2, view.session.as_ref().map(|session| session.raw))),
                     (None, Some(why)) => p.problem { "It is not readable: " (why) },
                     (None, None) => p.quiet { "Nothing beside its output." },
                 }
             }
         }
-        (obtained::obtained(home, told))
-        (reasons(home, told))
-        @if let Some(session) = &told.session {
-            (prompt::prompt(home, &told.at, session))
+        (obtained::obtained(home, view))
+        (reasons(home, view))
+        @if let Some(session) = &view.session {
+            (prompt::prompt(home, &view.at, session))
             (turns::turns(home, session, first_turn))
             (attempts::attempts(home, session))
         }
     }
 }
 
-fn head(told: &StepView, can_change: bool) -> Markup {
-    let StepAt { thread, workflow, workflow_name, step, steps, before, after, last_visit, child } = &told.at;
+fn head(view: &StepView, can_change: bool) -> Markup {
+    let StepAt { thread, workflow, workflow_name, step, steps, before, after, last_visit, child } = &view.at;
     let thread_path = format!("/threads/{thread}");
     let at = |hash: &NodeHash| format!("{thread_path}/steps/{hash}");
     html! {
@@ -184,7 +184,7 @@ fn head(told: &StepView, can_change: bool) -> Markup {
                 @if let Some(after) = after { a rel="next" href=(at(after)) data-key="]" { "next ›" } }
             }
             h1 { span.quiet { (step.index) ". " } (step.role) }
-            (facts(told))
+            (facts(view))
             div.actions {
                 a.button href="#why" data-key="w" { "Why this role" }
                 @if let Some(last) = last_visit {
@@ -204,14 +204,14 @@ fn head(told: &StepView, can_change: bool) -> Markup {
     }
 }
 
-fn facts(told: &StepView) -> Markup {
-    let StepAt { step, .. } = &told.at;
-    let spent = &told.spent;
-    let took = told.session.as_ref().map_or(spent.duration_ms, |session| session.duration_ms);
+fn facts(view: &StepView) -> Markup {
+    let StepAt { step, .. } = &view.at;
+    let spent = &view.spent;
+    let took = view.session.as_ref().map_or(spent.duration_ms, |session| session.duration_ms);
     html! {
         dl.facts {
             dt { "By" }
-            dd { (agent(told)) @if told.is_resumed { ", in the session of its previous visit" } }
+            dd { (agent(view)) @if view.is_resumed { ", in the session of its previous visit" } }
             dt { "Done" }
             dd { (parts::time(step.timestamp)) " after " (parts::duration(took)) }
             dt { "Spent" }
@@ -250,10 +250,10 @@ fn tokens(spent: &SpendingTotals) -> Markup {
     }
 }
 
-fn agent(told: &StepView) -> Markup {
-    let step = &told.at.step;
+fn agent(view: &StepView) -> Markup {
+    let step = &view.at.step;
     html! {
-        @match &told.agent {
+        @match &view.agent {
             Some(agent) => {
                 strong { (agent.name) }
                 @if agent.command != agent.name { " " code { (agent.command) } }
@@ -266,12 +266,12 @@ fn agent(told: &StepView) -> Markup {
     }
 }
 
-fn reasons(home: &Home, told: &StepView) -> Markup {
-    let workflow = nodes::workflow(home.store(), told.at.workflow).ok();
+fn reasons(home: &Home, view: &StepView) -> Markup {
+    let workflow = nodes::workflow(home.store(), view.at.workflow).ok();
     html! {
         section #why aria-labelledby="why-title" tabindex="-1" {
-            h2 #why-title { "Why " (told.at.step.role) }
-            @match (&told.reasons, told.reasoned()) {
+            h2 #why-title { "Why " (view.at.step.role) }
+            @match (&view.reasons, view.reasoned()) {
                 (_, Some(step)) => {
                     (super::why::routing(&step.after, &step.routing, workflow.as_ref()))
                     (super::why::branches(&step.branches))

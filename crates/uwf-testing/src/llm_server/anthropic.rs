@@ -77,8 +77,8 @@ fn events(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> Ve
         block(begin, pieces(&halves(arguments), "input_json_delta", "partial_json"));
     }
     let mut end = json!({ "type": "message_delta", "delta": { "stop_reason": finish(say), "stop_sequence": null } });
-    if let Some(told) = &say.usage {
-        end["usage"] = json!({ "output_tokens": told.output });
+    if let Some(counts) = &say.usage {
+        end["usage"] = json!({ "output_tokens": counts.output });
     }
     all.push(end);
     all.push(json!({ "type": "message_stop" }));

@@ -34,8 +34,8 @@ fn body(say: &ScriptedAnswer, parts: &[Value], is_last: bool) -> Value {
     if is_last {
         // In this API, an answer with calls ends like any other.
         candidate["finishReason"] = json!(say.finish("STOP", "STOP", "MAX_TOKENS"));
-        if let Some(told) = &say.usage {
-            body["usageMetadata"] = usage(told);
+        if let Some(counts) = &say.usage {
+            body["usageMetadata"] = usage(counts);
         }
     }
     body["candidates"] = json!([candidate]);

@@ -28,8 +28,8 @@ fn body(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> Valu
         "model": request.body["model"],
         "choices": [{ "index": 0, "message": message, "finish_reason": finish(say) }],
     });
-    if let Some(told) = &say.usage {
-        body["usage"] = usage(told);
+    if let Some(counts) = &say.usage {
+        body["usage"] = usage(counts);
     }
     body
 }
@@ -57,9 +57,9 @@ fn events(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> Ve
     }
     chunks.push(chunk(json!([{ "index": 0, "delta": {}, "finish_reason": finish(say) }])));
     let wanted = request.body.pointer("/stream_options/include_usage") == Some(&Value::Bool(true));
-    if let Some(told) = say.usage.as_ref().filter(|_| wanted) {
+    if let Some(counts) = say.usage.as_ref().filter(|_| wanted) {
         let mut last = chunk(json!([]));
-        last["usage"] = usage(told);
+        last["usage"] = usage(counts);
         chunks.push(last);
     }
     let done = "data: [DONE]".to_owned();

@@ -22,8 +22,8 @@ fn body(say: &ScriptedAnswer, request: &LlmServerRequest, number: usize) -> Valu
     if say.cut_at_max_tokens {
         body["incomplete_details"] = json!({ "reason": "max_output_tokens" });
     }
-    if let Some(told) = &say.usage {
-        body["usage"] = usage(told);
+    if let Some(counts) = &say.usage {
+        body["usage"] = usage(counts);
     }
     body
 }

@@ -106,7 +106,7 @@ fn begun(fields: &Map<String, Value>) -> Result<ScriptedAnswer, String> {
     Ok(match fields.get("usage") {
         None => say,
         Some(Value::Null) => say.without_usage(),
-        Some(told) => say.usage(usage(told)),
+        Some(value) => say.usage(usage(value)),
     })
 }
 
@@ -142,14 +142,14 @@ fn to_status(number: u64) -> Result<u16, String> {
     u16::try_from(number).ok().filter(|code| (100..600).contains(code)).ok_or(format!("{number} is not an HTTP status"))
 }
 
-fn usage(told: &Value) -> ScriptedUsage {
-    let count = |key: &str| told.get(key).and_then(Value::as_u64);
+fn usage(value: &Value) -> ScriptedUsage {
+    let count = |key: &str| value.get(key).and_then(Value::as_u64);
     ScriptedUsage {
         input: count("input").unwrap_or(0),
         output: count("output").unwrap_or(0),
         cached: count("cached"),
         reasoning: count("reasoning"),
-        cost: told.get("cost").and_then(Value::as_f64),
+        cost: value.get("cost").and_then(Value::as_f64),
     }
 }
 

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use uwf_core::node::{self, NodeKind, StepNode};
 
-use crate::attempt::recorded::PlannedAttempt;
+use crate::attempt::recorded::AttemptOpening;
 use crate::error::Result;
 use crate::root::broker_link::wire::BrokerFailure;
 use crate::root::home::Home;
@@ -45,7 +45,7 @@ impl AttemptAccessLimits {
     ///
     /// # Errors
     /// An unreadable node of its thread.
-    pub(super) fn for_planned_attempt(home: &Home, opened: &PlannedAttempt) -> Result<AttemptAccessLimits> {
+    pub(super) fn for_planned_attempt(home: &Home, opened: &AttemptOpening) -> Result<AttemptAccessLimits> {
         let thread = Thread::load_at(home, opened.thread.clone(), opened.expected_head)?;
         let mut of_thread: HashSet<NodeHash> = node::OWN_TYPES.iter().map(|own| own.hash).collect();
         of_thread.extend([bootstrap::HASH, thread.head, thread.start_hash]);

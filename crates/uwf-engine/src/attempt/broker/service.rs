@@ -10,7 +10,7 @@ use json_cas::{HoldGuard, NodeHash, StoreError};
 use parking_lot::Mutex;
 
 use super::bounds::AttemptAccessLimits;
-use crate::attempt::recorded::{self, PlannedAttempt};
+use crate::attempt::recorded::{self, AttemptOpening};
 use crate::attempt::redactor::{SecretRedactor, own_environment};
 use crate::error::{Error, Result};
 use crate::root::broker_link::wire::{self, BrokerFailure, BrokerReply, BrokerRequest};
@@ -35,7 +35,7 @@ type Answer = std::result::Result<(BrokerReply, Vec<Vec<u8>>), BrokerFailure>;
 /// The store, for the processes of one attempt.
 pub(super) struct BrokerService {
     home: Home,
-    opened: PlannedAttempt,
+    opened: AttemptOpening,
     redactor: SecretRedactor,
     /// Computed on first use: the store is not read before.
     bounds: Mutex<Option<Arc<AttemptAccessLimits>>>,
@@ -43,7 +43,7 @@ pub(super) struct BrokerService {
 }
 
 impl BrokerService {
-    pub(super) fn new(home: Home, opened: PlannedAttempt) -> Result<BrokerService> {
+    pub(super) fn new(home: Home, opened: AttemptOpening) -> Result<BrokerService> {
         let env_file = env_file::read(&home.env_file())?;
         let redactor = SecretRedactor::knowing(opened.secrets.clone(), &env_file, &own_environment());
         Ok(BrokerService { home, opened, redactor, bounds: Mutex::default(), connections: AtomicUsize::new(0) })

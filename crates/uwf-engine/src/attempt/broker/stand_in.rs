@@ -7,7 +7,7 @@ use uwf_core::config::DEFAULT_KILL_GRACE;
 
 use crate::attempt::lease::{RESERVE, StepLease, StepLeaseInstant};
 use crate::attempt::processes;
-use crate::attempt::recorded::PlannedAttempt;
+use crate::attempt::recorded::AttemptOpening;
 use crate::attempt::recorded::claim::{self, Claim};
 use crate::error::Result;
 use crate::root::home::Home;
@@ -16,7 +16,7 @@ use crate::root::home::Home;
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Renews the lease of an attempt until its agent has ended. If the lease is lost, ends the agent.
-pub(crate) fn run(home: &Home, opened: &PlannedAttempt) {
+pub(crate) fn run(home: &Home, opened: &AttemptOpening) {
     let Some(lease) = taken_up(home, opened) else {
         return processes::end_attempt(None, &opened.attempt, RESERVE, None);
     };
@@ -30,13 +30,13 @@ pub(crate) fn run(home: &Home, opened: &PlannedAttempt) {
     lease.end();
 }
 
-fn is_at_work(opened: &PlannedAttempt) -> bool {
+fn is_at_work(opened: &AttemptOpening) -> bool {
     !processes::survivors_by_environment(&opened.attempt).is_empty()
 }
 
 /// The keeper's lease; `None` when the step no longer belongs to this machine, or the store does not answer for too
 /// long.
-fn taken_up(home: &Home, opened: &PlannedAttempt) -> Option<StepLease> {
+fn taken_up(home: &Home, opened: &AttemptOpening) -> Option<StepLease> {
     // Other machines don't know about an agent that is run by hand.
     if opened.is_by_hand() {
         return Some(StepLease::of_one_machine());
@@ -54,7 +54,7 @@ fn taken_up(home: &Home, opened: &PlannedAttempt) -> Option<StepLease> {
 }
 
 /// A lease for this attempt's claim as the keeper last wrote it; `None` when the claim is no longer for this attempt.
-fn take_up(home: &Home, opened: &PlannedAttempt) -> Result<Option<StepLease>> {
+fn take_up(home: &Home, opened: &AttemptOpening) -> Result<Option<StepLease>> {
     let thread = &opened.thread;
     let Some(note) = home.notes().note(&claim::name(thread))? else { return Ok(None) };
     let is_own = |claim: &Claim| {

@@ -35,11 +35,11 @@ impl GitRunner<'_> {
             return Ok(PushOutcome::Done);
         }
         // `!<tab>FROM:TO<tab>[rejected] (fetch first)`
-        let told = String::from_utf8_lossy(&pushed.stdout);
-        match told.contains("(fetch first)") || told.contains("(non-fast-forward)") {
+        let printed = String::from_utf8_lossy(&pushed.stdout);
+        match printed.contains("(fetch first)") || printed.contains("(non-fast-forward)") {
             true => Ok(PushOutcome::Behind),
             false => {
-                let rejected = told.lines().filter_map(|line| line.strip_prefix("!\t")?.rsplit('\t').next());
+                let rejected = printed.lines().filter_map(|line| line.strip_prefix("!\t")?.rsplit('\t').next());
                 let said: Vec<String> = rejected.map(str::to_owned).chain([said(&pushed)]).collect();
                 Err(unreachable("push to", remote, &said.join("; ")))
             }

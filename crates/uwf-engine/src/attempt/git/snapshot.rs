@@ -134,8 +134,8 @@ impl GitRunner<'_> {
     /// `Data` if uwf didn't write the commit message.
     pub(crate) fn kept_in(&self, commit: &str) -> Result<SnapshotCommit> {
         let commit = commit.to_owned();
-        let told = self.text("look at recorded files", ["show", "--no-patch", SHOWN, &commit])?;
-        let mut parts = told.split('\0').map(str::trim);
+        let shown = self.text("look at recorded files", ["show", "--no-patch", SHOWN, &commit])?;
+        let mut parts = shown.split('\0').map(str::trim);
         let mut part = || parts.next().unwrap_or_default().to_owned();
         let (tree, head, directory) = (part(), part(), part());
         let head = if head.is_empty() { commit.clone() } else { head };

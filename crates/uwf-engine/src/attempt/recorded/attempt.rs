@@ -3,8 +3,8 @@
 use json_cas::NodeHash;
 
 use super::lines::{
-    AttemptAnswer, AttemptEnd, AttemptOutcome, AttemptProcess, AttemptReply, FinishedStep, GaveUp, NamedStep,
-    PlannedAttempt, QuestionExchange, ThreadRecordLine,
+    AttemptAnswer, AttemptEnd, AttemptOpening, AttemptOutcome, AttemptProcess, AttemptReply, FinishedStep, GaveUp,
+    NamedStep, QuestionExchange, ThreadRecordLine,
 };
 use super::output::size;
 use super::{AttemptOutputFiles, boot_id};
@@ -20,7 +20,7 @@ const MAX_REREADS: u32 = 3;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedAttempt {
     /// Its plan.
-    pub opened: PlannedAttempt,
+    pub opened: AttemptOpening,
     /// The agent's process.
     pub started: Option<AttemptProcess>,
     /// Set once the agent has answered in full.
@@ -39,7 +39,7 @@ pub struct RecordedAttempt {
 
 impl RecordedAttempt {
     /// An attempt that was only planned so far.
-    pub fn begun(opened: PlannedAttempt) -> RecordedAttempt {
+    pub fn begun(opened: AttemptOpening) -> RecordedAttempt {
         RecordedAttempt {
             opened,
             started: None,
@@ -109,7 +109,7 @@ impl RecordedAttempt {
         finished.or_else(|| self.named.as_ref().map(|named| named.step))
     }
 
-    /// Value of [`PlannedAttempt::rereads`] for the next attempt to read its text.
+    /// Value of [`AttemptOpening::rereads`] for the next attempt to read its text.
     pub fn rereads(&self) -> u32 {
         self.opened.rereads.saturating_add(u32::from(self.gave_up.is_none()))
     }
@@ -226,7 +226,7 @@ mod tests {
             "agent": AgentSpec::recorded(agent),
         });
         opened.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let opened: PlannedAttempt = serde_json::from_value(opened).unwrap();
+        let opened: AttemptOpening = serde_json::from_value(opened).unwrap();
         let (thread, attempt) = (opened.thread.clone(), opened.attempt.clone());
         let raw = AttemptOutputFiles::paths_of_attempt(home, &thread, &attempt).raw;
         std::fs::create_dir_all(raw.parent().unwrap()).unwrap();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use durable_files::regular;
 use uwf_core::thread::ThreadId;
 
-use super::lines::PlannedAttempt;
+use super::lines::AttemptOpening;
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::ids;
@@ -26,7 +26,7 @@ pub(crate) fn is_by_hand(attempt: &str) -> bool {
     ulid.len() == 26 && ulid.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-impl PlannedAttempt {
+impl AttemptOpening {
     /// Whether a person runs the agent by hand; such an attempt is not in the thread's record.
     pub fn is_by_hand(&self) -> bool {
         is_by_hand(&self.attempt)
@@ -42,8 +42,8 @@ pub(crate) fn dir_by_hand(home: &Home, thread: &ThreadId, attempt: &str) -> Path
 ///
 /// # Errors
 /// `Io`.
-pub(crate) fn open_by_hand(home: &Home, opened: PlannedAttempt) -> Result<PlannedAttempt> {
-    let opened = PlannedAttempt { attempt: format!("{PREFIX}{}", ids::new_ulid()), ..opened };
+pub(crate) fn open_by_hand(home: &Home, opened: AttemptOpening) -> Result<AttemptOpening> {
+    let opened = AttemptOpening { attempt: format!("{PREFIX}{}", ids::new_ulid()), ..opened };
     let dir = dir_by_hand(home, &opened.thread, &opened.attempt);
     std::fs::DirBuilder::new()
         .recursive(true)
@@ -58,7 +58,7 @@ pub(crate) fn open_by_hand(home: &Home, opened: PlannedAttempt) -> Result<Planne
 }
 
 /// The plan of an attempt that is run by hand; `None` for another kind of attempt, or one that is over.
-pub(super) fn read(home: &Home, thread: &ThreadId, attempt: &str) -> Option<PlannedAttempt> {
+pub(super) fn read(home: &Home, thread: &ThreadId, attempt: &str) -> Option<AttemptOpening> {
     if !is_by_hand(attempt) {
         return None;
     }

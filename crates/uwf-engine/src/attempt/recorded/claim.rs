@@ -16,7 +16,7 @@ use uwf_core::config::LONGEST_LEASE;
 use uwf_core::thread::ThreadId;
 
 use super::attempt::RecordedAttempt;
-use super::lines::{AttemptEnd, AttemptOutcome, AttemptReply, PlannedAttempt, ThreadRecordLine};
+use super::lines::{AttemptEnd, AttemptOpening, AttemptOutcome, AttemptReply, ThreadRecordLine};
 use super::output::AttemptOutputFiles;
 use super::{ThreadRecord, boot_id};
 use crate::attempt::recorded::at_work::AtWork;
@@ -92,8 +92,13 @@ impl Claim {
 
     /// The claim with the record's lines that it lacks. Keeps its own lines: another machine may have closed the
     /// attempt, and the keeper knows more secrets than an agent's process.
-    fn with_news(mut self, told: &RecordedAttempt, lines: Vec<ThreadRecordLine>, redactor: &SecretRedactor) -> Claim {
-        let news: Vec<ThreadRecordLine> = lines.into_iter().filter(|line| !told.has(line)).collect();
+    fn with_news(
+        mut self,
+        announced: &RecordedAttempt,
+        lines: Vec<ThreadRecordLine>,
+        redactor: &SecretRedactor,
+    ) -> Claim {
+        let news: Vec<ThreadRecordLine> = lines.into_iter().filter(|line| !announced.has(line)).collect();
         self.lines.extend(written(&news, redactor));
         self
     }
@@ -170,7 +175,7 @@ pub(crate) enum ClaimOutcome {
 ///
 /// # Errors
 /// Errors of the store, and `Config` when the secrets can't be determined.
-pub(crate) fn claim(home: &Home, opened: &PlannedAttempt, seen: Option<&NameVersion>) -> Result<ClaimOutcome> {
+pub(crate) fn claim(home: &Home, opened: &AttemptOpening, seen: Option<&NameVersion>) -> Result<ClaimOutcome> {
     if !home.has_peers() {
         return Ok(ClaimOutcome::Alone);
     }
@@ -187,7 +192,7 @@ pub(crate) fn claim(home: &Home, opened: &PlannedAttempt, seen: Option<&NameVers
 }
 
 /// Gives up a claim whose attempt was not begun, so that other machines need not wait for its lease.
-pub(crate) fn give_up(home: &Home, opened: &PlannedAttempt, claim: &Claim, version: &NameVersion, why: &str) {
+pub(crate) fn give_up(home: &Home, opened: &AttemptOpening, claim: &Claim, version: &NameVersion, why: &str) {
     let over = claim.clone().over(&opened.attempt, AttemptOutcome::Suspended, why);
     // If this fails, they wait.
     let _ = home.notes().write_note(&name(&opened.thread), NoteWriteCondition::At(version), &over.value());
@@ -220,8 +225,8 @@ fn try_update_from_record(home: &Home, thread: &ThreadId) -> Result<()> {
         let Some(there) = note else { return Ok(()) };
         let Some(claim) = Claim::from_note(&there) else { return Ok(()) };
         let record = ThreadRecord::read(home, thread)?;
-        let (Some(told), Some(own)) = (claim.attempt(thread), record.newest()) else { return Ok(()) };
-        if told.opened.attempt != own.opened.attempt {
+        let (Some(announced), Some(own)) = (claim.attempt(thread), record.newest()) else { return Ok(()) };
+        if announced.opened.attempt != own.opened.attempt {
             return Ok(());
         }
         let mut lines = record.lines_of_newest();
@@ -231,7 +236,7 @@ fn try_update_from_record(home: &Home, thread: &ThreadId) -> Result<()> {
         match notes.write_note(
             &name,
             NoteWriteCondition::At(&there.version),
-            &claim.with_news(&told, lines, &redactor).value(),
+            &claim.with_news(&announced, lines, &redactor).value(),
         )? {
             NoteWritten::Done(_) => return Ok(()),
             NoteWritten::Moved(now) => note = now,

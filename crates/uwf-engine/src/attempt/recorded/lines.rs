@@ -20,7 +20,7 @@ use crate::thread::digest::ThreadDigest;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 pub(super) enum ThreadRecordLine {
-    Opened(Box<PlannedAttempt>),
+    Opened(Box<AttemptOpening>),
     Started(AttemptProcess),
     Answered(AttemptAnswer),
     Named(NamedStep),
@@ -38,7 +38,7 @@ impl ThreadRecordLine {
         Some(match record::event(line)? {
             // The id becomes part of file names.
             "opened" => {
-                ThreadRecordLine::Opened(Box::new(serde_json::from_slice(line).ok().filter(PlannedAttempt::has_id)?))
+                ThreadRecordLine::Opened(Box::new(serde_json::from_slice(line).ok().filter(AttemptOpening::has_id)?))
             }
             "started" => ThreadRecordLine::Started(serde_json::from_slice(line).ok()?),
             "answered" => ThreadRecordLine::Answered(serde_json::from_slice(line).ok()?),
@@ -73,7 +73,7 @@ impl ThreadRecordLine {
 /// A planned attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PlannedAttempt {
+pub struct AttemptOpening {
     /// Id of the attempt, a ULID; also the value of `UWF_ATTEMPT`.
     pub attempt: String,
     /// Thread it belongs to.
@@ -123,7 +123,7 @@ pub struct PlannedAttempt {
     pub opened_at: u64,
 }
 
-impl PlannedAttempt {
+impl AttemptOpening {
     fn has_id(&self) -> bool {
         self.attempt.parse::<ulid::Ulid>().is_ok()
     }

@@ -76,11 +76,11 @@ pub(super) fn update<T, E: From<Error>>(
     let _lock = lock(home)?;
     let before = read(home)?;
     let mut registry = before.clone();
-    let told = change(&mut registry)?;
+    let result = change(&mut registry)?;
     if registry != before {
         durable_files::replace(&home.registry_file(), text::write(&registry).as_bytes()).map_err(Error::from)?;
     }
-    Ok(told)
+    Ok(result)
 }
 
 fn lock(home: &Home) -> Result<FileLock> {

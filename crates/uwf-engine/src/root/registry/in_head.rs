@@ -43,9 +43,9 @@ pub(super) fn update<T, E: From<Error>>(
     for _ in 0..TRIES {
         let (before, head) = read(home)?;
         let mut registry = before.clone();
-        let told = change(&mut registry)?;
+        let result = change(&mut registry)?;
         if registry == before {
-            return Ok(told);
+            return Ok(result);
         }
         node_types::ensure(home)?;
         let content = ContentNode { text: text::write(&registry) };
@@ -57,7 +57,7 @@ pub(super) fn update<T, E: From<Error>>(
         match swapped.map_err(Error::from)? {
             SwapOutcome::Done => {
                 leave_trace(home, hash);
-                return Ok(told);
+                return Ok(result);
             }
             SwapOutcome::Moved(_) => {}
         }

@@ -106,7 +106,7 @@ impl GroupFiles<'_> {
         let kept = ended.map(|ended| travel::find(self.home, &self.worktree.repository, id, ended.head)).transpose()?;
         kept.flatten().ok_or_else(|| {
             Error::not_found(format!("the files of branch `{name}`, thread {id}, were not recorded"))
-                .hint(format!("`uwf thread log {id}` says why; its worktree: {}", self.home.worktree_dir(id).display()))
+                .hint(format!("`uwf log {id}` says why; its worktree: {}", self.home.worktree_dir(id).display()))
                 .hint(format!(
                     "commit its files there, and `git update-ref refs/uwf/{id}/STEP COMMIT` with its last step; then `uwf run {}` continues",
                     self.thread

@@ -10,7 +10,7 @@ use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::elsewhere;
 use crate::attempt::lease::{StepLease, StepLeaseInstant};
 use crate::attempt::recorded::claim::{self, ClaimOutcome};
-use crate::attempt::recorded::{self, AttemptOutputFiles, PlannedAttempt, RecordedAttempt};
+use crate::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles, RecordedAttempt};
 use crate::attempt::recorded_digest;
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::worktree;
@@ -123,7 +123,7 @@ impl StepInProgress<'_, '_> {
             log!(self.log, "C2J8W4FR", Warn, "the digest of the thread is not known: {error}");
         });
         let planned = self.plan.attempt(self.thread, role, agent)?;
-        let opened = PlannedAttempt { earlier, reextract, rereads, digest: digest.ok(), ..planned };
+        let opened = AttemptOpening { earlier, reextract, rereads, digest: digest.ok(), ..planned };
         self.plan.role(role)?;
         node_types::ensure_for_step(self.home)?;
         let dir = self.home.attempts_dir(&self.thread.id);
@@ -144,7 +144,7 @@ impl StepInProgress<'_, '_> {
     }
 
     /// Claims the step for this machine, in a shared store, and records the attempt.
-    fn claim(&self, opened: &PlannedAttempt, note: Option<&NameVersion>) -> Result<StepLease> {
+    fn claim(&self, opened: &AttemptOpening, note: Option<&NameVersion>) -> Result<StepLease> {
         let since = StepLeaseInstant::now();
         let (claim, version) = match claim::claim(self.home, opened, note)? {
             ClaimOutcome::Alone => {

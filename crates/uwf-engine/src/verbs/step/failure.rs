@@ -4,7 +4,7 @@ use json_cas::{Head, HeadsError, NodeHash};
 use uwf_core::config::EXTRACT;
 
 use super::{BegunAttempt, StepInProgress};
-use crate::attempt::recorded::{self, AttemptOutcome, AttemptOutputFiles, PlannedAttempt, RecordedAttempt};
+use crate::attempt::recorded::{self, AttemptOpening, AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::{child_threads, environment, leftover};
 use crate::error::{Error, ErrorKind};
@@ -26,7 +26,7 @@ pub(super) enum HeadMoveFailure {
 
 impl StepInProgress<'_, '_> {
     /// The error of a step whose head did not move. Concludes its attempt if the result can no longer be used.
-    pub(super) fn unmoved(&self, opened: &PlannedAttempt, step: NodeHash, why: HeadMoveFailure) -> Error {
+    pub(super) fn unmoved(&self, opened: &AttemptOpening, step: NodeHash, why: HeadMoveFailure) -> Error {
         match why {
             HeadMoveFailure::Elsewhere(now) => self.quarantine(opened, step, now),
             HeadMoveFailure::Unsure(failed) => self.unsure(failed, step),
@@ -46,7 +46,7 @@ impl StepInProgress<'_, '_> {
         Error { message, ..error }
     }
 
-    fn quarantine(&self, opened: &PlannedAttempt, step: NodeHash, now: Option<Head>) -> Error {
+    fn quarantine(&self, opened: &AttemptOpening, step: NodeHash, now: Option<Head>) -> Error {
         let why = format!("step {step} was finished, but the head had moved; the node is kept, not linked");
         log!(self.log, "K3F6D2XN", Warn, "{why}");
         // The log and the error name the result even if the record can't be written.
@@ -143,7 +143,7 @@ impl StepInProgress<'_, '_> {
     }
 
     /// The error of an agent, with a hint if a withheld key may have caused the failure.
-    fn with_withheld(&self, opened: &PlannedAttempt, error: Error) -> Error {
+    fn with_withheld(&self, opened: &AttemptOpening, error: Error) -> Error {
         let spec = &opened.agent;
         if !matches!(error.kind, ErrorKind::AgentFailed | ErrorKind::NotExtractable) || !spec.runs_a_program() {
             return error;
@@ -176,7 +176,7 @@ impl StepInProgress<'_, '_> {
     }
 
     /// The error without secrets: it may quote an agent's last words, and it is logged, stored in a mark and shown.
-    fn redacted(&self, opened: &PlannedAttempt, error: &Error) -> Error {
+    fn redacted(&self, opened: &AttemptOpening, error: &Error) -> Error {
         // If the file is unreadable, no agent was started with secrets from it.
         let file = env_file::read(&self.home.env_file()).unwrap_or_default();
         SecretRedactor::new(opened.secrets.iter().cloned(), &file).error(error)
@@ -196,7 +196,7 @@ impl StepInProgress<'_, '_> {
         error
     }
 
-    fn said_anything(&self, opened: &PlannedAttempt) -> bool {
+    fn said_anything(&self, opened: &AttemptOpening) -> bool {
         let raw = AttemptOutputFiles::paths_of_attempt(self.home, &opened.thread, &opened.attempt).raw;
         raw.metadata().is_ok_and(|meta| meta.len() > 0)
     }

@@ -7,7 +7,7 @@ use json_cas::NodeHash;
 use super::StepInProgress;
 use crate::attempt::agents::AgentSpec;
 use crate::attempt::git::GitScopeGuard;
-use crate::attempt::recorded::PlannedAttempt;
+use crate::attempt::recorded::AttemptOpening;
 use crate::attempt::snapshot::{self, PushedFiles, StepFiles};
 use crate::attempt::travel;
 use crate::error::Result;
@@ -45,7 +45,7 @@ impl StepInProgress<'_, '_> {
     ///
     /// # Errors
     /// `Interrupted` or `Terminated` if uwf was told to stop while the thread is active. Then, too, the next step adopts this one.
-    pub(super) fn record_files(&self, opened: &PlannedAttempt, step: NodeHash) -> Result<Option<StepFiles>> {
+    pub(super) fn record_files(&self, opened: &AttemptOpening, step: NodeHash) -> Result<Option<StepFiles>> {
         let Some(worktree) = self.plan.settings.worktree_in_use() else { return Ok(None) };
         let _errand = self.errand(&opened.agent, Some(&opened.attempt));
         let recorded = match snapshot::take(self.home, worktree, opened, step) {

@@ -8,7 +8,7 @@ use super::check;
 use super::failure::{HeadMoveFailure, OF_ATTEMPTS};
 use super::{StepInProgress, StepReport, UpcomingRole};
 use crate::attempt::agent_process::SignalListener;
-use crate::attempt::recorded::{self, FinishedStep, PlannedAttempt};
+use crate::attempt::recorded::{self, AttemptOpening, FinishedStep};
 use crate::attempt::snapshot::StepFiles;
 use crate::error::Result;
 use crate::root::log::log;
@@ -23,7 +23,7 @@ use crate::verbs::step::end;
 #[must_use]
 pub(crate) struct StoredStep<'s, 'a, 'h> {
     step: &'s StepInProgress<'a, 'h>,
-    opened: PlannedAttempt,
+    opened: AttemptOpening,
     hash: NodeHash,
     /// The line of the thread's record that says the step was finished, if there is one.
     finished: Option<FinishedStep>,
@@ -34,7 +34,7 @@ pub(crate) struct StoredStep<'s, 'a, 'h> {
 impl<'s, 'a, 'h> StoredStep<'s, 'a, 'h> {
     pub(crate) fn new(
         step: &'s StepInProgress<'a, 'h>,
-        opened: &PlannedAttempt,
+        opened: &AttemptOpening,
         hash: NodeHash,
         finished: Option<FinishedStep>,
     ) -> StoredStep<'s, 'a, 'h> {
@@ -72,7 +72,7 @@ impl<'s, 'a, 'h> StoredStep<'s, 'a, 'h> {
 #[must_use]
 pub(crate) struct VerifiedStep<'s, 'a, 'h> {
     step: &'s StepInProgress<'a, 'h>,
-    opened: PlannedAttempt,
+    opened: AttemptOpening,
     /// The thread with this step as its head.
     moved: Thread<'h>,
     is_adopted: bool,
@@ -107,7 +107,7 @@ impl<'s, 'a, 'h> VerifiedStep<'s, 'a, 'h> {
 #[must_use]
 pub(crate) struct LinkedStep<'s, 'a, 'h> {
     step: &'s StepInProgress<'a, 'h>,
-    opened: PlannedAttempt,
+    opened: AttemptOpening,
     moved: Thread<'h>,
     /// Result for the files in its worktree.
     files: Option<StepFiles>,

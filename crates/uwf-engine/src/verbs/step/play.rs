@@ -11,7 +11,7 @@ use crate::attempt::broker::BrokerProcess;
 use crate::attempt::ended::stopped_by;
 use crate::attempt::environment;
 use crate::attempt::lease::StepLease;
-use crate::attempt::recorded::{self, AttemptOutputFiles, AttemptProcess, FinishedStep, GaveUp, PlannedAttempt};
+use crate::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles, AttemptProcess, FinishedStep, GaveUp};
 use crate::attempt::{result_line, slots};
 use crate::error::{ErrorKind, Result, SentError};
 use crate::root::ids;
@@ -44,7 +44,7 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
     /// The step that an ended agent left, and how it was recorded as finished.
     fn result(
         &self,
-        opened: &PlannedAttempt,
+        opened: &AttemptOpening,
         job: &AgentProcessSpec,
         ended: AgentProcessEnd,
     ) -> Result<(NodeHash, Option<FinishedStep>)> {
@@ -85,7 +85,7 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
         Ok((step, None))
     }
 
-    fn job(&self, opened: &PlannedAttempt, lease: StepLease) -> Result<AgentProcessSpec> {
+    fn job(&self, opened: &AttemptOpening, lease: StepLease) -> Result<AgentProcessSpec> {
         let files = AttemptOutputFiles::paths_of_attempt(self.home, &opened.thread, &opened.attempt);
         Ok(AgentProcessSpec {
             argv: opened.command_line(self.home.bin()),

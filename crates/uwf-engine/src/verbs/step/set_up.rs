@@ -12,7 +12,7 @@ use crate::attempt::agent_process::{self, AgentProcessEnd, AgentProcessSpec, Sig
 use crate::attempt::agents::HUMAN;
 use crate::attempt::ended::stopped_by;
 use crate::attempt::environment;
-use crate::attempt::recorded::PlannedAttempt;
+use crate::attempt::recorded::AttemptOpening;
 use crate::attempt::worktree::includes;
 use crate::attempt::worktree::setup::{self, WorktreeSetup};
 use crate::error::{AtPath, Error, Result};
@@ -68,7 +68,7 @@ impl StepInProgress<'_, '_> {
     }
 
     /// The empty file for the output of the commands.
-    fn output_of_preparation(&self, opened: &PlannedAttempt) -> Result<PathBuf> {
+    fn output_of_preparation(&self, opened: &AttemptOpening) -> Result<PathBuf> {
         let path = self.home.prepare_output(&opened.thread);
         regular::write(&path, b"").path_context("write", &path)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(OUTPUT_MODE)).path_context("write", &path)?;

@@ -10,13 +10,13 @@ use super::StepView;
 use crate::pages::texts;
 
 /// The section; empty if nothing is known.
-pub(super) fn obtained(home: &Home, told: &StepView) -> Markup {
-    let Some(step) = told.reasoned() else { return html! {} };
+pub(super) fn obtained(home: &Home, view: &StepView) -> Markup {
+    let Some(step) = view.reasoned() else { return html! {} };
     html! {
         section #obtained aria-labelledby="obtained-title" {
             h2 #obtained-title { "How the output was obtained" }
             ol.ladder {
-                @if let Some(session) = &told.session { (raw(home, session.raw)) }
+                @if let Some(session) = &view.session { (raw(home, session.raw)) }
                 (rungs(&step.output))
                 @if let Some(by) = step.output.extracted_by.as_deref().filter(|by| !has_given(&step.output.rungs, by)) {
                     li.taken { p.topic { span.verdict aria-hidden="true" { "✓" } strong { (by) } } p { (sentence(by)) } }
@@ -32,7 +32,7 @@ pub(super) fn obtained(home: &Home, told: &StepView) -> Markup {
                 p { "It was read again from the text of a " a href={"/cas/" (attempt)} { "failed attempt" } "." }
             }
             @if let Some(why) = &step.output.unreadable { p.problem { "The rest cannot be read: " (why) } }
-            p.small.quiet { a href={"/cas/" (told.at.step.detail)} { "All records" } }
+            p.small.quiet { a href={"/cas/" (view.at.step.detail)} { "All records" } }
         }
     }
 }

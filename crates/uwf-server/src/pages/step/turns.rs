@@ -24,7 +24,7 @@ pub(super) fn turns(home: &Home, session: &ReactSession, first: usize) -> Markup
     for (index, hash) in session.turns.iter().enumerate().take(last).skip(first - 1) {
         let turn = TurnView::read(home.store(), *hash);
         drawn.push(match &turn {
-            Ok(told) => turn_of(home, index + 1, told, before.as_ref()),
+            Ok(view) => turn_of(home, index + 1, view, before.as_ref()),
             Err(error) => html! { p.problem { "Turn " (index + 1) " is not readable: " (error) } },
         });
         before = turn.ok();
@@ -73,8 +73,8 @@ impl TurnView {
     }
 }
 
-fn turn_of(home: &Home, number: usize, told: &TurnView, before: Option<&TurnView>) -> Markup {
-    let TurnView { turn, calls } = told;
+fn turn_of(home: &Home, number: usize, view: &TurnView, before: Option<&TurnView>) -> Markup {
+    let TurnView { turn, calls } = view;
     let seen = before.map(TurnView::seen).unwrap_or_default();
     let new: Vec<NodeHash> = turn.input.iter().copied().filter(|hash| !seen.contains(hash)).collect();
     let output = text(home, turn.output);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent_kit::ladder::{ExtractionLadder, LadderClimb, ValueExtractor};
+use agent_kit::ladder::{ExtractionLadder, LadderDescent, ValueExtractor};
 use agent_kit::{AgentAnswer, Error};
 use json_cas::CompiledSchema;
 use serde::Serialize;
@@ -83,7 +83,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         None => input::from_stdin()?,
     };
     let form = if args.json { AnswerForm::Json } else { AnswerForm::Frontmatter };
-    let mut climb = LadderClimb::new(form, &schema);
+    let mut climb = LadderDescent::new(form, &schema);
     let mut answer = AgentAnswer::text(raw);
     let mut extractor = LlmExtractor::new(&context.home);
     let ladder = ExtractionLadder {

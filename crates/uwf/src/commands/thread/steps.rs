@@ -1,7 +1,7 @@
 //! `uwf thread steps`
 
 use uwf_core::view;
-use uwf_engine::views::steps::{self, StepListing, ThreadEntry};
+use uwf_engine::views::steps::{self, StepEntry, StepListing};
 
 use super::args::which::ThreadArg;
 use crate::context::CommandContext;
@@ -30,7 +30,7 @@ impl CommandReport for StepListing {
         let mut table = TextTable::new(&["#", "step", "role", "agent", "time (UTC)", "output"]).flexible([2, 3]);
         for (index, entry) in (self.first..).zip(&self.steps) {
             table.row(match entry {
-                ThreadEntry::Start { hash, prompt, timestamp, .. } => {
+                StepEntry::Start { hash, prompt, timestamp, .. } => {
                     let start = style::dim("start");
                     vec![
                         index.to_string(),
@@ -41,7 +41,7 @@ impl CommandReport for StepListing {
                         table::excerpt(prompt, SHOWN),
                     ]
                 }
-                ThreadEntry::Step(step) => vec![
+                StepEntry::Step(step) => vec![
                     index.to_string(),
                     step.hash.to_string(),
                     style::bold(&step.role),

@@ -1,7 +1,7 @@
 //! An answer given as a whole. It is validated before anything is recorded.
 
 use agent_kit::answer::AgentAnswer;
-use agent_kit::ladder::LadderClimb;
+use agent_kit::ladder::LadderDescent;
 use agent_kit::{AgentContext, Error};
 use serde_json::{Map, Value};
 use uwf_agents::human;
@@ -93,7 +93,7 @@ fn typed(agent: &AgentContext<'_>, text: &str) -> Result<(), CommandError> {
 
 /// Checks that the answer has a valid output, in the same way as the step.
 pub(in super::super) fn check(agent: &AgentContext<'_>, answer: &AgentAnswer) -> Result<(), CommandError> {
-    let read = LadderClimb::for_context(agent, AnswerForm::Frontmatter).first(answer, &ExtractRungs::default());
+    let read = LadderDescent::for_context(agent, AnswerForm::Frontmatter).first(answer, &ExtractRungs::default());
     read.map(drop).map_err(|failure| unfit(agent, &failure.errors))
 }
 

@@ -9,7 +9,7 @@ use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::answer::AnswerPrecondition;
 use uwf_engine::verbs::step::{StepReport, expected_head, newest_attempt};
 use uwf_engine::views::show;
-use uwf_engine::views::steps::{ThreadEntry, steps};
+use uwf_engine::views::steps::{StepEntry, steps};
 use uwf_temporal::TemporalAction;
 
 use crate::commands::thread::args::on::EngineArgs;
@@ -121,7 +121,7 @@ fn warn_of_own_settings(context: &CommandContext, thread: &ThreadId) -> Result<(
 fn print_new_steps(context: &CommandContext, thread: &ThreadId, seen: usize) -> usize {
     let Ok(new) = steps(&context.home, thread, seen..usize::MAX) else { return seen };
     for entry in &new.steps {
-        if let ThreadEntry::Step(step) = entry {
+        if let StepEntry::Step(step) = entry {
             let agent = step.alias.as_deref().unwrap_or(&step.agent);
             context.printer.talk(&format!("{} {} by {agent}", style::green("✓"), style::bold(&step.role)));
         }
