@@ -237,13 +237,13 @@ impl<'a> LadderDescent<'a> {
         self.rungs.push(record("llm", vec![why], Vec::new()));
     }
 
-    /// Reads a value that can be stored. A reference to a missing node is an error here, so that the agent can correct it: the store would
-    /// reject it.
+    /// Reads a value that can be stored. A reference to a missing node, or a number that the store would round, is an error here, so that
+    /// the agent can correct it.
     fn read(&self, answer: &AgentAnswer, rungs: &ExtractRungs) -> Extraction {
         let read = self.read_value(answer, rungs);
-        let (Extraction::Found(found), Some(store)) = (&read, self.store) else { return read };
-        let broken = output_check::broken_references(self.schema, store, &found.value);
-        if broken.is_empty() { read } else { unfit(&broken) }
+        let Extraction::Found(found) = &read else { return read };
+        let unstorable = output_check::unstorable_parts(self.schema, self.store, &found.value);
+        if unstorable.is_empty() { read } else { unfit(&unstorable) }
     }
 
     /// Whether an answer lacks only nodes that its output references. No other way of reading it finds them.

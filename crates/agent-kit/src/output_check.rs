@@ -2,18 +2,20 @@
 
 use json_cas::{CompiledSchema, NodeHash, SchemaViolation, Store, pointer};
 use serde_json::Value;
-use uwf_core::extract;
+use uwf_core::{extract, number};
 use uwf_engine::thread::closure::{self, ClosureBounds};
 
 /// Returns all reasons why a value can't be stored as an output: violations of the schema, and references to nodes that are missing or
 /// damaged. A store that can't be read at the moment says nothing about the value, so its errors are left to the write that follows.
 pub(crate) fn violations(schema: &CompiledSchema, store: &Store, value: &Value) -> Vec<SchemaViolation> {
     let found = schema.violations(value);
-    if !found.is_empty() {
-        return found;
-    }
-    let mut found = broken_references(schema, store, value);
-    add_changed_numbers(value, "", &mut found);
+    if found.is_empty() { unstorable_parts(schema, Some(store), value) } else { found }
+}
+
+/// Returns all reasons why a value of the schema can't be stored. Without a store, references are not checked.
+pub(crate) fn unstorable_parts(schema: &CompiledSchema, store: Option<&Store>, value: &Value) -> Vec<SchemaViolation> {
+    let mut found = store.map(|store| broken_references(schema, store, value)).unwrap_or_default();
+    found.extend(number::unstorable_numbers(value));
     found
 }
 
@@ -21,35 +23,6 @@ pub(crate) fn violations(schema: &CompiledSchema, store: &Store, value: &Value) 
 pub(crate) fn self_contradiction(schema: &CompiledSchema, value: &Value) -> Option<SchemaViolation> {
     let message = extract::self_contradiction_of(value, schema)?;
     Some(SchemaViolation { path: String::new(), keyword: "contradiction".to_owned(), message })
-}
-
-/// Adds a violation for each whole number that the store can't keep exactly.
-fn add_changed_numbers(value: &Value, place: &str, found: &mut Vec<SchemaViolation>) {
-    match value {
-        Value::Number(number) if !is_kept(number) => found.push(SchemaViolation {
-            path: place.to_owned(),
-            keyword: "type".to_owned(),
-            message: format!("the whole number {number} can't be kept exactly; give a smaller one, or a text"),
-        }),
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                add_changed_numbers(item, &pointer::join(place, &index.to_string()), found);
-            }
-        }
-        Value::Object(fields) => {
-            for (key, field) in fields {
-                add_changed_numbers(field, &pointer::join(place, key), found);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Whether a whole number is the same as a double, which the store writes beyond 2^53.
-fn is_kept(number: &serde_json::Number) -> bool {
-    let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the loss is what is looked for")]
-    whole.is_none_or(|whole| whole as f64 as i128 == whole)
 }
 
 /// Returns a violation for each reference to a node that is not stored with everything below it.

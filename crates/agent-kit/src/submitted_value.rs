@@ -23,7 +23,7 @@ pub fn keep(context: &AgentContext<'_>, value: &Value) -> Result<()> {
 /// Whether exactly this value is stored.
 pub(crate) fn is_kept(context: &AgentContext<'_>, value: &Value) -> bool {
     let text = files(context).and_then(|files| regular::read_to_string(&files.submitted, regular::MAX_OBJECT).ok());
-    text.and_then(|text| json_cas::json::parse(&text).ok()).is_some_and(|kept| kept == *value)
+    text.and_then(|text| json_cas::json_value(&text).ok()).is_some_and(|kept| kept == *value)
 }
 
 /// Returns the last submitted value, if any. The value stays in its file, so that it survives this process. If the tool is switched off, a
@@ -40,7 +40,7 @@ pub fn take(context: &AgentContext<'_>) -> Result<Option<Value>> {
         other => other.path_context("read", path)?,
     };
     // The file is written completely or not at all, so other content was not submitted with the tool.
-    Ok(json_cas::json::parse(&text).ok())
+    Ok(json_cas::json_value(&text).ok())
 }
 
 fn files(context: &AgentContext<'_>) -> Option<AttemptOutputFiles> {

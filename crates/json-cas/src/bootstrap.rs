@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::hash::NodeHash;
-use crate::json;
 use crate::node::NodeDraft;
 
 /// The payload. Each byte is part of the format: a change would change every hash.
@@ -15,7 +14,7 @@ pub const HASH: NodeHash = NodeHash::literal("111ZGV99GA4Z7");
 
 /// The meta-schema node.
 pub fn draft() -> NodeDraft {
-    let payload: Value = json::parse(TEXT).expect("the pinned text is JSON");
+    let payload: Value = yaml_tree::json_value(TEXT).expect("the pinned text is JSON");
     NodeDraft::self_typed(payload).expect("the pinned text is shallow")
 }
 

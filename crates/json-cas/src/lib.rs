@@ -16,7 +16,6 @@ mod fs;
 mod hash;
 mod heads;
 mod journal;
-pub mod json;
 mod memory;
 pub mod nearest;
 mod node;
@@ -53,3 +52,4 @@ pub use store::{
     MissingNodePolicy, NodeCopyStats, NodeLayers, NodeWalk, ProblemKind, ReachFailure, ReachableNodes, Store,
     StoreProblem, VerifyReport, WalkOptions,
 };
+pub use yaml_tree::{JsonError, json_value};

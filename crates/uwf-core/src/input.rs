@@ -15,6 +15,7 @@ pub use problem::InputProblem;
 use json_cas::CompiledSchema;
 use serde_json::{Map, Value};
 
+use crate::number;
 use crate::schema_shape::shape;
 
 /// Most bytes of a thread's input, as JSON. Prompts and every decision read it, so the text of a file belongs elsewhere.
@@ -44,7 +45,8 @@ pub fn complete(schema: &CompiledSchema, given: &InputRequest) -> Result<Value, 
     let missing = missing(root, &value);
     if could_read {
         problems.extend(missing.iter().map(|name| names::missing(root, name)));
-        let others = schema.violations(&value).into_iter().filter(|violation| {
+        let violations = schema.violations(&value).into_iter().chain(number::unstorable_numbers(&value));
+        let others = violations.filter(|violation| {
             // The missing names of the whole input were just reported with their types.
             !(violation.keyword == "required" && violation.path.is_empty() && !missing.is_empty())
         });

@@ -4,6 +4,7 @@
 //! a count. So numbers are checked twice: on receipt, and when they are written to or read from a node, because agents also store nodes
 //! themselves.
 
+use json_cas::{SchemaViolation, pointer};
 use serde_json::{Number, Value};
 
 /// The largest whole number that nodes and JSON readers hold exactly: 2^53−1.
@@ -11,6 +12,42 @@ pub const MAX_WHOLE: u64 = (1 << 53) - 1;
 
 /// The largest valid amount of money, in any currency.
 pub const MAX_MONEY: f64 = 1e12;
+
+/// Returns a violation for each whole number that a node would round: beyond 2^53, it is written as a double.
+#[must_use]
+pub fn unstorable_numbers(value: &Value) -> Vec<SchemaViolation> {
+    let mut found = Vec::new();
+    add_unstorable(value, "", &mut found);
+    found
+}
+
+fn add_unstorable(value: &Value, place: &str, found: &mut Vec<SchemaViolation>) {
+    match value {
+        Value::Number(number) if !is_double(number) => found.push(SchemaViolation {
+            path: place.to_owned(),
+            keyword: "type".to_owned(),
+            message: format!("the whole number {number} can't be kept exactly; give a smaller one, or a text"),
+        }),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                add_unstorable(item, &pointer::join(place, &index.to_string()), found);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                add_unstorable(field, &pointer::join(place, key), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a number is the same as a double.
+fn is_double(number: &Number) -> bool {
+    let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the loss is what is looked for")]
+    whole.is_none_or(|whole| whole as f64 as i128 == whole)
+}
 
 /// A reported count of tokens or milliseconds; `None` if it is out of range. A fraction is dropped.
 #[must_use]

@@ -201,10 +201,14 @@ impl IncomingResponse<'_> {
         while let Some(chunk) = self.chunk()? {
             body.extend(chunk);
         }
-        serde_json::from_slice(&body).map_err(|error| {
-            let reason = format!("it is not JSON ({error})");
-            Error::bad_reply(&self.http.endpoint, reason, &String::from_utf8_lossy(&body))
-        })
+        let text = String::from_utf8_lossy(&body);
+        let bad = |reason: String| Error::bad_reply(&self.http.endpoint, reason, &text);
+        let reply = serde_json::from_str(&text).map_err(|error| bad(format!("it is not JSON ({error})")))?;
+        match yaml_tree::json_value(&text) {
+            // Anthropic sends the arguments of a call as part of the reply. With two equal keys they have two meanings.
+            Err(error) if error.path.contains("/input/") => Err(bad(error.to_string())),
+            _ => Ok(reply),
+        }
     }
 }
 

@@ -24,10 +24,10 @@ impl ChatToolCall {
         if self.arguments.trim().is_empty() {
             return Ok(Map::new());
         }
-        match serde_json::from_str(&self.arguments) {
+        match yaml_tree::json_value(&self.arguments) {
             Ok(Value::Object(map)) => Ok(map),
             Ok(_) => Err("the arguments are not a JSON object".to_owned()),
-            Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+            Err(error) => Err(format!("the arguments can't be read: {error}")),
         }
     }
 

@@ -1,12 +1,13 @@
 //! Parses a reply that is only a JSON value.
 
 use serde_json::Value;
+use yaml_tree::json_value;
 
 /// Returns the value if the text is one JSON value, or one code block with nothing around it. A value within other text may be an example
 /// or a quotation, so it is not read.
 pub fn whole_json(text: &str) -> Option<Value> {
     let text = text.trim_start_matches('\u{feff}').trim();
-    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(only_block(text)?).ok())
+    json_value(text).ok().or_else(|| json_value(only_block(text)?).ok())
 }
 
 /// The contents of a text that is one code block.

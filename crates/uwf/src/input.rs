@@ -22,7 +22,7 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
     if argument == "-" {
         return parse(&from_stdin()?, "stdin");
     }
-    let error = match json_cas::json::parse(argument) {
+    let error = match json_cas::json_value(argument) {
         Ok(value) => return Ok(value),
         Err(error) => error,
     };
@@ -30,7 +30,7 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
     if path.exists() {
         return parse(&from_file(path)?, argument);
     }
-    if argument.trim_start().starts_with(['{', '[', '"']) || error.reason.contains("out of range") {
+    if argument.trim_start().starts_with(['{', '[', '"']) || error.reason.starts_with("the number") {
         return Err(CommandError::new(ErrorKind::Data, error.to_string()));
     }
     let message = format!("`{}` is neither JSON nor a file", ellipsize(argument, MAX_SHOWN));
@@ -43,7 +43,7 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
 /// # Errors
 /// `Data` with the position: also for duplicate keys, lone surrogates and numbers out of range.
 pub(crate) fn parse(text: &str, origin: &str) -> Result<Value, CommandError> {
-    json_cas::json::parse(text).map_err(|error| CommandError::new(ErrorKind::Data, format!("{origin}: {error}")))
+    json_cas::json_value(text).map_err(|error| CommandError::new(ErrorKind::Data, format!("{origin}: {error}")))
 }
 
 /// Reads all of stdin.

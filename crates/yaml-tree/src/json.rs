@@ -64,7 +64,7 @@ impl JsonReader<'_> {
     /// The next character after white space, not consumed.
     fn peek(&mut self, wanted: &str) -> Result<char, SyntaxError> {
         self.space();
-        let ended = || self.error(format!("the file ends where {wanted} should be"));
+        let ended = || self.error(format!("the text ends where {wanted} should be"));
         self.rest.chars().next().ok_or_else(ended)
     }
 

@@ -13,11 +13,13 @@
 //! ```
 
 mod json;
+mod json_value;
 mod node;
 mod scalar;
 pub mod write;
 mod yaml;
 
 pub use json::parse as parse_json;
+pub use json_value::{JsonError, keeps_digits, parse as json_value};
 pub use node::{MappingEntry, SyntaxError, TextPosition, YamlContent, YamlNode, YamlScalarStyle, YamlTag};
 pub use yaml::{MAX_DEPTH, parse};

@@ -204,27 +204,27 @@ impl YamlNode {
             (YamlContent::Mapping(_), _) => "a mapping",
             (_, Some(PlainScalar::Null)) => "null",
             (_, Some(PlainScalar::Bool(_))) => "a boolean",
-            (_, Some(PlainScalar::Number(_) | PlainScalar::NotFinite)) => "a number",
+            (_, Some(PlainScalar::Number(_) | PlainScalar::Unstorable)) => "a number",
             (_, Some(PlainScalar::Text) | None) => "a text",
         }
     }
 
-    /// The value as JSON. Numbers that JSON can't represent (`.inf`, `.nan`) become null and are reported with their text.
-    pub fn to_json(&self, not_finite: &mut dyn FnMut(TextPosition, &str)) -> Value {
+    /// The value as JSON. Numbers that JSON or a double can't hold (`.inf`, `.nan`, 36893488147419103233) become null and are reported with their text.
+    pub fn to_json(&self, unstorable: &mut dyn FnMut(TextPosition, &str)) -> Value {
         match &self.data {
             YamlContent::Scalar { text, .. } => match self.scalar() {
                 Some(PlainScalar::Null) => Value::Null,
                 Some(PlainScalar::Bool(value)) => Value::Bool(value),
                 Some(PlainScalar::Number(value)) => Value::Number(value),
                 Some(PlainScalar::Text) | None => Value::String(text.clone()),
-                Some(PlainScalar::NotFinite) => {
-                    not_finite(self.at, text);
+                Some(PlainScalar::Unstorable) => {
+                    unstorable(self.at, text);
                     Value::Null
                 }
             },
-            YamlContent::Sequence(items) => items.iter().map(|item| item.to_json(not_finite)).collect(),
+            YamlContent::Sequence(items) => items.iter().map(|item| item.to_json(unstorable)).collect(),
             YamlContent::Mapping(entries) => {
-                let pairs = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json(not_finite)));
+                let pairs = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json(unstorable)));
                 Value::Object(pairs.collect::<Map<_, _>>())
             }
         }

@@ -2,12 +2,15 @@
 
 use serde_json::Number;
 
+use crate::json_value::keeps_digits;
+
 #[derive(Debug, PartialEq)]
 pub(crate) enum PlainScalar {
     Null,
     Bool(bool),
     Number(Number),
-    NotFinite,
+    /// A number that JSON or a double can't hold.
+    Unstorable,
     Text,
 }
 
@@ -23,12 +26,12 @@ pub(crate) fn scalar(text: &str) -> PlainScalar {
         "" | "~" | "null" | "Null" | "NULL" => return PlainScalar::Null,
         "true" | "True" | "TRUE" => return PlainScalar::Bool(true),
         "false" | "False" | "FALSE" => return PlainScalar::Bool(false),
-        ".nan" | ".NaN" | ".NAN" => return PlainScalar::NotFinite,
+        ".nan" | ".NaN" | ".NAN" => return PlainScalar::Unstorable,
         _ => {}
     }
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") {
-        return PlainScalar::NotFinite;
+        return PlainScalar::Unstorable;
     }
     if let Some((digits, radix)) = text.strip_prefix("0x").map(|d| (d, 16)).or(text.strip_prefix("0o").map(|d| (d, 8)))
         && let Ok(value) = u64::from_str_radix(digits, radix)
@@ -46,9 +49,10 @@ pub(crate) fn scalar(text: &str) -> PlainScalar {
     if let Ok(value) = positive.parse::<i64>() {
         return PlainScalar::Number(value.into());
     }
-    match positive.parse::<f64>().ok().and_then(Number::from_f64) {
+    let float = positive.parse::<f64>().ok().filter(|float| keeps_digits(positive, *float));
+    match float.and_then(Number::from_f64) {
         Some(value) => PlainScalar::Number(value),
-        None => PlainScalar::NotFinite,
+        None => PlainScalar::Unstorable,
     }
 }
 
@@ -83,7 +87,7 @@ mod tests {
             PlainScalar::Bool(value) => Value::Bool(value),
             PlainScalar::Number(value) => Value::Number(value),
             PlainScalar::Text => Value::String(text.to_owned()),
-            PlainScalar::NotFinite => panic!("{text} is finite"),
+            PlainScalar::Unstorable => panic!("{text} is finite"),
         }
     }
 
@@ -147,7 +151,7 @@ mod tests {
     #[test]
     fn numbers_that_json_lacks_are_recognised() {
         for text in [".inf", "-.inf", ".NaN", "1e999"] {
-            assert_eq!(scalar(text), PlainScalar::NotFinite, "{text}");
+            assert_eq!(scalar(text), PlainScalar::Unstorable, "{text}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The part of the Model Context Protocol that a server of tools needs. Pure: gets a message and returns a reply, if any. No input makes it
 //! panic.
 
+use json_cas::{JsonError, json_value};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -70,25 +71,27 @@ impl<T: ToolSet> McpServer<T> {
         if line.trim_ascii().is_empty() {
             return None;
         }
+        // What `serde_json` would change: the last of two equal keys counts, and large numbers are rounded.
+        let changed = str::from_utf8(line).ok().and_then(|line| json_value(line).err());
         match serde_json::from_slice(line) {
-            Ok(Value::Array(batch)) => self.batch(batch),
-            Ok(message) => self.message(message),
+            Ok(Value::Array(batch)) => self.batch(batch, changed.as_ref()),
+            Ok(message) => self.message(message, changed.as_ref()),
             Err(error) => Some(unreadable(line, &error)),
         }
     }
 
-    fn batch(&mut self, batch: Vec<Value>) -> Option<Value> {
+    fn batch(&mut self, batch: Vec<Value>, changed: Option<&JsonError>) -> Option<Value> {
         if batch.is_empty() || batch.len() > MAX_BATCH {
             let message = format!("a batch holds 1 to {MAX_BATCH} messages, this one {}", batch.len());
             return Some(failure(&Value::Null, INVALID_REQUEST, &message));
         }
-        let replies: Vec<Value> = batch.into_iter().filter_map(|message| self.message(message)).collect();
+        let replies: Vec<Value> = batch.into_iter().filter_map(|message| self.message(message, changed)).collect();
         (!replies.is_empty()).then_some(Value::Array(replies))
     }
 
-    fn message(&mut self, message: Value) -> Option<Value> {
+    fn message(&mut self, message: Value, changed: Option<&JsonError>) -> Option<Value> {
         match JsonRpcMessage::from_value(message) {
-            Ok(JsonRpcMessage::Request { id, method, params }) => Some(match self.result(&method, &params) {
+            Ok(JsonRpcMessage::Request { id, method, params }) => Some(match self.result(&method, &params, changed) {
                 Ok(result) => reply(&id, result),
                 Err((code, message)) => failure(&id, code, &message),
             }),
@@ -97,7 +100,7 @@ impl<T: ToolSet> McpServer<T> {
         }
     }
 
-    fn result(&mut self, method: &str, params: &Value) -> Result<Value, (i64, String)> {
+    fn result(&mut self, method: &str, params: &Value, changed: Option<&JsonError>) -> Result<Value, (i64, String)> {
         match method {
             "initialize" => Ok(json!({
                 "protocolVersion": version(params),
@@ -109,18 +112,23 @@ impl<T: ToolSet> McpServer<T> {
                 let tools: Vec<Value> = self.tools.list().into_iter().map(offered).collect();
                 Ok(json!({ "tools": tools }))
             }
-            "tools/call" => self.call(params),
+            "tools/call" => self.call(params, changed),
             other => Err((METHOD_NOT_FOUND, format!("unknown method `{other}`"))),
         }
     }
 
-    fn call(&mut self, params: &Value) -> Result<Value, (i64, String)> {
+    fn call(&mut self, params: &Value, changed: Option<&JsonError>) -> Result<Value, (i64, String)> {
         let Some(name) = params.get("name").and_then(Value::as_str) else {
             return Err((INVALID_PARAMS, "`tools/call` needs the `name` of a tool".to_owned()));
         };
         let none = json!({});
         let arguments = params.get("arguments").filter(|arguments| !arguments.is_null()).unwrap_or(&none);
-        match self.tools.call(name, arguments) {
+        // The model reads the result of a call, but not an error of the protocol.
+        let outcome = match changed {
+            Some(error) => Some(ToolOutcome::failed(format!("nothing was done: {error}"))),
+            None => self.tools.call(name, arguments),
+        };
+        match outcome {
             Some(ToolOutcome { texts, is_error }) => {
                 let content: Vec<Value> = texts.iter().map(|text| json!({ "type": "text", "text": text })).collect();
                 Ok(json!({ "content": content, "isError": is_error }))

@@ -11,7 +11,6 @@ use memchr::{memchr, memmem};
 use serde_json::Value;
 
 use crate::journal::JournalRecords;
-use crate::json::reason;
 
 /// How many bytes of the end are read to find the newest records. More are read only if one line is longer.
 const TAIL_BYTES: u64 = 4096;
@@ -150,4 +149,11 @@ fn read_tail(file: &mut File) -> std::io::Result<Vec<u8>> {
         }
         wanted = wanted.saturating_mul(8);
     }
+}
+
+/// The message without `serde_json`'s own position.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&position).unwrap_or(&text).to_owned()
 }

@@ -1,7 +1,7 @@
-//! put(parse(print(get h))) = h, and readers that survive any bytes.
+//! put(json_value(print(get h))) = h, and readers that survive any bytes.
 
 use json_cas::cbor::{CborError, MAX_DEPTH, decode, encode};
-use json_cas::json::parse;
+use json_cas::json_value;
 use json_cas::{NodeDraft, NodeHash, Store, bootstrap};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -55,7 +55,7 @@ proptest! {
         let decoded = decode(&bytes).unwrap();
         prop_assert_eq!(&encode(&decoded).unwrap(), &bytes);
         prop_assert_eq!(&encode(&reversed(&value)).unwrap(), &bytes);
-        let printed = parse(&decoded.to_string()).unwrap();
+        let printed = json_value(&decoded.to_string()).unwrap();
         prop_assert_eq!(&encode(&printed).unwrap(), &bytes);
     }
 
@@ -68,7 +68,7 @@ proptest! {
 
     #[test]
     fn parse_never_panics(text in any::<String>()) {
-        if let Ok(value) = parse(&text) {
+        if let Ok(value) = json_value(&text) {
             prop_assert_eq!(&value, &serde_json::from_str::<Value>(&text).unwrap());
         }
     }
@@ -102,7 +102,7 @@ fn ten_thousand_doubles_round_trip() {
         let read: Vec<f64> = node.payload.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect();
         let bits = |doubles: &[f64]| -> Vec<u64> { doubles.iter().map(|d| d.to_bits()).collect() };
         assert_eq!(bits(&read), bits(chunk));
-        let printed = parse(&node.payload.to_string()).unwrap();
+        let printed = json_value(&node.payload.to_string()).unwrap();
         assert_eq!(store.put(&NodeDraft::new(numbers, printed).unwrap()).unwrap(), hash);
     }
 }
@@ -110,8 +110,8 @@ fn ten_thousand_doubles_round_trip() {
 #[test]
 fn decimals_round_trip() {
     for text in ["0.1", "1e-7", "123456789.123456789", "8.98846567431158e307", "4.35", "-2.5e-3"] {
-        let draft = NodeDraft::new(TYPE, parse(text).unwrap()).unwrap();
-        let again = NodeDraft::new(TYPE, parse(&draft.payload().to_string()).unwrap()).unwrap();
+        let draft = NodeDraft::new(TYPE, json_value(text).unwrap()).unwrap();
+        let again = NodeDraft::new(TYPE, json_value(&draft.payload().to_string()).unwrap()).unwrap();
         assert_eq!(again.hash(), draft.hash(), "{text}");
     }
 }
@@ -132,7 +132,7 @@ fn depth_is_limited_both_ways() {
     assert!(matches!(decode(&bomb).unwrap_err(), CborError::TooDeep { .. }));
     // Printed inside a report, the deepest payload can still be read.
     let report = json!({"nodes": [{"payload": nested(MAX_DEPTH)}]});
-    assert_eq!(parse(&report.to_string()).unwrap(), report);
+    assert_eq!(json_value(&report.to_string()).unwrap(), report);
 }
 
 #[test]

@@ -65,10 +65,15 @@ pub fn has_no_content(text: &str) -> bool {
     lines.all(|line| line.is_empty() || line.starts_with('#') || line == "---")
 }
 
-/// A value as JSON. Numbers that JSON lacks (`.inf`, `.nan`) are reported and become null.
+/// A value as JSON. Numbers that nodes lack (`.inf`, `.nan`, 2^53+1) are reported and become null.
 pub(crate) fn to_json(node: &YamlNode, problems: &mut ProblemCollector) -> Value {
     node.to_json(&mut |at, text| {
-        problems.error("not-finite", at, format!("`{text}` is not a number JSON can hold"), None);
+        problems.error(
+            "bad-number",
+            at,
+            format!("`{text}` can't be kept as a number"),
+            Some("quote it if it is a text".to_owned()),
+        );
     })
 }
 

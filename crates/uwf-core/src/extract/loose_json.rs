@@ -5,7 +5,6 @@
 
 use serde_json::Number;
 
-use super::scalar::is_kept;
 use super::tree::{RawContent, RawScalarStyle, RawTree};
 
 /// Deepest nesting that the store accepts.
@@ -283,7 +282,7 @@ impl<'t> LooseJsonReader<'t> {
             self.at = begin;
             return Err(self.slip(format!("`{digits}` is too large for a number: write it as a string")));
         }
-        if number.as_f64().is_some_and(|float| number.is_f64() && !is_kept(digits, float)) {
+        if number.as_f64().is_some_and(|float| number.is_f64() && !yaml_tree::keeps_digits(digits, float)) {
             self.at = begin;
             return Err(self.slip(format!("`{digits}` has more digits than a number can keep: write it as a string")));
         }

@@ -123,7 +123,7 @@ impl<'s> AnswerTarget<'s> {
             && is_answer
             && reading.extras.is_empty()
             && placeholders(&json.raw).is_none()
-            && let Ok(value) = json_cas::json::parse(text)
+            && let Ok(value) = json_cas::json_value(text)
             && self.schema.is_valid(&value)
         {
             return Ok(AnswerReading { value, clean: true, known: reading.known, ..AnswerReading::default() });

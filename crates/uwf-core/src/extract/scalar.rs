@@ -149,7 +149,8 @@ fn parse_number(text: &str, whole: bool) -> Option<Value> {
     if text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let number: f64 = text.parse().ok().filter(|number: &f64| number.is_finite() && is_kept(text, *number))?;
+    let number: f64 =
+        text.parse().ok().filter(|number: &f64| number.is_finite() && yaml_tree::keeps_digits(text, *number))?;
     if !whole {
         return Number::from_f64(number).map(Value::Number);
     }
@@ -157,19 +158,6 @@ fn parse_number(text: &str, whole: bool) -> Option<Value> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[expect(clippy::cast_possible_truncation, reason = "whole and below 2^53")]
     (number.fract() == 0.0 && number.abs() < EXACT).then(|| Value::from(number as i64))
-}
-
-/// Whether a whole number, written with a point or an exponent, is the same number as a float. `9007199254740993.0` is not.
-pub(super) fn is_kept(digits: &str, float: f64) -> bool {
-    let (written, printed) = (significant(digits), significant(&format!("{float:e}")));
-    written == printed || float.fract() != 0.0
-}
-
-/// The digits of a number without its sign, point, exponent and outer zeros.
-fn significant(number: &str) -> String {
-    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    digits.trim_matches('0').to_owned()
 }
 
 fn string(written: &RawScalar) -> Option<ScalarReading> {

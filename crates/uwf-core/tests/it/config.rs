@@ -330,7 +330,7 @@ agentOverrides: { w: { r: 5 }, v: x }
 #[test]
 fn prices_need_input_output_and_date() {
     assert_eq!(sound("prices: { date: 2026-11-01 }").prices.unwrap().currency, "USD");
-    insta::assert_snapshot!(problems_of("prices: { models: { m: { inptu: 1, output: -2 }, n: 5, o: { input: x, output: .inf } } }"), @"
+    insta::assert_snapshot!(problems_of("prices: { models: { m: { inptu: 1, output: -2 }, n: 5, o: { input: x, output: .inf } } }"), @r"
     config.yaml:1:1: error[missing-key]: the table `prices` has no `date`
     config.yaml:1:21: error[missing-key]: the price `m` has no `input`
     config.yaml:1:26: warning[unknown-key]: the key `inptu` is not known here and is ignored
@@ -338,7 +338,8 @@ fn prices_need_input_output_and_date() {
     config.yaml:1:44: error[bad-value]: `output` is -2; it can be a number, 0 or more
     config.yaml:1:53: error[wrong-type]: `models.n` must be a mapping, not a number
     config.yaml:1:68: error[wrong-type]: `input` must be a number, not a text
-    config.yaml:1:79: error[not-finite]: `.inf` is not a number JSON can hold
+    config.yaml:1:79: error[bad-number]: `.inf` can't be kept as a number
+        quote it if it is a text
     ");
     insta::assert_snapshot!(problems_of("prices: { date: 01.11.2026 }"), @"
     config.yaml:1:17: error[bad-value]: `date` is `01.11.2026`, which is not a day

@@ -29,7 +29,7 @@ const OF_SHAPE: [&str; 7] =
     ["wrong-type", "bad-value", "missing-key", "unknown-key", "bad-name", "reserved-name", "not-a-variable"];
 
 /// Problems beyond which nothing can be compared: the text is read in another way, or not at all.
-const OF_THE_TEXT: [&str; 6] = ["not-finite", "tag", "duplicate-key", "bad-merge", "too-many-problems", "conflict"];
+const OF_THE_TEXT: [&str; 6] = ["bad-number", "tag", "duplicate-key", "bad-merge", "too-many-problems", "conflict"];
 
 /// Holds a configuration against its schema.
 #[track_caller]

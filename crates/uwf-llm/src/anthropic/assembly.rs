@@ -129,8 +129,8 @@ impl AnthropicBlock {
 
     fn whole(mut self) -> Value {
         if !self.input.is_empty() {
-            // Malformed JSON stays a string, so that the reader of the call sees it.
-            let input = serde_json::from_str(&self.input).unwrap_or(Value::String(self.input));
+            // JSON that can't be read unchanged stays a string, so that the reader of the call sees it.
+            let input = yaml_tree::json_value(&self.input).unwrap_or(Value::String(self.input));
             self.fields.insert("input".to_owned(), input);
         }
         Value::Object(self.fields)

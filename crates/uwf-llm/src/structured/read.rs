@@ -53,7 +53,7 @@ pub(super) fn read(
 /// Some models encode the arguments as JSON twice.
 fn reread(found: Value, schema: &Value) -> Value {
     match &found {
-        Value::String(text) if is_object(schema) => serde_json::from_str(text).unwrap_or(found),
+        Value::String(text) if is_object(schema) => yaml_tree::json_value(text).unwrap_or(found),
         _ => found,
     }
 }

@@ -186,7 +186,7 @@ fn invalid_arguments_and_unknown_tools_are_reported() {
     let (server, client) = talk(LlmWireFormat::OpenAi, [broken, hour()]);
     look(&client, &mut Shelf::of(3)).unwrap();
     let told = conversation(&server, 1);
-    assert!(told.contains("the arguments are not valid JSON"), "{told}");
+    assert!(told.contains("the arguments can't be read: bad JSON at line 1, column 2"), "{told}");
     assert!(told.contains("unknown tool `close_book`"), "{told}");
 }
 

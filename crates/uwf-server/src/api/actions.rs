@@ -274,7 +274,7 @@ fn with_prompt(change: ChangeCommand, fields: &RequestFields) -> ChangeCommand {
 /// Adds the other values of the input: the members of `input`, and each `input.NAME`.
 fn with_input(mut change: ChangeCommand, fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
     if let Some(text) = fields.text(INPUT).filter(|text| !text.trim().is_empty()) {
-        let Ok(Value::Object(values)) = serde_json::from_str(text) else {
+        let Ok(Value::Object(values)) = json_cas::json_value(text) else {
             return Err(HttpFailure::bad_request("`input` is an object of names and values"));
         };
         for (name, value) in values {

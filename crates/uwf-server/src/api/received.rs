@@ -3,6 +3,7 @@
 use axum::Form;
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
+use json_cas::json_value;
 use serde_json::Value;
 
 use crate::failure::HttpFailure;
@@ -34,9 +35,11 @@ async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<RequestFiel
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(RequestFields::default());
     }
-    match serde_json::from_slice(&body) {
+    let text = str::from_utf8(&body)
+        .map_err(|error| HttpFailure::bad_request(format!("the request is not UTF-8: {error}")))?;
+    match json_value(text) {
         Ok(Value::Object(object)) => Ok(RequestFields::of_json(object)),
         Ok(_) => Err(HttpFailure::bad_request("the request must be a JSON object")),
-        Err(error) => Err(HttpFailure::bad_request(format!("the request is not JSON: {error}"))),
+        Err(error) => Err(HttpFailure::bad_request(format!("the request can't be read: {error}"))),
     }
 }

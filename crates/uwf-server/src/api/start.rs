@@ -147,7 +147,7 @@ fn change(fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
     // The first field of a name counts.
     let set: BTreeSet<String> = set.collect();
     // A text that is not JSON is YAML, which the command reads.
-    let input = given(INPUT).map(|text| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)));
+    let input = given(INPUT).map(|text| json_cas::json_value(text).unwrap_or_else(|_| Value::from(text)));
     change.input = json!({ "prompt": lines(prompt), "input": input, "set": set }).to_string();
     for (field, option) in &options {
         if let Some(value) = given(field) {

@@ -27,13 +27,13 @@ fn invalid_data_is_rejected_with_all_reasons() {
     assert_snapshot!(submit(&home, &thread, &["--data", r#"{"approved": true"#]), @r"
     exit 41
     --- stderr
-    error: the answer has no valid output for role `reviewer`: bad JSON at line 1, column 17, in the root: EOF while parsing an object
+    error: the answer has no valid output for role `reviewer`: bad JSON at line 1, column 18: the text ends where `,` or `}` should be
     hint: correct the JSON and submit again; `uwf agent context <id> reviewer | jq .schema` shows what is asked for
     ");
     assert_snapshot!(submit(&home, &thread, &["--data", r#"{"approved": true, "approved": false}"#]), @r"
     exit 41
     --- stderr
-    error: the answer has no valid output for role `reviewer`: bad JSON at line 1, column 29, in /approved: the key occurs twice
+    error: the answer has no valid output for role `reviewer`: bad JSON at line 1, column 20, in /approved: the key occurs twice
     hint: correct the JSON and submit again; `uwf agent context <id> reviewer | jq .schema` shows what is asked for
     ");
     assert_snapshot!(submit(&home, &thread, &["--data", r#"{"approved": true, "notes": "I do not approve."}"#]), @r#"

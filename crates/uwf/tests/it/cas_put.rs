@@ -41,17 +41,17 @@ fn invalid_values_are_rejected_with_all_reasons() {
     assert_snapshot!(home.transcript(&["cas", "put", "content", r#"{"text": "a", "text": "b"}"#]), @r"
     exit 65
     --- stderr
-    error: bad JSON at line 1, column 20, in /text: the key occurs twice
+    error: bad JSON at line 1, column 15, in /text: the key occurs twice
     ");
     assert_snapshot!(home.transcript(&["cas", "put", "content", r#"{"text": "\ud800"}"#]), @r"
     exit 65
     --- stderr
-    error: bad JSON at line 1, column 17, in /text: unexpected end of hex escape
+    error: bad JSON at line 1, column 10: a text that is not valid: unexpected end of hex escape
     ");
     assert_snapshot!(home.transcript(&["cas", "put", &schema, r#"{"on": [1, 1e400]}"#]), @r"
     exit 65
     --- stderr
-    error: bad JSON at line 1, column 16, in /on/1: number out of range
+    error: bad JSON at line 1, column 12: `1e400` is not a value; quote it if it is a text
     ");
     assert_snapshot!(home.transcript(&["cas", "put", "content", "value.json"]), @r#"
     exit 64

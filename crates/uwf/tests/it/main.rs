@@ -42,6 +42,7 @@ mod earlier_names;
 mod ends_of_turns;
 mod env_file;
 mod errors;
+mod exact_values;
 mod example_groups;
 mod examples;
 mod expect_head;

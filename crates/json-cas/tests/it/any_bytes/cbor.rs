@@ -1,7 +1,7 @@
 //! CBOR: what is read has one encoding, and no other bytes pass for it.
 
 use json_cas::cbor::{MAX_DEPTH, decode, encode};
-use json_cas::json::parse;
+use json_cas::json_value;
 use uwf_testing::FuzzTarget;
 
 pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
@@ -33,7 +33,7 @@ fn check(bytes: &[u8]) {
     assert_eq!(is_canonical(bytes), canonical == bytes, "{value}: {canonical:02x?}");
     let again = decode(&canonical).expect("what was written is read");
     assert_eq!(encode(&again).as_ref(), Ok(&canonical));
-    let printed = parse(&value.to_string()).expect("what was printed is read");
+    let printed = json_value(&value.to_string()).expect("what was printed is read");
     assert_eq!(encode(&printed), Ok(canonical));
 }
 

@@ -88,7 +88,7 @@ fn json_problems_have_places_too() {
     w.json:1:10: error[syntax]: not valid JSON: a text that is not valid: unexpected end of hex escape
     w.json:1:10: error[syntax]: not valid JSON: `1e999` is not a value; quote it if it is a text
     w.json:1:13: error[syntax]: not valid JSON: found `2` where the end should be
-    w.json:1:8: error[syntax]: not valid JSON: the file ends where `:` should be
+    w.json:1:8: error[syntax]: not valid JSON: the text ends where `:` should be
     w.json:1:129: error[syntax]: not valid JSON: nested deeper than 128 levels
     w.json:1:1: error[empty-file]: the file is empty
     w.json:1:1: error[syntax]: not valid JSON: `name` is not a value; quote it if it is a text

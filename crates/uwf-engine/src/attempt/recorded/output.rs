@@ -107,7 +107,7 @@ impl AttemptOutputFiles {
             [ErrorKind::NotFound, ErrorKind::InvalidData, ErrorKind::InvalidInput, ErrorKind::FileTooLarge];
         match regular::read_to_string(&self.submitted, regular::MAX_OBJECT) {
             Err(error) if is_no_value.contains(&error.kind()) => Ok(false),
-            text => Ok(json_cas::json::parse(&text.path_context("read", &self.submitted)?).is_ok()),
+            text => Ok(json_cas::json_value(&text.path_context("read", &self.submitted)?).is_ok()),
         }
     }
 }

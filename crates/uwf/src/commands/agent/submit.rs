@@ -123,7 +123,7 @@ fn answer(
     if args.text {
         return Ok(AgentAnswer { raw: given, ..about });
     }
-    let value: Value = match json_cas::json::parse(&given) {
+    let value: Value = match json_cas::json_value(&given) {
         Ok(value) => value,
         Err(error) => return Err((refused(&error.to_string()), given)),
     };

@@ -13,14 +13,14 @@ use crate::error::CommandError;
 
 /// An answer from JSON of the role's output.
 pub(super) fn data(agent: &AgentContext<'_>, text: String) -> Result<AgentAnswer, CommandError> {
-    let value = json_cas::json::parse(&text).map_err(|error| unfit(agent, &[error.to_string()]))?;
+    let value = json_cas::json_value(&text).map_err(|error| unfit(agent, &[error.to_string()]))?;
     let answer = AgentAnswer { raw: text, ..AgentAnswer::value(value) };
     check(agent, &answer).map(|()| answer)
 }
 
 /// An answer from a file: JSON or a message. The last newline is not part of the message.
 pub(super) fn file(agent: &AgentContext<'_>, text: String) -> Result<AgentAnswer, CommandError> {
-    if text.trim_start().starts_with('{') && json_cas::json::parse(&text).is_ok() {
+    if text.trim_start().starts_with('{') && json_cas::json_value(&text).is_ok() {
         return data(agent, text);
     }
     let line = text.strip_suffix('\n').unwrap_or(&text);
