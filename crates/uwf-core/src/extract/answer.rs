@@ -14,7 +14,9 @@ use super::echo::{echoes, is_echoed};
 use super::lines::{CodeFence, KeyLine, names_answer, trimmed};
 use super::read::{AnswerReading, AnswerTarget, BlockNotation, MOST_NAMED, names_in_json};
 use super::thinking::without_thoughts;
-use super::{ExtractedAnswer, Extraction, ExtractionFailure, MAX_ANSWER_BYTES, mentions, plain_text, verdicts};
+use super::{
+    ExtractedAnswer, Extraction, ExtractionFailure, MAX_ANSWER_BYTES, left_out, mentions, plain_text, verdicts,
+};
 use crate::prompt::AnswerForm;
 use crate::text::ellipsize;
 use crate::workflow::is_text;
@@ -72,19 +74,19 @@ fn contrary_member(value: &Value, target: &AnswerTarget<'_>) -> Option<String> {
     })
 }
 
-/// Why the text of an answer contradicts a value that a model read from it; `None` if it doesn't.
+/// Why the text of an answer contradicts a value that a model read from it, or the value itself; `None` if nothing does.
 #[must_use]
 pub fn contradiction_of(raw: &str, value: &Value, schema: &CompiledSchema) -> Option<String> {
     let text = clean(raw);
     let said = at_left_edge(without_thoughts(&text));
     let target = AnswerTarget::new(schema);
-    verdicts::contradiction(&said, value, &target.choices(value)).map(|contrary| {
-        format!(
-            "line {} of the text says `{}`, but the value is {value}",
-            contrary.line + 1,
-            ellipsize(&contrary.sentence, SHOWN)
-        )
-    })
+    let choices = target.choices(value);
+    let mentioned = mentions::contradiction(&said, &choices).map(|it| (it.line, it.words.to_owned()));
+    let stated = || verdicts::contradiction(&said, value, &choices).map(|it| (it.line, it.sentence));
+    let contrary = mentioned.or_else(stated).map(|(line, words)| {
+        format!("line {} of the text says `{}`, but the value is {value}", line + 1, ellipsize(&words, SHOWN))
+    });
+    contrary.or_else(|| contrary_member(value, &target))
 }
 
 /// Reads a value that a person typed. The text must be the value or start with it; it is never searched.
@@ -423,9 +425,13 @@ impl AnswerSearch<'_> {
         }
     }
 
-    /// Whether a block below a header shows a value. `Verdict: reject` is a sentence, if the key is `verdict`.
+    /// Whether a block below a header shows a value. `Verdict: reject` is a sentence, if the key is `verdict`. So is a last line with a key.
     fn is_shown(&self, block: &AnswerBlock) -> bool {
         let text = &self.text[block.inside.clone()];
+        let is_last = self.text[block.whole.end..].trim().is_empty() && block.doubt.is_none();
+        if block.mark == AnswerBlockKind::Keys && is_last {
+            return false;
+        }
         let begins = |key: &str| text.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
         block.mark != AnswerBlockKind::Keys || self.target.keys.names().any(begins)
     }
@@ -435,8 +441,10 @@ impl AnswerSearch<'_> {
         let own = self.outside(&candidate.block.whole, silent);
         let value = &candidate.reading.value;
         let choices = self.target.choices(value);
-        match verdicts::clear_contradiction(&own, value, &choices) {
-            Some(contrary) => self.contradicted(contrary.line, &contrary.sentence, &candidate),
+        let corrected = || mentions::correction(&own, &choices).map(|it| (it.line, it.words.to_owned()));
+        let stated = verdicts::clear_contradiction(&own, value, &choices).map(|it| (it.line, it.sentence));
+        match stated.or_else(corrected) {
+            Some((line, words)) => self.contradicted(line, &words, &candidate),
             None => self.answer(candidate),
         }
     }
@@ -467,7 +475,14 @@ impl AnswerSearch<'_> {
     }
 
     fn answer(&self, candidate: AnswerCandidate) -> Extraction {
-        match contrary_member(&candidate.reading.value, &self.target) {
+        let value = &candidate.reading.value;
+        let comments = left_out::comments(&candidate.reading.unread);
+        if let Some(contrary) = verdicts::clear_contradiction(&comments, value, &self.target.choices(value)) {
+            let words = ellipsize(&contrary.sentence, SHOWN);
+            let error = format!("a comment in the value says `{words}`, but the value is {}", candidate.shown());
+            return self.refused_finally(error);
+        }
+        match contrary_member(value, &self.target) {
             Some(error) => self.refused_finally(error),
             None => self.taken(candidate),
         }

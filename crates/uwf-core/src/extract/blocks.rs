@@ -500,9 +500,10 @@ impl BlockScanner<'_, '_, '_> {
             return Some(first + line);
         }
         let near = &paragraph[paragraph.len().saturating_sub(LEAD_IN)..];
-        // A list item introduces nothing, unless it ends with a colon.
-        let is_item = near.last().is_some_and(|line| bullet(line).is_some() && !line.trim_end().ends_with(':'));
-        (!is_item && leads_elsewhere(&near.join("\n"))).then(|| end.saturating_sub(1))
+        // List items and code introduce nothing, unless they end with a colon.
+        let is_apart = |line: &&str| bullet(line).is_some() || indent(line) >= 4;
+        let is_silent = near.last().is_some_and(|line| is_apart(line) && !line.trim_end().ends_with(':'));
+        (!is_silent && leads_elsewhere(&near.join("\n"))).then(|| end.saturating_sub(1))
     }
 
     /// Returns the line at an offset.

@@ -1,6 +1,6 @@
 //! Text of a block that its value does not contain: keys that the schema lacks, and comments.
 //!
-//! This text is kept beside the value, because it may say the opposite: `approved: true # NOT really`.
+//! This text is kept beside the value, because it may say the opposite: `approved: true # see the log`.
 
 use std::collections::BTreeSet;
 
@@ -60,6 +60,17 @@ pub(super) fn comment_lines(block: &str, raw: &RawTree) -> BTreeSet<usize> {
         at += line.len();
     }
     lines
+}
+
+/// Returns the comments of a value's text, without their marks.
+pub(super) fn comments(text: &str) -> String {
+    let comment = |line: &&str| {
+        let is_apart = |at: usize| line[..at].trim_end().is_empty() || line[..at].ends_with([' ', '\t', ',']);
+        let begins =
+            ["#", "//"].into_iter().flat_map(|mark| line.match_indices(mark).map(|(at, mark)| (at, at + mark.len())));
+        begins.filter(|(at, _)| is_apart(*at)).min()
+    };
+    text.lines().filter_map(|line| comment(&line).map(|(_, end)| format!("{}\n", line[end..].trim()))).collect()
 }
 
 /// Collects the places of all scalars.

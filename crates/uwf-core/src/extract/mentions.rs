@@ -60,6 +60,32 @@ pub(super) struct ValueMention<'t> {
 /// Returns the first mention of another value. Code in other languages, documents in a code block, diffs, and text in a container say
 /// nothing about the answer.
 pub(super) fn contradiction<'t>(text: &'t str, choices: &KeyChoices<'_>) -> Option<ValueMention<'t>> {
+    find_mention(text, choices, &|_, _, _| true)
+}
+
+/// Returns the first mention that corrects a header: on a line of its own, or behind a label of the answer. Other mentions below a header
+/// may be about anything.
+pub(super) fn correction<'t>(text: &'t str, choices: &KeyChoices<'_>) -> Option<ValueMention<'t>> {
+    find_mention(text, choices, &|before, behind, is_code| {
+        let label = before.trim_matches(MARKS).to_lowercase();
+        let is_own_line = label.is_empty() && behind.trim().trim_matches(MARKS).len() <= 1;
+        let is_label = label.trim().strip_suffix(':').is_some_and(|label| {
+            label.split(' ').count() <= MAX_WORDS && label.split(' ').any(|word| CORRECTIONS.contains(&word))
+        });
+        !is_code && (is_own_line || is_label)
+    })
+}
+
+/// Words of labels before the answer.
+const CORRECTIONS: [&str; 9] =
+    ["verdict", "decision", "answer", "correction", "corrected", "update", "edit", "final", "actually"];
+
+/// Returns the first mention that counts, by the words before and behind it in its line.
+fn find_mention<'t>(
+    text: &'t str,
+    choices: &KeyChoices<'_>,
+    counts: &dyn Fn(&str, &str, bool) -> bool,
+) -> Option<ValueMention<'t>> {
     if choices.is_empty() {
         return None;
     }
@@ -82,7 +108,11 @@ pub(super) fn contradiction<'t>(text: &'t str, choices: &KeyChoices<'_>) -> Opti
         let is_row = written.trim_start().starts_with('|');
         let row: Vec<&str> = if is_row { written.trim().trim_matches('|').split('|').collect() } else { Vec::new() };
         let words = in_line(written, choices).or_else(|| in_row(&row, &cells, choices));
-        if let Some(words) = words {
+        let is_counted = |words: &&str| {
+            let at = written.find(words).unwrap_or_default();
+            counts(&written[..at], &written[at + words.len()..], code.is_some())
+        };
+        if let Some(words) = words.filter(is_counted) {
             return Some(ValueMention { line, words });
         }
         // The first row of a table names its columns.

@@ -9,6 +9,7 @@ mod chosen;
 mod disowned;
 mod endorsed;
 mod label_words;
+mod languages;
 mod own_voice;
 mod statements;
 mod subject;
@@ -103,8 +104,18 @@ pub(super) fn clear_contradiction(text: &str, value: &Value, choices: &KeyChoice
 
 /// Returns the text of a value that contradicts its other members: `approved: true` beside `comment: I do not approve`.
 pub(super) fn contrary_member(value: &Value, choices: &KeyChoices<'_>) -> Option<String> {
-    let members = value.as_object()?.values().filter_map(Value::as_str).filter(|text| text.contains(' '));
     let (topic, is_accepted) = stance(value)?;
+    let members = value.as_object()?.iter().filter_map(|(key, text)| Some((key, text.as_str()?)));
+    // `comment: rejected` gives a verdict, `title: rejected` and `previous: rejected` don't.
+    let word = |(key, text): &(&String, &str)| {
+        let verdict = of_word(text.trim_matches(['.', '!', ' ']));
+        let is_contrary = verdict.is_some_and(|(of, accepts)| std::ptr::eq(of, topic) && accepts != is_accepted);
+        is_remark_key(key) && is_contrary && !text.contains(' ')
+    };
+    if let Some((_, text)) = members.clone().find(word) {
+        return Some(text.to_owned());
+    }
+    let members = members.map(|(_, text)| text).filter(|text| text.contains(' '));
     let contrary = |text: &str| {
         let sentences = sentences(text);
         // `comment: no` gives no comment.
@@ -122,6 +133,12 @@ pub(super) fn contrary_member(value: &Value, choices: &KeyChoices<'_>) -> Option
         other.map(|sentence| sentence.text.clone())
     };
     members.into_iter().find_map(contrary)
+}
+
+/// Whether a member of a value is a remark of the agent.
+fn is_remark_key(key: &str) -> bool {
+    let stems = ["comment", "note", "remark", "reason", "feedback", "summary", "message", "explanation"];
+    stems.iter().any(|stem| key.to_lowercase().starts_with(stem))
 }
 
 /// Returns the sentence that accepts if the value rejects, or rejects if the value accepts. A weak statement counts only if no other
@@ -231,6 +248,7 @@ fn reply(sentence: &ProseSentence) -> Option<WorkVerdict> {
 /// Returns the topic of a value, and whether the value accepts; `None` if it does neither, or both.
 fn stance(value: &Value) -> Option<(&'static VerdictTopic, bool)> {
     let of_entry = |(key, value): (&String, &Value)| match value {
+        _ if is_remark_key(key) => None,
         Value::Bool(yes) => of_word(key).map(|(topic, accepts)| (topic, accepts == *yes)),
         Value::String(word) if !word.contains(char::is_whitespace) => of_word(word),
         _ => None,

@@ -2,7 +2,7 @@
 
 use super::super::lines::names_answer;
 use super::super::prose::ProseSentence;
-use super::verdict_words::{ABSENCES, EARLIER, is_denial};
+use super::verdict_words::{ABSENCES, EARLIER, STILL, is_denial};
 
 /// The first sentence in which the agent speaks for itself without a report: `Red light from my side`.
 pub(super) fn doubting(sentences: &[ProseSentence]) -> Option<&ProseSentence> {
@@ -18,7 +18,16 @@ pub(super) fn doubting(sentences: &[ProseSentence]) -> Option<&ProseSentence> {
         let is_conceded = sentence.clauses.iter().skip(1).any(|clause| clause.is_contrast);
         let is_denied = words.iter().any(|word| is_denial(word) || ABSENCES.contains(word));
         let is_report = is_report || is_narration(&words, own);
-        !is_report && !begins && !is_named && !is_later && !is_conceded && !is_denied && !is_announcement(sentence)
+        // `My approval stands`.
+        let is_kept = sentence.has(STILL) && words.contains(&"approval");
+        !is_report
+            && !is_kept
+            && !begins
+            && !is_named
+            && !is_later
+            && !is_conceded
+            && !is_denied
+            && !is_announcement(sentence)
     })
 }
 

@@ -3,11 +3,11 @@
 use super::super::prose::{ProseClause, ProseSentence};
 use super::attitude::attitude;
 use super::label_words;
+use super::languages::refuses;
 use super::tenor;
 use super::verdict_words::{
-    ABSENCES, COMMANDS, CONDITIONS, EARLIER, LABELS, MODALS, OBJECTS, OBSTACLES, OWN, PARTS, PAST, REFUSALS, REQUESTS,
-    RESOLVED, SEVERE, STILL, UNSPACED_ACCEPTS, UNSPACED_DENIALS, UNSPACED_MODALS, VerdictTopic, WITHOUT, WORK,
-    is_denial,
+    ABSENCES, COMMANDS, CONDITIONS, EARLIER, LABELS, MODALS, OBJECTS, OBSTACLES, OWN, PARTS, PAST, REQUESTS, RESOLVED,
+    SEVERE, STILL, VerdictTopic, WITHOUT, WORK, is_denial,
 };
 use super::work_verdict::WorkVerdict;
 
@@ -23,7 +23,7 @@ pub(super) fn statements(
     // `I would have approved the first version`.
     let is_conditional = sentence.has(CONDITIONS) || has_pair("would", "have") || has_pair("i'd", "have");
     // `approve, reject or needs-work` lists the values.
-    let is_list = sentence.has(&["or"]);
+    let is_list = sentence.has(&["or"]) || has_pair("one", "of");
     let begins_with_condition = sentence.words().next().is_some_and(|word| CONDITIONS.contains(&word));
     // `Fix both points, and I'll approve` is also a condition.
     let is_demand = sentence.words().next().is_some_and(|word| is_one(word, COMMANDS));
@@ -106,11 +106,29 @@ fn whole(
     let alone = topic.clauses.iter().find(|(words, _)| *words == said && from_me);
     // `approved: true` is a key and its value, `Rejected: the tests fail` is not.
     let is_value = |word: &str| is_one(word, &["true", "false", "yes", "no", "null"]);
-    let is_entry =
-        next.is_none_or(|next| next.words.len() <= 1 || next.words.first().is_some_and(|word| is_value(word)));
+    // `Rejected: no tests` gives the reason.
+    let is_entry = next.is_none_or(|next| match &next.words[..] {
+        [] | [_] => true,
+        [first, ..] => first != "no" && is_value(first),
+    });
     let is_key = clause.is_label && words.len() == 1 && is_entry;
     let alone = alone.filter(|_| !is_key).map(|(_, accepts)| *accepts);
-    labelled.or(alone).or_else(|| is_ruled_out(&words).then_some(false)).map(WorkVerdict::firm)
+    // `Blocked until the migration is reversible`.
+    let waits = || {
+        let end = words.iter().position(|word| matches!(*word, "until" | "pending"))?;
+        let said = words[..end].join(" ");
+        topic.clauses.iter().any(|(words, accepts)| *words == said && !accepts).then_some(false)
+    };
+    let refused = || (is_ruled_out(&words) || withdraws_approval(&words)).then_some(false);
+    labelled.or(alone).or_else(waits).or_else(refused).map(WorkVerdict::firm)
+}
+
+/// Whether a clause withdraws an approval: `I withdraw my approval`.
+fn withdraws_approval(words: &[&str]) -> bool {
+    let verbs = ["withdraw", "withdrawing", "retract", "retracting", "revoke", "revoking", "rescind", "rescinding"];
+    let Some(at) = words.iter().position(|word| is_one(word, &verbs)) else { return false };
+    let is_denied = words[..at].iter().any(|word| is_denial(word));
+    !is_denied && words[at..].iter().take(4).any(|word| is_one(word, &["approval", "lgtm", "ok", "vote"]))
 }
 
 /// Whether a clause names the work and a ruling on it: `Request denied`.
@@ -138,8 +156,7 @@ impl<'w> ClauseWords<'w> {
     }
 
     fn statement(&self) -> Option<WorkVerdict> {
-        let is_foreign = self.words.iter().any(|word| !word.is_ascii());
-        if is_foreign && self.topic.takes_objects && refuses(&self.words.join(" ")) {
+        if self.topic.takes_objects && refuses(&self.words.join(" ")) {
             return Some(WorkVerdict::weak(false));
         }
         self.rejection().or_else(|| (0..self.words.len()).find_map(|at| self.verdict_at(at)))
@@ -308,16 +325,6 @@ impl<'w> ClauseWords<'w> {
         let mut words = self.words[at..].iter();
         group.split(' ').all(|word| words.next() == Some(&word))
     }
-}
-
-/// Whether a text in a language without spaces between words refuses.
-fn refuses(text: &str) -> bool {
-    let is_denied = |at: usize| {
-        let before = text[..at].trim_end_matches(UNSPACED_MODALS);
-        UNSPACED_DENIALS.iter().any(|denial| before.ends_with(denial))
-    };
-    REFUSALS.iter().any(|refusal| text.contains(refusal))
-        || UNSPACED_ACCEPTS.iter().any(|word| text.match_indices(word).any(|(at, _)| is_denied(at)))
 }
 
 fn is_one(word: &str, list: &[&str]) -> bool {

@@ -197,10 +197,16 @@ fn is_modal(word: &str) -> bool {
     matches!(word, "should" | "must" | "needs" | "need")
 }
 
-/// Whether an order comes before a verdict: `Fix these first, then ask me again`.
+/// Whether an order comes before a verdict: `Fix these first, then ask me again`, `Add tests before merging`.
 fn demands_first(sentence: &ProseSentence) -> bool {
-    let is_order = sentence.words().next().is_some_and(|word| COMMANDS.contains(&word));
-    is_order && sentence.has(&["first"]) && sentence.has(&["again", "then"])
+    let words: Vec<&str> = sentence.words().collect();
+    let is_order = words.first().is_some_and(|word| COMMANDS.contains(word));
+    let is_first = || words.last() == Some(&"first") || sentence.has(&["first"]) && sentence.has(&["again", "then"]);
+    let is_before = || {
+        let stems = ["merg", "ship", "land", "releas", "approv"];
+        words.windows(2).any(|pair| pair[0] == "before" && stems.iter().any(|stem| pair[1].starts_with(stem)))
+    };
+    is_order && (is_first() || is_before())
 }
 
 /// Words behind a denial that make it harmless.

@@ -113,6 +113,10 @@ pub(super) const REVIEW: VerdictTopic = VerdictTopic {
         "prevents approval",
         "prevent me",
         "fails review",
+        "failing this one",
+        "failing this review",
+        "failing this change",
+        "failing this pr",
         "vote no",
         "vote against",
         "voting against",
@@ -240,6 +244,7 @@ pub(super) const REVIEW: VerdictTopic = VerdictTopic {
         ("approval denied", false),
         ("approval withheld", false),
         ("rejected", false),
+        ("nak", false),
         ("reject", false),
         ("request changes", false),
         ("request_changes", false),
@@ -568,33 +573,6 @@ pub(super) const PARTS: &[&str] =
 /// Verbs before another verb.
 pub(super) const MODALS: &[&str] =
     &["can", "could", "may", "will", "need", "has", "have", "is", "are", "do", "does", "must", "should"];
-
-/// Refusals in languages whose verbs are denied by their endings.
-pub(super) const REFUSALS: &[&str] = &[
-    "拒绝",
-    "驳回",
-    "却下",
-    "承認できません",
-    "承認できない",
-    "承認しません",
-    "マージすべきではありません",
-    "マージできません",
-    "승인할 수 없",
-    "승인하지 않",
-    "반려",
-    "거부",
-    "onaylamıyor",
-    "onaylayam",
-];
-
-/// Words that accept in a language without spaces, where a denial precedes them.
-pub(super) const UNSPACED_ACCEPTS: &[&str] = &["批准", "合并", "通过", "同意", "接受"];
-
-/// Their denials.
-pub(super) const UNSPACED_DENIALS: &[&str] = &["不", "未", "勿", "无法", "没有", "暂缓"];
-
-/// Symbols between such a denial and the word.
-pub(super) const UNSPACED_MODALS: &[char] = &['能', '应', '予', '该', '可', '建', '议', '得', '宜', '会', '想', '被'];
 
 /// Words for what a review looks for. Their absence is praise.
 pub(super) const PROBLEMS: &[&str] = &[
