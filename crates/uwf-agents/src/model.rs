@@ -171,8 +171,8 @@ pub fn failed(error: &uwf_llm::Error) -> Error {
 pub fn whole(client: &LlmClient, reply: &ChatReply) -> std::result::Result<(), uwf_llm::Error> {
     let Some(fault) = reply.finish.fault() else { return Ok(()) };
     let (model, partial) = (client.endpoint().model.clone(), reply.text.clone());
-    Err(match reply.finish {
-        FinishReason::Length => uwf_llm::Error::Truncated { model, partial },
+    Err(match &reply.finish {
+        FinishReason::Length(word) => uwf_llm::Error::Truncated { model, word: word.clone(), partial },
         _ => uwf_llm::Error::Ended { model, fault, partial },
     })
 }

@@ -128,10 +128,12 @@ pub enum Error {
         partial: String,
     },
     /// The model reached `max_tokens` before the value was complete.
-    #[error("the model `{model}` reached its limit of output tokens before the value was complete")]
+    #[error("the model `{model}` reached its limit of output tokens (`{word}`) before the value was complete")]
     Truncated {
         /// Name of the model.
         model: String,
+        /// The finish reason in the provider's word.
+        word: String,
         /// The partial reply.
         partial: String,
     },

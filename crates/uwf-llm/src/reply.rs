@@ -12,8 +12,8 @@ use crate::usage::LlmUsage;
 pub enum FinishReason {
     /// It was complete.
     Stop,
-    /// It reached its token limit, so the reply is cut.
-    Length,
+    /// It reached its token limit, so the reply is cut. The provider's word.
+    Length(String),
     /// It waits for the results of its calls.
     ToolCalls,
     /// Any other reason, in the provider's word; empty if it gave none.
@@ -26,7 +26,7 @@ impl FinishReason {
     pub fn from_provider_word(word: &str) -> FinishReason {
         match word.to_ascii_lowercase().replace('-', "_").as_str() {
             "stop" | "end_turn" | "stop_sequence" | "eos" | "eos_token" | "success" | "completed" => FinishReason::Stop,
-            "length" | "max_tokens" | "max_output_tokens" => FinishReason::Length,
+            "length" | "max_tokens" | "max_output_tokens" => FinishReason::Length(word.to_owned()),
             "tool_calls" | "tool_use" | "function_call" => FinishReason::ToolCalls,
             _ => FinishReason::Other(word.to_owned()),
         }
@@ -37,7 +37,7 @@ impl FinishReason {
         match self {
             FinishReason::Stop | FinishReason::ToolCalls => None,
             FinishReason::Other(word) if word.is_empty() => Some("did not say how its turn ended".to_owned()),
-            FinishReason::Length => Some("was cut off at its token limit".to_owned()),
+            FinishReason::Length(word) => Some(format!("was cut off at its token limit (`{word}`)")),
             FinishReason::Other(word) => Some(format!("ended its turn with `{word}`")),
         }
     }

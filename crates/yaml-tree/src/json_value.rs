@@ -9,6 +9,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::json;
 use crate::node::{TextPosition, YamlContent, YamlNode, YamlScalarStyle};
+use crate::scalar::keeps_digits;
 
 /// A text that is not acceptable JSON.
 #[derive(Debug, Clone, Eq, PartialEq)]
@@ -91,23 +92,6 @@ fn word(text: &str) -> Option<Value> {
             is_kept.then_some(Value::Number(number))
         }
     }
-}
-
-/// Whether `float` is the number that these digits write. The digits of a fraction may be rounded.
-#[must_use]
-pub fn keeps_digits(digits: &str, float: f64) -> bool {
-    #[expect(clippy::cast_possible_truncation, reason = "the loss is what is looked for")]
-    match digits.parse::<i128>() {
-        Ok(whole) => float as i128 == whole,
-        Err(_) => float.fract() != 0.0 || significant(digits) == significant(&format!("{float:e}")),
-    }
-}
-
-/// The digits of a number without its sign, point, exponent and outer zeros.
-fn significant(number: &str) -> String {
-    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    digits.trim_matches('0').to_owned()
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub mod write;
 mod yaml;
 
 pub use json::parse as parse_json;
-pub use json_value::{JsonError, keeps_digits, parse as json_value};
+pub use json_value::{JsonError, parse as json_value};
 pub use node::{MappingEntry, SyntaxError, TextPosition, YamlContent, YamlNode, YamlScalarStyle, YamlTag};
+pub use scalar::keeps_digits;
 pub use yaml::{MAX_DEPTH, parse};

@@ -2,8 +2,6 @@
 
 use serde_json::Number;
 
-use crate::json_value::keeps_digits;
-
 #[derive(Debug, PartialEq)]
 pub(crate) enum PlainScalar {
     Null,
@@ -73,6 +71,23 @@ fn is_decimal(text: &str) -> bool {
     });
     let zero_led = whole.len() > 1 && whole.starts_with('0');
     exponent_ok && !zero_led && is_digits(whole) && is_digits(fraction) && whole.len() + fraction.len() > 0
+}
+
+/// Whether `float` is the number that these digits write. The digits of a fraction may be rounded.
+#[must_use]
+pub fn keeps_digits(digits: &str, float: f64) -> bool {
+    #[expect(clippy::cast_possible_truncation, reason = "the loss is what is looked for")]
+    match digits.parse::<i128>() {
+        Ok(whole) => float as i128 == whole,
+        Err(_) => float.fract() != 0.0 || significant(digits) == significant(&format!("{float:e}")),
+    }
+}
+
+/// The digits of a number without its sign, point, exponent and outer zeros.
+fn significant(number: &str) -> String {
+    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
 }
 
 #[cfg(test)]

@@ -458,7 +458,7 @@ impl AcpSession {
             ("refusal", _) => return Err(self.failed("refused to continue".to_owned())),
             ("cancelled", _) => return Err(self.failed("cancelled the turn without being asked".to_owned())),
             (_, FinishReason::Stop) => None,
-            (_, cut @ FinishReason::Length) => cut.fault(),
+            (_, cut @ FinishReason::Length(_)) => cut.fault(),
             ("", none) => return Err(self.failed(none.fault().unwrap_or_default())),
             (other, _) => return Err(self.failed(format!("ended its turn with `{other}`, an unknown reason"))),
         };

@@ -31,7 +31,7 @@ const DIFFERING: &str = "not accepted: this message submits different values. Ca
 
 /// Whether a reply was truncated within its calls.
 pub(crate) fn is_cut_in_calls(reply: &ChatReply) -> bool {
-    reply.finish == FinishReason::Length && !reply.tool_calls.is_empty()
+    matches!(reply.finish, FinishReason::Length(_)) && !reply.tool_calls.is_empty()
 }
 
 /// State of the loop.

@@ -203,7 +203,7 @@ fn a_turn_that_ended_badly_has_its_reason() {
             "{{\"type\":\"thread.started\",\"thread_id\":\"t\"}}\n{{\"type\":\"item.completed\",\"item\":{{\"type\":\"agent_message\",\"text\":\"{{}}\"}}}}\n{last}"
         )
     };
-    let cut = Some("was cut off at its token limit");
+    let cut = |word: &str| Some(format!("was cut off at its token limit (`{word}`)"));
     for (format, text, error) in [
         (TraceFormat::Claude, claude("", ",\"subtype\":\"success\",\"is_error\":false"), None),
         (TraceFormat::Claude, claude(",\"stop_reason\":\"end_turn\"", ",\"subtype\":\"success\""), None),
@@ -213,7 +213,11 @@ fn a_turn_that_ended_badly_has_its_reason() {
             claude("", ",\"subtype\":\"error_during_execution\",\"is_error\":false"),
             Some("error_during_execution: {}"),
         ),
-        (TraceFormat::Claude, claude(",\"stop_reason\":\"max_tokens\"", ",\"subtype\":\"success\""), cut),
+        (
+            TraceFormat::Claude,
+            claude(",\"stop_reason\":\"max_tokens\"", ",\"subtype\":\"success\""),
+            cut("max_tokens").as_deref(),
+        ),
         (
             TraceFormat::Claude,
             claude(",\"stop_reason\":\"refusal\"", ",\"subtype\":\"success\""),
@@ -227,7 +231,7 @@ fn a_turn_that_ended_badly_has_its_reason() {
         (TraceFormat::Claude, claude(",\"model\":\"<synthetic>\"", ",\"subtype\":\"success\""), Some("{}")),
         (TraceFormat::Opencode, opencode("stop"), None),
         (TraceFormat::Opencode, opencode("tool-calls"), None),
-        (TraceFormat::Opencode, opencode("length"), cut),
+        (TraceFormat::Opencode, opencode("length"), cut("length").as_deref()),
         (TraceFormat::Opencode, opencode("content-filter"), Some("ended its turn with `content-filter`")),
         (TraceFormat::Codex, codex("{\"type\":\"turn.completed\"}"), None),
         (

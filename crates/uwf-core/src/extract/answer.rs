@@ -187,6 +187,7 @@ struct SortedBlocks {
 }
 
 /// A block that fits.
+#[derive(Clone)]
 struct AnswerCandidate {
     block: AnswerBlock,
     reading: AnswerReading,
@@ -234,6 +235,17 @@ impl AnswerSearch<'_> {
         if let Some(first) = blocks.first().filter(is_header).filter(|block| !is_echoed(block)) {
             return match self.candidate(first.clone()) {
                 Ok(candidate) => {
+                    let next = blocks.get(1).filter(|next| {
+                        let is_header = next.mark == AnswerBlockKind::Header;
+                        is_header && self.text[candidate.block.whole.end..next.whole.start].trim().is_empty()
+                    });
+                    // Two headers in a row are two answers.
+                    let next = next.and_then(|next| self.candidate(next.clone()).ok());
+                    if let Some(next) = next
+                        && let Some(error) = self.contradiction(&[candidate.clone(), next])
+                    {
+                        return self.refused_finally(error);
+                    }
                     let shown =
                         blocks[1..].iter().filter(|block| self.is_shown(block)).map(|block| block.whole.clone());
                     let silent: Vec<Range<usize>> = shown.chain(echoes).collect();

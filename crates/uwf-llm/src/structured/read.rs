@@ -27,8 +27,8 @@ pub(super) fn read(
     let text = call.map_or(&reply.text, |call| &call.arguments);
     if let Some(fault) = reply.finish.fault() {
         let (model, partial) = (model.to_owned(), text.clone());
-        return Err(match reply.finish {
-            FinishReason::Length => Error::Truncated { model, partial },
+        return Err(match &reply.finish {
+            FinishReason::Length(word) => Error::Truncated { model, word: word.clone(), partial },
             _ => Error::Ended { model, fault, partial },
         });
     }

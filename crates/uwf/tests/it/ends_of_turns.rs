@@ -25,7 +25,7 @@ fn failed_turn_is_not_answer() {
                 "{SAYS}\n{}",
                 r#"{"type":"result","subtype":"success","is_error":false,"stop_reason":"max_tokens","result":"{\"n\": 7}"}"#
             ),
-            "was cut off at its token limit",
+            "was cut off at its token limit (`max_tokens`)",
         ),
         (
             "output: json, config: { trace: claude }",
@@ -40,7 +40,7 @@ fn failed_turn_is_not_answer() {
         (
             "output: json, config: { trace: gemini }",
             format!("{GEMINI_SAYS}\n{}", r#"{"type":"result","status":"max_tokens","stats":{}}"#),
-            "was cut off at its token limit",
+            "was cut off at its token limit (`max_tokens`)",
         ),
         (
             "output: json, config: { trace: hermes }",
@@ -391,7 +391,7 @@ mod llm {
     fn submit_in_a_failed_reply_is_no_answer() {
         for (word, agent, reason) in [
             ("content_filter", "uwf-llm", "ended its turn with `content_filter`"),
-            ("length", "uwf-llm", "reached its limit of output tokens"),
+            ("length", "uwf-llm", "reached its limit of output tokens (`length`)"),
             ("content_filter", "uwf-react", "ended its turn with `content_filter`"),
             ("", "uwf-react", "did not say how its turn ended"),
         ] {

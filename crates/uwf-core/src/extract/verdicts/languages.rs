@@ -61,7 +61,10 @@ pub(super) fn refuses(text: &str) -> bool {
         let before = text[..at].trim_end_matches(UNSPACED_MODALS);
         UNSPACED_DENIALS.iter().any(|denial| before.ends_with(denial))
     };
-    REFUSALS.iter().flat_map(|(_, refusals)| *refusals).any(|refusal| has(text, refusal))
+    let is_ascii = text.is_ascii();
+    let mut refusals =
+        REFUSALS.iter().flat_map(|(_, refusals)| *refusals).filter(|refusal| !is_ascii || refusal.is_ascii());
+    refusals.any(|refusal| has(text, refusal))
         || UNSPACED_ACCEPTS.iter().any(|word| text.match_indices(word).any(|(at, _)| is_denied(at)))
 }
 

@@ -27,10 +27,11 @@ pub(super) fn statements(
     let begins_with_condition = sentence.words().next().is_some_and(|word| CONDITIONS.contains(&word));
     // `Fix both points, and I'll approve` is also a condition.
     let is_demand = sentence.words().next().is_some_and(|word| is_one(word, COMMANDS));
+    let last_contrast = sentence.clauses.iter().rposition(|clause| clause.is_contrast);
     let mut label = heading.and_then(|heading| heading.clauses.last());
     let mut found = Vec::new();
     for (number, clause) in sentence.clauses.iter().enumerate() {
-        let is_conceded = sentence.clauses[number + 1..].iter().any(|clause| clause.is_contrast);
+        let is_conceded = last_contrast > Some(number);
         let next = sentence.clauses.get(number + 1);
         let stated = whole(clause, label, next, topic).filter(|_| !is_list).or_else(|| {
             let words = ClauseWords::of_clause(clause, topic);

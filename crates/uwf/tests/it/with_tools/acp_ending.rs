@@ -34,7 +34,7 @@ fn abnormal_turn_ends_fail_and_keep_output() {
     });
     assert_snapshot!(told.join("\n"), @r"
     40 error: agent `a` refused to continue
-    40 error: agent `a` was cut off at its token limit
+    40 error: agent `a` was cut off at its token limit (`max_tokens`)
     40 error: agent `a` reached its limit of model requests in one turn
     40 error: agent `a` cancelled the turn without being asked
     40 error: agent `a` ended its turn with `tired`, an unknown reason
