@@ -116,6 +116,17 @@ impl GroupAttempt<'_, '_> {
     }
 }
 
+/// Plays the thread of one branch to its end.
+pub(super) fn play_one(home: &Home, branch: &str, thread: Child) -> Result<HistoryLine> {
+    let played = match thread {
+        Child::Ended(ended) => Ok(ended),
+        Child::Active(thread) => {
+            SignalListener::listen().and_then(|mut signals| workflow::drive_branch(home, branch, &thread, &mut signals))
+        }
+    };
+    played.and_then(not_killed)
+}
+
 /// Whether an error is the failure of a branch, not of uwf or of its configuration.
 fn is_failure(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::AgentFailed | ErrorKind::NotExtractable)
