@@ -4,10 +4,13 @@ use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
 use super::{active_parent, check_ended, worktrees};
+use crate::attempt::child_threads;
+use crate::attempt::settings::ThreadSettings;
 use crate::error::{Error, Result};
 use crate::root::history;
 use crate::root::home::Home;
 use crate::thread::children;
+use crate::thread::load::Thread;
 
 /// How many levels of child threads are removed. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
@@ -15,9 +18,10 @@ const MAX_GENERATIONS: usize = 64;
 /// The thread, its child threads, their child threads, and so on, if all of them can be removed.
 ///
 /// # Errors
-/// `Usage` if one is active, or its worktree has uncommitted changes; `NotFound` if the thread does not exist.
+/// `Usage` if one is active, its worktree has uncommitted changes, or a group needs its result; `NotFound` if the thread does not exist.
 pub(super) fn removable(home: &Home, id: &ThreadId, discard: bool) -> Result<Vec<Vec<ThreadId>>> {
     check_ended(home, id)?;
+    refuse_needed(home, id)?;
     let keeps_completed = active_parent(home, id)?.is_some();
     let mut generations = vec![vec![id.clone()]];
     while let Some(last) = generations.last().filter(|_| generations.len() <= MAX_GENERATIONS) {
@@ -45,4 +49,25 @@ pub(super) fn removable(home: &Home, id: &ThreadId, discard: bool) -> Result<Vec
         worktrees::removable(home, thread, discard)?;
     }
     Ok(generations)
+}
+
+/// Rejects a branch that has completed while its group needs the result: the branch would be paid for again.
+fn refuse_needed(home: &Home, id: &ThreadId) -> Result<()> {
+    let completed = history::newest_line(home, id)?.filter(|line| line.status == EndStatus::Completed);
+    let settings = ThreadSettings::load(home, id)?.unwrap_or_default();
+    let (Some(ended), Some(place), Some(group)) = (completed, settings.branch, settings.parent) else { return Ok(()) };
+    let Some(player) = child_threads::parent_of(home, &group) else { return Ok(()) };
+    let Some(head) = home.heads().read(player.as_str())? else { return Ok(()) };
+    let start = Thread::load_at(home, id.clone(), ended.head)?.start;
+    let Some(group_start) = start.parent else { return Ok(()) };
+    // Once the thread has the step of the group, its nodes have the result.
+    if Thread::load_at(home, group, group_start)?.start.parent != Some(head.hash) {
+        return Ok(());
+    }
+    let path = place.path();
+    Err(Error::usage(format!("thread {id} is branch `{path}` of thread {player}, which still needs its result"))
+        .hint(format!(
+            "`uwf thread retry {player}`, or `uwf run {player}`, uses the result; then you can remove the branch"
+        ))
+        .hint(format!("or end the whole thread: `uwf thread kill {player}`")))
 }
