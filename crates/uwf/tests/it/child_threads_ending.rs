@@ -242,3 +242,17 @@ fn a_killed_parent_is_not_told_to_step() {
         "{said}"
     );
 }
+
+#[test]
+fn agent_of_child_outlives_its_keeper() {
+    let home = staffed();
+    let thread = planned(&home);
+    let window = spawn(&home, &["run", &thread]);
+    let checker = checker(&home);
+    signal(&recorded(&home, &child_of(&home, &thread), "opened")["keeper"], "KILL");
+    std::thread::sleep(Duration::from_millis(600));
+    assert!(is_alive(&checker), "it is paid for");
+    go(&home);
+    assert!(window.wait_with_output().unwrap().status.success());
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}
