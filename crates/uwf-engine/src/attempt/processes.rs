@@ -366,7 +366,13 @@ mod tests {
 
     /// A process with a starter in its command line where a keeper has it.
     fn keeper_started_by(starter: &str) -> Child {
-        Command::new("sh").args(["-c", "read line", "root", starter]).stdin(Stdio::piped()).spawn().unwrap()
+        let mut command = Command::new("sh");
+        let child = command.args(["-c", "read line", "root", starter]).stdin(Stdio::piped()).spawn().unwrap();
+        // The kernel shows no command line while a program begins.
+        while std::fs::read(format!("/proc/{}/cmdline", child.id())).unwrap().is_empty() {
+            std::thread::yield_now();
+        }
+        child
     }
 
     #[test]
