@@ -49,7 +49,7 @@ pub struct RemovedChild {
 /// child threads stay: the role that the thread played is played again, with their results.
 ///
 /// # Errors
-/// `Usage` if a thread is active, its worktree has uncommitted changes, or it is a branch whose group needs its result: then nothing was removed. `NotFound` if the thread does not
+/// `Usage` if a thread is active, its worktree has uncommitted changes, or its parent needs its result: then nothing was removed. `NotFound` if the thread does not
 /// exist, `Busy` if its last keeper is still at work.
 pub fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<ThreadRemoval> {
     let generations = family::removable(home, id, discard)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::processes::{is_alive, signal};
+use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::text;
 
 use crate::fixtures::child_threads::{AGENTS, checker, child_of, go, planned, ran, recorded, spawn, staffed, state};
@@ -255,4 +255,26 @@ fn agent_of_child_outlives_its_keeper() {
     go(&home);
     assert!(window.wait_with_output().unwrap().status.success());
     assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}
+
+#[test]
+fn finished_child_is_not_removed_while_needed() {
+    let home = staffed();
+    let thread = planned(&home);
+    let mut window = spawn(&home, &["thread", "step", &thread]);
+    checker(&home);
+    for pid in [&recorded(&home, &thread, "opened")["keeper"], &recorded(&home, &thread, "started")["pid"]] {
+        signal(pid, "KILL");
+    }
+    window.wait().unwrap();
+    go(&home);
+    let child = child_of(&home, &thread);
+    until("the child has checked", || home.json(&["thread", "show", &child])["steps"] == 2);
+    until("the child has ended", || state(&home, &child) == "completed");
+    let refused = home.uwf(&["thread", "rm", &child]);
+    assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+    assert!(refused.stderr.contains(&format!("a child thread of thread {thread}")), "{}", refused.stderr);
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+    assert_eq!(home.uwf(&["thread", "rm", &child]).code, Some(0));
 }

@@ -1,10 +1,12 @@
 //! Groups that have stopped: the reasons of their branches, their state, and the times of branches that waited for a place.
 
 use std::collections::BTreeMap;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
+use uwf_testing::processes::until;
 use uwf_testing::server::TestServer;
-use uwf_testing::{TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::fixtures::group_in_repository::thread_of;
 use crate::home;
@@ -269,5 +271,21 @@ fn answered_branch_of_inner_group_lets_all_continue() {
     assert_eq!(home.uwf(&["thread", "answer", &asked, "--data", "{\"approved\": true}"]).code, Some(0));
     assert!(states(&home).values().all(|state| state == "active"), "{:?}", states(&home));
     assert_eq!(home.uwf(&["run", "--all"]).code, Some(0));
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn branch_answered_while_siblings_work_is_used() {
+    let home = panel("agentOverrides: { panel: { security: h } }\n");
+    home.file("tests.sh", &format!("while [ ! -e go ]; do sleep 0.02; done\n{APPROVED}"));
+    let thread = home.start("panel", "x");
+    let window = home.command(&["run", &thread]).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let state = |row: Option<&Value>| row.map(|row| text(row, "state"));
+    until("the branch waits", || state(rows(&home, &["--all"]).get("reviews.security")).as_deref() == Some("waiting"));
+    let answered = home.uwf(&["thread", "answer", &branch(&home, "security"), "--data", "{\"approved\": true}"]);
+    assert_eq!(answered.code, Some(0), "{}", answered.transcript());
+    home.file("go", "");
+    let ran = FinishedRun::from(window.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     assert_eq!(home.json(&["thread", "list"]), json!([]));
 }

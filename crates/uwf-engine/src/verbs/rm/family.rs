@@ -9,6 +9,7 @@ use crate::attempt::settings::ThreadSettings;
 use crate::error::{Error, Result};
 use crate::root::history;
 use crate::root::home::Home;
+use crate::root::marks::{self, ThreadMark};
 use crate::thread::children;
 use crate::thread::load::Thread;
 
@@ -18,7 +19,7 @@ const MAX_GENERATIONS: usize = 64;
 /// The thread, its child threads, their child threads, and so on, if all of them can be removed.
 ///
 /// # Errors
-/// `Usage` if one is active, its worktree has uncommitted changes, or a group needs its result; `NotFound` if the thread does not exist.
+/// `Usage` if one is active, its worktree has uncommitted changes, or its parent needs its result; `NotFound` if the thread does not exist.
 pub(super) fn removable(home: &Home, id: &ThreadId, discard: bool) -> Result<Vec<Vec<ThreadId>>> {
     check_ended(home, id)?;
     refuse_needed(home, id)?;
@@ -51,23 +52,28 @@ pub(super) fn removable(home: &Home, id: &ThreadId, discard: bool) -> Result<Vec
     Ok(generations)
 }
 
-/// Rejects a branch that has completed while its group needs the result: the branch would be paid for again.
+/// Rejects a child thread that has completed while its parent needs the result: it would be paid for again. A stuck parent may be unable to
+/// use the result of a workflow, so that thread can go. Branches never have to.
 fn refuse_needed(home: &Home, id: &ThreadId) -> Result<()> {
     let completed = history::newest_line(home, id)?.filter(|line| line.status == EndStatus::Completed);
     let settings = ThreadSettings::load(home, id)?.unwrap_or_default();
-    let (Some(ended), Some(place), Some(group)) = (completed, settings.branch, settings.parent) else { return Ok(()) };
-    let Some(player) = child_threads::parent_of(home, &group) else { return Ok(()) };
-    let Some(head) = home.heads().read(player.as_str())? else { return Ok(()) };
-    let start = Thread::load_at(home, id.clone(), ended.head)?.start;
-    let Some(group_start) = start.parent else { return Ok(()) };
-    // Once the thread has the step of the group, its nodes have the result.
-    if Thread::load_at(home, group, group_start)?.start.parent != Some(head.hash) {
+    let (Some(ended), Some(above)) = (completed, settings.parent) else { return Ok(()) };
+    let Some(mut began_at) = Thread::load_at(home, id.clone(), ended.head)?.start.parent else { return Ok(()) };
+    let mut parent = above;
+    if settings.branch.is_some() {
+        let Some(player) = child_threads::parent_of(home, &parent) else { return Ok(()) };
+        let Some(before) = Thread::load_at(home, parent, began_at)?.start.parent else { return Ok(()) };
+        (parent, began_at) = (player, before);
+    } else if marks::get(home, &parent, ThreadMark::Stuck).is_some() {
         return Ok(());
     }
-    let path = place.path();
-    Err(Error::usage(format!("thread {id} is branch `{path}` of thread {player}, which still needs its result"))
-        .hint(format!(
-            "`uwf thread retry {player}`, or `uwf run {player}`, uses the result; then you can remove the branch"
-        ))
-        .hint(format!("or end the whole thread: `uwf thread kill {player}`")))
+    // Once the parent has the step, its nodes have the result.
+    if home.heads().read(parent.as_str())?.is_none_or(|head| head.hash != began_at) {
+        return Ok(());
+    }
+    let what =
+        settings.branch.map_or_else(|| "a child thread".to_owned(), |place| format!("branch `{}`", place.path()));
+    Err(Error::usage(format!("thread {id} is {what} of thread {parent}, which still needs its result"))
+        .hint(format!("`uwf thread retry {parent}`, or `uwf run {parent}`, uses the result; then you can remove it"))
+        .hint(format!("or end the whole thread: `uwf thread kill {parent}`")))
 }
