@@ -136,7 +136,7 @@ pub fn await_agent(
         }
         if signals.stop().is_some() || is_overdue(home, &attempt) {
             let grace = home.config().map_or(DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);
-            end_survivors(&attempt, grace)?;
+            processes::end_abandoned(None, &attempt.opened.attempt, grace);
             return Ok(recorded::read(home, thread)?.is_some_and(|last| last.result().is_some()));
         }
         tick();
@@ -176,6 +176,12 @@ fn is_overdue(home: &Home, attempt: &RecordedAttempt) -> bool {
 pub(crate) fn end_survivors(attempt: &RecordedAttempt, grace: Duration) -> Result<()> {
     let opened = &attempt.opened;
     if opened.boot_id == recorded::boot_id()? && !processes::survivors_by_environment(&opened.attempt).is_empty() {
+        // It would pass TERM on to the keepers of its threads. All that it has done is stored, so it needs no orderly end.
+        if opened.agent.plays_by_threads()
+            && let Some(started) = &attempt.started
+        {
+            processes::kill_one(started.pid, &opened.attempt);
+        }
         processes::end_abandoned(None, &opened.attempt, grace);
     }
     Ok(())

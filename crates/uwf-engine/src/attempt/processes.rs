@@ -61,6 +61,16 @@ pub(crate) fn end_abandoned(group: Option<u32>, attempt: &str, grace: Duration) 
     end(group, attempt, TerminationScope::NoKeepers, grace);
 }
 
+/// Kills a process at once, if it belongs to an attempt.
+pub(crate) fn kill_one(process: u32, attempt: &str) {
+    if carries(process, attempt)
+        && let Some(process) = pid(process)
+    {
+        // It may have just ended.
+        let _ = rustix::process::kill_process(process, Signal::KILL);
+    }
+}
+
 /// Ends a child that leads a process group, and its group: TERM, a grace period, KILL.
 pub(crate) fn end_group(child: &mut Child, grace: Duration) {
     let Some(group) = pid(child.id()) else { return };

@@ -41,10 +41,12 @@ fn child_outlives_dead_parent_keeper() {
     let thread = planned(&home);
     let mut window = spawn(&home, &["thread", "step", &thread]);
     let checker = checker(&home);
+    let earlier = recorded(&home, &thread, "started")["pid"].to_string();
     signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
     assert_eq!(window.wait().unwrap().code(), Some(70));
     // At once, so that the agent of the dead keeper may still be there.
     let again = spawn(&home, &["run", &thread]);
+    until("the earlier process has ended", || !is_alive(&earlier));
     std::thread::sleep(Duration::from_millis(400));
     assert!(is_alive(&checker));
     go(&home);

@@ -108,6 +108,22 @@ fn results_are_found_after_all_watchers_died() {
 }
 
 #[test]
+fn branches_at_work_outlive_keeper_of_the_group() {
+    let (home, thread) = panel();
+    let mut window = step_until_at_work(&home, &thread);
+    let group = recorded(&home, &thread, "started")["pid"].clone();
+    signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
+    assert_eq!(window.wait().unwrap().code(), Some(70));
+    let mut again = home.command(&["thread", "step", &thread]).spawn().unwrap();
+    until("the next step has ended the earlier process of the group", || !is_alive(&group));
+    until("the next step plays the group", || recorded(&home, &thread, "started")["pid"] != group);
+    assert!(is_alive(agent_of(&home, "slow")) && is_alive(agent_of(&home, "late")), "they are paid for");
+    home.file("go", "");
+    assert_eq!(again.wait().unwrap().code(), Some(0));
+    assert_eq!(runs(&home), ALL_ONCE);
+}
+
+#[test]
 fn stop_signals_end_branches_and_keep_results() {
     for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 143)] {
         let (home, thread) = panel();
