@@ -104,7 +104,8 @@ pub fn judge(home: &Home, thread: &ThreadId, group: &str) -> Result<Option<Threa
         [] => Ok(None),
         [only] => Ok(Some(only.thread.clone())),
         several => {
-            let paths: Vec<String> = several.iter().filter_map(|judge| group_of(judge)).collect();
+            let mut paths: Vec<String> = several.iter().filter_map(|judge| group_of(judge)).collect();
+            paths.sort_unstable();
             Err(Error::usage(format!("thread {thread} has several groups `{group}`"))
                 .hint(format!("name one by its path: {}", paths.join(", "))))
         }

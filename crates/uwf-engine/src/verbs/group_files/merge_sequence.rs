@@ -150,7 +150,7 @@ impl GroupFiles<'_> {
         Ok(())
     }
 
-    /// The files that have conflict markers in the commit that is checked out. Lines of the two sides are no markers.
+    /// The files that have conflict markers in the commit that is checked out. Lines of the two sides do not count.
     fn with_markers(&self, before: &str, tip: &str, files: &[String]) -> Result<Vec<String>> {
         let git = self.own()?;
         let lines = |commit: &str, file: &String| -> Result<BTreeSet<Vec<u8>>> {

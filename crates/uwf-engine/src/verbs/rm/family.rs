@@ -53,7 +53,7 @@ pub(super) fn removable(home: &Home, id: &ThreadId, discard: bool) -> Result<Vec
 }
 
 /// Rejects a child thread that has completed while its parent needs the result: it would be paid for again. A stuck parent may be unable to
-/// use the result of a workflow, so that thread can go. Branches never have to.
+/// use the result of a workflow, so that thread can go. A branch cannot.
 fn refuse_needed(home: &Home, id: &ThreadId) -> Result<()> {
     let completed = history::newest_line(home, id)?.filter(|line| line.status == EndStatus::Completed);
     let settings = ThreadSettings::load(home, id)?.unwrap_or_default();
