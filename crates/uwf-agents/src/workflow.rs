@@ -28,7 +28,7 @@ use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
 use uwf_engine::attempt::child_threads::Child;
 use uwf_engine::attempt::recorded::AttemptOpening;
 use uwf_engine::attempt::settings::ThreadSettings;
-use uwf_engine::attempt::{elsewhere, keeper};
+use uwf_engine::attempt::{elsewhere, keeper, leftover};
 use uwf_engine::root::history::{self, HistoryLine};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{lock, project};
@@ -51,7 +51,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The same for a child on another machine, which requires a query to a remote store.
 const LOOK_ELSEWHERE: Duration = Duration::from_secs(2);
 
-/// Times in a row that another process may move the child's head during a step. Each costs a whole step.
+/// Times in a row that another process may move the child's head during a step, or kill its keeper. Each may cost a whole step.
 const MAX_OVERTAKEN: usize = 20;
 
 /// Settings in the `config` of the agent.
@@ -180,6 +180,8 @@ fn drive_with(
                 Error::agent_failed(format!("child thread {child} is gone")).hint("the next step starts it again")
             });
         }
+        // An earlier keeper may have been killed beside its agent, which is paid for.
+        leftover::await_agent(home, child, signals, &mut || relay.relay_new_output())?;
         match step::in_keeper(home, &request, signals, &mut || relay.relay_new_output()) {
             Ok(report) => {
                 overtaken = 0;
@@ -187,6 +189,14 @@ fn drive_with(
             }
             Err(busy) if busy.kind == ErrorKind::Busy && overtaken < MAX_OVERTAKEN => {
                 overtaken += usize::from(!wait_until_free(home, child, signals, &mut relay)?);
+            }
+            // This keeper was killed.
+            Err(died)
+                if died.kind == ErrorKind::Internal
+                    && overtaken < MAX_OVERTAKEN
+                    && leftover::await_agent(home, child, signals, &mut || relay.relay_new_output())? =>
+            {
+                overtaken += 1;
             }
             // Its agent may have been killed by the same signal first, which is not a failure of the child.
             Err(error) if signals.stop().is_some() => return Err(Error { kind: ErrorKind::Terminated, ..error }),
@@ -274,11 +284,16 @@ fn deliver(context: &AgentContext<'_>, ended: &HistoryLine) -> Result<NodeHash> 
     })
 }
 
-/// The child's last output if it is valid as it is, otherwise its last text, which may contain the output.
+/// The child's last output if it is valid as it is, otherwise its last text, which may contain the output: after a group, the texts of all its
+/// branches.
 fn answer(context: &AgentContext<'_>, output: Value, detail: NodeHash) -> Result<AgentAnswer> {
     let store = context.thread().home().store();
-    let (telling, node) = nodes::telling(store, detail)?;
-    let text = message::raw(store, telling, &node)?;
+    let text = if message::branches_of(store, detail)?.is_empty() {
+        let (telling, node) = nodes::telling(store, detail)?;
+        message::raw(store, telling, &node)?
+    } else {
+        message::of_detail(store, detail, None)?
+    };
     let fits = context.violations(&output).is_empty();
     let raw = text.unwrap_or_else(|| format!("{output:#}"));
     Ok(if fits { AgentAnswer { raw, ..AgentAnswer::value(output) } } else { AgentAnswer::text(raw) })

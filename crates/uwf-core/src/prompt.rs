@@ -30,7 +30,7 @@ pub use branches::{BranchItem, copies_part, item_part};
 pub use git_branches::{GitBranch, git_branches_part};
 use instruction::task_within;
 pub use instruction::{instruction, task};
-pub use merge_conflict::merge_conflict_part;
+pub use merge_conflict::{conflict_markers_part, merge_conflict_part};
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
 pub use replies::{QuestionReply, reply};
 pub use sample::sample;

@@ -34,7 +34,7 @@ pub use model::{
     Transition, Workflow, WorkflowDraft,
 };
 pub use parse::{ParsedWorkflow, check, check_with, parse};
-pub use picker::{CopyPicker, PERSON_PICKS};
+pub use picker::{CopyPicker, PERSON_PICKS, WINNER};
 pub use reachability::{TransitionGraph, endless_roles, next as next_positions, roles_after};
 pub use role_group::{BranchFiles, BranchMerge, GROUP_AGENT, GroupBranch, RoleGroup};
 pub use text_role::is_text;

@@ -8,8 +8,7 @@ use serde_json::{Map, Value, json};
 use uwf_core::prompt::{copies_part, git_branches_part};
 use uwf_core::thread::{BranchOutput, ThreadId};
 use uwf_core::usage::ThreadLimits;
-use uwf_core::workflow::{CopyPicker, PERSON_PICKS, PlannedBranch, Role, RoleGroup, RoleOptions, Workflow};
-use uwf_engine::attempt::agent_process::SignalListener;
+use uwf_core::workflow::{CopyPicker, PERSON_PICKS, PlannedBranch, Role, RoleGroup, RoleOptions, WINNER, Workflow};
 use uwf_engine::attempt::agents::{BUILT_IN_PREFIX, HUMAN};
 use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
 use uwf_engine::attempt::child_threads::Child;
@@ -21,10 +20,7 @@ use uwf_engine::verbs::end_group::{BranchResult, EndedBranch, link_branches};
 use super::plan::GroupPlan;
 use super::results::BranchErrors;
 use super::{BranchTask, GroupAttempt, no_role, window};
-use crate::workflow::{self, BRIEF_SHARE};
-
-/// The key of a judge's output that names the best copy.
-const WINNER: &str = "winner";
+use crate::workflow::BRIEF_SHARE;
 
 /// A workflow, with the role of a person if a person may pick a copy of its group.
 pub(super) fn with_person(home: &Home, workflow: Workflow, group: &RoleGroup) -> Result<Workflow> {
@@ -106,13 +102,9 @@ impl GroupAttempt<'_, '_> {
     fn judge(&self, group: &Thread<'_>, plan: &GroupPlan, judge: &PlannedBranch) -> Result<()> {
         let home = group.home();
         let copies = message::branches(home.store(), group.head)?;
-        let played = match self.begin_judge(group, judge, &copies)? {
-            Child::Ended(ended) => Ok(ended),
-            Child::Active(thread) => SignalListener::listen()
-                .and_then(|mut signals| workflow::drive_branch(home, &judge.name, &thread, &mut signals)),
-        };
+        let begun = self.begin_judge(group, judge, &copies)?;
         let is_person = self.is_person(&judge.role)?;
-        let ended = played.and_then(window::not_killed).map_err(|error| {
+        let ended = window::play_one(home, &judge.name, begun).map_err(|error| {
             let (parent, name) = (&self.context.thread().id, self.context.role_name());
             match error.kind {
                 ErrorKind::Waiting if is_person => Error::waiting(format!(
@@ -225,7 +217,9 @@ fn winners_schema(home: &Home, meta: NodeHash, copies: &[BranchOutput]) -> Resul
     let mut schema = home.store().schema(meta)?.value().clone();
     let can_win: Vec<&str> =
         copies.iter().filter(|copy| copy.failure().is_none()).map(|copy| copy.name.as_str()).collect();
-    let Some(winner) = schema.pointer_mut("/properties/winner").and_then(Value::as_object_mut) else { return Ok(meta) };
+    let Some(winner) = schema.pointer_mut(&format!("/properties/{WINNER}")).and_then(Value::as_object_mut) else {
+        return Ok(meta);
+    };
     let is_text = winner.get("type").and_then(Value::as_str) == Some("string");
     let names = can_win.into_iter().map(|name| match name.parse::<u64>() {
         Ok(number) if !is_text => Value::from(number),

@@ -40,7 +40,10 @@ impl GroupPlan {
             None => GroupPlan::plain(listed(thread, workflow, group)?),
             Some(branch) => match &group.each {
                 Some(each) => of_items(items(thread, name, each)?, (name, group), branch)?,
-                None => GroupPlan { judge: judge(workflow, group), ..GroupPlan::plain(copies(group, branch)) },
+                None => {
+                    let copies = copies(group, branch);
+                    GroupPlan { judge: judge(workflow, group, &copies), ..GroupPlan::plain(copies) }
+                }
             },
         };
         let count = plan.branches.len() as u64;
@@ -95,13 +98,20 @@ fn copies(group: &RoleGroup, branch: &GroupBranch) -> Vec<PlannedBranch> {
 }
 
 /// The branch of the role that picks a copy; none if an expression does.
-fn judge(workflow: &Workflow, group: &RoleGroup) -> Option<PlannedBranch> {
+fn judge(workflow: &Workflow, group: &RoleGroup, copies: &[PlannedBranch]) -> Option<PlannedBranch> {
     let role = match CopyPicker::for_group(workflow, group) {
         CopyPicker::Role(role) => role.to_owned(),
         CopyPicker::Person => PERSON_PICKS.to_owned(),
         CopyPicker::Expression(_) => return None,
     };
-    Some(PlannedBranch { name: role.clone(), role, may_fail: false, limits: ThreadLimits::default() })
+    // A role can be named like the number of a copy, but not begin with `$`.
+    let name = if is_free(copies, &role) { role.clone() } else { format!("${role}") };
+    Some(PlannedBranch { name, role, may_fail: false, limits: ThreadLimits::default() })
+}
+
+/// Whether no branch has a name.
+pub(super) fn is_free(branches: &[PlannedBranch], name: &str) -> bool {
+    branches.iter().all(|branch| branch.name != name)
 }
 
 fn planned(name: String, group: &RoleGroup, branch: &GroupBranch) -> PlannedBranch {

@@ -2,28 +2,29 @@
 
 use agent_kit::Result;
 use uwf_core::node::EndStatus;
-use uwf_core::prompt::merge_conflict_part;
+use uwf_core::prompt::{conflict_markers_part, merge_conflict_part};
 use uwf_core::usage::ThreadLimits;
 use uwf_core::workflow::PlannedBranch;
-use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::bindings::AgentBindings;
 use uwf_engine::attempt::child_threads::Child;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::end_group::{BranchResult, EndedBranch};
-use uwf_engine::verbs::group_files::MergeConflict;
+use uwf_engine::verbs::group_files::{FIRST_ROUND, MergeConflict, ROUNDS};
 use uwf_engine::verbs::start_child;
 
-use super::plan::GroupPlan;
+use super::plan::{GroupPlan, is_free};
 use super::results::BranchErrors;
 use super::{BranchTask, GroupAttempt, no_role, window};
-use crate::workflow;
 
 impl GroupAttempt<'_, '_> {
-    /// Lets the role that resolves conflicts merge a branch. Returns false if the group names none. A role that has ended without a merge is
-    /// not played again, so a person must merge then.
-    pub(super) fn resolve(&self, group: &Thread<'_>, plan: &GroupPlan, conflict: &MergeConflict) -> Result<bool> {
-        let Some(branch) = self.resolver(plan, &conflict.branch) else { return Ok(false) };
-        let part = merge_conflict_part(&conflict.branch, &conflict.git_branch, &conflict.files);
+    /// Lets the role that resolves conflicts merge a branch, or remove the conflict markers that it left in the round before. A role that has
+    /// ended its round is not played again in it.
+    pub(super) fn resolve(&self, group: &Thread<'_>, plan: &GroupPlan, conflict: &MergeConflict) -> Result<()> {
+        let Some(branch) = self.resolver(plan, &conflict.branch, conflict.round) else { return Ok(()) };
+        let part = match conflict.round {
+            FIRST_ROUND => merge_conflict_part(&conflict.branch, &conflict.git_branch, &conflict.files),
+            _ => conflict_markers_part(&conflict.branch, &conflict.git_branch, &conflict.files),
+        };
         let task = BranchTask {
             item: None,
             part: &part,
@@ -32,20 +33,16 @@ impl GroupAttempt<'_, '_> {
             has_files: false,
         };
         let workflow = || self.workflow.branch(&branch.role).ok_or_else(|| no_role(&branch.role));
-        let played = match self.start(group, &branch, task, workflow)? {
-            Child::Ended(ended) => Ok(ended),
-            Child::Active(thread) => SignalListener::listen()
-                .and_then(|mut signals| workflow::drive_branch(group.home(), &branch.name, &thread, &mut signals)),
-        };
-        let parent = &self.context.thread().id;
-        let ended = played.and_then(window::not_killed);
-        ended.map(|_| true).map_err(|error| BranchErrors::only(&branch.name, error).into_error(parent))
+        let begun = self.start(group, &branch, task, workflow)?;
+        let played = window::play_one(group.home(), &branch.name, begun).map(drop);
+        played.map_err(|error| BranchErrors::only(&branch.name, error).into_error(&self.context.thread().id))
     }
 
     /// The branches of the role that resolved conflicts, in the order of the branches whose changes they merged.
     pub(super) fn resolved(&self, group: &Thread<'_>, plan: &GroupPlan) -> Result<Vec<EndedBranch>> {
         let mut resolved = Vec::new();
-        for branch in plan.branches.iter().filter_map(|branch| self.resolver(plan, &branch.name)) {
+        let rounds = plan.branches.iter().flat_map(|branch| ROUNDS.map(|round| (branch, round)));
+        for branch in rounds.filter_map(|(branch, round)| self.resolver(plan, &branch.name, round)) {
             if let Some(Child::Ended(ended)) = start_child::find_child(group, &branch.name)?
                 && ended.status == EndStatus::Completed
             {
@@ -55,11 +52,14 @@ impl GroupAttempt<'_, '_> {
         Ok(resolved)
     }
 
-    /// The branch that merges another branch; `None` if no role resolves conflicts, or if a branch of the group has its name.
-    fn resolver(&self, plan: &GroupPlan, branch: &str) -> Option<PlannedBranch> {
+    /// The branch that merges another branch; `None` if no role resolves conflicts.
+    fn resolver(&self, plan: &GroupPlan, branch: &str, round: u32) -> Option<PlannedBranch> {
         let role = self.group.resolve.clone()?;
-        let name = format!("{role}-{branch}");
-        let is_free = plan.branches.iter().all(|planned| planned.name != name);
-        is_free.then_some(PlannedBranch { name, role, may_fail: false, limits: ThreadLimits::default() })
+        let name = match format!("{role}-{branch}") {
+            plain if round == FIRST_ROUND && is_free(&plan.branches, &plain) => plain,
+            // Neither a role nor the key of an item begins with `$`.
+            plain => format!("${plain}-{round}"),
+        };
+        Some(PlannedBranch { name, role, may_fail: false, limits: ThreadLimits::default() })
     }
 }

@@ -1,5 +1,6 @@
 //! Plays the branches of a group, at most so many at the same time: when one ends, the next begins.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::mpsc;
 
 use agent_kit::{Error, ErrorKind, Result, failure_notice};
@@ -10,9 +11,10 @@ use uwf_engine::attempt::child_threads::Child;
 use uwf_engine::attempt::recorded;
 use uwf_engine::root::history::HistoryLine;
 use uwf_engine::root::home::Home;
+use uwf_engine::root::marks::{self, ThreadMark};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::end_group::{BranchResult, EndedBranch};
-use uwf_engine::verbs::kill;
+use uwf_engine::verbs::{kill, start_child};
 
 use super::GroupAttempt;
 use super::plan::GroupPlan;
@@ -26,16 +28,21 @@ impl GroupAttempt<'_, '_> {
         let count = plan.branches.len();
         let mut results: Vec<Option<Result<HistoryLine>>> = (0..count).map(|_| None).collect();
         let mut stop = None;
+        let mut queue: VecDeque<usize> = (0..count).collect();
+        let mut marked = BTreeSet::new();
         let (send, receive) = mpsc::channel();
         let home = self.context.thread().home();
         std::thread::scope(|scope| {
-            let (mut next, mut at_work) = (0, 0);
+            let mut at_work = 0;
             loop {
-                while at_work < self.group.max() && next < count && stop.is_none() {
-                    match self.start_branch(group, plan, next) {
-                        Ok(Child::Ended(ended)) => results[next] = Some(Ok(ended)),
+                while at_work < self.group.max()
+                    && stop.is_none()
+                    && let Some(position) = queue.pop_front()
+                {
+                    match self.start_branch(group, plan, position) {
+                        Ok(Child::Ended(ended)) => results[position] = Some(Ok(ended)),
                         Ok(Child::Active(id)) => {
-                            let (send, position, branch) = (send.clone(), next, &plan.branches[next]);
+                            let (send, branch) = (send.clone(), &plan.branches[position]);
                             let files = self.files.as_ref();
                             scope.spawn(move || {
                                 let play = || {
@@ -54,18 +61,26 @@ impl GroupAttempt<'_, '_> {
                         }
                         Err(error) => stop = Some(error),
                     }
-                    next += 1;
                 }
                 if at_work == 0 {
-                    break;
+                    queue.extend(self.answered_meanwhile(group, plan, &mut marked));
+                    if queue.is_empty() || stop.is_some() {
+                        break;
+                    }
+                    continue;
                 }
                 let Ok((position, played)) = receive.recv() else { break };
                 at_work -= 1;
                 let is_for_all = played.as_ref().is_err_and(failure_notice::is_for_all);
-                if is_for_all && next < count {
+                if is_for_all && !queue.is_empty() {
                     stop.get_or_insert_with(|| {
                         Error::agent_failed("the other branches would fail for the same reason")
                     });
+                }
+                if played.as_ref().is_err_and(|error| error.kind == ErrorKind::Waiting)
+                    && self.waits(group, plan, position)
+                {
+                    marked.insert(position);
                 }
                 results[position] = Some(played);
             }
@@ -89,6 +104,20 @@ impl GroupAttempt<'_, '_> {
         }
     }
 
+    /// The branches that waited for a person and no longer do: the person answered while others were at work. Takes them out of `marked`.
+    fn answered_meanwhile(&self, group: &Thread<'_>, plan: &GroupPlan, marked: &mut BTreeSet<usize>) -> Vec<usize> {
+        let answered: Vec<usize> =
+            marked.iter().copied().filter(|position| !self.waits(group, plan, *position)).collect();
+        marked.retain(|position| !answered.contains(position));
+        answered
+    }
+
+    /// Whether the thread of a branch is marked as waiting.
+    fn waits(&self, group: &Thread<'_>, plan: &GroupPlan, position: usize) -> bool {
+        let id = start_child::child_id(group, &plan.branches[position].name);
+        marks::get(self.context.thread().home(), &id, ThreadMark::Waiting).is_some()
+    }
+
     /// The result of a branch that ended or stopped. Where the group continues without it, the thread of a failed branch is ended, so that
     /// no later attempt pays for it again.
     fn settle(
@@ -107,13 +136,24 @@ impl GroupAttempt<'_, '_> {
             Err(error)
                 if branch.may_fail && is_failure(&error) && (all_began || !failure_notice::is_for_all(&error)) =>
             {
-                let id = uwf_engine::verbs::start_child::child_id(group, &branch.name);
+                let id = start_child::child_id(group, &branch.name);
                 kill::kill(home, &id, None)?;
                 Ok(BranchResult::Failed(first_line(&error.message)))
             }
             Err(error) => Err(error),
         }
     }
+}
+
+/// Plays the thread of one branch to its end.
+pub(super) fn play_one(home: &Home, branch: &str, thread: Child) -> Result<HistoryLine> {
+    let played = match thread {
+        Child::Ended(ended) => Ok(ended),
+        Child::Active(thread) => {
+            SignalListener::listen().and_then(|mut signals| workflow::drive_branch(home, branch, &thread, &mut signals))
+        }
+    };
+    played.and_then(not_killed)
 }
 
 /// Whether an error is the failure of a branch, not of uwf or of its configuration.

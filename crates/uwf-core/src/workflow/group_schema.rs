@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::model::{DraftSchema, RoleDraft};
+use super::picker::WINNER;
 use super::role_group::{GroupBranch, RoleGroup};
 use crate::thread::failed_branch_schema;
 
@@ -86,8 +87,8 @@ fn map_of(group: &RoleGroup, mut schema_of: impl FnMut(&GroupBranch) -> Value) -
 /// The number of the best copy, the judge's output, and the outputs of all copies.
 fn picked(copies: u64, result: &Value, verdict: Option<Value>) -> Value {
     let mut properties = Map::new();
-    properties.insert("winner".to_owned(), json!({ "type": "integer", "minimum": 1, "maximum": copies }));
-    let mut required = vec!["winner"];
+    properties.insert(WINNER.to_owned(), json!({ "type": "integer", "minimum": 1, "maximum": copies }));
+    let mut required = vec![WINNER];
     if let Some(verdict) = verdict {
         properties.insert("verdict".to_owned(), verdict);
         required.push("verdict");

@@ -55,8 +55,14 @@ impl Workflow {
     }
 
     /// The branches of a group's thread that has this workflow, in order; `None` if it is not the workflow of such a thread.
+    ///
+    /// Only placeholders make it one. A workflow of a file always has a role that does the work: its groups play roles that it has, and none
+    /// plays itself, not even by another group.
     #[must_use]
     pub fn planned_branches(&self) -> Option<Vec<PlannedBranch>> {
+        if self.roles.values().any(|role| role.more.play.is_none()) {
+            return None;
+        }
         let mut branches = Vec::with_capacity(self.roles.len());
         let mut at = START;
         while let [transition] = self.graph.get(at)?.as_slice()
@@ -66,10 +72,6 @@ impl Workflow {
                 return (!branches.is_empty()).then_some(branches);
             }
             let [branch] = self.roles.get(&transition.role)?.more.play.as_ref()?.roles.as_slice() else { return None };
-            // The roles of an ordinary group are roles of its workflow.
-            if self.roles.get(&branch.role).is_some_and(|role| role.more.play.is_none()) {
-                return None;
-            }
             branches.push(PlannedBranch {
                 name: transition.role.clone(),
                 role: branch.role.clone(),

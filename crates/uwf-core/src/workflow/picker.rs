@@ -3,6 +3,9 @@
 use super::model::Workflow;
 use super::role_group::RoleGroup;
 
+/// The key of the best copy in the output of the role that picks, and of the group.
+pub const WINNER: &str = "winner";
+
 /// The role of a person who picks a copy.
 pub const PERSON_PICKS: &str = "pick";
 

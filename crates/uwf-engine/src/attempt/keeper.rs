@@ -121,7 +121,7 @@ fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Ch
     let request = serde_json::to_string(request).expect("a request is plain texts");
     let mut command = Command::new(home.bin());
     // Pass the root as an argument as well: a keeper that is closed to others shows only its arguments.
-    command.arg(KEEPER_ARGUMENT).arg(request).arg(home.root());
+    command.arg(KEEPER_ARGUMENT).arg(request).arg(home.root()).arg(processes::starter_argument());
     command.env(crate::root::home::ROOT_VARIABLES[0], home.root()).env_remove(ATTEMPT_VARIABLE);
     let handover = KeyHandover::prepare(home, &mut command);
     let mut keeper = command.stdout(stdout).stderr(stderr).spawn().map_err(cannot_start)?;

@@ -1,10 +1,12 @@
 //! How the next step handles an attempt whose keeper died: it ends the attempt's processes, then adopts its result if
 //! it recorded one. Otherwise it keeps the attempt's output.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use json_cas::{NameVersion, NodeHash, StoreError};
+use uwf_core::config::DEFAULT_KILL_GRACE;
 use uwf_core::node::{self, TypedPayload};
+use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::{self, SignalListener};
 use crate::attempt::elsewhere::{self, ClaimResolution};
@@ -18,6 +20,7 @@ use crate::attempt::turns::NodeBatch;
 use crate::error::{AtPath, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
+use crate::root::{ids, lock};
 use crate::thread::load::Thread;
 
 /// Source of a trace that names none.
@@ -107,6 +110,64 @@ fn has_output(home: &Home, attempt: &RecordedAttempt) -> Result<bool> {
     Ok(attempt.answered.is_some() || files.have_anything()?)
 }
 
+/// How often to look whether the agent of a dead keeper has ended.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Waits for the agent of an attempt whose keeper died: until it has ended or recorded its result, at most until its time limit. A stop signal
+/// ends it. Calls `tick` meanwhile. Returns whether the next step pays nothing twice: it finds a result, an answer or a question, or no agent
+/// was started.
+///
+/// # Errors
+/// `Io` if the record or the lock cannot be read.
+pub fn await_agent(
+    home: &Home,
+    thread: &ThreadId,
+    signals: &mut SignalListener,
+    tick: &mut dyn FnMut(),
+) -> Result<bool> {
+    loop {
+        let Some(attempt) = without_keeper(home, thread)? else { return Ok(false) };
+        let is_over = attempt.result().is_some() || attempt.gave_up.is_some();
+        if is_over || processes::survivors_by_environment(&attempt.opened.attempt).is_empty() {
+            // It may have recorded its result just before it ended.
+            let last = recorded::read(home, thread)?.unwrap_or(attempt);
+            let has_answer = last.result().is_some() || last.answered.is_some() || last.asks();
+            return Ok(has_answer || last.only_waits() || last.started.is_none());
+        }
+        if signals.stop().is_some() || is_overdue(home, &attempt) {
+            let grace = home.config().map_or(DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);
+            processes::end_abandoned(None, &attempt.opened.attempt, grace);
+            return Ok(recorded::read(home, thread)?.is_some_and(|last| last.result().is_some()));
+        }
+        tick();
+        signals.wait(LOOK);
+    }
+}
+
+/// The newest attempt of a thread, if it is open and no keeper on this machine is at work for it.
+fn without_keeper(home: &Home, thread: &ThreadId) -> Result<Option<RecordedAttempt>> {
+    let Some(attempt) = recorded::read(home, thread)?.filter(|attempt| attempt.closed.is_none()) else {
+        return Ok(None);
+    };
+    let is_of_here = attempt.opened.machine.is_none() && attempt.opened.boot_id == recorded::boot_id()?;
+    Ok(Some(attempt).filter(|_| is_of_here).filter(|_| !lock::is_held(home, thread).unwrap_or(true)))
+}
+
+/// Whether the agent of an attempt is at work or silent for longer than its keeper would allow.
+fn is_overdue(home: &Home, attempt: &RecordedAttempt) -> bool {
+    let agent = &attempt.opened.agent;
+    let since = |then: Option<u64>| then.map(|then| ids::now_ms().saturating_sub(then));
+    let begun = attempt.started.as_ref().and_then(|started| started.started_at);
+    let is_over =
+        |limit: Option<u64>, spent: Option<u64>| limit.zip(spent).is_some_and(|(limit, spent)| spent >= limit);
+    let files = AttemptOutputFiles::paths_of_attempt(home, &attempt.opened.thread, &attempt.opened.attempt);
+    let written = [&files.out, &files.err, &files.raw].into_iter().filter_map(|file| {
+        let changed = file.metadata().and_then(|file| file.modified()).ok()?;
+        u64::try_from(changed.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+    });
+    is_over(agent.timeout_ms, since(begun)) || is_over(agent.idle_timeout_ms, since(written.chain(begun).max()))
+}
+
 /// Ends processes of an attempt that outlived their keeper; never processes of another boot. Steps of child threads
 /// continue: they have their own keepers, and their work is paid for.
 ///
@@ -115,6 +176,12 @@ fn has_output(home: &Home, attempt: &RecordedAttempt) -> Result<bool> {
 pub(crate) fn end_survivors(attempt: &RecordedAttempt, grace: Duration) -> Result<()> {
     let opened = &attempt.opened;
     if opened.boot_id == recorded::boot_id()? && !processes::survivors_by_environment(&opened.attempt).is_empty() {
+        // It would pass TERM on to the keepers of its threads. All that it has done is stored, so it needs no orderly end.
+        if opened.agent.plays_by_threads()
+            && let Some(started) = &attempt.started
+        {
+            processes::kill_one(started.pid, &opened.attempt);
+        }
         processes::end_abandoned(None, &opened.attempt, grace);
     }
     Ok(())

@@ -6,9 +6,6 @@
 
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -16,6 +13,9 @@ use rustix::process::{Pid, Signal, WaitOptions};
 
 /// Hidden argument that makes `uwf` a keeper; followed by a JSON request.
 pub const KEEPER_ARGUMENT: &str = "__keeper";
+
+/// Position of [`starter_argument`] in the command line of a keeper, after the program, [`KEEPER_ARGUMENT`], the request and the root.
+const STARTER_POSITION: usize = 4;
 
 /// Time limit for a KILLed process to disappear. The kernel needs that long only under extreme load.
 const KILL_WAIT: Duration = Duration::from_secs(5);
@@ -59,6 +59,16 @@ pub(crate) fn end_attempt(group: Option<u32>, attempt: &str, grace: Duration, sp
 /// other steps.
 pub(crate) fn end_abandoned(group: Option<u32>, attempt: &str, grace: Duration) {
     end(group, attempt, TerminationScope::NoKeepers, grace);
+}
+
+/// Kills a process at once, if it belongs to an attempt.
+pub(crate) fn kill_one(process: u32, attempt: &str) {
+    if carries(process, attempt)
+        && let Some(process) = pid(process)
+    {
+        // It may have just ended.
+        let _ = rustix::process::kill_process(process, Signal::KILL);
+    }
 }
 
 /// Ends a child that leads a process group, and its group: TERM, a grace period, KILL.
@@ -124,7 +134,7 @@ fn with_descendants(root: u32) -> BTreeSet<u32> {
 enum TerminationScope {
     /// All of them except `spared`.
     Everything { spared: Option<u32> },
-    /// All except keepers and the processes that those started.
+    /// All except keepers and the processes that those started. The agent of a dead keeper is spared as well.
     NoKeepers,
 }
 
@@ -157,7 +167,8 @@ pub(crate) fn children_left() -> bool {
 fn survivors(attempt: &str, reach: TerminationScope) -> BTreeSet<u32> {
     let own = std::process::id();
     let table = process_table();
-    let is_reached = |pid: u32| reach != TerminationScope::NoKeepers || !is_keeper(pid);
+    let is_reached =
+        |pid: u32| reach != TerminationScope::NoKeepers || !(is_keeper(pid) || is_of_another(pid, attempt));
     let mut found: BTreeSet<u32> = table.keys().copied().filter(|pid| carries(*pid, attempt)).collect();
     // An orphaned keeper becomes a child of this process.
     found.extend(table.iter().filter(|(pid, parent)| **parent == own && is_reached(**pid)).map(|(pid, _)| *pid));
@@ -186,19 +197,27 @@ pub(crate) fn survivors_by_environment(attempt: &str) -> BTreeSet<u32> {
     process_table().into_keys().filter(|pid| *pid != own && carries(*pid, attempt)).collect()
 }
 
-/// Whether the process that started a process of uwf is gone, so that nothing waits for the result.
-pub(crate) fn is_orphan(pid: Pid) -> bool {
-    let parent = u32::try_from(pid.as_raw_nonzero().get())
-        .ok()
-        .and_then(stat)
-        .and_then(|fields| fields.get(1)?.parse::<u32>().ok());
-    let Some(parent) = parent else { return false };
-    let command = std::fs::read(format!("/proc/{parent}/cmdline")).unwrap_or_default();
-    let program = command.split(|byte| *byte == 0).next().map(|word| Path::new(OsStr::from_bytes(word)).file_name());
-    // The kernel marks the path of a program that an upgrade has replaced.
-    let own = std::env::current_exe().ok().and_then(|path| path.file_name()?.to_str().map(str::to_owned));
-    let own = own.as_deref().map(|name| OsStr::new(name.strip_suffix(" (deleted)").unwrap_or(name)));
-    program.flatten() != own
+/// This process, as an argument of a keeper that it starts: its id and its start time. Another process may get the same id later.
+pub(crate) fn starter_argument() -> String {
+    let own = std::process::id();
+    format!("{own}:{}", start_time(own).unwrap_or_default())
+}
+
+/// Whether the process that started a keeper is gone, so that no process waits for the result. Of a keeper without that argument, which an
+/// earlier version started, this is unknown.
+pub(crate) fn is_orphan(keeper: Pid) -> bool {
+    let command = std::fs::read(format!("/proc/{keeper}/cmdline")).unwrap_or_default();
+    let starter = command.split(|byte| *byte == 0).nth(STARTER_POSITION);
+    let named = starter.and_then(|word| std::str::from_utf8(word).ok()?.split_once(':'));
+    let Some((pid, began)) = named.and_then(|(pid, began)| Some((pid.parse().ok()?, began))) else { return false };
+    start_time(pid).is_none_or(|now| now != began)
+}
+
+/// When a live process started, in the kernel's ticks since boot.
+fn start_time(pid: u32) -> Option<String> {
+    // After the command name, from the state on.
+    let fields = stat(pid).filter(|fields| !is_dead(&fields[0]))?;
+    fields.get(19).cloned()
 }
 
 /// This process and its ancestors.
@@ -272,15 +291,27 @@ fn is_keeper(pid: u32) -> bool {
     command.split(|byte| *byte == 0).nth(1) == Some(KEEPER_ARGUMENT.as_bytes())
 }
 
-/// Whether a process belongs to an attempt, by its inherited variable or, if it is closed to others, by its arguments.
+/// Whether a process belongs to an attempt.
 fn carries(pid: u32, attempt: &str) -> bool {
-    let marker = format!("{ATTEMPT_VARIABLE}={attempt}");
-    if environment(pid).split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes()) {
-        return true;
+    attempt_of(pid).is_some_and(|of_process| of_process == attempt.as_bytes())
+}
+
+/// Whether a process belongs to another attempt, whose keeper is or was another process.
+fn is_of_another(pid: u32, attempt: &str) -> bool {
+    attempt_of(pid).is_some_and(|of_process| of_process != attempt.as_bytes())
+}
+
+/// The attempt of a process, by its inherited variable or, if it is closed to others, by its arguments.
+fn attempt_of(pid: u32) -> Option<Vec<u8>> {
+    let marker = format!("{ATTEMPT_VARIABLE}=");
+    let environment = environment(pid);
+    let named = environment.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(marker.as_bytes()));
+    if let Some(named) = named {
+        return Some(named.to_vec());
     }
-    let Ok(command) = std::fs::read(format!("/proc/{pid}/cmdline")) else { return false };
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
-    words.windows(2).any(|pair| pair == [ATTEMPT_ARGUMENT.as_bytes(), attempt.as_bytes()])
+    words.windows(2).find(|pair| pair[0] == ATTEMPT_ARGUMENT.as_bytes()).map(|pair| pair[1].to_vec())
 }
 
 /// A process's environment from `/proc`; empty if it is not readable.
@@ -341,5 +372,33 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(survivors_by_environment(&attempt).is_empty());
+    }
+
+    /// A process with a starter in its command line where a keeper has it.
+    fn keeper_started_by(starter: &str) -> Child {
+        let mut command = Command::new("sh");
+        let child = command.args(["-c", "read line", "root", starter]).stdin(Stdio::piped()).spawn().unwrap();
+        // The kernel shows no command line while a program begins.
+        while std::fs::read(format!("/proc/{}/cmdline", child.id())).unwrap().is_empty() {
+            std::thread::yield_now();
+        }
+        child
+    }
+
+    #[test]
+    fn orphan_is_recognized_by_start_of_its_starter() {
+        let own = std::process::id();
+        let other = Command::new("true").spawn().map(|mut child| child.wait().map(|_| child.id())).unwrap().unwrap();
+        for (starter, is_orphan_now) in [
+            (starter_argument(), false),
+            (format!("{own}:1"), true),
+            (format!("{other}:{}", start_time(own).unwrap()), true),
+            ("no process".to_owned(), false),
+        ] {
+            let mut keeper = keeper_started_by(&starter);
+            assert_eq!(is_orphan(pid(keeper.id()).unwrap()), is_orphan_now, "{starter}");
+            keeper.kill().unwrap();
+            keeper.wait().unwrap();
+        }
     }
 }

@@ -4,7 +4,7 @@ use json_cas::{Node, NodeHash, Store};
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::extract::{self, Extraction};
-use uwf_core::node::{COMMAND_SOURCE, NodeKind, StepNode};
+use uwf_core::node::{COMMAND_SOURCE, NodeKind, StartNode, StepNode};
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::BranchOutput;
 use uwf_core::workflow::GROUP_AGENT;
@@ -18,16 +18,19 @@ use crate::thread::nodes;
 /// # Errors
 /// Errors of the nodes.
 pub fn of_detail(store: &Store, detail: NodeHash, schema: Option<NodeHash>) -> Result<Option<String>> {
-    let node = nodes::get(store, detail)?;
-    if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
-        return of_node(store, detail, &node, schema);
+    let mut at = detail;
+    for _ in 0..nodes::MAX_NESTING {
+        let node = nodes::get(store, at)?;
+        if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
+            return of_node(store, at, &node, schema);
+        }
+        let step: StepNode = nodes::payload(at, &node)?;
+        if is_of_group(store, &step)? {
+            return of_group(store, at);
+        }
+        at = step.detail;
     }
-    let step: StepNode = nodes::payload(detail, &node)?;
-    if step.agent == GROUP_AGENT {
-        return of_group(store, detail);
-    }
-    let (detail, node) = nodes::telling(store, detail)?;
-    of_node(store, detail, &node, schema)
+    Err(nodes::too_deep(detail))
 }
 
 /// The results of the branches of a group, in its order. `last` is the last step of the group's thread.
@@ -60,7 +63,16 @@ pub fn branches_of(store: &Store, detail: NodeHash) -> Result<Vec<BranchOutput>>
 pub(crate) fn is_group(store: &Store, detail: NodeHash) -> Result<bool> {
     let node = nodes::get(store, detail)?;
     let is_step = NodeKind::from_type_hash(node.type_hash) == Some(NodeKind::StepNode);
-    Ok(is_step && nodes::payload::<StepNode>(detail, &node)?.agent == GROUP_AGENT)
+    Ok(is_step && is_of_group(store, &nodes::payload(detail, &node)?)?)
+}
+
+/// Whether a step is in a group's thread. The agent alone does not say so: the step that a group is in another thread has the same one.
+fn is_of_group(store: &Store, step: &StepNode) -> Result<bool> {
+    if step.agent != GROUP_AGENT {
+        return Ok(false);
+    }
+    let start: StartNode = nodes::typed(store, step.start)?;
+    Ok(nodes::workflow(store, start.workflow)?.planned_branches().is_some())
 }
 
 /// The texts of a group's branches, each below the name of its branch.

@@ -27,7 +27,7 @@ use crate::root::home::Home;
 use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 
-pub use self::merge_sequence::MergeConflict;
+pub use self::merge_sequence::{ConflictResolver, FIRST_ROUND, MergeConflict, ROUNDS};
 use self::read_only::BranchWatch;
 
 /// The files that the branches of one group begin with, and the worktree they are in.
@@ -46,6 +46,8 @@ pub struct GroupFiles<'h> {
     workspace: PathBuf,
     mode: BranchFiles,
     merge: BranchMerge,
+    /// Whether a role resolves conflicts.
+    has_resolver: bool,
     attempt: String,
     watch: Mutex<BranchWatch>,
 }
@@ -75,6 +77,7 @@ impl<'h> GroupFiles<'h> {
             workspace,
             mode: group.files,
             merge: group.merge,
+            has_resolver: group.resolve.is_some(),
             attempt: opened.attempt.clone(),
             watch: Mutex::default(),
         };
@@ -103,8 +106,8 @@ impl<'h> GroupFiles<'h> {
     }
 
     /// Checks or joins the files of branches that have ended: branches that only read must have changed nothing; the files of branches with
-    /// worktrees are put on their git branches, and merged if the group says so. `group` is the thread of the group. `resolve` lets a role
-    /// resolve a conflict, and returns false if the group names no role for it; `say` gets a line about each merge.
+    /// worktrees are put on their git branches, and merged if the group says so. `group` is the thread of the group. `resolve` lets the
+    /// role of the group resolve a conflict; `say` gets a line about each merge.
     ///
     /// # Errors
     /// `AgentFailed` if branches changed files that they should only read, `Waiting` if a merge needs a person; errors of git.
@@ -112,7 +115,7 @@ impl<'h> GroupFiles<'h> {
         &self,
         group: &Thread<'_>,
         branches: &[&str],
-        resolve: &mut dyn FnMut(&MergeConflict) -> Result<bool>,
+        resolve: &mut ConflictResolver<'_>,
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
         match self.mode {

@@ -17,7 +17,7 @@ use crate::root::home::Home;
 use crate::root::{lock, sharing};
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
-use crate::verbs::step::{end, expected_head};
+use crate::verbs::step::{ancestors, end, expected_head};
 use crate::verbs::{notify, otel};
 
 /// Time beyond the agent's own grace in which the keeper can store the agent's output.
@@ -56,6 +56,7 @@ pub fn kill(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<Op
         _ => end_all(home, id)?,
     }
     if dropped.is_ok() {
+        ancestors::mark_again(home, id);
         notify::spawn_notifier(home, id, NotifyEvent::Ended);
         before.send(home, id);
     }

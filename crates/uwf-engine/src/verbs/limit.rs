@@ -17,7 +17,7 @@ use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, ThreadMark};
 use crate::thread::state::{self, ThreadState};
-use crate::verbs::step::expected_head;
+use crate::verbs::step::{ancestors, expected_head};
 use crate::views::cost::{self, CostBy};
 use crate::views::thread_now::ThreadNow;
 
@@ -152,6 +152,7 @@ pub fn change(home: &Home, id: &ThreadId, changes: &LimitChanges, expected: Opti
     }
     let begun_at = settings.begun_at.unwrap_or(thread.head);
     settings.begun_at(begun_at).save(home, id)?;
+    ancestors::mark_again(home, id);
     // Everything that can fail was read before: after an error, the old limits still hold.
     let notes = plan.unenforced(changes.untried(limits, used, unknown));
     let why = marks::get(home, id, ThreadMark::Limited).map(|reason| reason.why);

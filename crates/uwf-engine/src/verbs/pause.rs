@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::thread::state::{self, ThreadState};
-use crate::verbs::step::expected_head;
+use crate::verbs::step::{ancestors, expected_head};
 
 /// The state of a thread after it was paused or resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -53,6 +53,7 @@ pub fn resume(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<
     let earlier = marks::get(home, id, ThreadMark::Paused);
     put(home, id, None)?;
     stay(home, id, expected, earlier.as_ref())?;
+    ancestors::mark_again(home, id);
     Ok((state::of_active(home, id, &marks::marks_of_thread(home, id)), earlier.is_some()))
 }
 

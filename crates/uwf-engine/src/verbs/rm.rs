@@ -12,7 +12,7 @@ use serde::Serialize;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::child_threads;
+use crate::attempt::child_threads::{self, MAX_ANCESTORS};
 use crate::attempt::recorded::claim;
 use crate::attempt::worktree::RemovedWorktree;
 use crate::error::{AtPath, Error, ErrorKind, Result};
@@ -49,7 +49,7 @@ pub struct RemovedChild {
 /// child threads stay: the role that the thread played is played again, with their results.
 ///
 /// # Errors
-/// `Usage` if a thread is active, or its worktree has uncommitted changes: then nothing was removed. `NotFound` if the thread does not
+/// `Usage` if a thread is active, its worktree has uncommitted changes, or its parent needs its result: then nothing was removed. `NotFound` if the thread does not
 /// exist, `Busy` if its last keeper is still at work.
 pub fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<ThreadRemoval> {
     let generations = family::removable(home, id, discard)?;
@@ -200,7 +200,7 @@ pub fn remove_old(home: &Home, old: &OldThreads) -> Result<RemovedThreads> {
         let before = done.removed.len();
         for history::HistoryLine { thread, status, completed_at, .. } in some {
             let kept = |why: String, failure| KeptThread { thread: thread.clone(), why, failure };
-            if let Some(parent) = active_parent(home, thread)? {
+            if let Some(parent) = active_ancestor(home, thread)? {
                 done.kept.push(kept(format!("its parent {parent} is active"), None));
                 continue;
             }
@@ -232,6 +232,19 @@ pub fn remove_old(home: &Home, old: &OldThreads) -> Result<RemovedThreads> {
 fn active_parent(home: &Home, id: &ThreadId) -> Result<Option<ThreadId>> {
     let Some(parent) = child_threads::parent_of(home, id) else { return Ok(None) };
     Ok(home.heads().read(parent.as_str())?.map(|_| parent))
+}
+
+/// The nearest active ancestor of a child thread. A group may have ended before its parent used its result.
+fn active_ancestor(home: &Home, id: &ThreadId) -> Result<Option<ThreadId>> {
+    let mut at = id.clone();
+    for _ in 0..MAX_ANCESTORS {
+        let Some(parent) = child_threads::parent_of(home, &at) else { return Ok(None) };
+        if home.heads().read(parent.as_str())?.is_some() {
+            return Ok(Some(parent));
+        }
+        at = parent;
+    }
+    Ok(None)
 }
 
 /// Removes a file or a whole directory, if it exists.

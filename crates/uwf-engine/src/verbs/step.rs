@@ -4,6 +4,7 @@
 //! out: `ResumeOutcome`, `BegunAttempt`, `StoredStep`, `VerifiedStep`, `LinkedStep`.
 
 mod adopt;
+pub(crate) mod ancestors;
 mod away;
 mod begin;
 mod check;
@@ -135,7 +136,9 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut SignalListener)
     refuse_paused(home, &thread.id)?;
     let plan = settled(&thread, request.cwd.as_ref())?;
     refuse_group(&thread, &plan)?;
-    StepInProgress::new(&thread, &head, &plan, request).run_until_kept(signals)
+    let done = StepInProgress::new(&thread, &head, &plan, request).run_until_kept(signals);
+    ancestors::mark_again(home, &thread.id);
+    done
 }
 
 /// The plan of a step, after its directory exists: a given `cwd` is recorded, and a worktree from another machine is created.

@@ -1,6 +1,7 @@
 //! The branches of a thread's groups that are being played, and the paths of branches.
 
 use uwf_core::thread::ThreadId;
+use uwf_core::workflow::CopyPicker;
 
 use crate::attempt::child_threads;
 use crate::attempt::settings::ThreadSettings;
@@ -87,19 +88,46 @@ pub fn active(home: &Home, thread: &ThreadId) -> Result<Vec<ActiveBranch>> {
 /// The thread of the role that picks a copy of a group, by the group's name or path; `None` if it is not active.
 ///
 /// # Errors
-/// Errors of the index, the records and the nodes.
+/// `Usage` if several such groups have the name; errors of the index, the records and the nodes.
 pub fn judge(home: &Home, thread: &ThreadId, group: &str) -> Result<Option<ThreadId>> {
-    for ActiveBranch { thread, place, path } in active(home, thread)? {
-        let is_of_group = place.group == group || path.strip_suffix(&format!(".{}", place.name)) == Some(group);
-        let above = child_threads::parent_of(home, &thread).and_then(|group| child_threads::parent_of(home, &group));
-        let Some(above) = above.filter(|_| is_of_group) else { continue };
-        let (above, _) = Thread::active(home, &above)?;
-        let group = above.workflow()?.roles.remove(&place.group).and_then(|role| role.more.play);
-        if group.is_some_and(|group| group.copies.is_some() && group.pick.as_deref() == Some(&place.name)) {
-            return Ok(Some(thread));
+    let group_of =
+        |branch: &ActiveBranch| branch.path.strip_suffix(&format!(".{}", branch.place.name)).map(str::to_owned);
+    let mut judges = Vec::new();
+    for branch in active(home, thread)? {
+        let has_name = branch.place.group == group || group_of(&branch).as_deref() == Some(group);
+        if has_name && picks_copy(home, &branch)? {
+            judges.push(branch);
         }
     }
-    Ok(None)
+    let found = narrowed(judges.iter().collect(), |judge| group_of(judge).as_deref() == Some(group));
+    match found.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(only.thread.clone())),
+        several => {
+            let mut paths: Vec<String> = several.iter().filter_map(|judge| group_of(judge)).collect();
+            paths.sort_unstable();
+            Err(Error::usage(format!("thread {thread} has several groups `{group}`"))
+                .hint(format!("name one by its path: {}", paths.join(", "))))
+        }
+    }
+}
+
+/// Whether a branch is the role that picks a copy of its group.
+fn picks_copy(home: &Home, branch: &ActiveBranch) -> Result<bool> {
+    let above = child_threads::parent_of(home, &branch.thread).and_then(|group| child_threads::parent_of(home, &group));
+    let Some(above) = above else { return Ok(false) };
+    let workflow = Thread::active(home, &above)?.0.workflow()?;
+    let Some(group) = workflow.roles.get(&branch.place.group).and_then(|role| role.more.play.as_ref()) else {
+        return Ok(false);
+    };
+    let is_copy = branch.place.name.parse().is_ok_and(|number: u64| Some(number) <= group.copies);
+    Ok(group.copies.is_some() && !is_copy && matches!(CopyPicker::for_group(&workflow, group), CopyPicker::Role(_)))
+}
+
+/// The branches that fit best: those that fit exactly, if there are any.
+fn narrowed(found: Vec<&ActiveBranch>, is_exact: impl Fn(&ActiveBranch) -> bool) -> Vec<&ActiveBranch> {
+    let exact: Vec<&ActiveBranch> = found.iter().copied().filter(|branch| is_exact(branch)).collect();
+    if exact.is_empty() { found } else { exact }
 }
 
 /// The thread of the branch with a name, `BRANCH` or `GROUP.BRANCH`.
@@ -110,7 +138,7 @@ pub fn named(home: &Home, thread: &ThreadId, name: &str) -> Result<ThreadId> {
     let all = active(home, thread)?;
     let has_name =
         |branch: &&ActiveBranch| branch.place.name == name || branch.place.path() == name || branch.path == name;
-    let found: Vec<&ActiveBranch> = all.iter().filter(has_name).collect();
+    let found = narrowed(all.iter().filter(has_name).collect(), |branch| branch.path == name);
     match found.as_slice() {
         [only] => Ok(only.thread.clone()),
         [] => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::processes::{is_alive, signal};
+use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::text;
 
 use crate::fixtures::child_threads::{AGENTS, checker, child_of, go, planned, ran, recorded, spawn, staffed, state};
@@ -41,10 +41,12 @@ fn child_outlives_dead_parent_keeper() {
     let thread = planned(&home);
     let mut window = spawn(&home, &["thread", "step", &thread]);
     let checker = checker(&home);
+    let earlier = recorded(&home, &thread, "started")["pid"].to_string();
     signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
     assert_eq!(window.wait().unwrap().code(), Some(70));
     // At once, so that the agent of the dead keeper may still be there.
     let again = spawn(&home, &["run", &thread]);
+    until("the earlier process has ended", || !is_alive(&earlier));
     std::thread::sleep(Duration::from_millis(400));
     assert!(is_alive(&checker));
     go(&home);
@@ -241,4 +243,40 @@ fn a_killed_parent_is_not_told_to_step() {
         !said.contains("then a step of this thread") && !said.contains(&format!("uwf thread step {thread}")),
         "{said}"
     );
+}
+
+#[test]
+fn agent_of_child_outlives_its_keeper() {
+    let home = staffed();
+    let thread = planned(&home);
+    let window = spawn(&home, &["run", &thread]);
+    let checker = checker(&home);
+    signal(&recorded(&home, &child_of(&home, &thread), "opened")["keeper"], "KILL");
+    std::thread::sleep(Duration::from_millis(600));
+    assert!(is_alive(&checker), "it is paid for");
+    go(&home);
+    assert!(window.wait_with_output().unwrap().status.success());
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+}
+
+#[test]
+fn finished_child_is_not_removed_while_needed() {
+    let home = staffed();
+    let thread = planned(&home);
+    let mut window = spawn(&home, &["thread", "step", &thread]);
+    checker(&home);
+    for pid in [&recorded(&home, &thread, "opened")["keeper"], &recorded(&home, &thread, "started")["pid"]] {
+        signal(pid, "KILL");
+    }
+    window.wait().unwrap();
+    go(&home);
+    let child = child_of(&home, &thread);
+    until("the child has checked", || home.json(&["thread", "show", &child])["steps"] == 2);
+    until("the child has ended", || state(&home, &child) == "completed");
+    let refused = home.uwf(&["thread", "rm", &child]);
+    assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+    assert!(refused.stderr.contains(&format!("a child thread of thread {thread}")), "{}", refused.stderr);
+    assert_eq!(home.json(&["run", &thread])["done"], true);
+    assert_eq!(ran(&home), ["plan", "code", "check", "tell"]);
+    assert_eq!(home.uwf(&["thread", "rm", &child]).code, Some(0));
 }

@@ -516,3 +516,43 @@ fn killed_branch_starts_again_beside_its_commits() {
     assert!(worktree_of(&home, &thread).join("two.txt").exists());
     assert_eq!(runs(&home), ["one", "planner", "three", "two", "two"]);
 }
+
+/// Lets git fail after the first branch has ended: once, or until the file is removed that this returns.
+fn git_failing_after_first_branch(home: &TestHome, once: &str) -> PathBuf {
+    let armed = home.work().join("scripts/armed");
+    script(home, "one", &format!("echo one > one.txt; echo done; touch {}", armed.display()));
+    git_that_first(
+        home,
+        &format!("if test -e {0}; then {once} echo 'fatal: no room' >&2; exit 128; fi", armed.display()),
+    );
+    armed
+}
+
+#[test]
+fn files_git_failed_to_record_are_recorded_later() {
+    let (home, repo) = fixes();
+    home.put("panel", &FIXES.replace("files: worktree", "max: 1, files: worktree"));
+    let thread = start_before_group(&home, &repo);
+    let armed = home.work().join("scripts/armed");
+    git_failing_after_first_branch(&home, &format!("rm {};", armed.display()));
+    let ran = uwf_in(&home, &repo, &["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(fs::read_to_string(worktree_of(&home, &thread).join("one.txt")).unwrap(), "one\n");
+    assert_eq!(runs(&home), ALL);
+}
+
+#[test]
+fn group_continues_when_git_works_again() {
+    let (home, repo) = fixes();
+    home.put("panel", &FIXES.replace("files: worktree", "max: 1, files: worktree"));
+    let thread = start_before_group(&home, &repo);
+    let armed = git_failing_after_first_branch(&home, "");
+    let failed = uwf_in(&home, &repo, &["run", &thread]);
+    assert!(failed.stderr.contains("no room"), "{}", failed.transcript());
+    fs::remove_file(armed).unwrap();
+    real_git(&home);
+    let again = uwf_in(&home, &repo, &["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(0), "{}", again.transcript());
+    assert_eq!(fs::read_to_string(worktree_of(&home, &thread).join("one.txt")).unwrap(), "one\n");
+    assert_eq!(runs(&home), ["one", "planner", "three", "two"]);
+}

@@ -217,3 +217,38 @@ fn group_of_failed_copies_is_stuck() {
     let ran = home.uwf(&["run", &fork]);
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
 }
+
+#[test]
+fn judge_named_like_a_copy_picks() {
+    let home = drafts(&DRAFTS.replace("  judge: {", "  \"1\": {").replace("pick: judge", "pick: \"1\""));
+    home.file("1.sh", "printf -- '---\\nwinner: 2\\nwhy: short\\n---\\n'\n");
+    let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('drafts')"]);
+    assert_eq!(json!([output["winner"], output["results"]]), json!([2, [{"words": 10}, {"words": 20}, {"words": 30}]]));
+}
+
+#[test]
+fn taken_copy_is_of_the_named_group() {
+    let home = drafts(
+        &DRAFTS
+            .replace("  last: {", "  work: { play: drafts, each: \"['a', 'b']\" }\n  last: {")
+            .replace("$START: [ { role: drafts } ]", "$START: [ { role: work } ]")
+            .replace("  drafts: [ { role: last } ]", "  work: [ { role: last } ]"),
+    );
+    home.file("judge.sh", "exit 3\n");
+    home.file("writer.sh", "printf -- '---\\nwords: 1\\n---\\n'\n");
+    let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let several = home.uwf(&["thread", "take", &thread, "drafts.3", "-m", "Short."]);
+    assert_eq!(several.code, Some(64), "{}", several.transcript());
+    assert!(several.stderr.contains("work.1, work.2"), "{}", several.stderr);
+    for copy in ["work.2.3", "drafts.1"] {
+        let taken = home.uwf(&["thread", "take", &thread, copy, "-m", "Short."]);
+        assert_eq!(taken.code, Some(0), "{copy}: {}", taken.transcript());
+    }
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(home.json(&["thread", "eval", &thread, "$last('work').winner"]), json!([1, 3]));
+}

@@ -5,6 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::json;
+use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer};
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{FinishedRun, TestHome, text};
 
@@ -107,6 +108,22 @@ fn results_are_found_after_all_watchers_died() {
 }
 
 #[test]
+fn branches_at_work_outlive_keeper_of_the_group() {
+    let (home, thread) = panel();
+    let mut window = step_until_at_work(&home, &thread);
+    let group = recorded(&home, &thread, "started")["pid"].clone();
+    signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
+    assert_eq!(window.wait().unwrap().code(), Some(70));
+    let mut again = home.command(&["thread", "step", &thread]).spawn().unwrap();
+    until("the next step has ended the earlier process of the group", || !is_alive(&group));
+    until("the next step plays the group", || recorded(&home, &thread, "started")["pid"] != group);
+    assert!(is_alive(agent_of(&home, "slow")) && is_alive(agent_of(&home, "late")), "they are paid for");
+    home.file("go", "");
+    assert_eq!(again.wait().unwrap().code(), Some(0));
+    assert_eq!(runs(&home), ALL_ONCE);
+}
+
+#[test]
 fn stop_signals_end_branches_and_keep_results() {
     for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 143)] {
         let (home, thread) = panel();
@@ -194,4 +211,134 @@ fn removed_group_keeps_results_of_its_branches() {
     assert_eq!(runs(&home), ["fast", "last", "late", "late", "slow", "slow"]);
     assert_eq!(home.json(&["thread", "rm", &thread])["children"].as_array().unwrap().len(), 4);
     assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
+}
+
+/// The thread of a branch.
+fn branch(home: &TestHome, name: &str) -> String {
+    let threads = home.json(&["thread", "list", "--all"]);
+    let row = threads.as_array().unwrap().iter().find(|row| row["branch"] == format!("all.{name}"));
+    text(row.unwrap(), "thread")
+}
+
+/// Kills the keeper of a branch.
+fn kill_keeper(home: &TestHome, name: &str) {
+    signal(&recorded(home, &branch(home, name), "opened")["keeper"], "KILL");
+}
+
+#[test]
+fn agent_of_branch_outlives_its_keeper() {
+    let (home, thread) = panel();
+    let window = step_until_at_work(&home, &thread);
+    kill_keeper(&home, "slow");
+    std::thread::sleep(Duration::from_millis(600));
+    assert!(is_alive(agent_of(&home, "slow")), "it is paid for");
+    home.file("go", "");
+    let ended = FinishedRun::from(window.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(runs(&home), ALL_ONCE);
+    let output = home.json(&["thread", "eval", &thread, "$last('all').slow"]);
+    assert_eq!(output, json!("I am slow."));
+}
+
+#[test]
+fn agent_of_branch_outlives_keeper_and_group() {
+    for everything in [false, true] {
+        let (home, thread) = panel();
+        let mut window = step_until_at_work(&home, &thread);
+        kill_keeper(&home, "slow");
+        if everything {
+            signal(window.id(), "KILL");
+            signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
+        }
+        signal(&recorded(&home, &thread, "started")["pid"], "KILL");
+        window.wait().unwrap();
+        let mut again = home.command(&["thread", "step", &thread]).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(600));
+        assert!(is_alive(agent_of(&home, "slow")), "it is paid for");
+        home.file("go", "");
+        assert_eq!(again.wait().unwrap().code(), Some(0));
+        assert_eq!(runs(&home), ALL_ONCE, "killed with its keeper: {everything}");
+    }
+}
+
+#[test]
+fn stop_ends_agent_of_branch_without_keeper() {
+    let (home, thread) = panel();
+    let mut window = step_until_at_work(&home, &thread);
+    kill_keeper(&home, "slow");
+    std::thread::sleep(Duration::from_millis(300));
+    signal(window.id(), "INT");
+    assert_eq!(window.wait().unwrap().code(), Some(130));
+    assert!(!is_alive(agent_of(&home, "slow")) && !is_alive(agent_of(&home, "late")));
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
+    home.file("go", "");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(0));
+}
+
+#[test]
+fn timeout_holds_for_agent_without_keeper() {
+    let (home, thread) = panel();
+    home.config("agents:\n  t: { command: worker, output: text, timeout: 3 }\ndefaultAgent: t\nkillGrace: 1\n");
+    let window = step_until_at_work(&home, &thread);
+    kill_keeper(&home, "slow");
+    let failed = FinishedRun::from(window.wait_with_output().unwrap());
+    assert_eq!(failed.code, Some(40), "{}", failed.stderr);
+    assert!(!is_alive(agent_of(&home, "slow")) && !is_alive(agent_of(&home, "late")));
+    assert_eq!(runs(&home), ALL_ONCE, "a failed branch is repeated only on request");
+    home.file("go", "");
+    assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(0));
+}
+
+#[test]
+fn stopped_branch_keeps_its_answer() {
+    let server = LlmServer::start(LlmScript::deciding(|_| {
+        ScriptedAnswer::call("extracted", json!({ "found": true, "value": { "n": 7 } })).after(Duration::from_secs(2))
+    }));
+    let home = home();
+    let panel = PANEL.replace(
+        "slow: { goal: x }",
+        "slow: { goal: x, meta: { type: object, properties: { n: { type: integer } }, required: [n] } }",
+    );
+    home.put("panel", &panel);
+    home.script("worker", AGENT);
+    home.file("go", "");
+    home.config(&format!(
+        "agents:\n  t: {{ command: worker, output: text }}\ndefaultAgent: t\nkillGrace: 1\nextract: {{ feedback: 0 }}\n\
+         providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  extract: {{ provider: p, name: reader }}\n",
+        server.url()
+    ));
+    let thread = home.start("panel", "x");
+    let mut window = home.command(&["thread", "step", &thread]).spawn().unwrap();
+    until("the answer is being read", || !server.asked().is_empty());
+    signal(window.id(), "INT");
+    assert_eq!(window.wait().unwrap().code(), Some(130));
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ALL_ONCE, "its answer was complete");
+    assert_eq!(home.json(&["thread", "eval", &thread, "$last('all').slow"]), json!({"n": 7}));
+}
+
+#[test]
+fn finished_branch_is_not_removed_while_needed() {
+    let (home, thread) = panel();
+    let window = home.command(&["thread", "step", &thread]).stderr(Stdio::piped()).spawn().unwrap();
+    until("the branches have begun", || pid_file(&home, "slow").is_some() && pid_file(&home, "late").is_some());
+    signal(agent_of(&home, "slow"), "KILL");
+    home.file("go", "");
+    assert_eq!(FinishedRun::from(window.wait_with_output().unwrap()).code, Some(40));
+    let done = branch(&home, "fast");
+    for args in [&["thread", "rm", &done][..], &["thread", "rm", &done, "--dry-run"]] {
+        let refused = home.uwf(args);
+        assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+        for part in
+            ["`all.fast`", &thread, &format!("`uwf thread retry {thread}`"), &format!("`uwf thread kill {thread}`")]
+        {
+            assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+        }
+    }
+    let old = home.json(&["thread", "rm", "--older-than", "0s"]);
+    assert_eq!(old["removed"], json!([]), "{old}");
+    assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(0));
+    assert_eq!(runs(&home), ["fast", "late", "slow", "slow"]);
+    assert_eq!(home.uwf(&["thread", "rm", &done]).code, Some(0), "its result is part of a step now");
 }

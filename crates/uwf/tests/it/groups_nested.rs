@@ -183,3 +183,61 @@ fn expression_without_item_is_warned_about() {
         assert!(warned.stdout.contains(&format!("{whole} reads `item`")), "{}", warned.stdout);
     }
 }
+
+/// A workflow that is only one group, which plays only another group.
+fn only_group(work: &str) -> String {
+    format!(
+        "name: nested
+description: x
+roles:
+  a: {{ goal: x }}
+  b: {{ goal: x }}
+  inner: {{ play: [ a, b ] }}
+  middle: {{ play: [ inner ] }}
+  work: {work}
+graph:
+  $START: [ {{ role: work }} ]
+  work: [ {{ role: $END }} ]
+"
+    )
+}
+
+#[test]
+fn workflow_of_one_group_plays_another_group() {
+    let both = json!({"a": "I am a.", "b": "I am b."});
+    for (work, output) in [
+        ("{ play: [ inner ] }", json!({"inner": both})),
+        ("{ play: [ middle ] }", json!({"middle": {"inner": both}})),
+        ("{ play: [ middle, a ] }", json!({"middle": {"inner": both}, "a": "I am a."})),
+        ("{ play: inner, each: \"['x']\" }", json!([both])),
+        ("{ play: inner, copies: 2, pick: \"2\" }", json!({"winner": 2, "results": [both, both]})),
+    ] {
+        let home = home_with(&only_group(work));
+        let ran = home.uwf(&["run", "nested", "-p", "x"]);
+        assert_eq!(ran.code, Some(0), "{work}: {}", ran.transcript());
+        let thread = thread_of(&ran);
+        assert_eq!(home.json(&["thread", "eval", &thread, "$last('work')"]), output, "{work}");
+        let shown = home.json(&["thread", "show", &thread]);
+        assert_eq!(shown["group"]["role"], "work", "{work}: {shown}");
+        let first = shown["group"]["branches"][0]["branch"].as_str().unwrap();
+        assert!(first.starts_with("work."), "{work}: {shown}");
+        assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0), "{work}");
+    }
+}
+
+#[test]
+fn prompt_shows_text_of_workflow_ending_with_group() {
+    let home = home_with(
+        &planned("  work: { goal: x }\n  last: { goal: x }")
+            .replace("work: [ { role: $END } ]", "work: [ { role: last } ]\n  last: [ { role: $END } ]"),
+    );
+    home.put("both", &only_group("{ play: [ a, b ] }").replace("name: nested", "name: both"));
+    home.config(
+        "agents:\n  t: { command: worker, output: text }\n  inner: { command: uwf-workflow, args: [both] }\ndefaultAgent: t\n\
+         agentOverrides: { nested: { work: inner } }\nkillGrace: 1\n",
+    );
+    let ran = home.uwf(&["run", "nested", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let seen = prompt(&home, "last");
+    assert!(seen.contains("I am a.") && !seen.contains("## work"), "the workflow's steps are no branches: {seen}");
+}

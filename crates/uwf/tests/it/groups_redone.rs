@@ -243,3 +243,87 @@ graph:
     assert!(refused.code == Some(64) && refused.stderr.contains("its branches: a, b"), "{}", refused.transcript());
     assert_eq!(home.json(&["thread", "list"]), json!([]));
 }
+
+#[test]
+fn branch_named_like_resolver_hides_no_role() {
+    let (home, repo) = conflicts();
+    let panel = fs::read_to_string(home.work().join("panel.yaml")).unwrap();
+    home.put(
+        "panel",
+        &panel
+            .replace("play: [ one, two ]", "play: [ one, two, merger-two ]")
+            .replace("  merger: {", "  merger-two: { goal: You change nothing. }\n  merger: {"),
+    );
+    script(&home, "merger-two", "echo nothing");
+    merges(&home, "git merge -q $branch >&2; echo both > README; git commit -qam Both; echo 'I kept both.'");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["judge", "merger", "merger-two", "one", "planner", "two"]);
+    let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('fixes')"]);
+    assert_eq!(output, json!({"one": "done", "two": "done", "merger-two": "nothing"}));
+}
+
+#[test]
+fn resolver_that_failed_within_a_merge_is_repeated() {
+    for left in ["", "git merge --abort; echo rest > rest.txt; "] {
+        let (home, repo) = conflicts();
+        merges(&home, &format!("git merge -q $branch >&2; {left}exit 3"));
+        let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+        assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+        let thread = thread_of(&ran);
+        merges(
+            &home,
+            "git merge -q $branch >&2; echo both > README; git add -A; git commit -qm Both; echo 'I kept both.'",
+        );
+        let again = uwf_in(&home, &repo, &["thread", "retry", &thread]);
+        assert_eq!(again.code, Some(0), "{left}: {}", again.transcript());
+        assert_eq!(fs::read_to_string(worktree_of(&home, &thread).join("README")).unwrap(), "both\n");
+        assert_eq!(runs(&home), ["merger", "merger", "one", "planner", "two"]);
+        assert!(prompt_of(&home, "merger").contains("If a merge is already in progress"));
+    }
+}
+
+/// A resolver that commits the markers of a conflict, and resolves it when it is told, if `resolves`.
+fn commits_markers(home: &TestHome, resolves: &str) {
+    let prompt = home.work().join("scripts/prompt-merger");
+    merges(
+        home,
+        &format!(
+            "if grep -q 'still has conflict markers' {}; then {resolves}; echo 'Again.'; else git merge -q $branch >&2; git commit -qam Both; echo 'I kept both.'; fi",
+            prompt.display()
+        ),
+    );
+}
+
+#[test]
+fn resolver_is_told_about_committed_markers() {
+    let (home, repo) = conflicts();
+    script(&home, "one", "echo one > README; printf 'A title\\n=======\\n<<<<<<< shown\\n' > guide.txt; echo done");
+    commits_markers(&home, "echo both > README; git commit -qam 'Without markers'");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    assert_eq!(fs::read_to_string(worktree_of(&home, &thread).join("README")).unwrap(), "both\n");
+    assert_eq!(runs(&home), ["judge", "merger", "merger", "one", "planner", "two"]);
+    let told = prompt_of(&home, "merger");
+    assert!(told.contains("- `README`") && !told.contains("guide.txt"), "only files that conflicted: {told}");
+    let output = home.json(&["thread", "eval", &thread, "$last('fixes')"]);
+    assert_eq!(output, json!({"one": "done", "two": "done"}));
+    assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+}
+
+#[test]
+fn markers_left_by_role_wait_for_person() {
+    let (home, repo) = conflicts();
+    commits_markers(&home, "true");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    assert!(ran.stderr.contains("conflict markers") && ran.stderr.contains("README"), "{}", ran.stderr);
+    let thread = thread_of(&ran);
+    let worktree = worktree_of(&home, &thread);
+    fs::write(worktree.join("README"), "both\n").unwrap();
+    git(&home, &worktree, &["commit", "--quiet", "-am", "Both"]);
+    let ran = uwf_in(&home, &repo, &["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["judge", "merger", "merger", "one", "planner", "two"]);
+}

@@ -1,10 +1,12 @@
 //! Groups that have stopped: the reasons of their branches, their state, and the times of branches that waited for a place.
 
 use std::collections::BTreeMap;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
+use uwf_testing::processes::until;
 use uwf_testing::server::TestServer;
-use uwf_testing::{TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::fixtures::group_in_repository::thread_of;
 use crate::home;
@@ -161,4 +163,129 @@ fn unknown_usage_of_a_branch_is_missing() {
     let row = |name: &str| costs["rows"].as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone();
     assert_eq!(row("reviews.security")["tokens"]["input"], json!(null));
     assert_eq!(row("reviews.security")["tokensUnknown"], 1);
+}
+
+/// States of the threads in the list, by branch, or by the name of the workflow.
+fn states(home: &TestHome) -> BTreeMap<String, String> {
+    rows(home, &[]).into_iter().map(|(name, row)| (name, text(&row, "state"))).collect()
+}
+
+/// The thread of a branch.
+fn branch(home: &TestHome, name: &str) -> String {
+    text(&rows(home, &["--all"])[&format!("reviews.{name}")], "thread")
+}
+
+#[test]
+fn answered_branch_lets_its_parent_continue() {
+    let home = panel("agentOverrides: { panel: { security: h } }\n");
+    assert_eq!(home.uwf(&["run", "panel", "-p", "x"]).code, Some(20));
+    assert_eq!(states(&home)["panel"], "waiting");
+    let answered = home.uwf(&["thread", "answer", &branch(&home, "security"), "--data", "{\"approved\": true}"]);
+    assert_eq!(answered.code, Some(0), "{}", answered.transcript());
+    let listed = rows(&home, &[]);
+    assert_eq!((&listed["panel"]["state"], listed["panel"].get("why")), (&json!("active"), None), "{listed:?}");
+    assert_eq!(listed["panel.reviews"]["state"], "active");
+    let page = TestServer::start(&home, &[]).page("/").body;
+    assert!(!page.contains("waits for a person"), "{page}");
+    let all = home.uwf(&["run", "--all"]);
+    assert_eq!(all.code, Some(0), "{}", all.transcript());
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn parent_waits_until_last_branch_is_answered() {
+    let home = panel("agentOverrides: { panel: { security: h, tests: h } }\n");
+    assert_eq!(home.uwf(&["run", "panel", "-p", "x"]).code, Some(20));
+    let answer = |name: &str| {
+        let answered = home.uwf(&["thread", "answer", &branch(&home, name), "--data", "{\"approved\": true}"]);
+        assert_eq!(answered.code, Some(0), "{}", answered.transcript());
+    };
+    answer("security");
+    let listed = rows(&home, &[]);
+    assert_eq!(listed["panel"]["state"], "waiting", "{listed:?}");
+    let why = text(&listed["panel"], "why");
+    assert!(why.contains("`tests`") && !why.contains("`security`"), "{why}");
+    answer("tests");
+    assert_eq!(states(&home)["panel"], "active");
+    assert_eq!(home.uwf(&["run", "--all"]).code, Some(0));
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn retried_branch_lets_its_parent_continue() {
+    let home = panel("");
+    home.file("security.sh", "exit 3\n");
+    home.file("tests.sh", "exit 4\n");
+    assert_eq!(home.uwf(&["run", "panel", "-p", "x"]).code, Some(40));
+    home.file("security.sh", APPROVED);
+    assert_eq!(home.uwf(&["thread", "retry", &branch(&home, "security")]).code, Some(0));
+    let listed = rows(&home, &[]);
+    assert_eq!(listed["panel"]["state"], "stuck", "another branch failed, and is retried only on request: {listed:?}");
+    let why = text(&listed["panel"], "why");
+    assert!(why.contains("`tests`") && !why.contains("`security`"), "{why}");
+    home.file("tests.sh", APPROVED);
+    assert_eq!(home.uwf(&["thread", "retry", &branch(&home, "tests")]).code, Some(0));
+    assert_eq!(states(&home)["panel"], "active");
+    assert_eq!(home.uwf(&["run", "--all"]).code, Some(0));
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn resumed_branch_lets_its_parent_continue() {
+    let home = panel("agentOverrides: { panel: { security: h } }\n");
+    assert_eq!(home.uwf(&["run", "panel", "-p", "x"]).code, Some(20));
+    let security = branch(&home, "security");
+    assert_eq!(home.uwf(&["thread", "pause", &security]).code, Some(0));
+    assert_eq!(home.uwf(&["thread", "step", &text(&rows(&home, &[])["panel"], "thread")]).code, Some(20));
+    assert_eq!(home.uwf(&["thread", "kill", &security]).code, Some(0));
+    assert_eq!(states(&home)["panel"], "active", "nobody is asked any more");
+}
+
+#[test]
+fn taken_copy_lets_its_parent_continue() {
+    let copies = PANEL.replace("play: [ security, tests ]", "play: security, copies: 2");
+    let home = panel("");
+    home.put("panel", &copies);
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    let taken = home.uwf(&["thread", "take", &thread_of(&ran), "reviews.2"]);
+    assert_eq!(taken.code, Some(0), "{}", taken.transcript());
+    assert_eq!(states(&home)["panel"], "active");
+    assert_eq!(home.uwf(&["run", "--all"]).code, Some(0));
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn answered_branch_of_inner_group_lets_all_continue() {
+    let home = panel("agentOverrides: { panel: { security: h } }\n");
+    home.put(
+        "panel",
+        &PANEL.replace(
+            "reviews: { play: [ security, tests ] }",
+            "both: { play: [ security, tests ] }\n  reviews: { play: [ both ] }",
+        ),
+    );
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    let asked = text(&rows(&home, &[])["reviews.both.security"], "thread");
+    assert_eq!(home.uwf(&["thread", "answer", &asked, "--data", "{\"approved\": true}"]).code, Some(0));
+    assert!(states(&home).values().all(|state| state == "active"), "{:?}", states(&home));
+    assert_eq!(home.uwf(&["run", "--all"]).code, Some(0));
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn branch_answered_while_siblings_work_is_used() {
+    let home = panel("agentOverrides: { panel: { security: h } }\n");
+    home.file("tests.sh", &format!("while [ ! -e go ]; do sleep 0.02; done\n{APPROVED}"));
+    let thread = home.start("panel", "x");
+    let window = home.command(&["run", &thread]).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let state = |row: Option<&Value>| row.map(|row| text(row, "state"));
+    until("the branch waits", || state(rows(&home, &["--all"]).get("reviews.security")).as_deref() == Some("waiting"));
+    let answered = home.uwf(&["thread", "answer", &branch(&home, "security"), "--data", "{\"approved\": true}"]);
+    assert_eq!(answered.code, Some(0), "{}", answered.transcript());
+    home.file("go", "");
+    let ran = FinishedRun::from(window.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
 }

@@ -8,7 +8,7 @@ use crate::document::{ProblemCollector, SourcePositions, join};
 use crate::moderator::CompiledCondition;
 use crate::workflow::group::{MAX_BRANCHES, PLAY};
 use crate::workflow::model::{DraftSchema, WorkflowDraft};
-use crate::workflow::picker::{CopyPicker, PERSON_PICKS, is_word};
+use crate::workflow::picker::{CopyPicker, PERSON_PICKS, WINNER, is_word};
 use crate::workflow::role_group::{BranchFiles, BranchMerge, RoleGroup};
 use crate::workspace::WorkspaceKind;
 use json_cas::nearest::did_you_mean;
@@ -125,10 +125,10 @@ impl GroupCheck<'_> {
         } else if judge.more.play.is_some() {
             self.error("pick", format!("`pick` names the group `{pick}`"), Some("name a role that decides"), problems);
         } else if let DraftSchema::Inline(schema) = &judge.meta
-            && can_have(schema, &["winner".to_owned()]) != PathPossibility::Possible
+            && can_have(schema, &[WINNER.to_owned()]) != PathPossibility::Possible
         {
-            let message = format!("the output of `{pick}` has no `winner`, so it cannot pick a copy");
-            self.error("pick", message, Some("add `winner: { type: integer }` to its `meta`"), problems);
+            let message = format!("the output of `{pick}` has no `{WINNER}`, so it cannot pick a copy");
+            self.error("pick", message, Some(&format!("add `{WINNER}: {{ type: integer }}` to its `meta`")), problems);
         }
     }
 

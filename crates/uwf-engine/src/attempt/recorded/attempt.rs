@@ -116,7 +116,7 @@ impl RecordedAttempt {
 
     /// Whether its agent answered as `role` at this head and only keeping the answer failed. Reasons are a full disk, a
     /// store that was unreachable or denied access, another node in the place of one of its nodes, and a killed
-    /// process. The paid answer is then in the attempt node, or in the file of the submitted value.
+    /// or stopped process. The paid answer is then in the attempt node, or in the file of the submitted value.
     ///
     /// # Errors
     /// `Io` when this is unknown: if uwf assumed "no", the agent would be paid again.
@@ -127,7 +127,7 @@ impl RecordedAttempt {
             && opened.role == role
             && is_kept
             && self.result().is_none()
-            && self.gave_up.as_ref().is_none_or(|gave_up| gave_up.kind.may_keep_later())
+            && self.gave_up.as_ref().is_none_or(|gave_up| gave_up.kind.may_keep_later() || gave_up.kind.is_stop())
             && opened.rereads < MAX_REREADS;
         match &self.answered {
             _ if !may_be => Ok(false),
@@ -263,6 +263,7 @@ mod tests {
         assert!(unread(json!({}), Some(ErrorKind::Data)), "another node has its hash");
         assert!(unread(json!({}), Some(ErrorKind::Busy)), "the store was away");
         assert!(unread(json!({}), Some(ErrorKind::Config)), "the store took these credentials no more");
+        assert!(unread(json!({}), Some(ErrorKind::Interrupted)), "a person stopped it");
         assert!(!unread(json!({}), Some(ErrorKind::NotExtractable)), "it was read, and is no use");
         assert!(!unread(json!({ "bootId": "another" }), None), "after a power loss the file may be shorter");
         assert!(unread(json!({ "reextract": head, "rereads": MAX_REREADS - 1 }), None));

@@ -1,14 +1,21 @@
 //! Branches that each have a git worktree: how it begins, and the git branch that has its changes in the end.
 
+use std::path::Path;
+
+use json_cas::NodeHash;
 use uwf_core::prompt::GitBranch;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::git::{GitRunner, SnapshotCommit};
+use crate::attempt::recorded::ThreadRecord;
 use crate::attempt::settings::ThreadSettings;
+use crate::attempt::snapshot::{self, files_ref};
 use crate::attempt::worktree::{NewWorktree, branch_of, checkout_of, is_there};
 use crate::attempt::{child_threads, travel};
 use crate::error::{Error, Result};
 use crate::root::history;
+use crate::root::home::Home;
+use crate::root::missing_thread;
 use crate::root::project_files;
 use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
@@ -19,6 +26,8 @@ use super::GroupFiles;
 pub(super) struct PublishedBranch {
     /// Its name in the group.
     pub(super) name: String,
+    /// Its thread.
+    pub(super) thread: ThreadId,
     /// Its git branch.
     pub(super) branch: String,
     /// The commit at which that is.
@@ -95,22 +104,29 @@ impl GroupFiles<'_> {
             let id = child_threads::id_for(&begun, name);
             let kept = self.kept(name, &id)?;
             let (branch, tip) = (branch_of(&id), self.publish_one(name, &id, &kept)?);
-            published.push(PublishedBranch { name: (*name).to_owned(), branch, tip });
+            published.push(PublishedBranch { name: (*name).to_owned(), thread: id, branch, tip });
         }
         Ok(published)
     }
 
     /// The recorded files of a branch at its end.
     fn kept(&self, name: &str, id: &ThreadId) -> Result<SnapshotCommit> {
-        let ended = history::newest_line(self.home, id)?;
-        let kept = ended.map(|ended| travel::find(self.home, &self.worktree.repository, id, ended.head)).transpose()?;
-        kept.flatten().ok_or_else(|| {
-            Error::not_found(format!("the files of branch `{name}`, thread {id}, were not recorded"))
-                .hint(format!("`uwf log {id}` says why; its worktree: {}", self.home.worktree_dir(id).display()))
-                .hint(format!(
-                    "commit its files there, and `git update-ref refs/uwf/{id}/STEP COMMIT` with its last step; then `uwf run {}` continues",
-                    self.thread
-                ))
+        let Some(ended) = history::newest_line(self.home, id)? else {
+            return Err(missing_thread::not_found(self.home, id));
+        };
+        let repository = &self.worktree.repository;
+        files_of_ended(self.home, repository, id, ended.head)?.ok_or_else(|| {
+            let (dir, repository) = (self.home.worktree_dir(id), repository.display());
+            Error::not_found(format!(
+                "the files of branch `{name}`, thread {id}, were not recorded, and its worktree {} is gone",
+                dir.display()
+            ))
+            .hint(format!("`uwf log {id}` says why"))
+            .hint(format!(
+                "if a commit has them: `git -C {repository} update-ref {} COMMIT`",
+                files_ref(id, ended.head)
+            ))
+            .hint(format!("or play the group again in a fork: `uwf thread fork {}`", self.thread))
         })
     }
 
@@ -163,4 +179,33 @@ impl GroupFiles<'_> {
         }
         Ok(self.tree_in(&worktree)? == self.git().tree_of(tip)?)
     }
+}
+
+/// The files of a branch that has ended with this step. Another branch with the same step may have other files.
+pub(super) fn files_of_ended(
+    home: &Home,
+    repository: &Path,
+    id: &ThreadId,
+    step: NodeHash,
+) -> Result<Option<SnapshotCommit>> {
+    let reference = files_ref(id, step);
+    let git = GitRunner::for_directory(repository);
+    if git.commit(&reference)?.is_none() {
+        record_later(home, id, step)?;
+    }
+    match git.kept(&reference)? {
+        Some(kept) => Ok(Some(kept)),
+        None => travel::find(home, repository, id, step),
+    }
+}
+
+/// Records the files of a branch after its end, because git failed at that time, unless its worktree is gone. No other step has used it since.
+fn record_later(home: &Home, id: &ThreadId, step: NodeHash) -> Result<()> {
+    let Some(settings) = ThreadSettings::load(home, id)? else { return Ok(()) };
+    let Some(worktree) = settings.worktree_in_use() else { return Ok(()) };
+    let Some(attempt) = ThreadRecord::read(home, id)?.of_step(step) else { return Ok(()) };
+    if is_there(&worktree.dir.join(".git"))? {
+        snapshot::take(home, worktree, &attempt.opened, step)?;
+    }
+    Ok(())
 }

@@ -3,9 +3,11 @@
 //! Each merge is probed without touching a file. Only a merge without conflicts is carried out: a ref names its commit first, then the files
 //! follow, then the branch of the worktree moves. So an attempt that is killed in between is completed by the next one.
 
+use std::collections::BTreeSet;
+
 use crate::attempt::git::{GitRunner, MergeProbe};
 use crate::attempt::snapshot;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 use super::GroupFiles;
 use super::branch_worktrees::PublishedBranch;
@@ -14,15 +16,38 @@ use super::read_only::few;
 /// The ref that names the commit to which the worktree is being moved.
 const MERGING: &str = "merging";
 
+/// The first round in which a role resolves a conflict.
+pub const FIRST_ROUND: u32 = 1;
+
+/// All rounds. In the second, the role removes the conflict markers that it left in the first.
+pub const ROUNDS: [u32; 2] = [FIRST_ROUND, 2];
+
+/// How the lines begin that git writes around the two sides of a conflict.
+const MARKERS: [&[u8]; 3] = [b"<<<<<<< ", b">>>>>>> ", b"||||||| "];
+
 /// A branch whose changes have conflicts with the files of the thread.
 pub struct MergeConflict {
     /// Its name in the group.
     pub branch: String,
     /// The git branch with its changes.
     pub git_branch: String,
-    /// The files with conflicts.
+    /// The files with conflicts; after the first round, those with conflict markers.
     pub files: Vec<String>,
+    /// The round of the role that resolves it.
+    pub round: u32,
 }
+
+/// A conflict, as the worktree and the recorded commits show it.
+struct FoundConflict {
+    /// The commit of the thread with which the branch conflicts.
+    before: String,
+    files: Vec<String>,
+    /// Whether the branch is merged already.
+    is_merged: bool,
+}
+
+/// Lets a role play a round of a conflict.
+pub type ConflictResolver<'r> = dyn FnMut(&MergeConflict) -> Result<()> + 'r;
 
 impl GroupFiles<'_> {
     /// Merges the branches in their order. A merged branch is an ancestor of the commit that is checked out, so each attempt continues after
@@ -30,39 +55,127 @@ impl GroupFiles<'_> {
     pub(super) fn merge_all(
         &self,
         branches: &[PublishedBranch],
-        resolve: &mut dyn FnMut(&MergeConflict) -> Result<bool>,
+        resolve: &mut ConflictResolver<'_>,
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
         self.complete_interrupted()?;
-        for (position, branch) in branches.iter().enumerate() {
-            let git = self.own()?;
-            let Some(head) = git.commit("HEAD")? else { return Err(self.moved()) };
-            if git.is_in(&branch.tip, &head)? {
-                continue;
+        (0..branches.len()).try_for_each(|position| self.merge_one(branches, position, resolve, say))
+    }
+
+    fn merge_one(
+        &self,
+        branches: &[PublishedBranch],
+        position: usize,
+        resolve: &mut ConflictResolver<'_>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        let branch = &branches[position];
+        let Some(FoundConflict { before, files, is_merged }) = self.merge_without_conflict(branch, say)? else {
+            return Ok(());
+        };
+        if !self.has_resolver {
+            return Err(self.conflict(branches, position, &files));
+        }
+        self.git().update_ref(&self.conflict_ref(branch), &before)?;
+        let mut marked = Vec::new();
+        for round in ROUNDS {
+            let is_first = round == FIRST_ROUND;
+            if !is_first || !is_merged {
+                let (name, git_branch) = (branch.name.clone(), branch.branch.clone());
+                let files = if is_first { files.clone() } else { marked };
+                let conflict = MergeConflict { branch: name, git_branch, files, round };
+                resolve(&conflict)?;
+                if !self.is_resolved(&branch.tip)? {
+                    return Err(self.conflict(branches, position, &conflict.files));
+                }
             }
-            self.refuse_unfinished_merge(&git)?;
-            self.refuse_uncommitted(&head)?;
-            match self.probe(&head, &branch.tip)? {
-                MergeProbe::Clean(tree) => {
-                    let text = format!(
-                        "Merge {}: branch {} of group {}\n\nUwf-Thread: {}\n",
-                        branch.branch, branch.name, self.role, self.thread
-                    );
-                    let commit = self.git().commit_tree(&tree, &[&head, &branch.tip], &text)?;
-                    self.carry_out(&head, &commit)?;
-                    say(&format!("merged branch {} ({})", branch.name, branch.branch));
-                }
-                MergeProbe::Conflicts(files) => {
-                    let (name, git_branch) = (branch.name.clone(), branch.branch.clone());
-                    let conflict = MergeConflict { branch: name, git_branch, files };
-                    if !resolve(&conflict)? || !self.is_resolved(&branch.tip)? {
-                        return Err(self.conflict(branches, position, &conflict.files));
-                    }
-                    say(&format!("the conflicts of branch {} ({}) are resolved", branch.name, branch.branch));
-                }
+            marked = self.with_markers(&before, &branch.tip, &files)?;
+            if marked.is_empty() {
+                say(&format!("the conflicts of branch {} ({}) are resolved", branch.name, branch.branch));
+                return Ok(());
             }
         }
+        Err(self.left_markers(branch, &marked))
+    }
+
+    /// Merges a branch that has no conflicts. Returns the conflict otherwise, also after a role has merged it.
+    fn merge_without_conflict(
+        &self,
+        branch: &PublishedBranch,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Option<FoundConflict>> {
+        let git = self.own()?;
+        let Some(head) = git.commit("HEAD")? else { return Err(self.moved()) };
+        let earlier = self.git().commit(&self.conflict_ref(branch))?;
+        if git.is_in(&branch.tip, &head)? {
+            return earlier.map(|before| self.conflict_with(before, branch, true)).transpose();
+        }
+        let usable = self.refuse_unfinished_merge(&git).and_then(|()| self.refuse_uncommitted(&head));
+        match (usable, earlier) {
+            // The role that resolves the conflict may have stopped within the merge.
+            (Err(error), Some(before)) if error.kind == ErrorKind::Waiting => {
+                return self.conflict_with(before, branch, false).map(Some);
+            }
+            (usable, _) => usable?,
+        }
+        match self.probe(&head, &branch.tip)? {
+            MergeProbe::Conflicts(files) => Ok(Some(FoundConflict { before: head, files, is_merged: false })),
+            MergeProbe::Clean(tree) => {
+                self.commit_merge(&head, branch, &tree, say)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn conflict_with(&self, before: String, branch: &PublishedBranch, is_merged: bool) -> Result<FoundConflict> {
+        let files = match self.probe(&before, &branch.tip)? {
+            MergeProbe::Conflicts(files) => files,
+            MergeProbe::Clean(_) => Vec::new(),
+        };
+        Ok(FoundConflict { before, files, is_merged })
+    }
+
+    /// The ref that keeps the commit with which a branch conflicted.
+    fn conflict_ref(&self, branch: &PublishedBranch) -> String {
+        self.name(&format!("conflict-{}", branch.thread))
+    }
+
+    /// Commits a merge without conflicts.
+    fn commit_merge(&self, head: &str, branch: &PublishedBranch, tree: &str, say: &mut dyn FnMut(&str)) -> Result<()> {
+        let PublishedBranch { name, branch, tip, .. } = branch;
+        let text = format!("Merge {branch}: branch {name} of group {}\n\nUwf-Thread: {}\n", self.role, self.thread);
+        let commit = self.git().commit_tree(tree, &[head, tip], &text)?;
+        self.carry_out(head, &commit)?;
+        say(&format!("merged branch {name} ({branch})"));
         Ok(())
+    }
+
+    /// The files that have conflict markers in the commit that is checked out. Lines of the two sides do not count.
+    fn with_markers(&self, before: &str, tip: &str, files: &[String]) -> Result<Vec<String>> {
+        let git = self.own()?;
+        let lines = |commit: &str, file: &String| -> Result<BTreeSet<Vec<u8>>> {
+            let content = git.file_at(commit, file)?.unwrap_or_default();
+            let is_marker = |line: &&[u8]| MARKERS.iter().any(|marker| line.starts_with(marker));
+            Ok(content.split(|byte| *byte == b'\n').filter(is_marker).map(<[u8]>::to_vec).collect())
+        };
+        let mut marked = Vec::new();
+        for file in files {
+            let known = [lines(before, file)?, lines(tip, file)?];
+            if lines("HEAD", file)?.iter().any(|line| known.iter().all(|side| !side.contains(line))) {
+                marked.push(file.clone());
+            }
+        }
+        Ok(marked)
+    }
+
+    fn left_markers(&self, branch: &PublishedBranch, files: &[String]) -> Error {
+        let (dir, PublishedBranch { name, branch, .. }) = (self.worktree.dir.display(), branch);
+        Error::waiting(format!(
+            "the changes of branch `{name}` ({branch}) were merged in {dir} with conflict markers in {}",
+            few(files)
+        ))
+        .hint(format!("resolve them there: edit the files, then `git -C {dir} commit -a`"))
+        .hint(format!("then `uwf run {}` continues", self.thread))
     }
 
     /// Whether a role has merged a commit into the worktree.

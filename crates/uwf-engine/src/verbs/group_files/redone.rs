@@ -5,11 +5,12 @@ use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::git::GitRunner;
-use crate::attempt::snapshot::{self, files_ref};
+use crate::attempt::snapshot::files_ref;
 use crate::error::{Error, Result};
 use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 
+use super::branch_worktrees::files_of_ended;
 use super::{group_ref, worktree_of};
 
 /// Checks that the files that a group began with were recorded. `thread` played the group at the head `before`.
@@ -57,7 +58,7 @@ pub(crate) fn begin_with_files_of(source: &ThreadId, fork: &Thread<'_>) -> Resul
 pub(crate) fn take_over_files(fork: &Thread<'_>, from: &ThreadId, to: &ThreadId, step: NodeHash) -> Result<()> {
     let Some((_, Worktree { repository, .. }, _)) = worktree_of(fork.home(), &fork.id)? else { return Ok(()) };
     let git = GitRunner::for_directory(&repository);
-    let Some(files) = snapshot::find(&repository, Some(from), step)? else {
+    let Some(files) = files_of_ended(fork.home(), &repository, from, step)? else {
         return Err(not_recorded(from, "the files of a finished branch were not recorded"));
     };
     git.update_ref(&files_ref(to, step), &files.commit)

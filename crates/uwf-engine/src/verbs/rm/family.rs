@@ -4,10 +4,14 @@ use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
 use super::{active_parent, check_ended, worktrees};
+use crate::attempt::child_threads;
+use crate::attempt::settings::ThreadSettings;
 use crate::error::{Error, Result};
 use crate::root::history;
 use crate::root::home::Home;
+use crate::root::marks::{self, ThreadMark};
 use crate::thread::children;
+use crate::thread::load::Thread;
 
 /// How many levels of child threads are removed. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
@@ -15,9 +19,10 @@ const MAX_GENERATIONS: usize = 64;
 /// The thread, its child threads, their child threads, and so on, if all of them can be removed.
 ///
 /// # Errors
-/// `Usage` if one is active, or its worktree has uncommitted changes; `NotFound` if the thread does not exist.
+/// `Usage` if one is active, its worktree has uncommitted changes, or its parent needs its result; `NotFound` if the thread does not exist.
 pub(super) fn removable(home: &Home, id: &ThreadId, discard: bool) -> Result<Vec<Vec<ThreadId>>> {
     check_ended(home, id)?;
+    refuse_needed(home, id)?;
     let keeps_completed = active_parent(home, id)?.is_some();
     let mut generations = vec![vec![id.clone()]];
     while let Some(last) = generations.last().filter(|_| generations.len() <= MAX_GENERATIONS) {
@@ -45,4 +50,30 @@ pub(super) fn removable(home: &Home, id: &ThreadId, discard: bool) -> Result<Vec
         worktrees::removable(home, thread, discard)?;
     }
     Ok(generations)
+}
+
+/// Rejects a child thread that has completed while its parent needs the result: it would be paid for again. A stuck parent may be unable to
+/// use the result of a workflow, so that thread can go. A branch cannot.
+fn refuse_needed(home: &Home, id: &ThreadId) -> Result<()> {
+    let completed = history::newest_line(home, id)?.filter(|line| line.status == EndStatus::Completed);
+    let settings = ThreadSettings::load(home, id)?.unwrap_or_default();
+    let (Some(ended), Some(above)) = (completed, settings.parent) else { return Ok(()) };
+    let Some(mut began_at) = Thread::load_at(home, id.clone(), ended.head)?.start.parent else { return Ok(()) };
+    let mut parent = above;
+    if settings.branch.is_some() {
+        let Some(player) = child_threads::parent_of(home, &parent) else { return Ok(()) };
+        let Some(before) = Thread::load_at(home, parent, began_at)?.start.parent else { return Ok(()) };
+        (parent, began_at) = (player, before);
+    } else if marks::get(home, &parent, ThreadMark::Stuck).is_some() {
+        return Ok(());
+    }
+    // Once the parent has the step, its nodes have the result.
+    if home.heads().read(parent.as_str())?.is_none_or(|head| head.hash != began_at) {
+        return Ok(());
+    }
+    let what =
+        settings.branch.map_or_else(|| "a child thread".to_owned(), |place| format!("branch `{}`", place.path()));
+    Err(Error::usage(format!("thread {id} is {what} of thread {parent}, which still needs its result"))
+        .hint(format!("`uwf thread retry {parent}`, or `uwf run {parent}`, uses the result; then you can remove it"))
+        .hint(format!("or end the whole thread: `uwf thread kill {parent}`")))
 }

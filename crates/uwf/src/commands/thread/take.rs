@@ -5,7 +5,7 @@ use agent_kit::answer::AgentAnswer;
 use clap_complete::engine::ArgValueCompleter;
 use serde_json::{Map, Value};
 use uwf_core::thread::ThreadId;
-use uwf_core::workflow::PERSON_PICKS;
+use uwf_core::workflow::{PERSON_PICKS, WINNER};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::verbs::answer::instead_of_agent;
 use uwf_engine::views::branches;
@@ -15,9 +15,6 @@ use crate::complete;
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::CommandResult;
-
-/// The key of the winner in the output of the role that picks.
-const WINNER: &str = "winner";
 
 /// Arguments of `uwf thread take`.
 #[derive(Debug, clap::Args)]
@@ -65,7 +62,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
                 let message = format!("group `{group}` of thread {id} does not wait for a person to pick a copy");
                 error.hints.into_iter().fold(CommandError::usage(message), CommandError::hint)
             })?;
-            let text = format!("---\nwinner: {number}\n---\n{text}");
+            let text = format!("---\n{WINNER}: {number}\n---\n{text}");
             answer::with_text(context, (&id, &asked), &text, args.exit_code)
         }
     };

@@ -1,0 +1,103 @@
+//! The marks of the threads above a child thread that has changed outside of their steps: a person has answered, retried, resumed or killed
+//! it.
+
+use json_cas::NodeHash;
+use uwf_core::thread::ThreadId;
+
+use super::failure::OF_ATTEMPTS;
+use crate::attempt::child_threads::{self, MAX_ANCESTORS};
+use crate::attempt::settings::ThreadSettings;
+use crate::error::{ErrorKind, Result};
+use crate::root::home::Home;
+use crate::root::lock;
+use crate::root::log::{LogFile, log};
+use crate::root::marks::{self, MarkReason, ThreadMark};
+use crate::thread::load::Thread;
+use crate::thread::state::{self, ThreadState};
+
+/// The child threads of one role, as far as they decide whether the role can continue.
+#[derive(Default)]
+struct ChildStates {
+    /// Why children have stopped, each with its state.
+    stopped: Vec<(ThreadState, String)>,
+    /// Whether a child is ready for its next step.
+    is_any_ready: bool,
+}
+
+/// Marks the threads above a child thread anew. A failure is logged: the change of the child itself has succeeded.
+pub(crate) fn mark_again(home: &Home, child: &ThreadId) {
+    if let Err(error) = try_mark_again(home, child) {
+        let log = LogFile::open(&home.log_file(child));
+        log!(log, "H6T2X8VB", Warn, "the threads above keep their marks: {}", error.message);
+    }
+}
+
+fn try_mark_again(home: &Home, child: &ThreadId) -> Result<()> {
+    let mut child = child.clone();
+    for _ in 0..MAX_ANCESTORS {
+        let Some(parent) = child_threads::parent_of(home, &child) else { return Ok(()) };
+        let Some(head) = home.heads().read(parent.as_str())? else { return Ok(()) };
+        // A step of the parent sets its marks itself.
+        let Some(_lock) = lock::take_within(home, &parent, std::time::Duration::ZERO)? else { return Ok(()) };
+        if let Some(mark) = OF_ATTEMPTS.into_iter().find(|mark| marks::get(home, &parent, *mark).is_some()) {
+            mark_by_children(home, &parent, head.hash, mark)?;
+        }
+        child = parent;
+    }
+    Ok(())
+}
+
+/// Sets the mark that the children of a thread at its head require. No mark remains if a child is ready, and none has failed.
+fn mark_by_children(home: &Home, parent: &ThreadId, head: NodeHash, earlier: ThreadMark) -> Result<()> {
+    let mut children = ChildStates::default();
+    children.read(home, parent, head)?;
+    let stopped = |state: ThreadState| children.stopped.iter().any(|(of_child, _)| *of_child == state);
+    let mark = match () {
+        () if stopped(ThreadState::Stuck) => Some(ThreadMark::Stuck),
+        () if children.is_any_ready => None,
+        () if stopped(ThreadState::Limited) => Some(ThreadMark::Limited),
+        () if children.stopped.is_empty() => None,
+        () => Some(ThreadMark::Waiting),
+    };
+    let known = marks::get(home, parent, earlier);
+    marks::clear(home, parent, &OF_ATTEMPTS)?;
+    let Some(mark) = mark else { return Ok(()) };
+    let role = known.as_ref().and_then(|known| known.role.clone()).unwrap_or_default();
+    let why: Vec<&str> = children.stopped.iter().map(|(_, why)| why.as_str()).collect();
+    let reason = MarkReason { head: Some(head), ..MarkReason::from_message(mark, &role, &why.join("\n")) };
+    let since = known.filter(|_| mark == earlier).map_or(reason.since, |known| known.since);
+    marks::set(home, parent, mark, &MarkReason { since, ..reason })
+}
+
+impl ChildStates {
+    /// Reads the active children that began at a head of their parent. The thread of a group has no steps of its own, so its branches count.
+    fn read(&mut self, home: &Home, parent: &ThreadId, head: NodeHash) -> Result<()> {
+        for child in child_threads::active(home, parent)? {
+            let thread = match Thread::active(home, &child) {
+                // It has just ended.
+                Err(error) if error.kind == ErrorKind::NotFound => continue,
+                found => found?.0,
+            };
+            if thread.start.parent != Some(head) {
+                continue;
+            }
+            let set = marks::marks_of_thread(home, &child);
+            match state::of_active(home, &child, &set) {
+                ThreadState::Active if thread.workflow()?.planned_branches().is_some() => {
+                    self.read(home, &child, thread.head)?;
+                }
+                ThreadState::Active | ThreadState::Running => self.is_any_ready = true,
+                state => {
+                    let mark = set.into_iter().find(|mark| *mark != ThreadMark::Open);
+                    let reason = mark.and_then(|mark| marks::get(home, &child, mark));
+                    let why = reason.map_or_else(|| state.name().to_owned(), |reason| reason.message());
+                    let place = ThreadSettings::load(home, &child)?.and_then(|settings| settings.branch);
+                    let whose =
+                        place.map_or(format!("child thread {child}"), |place| format!("branch `{}`", place.name));
+                    self.stopped.push((state, format!("{whose}: {}", why.trim_end())));
+                }
+            }
+        }
+        Ok(())
+    }
+}
