@@ -167,9 +167,10 @@ pub(crate) fn reason(why: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Words about the time that agents worked, and how long they waited for a place.
-pub(crate) fn work_time(took_ms: u64, waited_ms: u64) -> String {
-    let took = duration(Duration::from_millis(took_ms));
+/// Words about the time that agents worked in these attempts together, and how long they waited for a place.
+pub(crate) fn work_time(took_ms: u64, waited_ms: u64, attempts: usize) -> String {
+    let together = if attempts > 1 { format!(" in {attempts} attempts") } else { String::new() };
+    let took = duration(Duration::from_millis(took_ms)) + &together;
     match waited_ms {
         0 => took,
         waited => format!("{took} (waited {})", duration(Duration::from_millis(waited))),

@@ -4,7 +4,7 @@ use json_cas::{Node, NodeHash, Store};
 use serde::Deserialize;
 use serde_json::Value;
 use uwf_core::extract::{self, Extraction};
-use uwf_core::node::{COMMAND_SOURCE, NodeKind, StepNode};
+use uwf_core::node::{COMMAND_SOURCE, NodeKind, StartNode, StepNode};
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::BranchOutput;
 use uwf_core::workflow::GROUP_AGENT;
@@ -24,7 +24,7 @@ pub fn of_detail(store: &Store, detail: NodeHash, schema: Option<NodeHash>) -> R
     }
     let step: StepNode = nodes::payload(detail, &node)?;
     if step.agent == GROUP_AGENT {
-        return of_group(store, detail);
+        return of_group(store, played_group(store, detail, step)?);
     }
     let (detail, node) = nodes::telling(store, detail)?;
     of_node(store, detail, &node, schema)
@@ -63,14 +63,42 @@ pub(crate) fn is_group(store: &Store, detail: NodeHash) -> Result<bool> {
     Ok(is_step && nodes::payload::<StepNode>(detail, &node)?.agent == GROUP_AGENT)
 }
 
-/// The texts of a group's branches, each below the name of its branch.
+/// The last step of the group's thread. `step` is that step, or the step of a branch that plays the group.
+fn played_group(store: &Store, hash: NodeHash, step: StepNode) -> Result<NodeHash> {
+    let start: StartNode = nodes::typed(store, step.start)?;
+    let is_of_group = nodes::workflow(store, start.workflow)?.planned_branches().is_some();
+    Ok(if is_of_group || !is_group(store, step.detail)? { hash } else { step.detail })
+}
+
+/// The texts of a group's branches, each below the name of its branch. The branches of a group within it have their paths.
 fn of_group(store: &Store, last: NodeHash) -> Result<Option<String>> {
-    let text = |branch: BranchOutput| {
-        let text = branch.failure().map(|why| format!("failed: {why}")).or(branch.message)?;
-        Some(format!("## {}\n\n{}\n", branch.name, text.trim()))
-    };
-    let texts: Vec<String> = branches(store, last)?.into_iter().filter_map(text).collect();
+    let mut texts = Vec::new();
+    add_texts(store, last, "", &mut texts)?;
     Ok((!texts.is_empty()).then(|| texts.join("\n")))
+}
+
+fn add_texts(store: &Store, last: NodeHash, above: &str, texts: &mut Vec<String>) -> Result<()> {
+    let mut steps = Vec::new();
+    let mut at = Some(last);
+    while let Some(hash) = at {
+        let (step, _) = nodes::step_node(store, hash)?;
+        at = step.prev;
+        steps.push(step);
+    }
+    for step in steps.into_iter().rev() {
+        let name = format!("{above}{}", step.role);
+        if is_group(store, step.detail)? {
+            let branch = nodes::step_node(store, step.detail)?.0;
+            add_texts(store, played_group(store, step.detail, branch)?, &format!("{name}."), texts)?;
+            continue;
+        }
+        let output = store.get(step.output)?;
+        let message = of_detail(store, step.detail, Some(output.type_hash))?;
+        let branch = BranchOutput { name, output: output.payload, message };
+        let text = branch.failure().map(|why| format!("failed: {why}")).or(branch.message);
+        texts.extend(text.map(|text| format!("## {}\n\n{}\n", branch.name, text.trim())));
+    }
+    Ok(())
 }
 
 /// The text of a step's detail without the output it may contain; `None` if it contains only the output. `schema` is the type of the

@@ -102,7 +102,11 @@ fn run_prints_branches_as_they_end() {
     answer(&home, "tests", "approved: true");
     let again = home.uwf(&["run", "@"]);
     assert_eq!(again.code, Some(0), "{}", again.transcript());
-    assert!(again.stderr.contains("✓ reviews.tests by t, "), "{}", again.stderr);
+    assert!(
+        again.stderr.contains("✓ reviews.tests by t, ") && again.stderr.contains(" in 2 attempts"),
+        "{}",
+        again.stderr
+    );
     assert!(!again.stderr.contains("reviews.security"), "it had ended before: {}", again.stderr);
     assert!(!again.stderr.contains("✗"), "{}", again.stderr);
 }
@@ -154,7 +158,7 @@ fn ps_and_list_name_branches_by_path() {
     assert!(paths.contains(&&json!("reviews.tests")), "{running}");
     let words = home.uwf(&["thread", "ps", "--format", "text"]).stdout;
     assert!(words.contains("reviews.tests"), "{words}");
-    let words = home.uwf(&["thread", "list", "--format", "text"]).stdout;
+    let words = home.uwf(&["thread", "list", "--branches", "--format", "text"]).stdout;
     assert!(words.lines().any(|line| line.contains("  └ ") && line.contains("reviews.tests")), "{words}");
     let group = words.lines().find(|line| line.contains("panel.reviews")).unwrap();
     assert_eq!(group.split_whitespace().nth(4), Some("–"), "no branch is next: {words}");

@@ -65,7 +65,12 @@ fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
             (state(branch))
             span.took title="When its agents worked, and when they waited" {
                 @if let Some(axis) = axis { (bar(branch, axis)) }
-                @if has_worked { span { (parts::duration(branch.took_ms)) } }
+                @if has_worked {
+                    span {
+                        (parts::duration(branch.took_ms))
+                        @if branch.attempts.len() > 1 { " in " (branch.attempts.len()) " attempts" }
+                    }
+                }
                 @if branch.waited_ms > 0 { span { "waited " (parts::duration(branch.waited_ms)) } }
             }
             span.facts.quiet.small {
@@ -82,9 +87,10 @@ fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
 
 fn state(branch: &BranchStatus) -> Markup {
     match branch.state {
-        Some(state) if !branch.failed => parts::state(state, false, None),
+        Some(state) if !branch.failed => parts::state(state, false, branch.unsuccessful()),
         _ => {
-            let colour = if branch.failed { ThreadState::Stuck.name() } else { "" };
+            let is_bad = branch.failed || branch.unsuccessful().is_some();
+            let colour = if is_bad { ThreadState::Stuck.name() } else { "" };
             html! { span.state data-state=(colour) { (branch.state_in_words()) } }
         }
     }

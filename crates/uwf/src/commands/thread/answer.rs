@@ -116,7 +116,10 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
         let report = answer::reply(&context.home, &asked, question, &reply)?;
         editor::forget(context, &asked);
         context.printer.talk(&format!("continue with: uwf run {id}"));
-        return step::printed(context, report, args.exit_code);
+        return match asked.thread == id {
+            true => step::printed(context, report, args.exit_code),
+            false => step::printed_child(context, report, args.exit_code),
+        };
     }
     let answer = match args.editor {
         true => editor::write(context, args.no_ask, &agent, &asked)?,
@@ -125,6 +128,7 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let report = record(context, &asked, &agent, answer)?;
     if asked.thread != id {
         context.printer.talk(&format!("continue with: uwf run {id}"));
+        return step::printed_child(context, report, args.exit_code);
     }
     step::printed(context, report, args.exit_code)
 }
@@ -134,10 +138,9 @@ pub(super) fn with_text(
     context: &CommandContext,
     (thread, asked): (&ThreadId, &ThreadId),
     text: &str,
-    exit_code: bool,
-) -> CommandResult {
+) -> Result<StepReport, CommandError> {
     let asked = answer::asked(&context.home, asked, AnswerPrecondition::default())?;
-    given(context, thread, &asked, exit_code, |agent| given::file(agent, text.to_owned()))
+    given(context, thread, &asked, |agent| given::file(agent, text.to_owned()))
 }
 
 /// Answers for a branch of a thread, with the answer that `give` makes for its role.
@@ -145,14 +148,13 @@ pub(super) fn given(
     context: &CommandContext,
     thread: &ThreadId,
     asked: &OpenQuestion,
-    exit_code: bool,
     give: impl FnOnce(&AgentContext<'_>) -> Result<AgentAnswer, CommandError>,
-) -> CommandResult {
+) -> Result<StepReport, CommandError> {
     let agent = asked_agent(context, asked)?;
     let answer = give(&agent)?;
     let report = record(context, asked, &agent, answer)?;
     context.printer.talk(&format!("continue with: uwf run {thread}"));
-    step::printed(context, report, exit_code)
+    Ok(report)
 }
 
 /// The context an agent would get for the role that waits.
