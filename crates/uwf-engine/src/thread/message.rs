@@ -18,16 +18,19 @@ use crate::thread::nodes;
 /// # Errors
 /// Errors of the nodes.
 pub fn of_detail(store: &Store, detail: NodeHash, schema: Option<NodeHash>) -> Result<Option<String>> {
-    let node = nodes::get(store, detail)?;
-    if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
-        return of_node(store, detail, &node, schema);
+    let mut at = detail;
+    for _ in 0..nodes::MAX_NESTING {
+        let node = nodes::get(store, at)?;
+        if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
+            return of_node(store, at, &node, schema);
+        }
+        let step: StepNode = nodes::payload(at, &node)?;
+        if is_of_group(store, &step)? {
+            return of_group(store, at);
+        }
+        at = step.detail;
     }
-    let step: StepNode = nodes::payload(detail, &node)?;
-    if step.agent == GROUP_AGENT {
-        return of_group(store, played_group(store, detail, step)?);
-    }
-    let (detail, node) = nodes::telling(store, detail)?;
-    of_node(store, detail, &node, schema)
+    Err(nodes::too_deep(detail))
 }
 
 /// The results of the branches of a group, in its order. `last` is the last step of the group's thread.
@@ -60,14 +63,16 @@ pub fn branches_of(store: &Store, detail: NodeHash) -> Result<Vec<BranchOutput>>
 pub(crate) fn is_group(store: &Store, detail: NodeHash) -> Result<bool> {
     let node = nodes::get(store, detail)?;
     let is_step = NodeKind::from_type_hash(node.type_hash) == Some(NodeKind::StepNode);
-    Ok(is_step && nodes::payload::<StepNode>(detail, &node)?.agent == GROUP_AGENT)
+    Ok(is_step && is_of_group(store, &nodes::payload(detail, &node)?)?)
 }
 
-/// The last step of the group's thread. `step` is that step, or the step of a branch that plays the group.
-fn played_group(store: &Store, hash: NodeHash, step: StepNode) -> Result<NodeHash> {
+/// Whether a step is in a group's thread. The agent alone does not say so: the step that a group is in another thread has the same one.
+fn is_of_group(store: &Store, step: &StepNode) -> Result<bool> {
+    if step.agent != GROUP_AGENT {
+        return Ok(false);
+    }
     let start: StartNode = nodes::typed(store, step.start)?;
-    let is_of_group = nodes::workflow(store, start.workflow)?.planned_branches().is_some();
-    Ok(if is_of_group || !is_group(store, step.detail)? { hash } else { step.detail })
+    Ok(nodes::workflow(store, start.workflow)?.planned_branches().is_some())
 }
 
 /// The texts of a group's branches, each below the name of its branch. The branches of a group within it have their paths.
@@ -87,9 +92,8 @@ fn add_texts(store: &Store, last: NodeHash, above: &str, texts: &mut Vec<String>
     }
     for step in steps.into_iter().rev() {
         let name = format!("{above}{}", step.role);
-        if is_group(store, step.detail)? {
-            let branch = nodes::step_node(store, step.detail)?.0;
-            add_texts(store, played_group(store, step.detail, branch)?, &format!("{name}."), texts)?;
+        if let Some(group) = group_below(store, step.detail)? {
+            add_texts(store, group, &format!("{name}."), texts)?;
             continue;
         }
         let output = store.get(step.output)?;
@@ -99,6 +103,23 @@ fn add_texts(store: &Store, last: NodeHash, above: &str, texts: &mut Vec<String>
         texts.extend(text.map(|text| format!("## {}\n\n{}\n", branch.name, text.trim())));
     }
     Ok(())
+}
+
+/// The last step of the group's thread, if a group played the last step of a branch.
+fn group_below(store: &Store, branch: NodeHash) -> Result<Option<NodeHash>> {
+    let mut at = branch;
+    for _ in 0..nodes::MAX_NESTING {
+        let node = nodes::get(store, at)?;
+        if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
+            return Ok(None);
+        }
+        let step: StepNode = nodes::payload(at, &node)?;
+        if is_of_group(store, &step)? {
+            return Ok(Some(at));
+        }
+        at = step.detail;
+    }
+    Err(nodes::too_deep(branch))
 }
 
 /// The text of a step's detail without the output it may contain; `None` if it contains only the output. `schema` is the type of the

@@ -5,6 +5,7 @@ use std::path::Path;
 use json_cas::NodeHash;
 use serde_json::Value;
 use uwf_core::node::{NodeKind, StartNode, StepNode};
+use uwf_core::text;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{BranchFiles, GROUP_AGENT, PlannedBranch, RoleGroup, Workflow};
 
@@ -20,6 +21,9 @@ use crate::verbs::fork::{self, ForkChanges, ForkReport};
 use crate::verbs::group_files;
 use crate::verbs::pause;
 use crate::verbs::start_child::{self, ChildTask};
+
+/// Symbols shown of the names of branches.
+const NAMES: usize = 400;
 
 /// The reason why the fork is paused while its branches are taken over.
 const UNFINISHED: &str = "`thread fork --redo` did not finish; kill this thread and fork again";
@@ -100,7 +104,7 @@ fn levels(
         let Some((planned, step)) = above else {
             let known: Vec<&str> = branches.iter().map(|(planned, _)| planned.name.as_str()).collect();
             return Err(Error::usage(format!("group `{role}` of thread {} has no branch `{path}`", source.id))
-                .hint(format!("its branches: {}", known.join(", "))));
+                .hint(format!("its branches: {}", text::ellipsize(&known.join(", "), NAMES))));
         };
         let names = levels.iter().map(|(_, name): &(FinishedGroup, String)| name.as_str());
         let whole: Vec<&str> = [group_name].into_iter().chain(names).chain([planned.name.as_str()]).collect();

@@ -13,6 +13,9 @@ use crate::thread::load::Thread;
 /// How many levels of child threads are searched. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
 
+/// Symbols shown of the names of branches.
+const NAMES: usize = 400;
+
 /// A branch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActiveBranch {
@@ -141,14 +144,14 @@ pub fn named(home: &Home, thread: &ThreadId, name: &str) -> Result<ThreadId> {
             let known: Vec<&str> = all.iter().map(|branch| branch.path.as_str()).collect();
             let hint = match known.is_empty() {
                 true => "none of its branches is active".to_owned(),
-                false => format!("active branches: {}", known.join(", ")),
+                false => format!("active branches: {}", uwf_core::text::ellipsize(&known.join(", "), NAMES)),
             };
             Err(Error::usage(format!("thread {thread} has no active branch `{name}`")).hint(hint))
         }
         several => {
             let paths: Vec<&str> = several.iter().map(|branch| branch.path.as_str()).collect();
             Err(Error::usage(format!("thread {thread} has several branches `{name}`"))
-                .hint(format!("name its group: {}", paths.join(", "))))
+                .hint(format!("name its group: {}", uwf_core::text::ellipsize(&paths.join(", "), NAMES))))
         }
     }
 }

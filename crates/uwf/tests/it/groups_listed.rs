@@ -75,6 +75,8 @@ fn branches_are_folded_into_their_thread() {
     home.file("read.sh", "exit 3\n");
     let ran = home.uwf(&["run", "plan", "-p", "x"]);
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    let retry = format!("`uwf thread retry {}` plays only the branches", thread_of(&ran));
+    assert!(ran.stderr.contains(&retry) && ran.stderr.matches(" plays only the ").count() == 1, "{}", ran.stderr);
     let (thread, other) = (thread_of(&ran), home.start("plan", "y"));
     let words = list(&home, &[]);
     let rows: Vec<&str> = words.lines().filter(|line| line.starts_with("01")).collect();
@@ -193,6 +195,11 @@ fn long_keys_leave_short_lines() {
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     assert!(ran.stderr.contains("✓ work.fixes.../x by t, "), "{}", ran.stderr);
     assert!(ran.stderr.lines().all(|line| line.chars().count() < 120), "{}", ran.stderr);
+    let items: Vec<Value> = (1..=30).map(|at| json!({ "id": format!("{}{at}", "k".repeat(190)) })).collect();
+    let home = plan(&json!(items));
+    let thread = thread_of(&home.uwf(&["run", "plan", "-p", "x"]));
+    let refused = home.uwf(&["thread", "fork", &thread, "--redo", "work.fixes.k"]);
+    assert!(refused.code == Some(64) && refused.stderr.len() < 700, "{}", refused.stderr);
 }
 
 #[test]

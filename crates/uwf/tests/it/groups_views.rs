@@ -168,6 +168,22 @@ fn ps_and_list_name_branches_by_path() {
 }
 
 #[test]
+fn answer_says_that_siblings_are_at_work() {
+    let home = panel();
+    home.config("agents:\n  t: { command: worker, output: text }\n  h: { command: uwf-human }\ndefaultAgent: t\nagentOverrides: { panel: { security: h } }\n");
+    let (thread, step) = held_branch(&home, "tests");
+    until("the other branch waits", || home.json(&["thread", "list", "--state", "waiting"]) != json!([]));
+    let answer = ["thread", "answer", &thread, "--data", "{\"approved\": true}", "--format", "text"];
+    let answered = home.uwf(&answer);
+    assert!(answered.stderr.contains(&format!("thread {thread} is running")), "{}", answered.transcript());
+    assert!(answered.stdout.starts_with("security by h") && !answered.stdout.contains("done"), "{}", answered.stdout);
+    home.file("go", "");
+    let mut step = step;
+    step.wait().unwrap();
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(0));
+}
+
+#[test]
 fn live_prefixes_lines_of_branches() {
     let home = panel();
     let (thread, step) = held_branch(&home, "tests");

@@ -20,8 +20,10 @@ use uwf_engine::attempt::recorded::RecordedAttempt;
 use uwf_engine::attempt::settings;
 use uwf_engine::root::ids;
 use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::answer::{self, AnswerPrecondition, OpenQuestion, PersonAnswer};
 use uwf_engine::verbs::step::StepReport;
+use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::{branches, pages};
 
 use self::ask::TypedAnswer;
@@ -115,7 +117,7 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
         let reply = reply::of_arguments(context, &args, &asked, question)?;
         let report = answer::reply(&context.home, &asked, question, &reply)?;
         editor::forget(context, &asked);
-        context.printer.talk(&format!("continue with: uwf run {id}"));
+        say_next(context, &id);
         return match asked.thread == id {
             true => step::printed(context, report, args.exit_code),
             false => step::printed_child(context, report, args.exit_code),
@@ -127,7 +129,7 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     };
     let report = record(context, &asked, &agent, answer)?;
     if asked.thread != id {
-        context.printer.talk(&format!("continue with: uwf run {id}"));
+        say_next(context, &id);
         return step::printed_child(context, report, args.exit_code);
     }
     step::printed(context, report, args.exit_code)
@@ -153,8 +155,17 @@ pub(super) fn given(
     let agent = asked_agent(context, asked)?;
     let answer = give(&agent)?;
     let report = record(context, asked, &agent, answer)?;
-    context.printer.talk(&format!("continue with: uwf run {thread}"));
+    say_next(context, thread);
     Ok(report)
+}
+
+/// Says what continues a thread after an answer to a child thread. It may be running: other branches may be at work.
+fn say_next(context: &CommandContext, thread: &ThreadId) {
+    let is_running = ThreadNow::read(&context.home, thread).is_ok_and(|now| now.state == ThreadState::Running);
+    context.printer.talk(&match is_running {
+        true => format!("thread {thread} is running; if it stops, continue with: uwf run {thread}"),
+        false => format!("continue with: uwf run {thread}"),
+    });
 }
 
 /// The context an agent would get for the role that waits.

@@ -18,12 +18,12 @@ const WHY: usize = 100;
 /// The branches of a group, one in each row, also of groups within it.
 pub(super) fn branches_table(group: &GroupStatus) -> String {
     let table = TextTable::new(&["branch", "role", "state", "agent", "time", "cost", "thread"]);
-    let mut table = table.flexible([0, 1, 3]).ids(Some(6));
+    let mut table = table.flexible([0, 1, 3]).paths(Some(0)).ids(Some(6));
     for branch in group.all_branches() {
         let agent = branch.agent.as_ref().map(AgentName::short);
         let has_worked = branch.agent.is_some() || branch.thread.is_some();
         table.row(vec![
-            style::bold(&table::excerpt(&branch.branch, NAME)),
+            table::excerpt(&branch.branch, NAME),
             table::excerpt(&branch.role, NAME),
             branch_state(branch),
             agent.map_or_else(dash, |agent| table::excerpt(agent, NAME)),
