@@ -361,6 +361,8 @@ fn page_shows_running_branches_on_one_axis() {
     assert!(!page.contains(">Branches of reviews"), "the group is a step now");
     let bars = page.matches("<rect class=\"works\"").count();
     assert_eq!(bars, 2, "a bar for each branch: {page}");
+    let list = page.split("<ol class=\"branches\">").nth(1).and_then(|rest| rest.split("</ol>").next()).unwrap();
+    assert!(list.contains("<li class=\"axis small quiet\">"), "bars and axis are in one grid: {list}");
     assert!(page.contains("Left out by conditions: docs"), "{page}");
     let group = text(&home.json(&["thread", "show", &thread])["group"], "step");
     let of_step = server.page(&format!("/threads/{thread}/steps/{group}")).body;
