@@ -29,7 +29,8 @@ pub struct ActiveBranch {
 
 /// The path of a branch: `GROUP.BRANCH`, or `GROUP.BRANCH.BRANCH` for a branch of a group within a group. If a workflow plays a branch, the
 /// groups of that workflow are below the branch. `None` if the thread is not a branch, or if its settings are unreadable.
-pub(crate) fn path(home: &Home, thread: &ThreadId) -> Option<String> {
+#[must_use]
+pub fn path(home: &Home, thread: &ThreadId) -> Option<String> {
     path_in(home, &ThreadSettings::load(home, thread).ok()??)
 }
 

@@ -189,6 +189,30 @@ fn redone_path_of_nested_branch_is_explained() {
 }
 
 #[test]
+fn mock_script_names_nested_branches() {
+    let home = two_items();
+    home.config(
+        "agents:\n  m: { command: uwf-mock, config: { script: answers.yaml } }\ndefaultAgent: m\nmaxDepth: 8\n",
+    );
+    let script = "planner: [ { reply: { items: [ { id: src }, { id: a b } ] } } ]\n\
+                  fixer: [ { reply: one }, { reply: two } ]\nmender: [ { reply: { done: true }, repeat: true } ]\n\
+                  work.mends.a b: [ { reply: { done: false } }, { reply: { done: true } } ]\n\
+                  fixes.src: [ { reply: first }, { reply: second } ]\n";
+    std::fs::write(home.root().join("answers.yaml"), script).unwrap();
+    home.put(
+        "plan",
+        &PLAN
+            .replace("  work: [ { role: $END } ]", "  work: [ { role: $END, condition: twice }, { role: work } ]")
+            .replace("graph:", "conditions:\n  twice: { expression: \"$count(steps[role='work']) > 1\" }\ngraph:"),
+    );
+    let ran = home.uwf(&["run", "plan", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let outputs = home.json(&["thread", "eval", &thread_of(&ran), "steps[role='work'].output"]);
+    let round = |fix: [&str; 2], done: bool| json!({ "fixes": { "src": fix[0], "a b": fix[1] }, "mends": { "src": { "done": true }, "a b": { "done": done } } });
+    assert_eq!(outputs, json!([round(["first", "one"], false), round(["second", "two"], true)]));
+}
+
+#[test]
 fn long_keys_leave_short_lines() {
     let home = plan(&json!([{ "id": "k".repeat(200) }, { "id": "../x" }]));
     let ran = home.uwf(&["run", "plan", "-p", "x"]);
