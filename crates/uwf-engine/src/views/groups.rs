@@ -246,7 +246,7 @@ pub fn work(now: &ThreadNow<'_>, config: &UwfConfig) -> BranchWork {
     let started_at = recorded.first().map(|attempt| attempt.opened.opened_at);
     let took_ms = if recorded.is_empty() { spent.duration_ms } else { times.took_ms };
     let last = (now.has_ended() && now.thread.last.is_some()).then_some(now.thread.head);
-    let outcome = outcome_of(now.thread.home(), last);
+    let outcome = last.and_then(|last| step_outcome(now.thread.home(), last));
     BranchWork { agent, started_at, took_ms, waited_ms: times.waited_ms, attempts: times.spans, spent, outcome }
 }
 
@@ -403,7 +403,7 @@ impl GroupReader<'_> {
         };
         let spent = cost::of_step(self.home, self.config, step);
         let own = Thread::without_id(self.home, step)?;
-        let (agent, took_ms, outcome) = (agent_of(&own), spent.duration_ms, outcome_of(self.home, Some(step)));
+        let (agent, took_ms, outcome) = (agent_of(&own), spent.duration_ms, step_outcome(self.home, step));
         Ok(BranchStatus {
             step: Some(step),
             agent,
@@ -422,10 +422,11 @@ fn left_out(play: &RoleGroup, planned: &[PlannedBranch]) -> Vec<String> {
     play.roles.iter().map(|branch| &branch.role).filter(is_left_out).cloned().collect()
 }
 
-/// The outcome of the workflow or the group that played the last step of a branch. If it can't be decided again, the branch is shown
+/// The outcome of the workflow or the group that played a step; `None` if an agent did. If it can't be decided again, the step is shown
 /// without it.
-fn outcome_of(home: &Home, step: Option<NodeHash>) -> Option<String> {
-    moderate::outcome_of_branch(home, step?).ok().flatten()
+#[must_use]
+pub fn step_outcome(home: &Home, step: NodeHash) -> Option<String> {
+    moderate::outcome_of_branch(home, step).ok().flatten()
 }
 
 /// The agent of a thread's newest step.

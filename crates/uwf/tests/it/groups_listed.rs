@@ -60,6 +60,12 @@ fn plan(items: &Value) -> TestHome {
     home
 }
 
+/// The workflow with `mender` in place of the group.
+fn without_group(area: &str) -> String {
+    PLAN.replace("  planner: [ { role: work } ]\n  work: [", "  planner: [ { role: mender } ]\n  mender: [")
+        .replace("area: item.id", &format!("area: \"'{area}'\""))
+}
+
 fn two_items() -> TestHome {
     plan(&json!([{ "id": "src" }, { "id": "a b" }]))
 }
@@ -121,6 +127,10 @@ fn outcomes_of_workflow_branches_are_shown() {
     {
         assert!(ran.stderr.contains(line), "{line}: {}", ran.stderr);
     }
+    assert!(ran.stderr.contains("✓ work: too-large by uwf-play, "), "{}", ran.stderr);
+    home.put("plan", &without_group("big"));
+    let alone = home.uwf(&["run", "plan", "-p", "x"]);
+    assert!(alone.stderr.contains("✓ mender: too-large by inner, "), "{}", alone.stderr);
     let thread = thread_of(&ran);
     let shown = home.json(&["thread", "show", &thread]);
     let mends = &shown["group"]["branches"][1]["group"]["branches"];
@@ -229,10 +239,7 @@ fn long_keys_leave_short_lines() {
 #[test]
 fn left_child_thread_needs_no_action() {
     let home = two_items();
-    let alone = PLAN
-        .replace("  planner: [ { role: work } ]\n  work: [", "  planner: [ { role: mender } ]\n  mender: [")
-        .replace("area: item.id", "area: \"'src'\"");
-    home.put("plan", &alone);
+    home.put("plan", &without_group("src"));
     home.file("read.sh", "exit 3\n");
     let ran = home.uwf(&["run", "plan", "-p", "x"]);
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());
