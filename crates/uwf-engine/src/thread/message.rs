@@ -18,19 +18,11 @@ use crate::thread::nodes;
 /// # Errors
 /// Errors of the nodes.
 pub fn of_detail(store: &Store, detail: NodeHash, schema: Option<NodeHash>) -> Result<Option<String>> {
-    let mut at = detail;
-    for _ in 0..nodes::MAX_NESTING {
-        let node = nodes::get(store, at)?;
-        if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
-            return of_node(store, at, &node, schema);
-        }
-        let step: StepNode = nodes::payload(at, &node)?;
-        if is_of_group(store, &step)? {
-            return of_group(store, at);
-        }
-        at = step.detail;
+    if let Some(group) = group_below(store, detail)? {
+        return of_group(store, group);
     }
-    Err(nodes::too_deep(detail))
+    let (detail, node) = nodes::telling(store, detail)?;
+    of_node(store, detail, &node, schema)
 }
 
 /// The results of the branches of a group, in its order. `last` is the last step of the group's thread.
@@ -105,9 +97,9 @@ fn add_texts(store: &Store, last: NodeHash, above: &str, texts: &mut Vec<String>
     Ok(())
 }
 
-/// The last step of the group's thread, if a group played the last step of a branch.
-fn group_below(store: &Store, branch: NodeHash) -> Result<Option<NodeHash>> {
-    let mut at = branch;
+/// The last step of the group's thread, if a group made the step with this detail, or the last step of a workflow that did.
+fn group_below(store: &Store, detail: NodeHash) -> Result<Option<NodeHash>> {
+    let mut at = detail;
     for _ in 0..nodes::MAX_NESTING {
         let node = nodes::get(store, at)?;
         if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
@@ -119,7 +111,7 @@ fn group_below(store: &Store, branch: NodeHash) -> Result<Option<NodeHash>> {
         }
         at = step.detail;
     }
-    Err(nodes::too_deep(branch))
+    Err(nodes::too_deep(detail))
 }
 
 /// The text of a step's detail without the output it may contain; `None` if it contains only the output. `schema` is the type of the

@@ -86,7 +86,7 @@ fn work_time(branch: &BranchStatus) -> Markup {
     html! {
         (parts::duration(branch.took_ms))
         @if branch.attempts.len() > 1 { " in " (branch.attempts.len()) " attempts" }
-        @if branch.waited_ms > 0 { ", waited " (parts::duration(branch.waited_ms)) }
+        @if branch.waited_ms > 0 { " (waited " (parts::duration(branch.waited_ms)) ")" }
     }
 }
 
