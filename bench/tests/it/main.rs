@@ -79,7 +79,9 @@ fn a_quick_run_takes_every_figure() {
     Roles at the same time
       five agents of 2 s at once, over one [× ≤ 1.3]
       a group of 8, over 8 steps [×]
-      a group of 64, and the step after it [ms]
+      a group of 64, over 64 steps [×]
+      a group of 64, over a group of 8 [×]
+      the prompt after a group of 64, over one after 64 steps [×]
     Show and fork
       uwf --version, which opens no store [ms]
       thread show, 30 steps, a store of 300 nodes [ms ≤ 5]

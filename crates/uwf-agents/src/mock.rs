@@ -29,6 +29,7 @@ use uwf_engine::attempt::thread_branch::ThreadBranch;
 use uwf_engine::error::AtPath;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
+use uwf_engine::views::branches;
 
 use crate::model_exchange::millis;
 use crate::settings;
@@ -67,7 +68,9 @@ impl Agent for MockAgent {
         let visit = visit(context)?;
         let failed = context.attempt().map_or(0, |attempt| attempt.opened.earlier.len());
         let branch = context.attempt().and_then(|attempt| attempt.opened.branch.as_ref()).map(ThreadBranch::path);
-        let entry = script.entry((branch.as_deref(), role), visit, failed)?;
+        let path = branch.as_ref().and_then(|_| branches::path(context.thread().home(), &context.thread().id));
+        let names: Vec<String> = path.into_iter().chain(branch).collect();
+        let entry = script.entry((&names, role), visit, failed)?;
         let begun = Instant::now();
         check_prompt(entry, prompt)?;
         std::thread::sleep(entry.hang);
@@ -85,15 +88,22 @@ impl Agent for MockAgent {
     }
 }
 
-/// Number of earlier visits of the role. A branch plays its role once, so the visits of its group count.
+/// How many groups within groups are counted. A damaged record may name a thread as its own parent.
+const MAX_GROUPS: usize = 16;
+
+/// Number of earlier visits of the role. A branch plays its role once, so the visits of its group count, and of the groups above it.
 fn visit(context: &AgentContext<'_>) -> Result<usize> {
     let (home, thread) = (context.thread().home(), context.thread());
-    let own = thread.chain()?.count_of(context.role_name());
-    let parent = |id: &ThreadId| ThreadSettings::load(home, id).ok().flatten().and_then(|settings| settings.parent);
-    let branch = context.attempt().and_then(|attempt| attempt.opened.branch.as_ref());
-    let above = parent(&thread.id).and_then(|group| parent(&group));
-    let (Some(branch), Some(above)) = (branch, above) else { return Ok(own) };
-    Ok(own + Thread::any(home, &above)?.chain()?.count_of(&branch.group))
+    let mut visits = thread.chain()?.count_of(context.role_name());
+    let settings = |id: &ThreadId| ThreadSettings::load(home, id).ok().flatten();
+    let mut at = settings(&thread.id);
+    for _ in 0..MAX_GROUPS {
+        let Some((branch, group)) = at.and_then(|own| own.branch.zip(own.parent)) else { break };
+        let Some(above) = settings(&group).and_then(|group| group.parent) else { break };
+        visits += Thread::any(home, &above)?.chain()?.count_of(&branch.group);
+        at = settings(&above);
+    }
+    Ok(visits)
 }
 
 impl MockAgent {

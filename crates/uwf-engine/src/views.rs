@@ -7,6 +7,7 @@ pub mod decisions;
 pub mod figures;
 pub mod forks;
 pub mod groups;
+pub(crate) mod left_child;
 pub mod list;
 pub mod live;
 pub mod log;

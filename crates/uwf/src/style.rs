@@ -163,6 +163,24 @@ pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The end of a text without marks, at most this many columns wide, beginning with `…` if it was cut.
+pub(crate) fn cut_start(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let mut room = columns.saturating_sub(1);
+    let fits = |symbol: &char| match room.checked_sub(symbol.width().unwrap_or(1)) {
+        Some(left) => {
+            room = left;
+            true
+        }
+        None => false,
+    };
+    let mut end: Vec<char> = text.chars().rev().take_while(fits).collect();
+    end.push('…');
+    Cow::Owned(end.into_iter().rev().collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,8 +25,10 @@ pub(crate) struct TextTable {
     notes: Vec<(usize, String)>,
     /// Positions of the columns that are cut on a narrow terminal.
     flexible: Vec<usize>,
-    /// Position of the column whose cells lose their beginnings.
+    /// Position of the column with thread ids.
     ids: Option<usize>,
+    /// Position of the column with paths of branches.
+    paths: Option<usize>,
 }
 
 impl TextTable {
@@ -37,10 +39,18 @@ impl TextTable {
             notes: Vec::new(),
             flexible: vec![headings.len().saturating_sub(1)],
             ids: None,
+            paths: None,
         }
     }
 
-    /// Marks the column with thread ids. Ids differ at their ends, so on a narrow terminal their beginnings are cut.
+    /// Marks the column with paths of branches. Paths differ at their ends, so on a narrow terminal their beginnings are cut.
+    pub(crate) fn paths(mut self, column: Option<usize>) -> TextTable {
+        self.paths = column;
+        self
+    }
+
+    /// Marks the column with thread ids. Ids differ at their ends, so on a narrow terminal their beginnings are cut, before any other
+    /// column is.
     pub(crate) fn ids(mut self, column: Option<usize>) -> TextTable {
         self.ids = column;
         self
@@ -74,7 +84,11 @@ impl TextTable {
         for (at, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
             for ((column, cell), width) in row.iter().enumerate().zip(&widths) {
-                let cell = if self.ids == Some(column) { end(cell, *width) } else { style::cut(cell, *width) };
+                let cell = match Some(column) {
+                    ids if ids == self.ids => end(cell, *width),
+                    paths if paths == self.paths && at > 0 => style::cut_start(cell, *width),
+                    _ => style::cut(cell, *width),
+                };
                 line.push_str(&cell);
                 if column + 1 < row.len() {
                     line.push_str(&" ".repeat(width - style::width(&cell) + GAP));
@@ -97,6 +111,10 @@ impl TextTable {
         let mut widths: Vec<usize> =
             (0..columns).map(|column| cells(column).map(|cell| style::width(cell)).max().unwrap_or(0)).collect();
         let room = limit.unwrap_or(usize::MAX).saturating_sub(GAP * columns.saturating_sub(1));
+        if let Some(ids) = self.ids.filter(|ids| self.flexible.contains(ids)) {
+            let excess = widths.iter().sum::<usize>().saturating_sub(room);
+            widths[ids] = widths[ids].saturating_sub(excess).max(MIN_CELL.min(widths[ids]));
+        }
         while widths.iter().sum::<usize>() > room {
             let widest = self
                 .flexible
@@ -167,9 +185,10 @@ pub(crate) fn reason(why: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Words about the time that agents worked, and how long they waited for a place.
-pub(crate) fn work_time(took_ms: u64, waited_ms: u64) -> String {
-    let took = duration(Duration::from_millis(took_ms));
+/// Words about the time that agents worked in these attempts together, and how long they waited for a place.
+pub(crate) fn work_time(took_ms: u64, waited_ms: u64, attempts: usize) -> String {
+    let together = if attempts > 1 { format!(" in {attempts} attempts") } else { String::new() };
+    let took = duration(Duration::from_millis(took_ms)) + &together;
     match waited_ms {
         0 => took,
         waited => format!("{took} (waited {})", duration(Duration::from_millis(waited))),
@@ -227,6 +246,14 @@ mod tests {
             style::render(&table.within(Some(17)), true, false),
             "thread      steps\n…SVRDMQ22G  4\ntotal       4\n"
         );
+    }
+
+    #[test]
+    fn paths_are_cut_after_ids() {
+        let mut table = TextTable::new(&["branch", "thread"]).flexible([0]).paths(Some(0)).ids(Some(1));
+        table.row(vec!["work.fixes.finding-1".to_owned(), "01M84K4HXK7T9NNASSVRDMQ22G".to_owned()]);
+        assert_eq!(table.within(Some(30)).lines().last(), Some("work.fixes.finding-1  …RDMQ22G"));
+        assert_eq!(table.within(Some(20)).lines().last(), Some("…finding-1  …RDMQ22G"));
     }
 
     #[test]

@@ -100,17 +100,12 @@ pub(super) struct ScriptedFailure {
 }
 
 impl MockScript {
-    /// The action of a role, or of its branch `GROUP.BRANCH` if the script has that, at visit `visit` (from 0) after `failed` failed attempts of that visit.
+    /// The action of a role, or of its branch if the script has one of its names, at visit `visit` (from 0) after `failed` failed attempts of that visit.
     ///
     /// # Errors
     /// `AgentFailed` if the script has no entry for it.
-    pub(super) fn entry(
-        &self,
-        (branch, role): (Option<&str>, &str),
-        visit: usize,
-        failed: usize,
-    ) -> Result<&ScriptEntry> {
-        let own = branch.and_then(|branch| self.roles.get(branch));
+    pub(super) fn entry(&self, (branch, role): (&[String], &str), visit: usize, failed: usize) -> Result<&ScriptEntry> {
+        let own = branch.iter().find_map(|name| self.roles.get(name));
         let entries = own.or_else(|| self.roles.get(role)).ok_or_else(|| self.no_role(role))?;
         let mut replies = 0;
         let mut failed = failed;
@@ -178,7 +173,7 @@ tester:
     /// The line of the entry that is played, or why none is played.
     fn played(script: &str, role: &str, visit: usize, failed: usize) -> String {
         let script = MockScript::parse(script, "s.yaml").unwrap();
-        match script.entry((None, role), visit, failed) {
+        match script.entry((&[], role), visit, failed) {
             Ok(entry) => entry.place.clone(),
             Err(error) => error.message,
         }

@@ -143,6 +143,9 @@ fn of_items(items: Vec<Value>, (name, group): (&str, &RoleGroup), branch: &Group
     let mut known = BTreeSet::new();
     for (index, item) in items.iter().enumerate() {
         let bad = |why: String| Error::data(format!("item {} of `{name}` {why}", index + 1));
+        let remade = |error: Error| {
+            error.hint("let the role that made the list make it again: `uwf thread fork THREAD --from-role ROLE`")
+        };
         let bytes = item.to_string().len();
         if bytes > MAX_ITEM {
             return Err(bad(format!("has {bytes} bytes; at most {MAX_ITEM} are possible"))
@@ -150,10 +153,18 @@ fn of_items(items: Vec<Value>, (name, group): (&str, &RoleGroup), branch: &Group
         }
         let own = match &group.key {
             None => (index + 1).to_string(),
-            Some(key) => key_of(item, key).map_err(bad)?,
+            Some(key) => key_of(item, key).map_err(|why| {
+                remade(bad(why).hint(format!(
+                    "`key: {key}` names each branch by the `{key}` of its item; without `key`, branches have numbers"
+                )))
+            })?,
         };
         if !known.insert(own.clone()) {
-            return Err(bad(format!("has the key `{own}`, as an item before it")));
+            let key = group.key.as_deref().unwrap_or_default();
+            return Err(remade(
+                bad(format!("has the key `{own}`, as an item before it"))
+                    .hint(format!("each item needs its own `{key}`, because it names the branch")),
+            ));
         }
         branches.push(planned(own, group, branch));
     }
@@ -166,12 +177,12 @@ fn key_of(item: &Value, key: &str) -> Result<String, String> {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(number)) => number.to_string(),
         None => return Err(format!("has no `{key}`")),
-        Some(_) => return Err(format!("has a `{key}` that is neither a text nor a number")),
+        Some(_) => return Err(format!("cannot name a branch: its `{key}` is neither a text nor a number")),
     };
     let is_name = !name.trim().is_empty() && name.chars().count() <= MAX_KEY && !name.starts_with('$');
     if !is_name || name.chars().any(char::is_control) {
         return Err(format!(
-            "has a `{key}` that can't name a branch: use 1 to {MAX_KEY} characters on one line, not beginning with `$`"
+            "cannot name a branch by its `{key}`: use 1 to {MAX_KEY} characters on one line, not beginning with `$`"
         ));
     }
     Ok(name)

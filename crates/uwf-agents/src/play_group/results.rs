@@ -3,6 +3,9 @@
 use agent_kit::{Error, ErrorKind};
 use uwf_core::thread::ThreadId;
 
+/// The end of the hint about the next attempt.
+const PLAYS_THE_REST: &str = " plays only the branches that have not ended";
+
 /// Why branches have not ended.
 pub(super) struct BranchErrors {
     /// The reason to begin no more branches.
@@ -52,11 +55,11 @@ impl BranchErrors {
         let most = all.min_by_key(|error| urgency(error.kind));
         let (kind, hints) = most.map_or((ErrorKind::Internal, Vec::new()), |most| (most.kind, most.hints));
         let kind = if urgency(kind) == 1 { ErrorKind::AgentFailed } else { kind };
+        // A group that is a branch has the same hint about itself, but the thread above plays both.
+        let hints = hints.into_iter().filter(|hint| !hint.ends_with(PLAYS_THE_REST));
         let error = Error::new(kind, lines.join("\n")).hints(hints);
         match kind {
-            ErrorKind::AgentFailed => {
-                error.hint(format!("`uwf thread retry {parent}` plays only the branches that have not ended"))
-            }
+            ErrorKind::AgentFailed => error.hint(format!("`uwf thread retry {parent}`{PLAYS_THE_REST}")),
             _ => error,
         }
     }

@@ -18,19 +18,11 @@ use crate::thread::nodes;
 /// # Errors
 /// Errors of the nodes.
 pub fn of_detail(store: &Store, detail: NodeHash, schema: Option<NodeHash>) -> Result<Option<String>> {
-    let mut at = detail;
-    for _ in 0..nodes::MAX_NESTING {
-        let node = nodes::get(store, at)?;
-        if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
-            return of_node(store, at, &node, schema);
-        }
-        let step: StepNode = nodes::payload(at, &node)?;
-        if is_of_group(store, &step)? {
-            return of_group(store, at);
-        }
-        at = step.detail;
+    if let Some(group) = group_below(store, detail)? {
+        return of_group(store, group);
     }
-    Err(nodes::too_deep(detail))
+    let (detail, node) = nodes::telling(store, detail)?;
+    of_node(store, detail, &node, schema)
 }
 
 /// The results of the branches of a group, in its order. `last` is the last step of the group's thread.
@@ -75,14 +67,51 @@ fn is_of_group(store: &Store, step: &StepNode) -> Result<bool> {
     Ok(nodes::workflow(store, start.workflow)?.planned_branches().is_some())
 }
 
-/// The texts of a group's branches, each below the name of its branch.
+/// The texts of a group's branches, each below the name of its branch. The branches of a group within it have their paths.
 fn of_group(store: &Store, last: NodeHash) -> Result<Option<String>> {
-    let text = |branch: BranchOutput| {
-        let text = branch.failure().map(|why| format!("failed: {why}")).or(branch.message)?;
-        Some(format!("## {}\n\n{}\n", branch.name, text.trim()))
-    };
-    let texts: Vec<String> = branches(store, last)?.into_iter().filter_map(text).collect();
+    let mut texts = Vec::new();
+    add_texts(store, last, "", &mut texts)?;
     Ok((!texts.is_empty()).then(|| texts.join("\n")))
+}
+
+fn add_texts(store: &Store, last: NodeHash, above: &str, texts: &mut Vec<String>) -> Result<()> {
+    let mut steps = Vec::new();
+    let mut at = Some(last);
+    while let Some(hash) = at {
+        let (step, _) = nodes::step_node(store, hash)?;
+        at = step.prev;
+        steps.push(step);
+    }
+    for step in steps.into_iter().rev() {
+        let name = format!("{above}{}", step.role);
+        if let Some(group) = group_below(store, step.detail)? {
+            add_texts(store, group, &format!("{name}."), texts)?;
+            continue;
+        }
+        let output = store.get(step.output)?;
+        let message = of_detail(store, step.detail, Some(output.type_hash))?;
+        let branch = BranchOutput { name, output: output.payload, message };
+        let text = branch.failure().map(|why| format!("failed: {why}")).or(branch.message);
+        texts.extend(text.map(|text| format!("## {}\n\n{}\n", branch.name, text.trim())));
+    }
+    Ok(())
+}
+
+/// The last step of the group's thread, if a group made the step with this detail, or the last step of a workflow that did.
+fn group_below(store: &Store, detail: NodeHash) -> Result<Option<NodeHash>> {
+    let mut at = detail;
+    for _ in 0..nodes::MAX_NESTING {
+        let node = nodes::get(store, at)?;
+        if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
+            return Ok(None);
+        }
+        let step: StepNode = nodes::payload(at, &node)?;
+        if is_of_group(store, &step)? {
+            return Ok(Some(at));
+        }
+        at = step.detail;
+    }
+    Err(nodes::too_deep(detail))
 }
 
 /// The text of a step's detail without the output it may contain; `None` if it contains only the output. `schema` is the type of the

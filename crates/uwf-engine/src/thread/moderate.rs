@@ -276,7 +276,7 @@ fn outcome_of_child(home: &Home, detail: NodeHash) -> Result<Option<String>> {
 }
 
 /// The outcome of the workflow or group that played a branch whose result is `step`. `None` if an agent played it, or if it failed.
-fn outcome_of_branch(home: &Home, step: NodeHash) -> Result<Option<String>> {
+pub(crate) fn outcome_of_branch(home: &Home, step: NodeHash) -> Result<Option<String>> {
     match is_step(home, step)? {
         true => outcome_of_child(home, nodes::step_node(home.store(), step)?.0.detail),
         false => Ok(None),

@@ -5,6 +5,7 @@ use std::path::Path;
 use json_cas::NodeHash;
 use serde_json::Value;
 use uwf_core::node::{NodeKind, StartNode, StepNode};
+use uwf_core::text;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{BranchFiles, GROUP_AGENT, PlannedBranch, RoleGroup, Workflow};
 
@@ -20,6 +21,9 @@ use crate::verbs::fork::{self, ForkChanges, ForkReport};
 use crate::verbs::group_files;
 use crate::verbs::pause;
 use crate::verbs::start_child::{self, ChildTask};
+
+/// Symbols shown of the names of branches.
+const NAMES: usize = 400;
 
 /// The reason why the fork is paused while its branches are taken over.
 const UNFINISHED: &str = "`thread fork --redo` did not finish; kill this thread and fork again";
@@ -86,7 +90,7 @@ fn levels(
     path: &str,
 ) -> Result<Vec<(FinishedGroup, String)>> {
     let mut levels = vec![];
-    let mut group = finished(source, workflow, group_name)?;
+    let mut group = finished(source, workflow, group_name, (&source.id, group_name))?;
     let mut path = path;
     loop {
         let FinishedGroup { role, branches, files, .. } = &group;
@@ -100,14 +104,17 @@ fn levels(
         let Some((planned, step)) = above else {
             let known: Vec<&str> = branches.iter().map(|(planned, _)| planned.name.as_str()).collect();
             return Err(Error::usage(format!("group `{role}` of thread {} has no branch `{path}`", source.id))
-                .hint(format!("its branches: {}", known.join(", "))));
+                .hint(format!("its branches: {}", text::ellipsize(&known.join(", "), NAMES))));
         };
+        let names = levels.iter().map(|(_, name): &(FinishedGroup, String)| name.as_str());
+        let whole: Vec<&str> = [group_name].into_iter().chain(names).chain([planned.name.as_str()]).collect();
+        let whole = whole.join(".");
         let branch = Thread::without_id(source.home(), *step)?;
-        let below = finished(&branch, &branch.workflow()?, &planned.role)?;
+        let below = finished(&branch, &branch.workflow()?, &planned.role, (&source.id, &whole)).map_err(|error| {
+            error
+                .hint(format!("the whole branch can be played again: `uwf thread fork {} --redo '{whole}'`", source.id))
+        })?;
         if [*files, below.files].contains(&BranchFiles::Worktree) {
-            let names = levels.iter().map(|(_, name): &(FinishedGroup, String)| name.as_str());
-            let whole: Vec<&str> = [group_name].into_iter().chain(names).chain([planned.name.as_str()]).collect();
-            let whole = whole.join(".");
             return Err(Error::usage(format!(
                 "branches of `{whole}` work in git worktrees, so only the whole branch can be played again"
             ))
@@ -120,19 +127,17 @@ fn levels(
     }
 }
 
-/// The last finished play of a group.
-fn finished(source: &Thread<'_>, workflow: &Workflow, role: &str) -> Result<FinishedGroup> {
+/// The last finished play of a group. `named` are the forked thread and the path of the group in it.
+fn finished(source: &Thread<'_>, workflow: &Workflow, role: &str, named: (&ThreadId, &str)) -> Result<FinishedGroup> {
     let (home, store) = (source.home(), source.home().store());
-    let none = || Error::usage(format!("group `{role}` has not ended in thread {}", source.id));
+    let none = || Error::usage(format!("group `{}` has not ended in thread {}", named.1, named.0));
     let chain = source.chain()?;
-    let record = chain.last_of(role).and_then(|last| chain.get(last)).ok_or_else(none)?;
+    let record =
+        chain.last_of(role).and_then(|last| chain.get(last)).ok_or_else(|| played_in(workflow, role, none()))?;
     let detail = nodes::get(store, record.detail)?;
-    if NodeKind::from_type_hash(detail.type_hash) != Some(NodeKind::StepNode) {
-        return Err(none().hint("it had no branches"));
-    }
-    let last: StepNode = nodes::payload(record.detail, &detail)?;
-    if last.agent != GROUP_AGENT {
-        return Err(none());
+    let is_step = NodeKind::from_type_hash(detail.type_hash) == Some(NodeKind::StepNode);
+    if !is_step || nodes::payload::<StepNode>(record.detail, &detail)?.agent != GROUP_AGENT {
+        return Err(Error::usage(format!("`{}` had no branches in thread {}", named.1, named.0)));
     }
     let (step, _) = nodes::step_node(store, record.step)?;
     let files = workflow.roles.get(role).and_then(|role| role.more.play.as_ref()).map(|group: &RoleGroup| group.files);
@@ -140,9 +145,10 @@ fn finished(source: &Thread<'_>, workflow: &Workflow, role: &str) -> Result<Fini
     let works_in_worktree = || group_files::works_in_worktree(home, &source.id);
     if files == BranchFiles::Shared && works_in_worktree()? {
         return Err(Error::usage(format!(
-            "the branches of group `{role}` changed the same files one after the other, so no branch can be played again alone"
+            "the branches of group `{}` changed the same files one after the other, so no branch can be played again alone",
+            named.1
         ))
-        .hint(format!("`uwf thread fork {} --from-role {role}` plays all of them again", source.id)));
+        .hint(format!("`uwf thread fork {} --from-role {role}` plays all of them again", named.0)));
     }
     let thread = Thread::load_at(home, source.id.clone(), record.detail)?;
     let planned = thread.workflow()?.planned_branches().ok_or_else(none)?;
@@ -153,6 +159,15 @@ fn finished(source: &Thread<'_>, workflow: &Workflow, role: &str) -> Result<Fini
     let before = step.prev.unwrap_or(step.start);
     let (role, parent) = (role.to_owned(), source.id.clone());
     Ok(FinishedGroup { role, start: thread.start_hash, parent, before, files, branches })
+}
+
+/// Adds where a group is played that is a branch of another group.
+fn played_in(workflow: &Workflow, role: &str, error: Error) -> Error {
+    let mut players = workflow.groups().filter(|(_, play)| play.roles.iter().any(|branch| branch.role == role));
+    match players.next() {
+        Some((player, _)) => error.hint(format!("it is a branch of `{player}`: write `{player}.{role}.BRANCH`")),
+        None => error,
+    }
 }
 
 /// Begins the groups in the fork, and gives each its finished branches except one.

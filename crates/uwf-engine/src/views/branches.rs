@@ -14,6 +14,9 @@ use crate::thread::load::Thread;
 /// How many levels of child threads are searched. Far more than any `maxDepth`.
 const MAX_GENERATIONS: usize = 64;
 
+/// Symbols shown of the names of branches.
+const NAMES: usize = 400;
+
 /// A branch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActiveBranch {
@@ -25,29 +28,54 @@ pub struct ActiveBranch {
     pub path: String,
 }
 
-/// The path of a branch: `GROUP.BRANCH`, or `GROUP.BRANCH.BRANCH` for a branch of a group within a group. `None` if the thread is not a
-/// branch, or if its settings are unreadable.
-pub(crate) fn path(home: &Home, thread: &ThreadId) -> Option<String> {
+/// The path of a branch: `GROUP.BRANCH`, or `GROUP.BRANCH.BRANCH` for a branch of a group within a group. If a workflow plays a branch, the
+/// groups of that workflow are below the branch. `None` if the thread is not a branch, or if its settings are unreadable.
+#[must_use]
+pub fn path(home: &Home, thread: &ThreadId) -> Option<String> {
     path_in(home, &ThreadSettings::load(home, thread).ok()??)
 }
 
 /// The path of the branch with these settings.
 pub(crate) fn path_in(home: &Home, settings: &ThreadSettings) -> Option<String> {
+    path_within(home, settings, MAX_GENERATIONS)
+}
+
+fn path_within(home: &Home, settings: &ThreadSettings, levels: usize) -> Option<String> {
     let place = settings.branch.as_ref()?;
-    let mut names = vec![place.name.clone()];
-    let mut first = place.group.clone();
-    let mut group = settings.parent.clone();
-    for _ in 0..MAX_GENERATIONS {
-        let Some(above) = group.as_ref().and_then(|group| child_threads::parent_of(home, group)) else { break };
-        let Some(settings) = ThreadSettings::load(home, &above).ok().flatten() else { break };
-        let Some(place) = settings.branch else { break };
-        names.push(place.name);
-        first = place.group;
-        group = settings.parent;
+    let player = settings.parent.as_ref().filter(|_| levels > 0).and_then(|group| {
+        let player = child_threads::parent_of(home, group)?;
+        ThreadSettings::load(home, &player).ok()?
+    });
+    let above = player.and_then(|player| above_within(home, &player, &place.group, levels - 1));
+    Some(path_below(above.as_deref(), &place.group, &place.name))
+}
+
+/// The path of a group that the thread with these settings plays, if a branch is above it.
+pub(crate) fn path_above(home: &Home, player: &ThreadSettings, group: &str) -> Option<String> {
+    above_within(home, player, group, MAX_GENERATIONS)
+}
+
+fn above_within(home: &Home, player: &ThreadSettings, group: &str, levels: usize) -> Option<String> {
+    match player.branch {
+        Some(_) => path_within(home, player, levels),
+        None => Some(format!("{}.{group}", enclosing_within(home, player.parent.clone(), levels)?)),
     }
-    names.push(first);
-    names.reverse();
-    Some(names.join("."))
+}
+
+/// The path of the nearest branch above a thread that is not a branch.
+pub(crate) fn enclosing(home: &Home, thread: &ThreadId) -> Option<String> {
+    enclosing_within(home, child_threads::parent_of(home, thread), MAX_GENERATIONS)
+}
+
+fn enclosing_within(home: &Home, mut above: Option<ThreadId>, levels: usize) -> Option<String> {
+    for level in 0..levels {
+        let settings = ThreadSettings::load(home, &above?).ok()??;
+        if settings.branch.is_some() {
+            return path_within(home, &settings, levels - level - 1);
+        }
+        above = settings.parent;
+    }
+    None
 }
 
 /// The path of a group, by its thread: its role, or the path of the branch that plays it. `None` if none of its branches has begun.
@@ -145,14 +173,14 @@ pub fn named(home: &Home, thread: &ThreadId, name: &str) -> Result<ThreadId> {
             let known: Vec<&str> = all.iter().map(|branch| branch.path.as_str()).collect();
             let hint = match known.is_empty() {
                 true => "none of its branches is active".to_owned(),
-                false => format!("active branches: {}", known.join(", ")),
+                false => format!("active branches: {}", uwf_core::text::ellipsize(&known.join(", "), NAMES)),
             };
             Err(Error::usage(format!("thread {thread} has no active branch `{name}`")).hint(hint))
         }
         several => {
             let paths: Vec<&str> = several.iter().map(|branch| branch.path.as_str()).collect();
             Err(Error::usage(format!("thread {thread} has several branches `{name}`"))
-                .hint(format!("name its group: {}", paths.join(", "))))
+                .hint(format!("name its group: {}", uwf_core::text::ellipsize(&paths.join(", "), NAMES))))
         }
     }
 }

@@ -145,6 +145,7 @@ pub fn cost_again(
     let mut ledger = CostLedger::new(home, config, request, memory);
     let mut threads = 0;
     if request.threads.is_empty() {
+        ledger.names_places = request.by == CostBy::Branch;
         for (id, standing) in all(home, request.since)? {
             threads += 1;
             if let Some(line) = ledger.reader.memory.line(standing.head) {
@@ -275,6 +276,8 @@ type RowKey = (Option<String>, Option<String>);
 struct CostLedger<'h> {
     config: &'h UwfConfig,
     by: CostBy,
+    /// Whether a child thread is named by its place in the groups above it. In the costs of all threads it may come before its parent.
+    names_places: bool,
     since: u64,
     reader: CostReader<'h>,
     rows: BTreeMap<RowKey, SpendingTotals>,
@@ -308,6 +311,7 @@ impl<'h> CostLedger<'h> {
         CostLedger {
             config,
             by: request.by,
+            names_places: false,
             since: request.since.unwrap_or(0),
             reader: CostReader { home, runs, memory, workflows: HashMap::new() },
             rows: BTreeMap::new(),
@@ -334,7 +338,9 @@ impl<'h> CostLedger<'h> {
     /// Adds a thread with these steps. A completed thread has no failed attempts after its last step.
     fn line(&mut self, thread: &ThreadId, standing: &HeadAndRecord, line: &CachedThreadSteps) {
         let row = (Some(thread.to_string()), line.workflow.clone());
-        let mut account = CostAccount { row, workflow: line.workflow.clone(), place: GroupPlace::default(), why: None };
+        let outside = GroupPlace::default();
+        let place = if self.names_places { outside.of_child(self.reader.home, thread) } else { outside };
+        let mut account = CostAccount { row, workflow: line.workflow.clone(), place, why: None };
         for step in &line.steps {
             self.step(&mut account, *step, 0);
         }

@@ -7,6 +7,7 @@ use uwf_core::agent_name::AgentName;
 use uwf_core::config::UwfConfig;
 use uwf_core::node::NodeKind;
 use uwf_core::number;
+use uwf_core::outcome::SUCCEEDED;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup};
@@ -19,10 +20,11 @@ use crate::root::home::Home;
 use crate::root::ids;
 use crate::thread::branches::{self, BranchEnd, LinkedBranch};
 use crate::thread::load::Thread;
+use crate::thread::moderate;
 use crate::thread::nodes;
 use crate::thread::state::ThreadState;
 use crate::thread::steps::StepParts;
-use crate::views::branches::{group_path, path_below, path_in};
+use crate::views::branches::{group_path, path_above, path_below};
 use crate::views::cost::{self, CostBy};
 use crate::views::show;
 use crate::views::thread_now::ThreadNow;
@@ -68,6 +70,9 @@ pub struct BranchStatus {
     /// Whether the group continued without it, because it failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
+    /// Outcome of the workflow or the group that played it; absent if an agent did, or if it has not ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
     /// Its thread, if this machine knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<ThreadId>,
@@ -119,6 +124,7 @@ impl BranchStatus {
             role: planned.role.clone(),
             state: None,
             failed: false,
+            outcome: None,
             thread: None,
             step: None,
             agent: None,
@@ -133,15 +139,22 @@ impl BranchStatus {
         }
     }
 
-    /// The state in a word.
+    /// The state in a word: for a workflow that did not succeed, its outcome.
     #[must_use]
-    pub fn state_in_words(&self) -> &'static str {
+    pub fn state_in_words(&self) -> &str {
         match (self.failed, self.state) {
             (true, _) => "failed",
+            (false, _) if self.unsuccessful().is_some() => self.unsuccessful().unwrap_or_default(),
             (false, Some(state)) => state.name(),
             (false, None) if self.step.is_some() => ThreadState::Completed.name(),
             (false, None) => "not begun",
         }
+    }
+
+    /// The outcome of the workflow that played it, if it is not `succeeded`.
+    #[must_use]
+    pub fn unsuccessful(&self) -> Option<&str> {
+        self.outcome.as_deref().filter(|outcome| *outcome != SUCCEEDED)
     }
 }
 
@@ -211,6 +224,8 @@ pub struct BranchWork {
     pub waited_ms: u64,
     /// Its spending, with its failed attempts.
     pub spent: SpendingTotals,
+    /// Outcome of the workflow or the group that played it; `None` if an agent did, or if it has not ended.
+    pub outcome: Option<String>,
 }
 
 /// The work of the thread of a branch.
@@ -218,14 +233,21 @@ pub fn work(now: &ThreadNow<'_>, config: &UwfConfig) -> BranchWork {
     let recorded = now.record.all();
     let times = WorkTimes::new(&recorded, now.end.as_ref().map(|end| end.completed_at));
     let spent = cost::of_thread(now, config, CostBy::Role).total;
+    let attempted = now.newest().map(|attempt| attempt.opened.agent.names());
     let agent = match now.has_ended() {
         true => agent_of(&now.thread),
         false => None,
     };
-    let agent = agent.or_else(|| now.newest().map(|attempt| attempt.opened.agent.names()));
+    // The step of a workflow does not name the alias of its agent.
+    let agent = match (agent, attempted) {
+        (Some(agent), Some(attempted)) if agent.agent == attempted.agent => Some(attempted),
+        (agent, attempted) => agent.or(attempted),
+    };
     let started_at = recorded.first().map(|attempt| attempt.opened.opened_at);
     let took_ms = if recorded.is_empty() { spent.duration_ms } else { times.took_ms };
-    BranchWork { agent, started_at, took_ms, waited_ms: times.waited_ms, attempts: times.spans, spent }
+    let last = (now.has_ended() && now.thread.last.is_some()).then_some(now.thread.head);
+    let outcome = last.and_then(|last| step_outcome(now.thread.home(), last));
+    BranchWork { agent, started_at, took_ms, waited_ms: times.waited_ms, attempts: times.spans, spent, outcome }
 }
 
 /// Reads groups of one storage root.
@@ -245,13 +267,13 @@ impl GroupReader<'_> {
             return Ok(vec![self.own(thread, &workflow.name, levels)?]);
         }
         let settings = ThreadSettings::in_record(self.home, &now.record).ok().flatten();
-        let above = settings.and_then(|settings| path_in(self.home, &settings));
-        let above = above.as_deref();
+        let above = |role: &str| path_above(self.home, settings.as_ref()?, role);
         let mut groups = Vec::new();
         for (role, play) in &plays {
             let id = child_threads::id_for(thread, role);
             if child_threads::find(self.home, &id)?.is_some() {
-                groups.push(self.group((role, play), &Thread::any(self.home, &id)?, Some(id), above, levels)?);
+                let group = Thread::any(self.home, &id)?;
+                groups.push(self.group((role, play), &group, Some(id), above(role).as_deref(), levels)?);
             }
         }
         let chain = thread.chain()?;
@@ -261,7 +283,7 @@ impl GroupReader<'_> {
         }
         played.sort_unstable_by_key(|(index, ..)| std::cmp::Reverse(*index));
         for (index, role, play) in played.into_iter().take(most.saturating_sub(groups.len())) {
-            groups.push(self.played(thread, index, (role, play), above, levels)?);
+            groups.push(self.played(thread, index, (role, play), above(role).as_deref(), levels)?);
         }
         groups.reverse();
         Ok(groups)
@@ -353,7 +375,7 @@ impl GroupReader<'_> {
         let now = ThreadNow::read(self.home, &id)?;
         let status = show::status(&now)?;
         let group = self.groups(&now, 1, levels - 1)?.pop().map(Box::new);
-        let BranchWork { agent, started_at, attempts, took_ms, waited_ms, spent } = work(&now, self.config);
+        let BranchWork { agent, started_at, attempts, took_ms, waited_ms, spent, outcome } = work(&now, self.config);
         Ok(BranchStatus {
             state: Some(status.state),
             step: now.thread.last.is_some().then_some(now.thread.head),
@@ -361,6 +383,7 @@ impl GroupReader<'_> {
             ended_at: status.changed_at.filter(|_| status.done),
             why: status.why.filter(|_| status.state != ThreadState::Completed),
             thread: Some(id),
+            outcome,
             agent,
             took_ms,
             waited_ms,
@@ -380,8 +403,16 @@ impl GroupReader<'_> {
         };
         let spent = cost::of_step(self.home, self.config, step);
         let own = Thread::without_id(self.home, step)?;
-        let (agent, took_ms) = (agent_of(&own), spent.duration_ms);
-        Ok(BranchStatus { step: Some(step), agent, ended_at: Some(linked.linked_at), took_ms, spent, ..branch })
+        let (agent, took_ms, outcome) = (agent_of(&own), spent.duration_ms, step_outcome(self.home, step));
+        Ok(BranchStatus {
+            step: Some(step),
+            agent,
+            ended_at: Some(linked.linked_at),
+            took_ms,
+            spent,
+            outcome,
+            ..branch
+        })
     }
 }
 
@@ -389,6 +420,13 @@ impl GroupReader<'_> {
 fn left_out(play: &RoleGroup, planned: &[PlannedBranch]) -> Vec<String> {
     let is_left_out = |role: &&String| play.repeated().is_none() && planned.iter().all(|branch| branch.name != **role);
     play.roles.iter().map(|branch| &branch.role).filter(is_left_out).cloned().collect()
+}
+
+/// The outcome of the workflow or the group that played a step; `None` if an agent did. If it can't be decided again, the step is shown
+/// without it.
+#[must_use]
+pub fn step_outcome(home: &Home, step: NodeHash) -> Option<String> {
+    moderate::outcome_of_branch(home, step).ok().flatten()
 }
 
 /// The agent of a thread's newest step.

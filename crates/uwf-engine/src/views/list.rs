@@ -1,6 +1,7 @@
 //! Lists threads. Reads the marks, the index and the history once each, and nodes only of the threads that are shown.
 
 mod filter;
+mod folding;
 mod memory;
 mod search;
 
@@ -13,6 +14,8 @@ use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
 pub use self::filter::ThreadFilter;
+pub use self::folding::BranchCounts;
+use self::folding::BranchFolds;
 use self::memory::HeadSummaryCaches;
 pub use self::search::TaskMemory;
 use self::search::ThreadSearch;
@@ -26,6 +29,7 @@ use crate::root::marks::{self, ThreadMark};
 use crate::thread::state::{self, ThreadState};
 use crate::thread::{children, ending, load};
 use crate::views::branches;
+use crate::views::left_child;
 use crate::views::thread_state::{ActiveThreadFacts, ThreadPause};
 use crate::views::workflow_names::WorkflowNames;
 
@@ -53,6 +57,9 @@ pub struct ThreadRow {
     /// The thread above whose state it has, because that thread plays it and has stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped_with: Option<ThreadId>,
+    /// The thread above that ended or continued without it. It needs no action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_by: Option<ThreadId>,
     /// Its outcome; absent if it has not ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
@@ -121,6 +128,10 @@ pub struct ThreadListing {
     /// Number of threads in each state, regardless of the rest of the filter; finished threads count only if requested. Counting reads no
     /// nodes, so a thread with unreadable nodes counts in the state of its marks.
     pub counts: BTreeMap<ThreadState, usize>,
+    /// Number of threads that were folded into the rows.
+    pub folded: usize,
+    /// Branches that the threads of the rows are playing, if the filter folds them.
+    pub branches: HashMap<ThreadId, BranchCounts>,
 }
 
 /// Threads, newest first. Their states come from index, marks and locks. Nodes are read only of the threads that are shown, unless the
@@ -144,6 +155,10 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     let mut known = ActiveThreads { home, marks, paused_below, elsewhere, by_name: BTreeMap::new() };
     let mut rows: Vec<ThreadRow> = heads.iter().filter_map(|(name, head)| known.active(name, *head)).collect();
     stop_with_parents(home, &mut rows)?;
+    // Threads that share a start belong together, whatever continues them.
+    if filter.start.is_none() {
+        leave_behind(home, &mut rows, filter.all)?;
+    }
     let mut finished_heads = Vec::new();
     if filter.asks_finished() {
         let history = history::all(home)?;
@@ -154,6 +169,8 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
         rows.extend(history.into_iter().map(finished));
     }
     let counts = counts(&rows);
+    let states = rows.iter().filter(|row| filter.folds_branches && !row.is_finished());
+    let states: HashMap<ThreadId, ThreadState> = states.map(|row| (row.thread.clone(), row.state)).collect();
     let after = filter.after.as_ref().map(|after| {
         let row = rows.iter().find(|row| row.thread == *after);
         row.map_or_else(|| (began_at(home, after, None), after.clone()), |row| newness(home, row))
@@ -174,15 +191,56 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
         });
     }
     let mut matching = rows.len();
-    let mut rows: Vec<ThreadRow> =
-        rows.into_iter().skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX)).collect();
-    rows.iter_mut().filter(|row| !row.is_read()).for_each(|row| known.read(row, &mut memories));
+    let folds = filter.folds_branches.then(|| BranchFolds::new(home, states, &rows));
+    let (mut page, mut folded) = (Vec::new(), 0);
+    for mut row in rows.into_iter().skip(filter.offset) {
+        if page.len() == filter.limit.unwrap_or(usize::MAX) {
+            break;
+        }
+        if !row.is_read() {
+            known.read(&mut row, &mut memories);
+        }
+        match folds.as_ref().is_some_and(|folds| folds.folds(&row)) {
+            true => folded += 1,
+            false => page.push(row),
+        }
+    }
     // A thread with damaged nodes is in another state than the requested one.
-    let shown = rows.len();
-    rows.retain(|row| filter.is_in_state(row));
-    matching -= shown - rows.len();
+    let shown = page.len();
+    page.retain(|row| filter.is_in_state(row));
+    matching -= shown - page.len() + folded;
     memories.save(home, heads.into_iter().map(|(_, head)| head), finished_heads);
-    Ok(ThreadListing { rows, matching, counts })
+    let playing = page.iter().filter(|row| !row.is_finished()).map(|row| &row.thread);
+    let branches = folds.map(|folds| playing.map(|thread| (thread.clone(), folds.counts(thread))).collect());
+    Ok(ThreadListing { rows: page, matching, counts, folded, branches: branches.unwrap_or_default() })
+}
+
+/// Marks stopped child threads, and active ones below them, that the thread above continued without. Unless `all` are requested, they are
+/// removed: nothing continues them.
+fn leave_behind(home: &Home, rows: &mut Vec<ThreadRow>, all: bool) -> Result<()> {
+    let heads: HashMap<ThreadId, NodeHash> = rows.iter().map(|row| (row.thread.clone(), row.head)).collect();
+    let mut left: HashMap<ThreadId, ThreadId> = HashMap::new();
+    for row in rows.iter().filter(|row| row.state.has_stopped()) {
+        // The row of an unreadable thread says so.
+        let above = left_child::left_by(home, &row.thread, |id| Ok(heads.get(id).copied())).unwrap_or_default();
+        left.extend(above.map(|above| (row.thread.clone(), above)));
+    }
+    let mut open: Vec<(ThreadId, ThreadId)> =
+        left.iter().map(|(thread, above)| (thread.clone(), above.clone())).collect();
+    while let Some((thread, above)) = open.pop() {
+        for child in children::known(home, &thread)? {
+            if heads.contains_key(&child) && left.insert(child.clone(), above.clone()).is_none() {
+                open.push((child, above.clone()));
+            }
+        }
+    }
+    rows.retain(|row| all || row.state == ThreadState::Running || !left.contains_key(&row.thread));
+    for row in rows.iter_mut().filter(|row| row.state != ThreadState::Running) {
+        if let Some(above) = left.remove(&row.thread) {
+            (row.left_by, row.stopped_with) = (Some(above), None);
+        }
+    }
+    Ok(())
 }
 
 /// Gives active child threads of a stopped thread the state of that thread, which has to continue them. Reads only the children of stopped
@@ -254,6 +312,7 @@ impl ActiveThreads<'_> {
             changed_at: None,
             why: None,
             stopped_with: None,
+            left_by: None,
             outcome: None,
             end: None,
             is_child: false,
@@ -309,6 +368,9 @@ impl ActiveThreads<'_> {
     }
 
     fn why(&self, row: &ThreadRow) -> Option<String> {
+        if let Some(above) = &row.left_by {
+            return Some(left_child::continued_without(above));
+        }
         if let Some(above) = &row.stopped_with {
             return Some(child_threads::stopped_with(above, row.state));
         }
@@ -331,6 +393,7 @@ fn finished(line: history::HistoryLine) -> ThreadRow {
         changed_at: Some(line.completed_at),
         why: None,
         stopped_with: None,
+        left_by: None,
         outcome: line.outcome,
         end: line.end,
         is_child: false,

@@ -62,6 +62,9 @@ pub struct ThreadStatus {
     /// The thread above whose state it has, because that thread plays it and has stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped_with: Option<ThreadId>,
+    /// The thread above that ended or continued without it. It needs no action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_by: Option<ThreadId>,
     /// Whether the thread pauses after its running step.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pausing: bool,
@@ -233,6 +236,7 @@ fn base(now: &ThreadNow<'_>) -> Result<ThreadStatus> {
         changed_at: thread.changed_at(),
         why: None,
         stopped_with: now.stopped_with.clone(),
+        left_by: now.left_by.clone(),
         pausing: false,
         asks: None,
         since: None,

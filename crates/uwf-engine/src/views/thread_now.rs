@@ -16,6 +16,7 @@ use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::root::{file_sign, ids, missing_thread};
 use crate::thread::load::Thread;
 use crate::thread::state::{self, ThreadState};
+use crate::views::left_child;
 use crate::views::thread_state::{ActiveThreadFacts, ThreadPause};
 
 /// How often a thread is read that changes while it is read. Each attempt writes only a few lines.
@@ -35,6 +36,8 @@ pub struct ThreadNow<'h> {
     pub(crate) pause: Option<(ThreadId, MarkReason)>,
     /// The thread above whose state it has, because that thread plays it and has stopped.
     pub stopped_with: Option<ThreadId>,
+    /// The thread above that ended or continued without it.
+    pub left_by: Option<ThreadId>,
     /// This machine's marks about the newest attempt at its head.
     pub(crate) marks: BTreeMap<ThreadMark, MarkReason>,
     /// This machine's record about the thread.
@@ -75,8 +78,8 @@ impl<'h> ThreadNow<'h> {
                 let end = history::newest_line(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?;
                 let (thread, state) = (Thread::ended(home, &end)?, state::of_finished(end.status));
                 let (reason, pause, stopped_with, news) = (None, None, None, None);
-                let (end, marks) = (Some(end), BTreeMap::new());
-                Ok(ThreadNow { thread, state, end, reason, pause, stopped_with, marks, record, attempt, news })
+                let (end, marks, left_by) = (Some(end), BTreeMap::new(), None);
+                Ok(ThreadNow { thread, state, end, reason, pause, stopped_with, left_by, marks, record, attempt, news })
             }
         }
     }
@@ -104,15 +107,26 @@ impl<'h> ThreadNow<'h> {
         };
         let mut state = known.state(home, id);
         let mut reason = known.reason(id, state, |_, mark| marks.get(&mark).cloned());
-        let above = if state == ThreadState::Active { child_threads::stopped_above(home, parent)? } else { None };
+        let head_of = |id: &ThreadId| Ok(home.heads().read(id.as_str())?.map(|head| head.hash));
+        let left_by = match parent.is_some() && state != ThreadState::Running {
+            true => left_child::left_by(home, id, head_of)?,
+            false => None,
+        };
+        let is_ready = state == ThreadState::Active && left_by.is_none();
+        let above = if is_ready { child_threads::stopped_above(home, parent)? } else { None };
         let stopped_with = above.map(|(above, its, since)| {
             let since = since.unwrap_or_else(ids::now_ms);
             let why = child_threads::stopped_with(&above, its);
             (state, reason) = (its, Some(MarkReason { role: None, why, since, head: None, asks: None }));
             above
         });
+        if let Some(above) = &left_by {
+            let since = reason.as_ref().map_or_else(ids::now_ms, |reason| reason.since);
+            let why = left_child::continued_without(above);
+            reason = Some(MarkReason { role: None, why, since, head: None, asks: None });
+        }
         let thread = Thread::load_at(home, id.clone(), head)?;
-        Ok(ThreadNow { thread, state, end: None, reason, pause, stopped_with, marks, record, attempt, news })
+        Ok(ThreadNow { thread, state, end: None, reason, pause, stopped_with, left_by, marks, record, attempt, news })
     }
 
     /// Its head; `None` if it has ended.

@@ -212,7 +212,8 @@ fn line(item: &InboxThread) -> Markup {
             a.task data-open href={"/threads/" (row.thread)} { (task) }
             span.facts {
                 span.workflow { (name) }
-                @if let Some(role) = role { span.role { (role) } }
+                @if let Some(branch) = &item.named.branch { span.role { (text::ellipsize(branch, TASK)) } }
+                @else if let Some(role) = role { span.role { (role) } }
                 @if let Some(steps) = steps { span { (parts::many(steps, "step")) } }
                 @if let Some(spent) = &item.spent {
                     @if let Some(tokens) = parts::tokens(&spent.tokens) { span { (tokens) " tokens" } }

@@ -29,7 +29,7 @@ impl OpenRequest {
     pub(super) fn read(now: &ThreadNow<'_>, config: &UwfConfig) -> Option<OpenRequest> {
         match now.state {
             // The thread above it needs the action.
-            _ if now.stopped_with.is_some() => None,
+            _ if now.stopped_with.is_some() || now.left_by.is_some() => None,
             ThreadState::Waiting => {
                 let form = answer::form(now).ok()?;
                 let question = form.asked.question.map(|question| question.text);

@@ -107,8 +107,8 @@ fn person_picks_where_nobody_else_does() {
     assert_eq!(wrong.code, Some(64), "{}", wrong.transcript());
     let wrong = home.uwf(&["thread", "take", &thread, "other.1"]);
     assert_eq!(wrong.code, Some(64), "{}", wrong.transcript());
-    let taken = home.uwf(&["thread", "take", &thread, "drafts.3", "-m", "The clearest."]);
-    assert_eq!(taken.code, Some(0), "{}", taken.transcript());
+    let taken = home.uwf(&["thread", "take", &thread, "drafts.3", "-m", "The clearest.", "--format", "text"]);
+    assert_eq!((taken.code, taken.stdout.as_str()), (Some(0), "drafts.3 is the winner\n"), "{}", taken.transcript());
     let ran = home.uwf(&["run", &thread]);
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     let output = home.json(&["thread", "eval", &thread, "$last('drafts')"]);

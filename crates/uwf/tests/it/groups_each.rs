@@ -126,6 +126,7 @@ fn bad_items_are_refused_before_any_branch() {
         let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
         assert_eq!(ran.code, Some(code), "{each}: {}", ran.transcript());
         assert!(ran.stderr.contains(why), "{why}: {}", ran.stderr);
+        assert!(ran.stderr.contains("hint: ") && !ran.stderr.contains("all it printed"), "{why}: {}", ran.stderr);
         assert_eq!(runs(&home), ["planner"], "nothing is paid for");
     }
 }

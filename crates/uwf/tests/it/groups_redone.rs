@@ -183,6 +183,21 @@ fn only_failed_resolver_is_played_again() {
 }
 
 #[test]
+fn failed_resolver_needs_no_action_after_its_group() {
+    let (home, repo) = conflicts();
+    script(&home, "merger", "exit 3");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    let thread = thread_of(&ran);
+    let prompt = prompt_of(&home, "merger");
+    let branch = prompt.split("Run `git merge ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
+    git(&home, &worktree_of(&home, &thread), &["merge", "-q", "-s", "ours", "-m", "Ours", branch]);
+    let ran = uwf_in(&home, &repo, &["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+    assert_eq!(home.json(&["thread", "list", "--state", "stuck"]), json!([]));
+}
+
+#[test]
 fn misplaced_resolvers_are_refused() {
     let home = home();
     for (from, to, why) in [

@@ -144,7 +144,7 @@ fn time_of_a_branch_is_without_its_wait() {
     let words = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
     assert_eq!(words.matches(" (waited ").count(), 1, "{words}");
     let page = TestServer::start(&home, &[]).page(&format!("/threads/{thread}")).body;
-    assert_eq!(page.matches(">waited ").count(), 1, "{page}");
+    assert_eq!(page.matches(" (waited ").count(), 1, "{page}");
 }
 
 #[test]

@@ -102,7 +102,11 @@ fn run_prints_branches_as_they_end() {
     answer(&home, "tests", "approved: true");
     let again = home.uwf(&["run", "@"]);
     assert_eq!(again.code, Some(0), "{}", again.transcript());
-    assert!(again.stderr.contains("✓ reviews.tests by t, "), "{}", again.stderr);
+    assert!(
+        again.stderr.contains("✓ reviews.tests by t, ") && again.stderr.contains(" in 2 attempts"),
+        "{}",
+        again.stderr
+    );
     assert!(!again.stderr.contains("reviews.security"), "it had ended before: {}", again.stderr);
     assert!(!again.stderr.contains("✗"), "{}", again.stderr);
 }
@@ -154,13 +158,29 @@ fn ps_and_list_name_branches_by_path() {
     assert!(paths.contains(&&json!("reviews.tests")), "{running}");
     let words = home.uwf(&["thread", "ps", "--format", "text"]).stdout;
     assert!(words.contains("reviews.tests"), "{words}");
-    let words = home.uwf(&["thread", "list", "--format", "text"]).stdout;
+    let words = home.uwf(&["thread", "list", "--branches", "--format", "text"]).stdout;
     assert!(words.lines().any(|line| line.contains("  └ ") && line.contains("reviews.tests")), "{words}");
     let group = words.lines().find(|line| line.contains("panel.reviews")).unwrap();
     assert_eq!(group.split_whitespace().nth(4), Some("–"), "no branch is next: {words}");
     let shown = home.json(&["thread", "show", &thread]);
     assert_eq!(branch(&shown, "tests")["state"], "running");
     release(&home, step);
+}
+
+#[test]
+fn answer_says_that_siblings_are_at_work() {
+    let home = panel();
+    home.config("agents:\n  t: { command: worker, output: text }\n  h: { command: uwf-human }\ndefaultAgent: t\nagentOverrides: { panel: { security: h } }\n");
+    let (thread, step) = held_branch(&home, "tests");
+    until("the other branch waits", || home.json(&["thread", "list", "--state", "waiting"]) != json!([]));
+    let answer = ["thread", "answer", &thread, "--data", "{\"approved\": true}", "--format", "text"];
+    let answered = home.uwf(&answer);
+    assert!(answered.stderr.contains(&format!("thread {thread} is running")), "{}", answered.transcript());
+    assert!(answered.stdout.starts_with("security by h") && !answered.stdout.contains("done"), "{}", answered.stdout);
+    home.file("go", "");
+    let mut step = step;
+    step.wait().unwrap();
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(0));
 }
 
 #[test]
@@ -341,6 +361,8 @@ fn page_shows_running_branches_on_one_axis() {
     assert!(!page.contains(">Branches of reviews"), "the group is a step now");
     let bars = page.matches("<rect class=\"works\"").count();
     assert_eq!(bars, 2, "a bar for each branch: {page}");
+    let list = page.split("<ol class=\"branches\">").nth(1).and_then(|rest| rest.split("</ol>").next()).unwrap();
+    assert!(list.contains("<li class=\"axis small quiet\">"), "bars and axis are in one grid: {list}");
     assert!(page.contains("Left out by conditions: docs"), "{page}");
     let group = text(&home.json(&["thread", "show", &thread])["group"], "step");
     let of_step = server.page(&format!("/threads/{thread}/steps/{group}")).body;

@@ -59,6 +59,7 @@ mod groups;
 mod groups_copies;
 mod groups_each;
 mod groups_killed;
+mod groups_listed;
 mod groups_nested;
 mod groups_redone;
 mod groups_stopped;

@@ -2,6 +2,7 @@
 
 use json_cas::{Head, HeadsError, NodeHash};
 use uwf_core::config::EXTRACT;
+use uwf_core::workflow::GROUP_AGENT;
 
 use super::{BegunAttempt, StepInProgress};
 use crate::attempt::recorded::{self, AttemptOpening, AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
@@ -128,8 +129,8 @@ impl StepInProgress<'_, '_> {
             _ => error,
         };
         match kept {
-            // Only the question in its output matters.
-            Ok(_) if attempt.asks() => error,
+            // Only the question in its output matters; a group prints only the errors of its branches.
+            Ok(_) if attempt.asks() || opened.agent.command == GROUP_AGENT => error,
             Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
             Err(lost) if has_answer => error.hint(format!(
                 "its answer is on this machine, and could not be stored ({lost}): the next `uwf thread step {}` here does it, without the agent",

@@ -5,34 +5,50 @@ use uwf_core::thread::ThreadId;
 use crate::root::home::Home;
 use crate::views::branches::{self, path_below};
 
+/// The thread that some steps belong to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum PlaceThread {
+    /// The thread of a group, which has a step for each branch.
+    Group,
+    /// The thread of a branch. If it plays a group, the group has the path of the branch.
+    Branch,
+    /// Any other thread, such as that of a workflow that plays a branch.
+    #[default]
+    Other,
+}
+
 /// The group or the branch that some steps belong to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct GroupPlace {
     /// Path of the branch, or of the group; `None` outside of groups.
     pub(super) path: Option<String>,
-    /// Whether the steps belong to the group's own thread, which has one for each branch.
-    is_group: bool,
+    thread: PlaceThread,
 }
 
 impl GroupPlace {
     /// The place of the steps of a child thread. `group` is the role that it played, if that role is a group, or a branch of one.
     pub(super) fn below(&self, group: Option<&str>) -> GroupPlace {
-        let path = match group {
-            None => self.path.clone(),
-            Some(branch) if self.is_group => Some(path_below(self.path.as_deref(), "", branch)),
-            Some(group) => Some(self.path.clone().unwrap_or_else(|| group.to_owned())),
+        let Some(role) = group else { return GroupPlace { path: self.path.clone(), thread: PlaceThread::Other } };
+        let (path, thread) = match (&self.path, self.thread) {
+            (path, PlaceThread::Group) => (path_below(path.as_deref(), "", role), PlaceThread::Branch),
+            (Some(branch), PlaceThread::Branch) => (branch.clone(), PlaceThread::Group),
+            (Some(branch), PlaceThread::Other) => (format!("{branch}.{role}"), PlaceThread::Group),
+            (None, _) => (role.to_owned(), PlaceThread::Group),
         };
-        GroupPlace { path, is_group: group.is_some() && !self.is_group }
+        GroupPlace { path: Some(path), thread }
     }
 
-    /// The place of the steps of a child thread that did not become a step.
+    /// The place of the steps of a child thread that did not become a step, or whose step is counted later.
     pub(super) fn of_child(&self, home: &Home, child: &ThreadId) -> GroupPlace {
         if let Some(path) = branches::path(home, child) {
-            return GroupPlace { path: Some(path), is_group: false };
+            return GroupPlace { path: Some(path), thread: PlaceThread::Branch };
         }
         match branches::group_path(home, child) {
-            Some(path) => GroupPlace { path: Some(path), is_group: true },
-            None => GroupPlace { path: self.path.clone(), is_group: false },
+            Some(path) => GroupPlace { path: Some(path), thread: PlaceThread::Group },
+            None => {
+                let path = self.path.clone().or_else(|| branches::enclosing(home, child));
+                GroupPlace { path, thread: PlaceThread::Other }
+            }
         }
     }
 }

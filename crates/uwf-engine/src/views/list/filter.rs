@@ -25,6 +25,8 @@ pub struct ThreadFilter {
     pub search: Option<String>,
     /// Only threads that come after this one in a listing.
     pub after: Option<ThreadId>,
+    /// Leave out the threads of groups whose player is listed. They don't count for the limit.
+    pub folds_branches: bool,
     /// At most this many.
     pub limit: Option<usize>,
     /// Skip this many threads.

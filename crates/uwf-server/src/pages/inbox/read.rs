@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use uwf_core::config::UwfConfig;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::child_threads;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::step::newest_attempt;
@@ -91,9 +90,6 @@ impl InboxView {
         let all =
             ThreadListQuery { limit: filter::MOST.to_string(), ..ThreadListQuery::default() }.find(home, memory)?;
         let mut counts = all.listing.counts;
-        let is_active = |row: &&NamedThreadRow| !matches!(row.row.state, ThreadState::Completed | ThreadState::Killed);
-        let active: HashSet<ThreadId> =
-            all.rows.iter().filter(is_active).map(|named| named.row.thread.clone()).collect();
         let (mut needs, mut running, mut ready, mut done) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for named in all.rows {
             match named.row.state {
@@ -108,17 +104,21 @@ impl InboxView {
                 ThreadState::Completed | ThreadState::Killed | ThreadState::Paused => {}
             }
         }
-        // The thread above it needs the person.
-        for state in [ThreadState::Waiting, ThreadState::Stuck, ThreadState::Limited] {
-            let below = |named: &&NamedThreadRow| named.row.state == state && named.row.stopped_with.is_some();
-            let hidden = needs.iter().filter(below).count();
-            counts.entry(state).and_modify(|count| *count = count.saturating_sub(hidden));
+        let stopped: HashSet<ThreadId> = needs.iter().map(|named| named.row.thread.clone()).collect();
+        // The thread above it needs the person, except for an answer. A child thread continues with its parent, and is a part of its result.
+        let is_part = |named: &NamedThreadRow| match named.row.state {
+            ThreadState::Waiting => named.row.stopped_with.is_some() || named.row.left_by.is_some(),
+            ThreadState::Stuck | ThreadState::Limited => {
+                let stops_above = named.parent_thread.as_ref().is_some_and(|parent| stopped.contains(parent));
+                named.row.stopped_with.is_some() || named.row.left_by.is_some() || stops_above
+            }
+            ThreadState::Active | ThreadState::Completed | ThreadState::Killed => named.parent_thread.is_some(),
+            ThreadState::Running | ThreadState::Paused | ThreadState::Corrupt => false,
+        };
+        for named in needs.iter().chain(&ready).filter(|named| is_part(named)) {
+            counts.entry(named.row.state).and_modify(|count| *count = count.saturating_sub(1));
         }
-        needs.retain(|named| named.row.stopped_with.is_none());
-        let before = ready.len();
-        // A child thread continues with its parent.
-        ready.retain(|named| !child_threads::parent_of(home, &named.row.thread).is_some_and(|it| active.contains(&it)));
-        counts.entry(ThreadState::Active).and_modify(|count| *count = count.saturating_sub(before - ready.len()));
+        [&mut needs, &mut ready, &mut done].into_iter().for_each(|rows| rows.retain(|named| !is_part(named)));
         done.sort_by_key(|named| std::cmp::Reverse(named.row.changed_at));
         let done_count = done.len();
         for (rows, most) in [(&mut needs, SHOWN), (&mut running, SHOWN), (&mut ready, SHOWN / 2), (&mut done, SHOWN)] {

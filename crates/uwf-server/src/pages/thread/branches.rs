@@ -43,9 +43,11 @@ pub(super) fn branches(group: &GroupStatus) -> Markup {
     html! {
         ol.branches {
             @for branch in group.all_branches() { (line(branch, axis)) }
-        }
-        @if let Some((from, to)) = axis {
-            p.axis.small.quiet { span { (parts::time(from)) } span { (parts::duration(to.saturating_sub(from))) } }
+            @if let Some((from, to)) = axis {
+                li.axis.small.quiet {
+                    span.ends { span { (parts::time(from)) } span { (parts::duration(to.saturating_sub(from))) } }
+                }
+            }
         }
         @if !group.left_out.is_empty() { p.small.quiet { "Left out by conditions: " (group.left_out.join(", ")) } }
     }
@@ -65,8 +67,7 @@ fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
             (state(branch))
             span.took title="When its agents worked, and when they waited" {
                 @if let Some(axis) = axis { (bar(branch, axis)) }
-                @if has_worked { span { (parts::duration(branch.took_ms)) } }
-                @if branch.waited_ms > 0 { span { "waited " (parts::duration(branch.waited_ms)) } }
+                @if has_worked || branch.waited_ms > 0 { span { (work_time(branch)) } }
             }
             span.facts.quiet.small {
                 @if branch.role != branch.name { span { (branch.role) } }
@@ -80,11 +81,21 @@ fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
     }
 }
 
+/// How long its agents worked in all attempts, and how long they waited.
+fn work_time(branch: &BranchStatus) -> Markup {
+    html! {
+        (parts::duration(branch.took_ms))
+        @if branch.attempts.len() > 1 { " in " (branch.attempts.len()) " attempts" }
+        @if branch.waited_ms > 0 { " (waited " (parts::duration(branch.waited_ms)) ")" }
+    }
+}
+
 fn state(branch: &BranchStatus) -> Markup {
     match branch.state {
-        Some(state) if !branch.failed => parts::state(state, false, None),
+        Some(state) if !branch.failed => parts::state(state, false, branch.unsuccessful()),
         _ => {
-            let colour = if branch.failed { ThreadState::Stuck.name() } else { "" };
+            let is_bad = branch.failed || branch.unsuccessful().is_some();
+            let colour = if is_bad { ThreadState::Stuck.name() } else { "" };
             html! { span.state data-state=(colour) { (branch.state_in_words()) } }
         }
     }

@@ -139,7 +139,13 @@ fn by_role(
     let mut roles: BTreeMap<String, SpendingTotals> = BTreeMap::new();
     for CostRow { name, spent, .. } in costs.rows {
         let Some(name) = name else { continue };
-        let group = groups.iter().find(|group| name.starts_with(&format!("{}.", group.role)));
+        let is_below =
+            |path: &str| name.strip_prefix(path).is_some_and(|rest| rest.starts_with('.') || rest.is_empty());
+        let is_of = |group: &&GroupStatus| {
+            name.starts_with(&format!("{}.", group.role))
+                || group.branches.iter().any(|branch| is_below(&branch.branch))
+        };
+        let group = groups.iter().find(is_of);
         roles.entry(group.map_or(name, |group| group.role.clone())).or_default().merge(spent);
     }
     (roles, costs.total)

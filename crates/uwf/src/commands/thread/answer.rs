@@ -20,8 +20,10 @@ use uwf_engine::attempt::recorded::RecordedAttempt;
 use uwf_engine::attempt::settings;
 use uwf_engine::root::ids;
 use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::answer::{self, AnswerPrecondition, OpenQuestion, PersonAnswer};
 use uwf_engine::verbs::step::StepReport;
+use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::{branches, pages};
 
 use self::ask::TypedAnswer;
@@ -115,8 +117,11 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
         let reply = reply::of_arguments(context, &args, &asked, question)?;
         let report = answer::reply(&context.home, &asked, question, &reply)?;
         editor::forget(context, &asked);
-        context.printer.talk(&format!("continue with: uwf run {id}"));
-        return step::printed(context, report, args.exit_code);
+        say_next(context, &id);
+        return match asked.thread == id {
+            true => step::printed(context, report, args.exit_code),
+            false => step::printed_child(context, report, args.exit_code),
+        };
     }
     let answer = match args.editor {
         true => editor::write(context, args.no_ask, &agent, &asked)?,
@@ -124,7 +129,8 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     };
     let report = record(context, &asked, &agent, answer)?;
     if asked.thread != id {
-        context.printer.talk(&format!("continue with: uwf run {id}"));
+        say_next(context, &id);
+        return step::printed_child(context, report, args.exit_code);
     }
     step::printed(context, report, args.exit_code)
 }
@@ -134,10 +140,9 @@ pub(super) fn with_text(
     context: &CommandContext,
     (thread, asked): (&ThreadId, &ThreadId),
     text: &str,
-    exit_code: bool,
-) -> CommandResult {
+) -> Result<StepReport, CommandError> {
     let asked = answer::asked(&context.home, asked, AnswerPrecondition::default())?;
-    given(context, thread, &asked, exit_code, |agent| given::file(agent, text.to_owned()))
+    given(context, thread, &asked, |agent| given::file(agent, text.to_owned()))
 }
 
 /// Answers for a branch of a thread, with the answer that `give` makes for its role.
@@ -145,14 +150,22 @@ pub(super) fn given(
     context: &CommandContext,
     thread: &ThreadId,
     asked: &OpenQuestion,
-    exit_code: bool,
     give: impl FnOnce(&AgentContext<'_>) -> Result<AgentAnswer, CommandError>,
-) -> CommandResult {
+) -> Result<StepReport, CommandError> {
     let agent = asked_agent(context, asked)?;
     let answer = give(&agent)?;
     let report = record(context, asked, &agent, answer)?;
-    context.printer.talk(&format!("continue with: uwf run {thread}"));
-    step::printed(context, report, exit_code)
+    say_next(context, thread);
+    Ok(report)
+}
+
+/// Says what continues a thread after an answer to a child thread. It may be running: other branches may be at work.
+fn say_next(context: &CommandContext, thread: &ThreadId) {
+    let is_running = ThreadNow::read(&context.home, thread).is_ok_and(|now| now.state == ThreadState::Running);
+    context.printer.talk(&match is_running {
+        true => format!("thread {thread} is running; if it stops, continue with: uwf run {thread}"),
+        false => format!("continue with: uwf run {thread}"),
+    });
 }
 
 /// The context an agent would get for the role that waits.

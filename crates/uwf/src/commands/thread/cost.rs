@@ -86,7 +86,8 @@ impl CommandReport for ThreadCostReport {
         let mut headings = vec![what];
         headings.extend(has_workflow.then_some("workflow"));
         headings.extend(["steps", "failed", "input", "cached", "output", "reasoning", "cost", "time"]);
-        let mut table = TextTable::new(&headings).flexible([0, 1]).ids(has_workflow.then_some(0));
+        let table = TextTable::new(&headings).flexible([0, 1]).ids(has_workflow.then_some(0));
+        let mut table = table.paths((costs.by == CostBy::Branch).then_some(0));
         let most = if costs.by == CostBy::Thread { self.limit } else { usize::MAX };
         for row in costs.rows.iter().take(most) {
             table.row(line(row, has_workflow));

@@ -13,7 +13,7 @@ use uwf_engine::root::{ids, thread_ids};
 use uwf_engine::thread::chain;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::workflows::find_workflow;
-use uwf_engine::views::list::{self, NamedThreadRow, ThreadFilter, ThreadListing};
+use uwf_engine::views::list::{self, BranchCounts, NamedThreadRow, ThreadFilter, ThreadListing};
 use uwf_engine::views::overview::{OverviewReader, ThreadOverview};
 use uwf_engine::views::workflow_names::WorkflowNames;
 
@@ -29,6 +29,9 @@ use crate::{style, terminal};
 /// Columns of a task and of a reason in a pipe; on a terminal its width decides.
 const WORDS: usize = 80;
 
+/// Lines shown of a reason.
+const REASON_LINES: usize = 3;
+
 /// Threads shown to people by default.
 const SHOWN: usize = 30;
 
@@ -38,7 +41,7 @@ const WIDE: usize = 120;
 /// Arguments of `uwf thread list`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread list\n  uwf thread list --all --workflow solve-issue --limit 20\n  uwf thread list --state stuck,waiting --format json | jq -r '.[].thread'\n  uwf thread list --all --search 'dark mode'\n\nNewest thread first. Finished threads are shown only with --all or --state. Text shows 30 threads unless --limit says\notherwise, child threads below their parents, and the role that is running, waiting or next. JSON is an array of all\nthreads; `role` is the role of the last step, and times are Unix milliseconds."
+    after_help = "Examples:\n  uwf thread list\n  uwf thread list --all --workflow solve-issue --limit 20\n  uwf thread list --state stuck,waiting --format json | jq -r '.[].thread'\n  uwf thread list --all --search 'dark mode'\n\nNewest thread first. Finished threads are shown only with --all or --state. Text shows 30 threads unless --limit says\notherwise, child threads below their parents, and the role that is running, waiting or next. A thread that plays a group\nis one row with the number of its branches; --branches shows each of them. JSON is an array of all threads; `role` is the\nrole of the last step, and times are Unix milliseconds."
 )]
 pub(crate) struct Args {
     /// The workflow, as --workflow gives it.
@@ -72,6 +75,9 @@ pub(crate) struct Args {
     /// Skip this many threads.
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
+    /// Show the branches of groups as rows of their own.
+    #[arg(long)]
+    branches: bool,
     /// Times in UTC instead of how long ago.
     #[arg(long)]
     utc: bool,
@@ -113,6 +119,10 @@ struct ForPeople {
     before: usize,
     /// Matching threads after the shown rows.
     after: usize,
+    /// Threads of groups that are folded into the rows.
+    folded: usize,
+    /// Branches that the threads of the rows are playing.
+    branches: HashMap<ThreadId, BranchCounts>,
     /// Number of symbols at the end of an id that distinguish all threads.
     enough: usize,
     /// Current time in Unix milliseconds, for relative times; `None` shows times in UTC.
@@ -125,14 +135,15 @@ impl CommandReport for ThreadListReport {
         let mut text = if self.rows.is_empty() { shown.nothing.to_owned() } else { self.table(shown) };
         if !self.rows.is_empty() {
             let enough = format!("the last {} symbols of a thread are enough", shown.enough);
-            text.push_str(&format!("{}\n", style::dim(&enough)));
+            let folded = if shown.folded > 0 { "; --branches also shows the threads of groups" } else { "" };
+            text.push_str(&format!("{}\n", style::dim(&format!("{enough}{folded}"))));
         }
         if shown.before > 0 {
             text.push_str(&format!("… {} before\n", shown.before));
         }
         if shown.after > 0 {
             let all = shown.before + self.rows.len() + shown.after;
-            let next = shown.before + self.rows.len();
+            let next = shown.before + self.rows.len() + shown.folded;
             text.push_str(&format!("… {} more: --limit {all}, or the next with --offset {next}\n", shown.after));
         }
         text
@@ -166,8 +177,15 @@ impl ThreadListReport {
                 changed.unwrap_or_else(dash),
                 overview.map_or_else(dash, |overview| self.task(overview, shown.enough, width, depth)),
             ]);
+            if let Some(counts) = shown.branches.get(&row.thread).filter(|counts| !counts.is_empty()) {
+                table.note(&branches_in_words(counts));
+            }
             if let Some(why) = &row.why {
-                table::reason(why, width.unwrap_or(WORDS)).iter().for_each(|line| table.note(line));
+                let lines = table::reason(why, width.unwrap_or(WORDS));
+                lines.iter().take(REASON_LINES).for_each(|line| table.note(line));
+                if lines.len() > REASON_LINES {
+                    table.note(&format!("… {} more", lines.len() - REASON_LINES));
+                }
             }
         }
         table.text()
@@ -209,6 +227,13 @@ impl ThreadListReport {
     }
 }
 
+/// The number of branches in each state.
+fn branches_in_words(counts: &BranchCounts) -> String {
+    let active = counts.active.iter().map(|(state, count)| format!("{count} {}", state.name()));
+    let ended = (counts.ended > 0).then(|| format!("{} ended", counts.ended));
+    format!("branches: {}", active.chain(ended).collect::<Vec<_>>().join(", "))
+}
+
 /// An id with its distinct end emphasised; on a narrow terminal only the end.
 fn shown_id(thread: &ThreadId, enough: usize, is_short: bool, depth: usize) -> String {
     let end = end_of(thread, enough);
@@ -246,15 +271,17 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         role: args.role.clone(),
         search: args.search.clone(),
         after,
+        folds_branches: is_text && !args.branches,
         limit,
         offset: args.offset,
         ..ThreadFilter::default()
     };
-    let ThreadListing { rows, matching, .. } = list::list(&context.home, &filter)?;
+    let mut listing = list::list(&context.home, &filter)?;
+    let rows = std::mem::take(&mut listing.rows);
     let mut names = WorkflowNames::from_registry(&registry);
     let rows: Vec<NamedThreadRow> =
         rows.into_iter().map(|row| NamedThreadRow::from_row(row, &mut names, &context.home)).collect();
-    let for_people = if is_text { Some(for_people(context, args, &rows, matching)?) } else { None };
+    let for_people = if is_text { Some(for_people(context, args, &rows, listing)?) } else { None };
     Ok(PrintableReport::long(ThreadListReport { rows, for_people })?.paged(&args.paging))
 }
 
@@ -262,8 +289,9 @@ fn for_people(
     context: &CommandContext,
     args: &Args,
     rows: &[NamedThreadRow],
-    matching: usize,
+    listing: ThreadListing,
 ) -> Result<ForPeople, CommandError> {
+    let ThreadListing { matching, folded, branches, .. } = listing;
     let before = args.offset.min(matching);
     let mut overviews = OverviewReader::new(&context.home);
     let hides_finished = !args.all && args.state.is_empty() && args.outcome.is_empty() && matching == 0;
@@ -271,7 +299,9 @@ fn for_people(
         nothing: if hides_finished { "no active threads; --all also lists finished ones\n" } else { "no threads\n" },
         overviews: rows.iter().map(|named| overviews.summarize(&named.row)).collect(),
         before,
-        after: matching - before - rows.len(),
+        after: (matching - before).saturating_sub(rows.len()),
+        folded,
+        branches,
         enough: enough(context)?,
         now_ms: (!args.utc).then(ids::now_ms),
     })

@@ -14,6 +14,8 @@ use std::time::Instant;
 use uwf_core::agent_name::AgentName;
 use uwf_core::moderator::NextAction;
 use uwf_core::number::MAX_WHOLE;
+use uwf_core::outcome::SUCCEEDED;
+use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::worktree::setup::WorktreeSetup;
@@ -26,6 +28,7 @@ use uwf_engine::verbs::answer::{AnswerPrecondition, asked};
 use uwf_engine::verbs::rebind;
 use uwf_engine::verbs::start::readiness;
 use uwf_engine::verbs::step::{StepReport, StepRequest, UpcomingRole, expected_head, in_keeper, newest_attempt};
+use uwf_engine::views::groups;
 
 use self::run_progress::RunProgress;
 use self::run_report::{RunReport, completed_before, stopped};
@@ -312,8 +315,10 @@ fn one_step(
     if let Some(role) = &report.role {
         let agent = report.agent.as_ref().map(AgentName::short).unwrap_or_default();
         let adopted = if report.adopted { " (taken over)" } else { "" };
+        let outcome = groups::step_outcome(&context.home, report.head).filter(|outcome| outcome != SUCCEEDED);
+        let outcome = outcome.map(|outcome| format!(": {}", style::red(&one_line(&outcome)))).unwrap_or_default();
         context.printer.talk(&format!(
-            "{} {} by {agent}{adopted}, {}",
+            "{} {}{outcome} by {agent}{adopted}, {}",
             style::green("✓"),
             style::bold(role),
             table::duration(begun.elapsed())

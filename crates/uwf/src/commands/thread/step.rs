@@ -98,6 +98,9 @@ struct StepPrinted {
     /// Whether `--exit-code` was given.
     #[serde(skip)]
     exit_code: bool,
+    /// Whether the person named a thread above this one, so that its end is not the end of that thread.
+    #[serde(skip)]
+    is_child: bool,
 }
 
 /// Exit code of a command after its thread ended with this outcome; `exit_code` is whether `--exit-code` was given.
@@ -126,12 +129,24 @@ pub(crate) fn end_in_words(report: &StepReport) -> String {
 
 impl CommandReport for StepPrinted {
     fn text(&self) -> String {
-        text(&self.report)
+        if self.is_child { step_line(&self.report) } else { text(&self.report) }
     }
 
     fn exit_code(&self) -> u8 {
-        if self.report.done { end_code(self.report.outcome.as_deref(), self.exit_code) } else { 0 }
+        exit_code(&self.report, self.exit_code)
     }
+}
+
+/// Exit code of a command that reports this step; `is_asked` is whether `--exit-code` was given.
+pub(crate) fn exit_code(report: &StepReport, is_asked: bool) -> u8 {
+    if report.done { end_code(report.outcome.as_deref(), is_asked) } else { 0 }
+}
+
+/// The role that was played, its agent and the new head; empty if no role was played.
+fn step_line(report: &StepReport) -> String {
+    let (Some(role), Some(agent)) = (&report.role, &report.agent) else { return String::new() };
+    let adopted = if report.adopted { ", taken over from an earlier attempt" } else { "" };
+    format!("{} by {agent}: {}{adopted}\n", style::bold(role), report.head)
 }
 
 /// A step's report as text.
@@ -140,10 +155,7 @@ pub(crate) fn text(report: &StepReport) -> String {
     if let Some(explained) = &report.explain {
         text.push_str(&explanation("chose", explained));
     }
-    if let (Some(role), Some(agent)) = (&report.role, &report.agent) {
-        let adopted = if report.adopted { ", taken over from an earlier attempt" } else { "" };
-        text.push_str(&format!("{} by {agent}: {}{adopted}\n", style::bold(role), report.head));
-    }
+    text.push_str(&step_line(report));
     if let Some(explained) = &report.explain_next {
         text.push_str(&explanation("next", explained));
     }
@@ -247,8 +259,18 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     printed(context, report, args.exit_code)
 }
 
+/// Renders the report of a step of a child thread, if the person named a thread above it.
+pub(crate) fn printed_child(context: &CommandContext, report: StepReport, exit_code: bool) -> CommandResult {
+    printed_as(context, StepPrinted { report, exit_code, is_child: true })
+}
+
 /// Renders a step's report; with `exit_code` the command exits with 10 if the thread has ended.
 pub(crate) fn printed(context: &CommandContext, report: StepReport, exit_code: bool) -> CommandResult {
+    printed_as(context, StepPrinted { report, exit_code, is_child: false })
+}
+
+fn printed_as(context: &CommandContext, printed: StepPrinted) -> CommandResult {
+    let report = &printed.report;
     if report.reason.as_deref() == Some(outcome::NO_MATCH) {
         context
             .printer
@@ -260,7 +282,7 @@ pub(crate) fn printed(context: &CommandContext, report: StepReport, exit_code: b
     for note in report.files_notes() {
         context.printer.warn(&note);
     }
-    PrintableReport::new(&StepPrinted { report, exit_code })
+    PrintableReport::new(&printed)
 }
 
 fn dry_run(context: &CommandContext, request: &StepRequest) -> CommandResult {

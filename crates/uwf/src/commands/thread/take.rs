@@ -3,18 +3,22 @@
 use agent_kit::AgentContext;
 use agent_kit::answer::AgentAnswer;
 use clap_complete::engine::ArgValueCompleter;
+use serde::Serialize;
 use serde_json::{Map, Value};
+use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{PERSON_PICKS, WINNER};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::verbs::answer::instead_of_agent;
+use uwf_engine::verbs::step::StepReport;
 use uwf_engine::views::branches;
 
-use super::answer;
+use super::{answer, step};
 use crate::complete;
 use crate::context::CommandContext;
 use crate::error::CommandError;
-use crate::printer::CommandResult;
+use crate::printer::{CommandReport, CommandResult, PrintableReport};
+use crate::style;
 
 /// Arguments of `uwf thread take`.
 #[derive(Debug, clap::Args)]
@@ -54,7 +58,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let taken = match branches::judge(&context.home, &id, group)? {
         Some(judge) => {
             let asked = instead_of_agent(&context.home, &judge)?;
-            answer::given(context, &id, &asked, args.exit_code, |agent| verdict(agent, &judge, number, text))
+            answer::given(context, &id, &asked, |agent| verdict(agent, &judge, number, text))
         }
         None => {
             let person = format!("{group}.{PERSON_PICKS}");
@@ -63,16 +67,38 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
                 error.hints.into_iter().fold(CommandError::usage(message), CommandError::hint)
             })?;
             let text = format!("---\n{WINNER}: {number}\n---\n{text}");
-            answer::with_text(context, (&id, &asked), &text, args.exit_code)
+            answer::with_text(context, (&id, &asked), &text)
         }
     };
-    taken.map_err(|error| match error.kind {
+    let report = taken.map_err(|error| match error.kind {
         ErrorKind::NotExtractable => {
             CommandError::usage(format!("copy {number} of group `{group}` does not exist, or has failed"))
                 .hint(format!("`uwf thread show {id}` lists the copies"))
         }
         _ => error,
-    })
+    })?;
+    PrintableReport::new(&CopyTaken { report, copy: args.copy.clone(), exit_code: args.exit_code })
+}
+
+/// The step of the role that picks, and the copy that it picked.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct CopyTaken {
+    report: StepReport,
+    #[serde(skip)]
+    copy: String,
+    #[serde(skip)]
+    exit_code: bool,
+}
+
+impl CommandReport for CopyTaken {
+    fn text(&self) -> String {
+        format!("{} is the winner\n", style::bold(&one_line(&self.copy)))
+    }
+
+    fn exit_code(&self) -> u8 {
+        step::exit_code(&self.report, self.exit_code)
+    }
 }
 
 /// The answer of the role that picks, given by a person: the winner, and the reason for each other text that its output needs.

@@ -12,6 +12,7 @@ use uwf_core::text::one_line;
 use uwf_engine::thread::state::ThreadState;
 
 use super::{TopMode, TopScreen, TopTextPage};
+use crate::style::cut_start;
 use crate::table::{self, count};
 
 /// The text for `?`.
@@ -28,6 +29,9 @@ q Esc Ctrl-C   leave
 
 Enter, q or Esc closes this page.
 ";
+
+/// Columns of a workflow, or of the path of a branch.
+const WORKFLOW: usize = 20;
 
 /// Symbols shown of an id.
 const ID: usize = 8;
@@ -93,7 +97,12 @@ fn list(frame: &mut Frame<'_>, top: &mut TopScreen<'_>, area: Rect) {
         let cells = [
             Cell::new(id[id.len().saturating_sub(ID)..].to_owned()),
             Cell::new(Span::styled(line.state_in_words, of_state(line.state))),
-            Cell::new(text(&line.workflow)),
+            // Paths of branches differ at their ends.
+            Cell::new(if line.is_branch {
+                cut_start(&text(&line.workflow), WORKFLOW).into_owned()
+            } else {
+                text(&line.workflow)
+            }),
             Cell::new(text(&line.role)),
             Cell::new(elapsed),
             Cell::new(line.cost),
@@ -105,7 +114,7 @@ fn list(frame: &mut Frame<'_>, top: &mut TopScreen<'_>, area: Rect) {
     let widths = [
         Constraint::Length(u16::try_from(ID).unwrap_or_default()),
         Constraint::Length(10),
-        Constraint::Max(20),
+        Constraint::Max(u16::try_from(WORKFLOW).unwrap_or_default()),
         Constraint::Max(16),
         Constraint::Length(12),
         Constraint::Length(12),

@@ -32,6 +32,7 @@ pub(super) struct TopThreadLine {
     pub(super) state_in_words: String,
     /// The workflow, or the path of the branch that the thread is.
     pub(super) workflow: String,
+    pub(super) is_branch: bool,
     pub(super) role: String,
     /// Milliseconds since the thread started; for a finished thread, its duration.
     pub(super) elapsed: Option<u64>,
@@ -203,6 +204,7 @@ impl<'c> TopThreadList<'c> {
                 role: role.unwrap_or_default(),
                 thread: row.thread,
                 state: row.state,
+                is_branch: branch.is_some(),
                 workflow: branch.unwrap_or(workflow),
             }
         };

@@ -60,7 +60,8 @@ impl EventRenderer {
             }
             ThreadEventKind::Thread { workflow, prompt } => {
                 let id = style::dim(&format!("thread {}", event.thread));
-                let task = prompt.trim();
+                // The task of a child thread repeats the task and the steps of the thread above it.
+                let task = if event.depth == 0 { prompt.trim().to_owned() } else { table::excerpt(prompt, SHOWN) };
                 self.block(event, &format!("\n{} {id}\n{task}\n", style::bold(&one_line(workflow))))
             }
             ThreadEventKind::Attempt { attempt, role, agent, .. } => {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use uwf_core::config::UwfConfig;
 use uwf_core::event::{ThreadEvent, ThreadEventKind};
+use uwf_core::outcome::SUCCEEDED;
 use uwf_core::text::one_line;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
@@ -14,6 +15,9 @@ use uwf_engine::views::thread_now::ThreadNow;
 use crate::commands::thread::cost::cost_of;
 use crate::context::CommandContext;
 use crate::{style, table};
+
+/// Columns of a path.
+const PATH: usize = 60;
 
 /// Columns of a reason.
 const WHY: usize = 160;
@@ -40,7 +44,7 @@ impl<'c> BranchLines<'c> {
             return None;
         }
         let path = event.branch.as_deref()?;
-        let branch = style::bold(&one_line(path));
+        let branch = style::bold(&table::excerpt(path, PATH));
         match &event.what {
             ThreadEventKind::Attempt { role, agent, .. } => {
                 self.failed.borrow_mut().remove(path);
@@ -70,9 +74,11 @@ impl<'c> BranchLines<'c> {
     /// Agent, time and cost of a branch; empty if its thread is not readable.
     fn work(&self, event: &ThreadEvent) -> String {
         let Ok(now) = ThreadNow::read(&self.context.home, &event.thread) else { return String::new() };
-        let BranchWork { agent, took_ms, waited_ms, spent, .. } = groups::work(&now, &self.config);
-        let mut work = agent.map(|agent| format!(" by {agent}")).unwrap_or_default();
-        work.push_str(&format!(", {}", table::work_time(took_ms, waited_ms)));
+        let BranchWork { agent, took_ms, waited_ms, attempts, spent, outcome, .. } = groups::work(&now, &self.config);
+        let other = outcome.filter(|outcome| outcome != SUCCEEDED);
+        let mut work = other.map(|outcome| format!(": {}", style::red(&one_line(&outcome)))).unwrap_or_default();
+        work.push_str(&agent.map(|agent| format!(" by {agent}")).unwrap_or_default());
+        work.push_str(&format!(", {}", table::work_time(took_ms, waited_ms, attempts.len())));
         match spent.tokens.total() {
             _ if !spent.cost.is_empty() => work.push_str(&format!(", {}", cost_of(&spent))),
             0 => {}

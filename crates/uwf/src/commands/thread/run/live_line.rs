@@ -5,12 +5,16 @@ use std::time::Instant;
 use uwf_core::event::{ThreadEvent, ThreadEventKind};
 use uwf_core::text::{end, one_line};
 use uwf_core::workflow::GROUP_AGENT;
+use uwf_engine::thread::state::ThreadState;
 
 use crate::context::CommandContext;
 use crate::{style, table, terminal};
 
 /// Columns of a line on a terminal of unknown width.
 const COLUMNS: usize = 79;
+
+/// Columns of the path of a branch.
+const PATH: usize = 40;
 
 /// Maximum number of bytes kept of the newest output: far more than fits on a line.
 const KEPT: usize = 4 << 10;
@@ -21,9 +25,8 @@ pub(super) struct LiveLine<'c> {
     begun: Instant,
     /// Role and agent of the attempt.
     player: Option<String>,
-    said: String,
-    /// The branch that said it, if the role is a group.
-    branch: Option<String>,
+    /// The newest output of the thread, or of each branch at work by its path; the branch that printed last comes last.
+    said: Vec<(Option<String>, String)>,
     /// Whether the role is a group, whose own output only repeats what its branches say.
     plays_group: bool,
     is_shown: bool,
@@ -31,15 +34,7 @@ pub(super) struct LiveLine<'c> {
 
 impl<'c> LiveLine<'c> {
     pub(super) fn new(context: &'c CommandContext) -> LiveLine<'c> {
-        LiveLine {
-            context,
-            begun: Instant::now(),
-            player: None,
-            said: String::new(),
-            branch: None,
-            plays_group: false,
-            is_shown: false,
-        }
+        LiveLine { context, begun: Instant::now(), player: None, said: Vec::new(), plays_group: false, is_shown: false }
     }
 
     /// Starts a step.
@@ -53,9 +48,10 @@ impl<'c> LiveLine<'c> {
         let Some(player) = &self.player else { return };
         let known = format!("{player}, {}: ", table::duration(self.begun.elapsed()));
         let columns = terminal::size(&std::io::stderr()).map_or(COLUMNS, |size| size.columns.saturating_sub(1));
-        let last = self.said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let known = match &self.branch {
-            Some(branch) => format!("{known}{branch}: "),
+        let (branch, said) = self.said.last().map_or((None, ""), |(branch, said)| (branch.as_ref(), said.as_str()));
+        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let known = match branch {
+            Some(branch) => format!("{known}{}: ", table::excerpt(branch, PATH)),
             None => known,
         };
         self.context.printer.live(&live_line(&known, last, columns));
@@ -67,12 +63,6 @@ impl<'c> LiveLine<'c> {
         if self.plays_group && event.depth == 0 && matches!(event.what, ThreadEventKind::Output { .. }) {
             return;
         }
-        if matches!(event.what, ThreadEventKind::Turn { .. } | ThreadEventKind::Output { .. })
-            && event.branch != self.branch
-        {
-            self.branch.clone_from(&event.branch);
-            self.said.clear();
-        }
         match &event.what {
             ThreadEventKind::Attempt { role, agent, .. } if event.depth == 0 => {
                 self.player = Some(format!("{role} by {agent}"));
@@ -80,14 +70,35 @@ impl<'c> LiveLine<'c> {
                 self.said.clear();
             }
             ThreadEventKind::Turn { text, tool_calls, .. } => {
-                self.said = match tool_calls.last() {
+                self.take_words(event);
+                let words = match tool_calls.last() {
                     Some(call) => format!("{} {}", call.name, one_line(&call.arguments)),
                     None => end(text, KEPT).to_owned(),
                 };
+                self.said.push((event.branch.clone(), words));
             }
-            ThreadEventKind::Output { text, .. } => self.said = end(&format!("{}{text}", self.said), KEPT).to_owned(),
+            ThreadEventKind::Output { text, .. } => {
+                let words = format!("{}{text}", self.take_words(event));
+                self.said.push((event.branch.clone(), end(&words, KEPT).to_owned()));
+            }
+            ThreadEventKind::State { state, .. } if state == ThreadState::Running.name() => {}
+            // A branch at work has the line, not one that has ended or waits.
+            ThreadEventKind::Attempt { .. }
+            | ThreadEventKind::End { .. }
+            | ThreadEventKind::Failed { .. }
+            | ThreadEventKind::State { .. }
+                if event.branch.is_some() =>
+            {
+                self.take_words(event);
+            }
             _ => {}
         }
+    }
+
+    /// Removes and returns the newest output of the branch, or of the thread itself.
+    fn take_words(&mut self, event: &ThreadEvent) -> String {
+        let position = self.said.iter().position(|(branch, _)| *branch == event.branch);
+        position.map(|position| self.said.remove(position).1).unwrap_or_default()
     }
 
     /// Removes the line.

@@ -146,9 +146,8 @@ pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResul
 /// The threads to run, oldest first. Child threads are skipped: their parents run them.
 fn runs(context: &CommandContext, all: &RunAllOptions) -> Result<Vec<QueuedRun>, CommandError> {
     let rows = list::list(&context.home, &ThreadFilter::default())?.rows;
-    let active: BTreeSet<ThreadId> = rows.iter().map(|row| row.thread.clone()).collect();
     let is_wanted = |state| state == ThreadState::Active || (all.stuck && state == ThreadState::Stuck);
-    let has_parent = |thread| child_threads::parent_of(&context.home, thread).is_some_and(|it| active.contains(&it));
+    let has_parent = |thread| child_threads::parent_of(&context.home, thread).is_some();
     let wanted: Vec<&ThreadRow> =
         rows.iter().rev().filter(|row| is_wanted(row.state) && !has_parent(&row.thread)).collect();
     let having = all.until.as_deref().map(|role| having_role(context, &wanted, role)).transpose()?;

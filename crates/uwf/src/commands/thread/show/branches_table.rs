@@ -17,16 +17,17 @@ const WHY: usize = 100;
 
 /// The branches of a group, one in each row, also of groups within it.
 pub(super) fn branches_table(group: &GroupStatus) -> String {
-    let mut table = TextTable::new(&["branch", "role", "state", "agent", "time", "cost", "thread"]).ids(Some(6));
+    let table = TextTable::new(&["branch", "role", "state", "agent", "time", "cost", "thread"]);
+    let mut table = table.flexible([0, 1, 3]).paths(Some(0)).ids(Some(6));
     for branch in group.all_branches() {
         let agent = branch.agent.as_ref().map(AgentName::short);
         let has_worked = branch.agent.is_some() || branch.thread.is_some();
         table.row(vec![
-            style::bold(&table::excerpt(&branch.branch, NAME)),
+            table::excerpt(&branch.branch, NAME),
             table::excerpt(&branch.role, NAME),
             branch_state(branch),
             agent.map_or_else(dash, |agent| table::excerpt(agent, NAME)),
-            if has_worked { table::work_time(branch.took_ms, branch.waited_ms) } else { dash() },
+            if has_worked { table::work_time(branch.took_ms, branch.waited_ms, branch.attempts.len()) } else { dash() },
             if has_worked { cost_of(&branch.spent) } else { dash() },
             branch.thread.as_ref().map_or_else(dash, ToString::to_string),
         ]);
@@ -46,7 +47,8 @@ fn branch_state(branch: &BranchStatus) -> String {
     let words = branch.state_in_words();
     match branch.state {
         _ if branch.failed => style::red(words),
-        Some(known) => state(known, false, None),
+        Some(known) => state(known, false, branch.unsuccessful()),
+        None if branch.unsuccessful().is_some() => style::red(words),
         None => words.to_owned(),
     }
 }

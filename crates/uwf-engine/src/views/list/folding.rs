@@ -1,0 +1,112 @@
+//! The threads of groups in a listing for people: each is folded into the thread that plays the group, which has their counts.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use uwf_core::thread::ThreadId;
+
+use super::ThreadRow;
+use crate::attempt::settings::ThreadSettings;
+use crate::root::home::Home;
+use crate::thread::state::ThreadState;
+use crate::thread::{children, nodes};
+
+/// How many generations of child threads are searched. Far more than any `maxDepth`.
+const MAX_GENERATIONS: usize = 64;
+
+/// Number of branches of the groups that a thread is playing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BranchCounts {
+    /// Branches that have not ended, by state.
+    pub active: BTreeMap<ThreadState, usize>,
+    /// Branches that have ended.
+    pub ended: usize,
+}
+
+impl BranchCounts {
+    /// Whether the thread is playing no branch.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.active.is_empty() && self.ended == 0
+    }
+
+    fn merge(&mut self, other: &BranchCounts) {
+        other.active.iter().for_each(|(state, count)| *self.active.entry(*state).or_default() += count);
+        self.ended += other.ended;
+    }
+}
+
+/// The threads of groups among the listed threads.
+pub(super) struct BranchFolds<'h> {
+    home: &'h Home,
+    /// States of the active threads.
+    states: HashMap<ThreadId, ThreadState>,
+    listed: HashSet<ThreadId>,
+}
+
+impl<'h> BranchFolds<'h> {
+    pub(super) fn new(home: &'h Home, states: HashMap<ThreadId, ThreadState>, listed: &[ThreadRow]) -> BranchFolds<'h> {
+        BranchFolds { home, states, listed: listed.iter().map(|row| row.thread.clone()).collect() }
+    }
+
+    /// Whether a thread belongs to a group, and the thread that plays the group is listed. If a group plays another one, the outermost
+    /// counts.
+    pub(super) fn folds(&self, row: &ThreadRow) -> bool {
+        row.is_child && self.player(row).is_some_and(|player| self.listed.contains(&player))
+    }
+
+    /// The thread that plays the outermost group that a thread belongs to.
+    fn player(&self, row: &ThreadRow) -> Option<ThreadId> {
+        let settings = |id: &ThreadId| ThreadSettings::load(self.home, id).ok().flatten();
+        let mut at = settings(&row.thread)?;
+        let workflow = row.workflow.and_then(|hash| nodes::workflow(self.home.store(), hash).ok());
+        let is_group = workflow.is_some_and(|workflow| workflow.planned_branches().is_some());
+        let mut player = at.parent.clone().filter(|_| is_group);
+        for _ in 0..MAX_GENERATIONS {
+            let Some(above) = at.parent.take() else { break };
+            let is_branch = at.branch.is_some();
+            let Some(next) = settings(&above) else { break };
+            if is_branch {
+                player = next.parent.clone().or(player);
+            }
+            at = next;
+        }
+        player
+    }
+
+    /// The branches that a listed thread is playing. A branch that plays branches itself counts as them.
+    pub(super) fn counts(&self, thread: &ThreadId) -> BranchCounts {
+        self.counts_below(thread, MAX_GENERATIONS)
+    }
+
+    fn counts_below(&self, thread: &ThreadId, generations: usize) -> BranchCounts {
+        let mut counts = BranchCounts::default();
+        // An unreadable directory leaves out a number.
+        for child in children::known(self.home, thread).unwrap_or_default() {
+            if !self.states.contains_key(&child) || generations == 0 {
+                continue;
+            }
+            for branch in children::known(self.home, &child).unwrap_or_default() {
+                let settings = ThreadSettings::load(self.home, &branch).ok().flatten();
+                if settings.is_some_and(|settings| settings.branch.is_some()) {
+                    counts.merge(&self.of_branch(&branch, generations - 1));
+                }
+            }
+        }
+        counts
+    }
+
+    fn of_branch(&self, branch: &ThreadId, generations: usize) -> BranchCounts {
+        let Some(state) = self.states.get(branch) else { return BranchCounts { ended: 1, ..BranchCounts::default() } };
+        let mut below = self.counts_below(branch, generations);
+        // The groups of a workflow that plays the branch.
+        for child in children::known(self.home, branch).unwrap_or_default() {
+            if generations > 0 && self.states.contains_key(&child) {
+                below.merge(&self.counts_below(&child, generations - 1));
+            }
+        }
+        if below.is_empty() {
+            below.active.insert(*state, 1);
+        }
+        below
+    }
+}
