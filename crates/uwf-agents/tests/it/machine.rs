@@ -103,7 +103,11 @@ fn calls_run_in_order_and_errors_are_reported() {
     let told = agent.told();
     assert_eq!(told[..4], ["system: be good", "user: work", "assistant: let me see +4", "id-act: did act"]);
     assert_eq!(told[4], "id-dance: unknown tool; the tools are look, act, submit !");
-    assert!(told[5].starts_with("id-look: the arguments are not valid JSON") && told[5].ends_with('!'), "{}", told[5]);
+    assert!(
+        told[5].starts_with("id-look: the arguments can't be read: bad JSON") && told[5].ends_with('!'),
+        "{}",
+        told[5]
+    );
     assert_eq!(told[6..], ["id-look: did look", "assistant: done +1", "id-submit: accepted"]);
     assert_eq!(agent.rounds, 2);
 }

@@ -115,7 +115,7 @@ fn branch_that_changed_files_alone_is_named() {
 #[test]
 fn crash_does_not_hide_changed_files() {
     let (home, repo) = panel();
-    let wait = "test -e $0.waited || { touch here; echo new > added; sleep 60; }";
+    let wait = "test -e $0.waited || { touch here; echo new > added; until test -e $0.waited; do sleep 0.1; done; }";
     let waited = home.work().join("scripts/waited");
     script(&home, "tests", &format!("{}; {APPROVE}", wait.replace("$0.waited", waited.to_str().unwrap())));
     let thread = start_before_group(&home, &repo);

@@ -53,10 +53,10 @@ fn echoed_prompt_is_not_answer() {
 #[test]
 fn prose_beside_value_is_shown_to_readers() {
     let (home, thread) = reviewed("text");
-    home.file("answer", "I do not like it, but:\n\n```json\n{\"approved\": true}\n```\n\nWrite the tests first.\n");
+    home.file("answer", "I do not like it, but:\n\n```json\n{\"approved\": true}\n```\n\nWrite more tests later.\n");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
     let read = home.uwf(&["thread", "read", &thread]).stdout;
-    for words in ["**approved**: true", "I do not like it, but:", "Write the tests first."] {
+    for words in ["**approved**: true", "I do not like it, but:", "Write more tests later."] {
         assert!(read.contains(words), "{read}");
     }
 }
