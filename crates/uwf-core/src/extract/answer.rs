@@ -239,12 +239,18 @@ impl AnswerSearch<'_> {
                         let is_header = next.mark == AnswerBlockKind::Header;
                         is_header && self.text[candidate.block.whole.end..next.whole.start].trim().is_empty()
                     });
-                    // Two headers in a row are two answers.
-                    let next = next.and_then(|next| self.candidate(next.clone()).ok());
-                    if let Some(next) = next
-                        && let Some(error) = self.contradiction(&[candidate.clone(), next])
-                    {
-                        return self.refused_finally(error);
+                    // An object as the last line is another answer, too.
+                    let last = blocks[1..].last().filter(|last| {
+                        let is_object = last.mark == AnswerBlockKind::Braces && last.doubt.is_none();
+                        is_object && self.text[last.whole.end..].trim().is_empty()
+                    });
+                    for other in [next, last].into_iter().flatten() {
+                        // Two headers in a row are two answers.
+                        if let Ok(other) = self.candidate(other.clone())
+                            && let Some(error) = self.contradiction(&[candidate.clone(), other])
+                        {
+                            return self.refused_finally(error);
+                        }
                     }
                     let shown =
                         blocks[1..].iter().filter(|block| self.is_shown(block)).map(|block| block.whole.clone());
@@ -370,6 +376,16 @@ impl AnswerSearch<'_> {
                 last = Some(Box::new(reading));
                 continue;
             }
+            if whole != block.whole
+                && block.is_closed
+                && let Some(key) = self.open_text(text, &reading)
+            {
+                let error = format!("the text of `{key}` goes on below a blank line: indent all of it, or quote it");
+                let mut reading = reading;
+                reading.errors.push(error);
+                last = Some(Box::new(reading));
+                continue;
+            }
             let is_clean = reading.clean;
             let candidate = AnswerCandidate { block: AnswerBlock { inside, whole, ..block.clone() }, reading };
             if is_clean {
@@ -378,6 +394,15 @@ impl AnswerSearch<'_> {
             repaired = Some(candidate);
         }
         repaired.ok_or(last)
+    }
+
+    /// The key of a free text in the last line of a header that a blank line cuts, so that the paragraphs below may belong to it.
+    fn open_text<'h>(&self, header: &'h str, reading: &AnswerReading) -> Option<&'h str> {
+        let key = KeyLine::split_line(header.trim_end().lines().last()?)?.key;
+        let listed = self.target.keys.listed(key)?;
+        let is_free = reading.value.get(listed)?.is_string()
+            && !self.target.choices(&reading.value).contains_key(&super::scalar::normal(listed));
+        is_free.then_some(key)
     }
 
     /// Whether the first line of a block, comments aside, can start a value.

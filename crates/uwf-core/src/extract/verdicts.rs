@@ -98,12 +98,16 @@ pub(super) fn contradiction(text: &str, value: &Value, choices: &KeyChoices<'_>)
 pub(super) fn clear_contradiction(text: &str, value: &Value, choices: &KeyChoices<'_>) -> Option<ContraryLine> {
     let sentences = sentences(text);
     let of_topic = || stance(value).and_then(|(topic, is_accepted)| clear_contrary(&sentences, topic, is_accepted));
+    let of_checks = || is_of_checks(value).and_then(|is_passed| checks::contrary(&sentences, is_passed));
     let found = disowning(&sentences).or_else(|| other_choice(&sentences, choices)).or_else(of_topic);
-    found.map(ContraryLine::of_sentence)
+    found.or_else(of_checks).map(ContraryLine::of_sentence)
 }
 
 /// Returns the text of a value that contradicts its other members: `approved: true` beside `comment: I do not approve`.
 pub(super) fn contrary_member(value: &Value, choices: &KeyChoices<'_>) -> Option<String> {
+    if let Some(text) = contrary_verdict(value) {
+        return Some(text);
+    }
     let (topic, is_accepted) = stance(value)?;
     let members = value.as_object()?.iter().filter_map(|(key, text)| Some((key, text.as_str()?)));
     // `comment: rejected` gives a verdict, `title: rejected` and `previous: rejected` don't.
@@ -133,6 +137,41 @@ pub(super) fn contrary_member(value: &Value, choices: &KeyChoices<'_>) -> Option
         other.map(|sentence| sentence.text.clone())
     };
     members.into_iter().find_map(contrary)
+}
+
+/// Returns the member that gives another verdict than the ones before it: `approved: true` beside `verdict: reject`. Only words that nothing
+/// but an approval or a rejection has count: tests may pass in work that is rejected.
+fn contrary_verdict(value: &Value) -> Option<String> {
+    let accepts = |word: &str| {
+        let word = word.to_lowercase().replace(['_', '-', ' '], "");
+        let begins =
+            |stems: &[&str]| stems.iter().any(|stem| word.strip_prefix("is").unwrap_or(&word).starts_with(stem));
+        match (
+            begins(&["approve", "accepted", "lgtm"]),
+            begins(&["reject", "declined", "veto", "requestchanges", "changesrequested"]),
+        ) {
+            (true, false) => Some(true),
+            (false, true) => Some(false),
+            _ => None,
+        }
+    };
+    let names_verdict = |key: &str| {
+        let names = ["verdict", "decision", "status", "state", "outcome", "result", "conclusion", "recommendation"];
+        names.contains(&key.to_lowercase().as_str())
+    };
+    let mut first = None;
+    for (key, member) in value.as_object()? {
+        let verdict = match member {
+            Value::Bool(yes) => accepts(key).map(|accepts| accepts == *yes),
+            Value::String(word) if names_verdict(key) => accepts(word),
+            _ => None,
+        };
+        let Some(verdict) = verdict else { continue };
+        if *first.get_or_insert(verdict) != verdict {
+            return Some(format!("{key}: {}", member.as_str().map_or_else(|| member.to_string(), str::to_owned)));
+        }
+    }
+    None
 }
 
 /// Whether a member of a value is a remark of the agent.
@@ -321,6 +360,22 @@ mod tests {
             contradiction("Hm.\n\n> So?\n\nI do not approve.", &json!({"approved": true}), &KeyChoices::new()),
             Some(ContraryLine { line: 4, sentence: "I do not approve.".to_owned() })
         );
+    }
+
+    #[test]
+    fn members_with_opposite_verdicts_contradict_each_other() {
+        for (value, is) in [
+            (json!({"approved": true, "verdict": "reject"}), true),
+            (json!({"approved": true, "rejected": true}), true),
+            (json!({"decision": "request_changes", "approved": true}), true),
+            (json!({"approved": false, "status": "accepted"}), true),
+            (json!({"approved": true, "rejected": false}), false),
+            (json!({"approved": false, "passed": true}), false),
+            (json!({"approved": true, "title": "rejected"}), false),
+            (json!({"approved": true, "verdict": "approve"}), false),
+        ] {
+            assert_eq!(contrary_member(&value, &KeyChoices::new()).is_some(), is, "{value}");
+        }
     }
 
     #[test]

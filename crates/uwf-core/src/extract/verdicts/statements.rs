@@ -37,6 +37,12 @@ pub(super) fn statements(
             let words = ClauseWords::of_clause(clause, topic);
             let attitude = || attitude(&words.words, is_conceded).filter(|_| topic.takes_objects);
             let statement = words.statement().or_else(attitude)?;
+            // `Blockers: none` names no blocker.
+            let names_none = |word: &String| matches!(word.as_str(), "none" | "nothing" | "0" | "zero" | "nil");
+            let is_empty = clause.is_label && next.is_some_and(|next| next.words.first().is_some_and(names_none));
+            if is_empty && !statement.accepts {
+                return None;
+            }
             let has = |words: &[&str]| clause.words.iter().any(|word| is_one(word, words));
             let is_promise = number > 0 && is_demand || has(&["then"]) || has(&["i'll"]) && sentence.has(&["after"]);
             if statement.accepts && (is_conditional || is_promise) {

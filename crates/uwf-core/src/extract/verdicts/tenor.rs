@@ -264,7 +264,14 @@ pub(super) fn praises(sentence: &ProseSentence) -> bool {
     let is_denied = words().any(|word| is_denial(word) || ABSENCES.contains(&word));
     let finds_nothing = words().any(|word| PROBLEMS.iter().any(|problem| word.starts_with(problem)))
         && words().any(|word| is_denial(word) || ABSENCES.contains(&word));
-    let is_praise = words().any(|word| PRAISE.contains(&word)) && !is_denied;
+    let all: Vec<&str> = words().collect();
+    // `The leak needs to be fixed` demands what `The leak is fixed` praises.
+    let is_demanded = |at: usize| {
+        let before = &all[at.saturating_sub(4)..at];
+        before.last() == Some(&"be")
+            && before.iter().any(|word| DEMANDS.contains(word) || matches!(*word, "to" | "has"))
+    };
+    let is_praise = !is_denied && (0..all.len()).any(|at| PRAISE.contains(&all[at]) && !is_demanded(at));
     let is_unspaced = !behind.is_ascii() && UNSPACED_PRAISE.iter().any(|word| behind.contains(word));
     is_praise || finds_nothing || is_unspaced
 }
