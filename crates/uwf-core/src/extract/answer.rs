@@ -239,7 +239,7 @@ impl AnswerSearch<'_> {
                         let is_header = next.mark == AnswerBlockKind::Header;
                         is_header && self.text[candidate.block.whole.end..next.whole.start].trim().is_empty()
                     });
-                    // An object as the last line is another answer, too.
+                    // An object as the last line is also an answer.
                     let last = blocks[1..].last().filter(|last| {
                         let is_object = last.mark == AnswerBlockKind::Braces && last.doubt.is_none();
                         is_object && self.text[last.whole.end..].trim().is_empty()
