@@ -380,7 +380,8 @@ impl AnswerSearch<'_> {
                 && block.is_closed
                 && let Some(key) = self.open_text(text, &reading)
             {
-                let error = format!("the text of `{key}` goes on below a blank line: indent all of it, or quote it");
+                let error =
+                    format!("the text of `{key}` continues below a blank line: indent the whole text, or quote it");
                 let mut reading = reading;
                 reading.errors.push(error);
                 last = Some(Box::new(reading));
