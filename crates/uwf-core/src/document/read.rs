@@ -65,7 +65,7 @@ pub fn has_no_content(text: &str) -> bool {
     lines.all(|line| line.is_empty() || line.starts_with('#') || line == "---")
 }
 
-/// A value as JSON. Numbers that nodes lack (`.inf`, `.nan`, 2^53+1) are reported and become null.
+/// A value as JSON. Numbers that nodes lack (`.inf`, `.nan`, 36893488147419103233) are reported and become null.
 pub(crate) fn to_json(node: &YamlNode, problems: &mut ProblemCollector) -> Value {
     node.to_json(&mut |at, text| {
         problems.error(

@@ -24,7 +24,7 @@ struct ChildStates {
     is_any_ready: bool,
 }
 
-/// Marks the threads above a child thread anew. A failure is logged: the change of the child itself has succeeded.
+/// Updates the marks of the threads above a child thread. Only logs a failure, because the change of the child has succeeded.
 pub(crate) fn mark_again(home: &Home, child: &ThreadId) {
     if let Err(error) = try_mark_again(home, child) {
         let log = LogFile::open(&home.log_file(child));

@@ -12,7 +12,7 @@ enum PlaceThread {
     Group,
     /// The thread of a branch. If it plays a group, the group has the path of the branch.
     Branch,
-    /// Any other thread, such as that of a workflow that plays a branch.
+    /// Another thread, for example of a workflow that plays a branch.
     #[default]
     Other,
 }
