@@ -44,9 +44,7 @@ fn add_unstorable(value: &Value, place: &str, found: &mut Vec<SchemaViolation>) 
 
 /// Whether a number is the same as a double.
 fn is_double(number: &Number) -> bool {
-    let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the loss is what is looked for")]
-    whole.is_none_or(|whole| whole as f64 as i128 == whole)
+    number.as_f64().is_some_and(|float| yaml_tree::keeps_digits(&number.to_string(), float))
 }
 
 /// A reported count of tokens or milliseconds; `None` if it is out of range. A fraction is dropped.

@@ -203,11 +203,12 @@ impl IncomingResponse<'_> {
         }
         let text = String::from_utf8_lossy(&body);
         let bad = |reason: String| Error::bad_reply(&self.http.endpoint, reason, &text);
-        let reply = serde_json::from_str(&text).map_err(|error| bad(format!("it is not JSON ({error})")))?;
         match yaml_tree::json_value(&text) {
+            Ok(reply) => Ok(reply),
             // Anthropic sends the arguments of a call as part of the reply. With two equal keys they have two meanings.
             Err(error) if error.path.contains("/input/") => Err(bad(error.to_string())),
-            _ => Ok(reply),
+            // The rest may have numbers that nobody reads.
+            Err(_) => serde_json::from_str(&text).map_err(|error| bad(format!("it is not JSON ({error})"))),
         }
     }
 }

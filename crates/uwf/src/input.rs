@@ -30,7 +30,7 @@ pub(crate) fn json(argument: &str) -> Result<Value, CommandError> {
     if path.exists() {
         return parse(&from_file(path)?, argument);
     }
-    if argument.trim_start().starts_with(['{', '[', '"']) || error.reason.starts_with("the number") {
+    if argument.trim_start().starts_with(['{', '[', '"']) || argument.trim().parse::<f64>().is_ok() {
         return Err(CommandError::new(ErrorKind::Data, error.to_string()));
     }
     let message = format!("`{}` is neither JSON nor a file", ellipsize(argument, MAX_SHOWN));

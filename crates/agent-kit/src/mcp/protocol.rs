@@ -71,9 +71,12 @@ impl<T: ToolSet> McpServer<T> {
         if line.trim_ascii().is_empty() {
             return None;
         }
-        // What `serde_json` would change: the last of two equal keys counts, and large numbers are rounded.
-        let changed = str::from_utf8(line).ok().and_then(|line| json_value(line).err());
-        match serde_json::from_slice(line) {
+        let (message, changed) = match str::from_utf8(line).ok().map(json_value) {
+            Some(Ok(message)) => (Ok(message), None),
+            // `serde_json` takes the last of two equal keys and rounds large numbers, which is good enough for all but the calls of tools.
+            strict => (serde_json::from_slice(line), strict.and_then(Result::err)),
+        };
+        match message {
             Ok(Value::Array(batch)) => self.batch(batch, changed.as_ref()),
             Ok(message) => self.message(message, changed.as_ref()),
             Err(error) => Some(unreadable(line, &error)),

@@ -76,8 +76,8 @@ impl Loop {
         }
     }
 
-    fn told(&self) -> Vec<String> {
-        let told = |message: &ChatMessage| match message {
+    fn transcript(&self) -> Vec<String> {
+        let line = |message: &ChatMessage| match message {
             ChatMessage::System(text) => format!("system: {text}"),
             ChatMessage::User(text) => format!("user: {text}"),
             ChatMessage::Assistant { text, tool_calls, .. } => format!("assistant: {text} +{}", tool_calls.len()),
@@ -85,7 +85,7 @@ impl Loop {
                 format!("{id}: {content}{}", if *is_error { " !" } else { "" })
             }
         };
-        self.state.messages.iter().map(told).collect()
+        self.state.messages.iter().map(line).collect()
     }
 }
 
@@ -100,15 +100,15 @@ fn calls_run_in_order_and_errors_are_reported() {
     ]);
     assert_eq!(agent.tell("work", 9), Some(ReactEnd::Submitted(json!({ "ok": true }))));
     assert_eq!(agent.ran, ["act {\"n\":1}", "look {}"]);
-    let told = agent.told();
-    assert_eq!(told[..4], ["system: be good", "user: work", "assistant: let me see +4", "id-act: did act"]);
-    assert_eq!(told[4], "id-dance: unknown tool; the tools are look, act, submit !");
+    let lines = agent.transcript();
+    assert_eq!(lines[..4], ["system: be good", "user: work", "assistant: let me see +4", "id-act: did act"]);
+    assert_eq!(lines[4], "id-dance: unknown tool; the tools are look, act, submit !");
     assert!(
-        told[5].starts_with("id-look: the arguments can't be read: bad JSON") && told[5].ends_with('!'),
+        lines[5].starts_with("id-look: the arguments can't be read: bad JSON") && lines[5].ends_with('!'),
         "{}",
-        told[5]
+        lines[5]
     );
-    assert_eq!(told[6..], ["id-look: did look", "assistant: done +1", "id-submit: accepted"]);
+    assert_eq!(lines[6..], ["id-look: did look", "assistant: done +1", "id-submit: accepted"]);
     assert_eq!(agent.rounds, 2);
 }
 
@@ -127,7 +127,7 @@ fn differing_outputs_are_rejected_and_other_calls_run() {
     assert_eq!(agent.tell("work", 9), Some(ReactEnd::Submitted(json!({ "ok": true, "n": 2 }))));
     assert_eq!(agent.ran, ["act {}", "act {}"]);
     let refused = |line: &&String| line.contains("this message submits different values");
-    assert_eq!(agent.told().iter().filter(refused).count(), 2, "{:?}", agent.told());
+    assert_eq!(agent.transcript().iter().filter(refused).count(), 2, "{:?}", agent.transcript());
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn rejected_output_is_corrected_in_same_loop() {
         reply("", vec![call("submit", "{\"ok\":true}")]),
     ]);
     assert_eq!(agent.tell("work", 2), Some(ReactEnd::Submitted(json!({ "ok": true }))));
-    assert!(agent.told().contains(&"id-submit: not ok !".to_owned()));
+    assert!(agent.transcript().contains(&"id-submit: not ok !".to_owned()));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn answer_without_calls_ends_loop_and_conversation_continues() {
         Loop::new(vec![reply("I think it is done", Vec::new()), reply("", vec![call("submit", "{\"ok\":true}")])]);
     assert_eq!(agent.tell("work", 3), Some(ReactEnd::Said("I think it is done".to_owned())));
     assert_eq!(agent.tell("is it?", 3), Some(ReactEnd::Submitted(json!({ "ok": true }))));
-    assert_eq!(agent.told()[2..4], ["assistant: I think it is done +0", "user: is it?"]);
+    assert_eq!(agent.transcript()[2..4], ["assistant: I think it is done +0", "user: is it?"]);
 }
 
 #[test]
@@ -165,13 +165,13 @@ fn the_model_is_warned_before_its_rounds_end() {
     let mut agent = Loop::new(vec![reply("", vec![call("look", "{}")]); 20]);
     assert_eq!(agent.tell("work", 7), Some(ReactEnd::OutOfRounds));
     assert_eq!((agent.ran.len(), agent.rounds), (7, 7));
-    let told = agent.told();
+    let lines = agent.transcript();
     let warnings: Vec<usize> =
-        told.iter().enumerate().filter(|(_, line)| line.contains("round")).map(|(place, _)| place).collect();
+        lines.iter().enumerate().filter(|(_, line)| line.contains("round")).map(|(place, _)| place).collect();
     // Two rounds are four messages after the first two; then one round is two more.
     assert_eq!(warnings, [6, 15]);
-    assert_eq!(told[6], "user: You have 5 rounds left. Finish the work and call `submit`.");
-    assert!(told[15].starts_with("user: This is your last round."));
+    assert_eq!(lines[6], "user: You have 5 rounds left. Finish the work and call `submit`.");
+    assert!(lines[15].starts_with("user: This is your last round."));
 }
 
 #[test]
@@ -187,15 +187,15 @@ fn calls_per_reply_and_step_are_limited() {
         "handing in is always possible"
     );
     assert_eq!(agent.ran.len(), MAX_CALLS_IN_STEP);
-    let told = agent.told();
-    assert_eq!(told[2], format!("assistant:  +{MAX_CALLS_IN_REPLY}"), "a provider wants each call answered");
+    let lines = agent.transcript();
+    assert_eq!(lines[2], format!("assistant:  +{MAX_CALLS_IN_REPLY}"), "a provider wants each call answered");
     assert_eq!(
-        told[3 + MAX_CALLS_IN_REPLY],
+        lines[3 + MAX_CALLS_IN_REPLY],
         "user: Your last answer made 99900 calls more than the 100 allowed in one answer. The extra calls were not \
          run; repeat those that matter."
     );
     assert_eq!(
-        told[told.len() - 2..],
+        lines[lines.len() - 2..],
         ["id-act: not run: the 2000 calls of this work are used up; end it now !", "id-submit: accepted"]
     );
 }

@@ -3,20 +3,22 @@
 //! Three places count, in this order: the whole text as JSON; a header at the start, which must then fit the schema; a single value in
 //! blocks of its own. Two different values are an error, because uwf never guesses which one the agent meant.
 
+mod agreement;
+
 use std::ops::Range;
 
 use json_cas::schema::CompiledSchema;
 use serde_json::{Map, Value};
 
+pub use self::agreement::{contradiction_of, self_contradiction_of};
+use self::agreement::{contrary_member, drop_summaries};
 use super::blocks::{AnswerBlock, AnswerBlockKind, BlockScanResult, blocks};
-use super::clean::{at_left_edge, clean};
+use super::clean::{at_left_edge, clean, without_wrapper};
 use super::echo::{echoes, is_echoed};
-use super::lines::{CodeFence, KeyLine, names_answer, trimmed};
+use super::lines::{CodeFence, KeyLine, trimmed};
 use super::read::{AnswerReading, AnswerTarget, BlockNotation, MOST_NAMED, names_in_json};
 use super::thinking::without_thoughts;
-use super::{
-    ExtractedAnswer, Extraction, ExtractionFailure, MAX_ANSWER_BYTES, left_out, mentions, plain_text, verdicts,
-};
+use super::{ExtractedAnswer, Extraction, ExtractionFailure, MAX_ANSWER_BYTES, plain_text};
 use crate::prompt::AnswerForm;
 use crate::text::ellipsize;
 use crate::workflow::is_text;
@@ -58,37 +60,6 @@ pub fn read(raw: &str, form: AnswerForm, schema: &CompiledSchema, prompt: &dyn F
     AnswerSearch::new(&said, form, target, prompt).run()
 }
 
-/// Why a value contradicts itself; `None` if it doesn't: `approved: true` beside `comment: I do not approve`.
-#[must_use]
-pub fn self_contradiction_of(value: &Value, schema: &CompiledSchema) -> Option<String> {
-    contrary_member(value, &AnswerTarget::new(schema))
-}
-
-fn contrary_member(value: &Value, target: &AnswerTarget<'_>) -> Option<String> {
-    verdicts::contrary_member(value, &target.choices(value)).map(|sentence| {
-        format!(
-            "the value says `{}`, but its other keys say the opposite: {}",
-            ellipsize(&sentence, SHOWN),
-            ellipsize(&value.to_string(), SHOWN)
-        )
-    })
-}
-
-/// Why the text of an answer contradicts a value that a model read from it, or the value itself; `None` if nothing does.
-#[must_use]
-pub fn contradiction_of(raw: &str, value: &Value, schema: &CompiledSchema) -> Option<String> {
-    let text = clean(raw);
-    let said = at_left_edge(without_thoughts(&text));
-    let target = AnswerTarget::new(schema);
-    let choices = target.choices(value);
-    let mentioned = mentions::contradiction(&said, &choices).map(|it| (it.line, it.words.to_owned()));
-    let stated = || verdicts::contradiction(&said, value, &choices).map(|it| (it.line, it.sentence));
-    let contrary = mentioned.or_else(stated).map(|(line, words)| {
-        format!("line {} of the text says `{}`, but the value is {value}", line + 1, ellipsize(&words, SHOWN))
-    });
-    contrary.or_else(|| contrary_member(value, &target))
-}
-
 /// Reads a value that a person typed. The text must be the value or start with it; it is never searched.
 pub fn read_typed(text: &str, schema: &CompiledSchema) -> Extraction {
     let (text, target) = (at_left_edge(clean(text)), AnswerTarget::new(schema));
@@ -112,30 +83,6 @@ pub fn read_typed(text: &str, schema: &CompiledSchema) -> Extraction {
             Extraction::Failed(ExtractionFailure::from_error(error))
         }
     }
-}
-
-/// Tokens by which models end a reply, if their server lets them through.
-const END_TOKENS: [&str; 5] = ["<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<|endoftext|>", "</s>"];
-
-/// Returns the text without end tokens and without what surrounds all of it: an element that names an answer (`<answer>{…}</answer>`), or
-/// the marks of code in one line.
-fn without_wrapper(text: &str) -> &str {
-    let mut text = text.trim();
-    while let Some(rest) = END_TOKENS.into_iter().find_map(|token| text.strip_suffix(token)) {
-        text = rest.trim_end();
-    }
-    let element = || {
-        let (name, inside) = text.strip_prefix('<')?.split_once('>')?;
-        let inside = inside.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</")?;
-        names_answer(name).then(|| inside.trim())
-    };
-    let code = || {
-        let inside = text.trim_matches('`');
-        let marks = text.len() - text.trim_start_matches('`').len();
-        let is_code = matches!(marks, 1 | 3) && text.len() == inside.len() + 2 * marks && !text.contains('\n');
-        is_code.then(|| inside.strip_prefix("json").unwrap_or(inside).trim())
-    };
-    element().or_else(code).unwrap_or(text)
 }
 
 /// Reads a text that is one JSON value; `None` if it is not JSON.
@@ -450,82 +397,6 @@ impl AnswerSearch<'_> {
         self.failure(None)
     }
 
-    /// Accepts a candidate unless the text around it says the opposite. `silent` ranges say nothing: text of the prompt, and its form.
-    fn agreed(&self, candidate: AnswerCandidate, silent: &[Range<usize>]) -> Extraction {
-        let own = self.outside(&candidate.block.whole, silent);
-        let value = &candidate.reading.value;
-        let choices = self.target.choices(value);
-        let mentioned = mentions::contradiction(&own, &choices).map(|it| (it.line, it.words.to_owned()));
-        let stated = || verdicts::contradiction(&own, value, &choices).map(|it| (it.line, it.sentence));
-        match mentioned.or_else(stated) {
-            Some((line, words)) => self.contradicted(line, &words, &candidate),
-            None => self.answer(candidate),
-        }
-    }
-
-    /// Whether a block below a header shows a value. `Verdict: reject` is a sentence, if the key is `verdict`. So is a last line with a key.
-    fn is_shown(&self, block: &AnswerBlock) -> bool {
-        let text = &self.text[block.inside.clone()];
-        let is_last = self.text[block.whole.end..].trim().is_empty() && block.doubt.is_none();
-        if block.mark == AnswerBlockKind::Keys && is_last {
-            return false;
-        }
-        let begins = |key: &str| text.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
-        block.mark != AnswerBlockKind::Keys || self.target.keys.names().any(begins)
-    }
-
-    /// Accepts a header unless the text below it clearly says the opposite.
-    fn agreed_below(&self, candidate: AnswerCandidate, silent: &[Range<usize>]) -> Extraction {
-        let own = self.outside(&candidate.block.whole, silent);
-        let value = &candidate.reading.value;
-        let choices = self.target.choices(value);
-        let corrected = || mentions::correction(&own, &choices).map(|it| (it.line, it.words.to_owned()));
-        let stated = verdicts::clear_contradiction(&own, value, &choices).map(|it| (it.line, it.sentence));
-        match stated.or_else(corrected) {
-            Some((line, words)) => self.contradicted(line, &words, &candidate),
-            None => self.answer(candidate),
-        }
-    }
-
-    fn contradicted(&self, line: usize, words: &str, candidate: &AnswerCandidate) -> Extraction {
-        self.refused_finally(format!(
-            "line {} of the text says `{}`, but the value is {}: give a value that agrees with the text",
-            line + 1,
-            ellipsize(words, SHOWN),
-            candidate.shown()
-        ))
-    }
-
-    /// The text with the same lines, without a block and without the silent ranges.
-    fn outside(&self, block: &Range<usize>, silent: &[Range<usize>]) -> String {
-        let mut left_out: Vec<&Range<usize>> = silent.iter().chain([block]).collect();
-        left_out.sort_by_key(|range| range.start);
-        let mut own = String::new();
-        let mut at = 0;
-        for range in left_out.into_iter().filter(|range| !range.is_empty()) {
-            own.push_str(&self.text[at..range.start.max(at)]);
-            // Words around the range are not one sentence.
-            own.push_str(". ");
-            own.extend(self.text[range.start.max(at)..range.end.max(at)].matches('\n'));
-            at = at.max(range.end);
-        }
-        own + &self.text[at..]
-    }
-
-    fn answer(&self, candidate: AnswerCandidate) -> Extraction {
-        let value = &candidate.reading.value;
-        let comments = left_out::comments(&candidate.reading.unread);
-        if let Some(contrary) = verdicts::clear_contradiction(&comments, value, &self.target.choices(value)) {
-            let words = ellipsize(&contrary.sentence, SHOWN);
-            let error = format!("a comment in the value says `{words}`, but the value is {}", candidate.shown());
-            return self.refused_finally(error);
-        }
-        match contrary_member(value, &self.target) {
-            Some(error) => self.refused_finally(error),
-            None => self.taken(candidate),
-        }
-    }
-
     fn taken(&self, candidate: AnswerCandidate) -> Extraction {
         let AnswerCandidate { block, mut reading } = candidate;
         let fixes = std::mem::take(&mut reading.fixes);
@@ -595,23 +466,6 @@ impl AnswerSearch<'_> {
         let is_final = self.has_misfit_header;
         Extraction::Failed(ExtractionFailure { errors, candidates: self.read, header: self.header, is_final })
     }
-}
-
-/// Drops lines that are written like a heading if their values all occur in a fuller value: `Verdict: approve` above the answer. Lines with
-/// the very keys of the schema are another answer.
-fn drop_summaries(candidates: &mut Vec<AnswerCandidate>) {
-    let values: Vec<Value> = candidates.iter().map(|candidate| candidate.reading.value.clone()).collect();
-    let is_part = |part: &Value, whole: &Value| match (part, whole) {
-        (Value::Object(part), Value::Object(whole)) => {
-            part.len() < whole.len() && part.iter().all(|(key, value)| whole.get(key) == Some(value))
-        }
-        _ => false,
-    };
-    candidates.retain(|candidate| {
-        candidate.block.mark != AnswerBlockKind::Keys
-            || candidate.reading.clean
-            || !values.iter().any(|whole| is_part(&candidate.reading.value, whole))
-    });
 }
 
 /// Characters shown of a value in an error.

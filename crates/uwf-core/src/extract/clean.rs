@@ -1,6 +1,6 @@
-//! Removes what terminals and editors add to a text, before anything is searched for in it.
+//! Removes what terminals, editors and models add around a text, before anything is searched for in it.
 
-use super::lines::indent;
+use super::lines::{indent, names_answer};
 use crate::escapes::without_escapes;
 
 /// Byte order mark; some editors and shells put one before the first line.
@@ -39,6 +39,30 @@ pub(super) fn at_left_edge(text: String) -> String {
         return text;
     }
     text.split_inclusive('\n').map(|line| line.get(shared..).unwrap_or("\n")).collect()
+}
+
+/// Tokens by which models end a reply, if their server lets them through.
+const END_TOKENS: [&str; 5] = ["<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<|endoftext|>", "</s>"];
+
+/// Returns the text without end tokens and without what surrounds all of it: an element that names an answer (`<answer>{…}</answer>`), or
+/// the marks of code in one line.
+pub(super) fn without_wrapper(text: &str) -> &str {
+    let mut text = text.trim();
+    while let Some(rest) = END_TOKENS.into_iter().find_map(|token| text.strip_suffix(token)) {
+        text = rest.trim_end();
+    }
+    let element = || {
+        let (name, inside) = text.strip_prefix('<')?.split_once('>')?;
+        let inside = inside.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</")?;
+        names_answer(name).then(|| inside.trim())
+    };
+    let code = || {
+        let inside = text.trim_matches('`');
+        let marks = text.len() - text.trim_start_matches('`').len();
+        let is_code = matches!(marks, 1 | 3) && text.len() == inside.len() + 2 * marks && !text.contains('\n');
+        is_code.then(|| inside.strip_prefix("json").unwrap_or(inside).trim())
+    };
+    element().or_else(code).unwrap_or(text)
 }
 
 #[cfg(test)]

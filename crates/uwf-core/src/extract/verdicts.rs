@@ -14,6 +14,7 @@ mod own_voice;
 mod statements;
 mod subject;
 mod tenor;
+mod verdict_topics;
 mod verdict_words;
 mod work_verdict;
 
@@ -24,7 +25,7 @@ use serde_json::Value;
 use self::chosen::other_choice;
 use self::disowned::disowning;
 use self::statements::statements;
-use self::verdict_words::{REPLIES, REVIEW, TASK, VerdictTopic};
+use self::verdict_topics::{REPLIES, REVIEW, TASK, VerdictTopic};
 use self::work_verdict::WorkVerdict;
 use super::mentions::KeyChoices;
 use super::prose::{ProseSentence, sentences};

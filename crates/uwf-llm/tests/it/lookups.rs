@@ -173,10 +173,10 @@ fn a_value_beside_a_lookup_is_not_taken() {
     let got = look(&client, &mut Shelf::of(3)).unwrap();
     assert_eq!(got.value, json!({ "hour": 6 }));
     assert_eq!(got.attempts[0].looked_up.len(), 1);
-    let told = conversation(&server, 1);
+    let sent = conversation(&server, 1);
     assert!(
-        told.contains("not accepted, because it came before the results of the lookups; call `tell` again"),
-        "{told}"
+        sent.contains("not accepted, because it came before the results of the lookups; call `tell` again"),
+        "{sent}"
     );
 }
 
@@ -185,9 +185,9 @@ fn invalid_arguments_and_unknown_tools_are_reported() {
     let broken = ScriptedAnswer::text("").and_call_as_written("open_book", "{title").and_call("close_book", json!({}));
     let (server, client) = talk(LlmWireFormat::OpenAi, [broken, hour()]);
     look(&client, &mut Shelf::of(3)).unwrap();
-    let told = conversation(&server, 1);
-    assert!(told.contains("the arguments can't be read: bad JSON at line 1, column 2"), "{told}");
-    assert!(told.contains("unknown tool `close_book`"), "{told}");
+    let sent = conversation(&server, 1);
+    assert!(sent.contains("the arguments can't be read: bad JSON at line 1, column 2"), "{sent}");
+    assert!(sent.contains("unknown tool `close_book`"), "{sent}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn project_file_is_fixed_at_thread_start() {
     fs::write(home.work().join(".workflows/inner.yaml"), flow("inner", "worker", "say-forged")).unwrap();
     let shown = home.json(&["thread", "show", &thread])["workflows"]["inner"].clone();
     assert_eq!(shown["roles"], json!(["delegate"]), "{shown}");
-    assert!(text(&shown, "file").ends_with("/work/.workflows/inner.yaml"), "{shown}");
+    assert!(text(&shown, "file").ends_with(".workflows/inner.yaml"), "{shown}");
     let told = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
     assert!(told.contains(&format!("delegate by workflow inner {}", text(&shown, "hash"))), "{told}");
     assert_eq!(said(&home, &thread), "say-project");

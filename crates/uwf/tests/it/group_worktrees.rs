@@ -57,7 +57,8 @@ const ALL: [&str; 5] = ["judge", "one", "planner", "three", "two"];
 #[test]
 fn changes_of_branches_are_merged_in_order() {
     let (home, repo) = fixes();
-    script(&home, "judge", "ls > ../../../../work/scripts/seen; echo ok");
+    let seen = home.work().join("scripts/seen");
+    script(&home, "judge", &format!("ls > {}; echo ok", seen.display()));
     let ran = run(&home, &repo);
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     let thread = thread_of(&ran);

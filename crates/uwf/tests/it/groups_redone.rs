@@ -298,7 +298,7 @@ fn resolver_that_failed_within_a_merge_is_repeated() {
     }
 }
 
-/// A resolver that commits the markers of a conflict, and resolves it when it is told, if `resolves`.
+/// A resolver that commits the markers of a conflict. If `resolves`, it resolves the conflict in its second round.
 fn commits_markers(home: &TestHome, resolves: &str) {
     let prompt = home.work().join("scripts/prompt-merger");
     merges(
@@ -320,8 +320,8 @@ fn resolver_is_told_about_committed_markers() {
     let thread = thread_of(&ran);
     assert_eq!(fs::read_to_string(worktree_of(&home, &thread).join("README")).unwrap(), "both\n");
     assert_eq!(runs(&home), ["judge", "merger", "merger", "one", "planner", "two"]);
-    let told = prompt_of(&home, "merger");
-    assert!(told.contains("- `README`") && !told.contains("guide.txt"), "only files that conflicted: {told}");
+    let prompt = prompt_of(&home, "merger");
+    assert!(prompt.contains("- `README`") && !prompt.contains("guide.txt"), "only files that conflicted: {prompt}");
     let output = home.json(&["thread", "eval", &thread, "$last('fixes')"]);
     assert_eq!(output, json!({"one": "done", "two": "done"}));
     assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));

@@ -238,7 +238,7 @@ fn resumed_branch_lets_its_parent_continue() {
     assert_eq!(home.uwf(&["thread", "pause", &security]).code, Some(0));
     assert_eq!(home.uwf(&["thread", "step", &text(&rows(&home, &[])["panel"], "thread")]).code, Some(20));
     assert_eq!(home.uwf(&["thread", "kill", &security]).code, Some(0));
-    assert_eq!(states(&home)["panel"], "active", "nobody is asked any more");
+    assert_eq!(states(&home)["panel"], "active", "no person is asked now");
 }
 
 #[test]

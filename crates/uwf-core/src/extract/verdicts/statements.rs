@@ -5,9 +5,10 @@ use super::attitude::attitude;
 use super::label_words;
 use super::languages::refuses;
 use super::tenor;
+use super::verdict_topics::VerdictTopic;
 use super::verdict_words::{
     ABSENCES, COMMANDS, CONDITIONS, EARLIER, LABELS, MODALS, OBJECTS, OBSTACLES, OWN, PARTS, PAST, REQUESTS, RESOLVED,
-    SEVERE, STILL, VerdictTopic, WITHOUT, WORK, is_denial,
+    SEVERE, STILL, WITHOUT, WORK, is_denial,
 };
 use super::work_verdict::WorkVerdict;
 

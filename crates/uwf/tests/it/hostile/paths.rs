@@ -21,7 +21,7 @@ fn hostile_names(outside: &Path) -> Vec<String> {
         "%2e%2e%2fcanary",
         ".",
         "/",
-        "../work/canary",
+        "../root/canary",
         "a/../../canary",
         "..\\canary",
         "~",

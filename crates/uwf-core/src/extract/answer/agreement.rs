@@ -1,0 +1,140 @@
+//! Compares a value with the text around it, and with its own members.
+
+use std::ops::Range;
+
+use json_cas::schema::CompiledSchema;
+use serde_json::Value;
+
+use super::{AnswerCandidate, AnswerSearch, SHOWN};
+use crate::extract::blocks::{AnswerBlock, AnswerBlockKind};
+use crate::extract::clean::{at_left_edge, clean};
+use crate::extract::read::AnswerTarget;
+use crate::extract::thinking::without_thoughts;
+use crate::extract::{Extraction, left_out, mentions, verdicts};
+use crate::text::ellipsize;
+
+/// Why a value contradicts itself; `None` if it doesn't: `approved: true` beside `comment: I do not approve`.
+#[must_use]
+pub fn self_contradiction_of(value: &Value, schema: &CompiledSchema) -> Option<String> {
+    contrary_member(value, &AnswerTarget::new(schema))
+}
+
+pub(super) fn contrary_member(value: &Value, target: &AnswerTarget<'_>) -> Option<String> {
+    verdicts::contrary_member(value, &target.choices(value)).map(|sentence| {
+        format!(
+            "the value says `{}`, but its other keys say the opposite: {}",
+            ellipsize(&sentence, SHOWN),
+            ellipsize(&value.to_string(), SHOWN)
+        )
+    })
+}
+
+/// Why the text of an answer contradicts a value that a model read from it, or the value itself; `None` if nothing does.
+#[must_use]
+pub fn contradiction_of(raw: &str, value: &Value, schema: &CompiledSchema) -> Option<String> {
+    let text = clean(raw);
+    let said = at_left_edge(without_thoughts(&text));
+    let target = AnswerTarget::new(schema);
+    let choices = target.choices(value);
+    let mentioned = mentions::contradiction(&said, &choices).map(|it| (it.line, it.words.to_owned()));
+    let stated = || verdicts::contradiction(&said, value, &choices).map(|it| (it.line, it.sentence));
+    let contrary = mentioned.or_else(stated).map(|(line, words)| {
+        format!("line {} of the text says `{}`, but the value is {value}", line + 1, ellipsize(&words, SHOWN))
+    });
+    contrary.or_else(|| contrary_member(value, &target))
+}
+
+impl AnswerSearch<'_> {
+    /// Accepts a candidate unless the text around it says the opposite. `silent` ranges say nothing: text of the prompt, and its form.
+    pub(super) fn agreed(&self, candidate: AnswerCandidate, silent: &[Range<usize>]) -> Extraction {
+        let own = self.outside(&candidate.block.whole, silent);
+        let value = &candidate.reading.value;
+        let choices = self.target.choices(value);
+        let mentioned = mentions::contradiction(&own, &choices).map(|it| (it.line, it.words.to_owned()));
+        let stated = || verdicts::contradiction(&own, value, &choices).map(|it| (it.line, it.sentence));
+        match mentioned.or_else(stated) {
+            Some((line, words)) => self.contradicted(line, &words, &candidate),
+            None => self.answer(candidate),
+        }
+    }
+
+    /// Whether a block below a header shows a value. `Verdict: reject` is a sentence, if the key is `verdict`. So is a last line with a key.
+    pub(super) fn is_shown(&self, block: &AnswerBlock) -> bool {
+        let text = &self.text[block.inside.clone()];
+        let is_last = self.text[block.whole.end..].trim().is_empty() && block.doubt.is_none();
+        if block.mark == AnswerBlockKind::Keys && is_last {
+            return false;
+        }
+        let begins = |key: &str| text.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
+        block.mark != AnswerBlockKind::Keys || self.target.keys.names().any(begins)
+    }
+
+    /// Accepts a header unless the text below it clearly says the opposite.
+    pub(super) fn agreed_below(&self, candidate: AnswerCandidate, silent: &[Range<usize>]) -> Extraction {
+        let own = self.outside(&candidate.block.whole, silent);
+        let value = &candidate.reading.value;
+        let choices = self.target.choices(value);
+        let corrected = || mentions::correction(&own, &choices).map(|it| (it.line, it.words.to_owned()));
+        let stated = verdicts::clear_contradiction(&own, value, &choices).map(|it| (it.line, it.sentence));
+        match stated.or_else(corrected) {
+            Some((line, words)) => self.contradicted(line, &words, &candidate),
+            None => self.answer(candidate),
+        }
+    }
+
+    fn contradicted(&self, line: usize, words: &str, candidate: &AnswerCandidate) -> Extraction {
+        self.refused_finally(format!(
+            "line {} of the text says `{}`, but the value is {}: give a value that agrees with the text",
+            line + 1,
+            ellipsize(words, SHOWN),
+            candidate.shown()
+        ))
+    }
+
+    /// The text with the same lines, without a block and without the silent ranges.
+    fn outside(&self, block: &Range<usize>, silent: &[Range<usize>]) -> String {
+        let mut left_out: Vec<&Range<usize>> = silent.iter().chain([block]).collect();
+        left_out.sort_by_key(|range| range.start);
+        let mut own = String::new();
+        let mut at = 0;
+        for range in left_out.into_iter().filter(|range| !range.is_empty()) {
+            own.push_str(&self.text[at..range.start.max(at)]);
+            // Words around the range are not one sentence.
+            own.push_str(". ");
+            own.extend(self.text[range.start.max(at)..range.end.max(at)].matches('\n'));
+            at = at.max(range.end);
+        }
+        own + &self.text[at..]
+    }
+
+    pub(super) fn answer(&self, candidate: AnswerCandidate) -> Extraction {
+        let value = &candidate.reading.value;
+        let comments = left_out::comments(&candidate.reading.unread);
+        if let Some(contrary) = verdicts::clear_contradiction(&comments, value, &self.target.choices(value)) {
+            let words = ellipsize(&contrary.sentence, SHOWN);
+            let error = format!("a comment in the value says `{words}`, but the value is {}", candidate.shown());
+            return self.refused_finally(error);
+        }
+        match contrary_member(value, &self.target) {
+            Some(error) => self.refused_finally(error),
+            None => self.taken(candidate),
+        }
+    }
+}
+
+/// Drops lines that are written like a heading if their values all occur in a fuller value: `Verdict: approve` above the answer. Lines with
+/// the very keys of the schema are another answer.
+pub(super) fn drop_summaries(candidates: &mut Vec<AnswerCandidate>) {
+    let values: Vec<Value> = candidates.iter().map(|candidate| candidate.reading.value.clone()).collect();
+    let is_part = |part: &Value, whole: &Value| match (part, whole) {
+        (Value::Object(part), Value::Object(whole)) => {
+            part.len() < whole.len() && part.iter().all(|(key, value)| whole.get(key) == Some(value))
+        }
+        _ => false,
+    };
+    candidates.retain(|candidate| {
+        candidate.block.mark != AnswerBlockKind::Keys
+            || candidate.reading.clean
+            || !values.iter().any(|whole| is_part(&candidate.reading.value, whole))
+    });
+}
