@@ -207,7 +207,7 @@ impl IncomingResponse<'_> {
             Ok(reply) => Ok(reply),
             // Anthropic sends the arguments of a call as part of the reply. With two equal keys they have two meanings.
             Err(error) if error.path.contains("/input/") => Err(bad(error.to_string())),
-            // The rest may have numbers that nobody reads.
+            // The rest may have numbers that are not read.
             Err(_) => serde_json::from_str(&text).map_err(|error| bad(format!("it is not JSON ({error})"))),
         }
     }

@@ -182,22 +182,8 @@ impl AnswerSearch<'_> {
         if let Some(first) = blocks.first().filter(is_header).filter(|block| !is_echoed(block)) {
             return match self.candidate(first.clone()) {
                 Ok(candidate) => {
-                    let next = blocks.get(1).filter(|next| {
-                        let is_header = next.mark == AnswerBlockKind::Header;
-                        is_header && self.text[candidate.block.whole.end..next.whole.start].trim().is_empty()
-                    });
-                    // An object as the last line is also an answer.
-                    let last = blocks[1..].last().filter(|last| {
-                        let is_object = last.mark == AnswerBlockKind::Braces && last.doubt.is_none();
-                        is_object && self.text[last.whole.end..].trim().is_empty()
-                    });
-                    for other in [next, last].into_iter().flatten() {
-                        // Two headers in a row are two answers.
-                        if let Ok(other) = self.candidate(other.clone())
-                            && let Some(error) = self.contradiction(&[candidate.clone(), other])
-                        {
-                            return self.refused_finally(error);
-                        }
+                    if let Some(error) = self.other_answer(&blocks[1..], &candidate) {
+                        return self.refused_finally(error);
                     }
                     let shown =
                         blocks[1..].iter().filter(|block| self.is_shown(block)).map(|block| block.whole.clone());
@@ -325,6 +311,7 @@ impl AnswerSearch<'_> {
             }
             if whole != block.whole
                 && block.is_closed
+                && !self.text[whole.end..].trim_start().starts_with('#')
                 && let Some(key) = self.open_text(text, &reading)
             {
                 let error =
@@ -363,16 +350,37 @@ impl AnswerSearch<'_> {
             || KeyLine::split_line(first).is_some_and(is_key)
     }
 
+    /// The error for a second answer below a header: one that follows at once, or ends the text. It may leave keys out. The last of several
+    /// code blocks is one of several examples.
+    fn other_answer(&mut self, below: &[AnswerBlock], header: &AnswerCandidate) -> Option<String> {
+        let is_blank = |range: Range<usize>| self.text.get(range).is_some_and(|text| text.trim().is_empty());
+        let next = below.first().filter(|next| is_blank(header.block.whole.end..next.whole.start));
+        let last = below.last().filter(|last| is_blank(last.whole.end..self.text.len()));
+        let last = last.filter(|last| last.mark == AnswerBlockKind::Braces || below.len() == 1);
+        let counts = |block: &&AnswerBlock| block.doubt.is_none() && block.mark != AnswerBlockKind::Keys;
+        let others: Vec<AnswerBlock> = next.into_iter().chain(last).filter(counts).cloned().collect();
+        let first = header.reading.value.as_object()?;
+        others.into_iter().find_map(|block| {
+            let other = self.candidate(block).ok()?;
+            let values = other.reading.value.as_object()?;
+            let differs = values.iter().any(|(key, value)| first.get(key).is_some_and(|first| first != value));
+            differs.then(|| self.two_answers(header, &other))
+        })
+    }
+
     /// Returns an error if candidates differ.
     fn contradiction(&self, candidates: &[AnswerCandidate]) -> Option<String> {
         let first = candidates.first()?;
         let differs = |other: &&AnswerCandidate| {
             other.reading.value != first.reading.value || other.reading.extras != first.reading.extras
         };
-        let other = candidates.iter().find(differs)?;
+        candidates.iter().find(differs).map(|other| self.two_answers(first, other))
+    }
+
+    fn two_answers(&self, first: &AnswerCandidate, other: &AnswerCandidate) -> String {
         let shown =
             |candidate: &AnswerCandidate| format!("{} in line {}", candidate.shown(), candidate.line(self.text));
-        Some(format!("the answer has two different values, {} and {}: give only one", shown(first), shown(other)))
+        format!("the answer has two different values, {} and {}: give only one", shown(first), shown(other))
     }
 
     /// Reads the whole text as the value, if the schema lists no keys that could identify one.

@@ -60,31 +60,42 @@ pub(super) struct ValueMention<'t> {
 /// Returns the first mention of another value. Code in other languages, documents in a code block, diffs, and text in a container say
 /// nothing about the answer.
 pub(super) fn contradiction<'t>(text: &'t str, choices: &KeyChoices<'_>) -> Option<ValueMention<'t>> {
-    find_mention(text, choices, &|_, _, _| true)
+    find_mention(text, choices, &|_| true)
 }
 
-/// Returns the first mention that corrects a header: on a line of its own, or behind a label of the answer. Other mentions below a header
-/// may be about anything.
+/// Returns the first mention that corrects a header: on a line of its own that no sentence surrounds, or behind a label of the answer. Other
+/// mentions below a header may be about anything.
 pub(super) fn correction<'t>(text: &'t str, choices: &KeyChoices<'_>) -> Option<ValueMention<'t>> {
-    find_mention(text, choices, &|before, behind, is_code| {
-        let label = before.trim_matches(MARKS).to_lowercase();
-        let is_own_line = label.is_empty() && behind.trim().trim_matches(MARKS).len() <= 1;
+    find_mention(text, choices, &|place| {
+        let label = place.before.trim_matches(MARKS).to_lowercase();
+        let is_begun = place.above.trim_end().ends_with(char::is_alphanumeric) && !place.above.starts_with('#');
+        let is_own_line = label.is_empty() && place.behind.trim().trim_matches(MARKS).len() <= 1 && !is_begun;
         let is_label = label.trim().strip_suffix(':').is_some_and(|label| {
             label.split(' ').count() <= MAX_WORDS && label.split(' ').any(|word| CORRECTIONS.contains(&word))
         });
-        !is_code && (is_own_line || is_label)
+        !place.is_code && (is_own_line || is_label)
     })
+}
+
+/// The text around a mention.
+struct MentionPlace<'t> {
+    /// The words before and behind it in its line.
+    before: &'t str,
+    behind: &'t str,
+    /// The line above.
+    above: &'t str,
+    is_code: bool,
 }
 
 /// Words of labels before the answer.
 const CORRECTIONS: [&str; 9] =
     ["verdict", "decision", "answer", "correction", "corrected", "update", "edit", "final", "actually"];
 
-/// Returns the first mention that counts, by the words before and behind it in its line.
+/// Returns the first mention that counts by its place.
 fn find_mention<'t>(
     text: &'t str,
     choices: &KeyChoices<'_>,
-    counts: &dyn Fn(&str, &str, bool) -> bool,
+    counts: &dyn Fn(&MentionPlace<'_>) -> bool,
 ) -> Option<ValueMention<'t>> {
     if choices.is_empty() {
         return None;
@@ -93,7 +104,9 @@ fn find_mention<'t>(
     let mut code: Option<CodeFence<'_>> = None;
     let mut is_hunk = false;
     let mut cells = Vec::new();
+    let mut last_line = "";
     for (line, (written, is_contained)) in text.lines().zip(contained).enumerate() {
+        let above = std::mem::replace(&mut last_line, written);
         let fence = CodeFence::from_line(bullet(written).unwrap_or(written).trim_start());
         match (&code, fence) {
             (Some(open), Some(fence)) if fence.closes(open) => code = None,
@@ -110,7 +123,8 @@ fn find_mention<'t>(
         let words = in_line(written, choices).or_else(|| in_row(&row, &cells, choices));
         let is_counted = |words: &&str| {
             let at = written.find(words).unwrap_or_default();
-            counts(&written[..at], &written[at + words.len()..], code.is_some())
+            let (before, behind) = (&written[..at], &written[at + words.len()..]);
+            counts(&MentionPlace { before, behind, above, is_code: code.is_some() })
         };
         if let Some(words) = words.filter(is_counted) {
             return Some(ValueMention { line, words });

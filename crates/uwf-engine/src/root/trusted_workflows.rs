@@ -45,7 +45,7 @@ pub fn distrust(home: &Home, hash: NodeHash) -> Result<()> {
     change(home, |trusted| trusted.remove(&hash))
 }
 
-/// The error for a step that would run a command nobody trusts.
+/// The error for a step that would run a command without trust.
 pub(crate) fn refusal(workflow: &Workflow, hash: NodeHash) -> Error {
     let name = &workflow.name;
     let error =

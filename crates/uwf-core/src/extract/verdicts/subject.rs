@@ -17,9 +17,13 @@ pub(super) fn is_of_code(sentence: &ProseSentence) -> bool {
     let words: Vec<&str> = sentence.words().take(SUBJECT).collect();
     let is_article = words.first().is_some_and(|word| ARTICLES.contains(word));
     let is_work = words.iter().any(|word| {
-        WORK.contains(word) || LABELS.contains(word) || PROBLEMS.iter().any(|problem| word.starts_with(problem))
+        WORK.contains(word) || LABELS.contains(word) || is_problem(word)
     });
     sentence.text.trim_start().starts_with('`') || is_article && !is_work
+}
+
+fn is_problem(noun: &str) -> bool {
+    PROBLEMS.iter().any(|problem| noun.starts_with(problem))
 }
 
 /// Whether a label names a part of the work: `Docs: fine`.
@@ -36,11 +40,11 @@ pub(super) fn is_nit(sentence: &ProseSentence) -> bool {
     sentence.clauses.first().is_some_and(|clause| clause.words.iter().take(SUBJECT).any(is_small))
 }
 
-/// Whether a part of the code precedes a word: `the function must`.
+/// Whether a part of the code precedes a word: `the function must`, but not `the leak must`.
 pub(super) fn follows_code(words: &[String], at: usize) -> bool {
     let subject = at.checked_sub(2).map(|begin| [words[begin].as_str(), words[begin + 1].as_str()]);
-    subject
-        .is_some_and(|[article, noun]| ARTICLES.contains(&article) && !WORK.contains(&noun) && !PERSONS.contains(&noun))
+    let is_code = |noun: &str| !WORK.contains(&noun) && !PERSONS.contains(&noun) && !is_problem(noun);
+    subject.is_some_and(|[article, noun]| ARTICLES.contains(&article) && is_code(noun))
 }
 
 /// Whether a word only describes a noun: `bad input`, but not `a bad idea`.

@@ -290,6 +290,18 @@ fn right(pieces: &[Piece]) -> Option<Value> {
     (!is_contradicted && values.all(|value| value == first)).then(|| first.clone())
 }
 
+/// Whether a value stands alone below a header and differs from it. Such an answer may be refused; whether it is depends on the places
+/// of the two.
+fn is_in_doubt(pieces: &[Piece]) -> bool {
+    let said = said(pieces);
+    let Some(Piece { kind: Kind::Header(header), .. }) = said.first() else { return false };
+    let differs = |piece: &&Piece| match &piece.kind {
+        Kind::Stands(value) | Kind::Header(value) => value["approved"] != header["approved"],
+        _ => false,
+    };
+    said[1..].iter().any(differs)
+}
+
 /// What the text says of the change, in sentences and in values that stand alone.
 fn verdicts(pieces: &[Piece]) -> Vec<bool> {
     let verdict = |piece: &&Piece| match &piece.kind {
@@ -327,6 +339,9 @@ proptest! {
         let text = pieces.iter().map(|piece| piece.text.as_str()).collect::<Vec<_>>().join("\n\n");
         let right = right(&pieces);
         for found in read_in_both_forms(&dressed(&text, dress)) {
+            if found.is_none() && is_in_doubt(&pieces) {
+                continue;
+            }
             prop_assert_eq!(found.as_ref().map(|found| &found.value), right.as_ref(), "{}", &text);
             let Some(found) = found else { continue };
             prop_assert!(verdicts(&pieces).contains(&(found.value["approved"] == json!(true))), "{}", &text);

@@ -112,7 +112,7 @@ fn a_header_says_each_thing_once() {
 
 #[test]
 fn tag_mentioned_below_header_is_plain_text() {
-    let raw = "---\napproved: false\n---\nThe parser must strip everything up to </think>\n\n```json\n{\"approved\": true}\n```\n";
+    let raw = "---\napproved: false\n---\nThe parser must strip everything up to </think>\n\n```json\n{\"approved\": true}\n```\n\nThen it must stop.\n";
     assert_eq!(reads(raw, &verdict()), Some(json!({"approved": false})));
 }
 
