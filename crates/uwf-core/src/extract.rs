@@ -11,6 +11,7 @@ pub(crate) mod clean;
 mod containers;
 mod echo;
 mod feedback;
+mod introductions;
 mod keys;
 mod lead_in;
 mod left_out;

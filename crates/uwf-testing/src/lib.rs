@@ -43,6 +43,15 @@ pub struct TestHome {
     bin: PathBuf,
 }
 
+/// A copy of the files of a [`TestHome`].
+pub struct HomeSnapshot(TempDir);
+
+/// Copies what is in a directory into another.
+fn copy_all(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status().expect("cp");
+    assert!(status.success(), "{} cannot be copied", from.display());
+}
+
 /// Result of a finished `uwf` process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedRun {
@@ -123,6 +132,29 @@ impl TestHome {
             fs::create_dir(dir.path().join(name)).expect("a directory in the temporary directory");
         }
         TestHome { dir, bin: bin.into() }
+    }
+
+    /// Keeps a copy of all files as they are now. Nothing may be at work.
+    ///
+    /// # Panics
+    /// If a file cannot be copied.
+    pub fn snapshot(&self) -> HomeSnapshot {
+        let kept = TempDir::with_prefix("uwf-kept-").expect("a temporary directory");
+        copy_all(self.dir.path(), kept.path());
+        HomeSnapshot(kept)
+    }
+
+    /// Puts all files back as they were.
+    ///
+    /// # Panics
+    /// If a file cannot be removed or copied.
+    pub fn restore(&self, snapshot: &HomeSnapshot) {
+        for entry in fs::read_dir(self.dir.path()).expect("the files of the home") {
+            let path = entry.expect("a file of the home").path();
+            if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+                .expect("a file that can be removed");
+        }
+        copy_all(snapshot.0.path(), self.dir.path());
     }
 
     /// The storage root.

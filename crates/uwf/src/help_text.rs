@@ -204,6 +204,56 @@ fn in_lines<'w>(words: impl Iterator<Item = &'w str>, first: usize, column: usiz
 mod tests {
     use super::*;
 
+    /// Lines that are wider than `width`, and lines in the middle of a text that end before a word that would have fitted.
+    fn badly_wrapped(help: &str, width: usize) -> Vec<String> {
+        let lines: Vec<&str> = help.lines().collect();
+        let columns = |line: &str| line.chars().count();
+        let mut bad: Vec<String> =
+            lines.iter().filter(|line| columns(line) > width).map(|line| (*line).to_owned()).collect();
+        for pair in lines.windows(2) {
+            let [above, line] = pair else { continue };
+            let indent = |line: &str| columns(line) - columns(line.trim_start());
+            let is_text =
+                indent(line) == 0 && indent(above) == 0 || indent(line) >= 10 && indent(line) >= indent(above);
+            let starts_anew = above.ends_with(':')
+                || above.starts_with("```")
+                || ["[", "- ", "```", "-"].iter().any(|mark| line.trim_start().starts_with(mark));
+            let Some(word) = line.split_whitespace().next().filter(|_| is_text && !starts_anew && !above.is_empty())
+            else {
+                continue;
+            };
+            // An option has its text in the next line.
+            let is_option = above.trim_start().starts_with(['-', '<', '[']) && indent(line) > indent(above);
+            if !is_option && columns(above) + 1 + columns(word) <= width {
+                bad.push(format!("{above}\n{line}"));
+            }
+        }
+        bad
+    }
+
+    /// The badly wrapped lines in both helps of a command and of all below it.
+    fn badly_wrapped_below(command: &mut Command, width: usize, bad: &mut Vec<String>) {
+        for help in [command.render_help(), command.render_long_help()] {
+            let path = command.get_bin_name().unwrap_or_default();
+            bad.extend(
+                badly_wrapped(&help.to_string(), width).into_iter().map(|line| format!("{width} {path}: {line}")),
+            );
+        }
+        for below in command.get_subcommands_mut() {
+            badly_wrapped_below(below, width, bad);
+        }
+    }
+
+    #[test]
+    fn help_of_every_command_is_wrapped_once() {
+        let mut bad = Vec::new();
+        for width in [80, 100] {
+            badly_wrapped_below(&mut laid_out(crate::cli::command(), width), width, &mut bad);
+        }
+        bad.extend(badly_wrapped(&crate::topics::reference(crate::cli::command()), 100));
+        assert!(bad.is_empty(), "{} lines:\n{}", bad.len(), bad.join("\n"));
+    }
+
     #[test]
     fn sections_list_each_command_once() {
         let mut root = crate::cli::command();

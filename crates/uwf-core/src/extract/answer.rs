@@ -214,12 +214,21 @@ impl AnswerSearch<'_> {
         }
         let mut set_aside = set_aside.into_iter().filter(|block| !is_echoed(block));
         let aside = if candidates.is_empty() { set_aside.find_map(|block| self.candidate(block).ok()) } else { None };
-        let talked_about = candidates.first().or(aside.as_ref()).map(|candidate| self.talked_about(candidate));
+        let talked_about = candidates.first().or(aside.as_ref());
+        let talked_about =
+            talked_about.map(|candidate| self.talked_about(candidate.block.doubt.unwrap_or_default(), candidate));
         // They all have the same value, so what their texts mention is in the value.
         let silent: Vec<Range<usize>> = candidates.iter().map(|candidate| candidate.block.whole.clone()).collect();
         let silent = [silent, examples, echoes.clone()].concat();
-        match candidates.into_iter().find(|candidate| candidate.block.doubt.is_none()) {
-            Some(candidate) => self.agreed(candidate, &silent),
+        let sure: Vec<AnswerCandidate> =
+            candidates.into_iter().filter(|candidate| candidate.block.doubt.is_none()).collect();
+        let unclear: Option<Vec<usize>> = sure.iter().map(|candidate| self.unclear_line(candidate)).collect();
+        let unclear = unclear.and_then(|lines| Some(self.talked_about(*lines.first()?, sure.first()?)));
+        match sure.into_iter().next() {
+            Some(candidate) => match (self.agreed(candidate, &silent), unclear) {
+                (Extraction::Found(_), Some(error)) => self.refused(error),
+                (extraction, _) => extraction,
+            },
             None if echoes
                 .iter()
                 .any(|echo| self.text[..echo.start].trim().is_empty() && self.text[echo.end..].trim().is_empty()) =>
@@ -233,9 +242,8 @@ impl AnswerSearch<'_> {
         }
     }
 
-    /// The error for a value that is talked about, with the line that says so.
-    fn talked_about(&self, candidate: &AnswerCandidate) -> String {
-        let doubt = candidate.block.doubt.unwrap_or_default();
+    /// The error for a value that is talked about. A line, from 0, says so.
+    fn talked_about(&self, doubt: usize, candidate: &AnswerCandidate) -> String {
         let words = ellipsize(self.text.lines().nth(doubt).unwrap_or_default().trim(), SHOWN);
         format!(
             "line {} says `{words}`, so the value {} in line {} seems to be an example, a draft or part of a sentence: \

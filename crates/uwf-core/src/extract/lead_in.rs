@@ -244,12 +244,12 @@ fn is_from_others(words: &[String]) -> bool {
 }
 
 /// Whether a sentence without a subject says what the agent does: `Returning the JSON now:`.
-fn is_gerund(words: &[String]) -> bool {
+pub(super) fn is_gerund(words: &[String]) -> bool {
     words.first().is_some_and(|word| word.ends_with("ing")) && words.iter().any(|word| names_answer(word))
 }
 
 /// Whether the agent says what it found or would do, and nothing about others: `After running everything I get:`.
-fn is_finding(words: &[String]) -> bool {
+pub(super) fn is_finding(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let is_verb = |word: &&str| matches!(*word, "get" | "got" | "would" | "could");
     let subject = words.iter().position(|word| matches!(*word, "i" | "we"));
@@ -264,7 +264,7 @@ fn is_finding(words: &[String]) -> bool {
 
 /// Whether a sentence proposes something: `my plan would be`, `the fix could be`, `a plan could look like this`. A program's reply is not
 /// proposed: `the response could be`.
-fn is_proposal(words: &[String]) -> bool {
+pub(super) fn is_proposal(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let is_own = |subject: &str| {
         !OF_PROGRAMS.contains(&subject) && !OF_ANOTHER.contains(&subject) && !OF_A_DRAFT.contains(&subject)
@@ -335,7 +335,7 @@ fn retracts(sentence: &str) -> bool {
         || matches!(words[..], [it, "was", "premature" | "wrong"] if is_it(it))
 }
 
-fn words(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     let is_mark = |symbol: char| !symbol.is_alphanumeric();
     text.split_whitespace().map(move |word| word.trim_matches(is_mark).to_lowercase())
 }

@@ -48,8 +48,20 @@ const ACCEPTS: [&str; 13] = [
 ];
 
 /// Beginnings of keys and values that reject in a review.
-const REJECTS: [&str; 11] =
-    ["reject", "declin", "refus", "veto", "disapprov", "needswork", "needschang", "request", "revis", "rework", "deny"];
+const REJECTS: [&str; 12] = [
+    "reject",
+    "declin",
+    "refus",
+    "veto",
+    "disapprov",
+    "needswork",
+    "needschang",
+    "request",
+    "revis",
+    "rework",
+    "deny",
+    "denied",
+];
 
 /// Beginnings of keys and values of a task that is done.
 const DONE: [&str; 6] = ["done", "complet", "finish", "succe", "solved", "implemented"];
@@ -62,7 +74,7 @@ const CHECKS: [&str; 9] =
     ["pass", "ok", "success", "green", "allpass", "testspass", "tests_pass", "checkspass", "buildpass"];
 
 /// Words of a member in which weak statements count. A shorter one may be a note, a longer one may be about anything.
-const REMARK: RangeInclusive<usize> = 4..=8;
+const REMARK: RangeInclusive<usize> = 3..=8;
 
 /// Words by which a text beside a value that rejects says why.
 const DOUBTS: [&str; 14] = [
@@ -92,6 +104,7 @@ pub(super) fn contradiction(text: &str, value: &Value, choices: &KeyChoices<'_>)
         .or_else(of_checks)
         .or_else(endorsed)
         .map(ContraryLine::of_sentence)
+        .or_else(|| contrary_log(text, value))
 }
 
 /// Returns the sentence below a header, or in a member of the value, that contradicts the value. Only clear verdicts count, because such
@@ -101,7 +114,27 @@ pub(super) fn clear_contradiction(text: &str, value: &Value, choices: &KeyChoice
     let of_topic = || stance(value).and_then(|(topic, is_accepted)| clear_contrary(&sentences, topic, is_accepted));
     let of_checks = || is_of_checks(value).and_then(|is_passed| checks::contrary(&sentences, is_passed));
     let found = disowning(&sentences).or_else(|| other_choice(&sentences, choices)).or_else(of_topic);
-    found.or_else(of_checks).map(ContraryLine::of_sentence)
+    found.or_else(of_checks).map(ContraryLine::of_sentence).or_else(|| contrary_log(text, value))
+}
+
+/// Returns the line of a log that contradicts a value about checks.
+fn contrary_log(text: &str, value: &Value) -> Option<ContraryLine> {
+    let (line, log) = checks::contrary_log(text, is_of_checks(value)?)?;
+    Some(ContraryLine { line, sentence: log.trim().to_owned() })
+}
+
+/// Whether a text says the same as the value, or praises what the value accepts.
+pub(super) fn affirms(text: &str, value: &Value) -> bool {
+    let sentences = sentences(text);
+    stance(value).is_some_and(|(topic, is_accepted)| {
+        stated(&sentences, topic).any(|(_, statement)| statement.accepts == is_accepted)
+            || is_accepted && sentences.iter().any(tenor::praises)
+    })
+}
+
+/// Whether a word names a verdict: `decision`, `conclusion`.
+pub(super) fn names_verdict(word: &str) -> bool {
+    verdict_words::LABELS.contains(&word)
 }
 
 /// Returns the text of a value that contradicts its other members: `approved: true` beside `comment: I do not approve`.
@@ -115,7 +148,12 @@ pub(super) fn contrary_member(value: &Value, choices: &KeyChoices<'_>) -> Option
     let word = |(key, text): &(&String, &str)| {
         let verdict = of_word(text.trim_matches(['.', '!', ' ']));
         let is_contrary = verdict.is_some_and(|(of, accepts)| std::ptr::eq(of, topic) && accepts != is_accepted);
-        is_remark_key(key) && is_contrary && !text.contains(' ')
+        let sentences = sentences(text);
+        let states = || {
+            sentences.iter().all(|sentence| reply(sentence).is_none())
+                && contrary_statement(&sentences, topic, is_accepted).is_some()
+        };
+        is_remark_key(key) && !text.contains(' ') && (is_contrary || states())
     };
     if let Some((_, text)) = members.clone().find(word) {
         return Some(text.to_owned());

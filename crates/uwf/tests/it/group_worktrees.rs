@@ -187,14 +187,16 @@ fn changes_made_meanwhile_are_not_overwritten() {
 
 #[test]
 fn killed_merge_is_completed_by_the_next_step() {
+    let (home, repo) = fixes();
+    home.put("panel", &FIXES.replace("files: worktree", "max: 1, files: worktree"));
+    let armed = home.work().join("scripts/armed");
+    script(&home, "three", &format!("rm sub/file; echo done; touch {}", armed.display()));
+    let thread = start_before_group(&home, &repo);
+    let before = home.snapshot();
     for point in ["/merging-", "read-tree --reset -u", "uwf: files of a group HEAD", "update-ref --stdin", "merge-tree"]
     {
         for is_before in [true, false] {
-            let (home, repo) = fixes();
-            home.put("panel", &FIXES.replace("files: worktree", "max: 1, files: worktree"));
-            let armed = home.work().join("scripts/armed");
-            script(&home, "three", &format!("rm sub/file; echo done; touch {}", armed.display()));
-            let thread = start_before_group(&home, &repo);
+            home.restore(&before);
             let real = uwf_engine::attempt::program::find("git").unwrap();
             let agent_alone = (String::new(), "$PPID");
             let with_keeper = (format!("{} \"$@\";", real.display()), "$(cut -d' ' -f4 /proc/$PPID/stat) $PPID");

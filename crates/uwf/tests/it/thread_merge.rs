@@ -456,9 +456,11 @@ const LEFT_BEHIND: [(&str, &str); 7] = [
 
 #[test]
 fn killed_merge_is_undone_by_next_merge() {
+    let (home, repo, thread, _) = worked();
+    let before = home.snapshot();
     for manner in [None, Some("--no-ff"), Some("--squash")] {
         for (what, left) in LEFT_BEHIND {
-            let (home, repo, thread, _) = worked();
+            home.restore(&before);
             let what = format!("{what}, {manner:?}");
             if manner.is_some() {
                 commit(&home, &repo, "own.txt", "own\n");
@@ -535,8 +537,10 @@ fn empty_squash_leaves_no_commit_message() {
 /// Git is killed while uwf continues.
 #[test]
 fn merge_is_undone_immediately_when_git_dies() {
+    let (home, repo, thread, _) = worked();
+    let before = home.snapshot();
     for (what, left) in LEFT_BEHIND {
-        let (home, repo, thread, _) = worked();
+        home.restore(&before);
         commit(&home, &repo, "own.txt", "own\n");
         fs::write(repo.join("README"), "a change of the person\n").unwrap();
         let kill = format!(

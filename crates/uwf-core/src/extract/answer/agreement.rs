@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{AnswerCandidate, AnswerSearch, SHOWN};
 use crate::extract::blocks::{AnswerBlock, AnswerBlockKind};
 use crate::extract::clean::{at_left_edge, clean};
+use crate::extract::introductions::{limits, points_back, presents_other};
 use crate::extract::read::AnswerTarget;
 use crate::extract::thinking::without_thoughts;
 use crate::extract::{Extraction, left_out, mentions, verdicts};
@@ -56,6 +57,26 @@ impl AnswerSearch<'_> {
             Some((line, words)) => self.contradicted(line, &words, &candidate),
             None => self.answer(candidate),
         }
+    }
+
+    /// The line, from 0, of a sentence next to a verdict that does not present it as the answer.
+    pub(super) fn unclear_line(&self, candidate: &AnswerCandidate) -> Option<usize> {
+        let value = &candidate.reading.value;
+        if candidate.block.is_first || self.target.choices(value).is_empty() {
+            return None;
+        }
+        let line_at = |at: usize| self.text[..at].matches('\n').count();
+        let above = self.text[..candidate.block.whole.start].trim_end();
+        let lead_in = above.rsplit('\n').next().unwrap_or_default();
+        let is_key = |word: &str| self.target.keys.listed(word).is_some();
+        if presents_other(lead_in, &is_key) && !verdicts::affirms(lead_in, value) {
+            return Some(line_at(above.len()));
+        }
+        let behind = &self.text[candidate.block.whole.end..];
+        let below = behind.trim_start();
+        let first = below.lines().next().unwrap_or_default();
+        let is_unclear = limits(first) || points_back(first) && !verdicts::affirms(first, value);
+        is_unclear.then(|| line_at(self.text.len() - below.len()))
     }
 
     /// Whether a block below a header shows a value. `Verdict: reject` is a sentence, if the key is `verdict`. So is a last line with a key.

@@ -66,18 +66,61 @@ pub(super) fn contrary(sentences: &[ProseSentence], is_passed: bool) -> Option<&
     };
     let mut reports = sentences.iter().filter(is_now).filter_map(|sentence| Some((sentence, passes(sentence)?)));
     let (sentence, passes) = reports.next_back()?;
+    // The rows of a table are one report.
+    let is_row = |sentence: &ProseSentence| sentence.text.starts_with('|');
+    let rows = reports.rev().take_while(|(row, _)| is_row(sentence) && is_row(row));
+    let (sentence, passes) = rows.chain([(sentence, passes)]).min_by_key(|(_, passes)| *passes)?;
     (passes != is_passed).then_some(sentence)
 }
 
 /// Whether a sentence reports success; `None` if it reports nothing. One failure outweighs all successes.
 fn passes(sentence: &ProseSentence) -> Option<bool> {
     let is_command = sentence.text.trim_start().starts_with('`');
+    if let Some(passes) = exit_status(sentence) {
+        return Some(passes);
+    }
+    let words: Vec<&str> = sentence.words().collect();
+    // `12 passed, 0 failed`, `FAILED (failures=1)`, `It doesn't compile`.
+    let is_count =
+        words.windows(2).any(|pair| pair[0].parse::<u64>().is_ok() && matches!(pair[1], "passed" | "failed"));
+    let is_outcome = words.len() <= 3 && words.first().is_some_and(|word| FAILED[..3].contains(word))
+        || words.iter().any(|word| word.starts_with("compile"));
     let is_about_checks = sentence.has(&CHECKS)
         || is_command
+        || is_count
+        || is_outcome
         || sentence.words().next().is_some_and(|word| matches!(word, "result" | "no"));
     let reports = sentence.clauses.iter().flat_map(report);
     let worst = reports.min()?;
     is_about_checks.then_some(worst)
+}
+
+/// Whether a command succeeded, by the exit code that a sentence names: `Exit code 1.`
+fn exit_status(sentence: &ProseSentence) -> Option<bool> {
+    let words: Vec<&str> = sentence.words().collect();
+    words.windows(2).enumerate().find_map(|(at, pair)| {
+        let is_exit = pair[0].starts_with("exit") && matches!(pair[1], "code" | "status" | "with");
+        let code = || words[at + 2..].iter().take(2).find_map(|word| word.parse::<u8>().ok());
+        is_exit.then(code)?.map(|code| code == 0)
+    })
+}
+
+/// The last line in a code block that reports the opposite of the value in capitals, as programs print it: `test result: FAILED`.
+pub(super) fn contrary_log(text: &str, is_passed: bool) -> Option<(usize, &str)> {
+    let mut is_inside = false;
+    let mut last = None;
+    for (number, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            is_inside = !is_inside;
+            continue;
+        }
+        let words = || line.split(|symbol: char| !symbol.is_alphanumeric());
+        let is_failure = words().any(|word| matches!(word, "FAILED" | "FAIL"));
+        if is_inside && (is_failure || words().any(|word| matches!(word, "PASSED" | "PASS" | "OK"))) {
+            last = Some((number, line, !is_failure));
+        }
+    }
+    last.filter(|(_, _, passes)| *passes != is_passed).map(|(number, line, _)| (number, line))
 }
 
 /// The reports of a clause.
@@ -116,10 +159,23 @@ mod tests {
             ("No test failed.", Some(true)),
             ("The tests cover a failed login.", None),
             ("The handler returns an error.", None),
+            ("Exit code 1.", Some(false)),
+            ("12 passed, 0 failed.", Some(true)),
+            ("FAILED (failures=1)", Some(false)),
+            ("It doesn't compile.", Some(false)),
         ] {
             let read = sentences(text);
             assert_eq!(passes(&read[0]), is_passed, "{text}");
         }
+    }
+
+    #[test]
+    fn rows_and_logs_are_reports() {
+        let table = sentences("| check | result |\n|---|---|\n| clippy | fail |\n| tests | pass |\n");
+        assert!(contrary(&table, true).is_some() && contrary(&table, false).is_none());
+        let log = "It ran.\n\n```\ntest a ... ok\ntest result: FAILED. 1 passed\n```\n";
+        assert_eq!(contrary_log(log, true), Some((4, "test result: FAILED. 1 passed")));
+        assert_eq!((contrary_log(log, false), contrary_log("BUILD FAILED", true)), (None, None));
     }
 
     #[test]

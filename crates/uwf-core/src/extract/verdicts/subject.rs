@@ -16,9 +16,7 @@ const ARTICLES: &[&str] = &["the", "a", "an", "each", "every", "both", "all", "a
 pub(super) fn is_of_code(sentence: &ProseSentence) -> bool {
     let words: Vec<&str> = sentence.words().take(SUBJECT).collect();
     let is_article = words.first().is_some_and(|word| ARTICLES.contains(word));
-    let is_work = words.iter().any(|word| {
-        WORK.contains(word) || LABELS.contains(word) || is_problem(word)
-    });
+    let is_work = words.iter().any(|word| WORK.contains(word) || LABELS.contains(word) || is_problem(word));
     sentence.text.trim_start().starts_with('`') || is_article && !is_work
 }
 

@@ -296,7 +296,9 @@ fn is_in_doubt(pieces: &[Piece]) -> bool {
     let said = said(pieces);
     let Some(Piece { kind: Kind::Header(header), .. }) = said.first() else { return false };
     let differs = |piece: &&Piece| match &piece.kind {
-        Kind::Stands(value) | Kind::Header(value) => value["approved"] != header["approved"],
+        Kind::Stands(Value::Object(value)) | Kind::Header(Value::Object(value)) => {
+            value.iter().any(|(key, value)| header.get(key).is_some_and(|other| other != value))
+        }
         _ => false,
     };
     said[1..].iter().any(differs)
