@@ -97,6 +97,13 @@ impl Workflow {
         Some(branch)
     }
 
+    /// Whether a group has branches that a command plays.
+    #[must_use]
+    pub fn runs_commands(&self, group: &str) -> bool {
+        let has_command = |role: &&str| self.roles.get(*role).is_some_and(|role| role.more.run.is_some());
+        self.branches_of(group).iter().any(has_command)
+    }
+
     fn without_roles(&self, name: String) -> Workflow {
         Workflow {
             name,

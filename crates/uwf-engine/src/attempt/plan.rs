@@ -1,5 +1,6 @@
 //! The inputs of a step besides the thread itself: configuration, settings, workflow.
 
+mod command_source;
 pub(crate) mod unenforced;
 
 use std::path::PathBuf;
@@ -21,8 +22,10 @@ use crate::error::{Error, ErrorCause, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::workplace::{self, ThreadWorkplace};
-use crate::root::{ids, project, store_keys, trusted_workflows};
+use crate::root::{ids, project, store_keys};
 use crate::thread::load::Thread;
+
+use self::command_source::CommandSource;
 
 /// Most ancestors of a child thread whose limits are checked. `maxDepth` prevents deeper nesting.
 const MAX_ABOVE: usize = 64;
@@ -37,8 +40,8 @@ pub struct StepPlan {
     pub workflow: Workflow,
     /// Hash of the workflow.
     pub workflow_hash: NodeHash,
-    /// Whether this machine may run the commands of the workflow's roles.
-    pub trusts_commands: bool,
+    /// The workflow with its commands, if no person has trusted it.
+    untrusted: Option<CommandSource>,
 }
 
 /// Rejects a role that the workflow does not have.
@@ -69,10 +72,16 @@ impl StepPlan {
         let home = thread.home();
         let settings = settings_of(home, record, cwd)?;
         let config = project::config(home, &settings.workspace)?;
-        StepPlan::new(home, config, settings, thread.start.workflow, thread.workflow()?)
+        StepPlan::for_thread(thread, config, settings)
     }
 
-    /// A plan for a thread of a workflow.
+    fn for_thread(thread: &Thread<'_>, config: UwfConfig, settings: ThreadSettings) -> Result<StepPlan> {
+        let workflow = thread.workflow()?;
+        let untrusted = CommandSource::of_thread(thread, &workflow)?.untrusted(thread.home())?;
+        Ok(StepPlan { config, settings, workflow, workflow_hash: thread.start.workflow, untrusted })
+    }
+
+    /// A plan for a new thread of a workflow.
     ///
     /// # Errors
     /// `Io`.
@@ -83,16 +92,15 @@ impl StepPlan {
         workflow_hash: NodeHash,
         workflow: Workflow,
     ) -> Result<StepPlan> {
-        let trusts_commands = trusted_workflows::allows(home, workflow_hash, &workflow)?;
-        Ok(StepPlan { config, settings, workflow, workflow_hash, trusts_commands })
+        let untrusted = CommandSource::own(workflow_hash, &workflow).untrusted(home)?;
+        Ok(StepPlan { config, settings, workflow, workflow_hash, untrusted })
     }
 
     /// Loads a plan for display, even for a thread that has ended or that another machine began.
     pub(crate) fn to_look_at(thread: &Thread<'_>, record: &ThreadRecord) -> Result<StepPlan> {
         match StepPlan::from_record(thread, record, None) {
             Err(Error { cause: Some(ErrorCause::UnknownWorkspace), .. }) => {
-                let (config, settings) = (thread.home().config()?, ThreadSettings::default());
-                StepPlan::new(thread.home(), config, settings, thread.start.workflow, thread.workflow()?)
+                StepPlan::for_thread(thread, thread.home().config()?, ThreadSettings::default())
             }
             known => known,
         }
@@ -129,6 +137,9 @@ impl StepPlan {
                     Error::usage(message).hint("bind the roles of its branches: `uwf run THREAD --agent ROLE=AGENT`")
                 );
             }
+            if self.workflow.runs_commands(role) {
+                self.check_trust()?;
+            }
             return Ok(self.with_keys(AgentSpec::of_group()));
         }
         let spec = bindings::choose(&self.config, bound, &self.workflow.name, role, asked, workspace)?;
@@ -154,10 +165,12 @@ impl StepPlan {
                 run.command, named.agent
             )));
         }
-        match self.trusts_commands {
-            true => Ok(()),
-            false => Err(trusted_workflows::refusal(&self.workflow, self.workflow_hash)),
-        }
+        self.check_trust()
+    }
+
+    /// Rejects commands that a person has not trusted.
+    fn check_trust(&self) -> Result<()> {
+        self.untrusted.as_ref().map_or(Ok(()), |source| Err(source.refusal()))
     }
 
     /// Warnings about limits that have no effect with the thread's agents. The step itself reports an agent that can't

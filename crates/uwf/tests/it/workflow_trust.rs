@@ -60,3 +60,74 @@ fn workflow_without_commands_needs_no_trust() {
     assert_eq!(refused.code, Some(64), "{}", refused.transcript());
     assert!(refused.stderr.contains("has no role with `run`"), "{}", refused.stderr);
 }
+
+/// A workflow of a group, of which a command plays one branch. `more` is text of the other role, which runs no command.
+fn group(command: &str, more: &str) -> String {
+    format!(
+        "name: run-them
+description: x
+roles:
+  it: {{ run: {command} }}
+  writer: {{ goal: You write{more}. }}
+  inner: {{ play: [ it, writer ] }}
+  both: {{ play: [ inner ] }}
+graph:
+  $START: [ {{ role: both }} ]
+  both: [ {{ role: $END }} ]
+"
+    )
+}
+
+#[test]
+fn commands_of_branches_run_only_when_trusted() {
+    let home = home();
+    home.worker("output: text", "#!/bin/sh\ncat > /dev/null\necho done\n");
+    let project = home.work().join(".workflows");
+    fs::create_dir(&project).unwrap();
+    let file = project.join("run-them.yaml");
+    fs::write(&file, group("echo ran >> ran", "")).unwrap();
+    let refused = || {
+        let refused = home.uwf(&["run", "run-them", "-p", "x"]);
+        assert_eq!(refused.code, Some(78), "{}", refused.transcript());
+        let hash = home.json(&["workflow", "show", "run-them"])["hash"].as_str().unwrap().to_owned();
+        for part in [format!("workflow `run-them` {hash} runs commands"), format!("`uwf workflow trust {hash}`")] {
+            assert!(refused.stderr.contains(&part), "{part}: {}", refused.stderr);
+        }
+    };
+    let ran = || fs::read_to_string(home.work().join("ran")).unwrap_or_default().lines().count();
+    refused();
+    assert_eq!(home.json(&["thread", "list", "--all", "--branches"]), json!([]), "no thread was created");
+    assert_eq!(home.uwf(&["workflow", "trust", "run-them"]).code, Some(0));
+    let done = home.uwf(&["run", "run-them", "-p", "x"]);
+    assert_eq!((done.code, ran()), (Some(0), 1), "{}", done.transcript());
+
+    // The branch itself is the same after this change.
+    fs::write(&file, group("echo ran >> ran", " well")).unwrap();
+    refused();
+    assert_eq!(ran(), 1);
+    assert_eq!(home.uwf(&["workflow", "trust", "run-them"]).code, Some(0));
+    assert_eq!(home.uwf(&["run", "run-them", "-p", "x"]).code, Some(0));
+    assert_eq!(home.uwf(&["workflow", "trust", "run-them", "--revoke"]).code, Some(0));
+    refused();
+    assert_eq!(ran(), 2);
+}
+
+#[test]
+fn begun_branch_needs_trust_for_each_step() {
+    let home = home();
+    home.worker("output: text", "#!/bin/sh\ncat > /dev/null\necho done\n");
+    home.put("run-them", &group("exit 9", "").replace("run: exit 9", "run: 'test -e ok', fails: [1]"));
+    let ran = home.uwf(&["run", "run-them", "-p", "x"]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    fs::write(home.work().join("ok"), "").unwrap();
+    assert_eq!(home.uwf(&["workflow", "trust", "run-them", "--revoke"]).code, Some(0));
+    let branches = home.json(&["thread", "list", "--branches"]);
+    let branch = branches.as_array().unwrap().iter().find(|row| row["branch"] == "both.inner.it").unwrap();
+    let stepped = home.uwf(&["thread", "step", branch["thread"].as_str().unwrap()]);
+    assert_eq!(stepped.code, Some(78), "{}", stepped.transcript());
+    let hash = home.json(&["workflow", "show", "run-them"])["hash"].as_str().unwrap().to_owned();
+    assert!(stepped.stderr.contains(&format!("`uwf workflow trust {hash}`")), "{}", stepped.stderr);
+    assert_eq!(home.uwf(&["workflow", "trust", "run-them"]).code, Some(0));
+    let retried = home.uwf(&["thread", "retry", "@"]);
+    assert_eq!(retried.code, Some(0), "{}", retried.transcript());
+}
