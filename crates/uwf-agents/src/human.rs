@@ -3,6 +3,7 @@
 use agent_kit::{AgentContext, Error, Result, play};
 use uwf_core::prompt::{self, QuestionInput};
 use uwf_core::thread::ThreadId;
+use uwf_core::workflow::is_text;
 use uwf_engine::root::home::Home;
 
 /// Asks the question. It never returns a result: the command that takes the answer records it.
@@ -44,12 +45,15 @@ pub fn ways(context: &AgentContext<'_>) -> Vec<String> {
     vec![
         format!("uwf thread answer {id}              on a terminal: asks key by key"),
         format!("uwf thread answer {id} --editor     the form, in your editor"),
-        by_data(context),
+        by_argument(context),
     ]
 }
 
-/// The command that answers it with a valid value, ready to copy, or with placeholders if none is found.
-pub fn by_data(context: &AgentContext<'_>) -> String {
+/// The command that answers it with a valid value, ready to copy, or with placeholders if none is found. A text is given as it is.
+pub fn by_argument(context: &AgentContext<'_>) -> String {
+    if is_text(context.schema().value()) {
+        return format!("uwf thread answer {} -m TEXT", context.thread().id);
+    }
     let fitting = prompt::sample(context.schema()).map(|value| value.to_string());
     let value = fitting.unwrap_or_else(|| prompt::json_form(context.schema().value()));
     format!("uwf thread answer {} --data '{}'", context.thread().id, value.replace('\'', "'\\''"))

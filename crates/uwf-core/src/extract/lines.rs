@@ -143,7 +143,11 @@ pub(super) fn bullets(text: &str) -> Option<Vec<String>> {
 
 /// Returns a text without blank lines at its start and blanks at its end. The indentation of its first line stays.
 pub(super) fn trimmed(text: &str) -> &str {
-    let text = text.trim_end();
+    without_blank_lines(text.trim_end())
+}
+
+/// Returns a text without blank lines at its start.
+pub(super) fn without_blank_lines(text: &str) -> &str {
     let blank = text.len() - text.trim_start().len();
     &text[text[..blank].rfind('\n').map_or(0, |at| at + 1)..]
 }

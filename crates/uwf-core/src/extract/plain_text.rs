@@ -4,22 +4,23 @@ use json_cas::schema::CompiledSchema;
 use serde_json::Value;
 
 use super::clean::clean;
-use super::lines::trimmed;
+use super::lines::without_blank_lines;
 use super::thinking::without_thoughts;
 use super::{Extraction, ExtractionFailure};
 
 /// Words at the start of a prompt by which a repeated prompt is recognized.
 const OPENING: usize = 30;
 
-/// Reads the text without reasoning, and without blank lines and blanks at both ends.
+/// Reads the text as it was written, except for reasoning, the blank lines after that, and the final line break.
 pub(super) fn read(raw: &str, schema: &CompiledSchema, prompt: &dyn Fn() -> String) -> Extraction {
     let text = clean(raw);
     if text.trim().is_empty() {
         return Extraction::Failed(ExtractionFailure::from_error("the answer is empty"));
     }
-    let said = without_thoughts(&text);
-    let said = trimmed(&said);
-    if said.is_empty() {
+    let spoken = without_thoughts(&text);
+    let said = if spoken == text { &spoken } else { without_blank_lines(&spoken) };
+    let said = said.strip_suffix('\n').unwrap_or(said);
+    if said.trim().is_empty() {
         return Extraction::Failed(ExtractionFailure::from_error("the answer contains only reasoning, and no output"));
     }
     if repeats(said, &prompt()) {

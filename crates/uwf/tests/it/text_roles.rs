@@ -47,7 +47,7 @@ fn text_is_the_output_and_nothing_is_parsed() {
     let thread = home.start("write-post", "Write about Rust.");
     home.json(&["thread", "step", &thread]);
     let step = home.last_step(&thread);
-    assert_eq!(step["output"], json!(post.trim_end()));
+    assert_eq!(step["output"], json!(post.strip_suffix('\n').unwrap()));
     assert_eq!(step["detail"]["extraction"], json!([{ "rung": "text", "errors": [], "fixes": [] }]));
     let asked = prompt(&home, 1);
     assert!(asked.contains("Your whole answer is the output of this role"), "{asked}");
@@ -69,11 +69,11 @@ fn text_is_the_output_and_nothing_is_parsed() {
 fn conditions_read_the_text() {
     let home = scripted();
     home.file("answer-1", "short\n");
-    home.file("answer-2", "\n\nlong enough\n\n");
+    home.file("answer-2", "  long enough  \n\n");
     let thread = home.start("write-post", "Write.");
     assert_eq!(home.json(&["thread", "step", &thread])["next"]["role"], "writer");
     assert_eq!(home.json(&["thread", "step", &thread])["next"]["role"], "editor");
-    assert_eq!(home.json(&["thread", "eval", &thread, "$last('writer')"]), json!("long enough"));
+    assert_eq!(home.json(&["thread", "eval", &thread, "$last('writer')"]), json!("  long enough  \n"));
     assert_eq!(home.json(&["thread", "eval", &thread, "steps[0].output"]), json!("short"));
 }
 
@@ -82,7 +82,7 @@ fn empty_answer_and_echoed_prompt_are_refused() {
     let home = home();
     home.put("write-post", DRAFTS);
     for (script, why) in [
-        ("#!/bin/sh\nprintf ' \\n'\n", "the answer is empty"),
+        ("#!/bin/sh\nprintf ' \\n\\n'\n", "the answer is empty"),
         ("#!/bin/sh\ncat\n", "the answer repeats the prompt"),
         ("#!/bin/sh\necho '<think>'\necho hm\n", "the answer contains only reasoning"),
     ] {
@@ -91,6 +91,9 @@ fn empty_answer_and_echoed_prompt_are_refused() {
         let stepped = home.uwf(&["thread", "step", &thread]);
         assert_eq!(stepped.code, Some(41), "{}", stepped.transcript());
         assert!(stepped.stderr.contains(why), "{}", stepped.stderr);
+        let again = format!("hint: `uwf thread step {thread}` runs the agent again");
+        assert!(stepped.stderr.contains(&again), "{}", stepped.stderr);
+        assert!(!stepped.stderr.contains("--reextract"), "no model reads a text out of it: {}", stepped.stderr);
     }
 }
 
@@ -126,6 +129,37 @@ fn person_types_the_text() {
     let typed = "# A post\n\ngood: no header here\n";
     assert_eq!(home.json(&["thread", "answer", &thread, "-m", typed])["done"], false);
     assert_eq!(home.last_step(&thread)["output"], typed);
+}
+
+#[test]
+fn refused_text_gets_a_hint_that_helps() {
+    let home = home();
+    home.put(
+        "write-post",
+        &DRAFTS.replace("a post. }", "a post., meta: { type: string, minLength: 5, maxLength: 9 } }"),
+    );
+    home.config("agents: { h: { command: uwf-human } }\ndefaultAgent: h\n");
+    let thread = home.start("write-post", "Write.");
+    let asked = home.uwf(&["thread", "step", &thread]);
+    assert!(asked.stderr.contains(&format!("uwf thread answer {thread} -m TEXT")), "{}", asked.stderr);
+    let as_it_is = format!("hint: give the text as it is: uwf thread answer {thread} -m TEXT");
+    for (args, why, hint) in [
+        (["-m", ""], "the answer is empty", "hint: the text needs at least 5 characters"),
+        (["-m", "hi"], "expected at least 5 characters, found 2", &as_it_is),
+        (["-m", "0123456789"], "expected at most 9 characters, found 10", &as_it_is),
+        (["--data", "hello"], "`hello` is not a value", &as_it_is),
+    ] {
+        let refused = home.uwf(&[&["thread", "answer", &thread], &args[..]].concat());
+        assert_ne!(refused.code, Some(0), "{args:?}");
+        assert!(refused.stderr.contains(why) && refused.stderr.contains(hint), "{args:?}: {}", refused.stderr);
+    }
+    home.put("write-post", DRAFTS);
+    let thread = home.start("write-post", "Write.");
+    home.uwf(&["thread", "step", &thread]);
+    let refused = home.uwf(&["thread", "answer", &thread, "-m", " "]);
+    let empty = format!("an empty text is a value: uwf thread answer {thread} --data '\"\"'");
+    assert!(refused.stderr.contains(&empty), "{}", refused.stderr);
+    assert_eq!(home.json(&["thread", "answer", &thread, "--data", "\"\""])["done"], false, "as the hint says");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use json_cas::{Head, HeadsError, NodeHash};
 use uwf_core::config::EXTRACT;
-use uwf_core::workflow::GROUP_AGENT;
+use uwf_core::workflow::{GROUP_AGENT, is_text};
 
 use super::{BegunAttempt, StepInProgress};
 use crate::attempt::recorded::{self, AttemptOpening, AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
@@ -122,7 +122,10 @@ impl StepInProgress<'_, '_> {
                 "its answer is kept: the next `uwf thread step {}` reads it again, without the agent; `--agent NAME` runs an agent again",
                 self.thread.id
             )),
-            ErrorKind::NotExtractable if !error.is_for_another_run() => error.hint(self.reading_again()),
+            ErrorKind::NotExtractable if error.is_for_another_run() => error,
+            // No model reads a text out of a text.
+            ErrorKind::NotExtractable if self.is_text(&opened.role) => error.needs_another_run(self.thread.id.as_str()),
+            ErrorKind::NotExtractable => error.hint(self.reading_again()),
             kind if kind.is_stop() && is_active => {
                 error.hint(format!("to continue: uwf run {}", self.thread.id))
             }
@@ -163,6 +166,12 @@ impl StepInProgress<'_, '_> {
             _ => error.message.clone(),
         };
         Error { message, ..error }.hint(hint)
+    }
+
+    /// Whether the output of a role is its whole answer.
+    fn is_text(&self, role: &str) -> bool {
+        let meta = self.plan.role(role).map(|role| role.meta);
+        meta.is_ok_and(|meta| self.home.store().schema(meta).is_ok_and(|schema| is_text(schema.value())))
     }
 
     /// How to read an unusable answer again. Without a model to read it, another reading finds nothing new.

@@ -229,7 +229,7 @@ fn of_arguments(
         return ask_person(context, agent, asked);
     } else {
         return Err(not_given("answer", args.no_ask)
-            .hint(human::by_data(agent))
+            .hint(human::by_argument(agent))
             .hint("or -m TEXT, --file FILE, --editor"));
     };
     answer.map_err(|error| kept(context, agent, asked, &text, error))

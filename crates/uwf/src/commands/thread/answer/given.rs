@@ -8,6 +8,7 @@ use uwf_agents::human;
 use uwf_core::config::ExtractRungs;
 use uwf_core::extract::{self, Extraction};
 use uwf_core::prompt::{self, AnswerForm};
+use uwf_core::workflow;
 
 use crate::error::CommandError;
 
@@ -65,7 +66,17 @@ fn keyed(agent: &AgentContext<'_>, text: &str) -> Option<String> {
 
 /// The error for an empty text, which may be a mistake, such as an unset shell variable.
 fn empty(agent: &AgentContext<'_>) -> CommandError {
-    CommandError::usage("the answer is empty").hint(format!("an empty text is a value: {}", human::by_data(agent)))
+    let empty = CommandError::usage("the answer is empty");
+    let schema = agent.schema();
+    let is_text = workflow::is_text(schema.value());
+    let length = schema.value().get("minLength").and_then(Value::as_u64).filter(|_| is_text);
+    match length {
+        Some(least @ 1..) => empty.hint(format!("the text needs at least {least} characters")),
+        _ if is_text => {
+            empty.hint(format!("an empty text is a value: uwf thread answer {} --data '\"\"'", agent.thread().id))
+        }
+        _ => empty.hint(format!("an empty text is a value: {}", human::by_argument(agent))),
+    }
 }
 
 /// The output for a text, if the schema is a text, or an object whose only required key is a text.
@@ -98,8 +109,12 @@ pub(in super::super) fn check(agent: &AgentContext<'_>, answer: &AgentAnswer) ->
 }
 
 fn unfit(agent: &AgentContext<'_>, errors: &[String]) -> CommandError {
-    let form = prompt::json_form(agent.schema().value());
+    let schema = agent.schema().value();
+    let hint = match workflow::is_text(schema) {
+        true => format!("give the text as it is: {}", human::by_argument(agent)),
+        false => format!("it has this form: {}", prompt::json_form(schema)),
+    };
     Error::not_extractable(format!("the answer does not fit role `{}`: {}", agent.role_name(), errors.join("; ")))
-        .hint(format!("it has this form: {form}"))
+        .hint(hint)
         .into()
 }
