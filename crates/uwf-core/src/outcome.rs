@@ -32,9 +32,14 @@ pub(crate) fn fault(outcome: &str) -> Option<String> {
     if RESERVED.contains(&outcome) {
         return Some(format!("`{outcome}` is an outcome of uwf, which no workflow can name"));
     }
-    let message =
-        || format!("an outcome is one word of letters, digits, `-` and `_`, not `{}`", outcome.escape_debug());
-    (!is_word(outcome)).then(message)
+    let rule = match outcome.chars().count() {
+        count if count > MAX => format!("has at most {MAX} characters"),
+        _ if outcome.starts_with(|first: char| first.is_numeric() || matches!(first, '-' | '_')) => {
+            "begins with a letter".to_owned()
+        }
+        _ => "is one word of letters, digits, `-` and `_`".to_owned(),
+    };
+    (!is_word(outcome)).then(|| format!("an outcome {rule}, not `{}`", outcome.escape_debug()))
 }
 
 /// Whether a text could be an outcome.

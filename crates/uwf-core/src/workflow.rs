@@ -20,7 +20,9 @@ mod transitions;
 mod validate;
 
 pub use file_form::into_file_form;
-pub use graph::{CourseBranch, GRAPH_CSS, GraphCourse, GraphDrawing, GraphLedger, GraphOnPage, role_order};
+pub use graph::{
+    CourseBranch, GRAPH_CSS, GraphCourse, GraphDrawing, GraphLedger, GraphOnPage, branches_in_words, role_order,
+};
 pub(crate) use group::{BRANCH_KEYS, MAX_BRANCHES};
 pub(crate) use older_forms::{ROLE_KEYS, TABLE_KEYS};
 pub(crate) use parse::{CONDITION_KEYS, WORKFLOW_KEYS};

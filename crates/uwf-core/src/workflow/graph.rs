@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::model::{END, START, Transition, Workflow};
 use crate::text::{ellipsize, one_line};
 
+pub use branches::branches_in_words;
 use branches::{DrawnBranch, drawn_branches, inner_roles};
 pub use page::{GRAPH_CSS, GraphLedger, GraphOnPage};
 

@@ -253,6 +253,12 @@ fn bad_groups_are_refused() {
         ),
         ("[ security, tests, { role: docs, condition: \"$last('planner').docs\" } ]", "[]", "`play` lists 0 roles"),
         ("condition: \"$last('planner').docs\"", "condition: aproved", "condition `aproved` is not defined"),
+        (
+            "condition: \"$last('planner').docs\"",
+            "condition: \"false\"",
+            "condition `false` is not defined, because a single word names a condition",
+        ),
+        ("condition: approved }", "condition: \"true\" }", "leave `condition` out: it always holds"),
     ] {
         let file = home.file("review-panel.yaml", &PANEL.replace(from, to));
         let refused = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);

@@ -176,6 +176,7 @@ fn bad_outcomes_are_refused() {
         ("killed", "`killed` is an outcome of uwf"),
         ("no-match", "`no-match` is an outcome of uwf"),
         ("'two words'", "an outcome is one word"),
+        ("'11'", "an outcome begins with a letter, not `11`"),
         ("''", "an outcome is one word"),
     ] {
         let file = home.file("w.yaml", &REVIEW.replace("outcome: failed", &format!("outcome: {outcome}")));

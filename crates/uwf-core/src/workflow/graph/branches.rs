@@ -56,6 +56,13 @@ pub(super) fn drawn_branches(workflow: &Workflow, role: &str, course: Option<&Gr
     lines.into_iter().map(|line| DrawnBranch { text: ellipsize(&line.text, LONGEST).into_owned(), ..line }).collect()
 }
 
+/// The branches of a group as its file says, in a few words each: its roles, then who picks a copy and who resolves conflicts. Empty if the
+/// role is not a group.
+#[must_use]
+pub fn branches_in_words(workflow: &Workflow, role: &str) -> Vec<String> {
+    drawn_branches(workflow, role, None).into_iter().map(|branch| branch.text).collect()
+}
+
 /// The roles that only groups play: they are drawn in the boxes of their groups.
 pub(super) fn inner_roles(workflow: &Workflow) -> BTreeSet<&str> {
     let in_graph: BTreeSet<&str> = std::iter::once(START)

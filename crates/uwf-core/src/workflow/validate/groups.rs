@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::group_items::{self, BAD_GROUP};
 use super::schema_paths::{PathPossibility, can_have};
+use super::transitions::undefined_condition;
 use crate::document::{ProblemCollector, SourcePositions, join};
 use crate::moderator::CompiledCondition;
 use crate::workflow::group::{MAX_BRANCHES, PLAY};
@@ -201,10 +202,7 @@ impl GroupCheck<'_> {
         for (index, branch) in self.group.roles.iter().enumerate() {
             let Some(name) = branch.condition.as_deref() else { continue };
             if !self.draft.conditions.contains_key(name) {
-                let message = format!("condition `{}` is not defined", name.escape_debug());
-                let known = self.draft.conditions.keys().map(String::as_str);
-                let at = self.position(&format!("{PLAY}/{index}"));
-                problems.error("unknown-condition", at, message, did_you_mean(name, known));
+                undefined_condition(self.draft, name, self.position(&format!("{PLAY}/{index}")), problems);
             }
         }
     }

@@ -36,6 +36,32 @@ fn of_edge(from: &str, index: usize, field: &str) -> String {
     join(&join(&join("/graph", from), &index.to_string()), field)
 }
 
+/// Reports a name that no condition has.
+pub(super) fn undefined_condition(
+    draft: &WorkflowDraft,
+    name: &str,
+    at: TextPosition,
+    problems: &mut ProblemCollector,
+) {
+    let known = || draft.conditions.keys().map(String::as_str);
+    let listed = || (!draft.conditions.is_empty()).then(|| format!("conditions: {}", quoted(known())));
+    let (message, hint) = match name {
+        "true" => {
+            (", because a single word names a condition", Some("leave `condition` out: it always holds".to_owned()))
+        }
+        "false" => {
+            (", because a single word names a condition", Some("leave this out altogether: it never holds".to_owned()))
+        }
+        _ => ("", did_you_mean(name, known()).or_else(listed)),
+    };
+    problems.error(
+        "unknown-condition",
+        at,
+        format!("condition `{}` is not defined{message}", name.escape_debug()),
+        hint,
+    );
+}
+
 /// Lists names in a message, cut after the first dozen.
 fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     const SHOWN: usize = 12;
@@ -114,15 +140,7 @@ impl<'d> GraphCheck<'d> {
                 used.insert(name);
                 if !self.draft.conditions.contains_key(name) && !problems.is_full() {
                     let at = self.positions.value(&of_edge(from, index, "condition"));
-                    let hint = did_you_mean(name, known()).or_else(|| {
-                        (!self.draft.conditions.is_empty()).then(|| format!("conditions: {}", quoted(known())))
-                    });
-                    problems.error(
-                        "unknown-condition",
-                        at,
-                        format!("condition `{}` is not defined", name.escape_debug()),
-                        hint,
-                    );
+                    undefined_condition(self.draft, name, at, problems);
                 }
             }
         }

@@ -4,7 +4,7 @@ use clap_complete::engine::ArgValueCompleter;
 use serde_json::Value;
 use uwf_core::input::InputField;
 use uwf_core::text::one_line;
-use uwf_core::workflow::{START, Transition, Workflow, role_order};
+use uwf_core::workflow::{START, Transition, Workflow, branches_in_words, role_order};
 use uwf_engine::verbs::workflows::{self, ShownWorkflow};
 
 use crate::complete;
@@ -41,6 +41,9 @@ impl CommandReport for ShownWorkflow {
             text.push_str(&format!("\n{}\n{}", style::bold("inputs"), inputs(&self.inputs)));
         }
         text.push_str(&format!("\n{}\n{}", style::bold("roles"), roles(self)));
+        if self.workflow.groups().next().is_some() {
+            text.push_str(&format!("\n{}\n{}", style::bold("groups"), groups(&self.workflow)));
+        }
         let commands = RoleCommands::stored(&self.workflow);
         if !commands.is_empty() {
             text.push_str(&format!("\n{}\n{}", style::bold("commands"), commands.text()));
@@ -84,6 +87,24 @@ fn roles(shown: &ShownWorkflow) -> String {
         };
         let description = shown.workflow.roles.get(name).map(|role| one_line(&role.description));
         table.row(vec![name.to_owned(), output, description.unwrap_or_default()]);
+    }
+    table.text()
+}
+
+/// The groups with what each plays at the same time.
+fn groups(workflow: &Workflow) -> String {
+    let mut table = TextTable::new(&["group", "branches", "at once", "if one fails"]).flexible([1, 1]);
+    for name in role_order(workflow) {
+        let Some(group) = workflow.roles.get(name).and_then(|role| role.more.play.as_ref()) else { continue };
+        let failing: Vec<&str> =
+            group.roles.iter().filter(|branch| branch.may_fail).map(|branch| branch.role.as_str()).collect();
+        let if_fails = match failing.as_slice() {
+            _ if group.may_fail => "goes on".to_owned(),
+            [] => "stuck".to_owned(),
+            roles => format!("goes on without {}", roles.join(", ")),
+        };
+        let branches = branches_in_words(workflow, name).join(", ");
+        table.row(vec![name.to_owned(), branches, group.max().to_string(), if_fails]);
     }
     table.text()
 }
