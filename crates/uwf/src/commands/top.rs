@@ -46,7 +46,7 @@ Examples:
   uwf top --all                 include finished threads
   uwf top --filter solve-issue  only threads with that in their id, workflow, state or role
 
-Keys: ↑ ↓ to move, Enter to read, l to follow, a to answer, p to pause or resume, K to kill, / to filter, t for finished threads, \
+Keys: ↑ ↓ to move, Enter to read, l to follow, a to answer, p to pause or resume, K to kill, / to filter, t for finished threads, b for branches of groups, \
 ? for help, q to leave. For programs: `uwf thread list --format json`.")]
 pub(crate) struct Args {
     /// Include finished threads.
@@ -252,10 +252,9 @@ impl TopScreen<'_> {
             KeyCode::Home | KeyCode::Char('g') => self.threads.move_up(usize::MAX),
             KeyCode::End | KeyCode::Char('G') => self.threads.move_down(usize::MAX),
             KeyCode::Char('/') => self.mode = TopMode::Filter(self.threads.filter().to_owned()),
-            KeyCode::Char('t') => {
-                if let Err(error) = self.threads.toggle_finished() {
-                    self.message = error.to_string();
-                }
+            KeyCode::Char(key @ ('t' | 'b')) => {
+                let toggled = if key == 't' { self.threads.toggle_finished() } else { self.threads.toggle_branches() };
+                self.message = toggled.err().map(|error| error.to_string()).unwrap_or_default();
             }
             KeyCode::Char('?') => self.mode = TopMode::Page(TopTextPage::from_title_and_text("keys", draw::HELP)),
             key => return self.on_thread(key),

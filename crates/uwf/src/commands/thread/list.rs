@@ -228,7 +228,7 @@ impl ThreadListReport {
 }
 
 /// The number of branches in each state.
-fn branches_in_words(counts: &BranchCounts) -> String {
+pub(crate) fn branches_in_words(counts: &BranchCounts) -> String {
     let active = counts.active.iter().map(|(state, count)| format!("{count} {}", state.name()));
     let ended = (counts.ended > 0).then(|| format!("{} ended", counts.ended));
     format!("branches: {}", active.chain(ended).collect::<Vec<_>>().join(", "))

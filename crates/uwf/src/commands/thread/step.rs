@@ -21,6 +21,7 @@ use uwf_engine::thread::ending::ThreadEnding;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, DecisionExplanation};
 use uwf_engine::verbs::step::{StepReport, StepRequest, UpcomingRole, expected_head, in_keeper, newest_attempt};
+use uwf_engine::views::branches;
 
 use super::args::expect_attempt::ExpectAttempt;
 use super::args::expect_head::ExpectHead;
@@ -218,8 +219,9 @@ impl CommandReport for DryRun {
                 if let Some(session) = &self.session {
                     text.push_str(&format!(
                         "continues its session {session}; if the session is gone, it gets the output of:\n  \
-                         uwf agent context {} {role} --prompt\n\n",
-                        self.thread
+                         uwf agent context {} {} --prompt\n\n",
+                        self.thread,
+                        branches::as_argument(role)
                     ));
                 }
                 if let Some(system) = &self.system {

@@ -25,6 +25,7 @@ p              pause it, or resume it
 K              kill it, after a question
 /              filter by id, workflow, state or role; Esc takes the filter back
 t              show or hide finished threads
+b              show or hide the branches of groups
 q Esc Ctrl-C   leave
 
 Enter, q or Esc closes this page.
@@ -138,7 +139,7 @@ fn footer(top: &TopScreen<'_>) -> String {
         TopMode::Page(_) => "↑ ↓ PgUp PgDn to move · q to go back".to_owned(),
         TopMode::List if !top.message.is_empty() => one_line(&top.message),
         TopMode::List => {
-            "Enter read · l follow · a answer · p pause · K kill · / filter · t finished · ? help · q leave".to_owned()
+            "Enter read · l follow · a answer · p pause · K kill · / filter · t finished · b branches · ? help · q leave".to_owned()
         }
     }
 }

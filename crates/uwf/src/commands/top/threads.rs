@@ -9,11 +9,12 @@ use uwf_engine::error::Result;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::cost::{self, CostBy, CostRequest};
-use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
+use uwf_engine::views::list::{self, BranchCounts, ThreadFilter, ThreadRow};
 use uwf_engine::views::overview::{OverviewReader, ThreadOverview};
 use uwf_engine::views::{show, workflow_names};
 
 use crate::commands::thread::cost::cost_of;
+use crate::commands::thread::list::branches_in_words;
 use crate::context::CommandContext;
 use crate::error::CommandError;
 
@@ -46,8 +47,12 @@ pub(super) struct TopThreadList<'c> {
     context: &'c CommandContext,
     config: UwfConfig,
     all: bool,
+    /// Whether the threads of groups have lines of their own.
+    has_branches: bool,
     filter: String,
     rows: Vec<ThreadRow>,
+    /// Branches that the threads of the rows are playing, if these are folded.
+    branches: HashMap<ThreadId, BranchCounts>,
     /// Positions of the rows that match the filter.
     shown: Vec<usize>,
     /// The selected thread, wherever it moves in the list.
@@ -68,8 +73,10 @@ impl<'c> TopThreadList<'c> {
             context,
             config: context.config()?,
             all,
+            has_branches: false,
             filter,
             rows: Vec::new(),
+            branches: HashMap::new(),
             shown: Vec::new(),
             chosen: None,
             top: 0,
@@ -85,16 +92,22 @@ impl<'c> TopThreadList<'c> {
     /// # Errors
     /// Errors of index, history and marks; the list is then unchanged.
     pub(super) fn refresh(&mut self) -> Result<()> {
-        let filter = ThreadFilter { all: self.all, ..ThreadFilter::default() };
-        let rows = list::list(&self.context.home, &filter)?.rows;
+        let folds_branches = !self.has_branches;
+        let filter = ThreadFilter { all: self.all, folds_branches, ..ThreadFilter::default() };
+        let listing = list::list(&self.context.home, &filter)?;
         let before = self.position();
-        self.rows = rows;
+        (self.rows, self.branches) = (listing.rows, listing.branches);
         self.select(before);
         Ok(())
     }
 
     pub(super) fn toggle_finished(&mut self) -> Result<()> {
         self.all = !self.all;
+        self.refresh()
+    }
+
+    pub(super) fn toggle_branches(&mut self) -> Result<()> {
+        self.has_branches = !self.has_branches;
         self.refresh()
     }
 
@@ -186,6 +199,7 @@ impl<'c> TopThreadList<'c> {
         let shown: Vec<usize> = self.shown[self.top.min(end)..end].to_vec();
         let chosen = self.chosen().map(|(thread, _)| thread);
         let now = ids::now_ms();
+        let branches = self.branches.clone();
         let line = |at: usize| {
             let row = self.rows[at].clone();
             let workflow = row.workflow.map(|hash| self.workflow(hash)).unwrap_or_default();
@@ -195,12 +209,14 @@ impl<'c> TopThreadList<'c> {
             let role = known.overview.as_ref().and_then(|overview| overview.role.clone()).or(row.role);
             let task = known.overview.as_ref().map(|overview| overview.task.clone()).unwrap_or_default();
             let branch = known.overview.as_ref().and_then(|overview| overview.branch.clone());
+            let about = row.why.map_or(task, |why| why.lines().collect::<Vec<_>>().join(" · "));
+            let folded = branches.get(&row.thread).filter(|counts| !counts.is_empty());
             TopThreadLine {
                 is_chosen: Some(&row.thread) == chosen.as_ref(),
                 state_in_words: show::state_in_words(row.state, row.pausing, row.outcome.as_deref()),
                 elapsed: until.zip(row.started_at).map(|(until, since)| until.saturating_sub(since)),
                 cost: known.cost.clone(),
-                about: row.why.map_or(task, |why| why.lines().collect::<Vec<_>>().join(" · ")),
+                about: folded.map_or(about.clone(), |counts| format!("{} · {about}", branches_in_words(counts))),
                 role: role.unwrap_or_default(),
                 thread: row.thread,
                 state: row.state,
