@@ -116,7 +116,8 @@ pub fn sent(context: &AgentContext<'_>) -> Result<AgentInput> {
     }
     let prompt = match name {
         agents::HUMAN => human::question(context),
-        agents::WORKFLOW | agents::PLAY => workflow::prompt(context, opened)?,
+        agents::WORKFLOW => workflow::prompt(context, opened)?,
+        agents::PLAY => play_group::tasks(context, opened)?,
         other => return Err(unknown(other)),
     };
     Ok(AgentInput { system: None, prompt, session: None })

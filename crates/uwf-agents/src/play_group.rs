@@ -8,6 +8,7 @@ mod pick;
 mod plan;
 mod resolve;
 mod results;
+mod tasks;
 mod window;
 
 use std::io::Write;
@@ -30,7 +31,7 @@ use uwf_engine::attempt::thread_branch::ThreadBranch;
 use uwf_engine::attempt::worktree::NewWorktree;
 use uwf_engine::root::history::HistoryLine;
 use uwf_engine::root::home::Home;
-use uwf_engine::root::{project, trusted_workflows};
+use uwf_engine::root::project;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
 use uwf_engine::verbs::end_group::{BranchResult, EndedBranch, end_group, link_branches};
@@ -40,6 +41,7 @@ use uwf_engine::verbs::start_child::{self, ChildTask};
 use crate::progress;
 use crate::workflow::BRIEF_SHARE;
 use plan::GroupPlan;
+pub(crate) use tasks::tasks;
 
 /// Plays the group that is a role of a thread.
 ///
@@ -86,9 +88,7 @@ struct BranchTask<'t> {
 fn play(context: &AgentContext<'_>) -> Result<NodeHash> {
     let opened = context.opened()?;
     let (home, name) = (context.thread().home(), context.role_name());
-    let group = context.role().more.play.clone().ok_or_else(|| {
-        Error::config(format!("role `{name}` does not play other roles, so `{GROUP_AGENT}` cannot play it"))
-    })?;
+    let group = group_of(context)?;
     let limits = project::config_here(home)?.limits;
     let workflow = pick::with_person(home, context.thread().workflow()?, &group)?;
     let files = GroupFiles::begin(context.thread(), opened, &group)?;
@@ -108,6 +108,21 @@ fn play(context: &AgentContext<'_>) -> Result<NodeHash> {
         Child::Active(id) => playing.finish(&id)?,
     };
     playing.deliver(&ended)
+}
+
+/// The group that the role of an attempt is.
+fn group_of(context: &AgentContext<'_>) -> Result<RoleGroup> {
+    let name = context.role_name();
+    context.role().more.play.clone().ok_or_else(|| {
+        Error::config(format!("role `{name}` does not play other roles, so `{GROUP_AGENT}` cannot play it"))
+    })
+}
+
+/// The part of a branch's task that is about its item; empty if it has none.
+fn task_part(plan: &GroupPlan, position: usize) -> String {
+    let name = &plan.branches[position].name;
+    let part = |item| item_part(&BranchItem { name, position: position + 1, count: plan.items.len(), item });
+    plan.items.get(position).map(part).unwrap_or_default()
 }
 
 impl GroupAttempt<'_, '_> {
@@ -147,10 +162,6 @@ impl GroupAttempt<'_, '_> {
             ..settings
         };
         let hash = home.store().put(&workflow.draft())?;
-        // A branch runs the commands of the workflow that plays it.
-        if trusted_workflows::allows(home, self.context.thread().start.workflow, &self.workflow)? {
-            trusted_workflows::trust(home, hash, workflow)?;
-        }
         Ok(ChildTask { workflow: hash.to_string(), prompt, settings, worktree })
     }
 
@@ -162,7 +173,7 @@ impl GroupAttempt<'_, '_> {
         let linked = group.chain()?.len();
         if linked < plan.branches.len() {
             let mut ended = self.play_branches(&group, &plan)?;
-            self.refuse_without_copies(&ended)?;
+            self.refuse_without_copies(&group, &ended)?;
             if let Some(files) = &self.files {
                 let mut resolve = |conflict: &MergeConflict| self.resolve(&group, &plan, conflict);
                 files.join(&group, &names_of_ended(&ended), &mut resolve, &mut progress::line)?;
@@ -177,12 +188,8 @@ impl GroupAttempt<'_, '_> {
     /// Starts the thread of a branch, or finds it.
     fn start_branch(&self, group: &Thread<'_>, plan: &GroupPlan, position: usize) -> Result<Child> {
         let branch = &plan.branches[position];
-        let item = plan.items.get(position);
-        let part = item.map(|item| {
-            item_part(&BranchItem { name: &branch.name, position: position + 1, count: plan.items.len(), item })
-        });
+        let (item, part) = (plan.items.get(position), task_part(plan, position));
         let workflow = || self.workflow.branch(&branch.role).ok_or_else(|| no_role(&branch.role));
-        let part = part.unwrap_or_default();
         let bound = self.copy_agent(branch, position)?;
         self.start(
             group,

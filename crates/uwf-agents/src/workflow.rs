@@ -22,6 +22,7 @@ use uwf_core::node::EndStatus;
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
+use uwf_core::workflow::is_text;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::agents::{AgentSpec, delegation};
 use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
@@ -271,10 +272,14 @@ fn deliver(context: &AgentContext<'_>, ended: &HistoryLine) -> Result<NodeHash> 
         return Err(Error::agent_failed(message).hint(again));
     }
     let home = context.thread().home();
-    let Some(step) = Thread::load_at(home, child.clone(), ended.head)?.last else {
+    let thread = Thread::load_at(home, child.clone(), ended.head)?;
+    let Some(step) = &thread.last else {
         return Err(Error::not_extractable(format!("child thread {child} ended before its first step")).hint(again));
     };
-    let answer = answer(context, home.store().get(step.output)?.payload, step.detail)?;
+    // Of copies, the winner counts, which the output names.
+    let last_group = thread.workflow()?.roles.remove(&step.role).and_then(|role| role.more.play);
+    let has_branches = last_group.is_some_and(|group| group.copies.is_none());
+    let answer = answer(context, home.store().get(step.output)?.payload, step.detail, has_branches)?;
     let rungs = context.opened()?.extract;
     let mut extractor = ChildOutputExtractor { home, ended, role: &step.role, model: LlmExtractor::new(home) };
     let ladder = ExtractionLadder { rungs, feedback: None, extractor: Some(&mut extractor) };
@@ -285,10 +290,15 @@ fn deliver(context: &AgentContext<'_>, ended: &HistoryLine) -> Result<NodeHash> 
 }
 
 /// The child's last output if it is valid as it is, otherwise its last text, which may contain the output: after a group, the texts of all its
-/// branches.
-fn answer(context: &AgentContext<'_>, output: Value, detail: NodeHash) -> Result<AgentAnswer> {
+/// branches. For a text, these include the outputs.
+fn answer(context: &AgentContext<'_>, output: Value, detail: NodeHash, has_branches: bool) -> Result<AgentAnswer> {
     let store = context.thread().home().store();
-    let text = if message::branches_of(store, detail)?.is_empty() {
+    let text = if has_branches
+        && is_text(context.schema().value())
+        && let Some(whole) = message::whole_group(store, detail)?
+    {
+        Some(whole)
+    } else if message::branches_of(store, detail)?.is_empty() {
         let (telling, node) = nodes::telling(store, detail)?;
         message::raw(store, telling, &node)?
     } else {

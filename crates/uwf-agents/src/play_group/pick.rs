@@ -6,6 +6,7 @@ use agent_kit::{Error, ErrorKind, Result};
 use json_cas::NodeHash;
 use serde_json::{Map, Value, json};
 use uwf_core::prompt::{copies_part, git_branches_part};
+use uwf_core::text::{ellipsize, one_line};
 use uwf_core::thread::{BranchOutput, ThreadId};
 use uwf_core::usage::ThreadLimits;
 use uwf_core::workflow::{CopyPicker, PERSON_PICKS, PlannedBranch, Role, RoleGroup, RoleOptions, WINNER, Workflow};
@@ -16,11 +17,16 @@ use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::{message, moderate};
 use uwf_engine::verbs::end_group::{BranchResult, EndedBranch, link_branches};
+use uwf_engine::verbs::start_child;
+use uwf_engine::views::branches;
 
 use super::plan::GroupPlan;
 use super::results::BranchErrors;
 use super::{BranchTask, GroupAttempt, no_role, window};
 use crate::workflow::BRIEF_SHARE;
+
+/// Most symbols shown of the output of a copy.
+const SHOWN: usize = 200;
 
 /// A workflow, with the role of a person if a person may pick a copy of its group.
 pub(super) fn with_person(home: &Home, workflow: Workflow, group: &RoleGroup) -> Result<Workflow> {
@@ -49,7 +55,7 @@ pub(super) fn with_person(home: &Home, workflow: Workflow, group: &RoleGroup) ->
 
 impl GroupAttempt<'_, '_> {
     /// Rejects a group whose copies have all failed. They were settled, so a retry would not play them again.
-    pub(super) fn refuse_without_copies(&self, ended: &[EndedBranch]) -> Result<()> {
+    pub(super) fn refuse_without_copies(&self, group: &Thread<'_>, ended: &[EndedBranch]) -> Result<()> {
         let has_step = |branch: &EndedBranch| matches!(branch.result, BranchResult::Step(_));
         if self.group.copies.is_none() || ended.iter().any(has_step) {
             return Ok(());
@@ -58,7 +64,8 @@ impl GroupAttempt<'_, '_> {
         let mut errors = BranchErrors::new(None);
         for branch in ended {
             if let BranchResult::Failed(why) = &branch.result {
-                errors.push(&branch.name, Error::agent_failed(why.clone()));
+                let thread = start_child::child_id(group, &branch.name);
+                errors.push(&branch.name, &thread, Error::agent_failed(why.clone()));
             }
         }
         let Error { message, .. } = errors.into_error(parent);
@@ -108,9 +115,14 @@ impl GroupAttempt<'_, '_> {
             let (parent, name) = (&self.context.thread().id, self.context.role_name());
             match error.kind {
                 ErrorKind::Waiting if is_person => Error::waiting(format!(
-                    "a person picks one of the copies of `{name}`: uwf thread take {parent} {name}.NUMBER"
+                    "a person picks one of the copies of `{name}`: uwf thread take {parent} {}{}",
+                    copy_argument(name),
+                    lines_of(&copies)
                 )),
-                _ => BranchErrors::only(&judge.name, error).into_error(parent).hint(self.take_hint()),
+                _ => {
+                    let thread = start_child::child_id(group, &judge.name);
+                    BranchErrors::only(&judge.name, &thread, error).into_error(parent).hint(self.take_hint())
+                }
             }
         })?;
         self.link_pick(group, plan, &judge.name, ended.head)
@@ -118,7 +130,7 @@ impl GroupAttempt<'_, '_> {
 
     fn take_hint(&self) -> String {
         let (parent, name) = (&self.context.thread().id, self.context.role_name());
-        format!("`uwf thread take {parent} {name}.NUMBER` picks a copy yourself")
+        format!("`uwf thread take {parent} {}` picks a copy yourself", copy_argument(name))
     }
 
     /// Whether a role is the person who picks, not a role of the workflow.
@@ -188,6 +200,24 @@ impl GroupAttempt<'_, '_> {
         output.insert("results".to_owned(), steps.into_iter().map(|step| step.output).collect());
         Ok(Value::Object(output))
     }
+}
+
+/// The argument that names a copy of a group.
+fn copy_argument(group: &str) -> String {
+    branches::as_argument(&format!("{group}.NUMBER")).into_owned()
+}
+
+/// A line for each copy, with its output.
+fn lines_of(copies: &[BranchOutput]) -> String {
+    let line = |copy: &BranchOutput| {
+        let output = match (copy.failure(), &copy.output) {
+            (Some(why), _) => format!("failed: {why}"),
+            (None, Value::String(text)) => text.clone(),
+            (None, output) => output.to_string(),
+        };
+        format!("\n{}: {}", copy.name, ellipsize(&one_line(&output), SHOWN))
+    };
+    copies.iter().map(line).collect()
 }
 
 /// The number of the winner, if it is a copy that has not failed.

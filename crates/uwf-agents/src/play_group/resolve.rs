@@ -35,7 +35,8 @@ impl GroupAttempt<'_, '_> {
         let workflow = || self.workflow.branch(&branch.role).ok_or_else(|| no_role(&branch.role));
         let begun = self.start(group, &branch, task, workflow)?;
         let played = window::play_one(group.home(), &branch.name, begun).map(drop);
-        played.map_err(|error| BranchErrors::only(&branch.name, error).into_error(&self.context.thread().id))
+        let thread = start_child::child_id(group, &branch.name);
+        played.map_err(|error| BranchErrors::only(&branch.name, &thread, error).into_error(&self.context.thread().id))
     }
 
     /// The branches of the role that resolved conflicts, in the order of the branches whose changes they merged.
@@ -55,10 +56,16 @@ impl GroupAttempt<'_, '_> {
     /// The branch that merges another branch; `None` if no role resolves conflicts.
     fn resolver(&self, plan: &GroupPlan, branch: &str, round: u32) -> Option<PlannedBranch> {
         let role = self.group.resolve.clone()?;
-        let name = match format!("{role}-{branch}") {
-            plain if round == FIRST_ROUND && is_free(&plan.branches, &plain) => plain,
+        let name = match round {
+            FIRST_ROUND => format!("{role}-{branch}"),
+            _ => format!("{role}-{branch}-{round}"),
+        };
+        // A branch can have this name, or the first round for a branch with a number at its end.
+        let is_first_of_other = round != FIRST_ROUND && !is_free(&plan.branches, &format!("{branch}-{round}"));
+        let name = match is_free(&plan.branches, &name) && !is_first_of_other {
+            true => name,
             // Neither a role nor the key of an item begins with `$`.
-            plain => format!("${plain}-{round}"),
+            false => format!("${role}-{branch}-{round}"),
         };
         Some(PlannedBranch { name, role, may_fail: false, limits: ThreadLimits::default() })
     }

@@ -3,9 +3,6 @@
 use agent_kit::{Error, ErrorKind};
 use uwf_core::thread::ThreadId;
 
-/// The end of the hint about the next attempt.
-const PLAYS_THE_REST: &str = " plays only the branches that have not ended";
-
 /// Why branches have not ended.
 pub(super) struct BranchErrors {
     /// The reason to begin no more branches.
@@ -20,19 +17,31 @@ impl BranchErrors {
         BranchErrors { stop, branches: Vec::new(), not_begun: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, branch: &str, error: Error) {
-        self.branches.push((branch.to_owned(), error));
+    /// Adds the error of a branch, which has this thread.
+    pub(super) fn push(&mut self, branch: &str, thread: &ThreadId, error: Error) {
+        // A branch that is a group hints at a retry of its own, but the thread above plays both.
+        let own = retry_hint(thread);
+        let hints = error.hints.into_iter().filter(|hint| *hint != own).collect();
+        self.branches.push((branch.to_owned(), Error { hints, ..error }));
     }
 
     pub(super) fn not_begun(&mut self, branch: &str) {
         self.not_begun.push(branch.to_owned());
     }
 
-    /// The error of one branch.
-    pub(super) fn only(branch: &str, error: Error) -> BranchErrors {
+    /// The error of one branch, which has this thread.
+    pub(super) fn only(branch: &str, thread: &ThreadId, error: Error) -> BranchErrors {
         let mut errors = BranchErrors::new(None);
-        errors.push(branch, error);
+        errors.push(branch, thread, error);
         errors
+    }
+
+    /// Replaces the errors of branches that stopped at a limit of a thread above them: others have spent more since.
+    pub(super) fn update_limit(&mut self, now: &Error) {
+        let all = self.branches.iter_mut().map(|(_, error)| error).chain(&mut self.stop);
+        for error in all.filter(|error| error.kind == ErrorKind::Limit) {
+            *error = Error::new(now.kind, now.message.clone()).hints(now.hints.clone());
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -55,14 +64,17 @@ impl BranchErrors {
         let most = all.min_by_key(|error| urgency(error.kind));
         let (kind, hints) = most.map_or((ErrorKind::Internal, Vec::new()), |most| (most.kind, most.hints));
         let kind = if urgency(kind) == 1 { ErrorKind::AgentFailed } else { kind };
-        // A group that is a branch has the same hint about itself, but the thread above plays both.
-        let hints = hints.into_iter().filter(|hint| !hint.ends_with(PLAYS_THE_REST));
         let error = Error::new(kind, lines.join("\n")).hints(hints);
         match kind {
-            ErrorKind::AgentFailed => error.hint(format!("`uwf thread retry {parent}`{PLAYS_THE_REST}")),
+            ErrorKind::AgentFailed => error.hint(retry_hint(parent)),
             _ => error,
         }
     }
+}
+
+/// The hint about the next attempt of a thread's group.
+fn retry_hint(parent: &ThreadId) -> String {
+    format!("`uwf thread retry {parent}` plays only the branches that have not ended")
 }
 
 /// Lower is more urgent.

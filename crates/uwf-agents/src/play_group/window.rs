@@ -95,8 +95,13 @@ impl GroupAttempt<'_, '_> {
             };
             match self.settle(group, branch, result, all_began) {
                 Ok(result) => ended.push(EndedBranch { name: branch.name.clone(), result }),
-                Err(error) => errors.push(&branch.name, error),
+                Err(error) => errors.push(&branch.name, &start_child::child_id(group, &branch.name), error),
             }
+        }
+        if let Err(reached) = start_child::check_group_limits(group)
+            && reached.kind == ErrorKind::Limit
+        {
+            errors.update_limit(&reached);
         }
         match errors.is_empty() {
             true => Ok(ended),
@@ -134,7 +139,9 @@ impl GroupAttempt<'_, '_> {
             }
             Ok(ended) => not_killed(ended).map(|ended| BranchResult::Step(ended.head)),
             Err(error)
-                if branch.may_fail && is_failure(&error) && (all_began || !failure_notice::is_for_all(&error)) =>
+                if branch.may_fail
+                    && (all_began || !failure_notice::is_for_all(&error))
+                    && is_failure(group, &branch.name, &error)? =>
             {
                 let id = start_child::child_id(group, &branch.name);
                 kill::kill(home, &id, None)?;
@@ -156,15 +163,24 @@ pub(super) fn play_one(home: &Home, branch: &str, thread: Child) -> Result<Histo
     played.and_then(not_killed)
 }
 
-/// Whether an error is the failure of a branch, not of uwf or of its configuration.
-fn is_failure(error: &Error) -> bool {
-    matches!(error.kind, ErrorKind::AgentFailed | ErrorKind::NotExtractable)
+/// Whether an error is the failure of a branch, not of uwf or of its configuration, nor a limit of a thread above it.
+fn is_failure(group: &Thread<'_>, branch: &str, error: &Error) -> Result<bool> {
+    Ok(match error.kind {
+        ErrorKind::AgentFailed | ErrorKind::NotExtractable => true,
+        ErrorKind::Limit => start_child::check_group_limits(group).is_ok(),
+        // Its agent could not begin: the item does not fit the workflow that plays the role, or `with` does not fit the item.
+        ErrorKind::Data => {
+            let last = recorded::read(group.home(), &start_child::child_id(group, branch))?;
+            last.and_then(|last| last.gave_up).is_some_and(|gave_up| gave_up.kind == ErrorKind::Data)
+        }
+        _ => false,
+    })
 }
 
 /// The end of a branch's thread, unless it was killed.
 pub(super) fn not_killed(ended: HistoryLine) -> Result<HistoryLine> {
     match ended.status {
-        EndStatus::Killed => Err(Error::agent_failed("it was killed")
+        EndStatus::Killed => Err(Error::agent_failed(kill::WAS_KILLED)
             .hint(format!("`uwf thread rm {}`, then a retry starts the branch again", ended.thread))),
         _ => Ok(ended),
     }
@@ -173,7 +189,7 @@ pub(super) fn not_killed(ended: HistoryLine) -> Result<HistoryLine> {
 /// Why a branch failed whose thread was ended.
 fn reason(home: &Home, killed: &HistoryLine) -> Result<String> {
     let last = recorded::read(home, &killed.thread)?.and_then(|last| last.gave_up);
-    Ok(last.map_or_else(|| "it was killed".to_owned(), |gave_up| first_line(&gave_up.error)))
+    Ok(last.map_or_else(|| kill::WAS_KILLED.to_owned(), |gave_up| first_line(&gave_up.error)))
 }
 
 fn first_line(text: &str) -> String {

@@ -5,6 +5,8 @@
 //! `children/` has an empty file for each child, so that `kill` and `pause` find the children. Nodes contain only the parent's head and the
 //! depth.
 
+pub(crate) mod branch_path;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use json_cas::NodeHash;

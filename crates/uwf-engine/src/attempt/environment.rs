@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
 use crate::attempt::agents;
+use crate::attempt::child_threads::branch_path;
 use crate::attempt::recorded::AttemptOpening;
-use crate::attempt::thread_branch::ThreadBranch;
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::Result;
 use crate::root::env_file;
@@ -52,7 +52,9 @@ pub(crate) fn of_attempt(home: &Home, opened: &AttemptOpening) -> Result<BTreeMa
     let own = spec.variables().filter(|_| spec.played_by().is_none());
     env.extend(own.map(|(name, value)| (name.into(), value.into())));
     env.extend(agents::protocol_variables(home, opened.thread.as_str(), &opened.role, &opened.attempt));
-    env.extend(opened.branch.iter().flat_map(ThreadBranch::variables));
+    if let Some(branch) = &opened.branch {
+        env.extend(branch.variables(branch_path::path(home, &opened.thread)));
+    }
     Ok(env)
 }
 

@@ -24,9 +24,9 @@ impl ThreadBranch {
         format!("{}.{}", self.group, self.name)
     }
 
-    /// The variables that its agents get.
-    pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
-        let path = self.path();
+    /// The variables that its agents get. `path` has the groups above its own.
+    pub(crate) fn variables(&self, path: Option<String>) -> Vec<(OsString, OsString)> {
+        let path = path.unwrap_or_else(|| self.path());
         let item = self.item.as_ref().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned));
         let item = item.map(|item| ("UWF_ITEM".into(), item.into()));
         [("UWF_BRANCH".into(), path.into())].into_iter().chain(item).collect()

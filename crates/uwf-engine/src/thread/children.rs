@@ -42,9 +42,11 @@ pub(crate) fn random(parent: &ThreadId, head: NodeHash, role: &str) -> u128 {
     Ulid::from_parts(0, bytes(0) << 64 | bytes(1)).random()
 }
 
-/// Child threads that did not become a step: of the current role, and of roles that another agent then played.
+/// Child threads that did not become a step: of the current role, of roles that another agent then played, and failed branches of groups. A
+/// group's step is of its own thread, so the failed branches below other child threads belong to them as well.
 pub(crate) fn without_step(parent: &Thread<'_>) -> Result<Vec<ThreadId>> {
-    let children = known(parent.home(), &parent.id)?;
+    let home = parent.home();
+    let children = known(home, &parent.id)?;
     if children.is_empty() {
         return Ok(children);
     }
@@ -52,19 +54,37 @@ pub(crate) fn without_step(parent: &Thread<'_>) -> Result<Vec<ThreadId>> {
     let mut children: BTreeMap<u128, ThreadId> =
         children.into_iter().filter_map(|id| Some((random_of(&id)?, id))).collect();
     let workflow = parent.workflow()?;
+    let is_group = workflow.planned_branches().is_some();
     let roles: HashMap<u64, &String> = workflow.roles.keys().map(|role| (role_key(role), role)).collect();
     let mut head = parent.start_hash;
+    let mut with_step = Vec::new();
     for record in parent.chain()?.records() {
-        let child = roles.get(&record.role).map(|role| random(&parent.id, head, role));
+        // Branches begin before their group has steps. A role that resolved a conflict is not in the group's workflow.
+        let (role, begun_at) = match is_group {
+            true => (Some(nodes::step_node(home.store(), record.step)?.0.role), [parent.start_hash, head]),
+            false => (roles.get(&record.role).map(|role| (*role).clone()), [head, head]),
+        };
         head = record.step;
-        let Some(child) = child.filter(|child| children.contains_key(child)) else { continue };
-        let detail = nodes::get(parent.home().store(), record.detail)?;
+        let child = role.and_then(|role| {
+            let mut ids = begun_at.into_iter().map(|head| random(&parent.id, head, &role));
+            ids.find(|child| children.contains_key(child))
+        });
+        let Some(child) = child else { continue };
+        let detail = nodes::get(home.store(), record.detail)?;
         // With any other detail, an agent played the role itself.
         if NodeKind::from_type_hash(detail.type_hash) == Some(NodeKind::StepNode) {
-            children.remove(&child);
+            with_step.extend(children.remove(&child));
         }
     }
-    Ok(children.into_values().collect())
+    let mut found: Vec<ThreadId> = children.into_values().collect();
+    for id in with_step {
+        if !known(home, &id)?.is_empty()
+            && let Some(child) = find(home, &id)?
+        {
+            found.extend(without_step(&child)?);
+        }
+    }
+    Ok(found)
 }
 
 /// A child in its current state; `None` if it was removed.

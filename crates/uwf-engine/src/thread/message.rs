@@ -7,7 +7,7 @@ use uwf_core::extract::{self, Extraction};
 use uwf_core::node::{COMMAND_SOURCE, NodeKind, StartNode, StepNode};
 use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::BranchOutput;
-use uwf_core::workflow::GROUP_AGENT;
+use uwf_core::workflow::{GROUP_AGENT, is_text};
 
 use crate::error::Result;
 use crate::thread::nodes;
@@ -19,7 +19,9 @@ use crate::thread::nodes;
 /// Errors of the nodes.
 pub fn of_detail(store: &Store, detail: NodeHash, schema: Option<NodeHash>) -> Result<Option<String>> {
     if let Some(group) = group_below(store, detail)? {
-        return of_group(store, group);
+        // A text has everything that the branches wrote.
+        let is_text = schema.is_some_and(|schema| store.schema(schema).is_ok_and(|schema| is_text(schema.value())));
+        return if is_text { Ok(None) } else { of_group(store, group, BranchText::Beside) };
     }
     let (detail, node) = nodes::telling(store, detail)?;
     of_node(store, detail, &node, schema)
@@ -67,14 +69,34 @@ fn is_of_group(store: &Store, step: &StepNode) -> Result<bool> {
     Ok(nodes::workflow(store, start.workflow)?.planned_branches().is_some())
 }
 
+/// Everything that the branches of a group delivered, as a text; `None` if no group made the step with this detail.
+///
+/// # Errors
+/// Errors of the nodes.
+pub fn whole_group(store: &Store, detail: NodeHash) -> Result<Option<String>> {
+    match group_below(store, detail)? {
+        Some(group) => of_group(store, group, BranchText::Whole),
+        None => Ok(None),
+    }
+}
+
+/// The parts of what a branch delivered.
+#[derive(Clone, Copy)]
+enum BranchText {
+    /// The text besides the output.
+    Beside,
+    /// The output as well.
+    Whole,
+}
+
 /// The texts of a group's branches, each below the name of its branch. The branches of a group within it have their paths.
-fn of_group(store: &Store, last: NodeHash) -> Result<Option<String>> {
+fn of_group(store: &Store, last: NodeHash, parts: BranchText) -> Result<Option<String>> {
     let mut texts = Vec::new();
-    add_texts(store, last, "", &mut texts)?;
+    add_texts(store, last, "", parts, &mut texts)?;
     Ok((!texts.is_empty()).then(|| texts.join("\n")))
 }
 
-fn add_texts(store: &Store, last: NodeHash, above: &str, texts: &mut Vec<String>) -> Result<()> {
+fn add_texts(store: &Store, last: NodeHash, above: &str, parts: BranchText, texts: &mut Vec<String>) -> Result<()> {
     let mut steps = Vec::new();
     let mut at = Some(last);
     while let Some(hash) = at {
@@ -85,16 +107,29 @@ fn add_texts(store: &Store, last: NodeHash, above: &str, texts: &mut Vec<String>
     for step in steps.into_iter().rev() {
         let name = format!("{above}{}", step.role);
         if let Some(group) = group_below(store, step.detail)? {
-            add_texts(store, group, &format!("{name}."), texts)?;
+            add_texts(store, group, &format!("{name}."), parts, texts)?;
             continue;
         }
         let output = store.get(step.output)?;
         let message = of_detail(store, step.detail, Some(output.type_hash))?;
         let branch = BranchOutput { name, output: output.payload, message };
-        let text = branch.failure().map(|why| format!("failed: {why}")).or(branch.message);
+        let text = match (branch.failure(), parts) {
+            (Some(why), _) => Some(format!("failed: {why}")),
+            (None, BranchText::Beside) => branch.message,
+            (None, BranchText::Whole) => Some(whole(&branch)),
+        };
         texts.extend(text.map(|text| format!("## {}\n\n{}\n", branch.name, text.trim())));
     }
     Ok(())
+}
+
+/// The output of a branch and the text beside it.
+fn whole(branch: &BranchOutput) -> String {
+    match (&branch.output, &branch.message) {
+        (Value::String(text), None) => text.clone(),
+        (output, None) => format!("```json\n{output:#}\n```"),
+        (output, Some(text)) => format!("```json\n{output:#}\n```\n\n{text}"),
+    }
 }
 
 /// The last step of the group's thread, if a group made the step with this detail, or the last step of a workflow that did.

@@ -16,7 +16,6 @@ use crate::attempt::leftover::{self, AttemptRemains};
 use crate::attempt::plan::StepPlan;
 use crate::attempt::recorded::{self, RecordedAttempt};
 use crate::attempt::redactor::SecretRedactor;
-use crate::attempt::settings::ThreadSettings;
 use crate::attempt::turns::NodeBatch;
 use crate::attempt::{child_threads, elsewhere};
 use crate::error::{Error, ErrorKind, Result};
@@ -31,6 +30,7 @@ use crate::verbs::step::{
     self, AttemptPosition, BegunAttempt, StepInProgress, StepReport, StepRequest, StoredStep, UpcomingRole,
 };
 use crate::verbs::{notify, otel};
+use crate::views::branches;
 use crate::views::thread_now::ThreadNow;
 
 /// How many levels of child threads are searched for the waiting thread. Far more than any `maxDepth`.
@@ -218,12 +218,9 @@ fn waiting_below(home: &Home, id: &ThreadId, generations: usize) -> Result<Vec<T
 }
 
 fn several_wait(home: &Home, id: &ThreadId, children: &[ThreadId]) -> Error {
-    let hint = |child: &ThreadId| {
-        let place = ThreadSettings::load(home, child).ok().flatten().and_then(|settings| settings.branch);
-        match place {
-            Some(place) => format!("answer one: `uwf thread answer {id} --branch {}`", place.path()),
-            None => format!("answer one: `uwf thread answer {child}`"),
-        }
+    let hint = |child: &ThreadId| match branches::path(home, child) {
+        Some(path) => format!("answer one: `uwf thread answer {id} --branch {}`", branches::as_argument(&path)),
+        None => format!("answer one: `uwf thread answer {child}`"),
     };
     let mut hints: Vec<String> = children.iter().map(hint).collect();
     hints.sort_unstable();

@@ -26,6 +26,9 @@ const KEEPER_MARGIN: Duration = Duration::from_secs(10);
 /// How often to try to end a thread whose head keeps moving. One try takes a millisecond, a step far longer.
 const TRIES: usize = 50;
 
+/// Why an attempt or a branch failed whose thread was killed.
+pub const WAS_KILLED: &str = "it was killed";
+
 /// Result of killing a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KillReport {
@@ -156,7 +159,7 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
     };
     match left {
         Some(attempt) if attempt.finished.is_none() => {
-            leftover::fail(home, &attempt, None, "the thread was killed")?;
+            leftover::fail(home, &attempt, None, WAS_KILLED)?;
         }
         Some(_) | None => {}
     }

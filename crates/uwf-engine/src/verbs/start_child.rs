@@ -95,7 +95,7 @@ pub fn find_or_begin(
     }
     if task.is_branch() {
         // A step of the branch would be refused.
-        StepPlan::load(parent, None)?.check_limits(parent, &[])?;
+        check_group_limits(parent)?;
     }
     let is_branch = task.is_branch();
     let settings = of_child(parent, task.settings)?;
@@ -118,6 +118,27 @@ pub fn find_or_begin(
     let head = start::put_start(home, &start, input.node)?;
     let settings = ThreadSettings { workflows, ..settings };
     begin(home, parent, id, head, settings, task.worktree.as_ref())
+}
+
+/// The group that a thread is playing: it has begun, and has no step yet.
+///
+/// # Errors
+/// Errors of the workflow, the index and the history.
+pub fn group_without_step(thread: &Thread<'_>) -> Result<Option<String>> {
+    for (role, _) in thread.workflow()?.groups() {
+        if find_child(thread, role)?.is_some() {
+            return Ok(Some(role.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// Rejects another step of a group's branches if a thread above them has reached a limit. The limits of a branch itself stop only it.
+///
+/// # Errors
+/// `Limit`; errors of the nodes with the usage, if usage is limited.
+pub fn check_group_limits(group: &Thread<'_>) -> Result<()> {
+    StepPlan::load(group, None)?.check_limits(group, &[])
 }
 
 /// The values that `with` of a role gives, evaluated on the history that the parent sees. A name whose expression gives nothing is left out.

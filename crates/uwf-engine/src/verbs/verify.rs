@@ -4,7 +4,7 @@ use json_cas::NodeHash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::recorded_digest;
+use crate::attempt::{child_threads, recorded_digest};
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::digest::{self, ThreadDigest};
@@ -66,7 +66,7 @@ pub fn verify(home: &Home, id: &ThreadId, expected: Option<ThreadDigest>) -> Res
     let verdict = match () {
         () if differs.is_some() || !is_expected => ThreadIntegrity::Tampered,
         () if at_head.is_some() || expected == Some(digest) => ThreadIntegrity::Intact,
-        () => ThreadIntegrity::Unrecorded,
+        () => by_parent(home, &thread)?,
     };
     Ok(ThreadVerification {
         thread: id.clone(),
@@ -78,4 +78,14 @@ pub fn verify(home: &Home, id: &ThreadId, expected: Option<ThreadDigest>) -> Res
         differs_at: differs.map(|index| computed[index].0),
         differs_at_step: differs,
     })
+}
+
+/// The result for the thread of a group. Its steps are linked without an agent, so only the step of its parent covers them.
+fn by_parent(home: &Home, group: &Thread<'_>) -> Result<ThreadIntegrity> {
+    let parent = child_threads::parent_of(home, &group.id).filter(|_| group.last.is_some());
+    let (Some(parent), true) = (parent, group.workflow()?.planned_branches().is_some()) else {
+        return Ok(ThreadIntegrity::Unrecorded);
+    };
+    let covers = Thread::any(home, &parent)?.chain()?.records().iter().any(|record| record.detail == group.head);
+    Ok(if covers { verify(home, &parent, None)?.verdict } else { ThreadIntegrity::Unrecorded })
 }

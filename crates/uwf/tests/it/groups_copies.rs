@@ -103,6 +103,10 @@ fn person_picks_where_nobody_else_does() {
     assert_eq!(ran.code, Some(20), "{}", ran.transcript());
     let thread = thread_of(&ran);
     assert!(ran.stderr.contains(&format!("uwf thread take {thread} drafts.")), "{}", ran.stderr);
+    let shown = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
+    for said in [&ran.stderr, &shown] {
+        assert!(said.contains("2: {\"words\":20}\n"), "each copy is shown: {said}");
+    }
     let wrong = home.uwf(&["thread", "take", &thread, "drafts.9"]);
     assert_eq!(wrong.code, Some(64), "{}", wrong.transcript());
     let wrong = home.uwf(&["thread", "take", &thread, "other.1"]);

@@ -5,6 +5,7 @@ use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::group_in_repository::thread_of;
+use crate::fixtures::group_runs::mend;
 use crate::home;
 
 /// A list, and a group within a group over its items, of which a workflow plays one role.
@@ -23,23 +24,6 @@ graph:
   work: [ { role: $END } ]
 ";
 
-/// The workflow that plays `mender`.
-const MEND: &str = "name: mend
-description: x
-input: { type: object, properties: { area: { type: string } }, required: [area] }
-roles:
-  read: { goal: x }
-  check: { goal: x }
-  both: { play: [ read, check ] }
-  finish: { goal: x, meta: { type: object, properties: { done: { type: boolean } }, required: [done] } }
-conditions:
-  small: { expression: \"start.input.area = 'src'\" }
-graph:
-  $START: [ { role: both } ]
-  both: [ { role: finish } ]
-  finish: [ { role: $END, condition: small }, { role: $END, outcome: too-large } ]
-";
-
 /// An agent that runs `ROLE.sh`.
 const AGENT: &str = "#!/bin/sh\nPATH=$PATH:/usr/bin:/bin\ncat > /dev/null\n. ./$UWF_ROLE.sh\n";
 
@@ -50,7 +34,7 @@ fn plan(items: &Value) -> TestHome {
         "agents:\n  t: { command: worker, output: text }\n  inner: { command: uwf-workflow, args: [mend] }\n\
          defaultAgent: t\nkillGrace: 1\nmaxDepth: 8\nagentOverrides: { plan: { mender: inner } }\n",
     );
-    home.put("mend", MEND);
+    home.put("mend", &mend("start.input.area = 'src'"));
     home.put("plan", PLAN);
     home.file("planner.sh", &format!("cat <<'END'\n{}\nEND\n", json!({ "items": items })));
     for (role, line) in [("fixer", "echo Fixed."), ("read", "echo Read."), ("check", "echo Checked.")] {
@@ -77,7 +61,7 @@ fn list(home: &TestHome, args: &[&str]) -> String {
 #[test]
 fn branches_are_folded_into_their_thread() {
     let home = two_items();
-    home.file("fixer.sh", "test \"$UWF_BRANCH\" != fixes.src || exit 3\necho Fixed.\n");
+    home.file("fixer.sh", "test \"$UWF_BRANCH\" != work.fixes.src || exit 3\necho Fixed.\n");
     home.file("read.sh", "exit 3\n");
     let ran = home.uwf(&["run", "plan", "-p", "x"]);
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());

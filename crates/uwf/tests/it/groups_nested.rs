@@ -6,7 +6,7 @@ use serde_json::json;
 use uwf_testing::TestHome;
 
 use crate::fixtures::group_in_repository::thread_of;
-use crate::fixtures::group_runs::{prompt, runs};
+use crate::fixtures::group_runs::{mend, prompt, runs};
 use crate::home;
 
 /// An agent that keeps its prompt as `prompt-ROLE`, notes its branch and item in `runs`, and runs `ROLE.sh` if there is one.
@@ -83,28 +83,11 @@ fn item_of_branch_is_read_by_its_group() {
     assert_eq!(valid.code, Some(0), "{}", valid.transcript());
     let ran = home.uwf(&["run", "nested", "-p", "x"]);
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
-    assert_eq!(runs(&home), ["area.1 x", "area.1 z", "area.2 y", "planner"]);
+    assert_eq!(runs(&home), ["planner", "work.a.1 x", "work.a.2 y", "work.b.1 z"]);
     let fixed = "I am fixer.";
     let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('work')"]);
     assert_eq!(output, json!({"a": [fixed, fixed], "b": [fixed]}));
 }
-
-/// Work on one item, by a group of its own.
-const INNER: &str = "name: mend
-description: x
-input: { type: object, properties: { area: { type: string }, files: { type: array }, hint: { type: string } }, required: [area, files] }
-roles:
-  read: { goal: x }
-  check: { goal: x }
-  both: { play: [ read, check ] }
-  finish: { goal: x, meta: { type: object, properties: { done: { type: boolean } }, required: [done] } }
-conditions:
-  small: { expression: \"$count(start.input.files) < 2\" }
-graph:
-  $START: [ { role: both } ]
-  both: [ { role: finish } ]
-  finish: [ { role: $END, condition: small }, { role: $END, outcome: too-large } ]
-";
 
 /// A home in which the workflow plays the role `fixer` of each item.
 fn with_workflow(config: &str) -> TestHome {
@@ -115,7 +98,7 @@ fn with_workflow(config: &str) -> TestHome {
     with: { area: item.id, files: \"[$item.files]\", hint: \"$last('planner').hint\" }
   work: { play: fixer, each: \"$last('planner').areas\", key: id }",
     ));
-    home.put("mend", INNER);
+    home.put("mend", &mend("$count(start.input.files) < 2"));
     home.config(&format!(
         "agents:\n  t: {{ command: worker, output: text }}\n  inner: {{ command: uwf-workflow, args: [mend] }}\ndefaultAgent: t\n\
          agentOverrides: {{ nested: {{ fixer: inner }} }}\nkillGrace: 1\n{config}"
@@ -240,4 +223,110 @@ fn prompt_shows_text_of_workflow_ending_with_group() {
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     let seen = prompt(&home, "last");
     assert!(seen.contains("I am a.") && !seen.contains("## work"), "the workflow's steps are no branches: {seen}");
+}
+
+#[test]
+fn branch_whose_item_does_not_fit_may_fail() {
+    let home = with_workflow("");
+    let workflow = home.work().join("nested.yaml");
+    let put = |yaml: &str| home.put("nested", yaml);
+    let yaml = fs::read_to_string(&workflow).unwrap();
+    put(&yaml.replace("key: id }", "key: id, mayFail: true }").replace("area: item.id", "area: item.name"));
+    home.file(
+        "planner.sh",
+        "printf -- '---\\nareas: [{id: a, name: a}, {id: b, name: 7}, {id: c}, {id: d, name: d}]\\n---\\nIt is planned.\\n'\n",
+    );
+    let ran = home.uwf(&["run", "nested", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('work')"]);
+    assert_eq!((&output["a"], &output["d"]), (&json!({"done": true}), &json!({"done": true})), "{output}");
+    for name in ["b", "c"] {
+        assert!(output[name]["failed"].as_str().unwrap().contains("does not fit workflow `mend`"), "{output}");
+    }
+}
+
+#[test]
+fn branch_at_its_own_limit_may_fail() {
+    for (more, code) in [("", 30), (", mayFail: true", 0)] {
+        let home = with_workflow("");
+        let done = "meta: { type: object, properties: { done: { type: boolean } }, required: [done] }";
+        home.put(
+            "nested",
+            &planned(&format!(
+                "  fixer: {{ goal: x, {done}, with: {{ area: \"'a'\", files: \"[]\" }} }}
+  quick: {{ goal: x }}
+  work: {{ play: [ {{ role: fixer, limits: {{ maxTime: 1s }}{more} }}, quick ] }}"
+            )),
+        );
+        // Then the next step of the workflow that plays `fixer` may not begin.
+        home.file("read.sh", "sleep 1.2\necho Read.\n");
+        let ran = home.uwf(&["run", "nested", "-p", "x"]);
+        assert_eq!(ran.code, Some(code), "{}", ran.transcript());
+        if code == 0 {
+            let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('work')"]);
+            assert_eq!(output["quick"], "I am quick.");
+            assert!(output["fixer"]["failed"].as_str().unwrap().contains("its limit is 1 s"), "{output}");
+            assert!(!runs(&home).contains(&"finish".to_owned()), "{:?}", runs(&home));
+        } else {
+            assert!(ran.stderr.contains("branch `fixer`"), "{}", ran.stderr);
+        }
+    }
+}
+
+/// A workflow of one group, and a role whose text it is.
+#[test]
+fn text_of_group_holds_every_branch() {
+    let home = home_with(
+        "name: nested
+description: x
+roles:
+  all: { goal: x }
+  last: { goal: x }
+graph:
+  $START: [ { role: all } ]
+  all: [ { role: last } ]
+  last: [ { role: $END } ]
+",
+    );
+    home.put(
+        "panel",
+        "name: panel
+description: x
+roles:
+  plain: { goal: x }
+  typed: { goal: x, meta: { type: object, properties: { done: { type: boolean } }, required: [done] } }
+  broken: { goal: x }
+  inner: { play: [ plain, typed ] }
+  both: { play: [ inner, { role: broken, mayFail: true } ] }
+graph:
+  $START: [ { role: both } ]
+  both: [ { role: $END } ]
+",
+    );
+    home.config(
+        "agents:\n  t: { command: worker, output: text }\n  inner: { command: uwf-workflow, args: [panel] }\ndefaultAgent: t\n\
+         agentOverrides: { nested: { all: inner } }\n",
+    );
+    home.file("typed.sh", "printf -- '---\\ndone: true\\n---\\nIt is typed.\\n'\n");
+    home.file("broken.sh", "exit 3\n");
+    let ran = home.uwf(&["run", "nested", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('all')"]);
+    let expected = "## inner.plain\n\nI am plain.\n\n## inner.typed\n\n```json\n{\n  \"done\": true\n}\n```\n\nIt is typed.\n\n\
+                    ## broken\n\nfailed: agent `t` exited with 3";
+    assert_eq!(output, expected);
+    let seen = prompt(&home, "last");
+    assert_eq!((seen.matches("I am plain.").count(), seen.matches("It is typed.").count()), (1, 1), "{seen}");
+}
+
+#[test]
+fn thread_of_group_is_verified_by_its_parent() {
+    let home = with_workflow("");
+    let ran = home.uwf(&["run", "nested", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let rows = home.json(&["thread", "list", "--all", "--branches"]);
+    for row in rows.as_array().unwrap() {
+        let verified = home.uwf(&["thread", "verify", row["thread"].as_str().unwrap()]);
+        assert_eq!(verified.code, Some(0), "{row}: {}", verified.transcript());
+    }
 }

@@ -325,6 +325,11 @@ fn resolver_is_told_about_committed_markers() {
     let output = home.json(&["thread", "eval", &thread, "$last('fixes')"]);
     assert_eq!(output, json!({"one": "done", "two": "done"}));
     assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+    let rows = home.json(&["thread", "list", "--all"]);
+    let mut rounds: Vec<&str> = rows.as_array().unwrap().iter().filter_map(|row| row["branch"].as_str()).collect();
+    rounds.retain(|branch| branch.contains("merger"));
+    rounds.sort_unstable();
+    assert_eq!(rounds, ["fixes.merger-two", "fixes.merger-two-2"]);
 }
 
 #[test]

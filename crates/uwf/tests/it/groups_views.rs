@@ -250,23 +250,17 @@ fn why_explains_which_branches_are_left_out() {
 /// An agent that reports its cost in dollars, which is the number in `price-ROLE`.
 const PRICED: &str = r#"#!/bin/sh
 cat > /dev/null
-case $UWF_ROLE in planner) key=docs ;; *) key=approved ;; esac
-printf '{"type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"---\\n%s: false\\n---\\n"}]}}\n' $key
+case $UWF_ROLE in planner) header='docs: false' ;; chooser) header='winner: 1' ;; *) header='approved: false' ;; esac
+printf '{"type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"---\\n%s\\n---\\n"}]}}\n' "$header"
+test ! -e slow-$UWF_ROLE || sleep 1.5
 printf '{"type":"result","is_error":false,"result":"x","usage":{"input_tokens":20,"output_tokens":7},"total_cost_usd":%s}\n' $(cat price-$UWF_ROLE)
+test ! -e fails-$UWF_ROLE
 "#;
 
 #[test]
 fn cost_has_a_row_for_each_branch() {
-    let home = panel();
-    home.script("priced", PRICED);
-    for (role, price) in [("planner", "1"), ("security", "2"), ("tests", "3"), ("judge", "5")] {
-        home.file(&format!("price-{role}"), price);
-    }
-    home.config(
-        "agents:\n  t: { command: priced, output: text, config: { trace: claude } }\ndefaultAgent: t\nkillGrace: 1\n",
-    );
-    home.put(
-        "panel",
+    let home = priced(
+        &PRICES,
         &PANEL
             .replace("  judge: {", "  again: { play: [ tests ] }\n  judge: {")
             .replace("reviews: [ { role: judge", "reviews: [ { role: again } ]\n  again: [ { role: judge"),
@@ -287,6 +281,57 @@ fn cost_has_a_row_for_each_branch() {
     assert!(ran.stderr.contains("✓ reviews.security by t, ") && ran.stderr.contains(", $2.00"), "{}", ran.stderr);
     let shown = home.json(&["thread", "show", "@"]);
     assert_eq!(branch(&shown, "tests")["spent"]["cost"][0]["amount"], 3.0);
+}
+
+/// A home whose roles report their cost.
+fn priced(prices: &[(&str, &str)], workflow: &str) -> TestHome {
+    let home = panel();
+    home.script("priced", PRICED);
+    prices.iter().for_each(|(role, price)| drop(home.file(&format!("price-{role}"), price)));
+    home.config(
+        "agents:\n  t: { command: priced, output: text, config: { trace: claude } }\ndefaultAgent: t\nkillGrace: 1\n",
+    );
+    home.put("panel", workflow);
+    home
+}
+
+/// The costs of the roles.
+const PRICES: [(&str, &str); 6] =
+    [("planner", "1"), ("security", "2"), ("tests", "3"), ("docs", "4"), ("judge", "5"), ("chooser", "0.5")];
+
+const ALL: &str = "[ security, tests, { role: docs, condition: wants-docs } ]";
+
+#[test]
+fn limit_counts_each_copy_once() {
+    let chooser = "  chooser: { goal: You choose., meta: { type: object, properties: { winner: { type: integer } }, required: [winner] } }\n  judge: {";
+    let copies = PANEL.replace(ALL, "tests\n    copies: 2\n    pick: chooser").replace("  judge: {", chooser);
+    let home = priced(&PRICES, &copies);
+    let ran = home.uwf(&["run", "panel", "-p", "x", "--max-cost", "7.2"]);
+    assert_eq!(ran.code, Some(30), "{}", ran.transcript());
+    assert!(ran.stderr.contains("the thread has cost $7.50, its limit is $7.20"), "{}", ran.stderr);
+}
+
+#[test]
+fn limit_and_cost_count_failed_branches() {
+    let home = priced(&PRICES, &PANEL.replace("condition: wants-docs", "mayFail: true"));
+    home.file("fails-docs", "");
+    let ran = home.uwf(&["run", "panel", "-p", "x", "--max-cost", "9"]);
+    assert_eq!(ran.code, Some(30), "{}", ran.transcript());
+    assert!(ran.stderr.contains("the thread has cost $10.00, its limit is $9.00"), "{}", ran.stderr);
+    let thread = thread_of(&ran);
+    for args in [&[][..], &[thread.as_str()]] {
+        let costs = home.json(&[&["thread", "cost"], args].concat());
+        assert_eq!(costs["total"]["cost"][0]["amount"], 10.0, "{costs}");
+    }
+}
+
+#[test]
+fn limit_error_says_what_branches_spent_since() {
+    let home = priced(&PRICES, &PANEL.replace(ALL, "[ security, tests, docs ]\n    max: 2"));
+    home.file("slow-tests", "");
+    let ran = home.uwf(&["run", "panel", "-p", "x", "--max-cost", "3"]);
+    assert_eq!(ran.code, Some(30), "{}", ran.transcript());
+    assert!(ran.stderr.contains("1 branch not begun (docs): the thread has cost $6.00"), "{}", ran.stderr);
 }
 
 #[test]
@@ -318,6 +363,51 @@ fn diff_compares_groups_by_key() {
     let words = home.uwf(&["thread", "diff", &one, &other, "--outputs", "--format", "text"]).stdout;
     assert!(words.contains("2. reviews.tests ") && words.contains("+approved: false"), "{words}");
     assert!(!words.contains("reviews.security"), "{words}");
+}
+
+#[test]
+fn expressions_see_what_branches_see() {
+    let home = panel();
+    home.put("panel", &PANEL.replace(ALL, "security\n    each: \"['a b', 'c']\""));
+    home.file("security.sh", "exit 3\n");
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    let (thread, shown) = (thread_of(&ran), home.json(&["thread", "show", "@"]));
+    let first = text(branch(&shown, "1"), "thread");
+    assert_eq!(
+        home.json(&["thread", "eval", &first, "[item, steps.role, $last('planner').docs]"]),
+        json!(["a b", "planner", false])
+    );
+    let nothing = home.uwf(&["thread", "eval", &thread, "$branches('reviews')"]);
+    let note =
+        format!("the step of group `reviews`, which has not ended: `uwf thread show {thread}` shows its branches");
+    assert!(nothing.code == Some(0) && nothing.stderr.contains(&note), "{}", nothing.transcript());
+    assert_eq!(home.json(&["thread", "eval", &thread, "steps.role"]), json!("planner"));
+}
+
+#[test]
+fn workflow_show_has_branches_of_groups() {
+    let home = panel();
+    home.put("panel", &PANEL.replace("condition: wants-docs }", "condition: wants-docs, mayFail: true }"));
+    let shown = home.uwf(&["workflow", "show", "panel", "--format", "text"]).stdout;
+    let row = shown.lines().find(|line| line.starts_with("reviews  security")).unwrap_or_else(|| panic!("{shown}"));
+    let words: Vec<&str> = row.split("  ").filter(|word| !word.is_empty()).map(str::trim).collect();
+    assert_eq!(words, ["reviews", "security, tests, docs if wants-docs", "4", "goes on without docs"]);
+}
+
+#[test]
+fn dry_run_has_the_tasks_of_branches() {
+    let home = panel();
+    answer(&home, "planner", "docs: true");
+    let thread = home.start("panel", "Review it.");
+    home.json(&["thread", "step", &thread]);
+    let shown = home.uwf(&["thread", "step", &thread, "--dry-run", "--format", "text"]).stdout;
+    assert!(shown.contains("Group `reviews` plays 3 branches, at most 4 at the same time."), "{shown}");
+    for role in ["security", "tests", "docs"] {
+        assert!(shown.contains(&format!("==== branch `{role}`: the task of role `{role}` ====")), "{shown}");
+    }
+    assert_eq!(shown.matches("I am planner.").count(), 3, "each sees the steps before the group: {shown}");
+    assert_eq!(home.json(&["thread", "list", "--branches"]).as_array().unwrap().len(), 1, "nothing has begun");
 }
 
 #[test]
@@ -446,10 +536,12 @@ mod with_tools {
     use crate::fixtures::terminal::session;
 
     #[test]
-    fn top_names_branches_by_path() {
+    fn top_folds_branches_until_asked() {
         let home = panel();
         let (_, step) = held_branch(&home, "tests");
-        let seen = session(&home, &["top"], &[("reviews.tests", "q")]);
+        let seen = session(&home, &["top"], &[("branches: 1 running, 1 ended", "q")]);
+        assert!(seen.code == Some(0) && !seen.shown.contains("reviews.tests"), "folded: {}", seen.shown);
+        let seen = session(&home, &["top"], &[("branches: 1 running, 1 ended", "b"), ("reviews.tests", "q")]);
         assert_eq!(seen.code, Some(0), "{}", seen.shown);
         assert!(seen.shown.contains("panel.reviews"), "{}", seen.shown);
         release(&home, step);
