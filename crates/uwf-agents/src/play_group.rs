@@ -158,7 +158,7 @@ impl GroupAttempt<'_, '_> {
         let own = ThreadSettings::load(home, &self.context.thread().id)?;
         let settings = ThreadSettings {
             workspace: self.opened.workspace.clone(),
-            bound: for_roles(own.map(|own| own.bound).unwrap_or_default().with(settings.bound), workflow),
+            bound: own.map(|own| own.bound).unwrap_or_default().with(settings.bound).for_workflow(workflow),
             ..settings
         };
         let hash = home.store().put(&workflow.draft())?;
@@ -284,14 +284,6 @@ impl GroupAttempt<'_, '_> {
 fn names_of_ended(branches: &[EndedBranch]) -> Vec<&str> {
     let has_step = |branch: &&EndedBranch| matches!(branch.result, BranchResult::Step(_));
     branches.iter().filter(has_step).map(|branch| branch.name.as_str()).collect()
-}
-
-/// The bindings of the roles that agents of this workflow play.
-fn for_roles(mut bound: AgentBindings, workflow: &Workflow) -> AgentBindings {
-    let is_played =
-        |role: &str| workflow.roles.get(role).is_some_and(|role| role.more.play.is_none() && role.more.run.is_none());
-    bound.agents.retain(|role, _| is_played(role));
-    bound
 }
 
 fn no_role(name: &str) -> Error {

@@ -81,6 +81,16 @@ impl AgentBindings {
         AgentBindings { agents: self.agents.into_iter().chain(further.agents).collect(), ..self }
     }
 
+    /// These bindings without roles that no agent of this workflow plays.
+    #[must_use]
+    pub fn for_workflow(mut self, workflow: &Workflow) -> AgentBindings {
+        let is_played = |role: &str| {
+            workflow.roles.get(role).is_some_and(|role| role.more.play.is_none() && role.more.run.is_none())
+        };
+        self.agents.retain(|role, _| is_played(role));
+        self
+    }
+
     /// Rejects command lines that contain a secret.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use serde::Serialize;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::redactor::SecretRedactor;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::thread::state::{self, ThreadState};
@@ -26,6 +26,9 @@ pub struct PauseReport {
 
 /// Default reason of a pause.
 const NO_REASON: &str = "paused by hand";
+
+/// The reason of a pause while a fork takes over finished branches.
+pub(crate) const UNFINISHED_FORK: &str = "`thread fork --redo` did not finish; kill this thread and fork again";
 
 /// Pauses a thread, if it is at the expected head: a running step finishes, but no further step begins. Returns the thread's state, which
 /// is `Running` until that step has ended. Pausing again replaces the reason.
@@ -47,8 +50,21 @@ pub fn pause(home: &Home, id: &ThreadId, reason: Option<&str>, expected: Option<
 /// Resumes a paused thread, if it is at the expected head. Returns its current state and whether it was paused.
 ///
 /// # Errors
-/// As [`pause`].
+/// As [`pause`]; `Usage` for a fork that did not take over all finished branches, because these would be paid for again.
 pub fn resume(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<(ThreadState, bool)> {
+    let is_unfinished = |reason: &MarkReason| reason.why == UNFINISHED_FORK;
+    if marks::get(home, id, ThreadMark::Paused).as_ref().is_some_and(is_unfinished) {
+        return Err(Error::usage(format!("thread {id} is a fork that did not take over all finished branches"))
+            .hint(format!("`uwf thread kill {id}` ends it; then fork again")));
+    }
+    end_pause(home, id, expected)
+}
+
+/// Resumes a paused thread, whatever the reason of its pause.
+///
+/// # Errors
+/// As [`pause`].
+pub(crate) fn end_pause(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<(ThreadState, bool)> {
     expected_head::head(home, id, expected)?;
     let earlier = marks::get(home, id, ThreadMark::Paused);
     put(home, id, None)?;

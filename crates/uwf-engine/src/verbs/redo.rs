@@ -18,15 +18,12 @@ use crate::root::project;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::verbs::fork::{self, ForkChanges, ForkReport};
-use crate::verbs::group_files;
-use crate::verbs::pause;
+use crate::verbs::pause::{self, UNFINISHED_FORK};
 use crate::verbs::start_child::{self, ChildTask};
+use crate::verbs::{group_files, kill, rm};
 
 /// Symbols shown of the names of branches.
 const NAMES: usize = 400;
-
-/// The reason why the fork is paused while its branches are taken over.
-const UNFINISHED: &str = "`thread fork --redo` did not finish; kill this thread and fork again";
 
 /// A finished group of a thread.
 struct FinishedGroup {
@@ -60,12 +57,36 @@ pub fn redo(home: &Home, id: &ThreadId, path: &str, changes: &ForkChanges, cwd: 
         }
         group_files::redone::check(&source, first.before)?;
     }
+    check_agents(&source, &workflow)?;
     let forked = fork::thread(home, id, Some(group), changes, cwd)?;
     let thread = &forked.thread;
-    pause::pause(home, thread, Some(UNFINISHED), None)?;
-    take_over_all(home, thread, &levels)?;
-    pause::resume(home, thread, None)?;
+    pause::pause(home, thread, Some(UNFINISHED_FORK), None)?;
+    if let Err(error) = take_over_all(home, thread, &levels) {
+        return Err(match changes.id {
+            // The same request may have made the fork before, and completes it when it is repeated.
+            Some(_) => error,
+            None => without_fork(home, thread, error),
+        });
+    }
+    pause::end_pause(home, thread, None)?;
     Ok(forked)
+}
+
+/// Checks the agents bound to a thread, as far as this machine knows them: its fork gets them.
+fn check_agents(source: &Thread<'_>, workflow: &Workflow) -> Result<()> {
+    let Some(own) = ThreadSettings::load(source.home(), &source.id)? else { return Ok(()) };
+    let config = project::config(source.home(), &own.workspace)?;
+    own.bound.check(&config, workflow, &own.workspace).map_err(|error| {
+        error.hint(format!("`uwf run {} --agent ROLE=AGENT` binds another agent to an active thread", source.id))
+    })
+}
+
+/// The error of a fork that could not take over the branches, after its removal.
+fn without_fork(home: &Home, fork: &ThreadId, error: Error) -> Error {
+    match kill::kill(home, fork, None).and_then(|_| rm::remove(home, fork, true)) {
+        Ok(_) => error,
+        Err(left) => error.hint(format!("the fork {fork} could not be removed: {}", left.message)),
+    }
 }
 
 /// The group and the branch of a path. Both may contain dots, so the groups of the workflow decide.
@@ -182,10 +203,16 @@ fn take_over_all(home: &Home, thread: &ThreadId, levels: &[(FinishedGroup, Strin
     Ok(())
 }
 
-/// The settings of a child thread in the fork.
-fn settings_of(home: &Home, parent: &ThreadId, branch: Option<ThreadBranch>) -> Result<ThreadSettings> {
+/// The settings of a child thread of this workflow in the fork.
+fn settings_of(
+    home: &Home,
+    parent: &ThreadId,
+    workflow: NodeHash,
+    branch: Option<ThreadBranch>,
+) -> Result<ThreadSettings> {
     let own = ThreadSettings::load(home, parent)?.unwrap_or_default();
-    Ok(ThreadSettings { workspace: own.workspace, bound: own.bound, branch, ..ThreadSettings::default() })
+    let bound = own.bound.for_workflow(&nodes::workflow(home.store(), workflow)?);
+    Ok(ThreadSettings { workspace: own.workspace, bound, branch, ..ThreadSettings::default() })
 }
 
 /// Begins the group in a thread of the fork, and gives it every finished branch except one. The role that picks a copy decides anew.
@@ -202,7 +229,7 @@ fn take_over(home: &Home, thread: &ThreadId, finished: &FinishedGroup, redone: &
         Ok(ChildTask {
             workflow: start.workflow.to_string(),
             prompt: start.prompt.clone(),
-            settings: settings_of(home, thread, None)?,
+            settings: settings_of(home, thread, start.workflow, None)?,
             worktree: None,
         })
     })?;
@@ -221,7 +248,8 @@ fn take_over(home: &Home, thread: &ThreadId, finished: &FinishedGroup, redone: &
                 group_files::redone::take_over_files(&parent, &old, &new, *step)?;
             }
             let place = ThreadBranch { group: finished.role.clone(), name: planned.name.clone(), item: None };
-            start_child::begin_ended(&group, &planned.name, *step, settings_of(home, thread, Some(place))?)?;
+            let workflow = Thread::without_id(home, *step)?.start.workflow;
+            start_child::begin_ended(&group, &planned.name, *step, settings_of(home, thread, workflow, Some(place))?)?;
         }
     }
     Ok(Some(group_id))
@@ -242,7 +270,7 @@ fn begin_branch(
     let item =
         serde_json::from_str(&group.start.prompt).ok().and_then(|items: Vec<Value>| items.get(position).cloned());
     let place = ThreadBranch { group: finished.role.clone(), name: name.to_owned(), item };
-    let settings = ThreadSettings { limits: planned.limits, ..settings_of(home, parent, Some(place))? };
+    let settings = ThreadSettings { limits: planned.limits, ..settings_of(home, parent, start.workflow, Some(place))? };
     let max_depth = project::config_here(home)?.limits.max_depth;
     start_child::find_or_begin(&group, name, max_depth, || {
         Ok(ChildTask { workflow: start.workflow.to_string(), prompt: start.prompt.clone(), settings, worktree: None })

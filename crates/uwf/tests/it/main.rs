@@ -56,6 +56,7 @@ mod github;
 mod group_files;
 mod group_worktrees;
 mod groups;
+mod groups_agents;
 mod groups_copies;
 mod groups_each;
 mod groups_killed;

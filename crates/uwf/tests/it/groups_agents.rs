@@ -1,0 +1,104 @@
+//! Agents of the branches of groups.
+
+use std::fs;
+
+use serde_json::json;
+use uwf_testing::TestHome;
+
+use crate::fixtures::group_in_repository::thread_of;
+use crate::fixtures::group_runs::runs;
+use crate::home;
+
+/// A plan and two branches. Each agent notes its own name and its role, in `runs`.
+fn with_agents(more: &str) -> TestHome {
+    let home = home();
+    home.put(
+        "panel",
+        "name: panel
+description: x
+roles:
+  planner: { goal: x }
+  one: { goal: x }
+  two: { goal: x }
+  both: { play: [ one, two ] }
+graph:
+  $START: [ { role: planner } ]
+  planner: [ { role: both } ]
+  both: [ { role: $END } ]
+",
+    );
+    home.put(
+        "inner",
+        "name: inner
+description: x
+roles:
+  worker: { goal: x }
+graph:
+  $START: [ { role: worker } ]
+  worker: [ { role: $END } ]
+",
+    );
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho $1 $UWF_ROLE >> runs\necho $1 $UWF_ROLE\n");
+    home.config(&format!(
+        "agents:\n  t: {{ command: worker, args: [t], output: text }}\n  inner: {{ command: uwf-workflow, args: [inner] }}\n{more}\
+         defaultAgent: t\nkillGrace: 1\n"
+    ));
+    home
+}
+
+#[test]
+fn redo_keeps_agents_of_roles() {
+    let home = with_agents("  o: { command: worker, args: [o], output: text }\n");
+    for (agents, branches) in [
+        (&["planner=o"][..], ["t one", "t two"]),
+        (&["planner=o", "two=o"], ["t one", "o two"]),
+        (&["planner=inner", "one=o", "two=inner"], ["o one", "t worker"]),
+        (&["o"], ["o one", "o two"]),
+    ] {
+        let agents: Vec<&str> = agents.iter().flat_map(|agent| ["--agent", agent]).collect();
+        let ran = home.uwf(&[&["run", "panel", "-p", "x"], &agents[..]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+        let thread = thread_of(&ran);
+        for (branch, run) in ["one", "two"].into_iter().zip(branches) {
+            fs::remove_file(home.work().join("runs")).unwrap();
+            let forked = home.uwf(&["thread", "fork", &thread, "--redo", &format!("both.{branch}")]);
+            assert_eq!(forked.code, Some(0), "{agents:?}: {}", forked.transcript());
+            let ran = home.uwf(&["run", &thread_of(&forked)]);
+            assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+            assert_eq!(runs(&home), [run], "{agents:?} {branch}");
+        }
+    }
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn refused_redo_leaves_no_thread() {
+    let home = with_agents("  o: { command: worker, args: [o], output: text }\n");
+    let ran = home.uwf(&["run", "panel", "-p", "x", "--agent", "two=o"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let before = home.json(&["thread", "list", "--all"]);
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    for (changed, code, why) in [
+        (config.replace("  o: {", "  gone: {"), 78, "unknown agent `o`"),
+        (format!("{config}maxDepth: 0\n"), 30, "maxDepth"),
+    ] {
+        home.config(&changed);
+        let refused = home.uwf(&["thread", "fork", &thread, "--redo", "both.two"]);
+        assert_eq!(refused.code, Some(code), "{}", refused.transcript());
+        assert!(refused.stderr.contains(why), "{}", refused.transcript());
+        assert_eq!(home.json(&["thread", "list", "--all"]), before);
+    }
+}
+
+/// A home in which the first agent of the role `one` fails, and a thread that has stopped there.
+fn stopped_at_one() -> (TestHome, String) {
+    let home = with_agents(
+        "  o: { command: worker, args: [o], output: text }\n  bad: { command: worker, args: [bad], output: text, timeout: 60 }\n",
+    );
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho $1 $UWF_ROLE >> runs\necho $1 $UWF_ROLE\ntest $1 != bad\n");
+    let ran = home.uwf(&["run", "panel", "-p", "x", "--agent", "one=bad"]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    (home, thread)
+}
