@@ -102,3 +102,45 @@ fn stopped_at_one() -> (TestHome, String) {
     let thread = thread_of(&ran);
     (home, thread)
 }
+
+#[test]
+fn failed_branch_gets_the_named_agent() {
+    for (agent, run) in [("one=o", "o one"), ("o", "o one"), ("one=inner", "t worker")] {
+        let (home, thread) = stopped_at_one();
+        let ran = home.uwf(&["run", &thread, "--agent", agent]);
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+        let mut expected = ["bad one", "t planner", "t two", run];
+        expected.sort_unstable();
+        assert_eq!(runs(&home), expected, "{agent}");
+        assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+    }
+}
+
+#[test]
+fn agent_for_one_step_cannot_play_group() {
+    let (home, thread) = stopped_at_one();
+    for command in ["retry", "step"] {
+        for agent in ["one=o", "o"] {
+            let refused = home.uwf(&["thread", command, &thread, "--agent", agent]);
+            assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+            let hint = "`uwf run THREAD --agent ROLE=AGENT`";
+            assert!(refused.stderr.contains(hint), "{}", refused.transcript());
+        }
+    }
+    assert_eq!(runs(&home), ["bad one", "t planner", "t two"], "no agent ran");
+}
+
+#[test]
+fn branch_of_inner_group_gets_the_named_agent() {
+    let (home, _) = stopped_at_one();
+    let panel = fs::read_to_string(home.work().join("panel.yaml")).unwrap();
+    let nested =
+        panel.replace("  both: { play: [ one, two ] }", "  pair: { play: [ one, two ] }\n  both: { play: [ pair ] }");
+    home.put("panel", &nested);
+    fs::remove_file(home.work().join("runs")).unwrap();
+    let ran = home.uwf(&["run", "panel", "-p", "x", "--agent", "one=bad"]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    let ran = home.uwf(&["run", &thread_of(&ran), "--agent", "one=o"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["bad one", "o one", "t planner", "t two"]);
+}
