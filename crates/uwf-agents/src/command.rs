@@ -1,9 +1,10 @@
 //! The agent behind every `output: text` and `output: json`: runs a command that knows nothing of the store, passes it the prompt, and does
 //! the rest.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Seek, Write};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
@@ -18,6 +19,7 @@ use uwf_core::prompt::AgentPrompt;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
 use uwf_engine::attempt::live_trace;
+use uwf_engine::attempt::program;
 use uwf_engine::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles, room_in};
 use uwf_engine::error::AtPath;
 
@@ -33,6 +35,30 @@ use crate::turn_end;
 
 /// Longest prompt passed as an argument. The system rejects an argument of 131,072 bytes, and `args` may add text to it.
 pub(crate) const MAX_PROMPT_ARGUMENT: usize = 120_000;
+
+/// Runs a program, and keeps its exit code in the file `$0`: if uwf is killed meanwhile, this says whether the answer is whole. `exec`
+/// finds no built-in command of the shell. A stop signal to the process group is for the program; the shell waits for it, and says nothing.
+const WITH_EXIT_CODE: &str = r#"exec 3>&2 2> /dev/null
+trap : HUP INT TERM
+(exec "$@" 2>&3 3>&-)
+code=$?
+echo "$code" > "$0"
+exit "$code""#;
+
+/// Exit code of a shell for a program that is there but cannot be started.
+const NOT_STARTED: i32 = 126;
+
+/// The same for a program that was not found.
+const NOT_FOUND: i32 = 127;
+
+/// What a shell adds to the number of the signal that ended a program.
+const SIGNALS: i32 = 128;
+
+/// Exit code of a shell whose program was ended by the first signal.
+const FIRST_SIGNAL: i32 = SIGNALS + 1;
+
+/// The same for the last signal.
+const LAST_SIGNAL: i32 = SIGNALS + 64;
 
 /// Settings in the `config` of the agent, besides the program's own settings.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -181,6 +207,14 @@ fn went_on(trace: Option<&ParsedTrace>, session: &str, spec: &AgentSpec, status:
     trace.is_some_and(|trace| trace.session_id.as_deref() == Some(session) && (succeeded || !trace.turns.is_empty()))
 }
 
+/// Whether the output of an attempt alone says how its run went: nothing else had to be compared before and after.
+///
+/// # Errors
+/// `Config`.
+pub(crate) fn is_judged_by_output(spec: &AgentSpec) -> Result<bool> {
+    Ok(spec.expect_file.is_none() && resume_args(spec)?.is_none())
+}
+
 /// The arguments that continue a session, where `{session}` is its id; `None` if it should not be continued.
 ///
 /// # Errors
@@ -316,15 +350,40 @@ fn execute(opened: &AttemptOpening, args: &[String], text: &str, files: &Attempt
     let spec = &opened.agent;
     let stdin = prompt_input(opened, args, text)?;
     let args = model_hints::with(spec, arguments(opened, args, text));
-    let mut command = Command::new(&spec.command);
+    // An earlier run of this attempt may have written one.
+    let _ = fs::remove_file(&files.exit);
+    let mut command = Command::new("sh");
     without_secrets(&mut command, opened);
     let mut process = command
+        .args(["-c", WITH_EXIT_CODE])
+        .arg(&files.exit)
+        .arg(&spec.command)
         .args(&args)
         .stdin(stdin)
         .stdout(with_room(&files.raw)?)
         .spawn()
         .map_err(|source| agent_process::cannot_start(&spec.command, &args, &opened.workspace, &source))?;
-    process.wait().map_err(|source| Error::agent_failed(format!("cannot wait for agent `{}`: {source}", spec.name)))
+    let ended = process
+        .wait()
+        .map_err(|source| Error::agent_failed(format!("cannot wait for agent `{}`: {source}", spec.name)))?;
+    status_of_program(opened, ended)
+}
+
+/// How a program ended, by the exit status of the shell that ran it.
+///
+/// # Errors
+/// `Config` if the shell could not start it.
+fn status_of_program(opened: &AttemptOpening, shell: ExitStatus) -> Result<ExitStatus> {
+    let spec = &opened.agent;
+    match shell.code() {
+        Some(code) if spec.succeeded(code) => Ok(shell),
+        Some(NOT_STARTED | NOT_FOUND) => match program::look_up(&spec.command, &opened.workspace) {
+            Err(why) => Err(why.refusal(&spec.command)),
+            Ok(_) => Ok(shell),
+        },
+        Some(code @ FIRST_SIGNAL..=LAST_SIGNAL) => Ok(ExitStatus::from_raw(code - SIGNALS)),
+        _ => Ok(shell),
+    }
 }
 
 /// An unnamed file that contains a text, ready to read. Unlike a pipe it takes any size before the reader starts, and no other process can

@@ -39,6 +39,7 @@ pub mod mock;
 pub mod model;
 mod model_exchange;
 mod model_hints;
+pub mod orphan_answer;
 pub mod partial_output;
 mod play_group;
 pub mod probe;

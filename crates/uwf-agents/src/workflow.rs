@@ -39,6 +39,7 @@ use uwf_engine::verbs::start_child::{self, ChildTask};
 use uwf_engine::verbs::step::{self, StepReport, StepRequest, UpcomingRole};
 
 use crate::extractor::LlmExtractor;
+use crate::orphan_answer;
 use crate::settings;
 use child_output::ChildOutputRelay;
 use child_report::ChildOutputExtractor;
@@ -195,7 +196,7 @@ fn drive_with(
             Err(died)
                 if died.kind == ErrorKind::Internal
                     && overtaken < MAX_OVERTAKEN
-                    && leftover::await_agent(home, child, signals, &mut || relay.relay_new_output())? =>
+                    && await_answer(home, child, signals, &mut relay)? =>
             {
                 overtaken += 1;
             }
@@ -206,6 +207,18 @@ fn drive_with(
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Waits for the agent of an attempt whose keeper was killed. Returns whether the next step pays nothing twice, also if the process that
+/// waited for the agent's program was killed as well.
+fn await_answer(
+    home: &Home,
+    child: &ThreadId,
+    signals: &mut SignalListener,
+    relay: &mut ChildOutputRelay<'_>,
+) -> Result<bool> {
+    let has_answer = leftover::await_agent(home, child, signals, &mut || relay.relay_new_output())?;
+    Ok(has_answer || orphan_answer::keep(home, child)?)
 }
 
 /// Waits while another process steps the child. Returns whether one did. A stop signal to this process also stops a keeper that an earlier,

@@ -30,6 +30,7 @@ pub mod run_by_hand;
 pub mod start;
 pub mod start_child;
 pub mod step;
+pub mod step_keeper;
 pub mod validate;
 pub mod verify;
 pub mod workflows;

@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
+use uwf_agents::orphan_answer;
 use uwf_engine::attempt::{broker, keeper};
 use uwf_engine::root::home::AttemptId;
 use uwf_engine::root::received_keys;
 use uwf_engine::thread::evaluate;
-use uwf_engine::verbs::{notify, otel as spans, step};
+use uwf_engine::verbs::{notify, otel as spans, step_keeper};
 use uwf_server::CommandLine;
 
 use crate::commands::{
@@ -347,7 +348,9 @@ fn completed_command() -> clap::Command {
 /// Calls of uwf by itself. They are handled before argument parsing, to save its cost.
 fn own_child(args: &[OsString]) -> Option<u8> {
     let done = match args.get(1)?.to_str()? {
-        keeper::KEEPER_ARGUMENT => step::keeper_main(args.get(2)?.to_str()?).map_err(CommandError::from),
+        keeper::KEEPER_ARGUMENT => {
+            step_keeper::keeper_main(args.get(2)?.to_str()?, orphan_answer::keep).map_err(CommandError::from)
+        }
         broker::BROKER_ARGUMENT => {
             let rest: Option<Vec<&str>> = args[2..].iter().map(|arg| arg.to_str()).collect();
             broker::main(&rest?).map_err(CommandError::from)

@@ -145,7 +145,10 @@ pub fn await_agent(
 }
 
 /// The newest attempt of a thread, if it is open and no keeper on this machine is at work for it.
-fn without_keeper(home: &Home, thread: &ThreadId) -> Result<Option<RecordedAttempt>> {
+///
+/// # Errors
+/// `Io` if the record cannot be read.
+pub fn without_keeper(home: &Home, thread: &ThreadId) -> Result<Option<RecordedAttempt>> {
     let Some(attempt) = recorded::read(home, thread)?.filter(|attempt| attempt.closed.is_none()) else {
         return Ok(None);
     };

@@ -49,7 +49,6 @@ use crate::root::sharing;
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
 use crate::thread::moderate::{self, DecisionExplanation};
-use crate::verbs::{notify, otel};
 
 /// Which thread to step, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,23 +103,6 @@ pub fn in_keeper(
         expected_head::head(home, &request.thread, request.expected_head)?;
     }
     keeper::run(home, &request.thread, request, signals, tick)
-}
-
-/// The keeper's side of [`in_keeper`].
-///
-/// # Errors
-/// `Usage` if the request is not readable.
-pub fn keeper_main(request: &str) -> Result<()> {
-    let performed = |request: &StepRequest| -> Result<StepReport> {
-        let home = Home::from_environment()?;
-        let before =
-            (notify::NotifyBaseline::read(&home, &request.thread), otel::OtelBaseline::read(&home, &request.thread));
-        let report = perform(&home, request, &mut SignalListener::listen()?);
-        before.0.notify_changes(&home, &request.thread, report.as_ref().is_ok_and(|report| report.done));
-        before.1.send_step(&home, &request.thread, report.is_ok());
-        report
-    };
-    keeper::main(request, performed)
 }
 
 /// Performs one step while holding the thread's lock.

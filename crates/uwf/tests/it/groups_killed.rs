@@ -9,7 +9,7 @@ use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer};
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{FinishedRun, TestHome, text};
 
-use crate::fixtures::child_threads::{child_of, recorded};
+use crate::fixtures::child_threads::{child_of, kill_uwf, recorded};
 use crate::fixtures::group_runs::runs;
 use crate::home;
 
@@ -341,4 +341,55 @@ fn finished_branch_is_not_removed_while_needed() {
     assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(0));
     assert_eq!(runs(&home), ["fast", "late", "slow", "slow"]);
     assert_eq!(home.uwf(&["thread", "rm", &done]).code, Some(0), "its result is part of a step now");
+}
+
+#[test]
+fn agents_outlive_all_processes_of_uwf() {
+    let (home, thread) = panel();
+    let mut window = step_until_at_work(&home, &thread);
+    kill_uwf(&home);
+    window.wait().unwrap();
+    let mut again = home.command(&["run", &thread]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(600));
+    assert!(is_alive(agent_of(&home, "slow")) && is_alive(agent_of(&home, "late")), "they are paid for");
+    home.file("go", "");
+    assert_eq!(again.wait().unwrap().code(), Some(0));
+    assert_eq!(runs(&home), ["fast", "last", "late", "slow"]);
+    let output = home.json(&["thread", "eval", &thread, "$last('all')"]);
+    assert_eq!(output, json!({"fast": "I am fast.", "slow": "I am slow.", "late": "I am late."}));
+    assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+}
+
+#[test]
+fn answers_without_any_process_of_uwf_are_used() {
+    let (home, thread) = panel();
+    let mut window = step_until_at_work(&home, &thread);
+    kill_uwf(&home);
+    window.wait().unwrap();
+    home.file("go", "");
+    for role in ["slow", "late"] {
+        until("the agent has ended", || !is_alive(agent_of(&home, role)));
+    }
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["fast", "last", "late", "slow"]);
+}
+
+#[test]
+fn failure_without_uwf_is_no_answer() {
+    let (home, thread) = panel();
+    home.script("worker", &AGENT.replace("echo \"I", "test ! -e bad || { echo 'Out of tokens.'; exit 3; }\necho \"I"));
+    let mut window = step_until_at_work(&home, &thread);
+    kill_uwf(&home);
+    window.wait().unwrap();
+    home.file("bad", "");
+    home.file("go", "");
+    for role in ["slow", "late"] {
+        until("the agent has ended", || !is_alive(agent_of(&home, role)));
+    }
+    fs::remove_file(home.work().join("bad")).unwrap();
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let output = home.json(&["thread", "eval", &thread, "$last('all').slow"]);
+    assert_eq!(output, json!("I am slow."));
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{TestHome, counting_workflow, text};
 
+use crate::fixtures::child_threads::{kill_uwf, recorded};
 use crate::fixtures::mocked;
 use crate::home;
 
@@ -159,18 +160,8 @@ fn processes_of_dead_attempt_end_before_next_attempt() {
     let mut window = step_until_begun(&home, &thread, 1);
     let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
     let keeper = keeper(&home, &thread);
-    let process: u32 = fs::read_to_string(format!("/proc/{agent}/stat"))
-        .unwrap()
-        .rsplit_once(')')
-        .unwrap()
-        .1
-        .split_whitespace()
-        .nth(1)
-        .unwrap()
-        .parse()
-        .unwrap();
     signal(keeper, "KILL");
-    signal(process, "KILL");
+    signal(&recorded(&home, &thread, "started")["pid"], "KILL");
     window.wait().unwrap();
     assert!(is_alive(agent), "the command itself goes on");
     home.script("worker", "#!/bin/sh\ncat > /dev/null\necho again >> ledger\necho '{\"n\": 2}'\n");
@@ -295,4 +286,21 @@ fn concurrent_starts_all_get_into_the_index() {
         assert_eq!(start.wait().unwrap().code(), Some(0));
     }
     assert_eq!(lines(&home.root().join("threads.yaml")), 32);
+}
+
+#[test]
+fn whole_answer_outlives_all_processes_of_uwf() {
+    for (last, runs) in [("", 1), ("exit 3\n", 2)] {
+        let (home, thread) = counting_home(&format!("{WAITING}{last}"));
+        let mut window = step_until_begun(&home, &thread, 1);
+        let ledger = home.work().join("ledger");
+        let agent = fs::read_to_string(&ledger).unwrap().trim().to_owned();
+        kill_uwf(&home);
+        window.wait().unwrap();
+        home.file("go", "");
+        until("the agent has ended", || !is_alive(&agent));
+        home.worker("output: json", WAITING);
+        let stepped = home.json(&["thread", "step", &thread]);
+        assert_eq!((&stepped["role"], lines(&ledger)), (&json!("worker"), runs), "{last}");
+    }
 }
