@@ -136,6 +136,7 @@ impl GroupAttempt<'_, '_> {
             let workflow = self.workflow.group(name, &plan.steps()).ok_or_else(|| no_role(name))?;
             self.task(&workflow, self.prompt(&plan)?, ThreadSettings::default(), None)
         })
+        .and_then(|child| start_child::revive_killed(parent, child))
     }
 
     /// The prompt of the group's thread: its items, or the task of its branches.
@@ -246,6 +247,11 @@ impl GroupAttempt<'_, '_> {
             };
             self.task(&workflow()?, prompt, settings, worktree)
         })
+        .and_then(|child| match branch.may_fail {
+            // The group continues without it.
+            true => Ok(child),
+            false => start_child::revive_killed(group, child),
+        })
     }
 
     fn submit_nothing(&self) -> Result<NodeHash> {
@@ -264,7 +270,7 @@ impl GroupAttempt<'_, '_> {
         if ended.status == EndStatus::Killed {
             let message = format!("thread {} of the group was killed", ended.thread);
             return Err(Error::agent_failed(message)
-                .hint(format!("`uwf thread rm {}`, then a step of this thread plays the group again", ended.thread)));
+                .hint(format!("`uwf thread retry {}` plays the group again", self.context.thread().id)));
         }
         let thread = Thread::load_at(home, ended.thread.clone(), ended.head)?;
         let mut steps = message::branches(home.store(), ended.head)?;

@@ -97,6 +97,8 @@ fn play(context: &AgentContext<'_>, opened: &AttemptOpening) -> Result<NodeHash>
     let parent = context.thread();
     let max_depth = project::config_here(parent.home())?.limits.max_depth;
     let child = start_child::find_or_begin(parent, context.role_name(), max_depth, || task(context, opened))?;
+    // A killed branch is tried again, and its child was killed with it.
+    let child = if opened.branch.is_some() { start_child::revive_killed(parent, child)? } else { child };
     let ended = match child {
         Child::Ended(ended) => ended,
         Child::Active(id) => drive(context, &id, &mut signals)?,

@@ -7,7 +7,7 @@ use durable_files::regular;
 use json_cas::{NodeHash, SwapOutcome};
 use serde_json::{Map, Value};
 use uwf_core::input::{InputRequest, InputValues};
-use uwf_core::node::StartNode;
+use uwf_core::node::{EndStatus, StartNode};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::branch_outlook::BranchOutlook;
@@ -21,7 +21,7 @@ use crate::attempt::worktree::NewWorktree;
 use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::home::Home;
-use crate::root::missing_thread;
+use crate::root::{lock, missing_thread};
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
 use crate::thread::{moderate, nodes};
@@ -141,6 +141,24 @@ pub fn check_group_limits(group: &Thread<'_>) -> Result<()> {
     StepPlan::load(group, None)?.check_limits(group, &[])
 }
 
+/// Continues a child thread that a person killed: the role is tried again, with everything that its thread has done. Any other child stays
+/// as it is.
+///
+/// # Errors
+/// `Busy` if its last keeper is still at work; errors of index and history.
+pub fn revive_killed(parent: &Thread<'_>, child: Child) -> Result<Child> {
+    let Child::Ended(line) = child else { return Ok(child) };
+    if line.status != EndStatus::Killed {
+        return Ok(Child::Ended(line));
+    }
+    let (home, id) = (parent.home(), line.thread);
+    let _lock = lock::take(home, &id)?;
+    // A thread in both the history and the index has ended. If this process ends in between, the child begins again at its start.
+    home.journal().forget(&[id.as_str()])?;
+    let created = home.heads().create(id.as_str(), line.head)?;
+    active_child(parent, id, &created)
+}
+
 /// The values that `with` of a role gives, evaluated on the history that the parent sees. A name whose expression gives nothing is left out.
 fn values_with(parent: &Thread<'_>, role: &str, with: &BTreeMap<String, String>) -> Result<Option<InputValues>> {
     let mut values = Map::new();
@@ -237,12 +255,16 @@ fn begin(
         }
         None => new_thread::begin(home, &id, head, &settings, None)?,
     };
-    match begun {
-        SwapOutcome::Done | SwapOutcome::Moved(Some(_)) => {}
-        SwapOutcome::Moved(None) => return Err(Error::internal(format!("child thread {id} cannot be started"))),
+    active_child(parent, id, &begun)
+}
+
+/// The child whose head was set. If its parent has ended meanwhile, kills it.
+fn active_child(parent: &Thread<'_>, id: ThreadId, head: &SwapOutcome) -> Result<Child> {
+    if matches!(head, SwapOutcome::Moved(None)) {
+        return Err(Error::internal(format!("child thread {id} cannot be started")));
     }
-    if home.heads().read(parent.id.as_str())?.is_none() {
-        kill::kill(home, &id, None)?;
+    if parent.home().heads().read(parent.id.as_str())?.is_none() {
+        kill::kill(parent.home(), &id, None)?;
         return Err(missing_thread::not_in_index(&parent.id));
     }
     Ok(Child::Active(id))

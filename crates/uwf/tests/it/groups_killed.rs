@@ -393,3 +393,34 @@ fn failure_without_uwf_is_no_answer() {
     let output = home.json(&["thread", "eval", &thread, "$last('all').slow"]);
     assert_eq!(output, json!("I am slow."));
 }
+
+#[test]
+fn retry_plays_a_killed_branch_again() {
+    let (home, thread) = panel();
+    let window = step_until_at_work(&home, &thread);
+    let slow = branch(&home, "slow");
+    assert_eq!(home.uwf(&["thread", "kill", &slow]).code, Some(0));
+    home.file("go", "");
+    let failed = FinishedRun::from(window.wait_with_output().unwrap());
+    assert_eq!(failed.code, Some(40), "{}", failed.stderr);
+    assert!(failed.stderr.contains("branch `slow`: it was killed"), "{}", failed.stderr);
+    assert!(!failed.stderr.contains("thread rm"), "{}", failed.stderr);
+    let again = home.uwf(&["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(0), "{}", again.transcript());
+    assert_eq!(runs(&home), ["fast", "late", "slow", "slow"]);
+    assert_eq!(home.json(&["thread", "show", &slow])["state"], "completed");
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(0));
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn retry_plays_a_killed_group_again() {
+    let (home, thread) = panel();
+    let mut window = step_until_at_work(&home, &thread);
+    assert_eq!(home.uwf(&["thread", "kill", &child_of(&home, &thread)]).code, Some(0));
+    assert_eq!(window.wait().unwrap().code(), Some(40));
+    home.file("go", "");
+    let again = home.uwf(&["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(0), "{}", again.transcript());
+    assert_eq!(runs(&home), ["fast", "late", "late", "slow", "slow"], "the branch that had ended stays");
+}
