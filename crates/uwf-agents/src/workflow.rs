@@ -256,7 +256,8 @@ fn progress(report: &StepReport) -> String {
     match &report.next {
         Some(UpcomingRole::Role(next)) => format!("{role}{agent} done, next {next}"),
         Some(UpcomingRole::Error(error)) => format!("{role}{agent} done, but {error}"),
-        None => format!("{role}{agent} done, the child thread has ended"),
+        None if report.done => format!("{role}{agent} done, the child thread has ended"),
+        None => format!("{role}{agent} done, the child thread is paused"),
     }
 }
 

@@ -109,7 +109,8 @@ impl GroupAttempt<'_, '_> {
         }
     }
 
-    /// The branches that waited for a person and no longer do: the person answered while others were at work. Takes them out of `marked`.
+    /// The branches that waited for a person and no longer do: the person answered, or resumed them, while others were at work. Takes them
+    /// out of `marked`.
     fn answered_meanwhile(&self, group: &Thread<'_>, plan: &GroupPlan, marked: &mut BTreeSet<usize>) -> Vec<usize> {
         let answered: Vec<usize> =
             marked.iter().copied().filter(|position| !self.waits(group, plan, *position)).collect();
@@ -117,10 +118,11 @@ impl GroupAttempt<'_, '_> {
         answered
     }
 
-    /// Whether the thread of a branch is marked as waiting.
+    /// Whether the thread of a branch is marked as waiting or paused.
     fn waits(&self, group: &Thread<'_>, plan: &GroupPlan, position: usize) -> bool {
         let id = start_child::child_id(group, &plan.branches[position].name);
-        marks::get(self.context.thread().home(), &id, ThreadMark::Waiting).is_some()
+        let is = |mark| marks::get(self.context.thread().home(), &id, mark).is_some();
+        is(ThreadMark::Waiting) || is(ThreadMark::Paused)
     }
 
     /// The result of a branch that ended or stopped. Where the group continues without it, the thread of a failed branch is ended, so that

@@ -69,7 +69,7 @@ pub(crate) fn end_pause(home: &Home, id: &ThreadId, expected: Option<NodeHash>) 
     let earlier = marks::get(home, id, ThreadMark::Paused);
     put(home, id, None)?;
     stay(home, id, expected, earlier.as_ref())?;
-    ancestors::mark_again(home, id);
+    ancestors::mark_with_children(home, id);
     Ok((state::of_active(home, id, &marks::marks_of_thread(home, id)), earlier.is_some()))
 }
 

@@ -424,3 +424,42 @@ fn retry_plays_a_killed_group_again() {
     assert_eq!(again.code, Some(0), "{}", again.transcript());
     assert_eq!(runs(&home), ["fast", "late", "late", "slow", "slow"], "the branch that had ended stays");
 }
+
+#[test]
+fn paused_branch_holds_its_group() {
+    let (home, thread) = panel();
+    let window = step_until_at_work(&home, &thread);
+    let slow = branch(&home, "slow");
+    let paused = home.json(&["thread", "pause", &slow]);
+    assert_eq!(paused["pausing"], true, "{paused}");
+    home.file("go", "");
+    let held = FinishedRun::from(window.wait_with_output().unwrap());
+    assert_eq!(held.code, Some(20), "{}", held.stderr);
+    assert!(held.stderr.contains("branch `slow`") && held.stderr.contains("is paused"), "{}", held.stderr);
+    assert!(held.stderr.contains(&format!("`uwf thread resume {slow}`")), "{}", held.stderr);
+    let state = |id: &str| text(&home.json(&["thread", "show", id]), "state");
+    assert_eq!((state(&slow).as_str(), state(&thread).as_str()), ("paused", "waiting"));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    assert_eq!(home.uwf(&["thread", "resume", &slow]).code, Some(0));
+    assert_eq!(state(&thread), "active");
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["fast", "last", "late", "slow"]);
+}
+
+#[test]
+fn branch_resumed_while_siblings_work_is_used() {
+    let (home, thread) = panel();
+    home.script("worker", &AGENT.replace("-e go ", "-e go-$UWF_ROLE "));
+    let window = step_until_at_work(&home, &thread);
+    let slow = branch(&home, "slow");
+    assert_eq!(home.uwf(&["thread", "pause", &slow]).code, Some(0));
+    home.file("go-slow", "");
+    until("the branch is paused", || home.json(&["thread", "show", &slow])["state"] == "paused");
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(home.uwf(&["thread", "resume", &slow]).code, Some(0));
+    home.file("go-late", "");
+    let ended = FinishedRun::from(window.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(runs(&home), ALL_ONCE);
+}

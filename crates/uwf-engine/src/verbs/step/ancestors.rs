@@ -32,6 +32,26 @@ pub(crate) fn mark_again(home: &Home, child: &ThreadId) {
     }
 }
 
+/// Updates the marks of a thread that has active children at its head, and of the threads above it. Only logs a failure.
+pub(crate) fn mark_with_children(home: &Home, id: &ThreadId) {
+    let first = || -> Result<()> {
+        let Some(head) = home.heads().read(id.as_str())? else { return Ok(()) };
+        let mut children = ChildStates::default();
+        children.read(home, id, head.hash)?;
+        let Some(_lock) = lock::take_within(home, id, std::time::Duration::ZERO)? else { return Ok(()) };
+        let mark = OF_ATTEMPTS.into_iter().find(|mark| marks::get(home, id, *mark).is_some());
+        match mark.filter(|_| children.is_any_ready || !children.stopped.is_empty()) {
+            Some(mark) => mark_by_children(home, id, head.hash, mark),
+            None => Ok(()),
+        }
+    };
+    if let Err(error) = first() {
+        let log = LogFile::open(&home.log_file(id));
+        log!(log, "W8K3M5QD", Warn, "the thread keeps its mark: {}", error.message);
+    }
+    mark_again(home, id);
+}
+
 fn try_mark_again(home: &Home, child: &ThreadId) -> Result<()> {
     let mut child = child.clone();
     for _ in 0..MAX_ANCESTORS {

@@ -12,7 +12,7 @@ use crate::attempt::recorded::{self, AttemptOpening, FinishedStep};
 use crate::attempt::snapshot::StepFiles;
 use crate::error::Result;
 use crate::root::log::log;
-use crate::root::marks;
+use crate::root::marks::{self, ThreadMark};
 use crate::thread::chain::Record;
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
@@ -145,12 +145,20 @@ impl LinkedStep<'_, '_, '_> {
         })
     }
 
+    /// Whether the thread is a branch that was paused during this step.
+    fn is_paused_branch(&self) -> Result<bool> {
+        let LinkedStep { step, moved, .. } = self;
+        Ok(step.plan.settings.branch.is_some() && marks::read(step.home, &moved.id, ThreadMark::Paused)?.is_some())
+    }
+
     fn ahead(&self, report: &StepReport, signals: &mut SignalListener) -> Result<StepReport> {
         let LinkedStep { step, moved, .. } = self;
         let decision = step.next_of(moved)?;
         let explain_next = step.request.explain.then(|| moderate::explain(moved, &step.plan.workflow, &decision));
         let report = StepReport { explain_next, ..report.clone() };
         Ok(match &decision.next {
+            // Its group would continue.
+            NextAction::End(_) if self.is_paused_branch()? => report,
             NextAction::End(_) => {
                 let summary = step.advisors(moved).summary(signals);
                 let ending = ThreadEnding::by(&decision);
