@@ -16,6 +16,7 @@ use crate::root::node_types;
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load::{self, Thread};
 use crate::thread::{moderate, nodes};
+use crate::verbs::kill;
 use crate::verbs::step::end;
 
 /// A branch that has ended.
@@ -66,6 +67,7 @@ pub fn end_group(home: &Home, group: &ThreadId) -> Result<HistoryLine> {
         false => ModeratorDecision { next: NextAction::End(EndReason::Graph), trace: Vec::new() },
     };
     end::end(&thread, &head, ThreadEnding::by(&decision), Some(&workflow), None)?;
+    kill::kill_left_children(home, group)?;
     history::newest_line(home, group)?.ok_or_else(|| missing_thread::not_found(home, group))
 }
 

@@ -10,7 +10,8 @@ use uwf_core::config::NotifyEvent;
 use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::{child_threads, leftover, processes, recorded};
+use crate::attempt::recorded::{self, RecordedAttempt};
+use crate::attempt::{child_threads, leftover, processes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
@@ -90,6 +91,37 @@ fn killed_at(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<O
 
 fn was_killed(home: &Home, id: &ThreadId) -> Result<bool> {
     Ok(history::newest_line(home, id)?.is_some_and(|line| line.status == EndStatus::Killed))
+}
+
+/// Kills the child threads at work that a thread has left: its head has moved, so their agents would be paid for nothing. Those that have
+/// stopped stay, so that a person can continue them.
+///
+/// # Errors
+/// As [`kill`].
+pub(crate) fn kill_left_children(home: &Home, id: &ThreadId) -> Result<()> {
+    let head = home.heads().read(id.as_str())?.map(|head| head.hash);
+    for child in child_threads::active(home, id)? {
+        let is_needed = || Thread::active(home, &child).is_ok_and(|(child, _)| child.start.parent == head);
+        if is_at_work(home, &child)? && !(head.is_some() && is_needed()) {
+            kill_children(home, &[child])?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a process works for a thread or for one of its child threads.
+fn is_at_work(home: &Home, id: &ThreadId) -> Result<bool> {
+    let mut open = vec![id.clone()];
+    while let Some(thread) = open.pop() {
+        let has_agent = |attempt: RecordedAttempt| {
+            attempt.closed.is_none() && !processes::survivors_by_environment(&attempt.opened.attempt).is_empty()
+        };
+        if lock::is_held(home, &thread)? || recorded::read(home, &thread)?.is_some_and(has_agent) {
+            return Ok(true);
+        }
+        open.extend(child_threads::active(home, &thread)?);
+    }
+    Ok(false)
 }
 
 /// Kills child threads, each with its own record.

@@ -6,8 +6,9 @@ use crate::attempt::agent_process::SignalListener;
 use crate::attempt::keeper;
 use crate::error::Result;
 use crate::root::home::Home;
+use crate::root::log::{LogFile, log};
 use crate::verbs::step::{self, StepReport, StepRequest};
-use crate::verbs::{notify, otel};
+use crate::verbs::{kill, notify, otel};
 
 /// Records the answer of an earlier attempt whose program has ended, but whose uwf processes were killed before they could say so. The crate
 /// of the agents knows how to read its output; this crate does not.
@@ -24,6 +25,12 @@ pub fn keeper_main(request: &str, keep_answer: AnswerKeeper) -> Result<()> {
         let before =
             (notify::NotifyBaseline::read(&home, &request.thread), otel::OtelBaseline::read(&home, &request.thread));
         let report = step::perform(&home, request, &mut SignalListener::listen()?);
+        if report.is_ok()
+            && let Err(error) = kill::kill_left_children(&home, &request.thread)
+        {
+            let log = LogFile::open(&home.log_file(&request.thread));
+            log!(log, "R4N8C2XT", Warn, "child threads that are no longer needed stay: {}", error.message);
+        }
         before.0.notify_changes(&home, &request.thread, report.as_ref().is_ok_and(|report| report.done));
         before.1.send_step(&home, &request.thread, report.is_ok());
         report

@@ -463,3 +463,49 @@ fn branch_resumed_while_siblings_work_is_used() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(runs(&home), ALL_ONCE);
 }
+
+#[test]
+fn repair_spares_agents_of_a_living_group() {
+    let (home, thread) = panel();
+    let window = step_until_at_work(&home, &thread);
+    kill_keeper(&home, "slow");
+    std::thread::sleep(Duration::from_millis(300));
+    let repaired = home.uwf(&["doctor", "--fix"]);
+    assert!(!repaired.stdout.contains("ended "), "{}", repaired.transcript());
+    assert!(is_alive(agent_of(&home, "slow")), "its group waits for it");
+    home.file("go", "");
+    let ended = FinishedRun::from(window.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(runs(&home), ALL_ONCE);
+}
+
+#[test]
+fn abandoned_child_ends_with_the_step() {
+    let home = home();
+    let one_role = |name: &str, role: &str| {
+        home.put(
+            name,
+            &format!(
+                "name: {name}\ndescription: x\nroles:\n  {role}: {{ goal: x }}\n  last: {{ goal: x }}\ngraph:\n  $START: [ {{ role: {role} }} ]\n  {role}: [ {{ role: last }} ]\n  last: [ {{ role: $END }} ]\n"
+            ),
+        );
+    };
+    one_role("outer", "work");
+    one_role("inner", "slow");
+    home.script("worker", AGENT);
+    home.config(
+        "agents:\n  t: { command: worker, output: text }\n  inner: { command: uwf-workflow, args: [inner] }\ndefaultAgent: t\nkillGrace: 1\n",
+    );
+    let started = home.json(&["thread", "start", "outer", "-p", "x", "--agent", "work=inner"]);
+    let thread = text(&started, "thread");
+    let mut window = home.command(&["thread", "step", &thread]).stderr(Stdio::null()).spawn().unwrap();
+    until("the child is at work", || pid_file(&home, "slow").is_some());
+    let slow = agent_of(&home, "slow");
+    signal(&recorded(&home, &thread, "started")["pid"], "KILL");
+    assert_eq!(window.wait().unwrap().code(), Some(40));
+    assert!(is_alive(slow), "a retry would wait for it");
+    let ran = home.uwf(&["run", &thread, "--agent", "work=t"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    until("the agent of the child has ended", || !is_alive(slow));
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}

@@ -8,10 +8,12 @@ use uwf_core::config::DEFAULT_KILL_GRACE;
 use uwf_core::thread::ThreadId;
 
 use super::{DoctorFinding, DoctorMode, counted};
+use crate::attempt::child_threads::{self, MAX_ANCESTORS};
 use crate::attempt::processes;
 use crate::error::{AtPath, Result};
 use crate::root::home::{Home, ROOT_VARIABLES};
 use crate::root::lock;
+use crate::thread::load::Thread;
 
 /// How many processes one message names.
 const NAMED: usize = 5;
@@ -79,12 +81,31 @@ fn orphaned(home: &Home) -> Result<Vec<OrphanAttempt>> {
         let (Some(attempt), Some(thread)) = (variable("UWF_ATTEMPT"), variable("UWF_THREAD")) else { continue };
         let root = variable(ROOT_VARIABLES[0]).unwrap_or_default();
         let Ok(thread) = thread.parse::<ThreadId>() else { continue };
-        if !own.contains(&pid) && is_same(Path::new(&root), home.root()) && !lock::is_held(home, &thread)? {
+        if !own.contains(&pid) && is_same(Path::new(&root), home.root()) && !is_watched(home, &thread)? {
             attempts.entry((attempt, thread)).or_default().push(pid);
         }
     }
     let orphaned = |((attempt, thread), processes)| OrphanAttempt { attempt, thread, processes };
     Ok(attempts.into_iter().map(orphaned).collect())
+}
+
+/// Whether a keeper is at work for a thread, or for a thread above it that still needs its result: a living group waits for the agent of a
+/// branch whose own keeper is dead.
+fn is_watched(home: &Home, thread: &ThreadId) -> Result<bool> {
+    let mut at = thread.clone();
+    for _ in 0..MAX_ANCESTORS {
+        if lock::is_held(home, &at)? {
+            return Ok(true);
+        }
+        let Ok((child, _)) = Thread::active(home, &at) else { return Ok(false) };
+        let Some(parent) = child_threads::parent_of(home, &at) else { return Ok(false) };
+        let head = home.heads().read(parent.as_str())?.map(|head| head.hash);
+        if head.is_none() || child.start.parent != head {
+            return Ok(false);
+        }
+        at = parent;
+    }
+    Ok(false)
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {
