@@ -253,7 +253,7 @@ fn presents_answer(sentence: &str, words: &[String], is_key: &dyn Fn(&str) -> bo
     ]
     .into_iter()
     .any(begins);
-    let is_so = words.last().is_some_and(|word| matches!(word.as_str(), "so" | "thus" | "therefore" | "hence"));
+    let is_so = words.last().is_some_and(|word| matches!(word.as_str(), "so" | "thus" | "therefore" | "hence" | "but"));
     !is_former && (is_label || is_own || is_here || is_so)
         || is_proposal(words)
         || is_gerund(words)

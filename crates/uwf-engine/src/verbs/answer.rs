@@ -272,7 +272,7 @@ pub fn record(home: &Home, asked: &OpenQuestion, given: &PersonAnswer<'_>) -> Re
             refuse_another(&thread, recorded, (given.output)(&attempt)?)?;
             let linked = step.adopt(&attempt, recorded)?;
             let report = linked.look_ahead(&mut signals);
-            step::ancestors::mark_again(home, id);
+            step::ancestors::mark_again(home, id, step::ancestors::ChildChange::Continued);
             before.send(home, id);
             return Ok(StepReport { adopted: true, ..report });
         }
@@ -296,7 +296,7 @@ pub fn record(home: &Home, asked: &OpenQuestion, given: &PersonAnswer<'_>) -> Re
     if report.done {
         notify::spawn_notifier(home, id, NotifyEvent::Ended);
     }
-    step::ancestors::mark_again(home, id);
+    step::ancestors::mark_again(home, id, step::ancestors::ChildChange::Continued);
     before.send(home, id);
     Ok(report)
 }
@@ -340,7 +340,7 @@ pub fn reply(home: &Home, asked: &OpenQuestion, question: &AgentQuestion, text: 
             .hint(NOT_RECORDED));
     }
     marks::clear(home, id, &[ThreadMark::Waiting])?;
-    step::ancestors::mark_again(home, id);
+    step::ancestors::mark_again(home, id, step::ancestors::ChildChange::Continued);
     let standing = StepReport::standing(thread.start.workflow, id.clone(), head.hash);
     Ok(StepReport { next: Some(UpcomingRole::Role(asked.role.clone())), ..standing })
 }

@@ -60,7 +60,7 @@ pub fn kill(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<Op
         _ => end_all(home, id)?,
     }
     if dropped.is_ok() {
-        ancestors::mark_again(home, id);
+        ancestors::mark_again(home, id, ancestors::ChildChange::Killed);
         notify::spawn_notifier(home, id, NotifyEvent::Ended);
         before.send(home, id);
     }

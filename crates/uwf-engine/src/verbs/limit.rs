@@ -152,7 +152,7 @@ pub fn change(home: &Home, id: &ThreadId, changes: &LimitChanges, expected: Opti
     }
     let begun_at = settings.begun_at.unwrap_or(thread.head);
     settings.begun_at(begun_at).save(home, id)?;
-    ancestors::mark_again(home, id);
+    ancestors::mark_again(home, id, ancestors::ChildChange::Continued);
     // Everything that can fail was read before: after an error, the old limits still hold.
     let notes = plan.unenforced(changes.untried(limits, used, unknown));
     let why = marks::get(home, id, ThreadMark::Limited).map(|reason| reason.why);

@@ -119,7 +119,7 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut SignalListener)
     let plan = settled(&thread, request.cwd.as_ref())?;
     refuse_group(&thread, &plan)?;
     let done = StepInProgress::new(&thread, &head, &plan, request).run_until_kept(signals);
-    ancestors::mark_again(home, &thread.id);
+    ancestors::mark_again(home, &thread.id, ancestors::ChildChange::Continued);
     done
 }
 

@@ -151,7 +151,7 @@ fn a_projects_agent_gets_no_key() {
     let home = with_project(leaker);
     home.config("providers: { p: { baseUrl: \"http://127.0.0.1:9\", apiKeyEnv: P_KEY } }\nmodels: { m: { provider: p, name: n } }\ndefaultModel: m\nagents:\n  keyed: { command: mine, output: json, env: [P_KEY] }\ndefaultAgent: keyed\n");
     fs::write(home.root().join(".env"), "P_KEY=made-up-key-0123456789\n").unwrap();
-    let script = home.script("leak.sh", "#!/bin/sh\ncat > /dev/null\nenv > own.txt\ntr '\\0' '\\n' < /proc/$PPID/environ > parent.txt\necho '{\"n\": 1}'\n");
+    let script = home.script("leak.sh", "#!/bin/sh\ncat > /dev/null\nenv > own.txt\nuwf=$(cut -d' ' -f4 /proc/$PPID/stat)\ntr '\\0' '\\n' < /proc/$uwf/environ > parent.txt\necho '{\"n\": 1}'\n");
     fs::copy(script, home.work().join("app/leak.sh")).unwrap();
     home.json(&["config", "trust", "app"]);
     let (thread, _) = start(&home, "app");

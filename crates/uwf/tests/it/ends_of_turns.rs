@@ -142,9 +142,11 @@ fn turn_after_a_complete_turn_needs_an_ending() {
 fn crash_before_ending_is_read_accepts_nothing() {
     let result =
         r#"{"type":"result","subtype":"success","is_error":false,"stop_reason":"max_tokens","result":"{\"n\": 7}"}"#;
-    for (processes, code) in [("$PPID", 40), ("$(cut -d' ' -f4 /proc/$PPID/stat) $PPID", 70)] {
+    // A shell waits between the agent and the process that reads its answer.
+    let reader = "$(parent $PPID)";
+    for (processes, code) in [(reader.to_owned(), 40), (format!("$(parent {reader}) {reader}"), 70)] {
         let script = format!(
-            "#!/bin/sh\ncat > /dev/null\necho run >> runs\ncat <<'E'\n{SAYS}\n{result}\nE\n[ \"$(wc -l < runs)\" -gt 1 ] || kill -9 {processes}\n"
+            "#!/bin/sh\nparent() {{ cut -d' ' -f4 \"/proc/$1/stat\"; }}\ncat > /dev/null\necho run >> runs\ncat <<'E'\n{SAYS}\n{result}\nE\n[ \"$(wc -l < runs)\" -gt 1 ] || kill -9 {processes}\n"
         );
         let (home, thread) = with_worker(1, "output: json, config: { trace: claude }", &script);
         let head = home.head(&thread);

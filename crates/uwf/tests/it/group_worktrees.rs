@@ -186,50 +186,6 @@ fn changes_made_meanwhile_are_not_overwritten() {
 }
 
 #[test]
-fn killed_merge_is_completed_by_the_next_step() {
-    let (home, repo) = fixes();
-    home.put("panel", &FIXES.replace("files: worktree", "max: 1, files: worktree"));
-    let armed = home.work().join("scripts/armed");
-    script(&home, "three", &format!("rm sub/file; echo done; touch {}", armed.display()));
-    let thread = start_before_group(&home, &repo);
-    let before = home.snapshot();
-    for point in ["/merging-", "read-tree --reset -u", "uwf: files of a group HEAD", "update-ref --stdin", "merge-tree"]
-    {
-        for is_before in [true, false] {
-            home.restore(&before);
-            let real = uwf_engine::attempt::program::find("git").unwrap();
-            let agent_alone = (String::new(), "$PPID");
-            let with_keeper = (format!("{} \"$@\";", real.display()), "$(cut -d' ' -f4 /proc/$PPID/stat) $PPID");
-            let (first, victims) = if is_before { agent_alone } else { with_keeper };
-            // The third branch has ended when git is called for a merge.
-            git_that_first(
-                &home,
-                &format!(
-                    "case \"$*\" in *\"{point}\"*) if test -e {0}; then rm {0}; {first} kill -9 {victims}; exit 1; fi;; esac",
-                    armed.display()
-                ),
-            );
-            let killed = uwf_in(&home, &repo, &["thread", "step", &thread]);
-            assert_ne!(killed.code, Some(0), "{point}: {}", killed.transcript());
-            assert!(!armed.exists(), "{point} was not reached");
-            real_git(&home);
-            let again = if is_before { "retry" } else { "step" };
-            let ran = uwf_in(&home, &repo, &["thread", again, &thread]);
-            assert_eq!(ran.code, Some(0), "{point}: {}", ran.transcript());
-            let worktree = worktree_of(&home, &thread);
-            assert!(
-                worktree.join("one.txt").exists()
-                    && worktree.join("two.txt").exists()
-                    && !worktree.join("sub/file").exists(),
-                "{point}"
-            );
-            assert_eq!(git(&home, &worktree, &["status", "--porcelain"]), "", "{point}");
-            assert_eq!(runs(&home), ["one", "planner", "three", "two"], "{point}");
-        }
-    }
-}
-
-#[test]
 fn no_stash_and_no_octopus() {
     let (home, repo) = fixes();
     disagree(&home);
@@ -558,4 +514,54 @@ fn group_continues_when_git_works_again() {
     assert_eq!(again.code, Some(0), "{}", again.transcript());
     assert_eq!(fs::read_to_string(worktree_of(&home, &thread).join("one.txt")).unwrap(), "one\n");
     assert_eq!(runs(&home), ["one", "planner", "three", "two"]);
+}
+
+/// See `./test --campaigns`.
+mod campaigns {
+    use super::*;
+
+    #[test]
+    fn killed_merge_is_completed_by_the_next_step() {
+        let (home, repo) = fixes();
+        home.put("panel", &FIXES.replace("files: worktree", "max: 1, files: worktree"));
+        let armed = home.work().join("scripts/armed");
+        script(&home, "three", &format!("rm sub/file; echo done; touch {}", armed.display()));
+        let thread = start_before_group(&home, &repo);
+        let before = home.snapshot();
+        for point in
+            ["/merging-", "read-tree --reset -u", "uwf: files of a group HEAD", "update-ref --stdin", "merge-tree"]
+        {
+            for is_before in [true, false] {
+                home.restore(&before);
+                let real = uwf_engine::attempt::program::find("git").unwrap();
+                let agent_alone = (String::new(), "$PPID");
+                let with_keeper = (format!("{} \"$@\";", real.display()), "$(cut -d' ' -f4 /proc/$PPID/stat) $PPID");
+                let (first, victims) = if is_before { agent_alone } else { with_keeper };
+                // The third branch has ended when git is called for a merge.
+                git_that_first(
+                    &home,
+                    &format!(
+                        "case \"$*\" in *\"{point}\"*) if test -e {0}; then rm {0}; {first} kill -9 {victims}; exit 1; fi;; esac",
+                        armed.display()
+                    ),
+                );
+                let killed = uwf_in(&home, &repo, &["thread", "step", &thread]);
+                assert_ne!(killed.code, Some(0), "{point}: {}", killed.transcript());
+                assert!(!armed.exists(), "{point} was not reached");
+                real_git(&home);
+                let again = if is_before { "retry" } else { "step" };
+                let ran = uwf_in(&home, &repo, &["thread", again, &thread]);
+                assert_eq!(ran.code, Some(0), "{point}: {}", ran.transcript());
+                let worktree = worktree_of(&home, &thread);
+                assert!(
+                    worktree.join("one.txt").exists()
+                        && worktree.join("two.txt").exists()
+                        && !worktree.join("sub/file").exists(),
+                    "{point}"
+                );
+                assert_eq!(git(&home, &worktree, &["status", "--porcelain"]), "", "{point}");
+                assert_eq!(runs(&home), ["one", "planner", "three", "two"], "{point}");
+            }
+        }
+    }
 }

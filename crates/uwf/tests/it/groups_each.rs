@@ -335,59 +335,6 @@ fn mock_script_answers_for_single_branches() {
 }
 
 #[test]
-fn order_of_completion_changes_no_node() {
-    let mut random = fastrand::Rng::with_seed(7);
-    for _ in 0..4 {
-        let count = random.usize(2..6);
-        let delays: Vec<u64> = (0..count).map(|_| random.u64(0..4)).collect();
-        let lines = [1, 2, 8].map(|max| {
-            let home = map(MAP);
-            home.put(
-                "fix-all",
-                &format!(
-                    "name: fix-all\ndescription: x\nroles:\n  fixer: {{ goal: x, meta: {{ type: object, properties: {{ n: {{ type: integer }} }}, required: [n] }} }}\n  \
-                     fixes: {{ play: fixer, each: \"[0..{}]\", max: {max} }}\ngraph: {{ $START: [ {{ role: fixes }} ], fixes: [ {{ role: $END }} ] }}\n",
-                    count - 1
-                ),
-            );
-            let delays: String = delays.iter().enumerate().map(|(at, tenths)| format!("{at}) sleep 0.{tenths};; ")).collect();
-            home.file("fixer.sh", &format!("case $UWF_ITEM in {delays} esac\nprintf -- '---\\nn: %s\\n---\\n' $UWF_ITEM\n"));
-            let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
-            assert_eq!(ran.code, Some(0), "{}", ran.transcript());
-            let steps = home.json(&["thread", "steps", &thread_of(&ran)]);
-            let last = text(steps["steps"].as_array().unwrap().iter().find(|step| step["role"] == "fixes").unwrap(), "hash");
-            let group = home.json(&["cas", "get", &last]);
-            let mut at = text(&group["payload"], "detail");
-            let mut chain = Vec::new();
-            loop {
-                let step = home.json(&["cas", "get", &at])["payload"].clone();
-                chain.push((text(&step, "role"), text(&step, "output")));
-                match step["prev"].as_str() {
-                    Some(prev) => prev.clone_into(&mut at),
-                    None => break,
-                }
-            }
-            let (names, outputs): (Vec<_>, Vec<_>) = chain.into_iter().unzip();
-            (names, outputs, group["payload"]["output"].clone())
-        });
-        assert!(lines[0] == lines[1] && lines[1] == lines[2], "{lines:?}");
-        assert_eq!(lines[0].0.len(), count);
-    }
-}
-
-#[test]
-fn sixty_four_branches_end() {
-    let home = map(&MAP.replace("maxItems: 99", "maxItems: 64").replace("    key: id\n", "    key: id\n    max: 16\n"));
-    let list: Vec<String> = (1..=64).map(|at| format!("{{id: i{at}}}")).collect();
-    findings(&home, &format!("[{}]", list.join(", ")));
-    home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\nparallel: 16\n");
-    let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
-    let output = home.json(&["thread", "eval", &thread_of(&ran), "$count($last('fixes').*[done])"]);
-    assert_eq!(output, json!(64));
-}
-
-#[test]
 fn group_is_not_stepped_by_itself() {
     let home = map(MAP);
     home.file("fixer.sh", "exit 3\n");
@@ -405,4 +352,63 @@ fn group_is_not_stepped_by_itself() {
         .collect();
     assert_eq!(refused.len(), 1, "only the group");
     assert!(refused[0].stderr.contains(&format!("uwf thread step {parent}")), "{}", refused[0].stderr);
+}
+
+/// See `./test --campaigns`.
+mod campaigns {
+    use super::*;
+
+    #[test]
+    fn order_of_completion_changes_no_node() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..4 {
+            let count = random.usize(2..6);
+            let delays: Vec<u64> = (0..count).map(|_| random.u64(0..4)).collect();
+            let lines = [1, 2, 8].map(|max| {
+                let home = map(MAP);
+                home.put(
+                    "fix-all",
+                    &format!(
+                        "name: fix-all\ndescription: x\nroles:\n  fixer: {{ goal: x, meta: {{ type: object, properties: {{ n: {{ type: integer }} }}, required: [n] }} }}\n  \
+                         fixes: {{ play: fixer, each: \"[0..{}]\", max: {max} }}\ngraph: {{ $START: [ {{ role: fixes }} ], fixes: [ {{ role: $END }} ] }}\n",
+                        count - 1
+                    ),
+                );
+                let delays: String = delays.iter().enumerate().map(|(at, tenths)| format!("{at}) sleep 0.{tenths};; ")).collect();
+                home.file("fixer.sh", &format!("case $UWF_ITEM in {delays} esac\nprintf -- '---\\nn: %s\\n---\\n' $UWF_ITEM\n"));
+                let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+                assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+                let steps = home.json(&["thread", "steps", &thread_of(&ran)]);
+                let last = text(steps["steps"].as_array().unwrap().iter().find(|step| step["role"] == "fixes").unwrap(), "hash");
+                let group = home.json(&["cas", "get", &last]);
+                let mut at = text(&group["payload"], "detail");
+                let mut chain = Vec::new();
+                loop {
+                    let step = home.json(&["cas", "get", &at])["payload"].clone();
+                    chain.push((text(&step, "role"), text(&step, "output")));
+                    match step["prev"].as_str() {
+                        Some(prev) => prev.clone_into(&mut at),
+                        None => break,
+                    }
+                }
+                let (names, outputs): (Vec<_>, Vec<_>) = chain.into_iter().unzip();
+                (names, outputs, group["payload"]["output"].clone())
+            });
+            assert!(lines[0] == lines[1] && lines[1] == lines[2], "{lines:?}");
+            assert_eq!(lines[0].0.len(), count);
+        }
+    }
+
+    #[test]
+    fn sixty_four_branches_end() {
+        let home =
+            map(&MAP.replace("maxItems: 99", "maxItems: 64").replace("    key: id\n", "    key: id\n    max: 16\n"));
+        let list: Vec<String> = (1..=64).map(|at| format!("{{id: i{at}}}")).collect();
+        findings(&home, &format!("[{}]", list.join(", ")));
+        home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\nparallel: 16\n");
+        let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+        let output = home.json(&["thread", "eval", &thread_of(&ran), "$count($last('fixes').*[done])"]);
+        assert_eq!(output, json!(64));
+    }
 }

@@ -123,28 +123,6 @@ fn running(server: &ServerUsage) -> Value {
     server.0.get("/api/running").json()[0].clone()
 }
 
-#[test]
-fn server_reads_only_new_trace_data() {
-    let home = home();
-    home.worker("output: json", WAITING);
-    let thread = home.start_counting(1, "x");
-    let mut agent = Agent::start(&home, &thread);
-    (0..400).for_each(|_| agent.turn());
-    agent.call("cargo test");
-    let server = ServerUsage(TestServer::start(&home, &[]));
-    let first = running(&server);
-    assert_eq!(json!([first["tokens"], first["doing"]]), json!([{"input": 4010, "output": 401}, "shell cargo test"]));
-    let [page, list] = ["/", "/api/running"].map(|path| server.per_request(path));
-    assert_eq!(server.0.get(&format!("/threads/{thread}")).status, 200);
-    let peak = server.peak();
-    assert!(page <= 50.0 && list <= 50.0 && peak <= 60.0, "/ {page} ms, /api/running {list} ms, {peak} MB");
-    agent.turn();
-    let later = running(&server);
-    assert_eq!(json!([later["tokens"], later["doing"]]), json!([{"input": 4010, "output": 401}, "shell cat file-402"]));
-    assert_eq!(home.json(&["thread", "ps"])[0], later, "a process that looks for the first time says the same");
-    agent.end(&home);
-}
-
 /// Reads a stream of events, and says of each turn its number and whether it is over.
 fn turns_of(stream: TcpStream) -> Receiver<(u64, bool)> {
     let (found, turns) = channel();
@@ -159,25 +137,58 @@ fn turns_of(stream: TcpStream) -> Receiver<(u64, bool)> {
     turns
 }
 
-#[test]
-fn server_sends_only_new_turns_to_followers() {
-    let home = home();
-    home.worker("output: json", WAITING);
-    let thread = home.start_counting(1, "x");
-    let mut agent = Agent::start(&home, &thread);
-    (0..400).for_each(|_| agent.turn());
-    let server = ServerUsage(TestServer::start(&home, &[]));
-    let headers = [("authorization", server.0.bearer()), ("accept", "text/event-stream".to_owned())];
-    let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
-    let turns = turns_of(server.0.open("GET", &format!("/api/threads/{thread}/events"), &headers, ""));
-    let past: Vec<(u64, bool)> = turns.iter().take(400).collect();
-    assert_eq!(past, (1..=400).map(|number| (number, true)).collect::<Vec<_>>());
-    let before = server.used();
-    for number in 401..=420 {
-        agent.turn();
-        assert_eq!(turns.iter().find(|(_, is_over)| *is_over), Some((number, true)));
+/// See `./test --campaigns`.
+mod campaigns {
+    use super::*;
+
+    #[test]
+    fn server_sends_only_new_turns_to_followers() {
+        let home = home();
+        home.worker("output: json", WAITING);
+        let thread = home.start_counting(1, "x");
+        let mut agent = Agent::start(&home, &thread);
+        (0..400).for_each(|_| agent.turn());
+        let server = ServerUsage(TestServer::start(&home, &[]));
+        let headers = [("authorization", server.0.bearer()), ("accept", "text/event-stream".to_owned())];
+        let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let turns = turns_of(server.0.open("GET", &format!("/api/threads/{thread}/events"), &headers, ""));
+        let past: Vec<(u64, bool)> = turns.iter().take(400).collect();
+        assert_eq!(past, (1..=400).map(|number| (number, true)).collect::<Vec<_>>());
+        let before = server.used();
+        for number in 401..=420 {
+            agent.turn();
+            assert_eq!(turns.iter().find(|(_, is_over)| *is_over), Some((number, true)));
+        }
+        let (used, peak) = ((server.used() - before) / 20.0, server.peak());
+        assert!(used <= 50.0 && peak <= 60.0, "{used} ms for each turn, {peak} MB");
+        agent.end(&home);
     }
-    let (used, peak) = ((server.used() - before) / 20.0, server.peak());
-    assert!(used <= 50.0 && peak <= 60.0, "{used} ms for each turn, {peak} MB");
-    agent.end(&home);
+
+    #[test]
+    fn server_reads_only_new_trace_data() {
+        let home = home();
+        home.worker("output: json", WAITING);
+        let thread = home.start_counting(1, "x");
+        let mut agent = Agent::start(&home, &thread);
+        (0..400).for_each(|_| agent.turn());
+        agent.call("cargo test");
+        let server = ServerUsage(TestServer::start(&home, &[]));
+        let first = running(&server);
+        assert_eq!(
+            json!([first["tokens"], first["doing"]]),
+            json!([{"input": 4010, "output": 401}, "shell cargo test"])
+        );
+        let [page, list] = ["/", "/api/running"].map(|path| server.per_request(path));
+        assert_eq!(server.0.get(&format!("/threads/{thread}")).status, 200);
+        let peak = server.peak();
+        assert!(page <= 50.0 && list <= 50.0 && peak <= 60.0, "/ {page} ms, /api/running {list} ms, {peak} MB");
+        agent.turn();
+        let later = running(&server);
+        assert_eq!(
+            json!([later["tokens"], later["doing"]]),
+            json!([{"input": 4010, "output": 401}, "shell cat file-402"])
+        );
+        assert_eq!(home.json(&["thread", "ps"])[0], later, "a process that looks for the first time says the same");
+        agent.end(&home);
+    }
 }

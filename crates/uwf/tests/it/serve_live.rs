@@ -250,54 +250,59 @@ fn a_thousand_clients_each_get_a_step() {
 const STEPPED: usize = 200;
 const WATCHERS: usize = 50;
 
-/// A step moves a thread from one head to the next, and a list may show the one or the other: never an earlier one again, and in
-/// the end, once everybody was told, the last one.
-#[test]
-fn many_threads_are_stepped_while_many_watch() {
-    allow_sockets();
-    let (home, first) = counting(2);
-    let others = (1..STEPPED).map(|number| home.start("count-rounds", &format!("count {number}")));
-    let threads: Vec<String> = std::iter::once(first).chain(others).collect();
-    let server = TestServer::start(&home, &[]);
-    let mut watchers: Vec<Client> = (0..WATCHERS).map(|_| Client::of(&server, "/api/events", None)).collect();
-    watchers.iter_mut().for_each(|client| drop(client.until("threads")));
-    let shown = || server.get("/api/threads?limit=1000").json();
-    let mut lists = vec![shown()];
-    std::thread::scope(|scope| {
-        let stepping = scope.spawn(|| home.uwf(&["run", "--all", "--jobs", "4"]));
-        let mut told = 0;
-        while !stepping.is_finished() {
-            let messages = watchers[told % WATCHERS].messages().len();
-            // As a page does: it asks when it is told.
-            if messages > told {
-                told = messages;
-                lists.push(shown());
+/// See `./test --campaigns`.
+mod campaigns {
+    use super::*;
+
+    /// A step moves a thread from one head to the next, and a list may show the one or the other: never an earlier one again, and in
+    /// the end, once everybody was told, the last one.
+    #[test]
+    fn many_threads_are_stepped_while_many_watch() {
+        allow_sockets();
+        let (home, first) = counting(2);
+        let others = (1..STEPPED).map(|number| home.start("count-rounds", &format!("count {number}")));
+        let threads: Vec<String> = std::iter::once(first).chain(others).collect();
+        let server = TestServer::start(&home, &[]);
+        let mut watchers: Vec<Client> = (0..WATCHERS).map(|_| Client::of(&server, "/api/events", None)).collect();
+        watchers.iter_mut().for_each(|client| drop(client.until("threads")));
+        let shown = || server.get("/api/threads?limit=1000").json();
+        let mut lists = vec![shown()];
+        std::thread::scope(|scope| {
+            let stepping = scope.spawn(|| home.uwf(&["run", "--all", "--jobs", "4"]));
+            let mut told = 0;
+            while !stepping.is_finished() {
+                let messages = watchers[told % WATCHERS].messages().len();
+                // As a page does: it asks when it is told.
+                if messages > told {
+                    told = messages;
+                    lists.push(shown());
+                }
+                std::thread::sleep(Duration::from_millis(20));
             }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let stepped = stepping.join().unwrap();
-        assert_eq!(stepped.code, Some(0), "{}", stepped.stderr);
-    });
-    let last_told = |client: &mut Client| client.messages().last().unwrap().id.clone();
-    // Asked each time: on a busy machine the server sees the last change only after the command has ended.
-    until("all watchers have the last version", || {
-        let newest = Client::of(&server, "/api/events", None).until("threads").id;
-        watchers.iter_mut().all(|client| last_told(client) == newest)
-    });
-    lists.push(shown());
-    assert!(lists.len() > 10, "{} lists were shown meanwhile", lists.len());
-    for thread in &threads {
-        let steps = home.json(&["thread", "steps", thread]);
-        let order: Vec<String> = steps["steps"].as_array().unwrap().iter().map(|step| text(step, "hash")).collect();
-        assert_eq!(order.len(), 3, "nothing is lost");
-        let heads = lists.iter().map(|list| {
-            let row =
-                list.as_array().unwrap().iter().find(|row| row["thread"] == **thread).expect("it is in every list");
-            order.iter().position(|hash| row["head"] == **hash).expect("its head is one of its steps")
+            let stepped = stepping.join().unwrap();
+            assert_eq!(stepped.code, Some(0), "{}", stepped.stderr);
         });
-        let heads: Vec<usize> = heads.collect();
-        assert!(heads.is_sorted(), "{thread} was shown at {heads:?}");
-        assert_eq!(heads.last(), Some(&2), "in the end it is shown where it is");
+        let last_told = |client: &mut Client| client.messages().last().unwrap().id.clone();
+        // Asked each time: on a busy machine the server sees the last change only after the command has ended.
+        until("all watchers have the last version", || {
+            let newest = Client::of(&server, "/api/events", None).until("threads").id;
+            watchers.iter_mut().all(|client| last_told(client) == newest)
+        });
+        lists.push(shown());
+        assert!(lists.len() > 10, "{} lists were shown meanwhile", lists.len());
+        for thread in &threads {
+            let steps = home.json(&["thread", "steps", thread]);
+            let order: Vec<String> = steps["steps"].as_array().unwrap().iter().map(|step| text(step, "hash")).collect();
+            assert_eq!(order.len(), 3, "nothing is lost");
+            let heads = lists.iter().map(|list| {
+                let row =
+                    list.as_array().unwrap().iter().find(|row| row["thread"] == **thread).expect("it is in every list");
+                order.iter().position(|hash| row["head"] == **hash).expect("its head is one of its steps")
+            });
+            let heads: Vec<usize> = heads.collect();
+            assert!(heads.is_sorted(), "{thread} was shown at {heads:?}");
+            assert_eq!(heads.last(), Some(&2), "in the end it is shown where it is");
+        }
+        assert!(lists.last().unwrap().as_array().unwrap().iter().all(|row| row["state"] == "completed"));
     }
-    assert!(lists.last().unwrap().as_array().unwrap().iter().all(|row| row["state"] == "completed"));
 }

@@ -150,48 +150,6 @@ fn limits_are_named_when_they_are_hit() {
 }
 
 #[test]
-fn bombs_end_in_time_with_a_clear_error() {
-    let home = reviewing_home();
-    let thread = reviewed(&home);
-    let errors: Vec<String> = [
-        "$reduce([1..28], function($a, $i) { $a & $a }, '0123456789')",
-        "($d := function($s, $n) { $n = 0 ? $s : $d($s & $s, $n - 1) }; $length($d('x', 40)))",
-        "$pad('x', 2000000000)",
-        "$formatNumber(1, '0' & $pad('', 1000000000, '0'))",
-        "($f := function($x) { $f($x) }; $f(1))",
-        "($f := function($x) { 1 + $f($x) }; $f(1))",
-        "(function($f) { $f($f) })(function($f) { $f($f) })",
-        "$map([1..100000], function($i) { $map([1..100000], function($j) { $i * $j }) })",
-        "$reduce([1..60], function($a, $i) { $append($a, $a) }, [1])",
-        "$distinct([1..300000])",
-        "[1..10000000].[1..10000000]",
-        "$join([1..100000000].$string())",
-    ]
-    .into_iter()
-    .map(|expression| evaluate(&home, &thread, expression).unwrap_or_else(|| panic!("{expression} gave a value")))
-    .collect();
-    // Which of the two limits is hit first depends on the machine.
-    let told = errors
-        .join("\n")
-        .replace("took longer than 2 s", "<limit>")
-        .replace("took more than 512 MB of memory, or recursed too deeply", "<limit>");
-    assert_snapshot!(told, @r"
-    error: `$reduce([1..28], function($a, $i) { $a & $a }, '0123456789')` could not be evaluated: <limit>
-    error: `($d := function($s, $n) { $n = 0 ? $s : $d($s & $s, $n - 1) }; $length($d('x', 40)))` could not be evaluated: <limit>
-    error: `$pad('x', 2000000000)` could not be evaluated: <limit>
-    error: `$formatNumber(1, '0' & $pad('', 1000000000, '0'))` could not be evaluated: <limit>
-    error: `($f := function($x) { $f($x) }; $f(1))` could not be evaluated: <limit>
-    error: `($f := function($x) { 1 + $f($x) }; $f(1))` could not be evaluated: <limit>
-    error: `(function($f) { $f($f) })(function($f) { $f($f) })` could not be evaluated: <limit>
-    error: `$map([1..100000], function($i) { $map([1..100000], function($j) { $i * $j }) })` could not be evaluated: <limit>
-    error: `$reduce([1..60], function($a, $i) { $append($a, $a) }, [1])` could not be evaluated: <limit>
-    error: `$distinct([1..300000])` could not be evaluated: <limit>
-    error: `[1..10000000].[1..10000000]` could not be evaluated: <limit>
-    error: `$join([1..100000000].$string())` could not be evaluated: Range operator results in too many elements (> 10,000,000) (D2014)
-    ");
-}
-
-#[test]
 fn hostile_expressions_end_in_time_whatever_they_give() {
     let home = reviewing_home();
     let thread = reviewed(&home);
@@ -262,4 +220,51 @@ fn wrong_calls_are_refused() {
     error: no thread begins or ends with `ZZZZ`
     hint: `uwf thread list --all` lists every thread
     ");
+}
+
+/// See `./test --campaigns`.
+mod campaigns {
+    use super::*;
+
+    #[test]
+    fn bombs_end_in_time_with_a_clear_error() {
+        let home = reviewing_home();
+        let thread = reviewed(&home);
+        let errors: Vec<String> = [
+            "$reduce([1..28], function($a, $i) { $a & $a }, '0123456789')",
+            "($d := function($s, $n) { $n = 0 ? $s : $d($s & $s, $n - 1) }; $length($d('x', 40)))",
+            "$pad('x', 2000000000)",
+            "$formatNumber(1, '0' & $pad('', 1000000000, '0'))",
+            "($f := function($x) { $f($x) }; $f(1))",
+            "($f := function($x) { 1 + $f($x) }; $f(1))",
+            "(function($f) { $f($f) })(function($f) { $f($f) })",
+            "$map([1..100000], function($i) { $map([1..100000], function($j) { $i * $j }) })",
+            "$reduce([1..60], function($a, $i) { $append($a, $a) }, [1])",
+            "$distinct([1..300000])",
+            "[1..10000000].[1..10000000]",
+            "$join([1..100000000].$string())",
+        ]
+        .into_iter()
+        .map(|expression| evaluate(&home, &thread, expression).unwrap_or_else(|| panic!("{expression} gave a value")))
+        .collect();
+        // Which of the two limits is hit first depends on the machine.
+        let told = errors
+            .join("\n")
+            .replace("took longer than 2 s", "<limit>")
+            .replace("took more than 512 MB of memory, or recursed too deeply", "<limit>");
+        assert_snapshot!(told, @r"
+        error: `$reduce([1..28], function($a, $i) { $a & $a }, '0123456789')` could not be evaluated: <limit>
+        error: `($d := function($s, $n) { $n = 0 ? $s : $d($s & $s, $n - 1) }; $length($d('x', 40)))` could not be evaluated: <limit>
+        error: `$pad('x', 2000000000)` could not be evaluated: <limit>
+        error: `$formatNumber(1, '0' & $pad('', 1000000000, '0'))` could not be evaluated: <limit>
+        error: `($f := function($x) { $f($x) }; $f(1))` could not be evaluated: <limit>
+        error: `($f := function($x) { 1 + $f($x) }; $f(1))` could not be evaluated: <limit>
+        error: `(function($f) { $f($f) })(function($f) { $f($f) })` could not be evaluated: <limit>
+        error: `$map([1..100000], function($i) { $map([1..100000], function($j) { $i * $j }) })` could not be evaluated: <limit>
+        error: `$reduce([1..60], function($a, $i) { $append($a, $a) }, [1])` could not be evaluated: <limit>
+        error: `$distinct([1..300000])` could not be evaluated: <limit>
+        error: `[1..10000000].[1..10000000]` could not be evaluated: <limit>
+        error: `$join([1..100000000].$string())` could not be evaluated: Range operator results in too many elements (> 10,000,000) (D2014)
+        ");
+    }
 }

@@ -439,52 +439,6 @@ mod with_tools {
     }
 }
 
-/// What a git that is killed while it merges may leave, in shell: `$GIT` is the real one, `$TIP` the branch, and
-/// `$BASE` where it began.
-const LEFT_BEHIND: [(&str, &str); 7] = [
-    ("nothing", "true"),
-    ("its lock", "touch .git/index.lock .git/HEAD.lock .git/refs/heads/main.lock"),
-    (
-        "new files that the index does not know",
-        "cp .git/index i; GIT_INDEX_FILE=i $GIT read-tree --aggressive -m -u $BASE HEAD $TIP; rm i; touch .git/index.lock",
-    ),
-    ("the beginning of a file", "printf 'st' > step-2.txt; touch .git/index.lock"),
-    ("new files and index, and the old commit", "$GIT read-tree --aggressive -m -u $BASE HEAD $TIP"),
-    ("a merge without its commit", "$GIT merge --quiet --no-ff --no-commit $TIP"),
-    ("a squash without its commit", "$GIT merge --quiet --squash $TIP"),
-];
-
-#[test]
-fn killed_merge_is_undone_by_next_merge() {
-    let (home, repo, thread, _) = worked();
-    let before = home.snapshot();
-    for manner in [None, Some("--no-ff"), Some("--squash")] {
-        for (what, left) in LEFT_BEHIND {
-            home.restore(&before);
-            let what = format!("{what}, {manner:?}");
-            if manner.is_some() {
-                commit(&home, &repo, "own.txt", "own\n");
-            }
-            fs::write(repo.join("README"), "a change of the person\n").unwrap();
-            fs::write(repo.join("new.txt"), "a file of the person\n").unwrap();
-            let kill = format!(
-                "GIT={}; TIP=uwf/{thread}; case \"$*\" in *' merge --no-edit '*) cd '{}' && BASE=$($GIT merge-base HEAD $TIP) && {left}; kill -9 $PPID; exit 1;; esac",
-                uwf_engine::attempt::program::find("git").unwrap().display(),
-                repo.display()
-            );
-            git_that_first(&home, &kill);
-            let args: Vec<&str> = ["thread", "merge", &thread].into_iter().chain(manner).collect();
-            assert_eq!(uwf_in(&home, &repo, &args).code, None, "{what}: it is killed");
-            real_git(&home);
-            let again = uwf_in(&home, &repo, &args);
-            assert_eq!(again.code, Some(0), "{what}: {again:?}");
-            assert_eq!(git(&home, &repo, &["status", "--porcelain"]), " M README\n?? new.txt", "{what}");
-            assert_eq!(fs::read_to_string(repo.join("README")).unwrap(), "a change of the person\n", "{what}");
-            assert_eq!(fs::read_to_string(repo.join("step-2.txt")).unwrap(), "step 2\n", "{what}");
-        }
-    }
-}
-
 #[test]
 fn later_user_changes_survive_killed_merge() {
     let (home, repo, thread, _) = worked();
@@ -534,26 +488,77 @@ fn empty_squash_leaves_no_commit_message() {
     assert!(!["SQUASH_MSG", "AUTO_MERGE"].iter().any(|name| repo.join(".git").join(name).exists()));
 }
 
-/// Git is killed while uwf continues.
-#[test]
-fn merge_is_undone_immediately_when_git_dies() {
-    let (home, repo, thread, _) = worked();
-    let before = home.snapshot();
-    for (what, left) in LEFT_BEHIND {
-        home.restore(&before);
-        commit(&home, &repo, "own.txt", "own\n");
-        fs::write(repo.join("README"), "a change of the person\n").unwrap();
-        let kill = format!(
-            "GIT={}; TIP=uwf/{thread}; case \"$*\" in *' merge --no-edit '*) cd '{}' && BASE=$($GIT merge-base HEAD $TIP) && {left}; kill -9 $$;; esac",
-            uwf_engine::attempt::program::find("git").unwrap().display(),
-            repo.display()
-        );
-        git_that_first(&home, &kill);
-        let failed = uwf_in(&home, &repo, &["thread", "merge", &thread]);
-        assert_eq!(failed.code, Some(74), "{what}: {failed:?}");
-        real_git(&home);
-        assert_eq!(git(&home, &repo, &["status", "--porcelain"]), " M README", "{what}");
-        git(&home, &repo, &["commit", "--quiet", "--all", "-m", "git has no lock"]);
-        assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).json()["how"], "merge", "{what}");
+/// See `./test --campaigns`.
+mod campaigns {
+    use super::*;
+
+    /// What a git that is killed while it merges may leave, in shell: `$GIT` is the real one, `$TIP` the branch, and
+    /// `$BASE` where it began.
+    const LEFT_BEHIND: [(&str, &str); 7] = [
+        ("nothing", "true"),
+        ("its lock", "touch .git/index.lock .git/HEAD.lock .git/refs/heads/main.lock"),
+        (
+            "new files that the index does not know",
+            "cp .git/index i; GIT_INDEX_FILE=i $GIT read-tree --aggressive -m -u $BASE HEAD $TIP; rm i; touch .git/index.lock",
+        ),
+        ("the beginning of a file", "printf 'st' > step-2.txt; touch .git/index.lock"),
+        ("new files and index, and the old commit", "$GIT read-tree --aggressive -m -u $BASE HEAD $TIP"),
+        ("a merge without its commit", "$GIT merge --quiet --no-ff --no-commit $TIP"),
+        ("a squash without its commit", "$GIT merge --quiet --squash $TIP"),
+    ];
+
+    #[test]
+    fn killed_merge_is_undone_by_next_merge() {
+        let (home, repo, thread, _) = worked();
+        let before = home.snapshot();
+        for manner in [None, Some("--no-ff"), Some("--squash")] {
+            for (what, left) in LEFT_BEHIND {
+                home.restore(&before);
+                let what = format!("{what}, {manner:?}");
+                if manner.is_some() {
+                    commit(&home, &repo, "own.txt", "own\n");
+                }
+                fs::write(repo.join("README"), "a change of the person\n").unwrap();
+                fs::write(repo.join("new.txt"), "a file of the person\n").unwrap();
+                let kill = format!(
+                    "GIT={}; TIP=uwf/{thread}; case \"$*\" in *' merge --no-edit '*) cd '{}' && BASE=$($GIT merge-base HEAD $TIP) && {left}; kill -9 $PPID; exit 1;; esac",
+                    uwf_engine::attempt::program::find("git").unwrap().display(),
+                    repo.display()
+                );
+                git_that_first(&home, &kill);
+                let args: Vec<&str> = ["thread", "merge", &thread].into_iter().chain(manner).collect();
+                assert_eq!(uwf_in(&home, &repo, &args).code, None, "{what}: it is killed");
+                real_git(&home);
+                let again = uwf_in(&home, &repo, &args);
+                assert_eq!(again.code, Some(0), "{what}: {again:?}");
+                assert_eq!(git(&home, &repo, &["status", "--porcelain"]), " M README\n?? new.txt", "{what}");
+                assert_eq!(fs::read_to_string(repo.join("README")).unwrap(), "a change of the person\n", "{what}");
+                assert_eq!(fs::read_to_string(repo.join("step-2.txt")).unwrap(), "step 2\n", "{what}");
+            }
+        }
+    }
+
+    /// Git is killed while uwf continues.
+    #[test]
+    fn merge_is_undone_immediately_when_git_dies() {
+        let (home, repo, thread, _) = worked();
+        let before = home.snapshot();
+        for (what, left) in LEFT_BEHIND {
+            home.restore(&before);
+            commit(&home, &repo, "own.txt", "own\n");
+            fs::write(repo.join("README"), "a change of the person\n").unwrap();
+            let kill = format!(
+                "GIT={}; TIP=uwf/{thread}; case \"$*\" in *' merge --no-edit '*) cd '{}' && BASE=$($GIT merge-base HEAD $TIP) && {left}; kill -9 $$;; esac",
+                uwf_engine::attempt::program::find("git").unwrap().display(),
+                repo.display()
+            );
+            git_that_first(&home, &kill);
+            let failed = uwf_in(&home, &repo, &["thread", "merge", &thread]);
+            assert_eq!(failed.code, Some(74), "{what}: {failed:?}");
+            real_git(&home);
+            assert_eq!(git(&home, &repo, &["status", "--porcelain"]), " M README", "{what}");
+            git(&home, &repo, &["commit", "--quiet", "--all", "-m", "git has no lock"]);
+            assert_eq!(uwf_in(&home, &repo, &["thread", "merge", &thread]).json()["how"], "merge", "{what}");
+        }
     }
 }

@@ -115,7 +115,9 @@ fn files_too_deep_are_reported_and_keep_worktree() {
     let home = home_with_repository(9);
     let repo = home.work().join("repo");
     let (thread, worktree) = start_in_worktree(&home, &repo);
-    let dig = "n=$(printf 'd%.0s' $(seq 200)); for i in $(seq 25); do mkdir $n; cd $n; done; echo x > file";
+    // The shell names directories by their whole paths, so the tree is put together of two that it can name.
+    let dig = "n=$(printf 'd%.0s' $(seq 200)); dig() { for i in $(seq 12); do mkdir $n; cd $n; done; }
+        top=$(pwd); mkdir below; cd below; dig; echo x > file; cd \"$top\"; dig; mv \"$top/below\" .";
     let mut shell = std::process::Command::new("sh");
     assert!(shell.args(["-c", dig]).current_dir(&worktree).status().unwrap().success());
     let stepped = home.uwf(&["thread", "step", &thread]);

@@ -88,10 +88,3 @@ fn number_read_as_text_is_reported() {
     let word = json!({"type": "object", "properties": {"n": {"enum": ["3", "4"]}}, "required": ["n"]});
     assert_eq!(read("{\"n\": 3}", word), (json!({"n": "3"}), fixes(&["`n`: read `3` as \"3\""])));
 }
-
-/// What may be kept of an output may be read.
-#[test]
-fn largest_storable_output_is_read() {
-    let text = "x".repeat(20 << 20);
-    assert_eq!(value(&format!("{{\"status\": \"done\", \"plan\": \"{text}\"}}"))["plan"], json!(text));
-}

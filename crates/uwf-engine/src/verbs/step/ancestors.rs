@@ -24,9 +24,18 @@ struct ChildStates {
     is_any_ready: bool,
 }
 
+/// What has happened to a child thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChildChange {
+    /// A person has answered, retried or resumed it, or it made a step.
+    Continued,
+    /// A person has killed it, so a thread above that is stuck stays so.
+    Killed,
+}
+
 /// Updates the marks of the threads above a child thread. Only logs a failure, because the change of the child has succeeded.
-pub(crate) fn mark_again(home: &Home, child: &ThreadId) {
-    if let Err(error) = try_mark_again(home, child) {
+pub(crate) fn mark_again(home: &Home, child: &ThreadId, change: ChildChange) {
+    if let Err(error) = try_mark_again(home, child, change) {
         let log = LogFile::open(&home.log_file(child));
         log!(log, "H6T2X8VB", Warn, "the threads above keep their marks: {}", error.message);
     }
@@ -41,7 +50,7 @@ pub(crate) fn mark_with_children(home: &Home, id: &ThreadId) {
         let Some(_lock) = lock::take_within(home, id, std::time::Duration::ZERO)? else { return Ok(()) };
         let mark = OF_ATTEMPTS.into_iter().find(|mark| marks::get(home, id, *mark).is_some());
         match mark.filter(|_| children.is_any_ready || !children.stopped.is_empty()) {
-            Some(mark) => mark_by_children(home, id, head.hash, mark),
+            Some(mark) => mark_by_children(home, id, head.hash, mark, ChildChange::Continued),
             None => Ok(()),
         }
     };
@@ -49,10 +58,10 @@ pub(crate) fn mark_with_children(home: &Home, id: &ThreadId) {
         let log = LogFile::open(&home.log_file(id));
         log!(log, "W8K3M5QD", Warn, "the thread keeps its mark: {}", error.message);
     }
-    mark_again(home, id);
+    mark_again(home, id, ChildChange::Continued);
 }
 
-fn try_mark_again(home: &Home, child: &ThreadId) -> Result<()> {
+fn try_mark_again(home: &Home, child: &ThreadId, change: ChildChange) -> Result<()> {
     let mut child = child.clone();
     for _ in 0..MAX_ANCESTORS {
         let Some(parent) = child_threads::parent_of(home, &child) else { return Ok(()) };
@@ -60,15 +69,22 @@ fn try_mark_again(home: &Home, child: &ThreadId) -> Result<()> {
         // A step of the parent sets its marks itself.
         let Some(_lock) = lock::take_within(home, &parent, std::time::Duration::ZERO)? else { return Ok(()) };
         if let Some(mark) = OF_ATTEMPTS.into_iter().find(|mark| marks::get(home, &parent, *mark).is_some()) {
-            mark_by_children(home, &parent, head.hash, mark)?;
+            mark_by_children(home, &parent, head.hash, mark, change)?;
         }
         child = parent;
     }
     Ok(())
 }
 
-/// Sets the mark that the children of a thread at its head require. No mark remains if a child is ready, and none has failed.
-fn mark_by_children(home: &Home, parent: &ThreadId, head: NodeHash, earlier: ThreadMark) -> Result<()> {
+/// Sets the mark that the children of a thread at its head require. No mark remains if a child is ready, and none has failed. A thread that
+/// is stuck stays so after a child was killed.
+fn mark_by_children(
+    home: &Home,
+    parent: &ThreadId,
+    head: NodeHash,
+    earlier: ThreadMark,
+    change: ChildChange,
+) -> Result<()> {
     let mut children = ChildStates::default();
     children.read(home, parent, head)?;
     let stopped = |state: ThreadState| children.stopped.iter().any(|(of_child, _)| *of_child == state);
@@ -79,6 +95,9 @@ fn mark_by_children(home: &Home, parent: &ThreadId, head: NodeHash, earlier: Thr
         () if children.stopped.is_empty() => None,
         () => Some(ThreadMark::Waiting),
     };
+    if mark.is_none() && earlier == ThreadMark::Stuck && !children.is_any_ready && change == ChildChange::Killed {
+        return Ok(());
+    }
     let known = marks::get(home, parent, earlier);
     marks::clear(home, parent, &OF_ATTEMPTS)?;
     let Some(mark) = mark else { return Ok(()) };

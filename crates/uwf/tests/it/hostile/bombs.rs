@@ -138,55 +138,60 @@ fn a_schema_fetches_nothing() {
     assert!(listener.accept().is_err(), "somebody connected");
 }
 
-/// 100,000 allowed values, and an answer of 20,000 others: comparing each with each took minutes, and so did explaining.
-#[test]
-fn long_enums_are_validated_and_explained_in_time() {
-    let allowed: Vec<String> = (0..100_000).map(|number| format!("v{number}")).collect();
-    let answer = |first: usize| -> String {
-        let values: Vec<String> = (first..first + 20_000).map(|number| format!("\"v{number}\"")).collect();
-        format!("{{\"xs\": [{}]}}", values.join(","))
-    };
-    let meta = format!(
-        "{{ type: object, properties: {{ xs: {{ type: array, items: {{ enum: [{}] }} }} }}, required: [xs] }}",
-        allowed.join(",")
-    );
-    let (home, thread) = answering(&meta);
-    home.file("answer", &answer(1_000_000));
-    let begun = Instant::now();
-    let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(41), "{}", ran.stderr.chars().take(2000).collect::<String>());
-    assert!(
-        ran.stderr.contains("expected \"v0\", \"v1\"") && ran.stderr.contains("or 99988 others"),
-        "{}",
-        ran.stderr.chars().take(2000).collect::<String>()
-    );
-    assert!(ran.stderr.len() < 100_000, "{} bytes of explanation", ran.stderr.len());
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
-    // What is allowed is taken, wherever in the list it stands.
-    home.file("answer", &answer(80_000));
-    let begun = Instant::now();
-    home.json(&["thread", "step", &thread]);
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
-}
+/// See `./test --campaigns`.
+mod campaigns {
+    use super::*;
 
-/// The same written as alternatives. Keys are compared with each other in many places, so there is a limit on them.
-#[test]
-fn long_alternatives_and_key_lists_end_in_time() {
-    let of_items = |items: String| {
-        format!("{{ type: object, properties: {{ xs: {{ type: array, items: {{ {items} }} }} }}, required: [xs] }}")
-    };
-    let forms: Vec<String> = (0..10_000).map(|number| format!("{{const: v{number}}}")).collect();
-    let (home, thread) = answering(&of_items(format!("anyOf: [{}]", forms.join(","))));
-    home.file("answer", &format!("{{\"xs\": [{}]}}", vec!["\"other\""; 20_000].join(",")));
-    let begun = Instant::now();
-    let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(41), "{}", ran.stderr.chars().take(2000).collect::<String>());
-    assert!(ran.stderr.len() < 200_000, "{} bytes of explanation", ran.stderr.len());
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    /// The same written as alternatives. Keys are compared with each other in many places, so there is a limit on them.
+    #[test]
+    fn long_alternatives_and_key_lists_end_in_time() {
+        let of_items = |items: String| {
+            format!("{{ type: object, properties: {{ xs: {{ type: array, items: {{ {items} }} }} }}, required: [xs] }}")
+        };
+        let forms: Vec<String> = (0..10_000).map(|number| format!("{{const: v{number}}}")).collect();
+        let (home, thread) = answering(&of_items(format!("anyOf: [{}]", forms.join(","))));
+        home.file("answer", &format!("{{\"xs\": [{}]}}", vec!["\"other\""; 20_000].join(",")));
+        let begun = Instant::now();
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(41), "{}", ran.stderr.chars().take(2000).collect::<String>());
+        assert!(ran.stderr.len() < 200_000, "{} bytes of explanation", ran.stderr.len());
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 
-    let keys: Vec<String> = (0..80_000).map(|number| format!("k{number}")).collect();
-    let begun = Instant::now();
-    let told = refused(&home, &workflow(&of_items(format!("type: object, required: [{}]", keys.join(",")))));
-    assert!(told.contains("it lists more than 5000 keys"), "{told}");
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+        let keys: Vec<String> = (0..80_000).map(|number| format!("k{number}")).collect();
+        let begun = Instant::now();
+        let told = refused(&home, &workflow(&of_items(format!("type: object, required: [{}]", keys.join(",")))));
+        assert!(told.contains("it lists more than 5000 keys"), "{told}");
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    }
+
+    /// 100,000 allowed values, and an answer of 20,000 others: comparing each with each took minutes, and so did explaining.
+    #[test]
+    fn long_enums_are_validated_and_explained_in_time() {
+        let allowed: Vec<String> = (0..100_000).map(|number| format!("v{number}")).collect();
+        let answer = |first: usize| -> String {
+            let values: Vec<String> = (first..first + 20_000).map(|number| format!("\"v{number}\"")).collect();
+            format!("{{\"xs\": [{}]}}", values.join(","))
+        };
+        let meta = format!(
+            "{{ type: object, properties: {{ xs: {{ type: array, items: {{ enum: [{}] }} }} }}, required: [xs] }}",
+            allowed.join(",")
+        );
+        let (home, thread) = answering(&meta);
+        home.file("answer", &answer(1_000_000));
+        let begun = Instant::now();
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(41), "{}", ran.stderr.chars().take(2000).collect::<String>());
+        assert!(
+            ran.stderr.contains("expected \"v0\", \"v1\"") && ran.stderr.contains("or 99988 others"),
+            "{}",
+            ran.stderr.chars().take(2000).collect::<String>()
+        );
+        assert!(ran.stderr.len() < 100_000, "{} bytes of explanation", ran.stderr.len());
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+        // What is allowed is taken, wherever in the list it stands.
+        home.file("answer", &answer(80_000));
+        let begun = Instant::now();
+        home.json(&["thread", "step", &thread]);
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    }
 }
