@@ -77,6 +77,8 @@ fn come_along(code: &str) -> BTreeSet<&str> {
 fn public_items_are_used_outside_their_library() {
     let all: BTreeMap<_, _> =
         packages().iter().flat_map(|package| rust_files(package)).map(|file| (file.clone(), code(&file))).collect();
+    let words_of: BTreeMap<&Path, BTreeSet<&str>> =
+        all.iter().map(|(file, code)| (file.as_path(), words(code).collect())).collect();
     let mut with_unused = Vec::new();
     let mut told = String::new();
     let mut seen = 0;
@@ -84,16 +86,17 @@ fn public_items_are_used_outside_their_library() {
         packages().iter().filter(|package| package.join("src/lib.rs").exists() && !package.ends_with("bench"))
     {
         let (own, others): (Vec<_>, Vec<_>) = all.iter().partition(|(file, _)| file.starts_with(package.join("src")));
-        let linked: Vec<String> = own.iter().flat_map(|(file, _)| linked(file)).collect();
-        let named = others.iter().flat_map(|(_, code)| words(code));
-        let used: BTreeSet<&str> = named.chain(linked.iter().map(String::as_str)).collect();
+        let linked: BTreeSet<String> = own.iter().flat_map(|(file, _)| linked(file)).collect();
+        let is_used = |name: &str| {
+            linked.contains(name) || others.iter().any(|(file, _)| words_of[file.as_path()].contains(name))
+        };
         let along: BTreeSet<&str> = own.iter().flat_map(|(_, code)| come_along(code)).collect();
         let before = told.len();
         for (file, code) in &own {
             for (kind, name) in code.lines().filter_map(declared) {
                 seen += 1;
                 let is_type = matches!(kind, "struct" | "enum" | "trait" | "type");
-                if !(used.contains(name) || is_type && along.contains(name)) {
+                if !(is_used(name) || is_type && along.contains(name)) {
                     told += &format!("{}: {kind} {name}\n", file.strip_prefix(package).unwrap().display());
                 }
             }
