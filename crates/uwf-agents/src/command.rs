@@ -51,7 +51,7 @@ const NOT_STARTED: i32 = 126;
 /// The same for a program that was not found.
 const NOT_FOUND: i32 = 127;
 
-/// What a shell adds to the number of the signal that ended a program.
+/// Added by a shell to the number of the signal that ended a program.
 const SIGNALS: i32 = 128;
 
 /// Exit code of a shell whose program was ended by the first signal.

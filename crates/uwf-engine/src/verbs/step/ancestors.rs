@@ -24,7 +24,7 @@ struct ChildStates {
     is_any_ready: bool,
 }
 
-/// What has happened to a child thread.
+/// A change of a child thread outside of its steps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChildChange {
     /// A person has answered, retried or resumed it, or it made a step.
