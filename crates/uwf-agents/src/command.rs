@@ -36,6 +36,9 @@ use crate::turn_end;
 /// Longest prompt passed as an argument. The system rejects an argument of 131,072 bytes, and `args` may add text to it.
 pub(crate) const MAX_PROMPT_ARGUMENT: usize = 120_000;
 
+/// The shell that every system has there, also if `PATH` of an agent names no directory with one.
+const SHELL: &str = "/bin/sh";
+
 /// Runs a program, and keeps its exit code in the file `$0`: if uwf is killed meanwhile, this says whether the answer is whole. `exec`
 /// finds no built-in command of the shell. A stop signal to the process group is for the program; the shell waits for it, and says nothing.
 const WITH_EXIT_CODE: &str = r#"exec 3>&2 2> /dev/null
@@ -352,7 +355,7 @@ fn execute(opened: &AttemptOpening, args: &[String], text: &str, files: &Attempt
     let args = model_hints::with(spec, arguments(opened, args, text));
     // An earlier run of this attempt may have written one.
     let _ = fs::remove_file(&files.exit);
-    let mut command = Command::new("sh");
+    let mut command = Command::new(SHELL);
     without_secrets(&mut command, opened);
     let mut process = command
         .args(["-c", WITH_EXIT_CODE])
