@@ -141,7 +141,7 @@ fn turns_of(stream: TcpStream) -> Receiver<(u64, bool)> {
 mod campaigns {
     use super::*;
 
-    /// Most memory of the server, in MB. A program with all features maps 60 before it reads a trace.
+    /// Most memory of the server, in MB. With all features it had 60.4.
     const LARGEST_MB: f64 = 80.0;
 
     #[test]
