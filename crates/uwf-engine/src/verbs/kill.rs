@@ -99,8 +99,13 @@ fn was_killed(home: &Home, id: &ThreadId) -> Result<bool> {
 /// # Errors
 /// As [`kill`].
 pub(crate) fn kill_left_children(home: &Home, id: &ThreadId) -> Result<()> {
+    let children = child_threads::active(home, id)?;
+    if children.is_empty() {
+        // Most threads have none, and in a shared store the head is a request.
+        return Ok(());
+    }
     let head = home.heads().read(id.as_str())?.map(|head| head.hash);
-    for child in child_threads::active(home, id)? {
+    for child in children {
         let is_needed = || Thread::active(home, &child).is_ok_and(|(child, _)| child.start.parent == head);
         if is_at_work(home, &child)? && !(head.is_some() && is_needed()) {
             kill_children(home, &[child])?;
