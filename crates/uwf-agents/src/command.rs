@@ -353,8 +353,13 @@ fn execute(opened: &AttemptOpening, args: &[String], text: &str, files: &Attempt
     let spec = &opened.agent;
     let stdin = prompt_input(opened, args, text)?;
     let args = model_hints::with(spec, arguments(opened, args, text));
-    // An earlier run of this attempt may have written one.
-    let _ = fs::remove_file(&files.exit);
+    // The exit code of an earlier run of this attempt would say that a part of an answer is whole.
+    match fs::remove_file(&files.exit) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).path_context("remove", &files.exit);
+        }
+        _ => {}
+    }
     let mut command = Command::new(SHELL);
     without_secrets(&mut command, opened);
     let mut process = command

@@ -1,10 +1,13 @@
 //! The answer of a program whose uwf process was killed beside it: the program has ended well, and its answer is in its output file.
 
+use std::time::Duration;
+
 use agent_kit::Result;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::recorded::{self, AttemptOutputFiles};
+use uwf_engine::attempt::recorded::{self, AttemptOutputFiles, RecordedAttempt};
 use uwf_engine::attempt::{agent_process, leftover};
 use uwf_engine::root::home::Home;
+use uwf_engine::root::lock;
 
 use crate::{command, turn_end};
 
@@ -14,7 +17,11 @@ use crate::{command, turn_end};
 /// # Errors
 /// `Io`; errors of the agent's settings.
 pub fn keep(home: &Home, thread: &ThreadId) -> Result<bool> {
-    let Some(attempt) = leftover::without_keeper(home, thread)? else { return Ok(false) };
+    let Some(left) = leftover::without_keeper(home, thread)? else { return Ok(false) };
+    // Another step may take the attempt over at the same time.
+    let Some(_lock) = lock::take_within(home, thread, Duration::ZERO)? else { return Ok(false) };
+    let is_same = |now: &RecordedAttempt| now.closed.is_none() && now.opened.attempt == left.opened.attempt;
+    let Some(attempt) = recorded::read(home, thread)?.filter(is_same) else { return Ok(false) };
     let opened = &attempt.opened;
     let is_open = attempt.result().is_none() && attempt.answered.is_none() && attempt.gave_up.is_none();
     if !is_open || !opened.is_wrapped() || !command::is_judged_by_output(&opened.agent)? {

@@ -292,7 +292,7 @@ fn deliver(context: &AgentContext<'_>, ended: &HistoryLine) -> Result<NodeHash> 
     let Some(step) = &thread.last else {
         return Err(Error::not_extractable(format!("child thread {child} ended before its first step")).hint(again));
     };
-    // Of copies, the winner counts, which the output names.
+    // The output names the winner of copies, and only the winner counts.
     let last_group = thread.workflow()?.roles.remove(&step.role).and_then(|role| role.more.play);
     let has_branches = last_group.is_some_and(|group| group.copies.is_none());
     let answer = answer(context, home.store().get(step.output)?.payload, step.detail, has_branches)?;

@@ -30,7 +30,7 @@ pub fn take(home: &Home, thread: &ThreadId) -> Result<FileLock> {
 ///
 /// # Errors
 /// `Io`.
-pub(crate) fn take_within(home: &Home, thread: &ThreadId, wait: Duration) -> Result<Option<FileLock>> {
+pub fn take_within(home: &Home, thread: &ThreadId, wait: Duration) -> Result<Option<FileLock>> {
     home.make_thread_dir(thread)?;
     Ok(FileLock::acquire(&home.thread_lock(thread), wait)?)
 }

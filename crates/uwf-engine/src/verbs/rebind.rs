@@ -58,7 +58,7 @@ struct ReboundBranch<'h> {
     _lock: FileLock,
 }
 
-/// Adds the active branches of a thread's groups whose roles get other agents. The roles are those of the workflow `above`.
+/// Adds each active branch of a thread's groups whose role gets another agent. The workflow `above` has the roles.
 fn add_branches<'h>(
     thread: &Thread<'h>,
     above: &Workflow,

@@ -392,7 +392,7 @@ fn workflow_show_has_branches_of_groups() {
     let shown = home.uwf(&["workflow", "show", "panel", "--format", "text"]).stdout;
     let row = shown.lines().find(|line| line.starts_with("reviews  security")).unwrap_or_else(|| panic!("{shown}"));
     let words: Vec<&str> = row.split("  ").filter(|word| !word.is_empty()).map(str::trim).collect();
-    assert_eq!(words, ["reviews", "security, tests, docs if wants-docs", "4", "goes on without docs"]);
+    assert_eq!(words, ["reviews", "security, tests, docs if wants-docs", "4", "continues without docs"]);
 }
 
 #[test]

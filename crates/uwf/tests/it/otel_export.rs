@@ -165,7 +165,7 @@ fn collector_errors_never_delay_or_fail_steps() {
     });
 }
 
-/// A thread ends in time beside a collector with an error, which a note tells, and its spans can be sent again.
+/// A collector with an error delays no thread. A note names the error, and the spans can be sent again.
 fn collector_error_is_noted(endpoint: &str, what: &str) {
     let home = counting(&format!("otel: {{ endpoint: \"{endpoint}\" }}\n"));
     let thread = home.start_counting(1, "count");

@@ -269,12 +269,12 @@ mod campaigns {
         let mut lists = vec![shown()];
         std::thread::scope(|scope| {
             let stepping = scope.spawn(|| home.uwf(&["run", "--all", "--jobs", "4"]));
-            let mut told = 0;
+            let mut seen = 0;
             while !stepping.is_finished() {
-                let messages = watchers[told % WATCHERS].messages().len();
-                // As a page does: it asks when it is told.
-                if messages > told {
-                    told = messages;
+                let messages = watchers[seen % WATCHERS].messages().len();
+                // A page asks after each message.
+                if messages > seen {
+                    seen = messages;
                     lists.push(shown());
                 }
                 std::thread::sleep(Duration::from_millis(20));

@@ -31,7 +31,7 @@ mod campaigns {
         read_hostile_mentions(LONG);
     }
 
-    /// What may be kept of an output may be read.
+    /// uwf reads every output that it may keep.
     #[test]
     fn largest_storable_output_is_read() {
         let text = "x".repeat(20 << 20);

@@ -99,9 +99,9 @@ fn groups(workflow: &Workflow) -> String {
         let failing: Vec<&str> =
             group.roles.iter().filter(|branch| branch.may_fail).map(|branch| branch.role.as_str()).collect();
         let if_fails = match failing.as_slice() {
-            _ if group.may_fail => "goes on".to_owned(),
+            _ if group.may_fail => "continues".to_owned(),
             [] => "stuck".to_owned(),
-            roles => format!("goes on without {}", roles.join(", ")),
+            roles => format!("continues without {}", roles.join(", ")),
         };
         let branches = branches_in_words(workflow, name).join(", ");
         table.row(vec![name.to_owned(), branches, group.max().to_string(), if_fails]);
