@@ -354,11 +354,8 @@ fn execute(opened: &AttemptOpening, args: &[String], text: &str, files: &Attempt
     let stdin = prompt_input(opened, args, text)?;
     let args = model_hints::with(spec, arguments(opened, args, text));
     // The exit code of an earlier run of this attempt would say that a part of an answer is whole.
-    match fs::remove_file(&files.exit) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(error).path_context("remove", &files.exit);
-        }
-        _ => {}
+    if files.exit.try_exists().path_context("look at", &files.exit)? {
+        fs::remove_file(&files.exit).path_context("remove", &files.exit)?;
     }
     let mut command = Command::new(SHELL);
     without_secrets(&mut command, opened);
