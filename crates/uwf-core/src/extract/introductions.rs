@@ -260,6 +260,12 @@ fn presents_answer(sentence: &str, words: &[String], is_key: &dyn Fn(&str) -> bo
         || is_finding(words)
 }
 
+/// Whether the text above a block says how an answer might look: `A passing review would look like this:`.
+pub(super) fn imagines(above: &str) -> bool {
+    let above = above.to_lowercase();
+    [" look like", " looks like"].iter().any(|like| above.contains(like))
+}
+
 /// Words that point back to a block if they begin the sentence below.
 const POINTING: &[&str] = &["that", "this", "these", "those", "above", "but", "only"];
 
@@ -362,6 +368,7 @@ mod tests {
             assert_eq!(presents_other(above, &|_| false), is_other, "{above}");
         }
         assert!(!presents_other("Plan:", &|word| word == "plan"));
+        assert!(imagines("A passing review would look like this:") && !imagines("My review:"));
     }
 
     #[test]

@@ -85,6 +85,12 @@ impl ProseSentence {
         text.starts_with('#') || text.ends_with("**") || self.clauses.last().is_some_and(|clause| clause.is_label)
     }
 
+    /// Whether it limits the sentence before: `But it leaks`.
+    pub(super) fn begins_with_contrast(&self) -> bool {
+        self.clauses.first().is_some_and(|clause| clause.is_contrast)
+            || self.words().next().is_some_and(|word| matches!(word, "unfortunately" | "sadly"))
+    }
+
     /// The part behind an offset of its plain text.
     pub(super) fn behind(&self, at: usize) -> ProseSentence {
         ProseSentence::new(self.line, &self.plain[at..], &self.plain[at..])

@@ -8,6 +8,8 @@ mod checks;
 mod chosen;
 mod disowned;
 mod endorsed;
+mod key_numbers;
+mod key_words;
 mod label_words;
 mod languages;
 mod own_voice;
@@ -76,6 +78,9 @@ const CHECKS: [&str; 9] =
 /// Words of a member in which weak statements count. A shorter one may be a note, a longer one may be about anything.
 const REMARK: RangeInclusive<usize> = 3..=8;
 
+/// Most words of a member that reports how a task went.
+const MAX_REPORT: usize = 24;
+
 /// Words by which a text beside a value that rejects says why.
 const DOUBTS: [&str; 14] = [
     "not", "no", "cannot", "but", "however", "although", "unable", "missing", "fails", "failed", "fail", "error",
@@ -102,6 +107,8 @@ pub(super) fn contradiction(text: &str, value: &Value, choices: &KeyChoices<'_>)
         .or_else(|| other_choice(&sentences, choices))
         .or_else(of_topic)
         .or_else(of_checks)
+        .or_else(|| key_words::contrary(&sentences, value, choices))
+        .or_else(|| key_numbers::contrary(&sentences, value))
         .or_else(endorsed)
         .map(ContraryLine::of_sentence)
         .or_else(|| contrary_log(text, value))
@@ -114,7 +121,8 @@ pub(super) fn clear_contradiction(text: &str, value: &Value, choices: &KeyChoice
     let of_topic = || stance(value).and_then(|(topic, is_accepted)| clear_contrary(&sentences, topic, is_accepted));
     let of_checks = || is_of_checks(value).and_then(|is_passed| checks::contrary(&sentences, is_passed));
     let found = disowning(&sentences).or_else(|| other_choice(&sentences, choices)).or_else(of_topic);
-    found.or_else(of_checks).map(ContraryLine::of_sentence).or_else(|| contrary_log(text, value))
+    let of_keys = || key_words::contrary(&sentences, value, choices);
+    found.or_else(of_checks).or_else(of_keys).map(ContraryLine::of_sentence).or_else(|| contrary_log(text, value))
 }
 
 /// Returns the line of a log that contradicts a value about checks.
@@ -142,8 +150,14 @@ pub(super) fn contrary_member(value: &Value, choices: &KeyChoices<'_>) -> Option
     if let Some(text) = contrary_verdict(value) {
         return Some(text);
     }
-    let (topic, is_accepted) = stance(value)?;
     let members = value.as_object()?.iter().filter_map(|(key, text)| Some((key, text.as_str()?)));
+    let of_keys = |(_, text): (&String, &str)| {
+        key_words::contrary(&sentences(text), value, choices).map(|sentence| sentence.text.clone())
+    };
+    if let Some(text) = members.clone().filter(|(_, text)| text.contains(' ')).find_map(of_keys) {
+        return Some(text);
+    }
+    let (topic, is_accepted) = stance(value)?;
     // `comment: rejected` gives a verdict, `title: rejected` and `previous: rejected` don't.
     let word = |(key, text): &(&String, &str)| {
         let verdict = of_word(text.trim_matches(['.', '!', ' ']));
@@ -166,7 +180,8 @@ pub(super) fn contrary_member(value: &Value, choices: &KeyChoices<'_>) -> Option
             return None;
         }
         let length: usize = sentences.iter().map(|sentence| sentence.words().count()).sum();
-        let is_remark = REMARK.contains(&length);
+        // What a task reports is about the task.
+        let is_remark = REMARK.contains(&length) || !topic.takes_objects && length <= MAX_REPORT;
         let of_topic = || match is_remark {
             true => contrary_statement(&sentences, topic, is_accepted),
             false => clear_contrary(&sentences, topic, is_accepted),
@@ -282,6 +297,11 @@ fn stated<'s>(
         let before = number.checked_sub(1).map(|before| &sentences[before]);
         let heading = before.filter(|before| before.is_label() && sentence.line <= before.line + HEADING_LINES);
         let mut statements = statements(sentence, heading, topic);
+        // `I'd be happy to see it land. But it leaks.`
+        let is_conceded = sentences.get(number + 1).is_some_and(ProseSentence::begins_with_contrast);
+        for statement in statements.iter_mut().filter(|statement| statement.accepts && is_conceded) {
+            statement.is_firm = false;
+        }
         let is_asked = before.is_some_and(|before| before.is_question && asks_for_verdict(before));
         statements.extend(reply(sentence).filter(|_| number == 0 || is_asked));
         statements.into_iter().map(move |statement| (sentence, statement))
@@ -291,7 +311,9 @@ fn stated<'s>(
 /// Whether a question asks for the verdict: `Should this be merged?`
 fn asks_for_verdict(question: &ProseSentence) -> bool {
     let is_modal = question.words().next().is_some_and(|word| matches!(word, "should" | "can" | "shall" | "may"));
-    is_modal && question.words().any(|word| REVIEW.accepts.iter().any(|stem| word.starts_with(stem)))
+    // `Approve? No.`
+    let is_short = question.words().count() <= 3;
+    (is_modal || is_short) && question.words().any(|word| REVIEW.accepts.iter().any(|stem| word.starts_with(stem)))
 }
 
 /// Most lines from a heading to the verdict below it.
@@ -338,8 +360,11 @@ fn stance(value: &Value) -> Option<(&'static VerdictTopic, bool)> {
 
 /// Whether a value says that checks passed; `None` if it says nothing about them.
 fn is_of_checks(value: &Value) -> Option<bool> {
-    let is_check = |word: &str| CHECKS.iter().any(|stem| word.to_lowercase().starts_with(stem));
     value.as_object()?.iter().find_map(|(key, value)| value.as_bool().filter(|_| is_check(key)))
+}
+
+fn is_check(key: &str) -> bool {
+    CHECKS.iter().any(|stem| key.to_lowercase().starts_with(stem))
 }
 
 /// Returns the topic of a word, and whether it accepts.

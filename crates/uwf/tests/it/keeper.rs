@@ -259,9 +259,12 @@ fn kill_archives_thread_before_ending_agent() {
 fn only_one_of_concurrent_steps_runs() {
     for round in 1..=5 {
         let (home, thread) = counting_home(WAITING);
-        let windows: Vec<Child> = (0..4).map(|_| home.command(&["thread", "step", &thread]).spawn().unwrap()).collect();
-        until("the agent has begun", || lines(&home.work().join("ledger")) > 0);
-        std::thread::sleep(Duration::from_millis(400));
+        let mut windows: Vec<Child> =
+            (0..4).map(|_| home.command(&["thread", "step", &thread]).spawn().unwrap()).collect();
+        // A window that starts after the agent has ended would play the next step.
+        until("the others are refused", || {
+            windows.iter_mut().filter_map(|window| window.try_wait().unwrap()).count() == 3
+        });
         home.file("go", "");
         let mut codes: Vec<i32> =
             windows.into_iter().map(|mut window| window.wait().unwrap().code().unwrap()).collect();

@@ -13,28 +13,6 @@ fn claude(result: &str, exit: u8) -> String {
     format!("#!/bin/sh\ncat > /dev/null\ncat <<'EOF'\n{said}\n{result}\nEOF\nexit {exit}\n")
 }
 
-/// An agent that stores its session itself, with these numbers in it, and names the step.
-fn own_nodes(numbers: &str) -> String {
-    format!(
-        r#"#!/usr/bin/env python3
-import json, os, subprocess, sys
-
-uwf, thread, role = os.environ["UWF_BIN"], sys.argv[1], sys.argv[2]
-# Outside the attempt, `submit` only stores the step.
-alone = {{name: value for name, value in os.environ.items() if name != "UWF_ATTEMPT"}}
-run = lambda *args: subprocess.check_output([uwf, *args], text=True, env=alone)
-first = run("agent", "submit", thread, role, "--data", '{{"n": 1}}', "--format", "text").strip()
-get = lambda node: json.loads(run("cas", "get", node, "--format", "json"))
-put = lambda kind, value: json.loads(run("cas", "put", kind, json.dumps(value), "--format", "json"))["hash"]
-step = get(first)
-session = get(step["payload"]["detail"])
-session["payload"].update({numbers})
-step["payload"]["detail"] = put(session["type"], session["payload"])
-print(put(step["type"], step["payload"]))
-"#
-    )
-}
-
 /// Every command that reads what a thread used.
 fn reads_usage(home: &TestHome, thread: &str) {
     for args in [
@@ -71,25 +49,6 @@ fn tokens_out_of_range_are_unknown() {
         let limits = home.json(&["thread", "limit", &thread]);
         assert_eq!((&limits["tokensUnknown"], &limits["costUnknown"]), (&json!(2), &json!(2)), "{usage}: {limits}");
         reads_usage(&home, &thread);
-    }
-}
-
-#[test]
-fn node_with_numbers_out_of_range_is_readable() {
-    // Nodes like these were stored by earlier versions, and an agent can store them itself.
-    for numbers in [
-        r#"{"tokens": {"input": 2**63, "output": 1, "cached": 1e300}, "totalTokens": 2**63 + 1}"#,
-        r#"{"tokens": {"input": 1, "output": 2**64 - 1, "cost": 1e308}, "durationMs": 2**64 - 1}"#,
-        r#"{"durationMs": 1e300, "totalTokens": 2**53}"#,
-    ] {
-        let (home, thread) = with_worker(4, "output: step", &own_nodes(numbers));
-        home.json(&["thread", "limit", &thread, "--tokens", "1000", "--cost", "5"]);
-        for _ in 0..2 {
-            let ran = home.uwf(&["thread", "step", &thread]);
-            assert_eq!(ran.code, Some(0), "{numbers}: {}", ran.transcript());
-        }
-        reads_usage(&home, &thread);
-        assert_eq!(home.json(&["thread", "repair", &thread])["steps"], json!([]), "there is nothing to repair");
     }
 }
 
@@ -271,4 +230,49 @@ fn extraction_cost_is_added_and_answer_counted_once() {
     assert_eq!(used(&home, &thread)[..3], [json!(0.75), json!(0.75), json!(0)]);
     home.json(&["thread", "step", &thread, "--reextract"]);
     assert_eq!(used(&home, &thread)[..3], [json!(1.0), json!(1.0), json!(0)]);
+}
+
+mod with_tools {
+    use super::*;
+
+    /// An agent that stores its session itself, with these numbers in it, and names the step.
+    fn own_nodes(numbers: &str) -> String {
+        format!(
+            r#"#!/usr/bin/env python3
+import json, os, subprocess, sys
+
+uwf, thread, role = os.environ["UWF_BIN"], sys.argv[1], sys.argv[2]
+# Outside the attempt, `submit` only stores the step.
+alone = {{name: value for name, value in os.environ.items() if name != "UWF_ATTEMPT"}}
+run = lambda *args: subprocess.check_output([uwf, *args], text=True, env=alone)
+first = run("agent", "submit", thread, role, "--data", '{{"n": 1}}', "--format", "text").strip()
+get = lambda node: json.loads(run("cas", "get", node, "--format", "json"))
+put = lambda kind, value: json.loads(run("cas", "put", kind, json.dumps(value), "--format", "json"))["hash"]
+step = get(first)
+session = get(step["payload"]["detail"])
+session["payload"].update({numbers})
+step["payload"]["detail"] = put(session["type"], session["payload"])
+print(put(step["type"], step["payload"]))
+"#
+        )
+    }
+
+    #[test]
+    fn node_with_numbers_out_of_range_is_readable() {
+        // Nodes like these were stored by earlier versions, and an agent can store them itself.
+        for numbers in [
+            r#"{"tokens": {"input": 2**63, "output": 1, "cached": 1e300}, "totalTokens": 2**63 + 1}"#,
+            r#"{"tokens": {"input": 1, "output": 2**64 - 1, "cost": 1e308}, "durationMs": 2**64 - 1}"#,
+            r#"{"durationMs": 1e300, "totalTokens": 2**53}"#,
+        ] {
+            let (home, thread) = with_worker(4, "output: step", &own_nodes(numbers));
+            home.json(&["thread", "limit", &thread, "--tokens", "1000", "--cost", "5"]);
+            for _ in 0..2 {
+                let ran = home.uwf(&["thread", "step", &thread]);
+                assert_eq!(ran.code, Some(0), "{numbers}: {}", ran.transcript());
+            }
+            reads_usage(&home, &thread);
+            assert_eq!(home.json(&["thread", "repair", &thread])["steps"], json!([]), "there is nothing to repair");
+        }
+    }
 }

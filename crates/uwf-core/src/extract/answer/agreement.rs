@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{AnswerCandidate, AnswerSearch, SHOWN};
 use crate::extract::blocks::{AnswerBlock, AnswerBlockKind};
 use crate::extract::clean::{at_left_edge, clean};
-use crate::extract::introductions::{limits, points_back, presents_other};
+use crate::extract::introductions::{imagines, limits, points_back, presents_other};
 use crate::extract::read::AnswerTarget;
 use crate::extract::thinking::without_thoughts;
 use crate::extract::{Extraction, left_out, mentions, verdicts};
@@ -62,14 +62,14 @@ impl AnswerSearch<'_> {
     /// The line, from 0, of a sentence next to a verdict that does not present it as the answer.
     pub(super) fn unclear_line(&self, candidate: &AnswerCandidate) -> Option<usize> {
         let value = &candidate.reading.value;
-        if candidate.block.is_first || self.target.choices(value).is_empty() {
+        if candidate.block.is_first || self.target.choices(value).is_empty() && !is_rating(value) {
             return None;
         }
         let line_at = |at: usize| self.text[..at].matches('\n').count();
         let above = self.text[..candidate.block.whole.start].trim_end();
         let lead_in = above.rsplit('\n').next().unwrap_or_default();
         let is_key = |word: &str| self.target.keys.listed(word).is_some();
-        if presents_other(lead_in, &is_key) && !verdicts::affirms(lead_in, value) {
+        if presents_other(lead_in, &is_key) && (imagines(lead_in) || !verdicts::affirms(lead_in, value)) {
             return Some(line_at(above.len()));
         }
         let behind = &self.text[candidate.block.whole.end..];
@@ -141,6 +141,13 @@ impl AnswerSearch<'_> {
             None => self.taken(candidate),
         }
     }
+}
+
+/// Whether a value judges by a number.
+fn is_rating(value: &Value) -> bool {
+    value.as_object().is_some_and(|value| {
+        value.iter().any(|(key, said)| said.is_number() && matches!(key.as_str(), "score" | "rating" | "grade"))
+    })
 }
 
 /// Drops lines that are written like a heading if their values all occur in a fuller value: `Verdict: approve` above the answer. Lines with

@@ -3,7 +3,7 @@
 //! The ways to refuse are endless, so their verbs are not listed. A denied verb of the first person whose object is the work refuses it, except for
 //! verbs of examination (`I can't test it`) and of objection (`I wouldn't change this`).
 
-use super::verdict_words::{WORK, is_denial};
+use super::verdict_words::{ABSENCES, WORK, is_denial};
 use super::work_verdict::WorkVerdict;
 
 /// Subjects in the first person.
@@ -212,6 +212,10 @@ pub(super) fn attitude(words: &[&str], is_conceded: bool) -> Option<WorkVerdict>
         return Some(WorkVerdict { accepts: true, is_firm: false });
     }
     if CONTENT.contains(&verb) || matches!(verb, "a" | "on") && rest.iter().take(3).any(|word| CONTENT.contains(word)) {
+        // `I'm not a fan of the name, but it's fine`.
+        if is_conceded && !is_of_work(&rest[1..]) {
+            return None;
+        }
         let is_firm = !is_conceded && is_of_work(&rest[1..]);
         return Some(WorkVerdict { accepts: false, is_firm }).filter(|_| subject.is_some());
     }
@@ -233,6 +237,8 @@ fn denied(words: &[&str]) -> Option<(Option<usize>, usize)> {
     let subject = words.iter().position(|word| SUBJECTS.contains(word));
     let begin = subject.map_or(0, |at| at + 1);
     let near = words.iter().enumerate().skip(begin).take(if subject.is_some() { 4 } else { 1 });
+    // `I see no reason not to approve`.
+    let near = near.take_while(|(_, word)| !ABSENCES.contains(word));
     let denial = near.into_iter().find(|(_, word)| is_denial(word) || **word == "won't").map(|(at, _)| at)?;
     Some((subject, denial))
 }

@@ -4,7 +4,7 @@ use super::super::prose::{ProseClause, ProseSentence};
 use super::verdict_words::{ABSENCES, CONDITIONS, EARLIER, is_denial};
 
 /// Things that pass or fail.
-const CHECKS: [&str; 23] = [
+const CHECKS: [&str; 29] = [
     "test",
     "tests",
     "suite",
@@ -28,15 +28,33 @@ const CHECKS: [&str; 23] = [
     "case",
     "specs",
     "assertions",
+    "deploy",
+    "deployment",
+    "rollout",
+    "migration",
+    "install",
+    "installation",
 ];
 
 /// Words for a failure.
-const FAILED: [&str; 10] =
-    ["failed", "fail", "fails", "failing", "failure", "failures", "errors", "error", "red", "broken"];
+const FAILED: [&str; 12] = [
+    "fehlgeschlagen",
+    "échoué",
+    "failed",
+    "fail",
+    "fails",
+    "failing",
+    "failure",
+    "failures",
+    "errors",
+    "error",
+    "red",
+    "broken",
+];
 
 /// Words for success.
-const PASSED: [&str; 9] =
-    ["compile", "compiles", "passed", "pass", "passes", "passing", "green", "succeeded", "succeeds"];
+const PASSED: [&str; 10] =
+    ["bestanden", "compile", "compiles", "passed", "pass", "passes", "passing", "green", "succeeded", "succeeds"];
 
 /// Words of a report about another time or case.
 const ELSEWHERE: [&str; 14] = [
@@ -80,6 +98,17 @@ fn passes(sentence: &ProseSentence) -> Option<bool> {
         return Some(passes);
     }
     let words: Vec<&str> = sentence.words().collect();
+    match words[..] {
+        ["it" | "this" | "that", "doesn't" | "didn't", "work", ..]
+        | ["it" | "this" | "that", "does" | "did", "not", "work", ..] => return Some(false),
+        ["it" | "everything" | "all", "works"] => return Some(true),
+        _ => {}
+    }
+    if words.windows(4).any(|four| {
+        ABSENCES.contains(&four[0]) && matches!(four[1..], ["could" | "can", "be", "tested" | "run" | "executed"])
+    }) {
+        return Some(false);
+    }
     // `12 passed, 0 failed`, `FAILED (failures=1)`, `It doesn't compile`.
     let is_count =
         words.windows(2).any(|pair| pair[0].parse::<u64>().is_ok() && matches!(pair[1], "passed" | "failed"));
@@ -138,7 +167,9 @@ fn report(clause: &ProseClause) -> Vec<bool> {
         if FAILED.contains(&word) {
             return (is_absent || is_countable && !is_named).then_some(is_absent);
         }
-        PASSED.contains(&word).then_some(!is_absent)
+        // `It asks for a green run`.
+        let is_wanted = before.iter().any(|word| matches!(word.as_str(), "for" | "wants" | "needs" | "requires"));
+        (PASSED.contains(&word) && !is_wanted).then_some(!is_absent)
     };
     (0..words.len()).filter_map(report).collect()
 }
@@ -163,6 +194,9 @@ mod tests {
             ("12 passed, 0 failed.", Some(true)),
             ("FAILED (failures=1)", Some(false)),
             ("It doesn't compile.", Some(false)),
+            ("It does not work.", Some(false)),
+            ("Everything works.", Some(true)),
+            ("The deploy failed.", Some(false)),
         ] {
             let read = sentences(text);
             assert_eq!(passes(&read[0]), is_passed, "{text}");

@@ -4,6 +4,7 @@ use super::super::mentions::{KeyChoice, KeyChoices};
 use super::super::prose::{ProseClause, ProseSentence};
 use super::super::scalar::normal;
 use super::label_words::names_verdict;
+use super::of_word;
 use super::verdict_words::{CONDITIONS, EARLIER, LABELS, OWN, is_denial};
 
 /// Verbs of a choice.
@@ -107,13 +108,28 @@ fn chooses(sentence: &ProseSentence, key: &str, choice: &KeyChoice<'_>) -> bool 
             pair[0].is_label && names_verdict(&pair[0].words) && others().any(|word| begins(&pair[1], word))
         })
     };
-    !sentence.clauses.iter().any(is_said) && (sentence.clauses.iter().any(is_other) || is_alone() || is_labelled())
+    // `Rejected.` beside a milder verdict.
+    let is_ruling = || {
+        let words: Vec<&str> = sentence.words().collect();
+        matches!(words[..], [word] if of_review(word) && others().any(|other| is_past_of(word, other)))
+    };
+    let is_chosen = || sentence.clauses.iter().any(is_other);
+    !sentence.clauses.iter().any(is_said) && (is_chosen() || is_alone() || is_labelled() || is_ruling())
 }
 
 /// Whether a sentence may be a verdict in one word: `**NO-GO**`.
 fn is_verdict_line(sentence: &ProseSentence) -> bool {
     let text = sentence.text.trim();
     text.starts_with("**") || text.chars().all(|symbol| !symbol.is_lowercase())
+}
+
+/// Whether a word is the past of a verb: `rejected`.
+fn is_past_of(word: &str, verb: &str) -> bool {
+    word == verb || word.strip_prefix(verb).is_some_and(|end| matches!(end, "d" | "ed"))
+}
+
+fn of_review(word: &str) -> bool {
+    of_word(word).is_some_and(|(topic, _)| topic.takes_objects)
 }
 
 fn is_only(words: &[String], value: &str) -> bool {
@@ -154,7 +170,9 @@ fn is_chosen(words: &[String], at: usize, value: &str, key: &str) -> bool {
         && before.last().is_some_and(|word| ARTICLES.contains(&word.as_str()));
     let is_best = before.is_empty()
         && behind.first().is_some_and(|word| matches!(word.as_str(), "is" | "would"))
-        && behind.iter().any(|word| matches!(word.as_str(), "choice" | "option" | "fit" | "pick"));
+        && behind
+            .iter()
+            .any(|word| matches!(word.as_str(), "choice" | "option" | "fit" | "pick") || normal(word) == key);
     // `The right thing is to close it`.
     let is_right = matches!(before, [.., verb, to] if to == "to" && matches!(verb.as_str(), "is" | "be" | "recommend"))
         && is_of_work(behind);

@@ -109,7 +109,8 @@ pub(super) fn disowning(sentences: &[ProseSentence]) -> Option<&ProseSentence> {
         let mut clauses =
             sentence.clauses.iter().map(|clause| clause.words.iter().map(String::as_str).collect::<Vec<_>>());
         let is_order = || (0..words.len()).any(|at| block_at(&words, at).is_some()) && orders_to_ignore(&words);
-        !words.contains(&"if") && (clauses.any(|words| disowns(&words)) || is_order() || is_copied(&words))
+        !words.contains(&"if")
+            && (clauses.any(|words| disowns(&words)) || is_order() || is_copied(&words) || is_not_meant(&words))
     })
 }
 
@@ -188,6 +189,16 @@ fn block_at(words: &[&str], at: usize) -> Option<(usize, usize)> {
     is_pointed.then_some((at, at + 1))
 }
 
+/// Whether the agent takes back what it wrote: `Just kidding`, `I'll fill in the real value later`.
+fn is_not_meant(words: &[&str]) -> bool {
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
+    let is_joke = words.len() <= NEAR && has(&["kidding", "joking"]) && !words.iter().any(|word| is_denial(word));
+    let is_later = words.windows(2).any(|pair| pair[0] == "fill" && matches!(pair[1], "in" | "out" | "it" | "this"))
+        && has(&["i'll", "i", "will"])
+        && has(&["later", "real", "actual", "proper", "once"]);
+    is_joke || is_later
+}
+
 /// Whether the agent says that it copied a block: `I copied the JSON from the format example`.
 fn is_copied(words: &[&str]) -> bool {
     let verb = words.iter().position(|word| matches!(*word, "copied" | "pasted" | "repeated" | "reused"));
@@ -215,6 +226,8 @@ mod tests {
             "The structured output should be ignored.",
             "The header at the top does not reflect my opinion.",
             "I copied the JSON from the format example.",
+            "Just kidding!",
+            "I'll fill in the real value later.",
         ] {
             assert!(disowning(&sentences(text)).is_some(), "{text}");
         }

@@ -158,6 +158,26 @@ pub(super) fn names_verdict(label: &[String]) -> bool {
     label.last().is_some_and(|word| LABELS.contains(&word.as_str()))
 }
 
+/// Whether a label asks whether the work is accepted: `Ready to merge`.
+pub(super) fn names_acceptance(label: &[String]) -> bool {
+    let is_verb = |word: &str| {
+        matches!(word, "ready" | "readiness" | "approve" | "approval" | "merge" | "ship" | "release" | "accept")
+    };
+    let is_help = |word: &str| matches!(word, "to" | "for" | "can" | "be" | "i" | "this" | "should" | "it" | "ok");
+    label.len() <= 4
+        && label.iter().any(|word| is_verb(word))
+        && label.iter().all(|word| is_verb(word) || is_help(word))
+}
+
+/// Whether the words behind such a label are a yes or a no.
+pub(super) fn reply(words: &[&str]) -> Option<bool> {
+    match words {
+        ["yes"] => Some(true),
+        ["no" | "nope" | "never"] | ["not", "yet"] => Some(false),
+        _ => None,
+    }
+}
+
 /// Returns the words behind `my answer is`, wherever they begin in the clause.
 pub(super) fn introduced<'w, 'c>(words: &'w [&'c str]) -> Option<&'w [&'c str]> {
     let is_verb = |word: &str| matches!(word, "is" | "remains" | "stays" | "would" | "must" | "will");

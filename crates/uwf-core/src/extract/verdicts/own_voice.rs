@@ -18,10 +18,12 @@ pub(super) fn doubting(sentences: &[ProseSentence]) -> Option<&ProseSentence> {
         let is_conceded = sentence.clauses.iter().skip(1).any(|clause| clause.is_contrast);
         let is_denied = words.iter().any(|word| is_denial(word) || ABSENCES.contains(word));
         let is_report = is_report || is_narration(&words, own);
+        let is_liked = matches!(words[own..], ["i", "like" | "love", "it" | "this", ..]);
         // `My approval stands`.
         let is_kept = sentence.has(STILL) && words.contains(&"approval");
         !is_report
             && !is_kept
+            && !is_liked
             && !begins
             && !is_named
             && !is_later
@@ -152,6 +154,8 @@ mod tests {
             ("Red light from my side.", true),
             ("I would rather see it split.", true),
             ("I read the diff twice.", false),
+            ("I like it.", false),
+            ("I'd like it split.", true),
             ("My only remark is about the name.", false),
             ("Let me know if you need more.", false),
             ("It adds a flag.", false),

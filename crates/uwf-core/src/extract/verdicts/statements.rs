@@ -22,7 +22,8 @@ pub(super) fn statements(
     let is_earlier = sentence.has(EARLIER) && !is_still;
     let has_pair = |one: &str, next: &str| sentence.clauses.iter().any(|clause| clause.has_pair(one, next));
     // `I would have approved the first version`.
-    let is_conditional = sentence.has(CONDITIONS) || has_pair("would", "have") || has_pair("i'd", "have");
+    let is_conditional =
+        sentence.has(CONDITIONS) || sentence.has(&["except"]) || has_pair("would", "have") || has_pair("i'd", "have");
     // `approve, reject or needs-work` lists the values.
     let is_list = sentence.has(&["or"]) || has_pair("one", "of");
     let begins_with_condition = sentence.words().next().is_some_and(|word| CONDITIONS.contains(&word));
@@ -52,6 +53,9 @@ pub(super) fn statements(
             // `I'd object if this touched the format`.
             let is_unreal = !statement.accepts && has(&["i'd", "would"]) && sentence.has(&["if"]);
             let is_now = has(&["unable"]) || clause.has_pair("had", "to");
+            if statement.accepts && !topic.takes_objects && has(&["first", "initially"]) {
+                return None;
+            }
             let is_past = is_earlier || !is_still && has(PAST) && !is_now;
             if (is_past || is_unreal) && !statement.accepts {
                 return None;
@@ -103,13 +107,17 @@ fn whole(
 ) -> Option<WorkVerdict> {
     let words: Vec<&str> = clause.words.iter().map(String::as_str).collect();
     let is_labelled = label.is_some_and(|label| label.words.len() <= 4 && label_words::names_verdict(&label.words));
+    let is_asked = label.is_some_and(|label| label_words::names_acceptance(&label.words));
     let said = label_words::introduced(&words).or(is_labelled.then_some(&words[..]));
     let labelled = said.and_then(|said| label_words::accepts(said, clause.sign));
     if words.is_empty() && !is_labelled {
         return clause.sign.map(WorkVerdict::weak);
     }
     let length = words.iter().position(|word| matches!(*word, "from" | "by" | "as")).filter(|at| *at > 0);
-    let from_me = length.is_none_or(|at| matches!(words[at..], ["from", "me" | "my", ..] | ["by", "me"] | ["as", ..]));
+    let from_me = length.is_none_or(|at| {
+        matches!(words[at..], ["from", "me" | "my", ..] | ["by", "me"])
+            || matches!(words[at..], ["as", next, ..] if next != "expected")
+    });
     let said = words[..length.unwrap_or(words.len())].join(" ");
     let alone = topic.clauses.iter().find(|(words, _)| *words == said && from_me);
     // `approved: true` is a key and its value, `Rejected: the tests fail` is not.
@@ -127,8 +135,36 @@ fn whole(
         let said = words[..end].join(" ");
         topic.clauses.iter().any(|(words, accepts)| *words == said && !accepts).then_some(false)
     };
+    if let Some(is_done) = run_ended(&words).filter(|_| !topic.takes_objects) {
+        return Some(WorkVerdict::weak(is_done));
+    }
     let refused = || (is_ruled_out(&words) || withdraws_approval(&words)).then_some(false);
-    labelled.or(alone).or_else(waits).or_else(refused).map(WorkVerdict::firm)
+    let replied = || label_words::reply(&words).filter(|_| is_asked);
+    labelled.or_else(replied).or(alone).or_else(waits).or_else(refused).map(WorkVerdict::firm)
+}
+
+/// How something that a task runs ended: `the deployment failed`.
+fn run_ended(words: &[&str]) -> Option<bool> {
+    let runs = [
+        "deploy",
+        "deployment",
+        "rollout",
+        "migration",
+        "build",
+        "release",
+        "upload",
+        "pipeline",
+        "job",
+        "import",
+        "export",
+        "install",
+        "installation",
+    ];
+    match words {
+        ["the", run, "failed"] | ["the", run, "has", "failed"] if runs.contains(run) => Some(false),
+        ["the", run, "succeeded"] | ["the", run, "has", "succeeded"] if runs.contains(run) => Some(true),
+        _ => None,
+    }
 }
 
 /// Whether a clause withdraws an approval: `I withdraw my approval`.
@@ -172,15 +208,27 @@ impl<'w> ClauseWords<'w> {
 
     /// A group of words that rejects.
     fn rejection(&self) -> Option<WorkVerdict> {
-        let is_first = |at: usize| at > 0 && is_one(self.words[at - 1], &["first", "initial"]);
+        let is_first = |at: usize| self.words[..at].iter().any(|word| is_one(word, &["first", "initial"]));
         let group = self.topic.rejecting.iter().find_map(|group| self.index_of(group)).filter(|at| !is_first(*at));
+        let group = group.or_else(|| self.part().filter(|_| !self.topic.takes_objects));
         let at = group.or_else(|| self.obstacle().filter(|_| self.topic.takes_objects))?;
         let is_resolved = !self.is_demand(self.words.len()) && self.words.iter().any(|word| is_one(word, RESOLVED));
-        let is_firm = group.is_some() && (self.is_impersonal(at) || self.is_alone(at));
+        // `Must be fixed before this can be merged`.
+        let is_first_demand = is_one(self.words[0], &["must", "needs"]) && self.words[at] == "before";
+        let is_firm = group.is_some() && (self.is_impersonal(at) || self.is_alone(at) || is_first_demand);
         Some(match self.is_denied(at) || is_resolved {
             true => WorkVerdict::weak(true),
             false => WorkVerdict { accepts: false, is_firm },
         })
+    }
+
+    /// The index of a number that is less than the whole: `only step 1 of 3`.
+    fn part(&self) -> Option<usize> {
+        let is_part = |three: &[&str]| {
+            let numbers = three[0].parse::<u32>().ok().zip(three[2].parse::<u32>().ok());
+            three[1] == "of" && numbers.is_some_and(|(part, whole)| part < whole)
+        };
+        self.words.windows(3).position(is_part).filter(|at| self.words[..*at].contains(&"only"))
     }
 
     /// Whether the clause is nothing but a group of words that rejects: `Changes requested`.
@@ -203,7 +251,8 @@ impl<'w> ClauseWords<'w> {
         let is_work = before.first().is_some_and(|word| is_one(word, &["this", "it's", "that's", "it"]));
         let is_own = before.first().is_some_and(|word| is_one(word, &["i", "i'm", "i'd", "i'll", "i've"]));
         let begins = at == 0 && matches!(self.words.first(), Some(&("i" | "i'm" | "we" | "we're")));
-        is_work && before.len() <= 4 || is_own && before.len() <= 3 || begins
+        let is_ich = before.first() == Some(&"ich");
+        is_ich || is_work && before.len() <= 4 || is_own && before.len() <= 3 || begins
     }
 
     /// A verdict whose word is at an index.
@@ -304,7 +353,9 @@ impl<'w> ClauseWords<'w> {
     /// Whether the word at an index is denied. A denied verb decides; without one, `no` and `nothing` do.
     fn is_denied(&self, at: usize) -> bool {
         let before = &self.words[..at];
-        let verbs = before.iter().filter(|word| is_denial(word)).count();
+        // `Holding up the release` denies nothing.
+        let is_verb = |at: usize| is_denial(before[at]) && self.words.get(at + 1) != Some(&"up");
+        let verbs = (0..at).filter(|at| is_verb(*at)).count();
         let absences = before.iter().filter(|word| is_one(word, ABSENCES)).count();
         let near = &before[at.saturating_sub(2)..];
         let without = near.iter().any(|word| is_one(word, WITHOUT));

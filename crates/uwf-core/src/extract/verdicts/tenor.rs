@@ -152,7 +152,7 @@ pub(super) fn opposite(sentences: &[ProseSentence], is_accepted: bool) -> Option
     };
     let praising = || {
         let last = sentences.iter().rposition(|sentence| contrast(&sentence.plain).is_some()).unwrap_or(0);
-        sentences[last..].iter().find(|sentence| praises(sentence))
+        sentences[last..].iter().find(|sentence| praises(sentence) && !sentence.has(CONDITIONS))
     };
     match is_accepted {
         true if length <= MAX_REVIEW && praising().is_none() => denying().or_else(|| doubting(sentences)),
@@ -183,6 +183,10 @@ fn denies(sentence: &ProseSentence) -> bool {
     let is_demand = sentence.clauses.iter().any(|clause| {
         let at = clause.words.iter().position(|word| DEMANDS.contains(&word.as_str()));
         let at = at.filter(|at| !is_attribute(&clause.words, *at));
+        // `This should have been merged` approves.
+        let is_late =
+            |at: usize| matches!(&clause.words[at..], [should, have, ..] if is_modal(should) && have == "have");
+        let at = at.filter(|at| !is_late(*at));
         // `It should` confirms something.
         let ends = |at: usize| at > 0 && at + 1 == clause.words.len() && is_modal(&clause.words[at]);
         let at = at.filter(|at| !follows_code(&clause.words, *at) && !ends(*at));
@@ -241,7 +245,8 @@ fn denials(clause: &ProseClause) -> usize {
         let next = words.get(at + 1).map_or("", String::as_str);
         let is_best = words[at..].iter().take(NEAR).any(|word| COMPARATIVES.contains(&word.as_str()));
         let is_elliptic = words.len() == at + 1 && words.first().is_some_and(|word| word == "this");
-        UNIMPORTANT.contains(&next) || words[at] == "wouldn't" && next == "have" || is_best || is_elliptic
+        let is_delay = words[at].starts_with("hold") && next == "up";
+        is_delay || UNIMPORTANT.contains(&next) || words[at] == "wouldn't" && next == "have" || is_best || is_elliptic
     };
     let denials = words
         .iter()

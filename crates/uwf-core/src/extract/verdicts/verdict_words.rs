@@ -197,7 +197,8 @@ pub(super) const COMMANDS: &[&str] = &[
 ];
 
 /// Words of a verdict that is given only in a case that has not happened.
-pub(super) const CONDITIONS: &[&str] = &["if", "once", "when", "unless", "until", "assuming", "provided", "would've"];
+pub(super) const CONDITIONS: &[&str] =
+    &["soon", "if", "once", "when", "unless", "until", "assuming", "provided", "would've"];
 
 /// Words of a sentence about a verdict that was given, or only thought of, earlier.
 pub(super) const EARLIER: &[&str] = &[
@@ -234,6 +235,10 @@ pub(super) const RESOLVED: &[&str] = &[
     "solved",
     "cleared",
     "withdrawn",
+    "withdraw",
+    "withdrawing",
+    "retract",
+    "retracting",
     "moot",
     "addressing",
     "resolving",

@@ -118,40 +118,15 @@ fn key_split_by_invisible_characters_is_redacted() {
 }
 
 #[test]
-fn a_key_in_another_encoding_is_stored_nowhere() {
-    let encoders = [
-        "import base64, os\nsay = base64.b64encode(os.environ['A_KEY'].encode()).decode()\n",
-        "import base64, os\nsay = base64.encodebytes(b'user:' + os.environ['A_KEY'].encode() + b' and so on' * 9).decode()\n",
-        "import base64, os\nsay = base64.urlsafe_b64encode(b'Basic ' + os.environ['A_KEY'].encode()).decode()\n",
-        "import os\nsay = os.environ['A_KEY'].encode().hex()\n",
-        "import os\nsay = os.environ['A_KEY'].encode().hex(' ').upper()\n",
-        "import os, urllib.parse\nsay = 'https://e.example/?key=' + urllib.parse.quote(os.environ['A_KEY'], safe='')\n",
-        "import os, urllib.parse\nsay = urllib.parse.urlencode({'key': os.environ['A_KEY']}).lower()\n",
-    ];
-    for encoder in encoders {
-        let home = home();
-        let script = format!(
-            "#!/usr/bin/env python3\nimport sys\nsys.stdin.read()\n{encoder}print(f'---\\nn: 1\\n---\\nIt is {{say}}')\n"
-        );
-        home.script("worker", &script);
-        home.config("agents:\n  w: { command: worker, output: text, env: [A_KEY] }\ndefaultAgent: w\n");
-        let thread = home.start_counting(5, "count");
-        let odd = "odd key/with+symbols=0123456789?";
-        let ran = with_variable(&home, odd, &["thread", "step", &thread]);
-        assert_eq!(ran.code, Some(0), "{encoder}: {ran:?}");
-        let read = home.uwf(&["thread", "read", &thread]).stdout;
-        assert!(read.contains("[redacted A_KEY]"), "{encoder}: {read}");
-    }
-}
-
-#[test]
 fn step_processes_have_no_key_in_arguments() {
     let script = "#!/bin/sh\ncat > /dev/null\ncat /proc/[0-9]*/cmdline 2> /dev/null | tr '\\0' ' ' > cmdlines\necho '{\"n\": 1}'\n";
     let (home, thread) = trusted(script, "json");
-    home.json(&["thread", "step", &thread]);
+    // Other tests that run now have their keys in arguments.
+    let secret = "sk-only-here-9876543210";
+    assert_eq!(with_variable(&home, secret, &["thread", "step", &thread]).code, Some(0));
     let seen = fs::read_to_string(home.work().join("cmdlines")).unwrap();
     assert!(seen.contains(&thread), "the processes of the step are among them");
-    assert!(!seen.contains(SECRET));
+    assert!(!seen.contains(secret));
 }
 
 #[test]
@@ -229,25 +204,6 @@ fn environment_key_withheld_from_agent_is_redacted() {
 }
 
 #[test]
-fn a_key_is_redacted_as_json_has_it() {
-    let scripts = [
-        "import json, os, sys\nsys.stdin.read()\nprint(json.dumps({'n': 1, 'note': os.environ['A_KEY']}))\n",
-        "import json, os, sys\nsys.stdin.read()\nprint(json.dumps({'n': 1, 'note': os.environ['A_KEY']}, ensure_ascii=False))\n",
-        "import json, os, sys\nsys.stdin.read()\nprint(json.dumps({'n': 1, 'note': json.dumps({'k': os.environ['A_KEY']})}))\n",
-        "import json, os, sys\nsys.stdin.read()\nprint('bad', json.dumps(os.environ['A_KEY']), file=sys.stderr)\nsys.exit(3)\n",
-    ];
-    for script in scripts {
-        let home = home();
-        home.script("worker", &format!("#!/usr/bin/env python3\n{script}"));
-        home.config("agents:\n  w: { command: worker, output: json, env: [A_KEY] }\ndefaultAgent: w\n");
-        let thread = home.start_counting(5, "count");
-        let ran = with_variable(&home, ODD, &["thread", "step", &thread]);
-        assert!(matches!(ran.code, Some(0 | 40)), "{script}: {ran:?}");
-        assert!(!is_held(&home, ODD), "{script}");
-    }
-}
-
-#[test]
 fn a_key_that_is_typed_is_not_stored() {
     let (home, _) = trusted("#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n", "json");
     let ran = home.uwf(&["thread", "start", "count-rounds", "-p", &format!("count with {SECRET}")]);
@@ -292,5 +248,55 @@ fn key_in_configured_arguments_reaches_no_node() {
         assert_eq!(ran.code, Some(code), "{ran:?}");
         let held = holding_the_key(&home.root().join("cas"));
         assert_eq!(held, Vec::<PathBuf>::new());
+    }
+}
+
+mod with_tools {
+    use super::*;
+
+    #[test]
+    fn a_key_in_another_encoding_is_stored_nowhere() {
+        let encoders = [
+            "import base64, os\nsay = base64.b64encode(os.environ['A_KEY'].encode()).decode()\n",
+            "import base64, os\nsay = base64.encodebytes(b'user:' + os.environ['A_KEY'].encode() + b' and so on' * 9).decode()\n",
+            "import base64, os\nsay = base64.urlsafe_b64encode(b'Basic ' + os.environ['A_KEY'].encode()).decode()\n",
+            "import os\nsay = os.environ['A_KEY'].encode().hex()\n",
+            "import os\nsay = os.environ['A_KEY'].encode().hex(' ').upper()\n",
+            "import os, urllib.parse\nsay = 'https://e.example/?key=' + urllib.parse.quote(os.environ['A_KEY'], safe='')\n",
+            "import os, urllib.parse\nsay = urllib.parse.urlencode({'key': os.environ['A_KEY']}).lower()\n",
+        ];
+        for encoder in encoders {
+            let home = home();
+            let script = format!(
+                "#!/usr/bin/env python3\nimport sys\nsys.stdin.read()\n{encoder}print(f'---\\nn: 1\\n---\\nIt is {{say}}')\n"
+            );
+            home.script("worker", &script);
+            home.config("agents:\n  w: { command: worker, output: text, env: [A_KEY] }\ndefaultAgent: w\n");
+            let thread = home.start_counting(5, "count");
+            let odd = "odd key/with+symbols=0123456789?";
+            let ran = with_variable(&home, odd, &["thread", "step", &thread]);
+            assert_eq!(ran.code, Some(0), "{encoder}: {ran:?}");
+            let read = home.uwf(&["thread", "read", &thread]).stdout;
+            assert!(read.contains("[redacted A_KEY]"), "{encoder}: {read}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_redacted_as_json_has_it() {
+        let scripts = [
+            "import json, os, sys\nsys.stdin.read()\nprint(json.dumps({'n': 1, 'note': os.environ['A_KEY']}))\n",
+            "import json, os, sys\nsys.stdin.read()\nprint(json.dumps({'n': 1, 'note': os.environ['A_KEY']}, ensure_ascii=False))\n",
+            "import json, os, sys\nsys.stdin.read()\nprint(json.dumps({'n': 1, 'note': json.dumps({'k': os.environ['A_KEY']})}))\n",
+            "import json, os, sys\nsys.stdin.read()\nprint('bad', json.dumps(os.environ['A_KEY']), file=sys.stderr)\nsys.exit(3)\n",
+        ];
+        for script in scripts {
+            let home = home();
+            home.script("worker", &format!("#!/usr/bin/env python3\n{script}"));
+            home.config("agents:\n  w: { command: worker, output: json, env: [A_KEY] }\ndefaultAgent: w\n");
+            let thread = home.start_counting(5, "count");
+            let ran = with_variable(&home, ODD, &["thread", "step", &thread]);
+            assert!(matches!(ran.code, Some(0 | 40)), "{script}: {ran:?}");
+            assert!(!is_held(&home, ODD), "{script}");
+        }
     }
 }
