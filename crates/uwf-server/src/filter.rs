@@ -90,7 +90,7 @@ impl ThreadListQuery {
             states: self.states()?,
             role: given(&self.role),
             search: given(&self.q),
-            after: given(&self.after).map(|typed| thread_ids::resolve(home, &typed)).transpose()?,
+            after: given(&self.after).map(|typed| thread_ids::resolve(home, None, &typed)).transpose()?,
             limit: Some(limit),
             ..ThreadFilter::default()
         };

@@ -9,7 +9,7 @@ use crate::failure::HttpFailure;
 
 /// The named thread.
 pub(crate) fn thread(home: &Home, typed: &str) -> Result<ThreadId, HttpFailure> {
-    Ok(thread_ids::resolve(home, typed)?)
+    Ok(thread_ids::resolve(home, None, typed)?)
 }
 
 /// The named node: a hash, or a unique prefix of one.

@@ -15,7 +15,8 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
 use uwf_engine::root::config_text;
 use uwf_engine::root::home::Home;
-use uwf_engine::root::{project_files, registry, thread_ids};
+use uwf_engine::root::project_files::{self, ProjectRoot};
+use uwf_engine::root::{registry, thread_ids};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::workflows::find_workflow;
@@ -213,7 +214,7 @@ fn meant_roles(home: &Home) -> Offers {
     let cwd = std::env::current_dir().unwrap_or_default();
     let named = |word: &String| {
         let of_thread = || {
-            let id = thread_ids::resolve(home, word).ok()?;
+            let id = thread_ids::resolve(home, ProjectRoot::of_dir(home, &cwd).as_ref(), word).ok()?;
             Thread::any(home, &id).ok()?.workflow().ok()
         };
         find_workflow::peek(home, word, &cwd).or_else(of_thread)

@@ -11,6 +11,8 @@ use uwf_engine::root::env_file;
 use uwf_engine::root::home::{AttemptId, Home};
 use uwf_engine::root::older_config;
 use uwf_engine::root::project::{self, ProjectConfig};
+use uwf_engine::root::project_files::ProjectRoot;
+use uwf_engine::root::thread_ids;
 use uwf_engine::views::show;
 
 use crate::error::CommandError;
@@ -84,9 +86,30 @@ impl CommandContext {
             .hint("name a directory for them: --cwd DIR"))
     }
 
-    /// The thread named by the typed word: an id, the end of an id, or `@`.
+    /// The project of the current directory; `None` outside of one.
+    pub(crate) fn project(&self) -> Option<ProjectRoot> {
+        ProjectRoot::of_dir(&self.home, &self.cwd)
+    }
+
+    /// The project that `--here` selects; `None` without the option.
+    ///
+    /// # Errors
+    /// `Usage` outside of a project.
+    pub(crate) fn selected_project(&self, is_here: bool) -> Result<Option<ProjectRoot>, CommandError> {
+        if !is_here {
+            return Ok(None);
+        }
+        let project = self.project().ok_or_else(|| {
+            CommandError::new(ErrorKind::Usage, format!("{} is in no project", self.cwd.display()))
+                .hint("a project is a git repository, or a directory with .workflows: go into one, or leave out --here")
+        });
+        project.map(Some)
+    }
+
+    /// The thread named by the typed word: an id, the end of an id, or `@` for the newest of this project.
     pub(crate) fn thread(&self, typed: &str) -> Result<ThreadId, CommandError> {
-        let thread = uwf_engine::root::thread_ids::resolve(&self.home, typed)?;
+        let project = if typed.starts_with(thread_ids::NEWEST) { self.project() } else { None };
+        let thread = thread_ids::resolve(&self.home, project.as_ref(), typed)?;
         // A command with two threads reports errors about the first.
         let _ = self.about.set(thread.clone());
         Ok(thread)

@@ -180,7 +180,7 @@ pub(super) fn contrary_member(value: &Value, choices: &KeyChoices<'_>) -> Option
             return None;
         }
         let length: usize = sentences.iter().map(|sentence| sentence.words().count()).sum();
-        // What a task reports is about the task.
+        // A report of a task is about the task.
         let is_remark = REMARK.contains(&length) || !topic.takes_objects && length <= MAX_REPORT;
         let of_topic = || match is_remark {
             true => contrary_statement(&sentences, topic, is_accepted),

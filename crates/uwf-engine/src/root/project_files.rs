@@ -1,19 +1,67 @@
-//! `.workflows`: the directory of a project's own workflow files and of its configuration.
+//! A project: a git repository, or a directory with `.workflows`, which has the project's own workflow files and its configuration.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use durable_files::regular;
+use serde::Deserialize;
 use uwf_core::thread::ThreadId;
 
 use crate::root::home::Home;
+use crate::root::record;
 
 /// Directory of a project's own workflow files.
 pub const DIR: &str = ".workflows";
 
 /// The project's configuration, in the same directory.
 pub const CONFIG: &str = "config.yaml";
+
+/// The directory of a project.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProjectRoot(PathBuf);
+
+impl ProjectRoot {
+    /// The project that a directory belongs to: the repository around it, or else the directory with `.workflows`. For a directory in a
+    /// thread's worktree, it is the project that the worktree was created from.
+    pub fn of_dir(home: &Home, dir: &Path) -> Option<ProjectRoot> {
+        let dir = origin(home, &std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()));
+        // `.git` is a file in worktrees and submodules.
+        let with = |name: &str| dir.ancestors().find(|dir| dir.join(name).exists());
+        with(".git").or_else(|| with(DIR)).map(|root| ProjectRoot(root.to_owned()))
+    }
+
+    /// The project that a thread works in, as its record on this machine says.
+    pub fn of_thread(home: &Home, thread: &ThreadId) -> Option<ProjectRoot> {
+        ProjectRoot::of_dir(home, &workspace(home, thread)?)
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.0
+    }
+
+    /// The name of the directory.
+    pub fn name(&self) -> String {
+        self.0.file_name().unwrap_or(self.0.as_os_str()).to_string_lossy().into_owned()
+    }
+
+    /// Whether a thread works in the project.
+    pub(crate) fn has_thread(&self, home: &Home, thread: &ThreadId) -> bool {
+        workspace(home, thread).is_some_and(|workspace| origin(home, &workspace).starts_with(&self.0))
+    }
+}
+
+/// The directory in which the agents of a thread work. Reads only this setting.
+fn workspace(home: &Home, thread: &ThreadId) -> Option<PathBuf> {
+    #[derive(Deserialize)]
+    struct WorkspaceSetting {
+        workspace: PathBuf,
+    }
+    let record = record::read(home, thread).ok()?;
+    let line = record::settings_line(&record)?;
+    serde_json::from_slice::<WorkspaceSetting>(line).ok().map(|setting| setting.workspace)
+}
 
 /// Names of the project's workflow files with their paths, sorted.
 pub fn all(cwd: &Path) -> Vec<(String, PathBuf)> {

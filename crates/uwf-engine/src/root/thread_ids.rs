@@ -9,6 +9,7 @@ use crate::root::history;
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::root::missing_thread::ALL_THREADS;
+use crate::root::project_files::ProjectRoot;
 use crate::root::record;
 
 /// Stands for the newest thread; a number after it counts back: `@2` is the second newest.
@@ -20,18 +21,18 @@ pub const MIN_SYMBOLS: usize = 4;
 /// Most threads listed when several match.
 const MAX_SHOWN: usize = 5;
 
-/// The thread that a person typed.
+/// The thread that a person typed. `@` is the newest of the project, if there is one.
 ///
 /// # Errors
 /// `Usage` when the text cannot be a thread, `NotFound` without a match, `Usage` when it is not unique.
-pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
+pub fn resolve(home: &Home, project: Option<&ProjectRoot>, typed: &str) -> Result<ThreadId> {
     // A listing on a narrow terminal shows ids like this.
     let typed = typed.trim_start_matches('…');
     if let Ok(id) = typed.parse() {
         return Ok(id);
     }
     if let Some(place) = typed.strip_prefix(NEWEST) {
-        return newest(home, typed, place);
+        return newest(home, project, typed, place);
     }
     if typed.len() < MIN_SYMBOLS || typed.len() > ID_LEN || !typed.bytes().all(is_symbol) {
         return Err(Error::usage(format!(
@@ -57,9 +58,9 @@ pub fn resolve(home: &Home, typed: &str) -> Result<ThreadId> {
     }
 }
 
-/// The newest thread, or the thread at a place counted from it. Child threads don't count: no person began them. Threads with an unknown
+/// The newest thread of a project or of all, or the thread at a place counted from it. Child threads don't count: no person began them. Threads with an unknown
 /// start come last.
-fn newest(home: &Home, typed: &str, place: &str) -> Result<ThreadId> {
+fn newest(home: &Home, project: Option<&ProjectRoot>, typed: &str, place: &str) -> Result<ThreadId> {
     let place = if place.is_empty() { Some(1) } else { place.parse::<usize>().ok().filter(|place| *place > 0) };
     let Some(place) = place else {
         return Err(
@@ -69,13 +70,14 @@ fn newest(home: &Home, typed: &str, place: &str) -> Result<ThreadId> {
     let mut ids: Vec<ThreadId> = all(home)?.iter().filter_map(|id| id.parse().ok()).collect();
     ids.sort_by_cached_key(|id| (ids::started_at(id), id.clone()));
     let mut count = 0;
-    for id in ids.into_iter().rev().filter(|id| !is_child(home, id)) {
+    let is_here = |id: &ThreadId| project.is_none_or(|project| project.has_thread(home, id));
+    for id in ids.into_iter().rev().filter(|id| is_here(id) && !is_child(home, id)) {
         count += 1;
         if count == place {
             return Ok(id);
         }
     }
-    Err(few_threads(typed, count))
+    Err(few_threads(typed, project, count))
 }
 
 /// Whether a thread plays a role of another thread, if its record here says so.
@@ -89,8 +91,18 @@ fn is_child(home: &Home, id: &ThreadId) -> bool {
     settings.is_some_and(|settings| settings.parent.is_some())
 }
 
-fn few_threads(typed: &str, count: usize) -> Error {
+fn few_threads(typed: &str, project: Option<&ProjectRoot>, count: usize) -> Error {
     let error = |why: &str| Error::not_found(format!("`{typed}` names no thread: {why}"));
+    if let Some(project) = project {
+        let dir = project.dir().display();
+        let threads = match count {
+            0 => "no thread".to_owned(),
+            1 => "only one thread".to_owned(),
+            _ => format!("{count} threads"),
+        };
+        return error(&format!("the project {dir} has {threads}"))
+            .hint("`uwf thread list --all` lists the threads of all projects");
+    }
     match count {
         0 => error("no thread exists yet").hint("`uwf thread start WORKFLOW -p 'TEXT'` starts one"),
         1 => error("only one thread exists"),

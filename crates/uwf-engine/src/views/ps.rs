@@ -2,7 +2,7 @@
 //! are.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use schemars::JsonSchema;
@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, ThreadMark};
+use crate::root::project_files::ProjectRoot;
 use crate::thread::load::Thread;
 use crate::views::branches;
 
@@ -31,6 +32,9 @@ const DOING: usize = 100;
 pub struct RunningStep {
     /// The thread.
     pub thread: ThreadId,
+    /// Directory of the project that it works in: a git repository, or a directory with `.workflows`. Absent outside of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<PathBuf>,
     /// Name of its workflow; absent if it is not readable.
     pub workflow: Option<String>,
     /// Role that is played.
@@ -115,7 +119,9 @@ fn running(home: &Home, record: &ThreadRecord, attempt: RecordedAttempt, known: 
     let last_sign = signs.into_iter().filter_map(|path| changed_at(path)).max().unwrap_or(0);
     let thread = Thread::any(home, id).ok();
     let settings = ThreadSettings::in_record(home, record).ok().flatten();
+    let project = settings.as_ref().and_then(|settings| ProjectRoot::of_dir(home, &settings.workspace));
     RunningStep {
+        project: project.map(|project| project.dir().to_owned()),
         branch: settings.as_ref().and_then(|settings| branches::path_in(home, settings)),
         workflow: thread.and_then(|thread| thread.workflow().ok()).map(|workflow| workflow.name),
         role: opened.role,

@@ -18,7 +18,7 @@ use uwf_engine::views::{list, show};
 use crate::memory::{Machine, failure};
 
 fn resolve(machine: &Machine, typed: &str) -> Result<ThreadId> {
-    thread_ids::resolve(&machine.home, typed)
+    thread_ids::resolve(&machine.home, None, typed)
 }
 
 #[test]

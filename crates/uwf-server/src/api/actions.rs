@@ -158,7 +158,7 @@ async fn act(
         let names: Vec<&str> = ACTIONS.iter().map(|action| action.name).collect();
         HttpFailure::not_found(format!("nothing is called {name}; a thread has {}", names.join(", ")))
     })?;
-    let thread = app.read(move |home| Ok(thread_ids::resolve(home, &typed)?)).await?;
+    let thread = app.read(move |home| Ok(thread_ids::resolve(home, None, &typed)?)).await?;
     if fields.is_form && !wants_json(&headers) {
         let done = by_form(&app, action, &thread, &fields).await;
         return done.map_err(|failure| failure.of_form(sent(action, &thread, fields)));

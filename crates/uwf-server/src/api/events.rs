@@ -51,6 +51,6 @@ async fn thread(
     }
     let after = seen.and_then(|hash| hash.parse().ok()).map(LiveStart::After);
     let from = after.or(asked.tail.map(LiveStart::Newest)).unwrap_or(LiveStart::Beginning);
-    let thread = app.read(move |home| Ok(thread_ids::resolve(home, &typed)?)).await?;
+    let thread = app.read(move |home| Ok(thread_ids::resolve(home, None, &typed)?)).await?;
     app.watch().thread(thread, EventSelection { from, debug: asked.debug }).await
 }

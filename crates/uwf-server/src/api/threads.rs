@@ -75,7 +75,7 @@ async fn groups(
     Path(thread): Path<String>,
 ) -> Result<Json<Vec<GroupStatus>>, HttpFailure> {
     app.read(move |home| {
-        let id = thread_ids::resolve(home, &thread)?;
+        let id = thread_ids::resolve(home, None, &thread)?;
         let now = ThreadNow::read(home, &id)?;
         Ok(Json(groups::all(&now, &home.config().unwrap_or_default(), GROUPS)?))
     })
@@ -88,7 +88,7 @@ pub(crate) async fn status(
     Path(thread): Path<String>,
 ) -> Result<Json<ThreadAnswer>, HttpFailure> {
     app.read(move |home| {
-        let id = thread_ids::resolve(home, &thread)?;
+        let id = thread_ids::resolve(home, None, &thread)?;
         let now = ThreadNow::read(home, &id)?;
         let status = show::status(&now)?;
         // A damaged step must not hide the rest of its thread.

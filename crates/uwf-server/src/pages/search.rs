@@ -32,6 +32,9 @@ const PATIENCE: Duration = Duration::from_millis(15);
 /// How long texts are searched if a person asks for more.
 const MORE_PATIENCE: Duration = Duration::from_secs(5);
 
+/// Threads and workflows that are searched even if the time is up, so that a busy machine finds the newest ones.
+const AT_LEAST: usize = 20;
+
 /// Length from which a possible hash counts as one; a shorter one is more often a word.
 const HASH_LIKE: usize = 6;
 
@@ -166,7 +169,8 @@ impl SearchResults {
         let deadline = Instant::now() + patience;
         let rows = list::list(home, &ThreadFilter { all: true, ..ThreadFilter::default() })?.rows;
         for row in rows {
-            if Instant::now() >= deadline || self.outputs.len() == LISTED {
+            let is_late = self.looked_at >= AT_LEAST && Instant::now() >= deadline;
+            if is_late || self.outputs.len() == LISTED {
                 self.is_cut_short = true;
                 break;
             }
@@ -200,8 +204,8 @@ fn path(named: &ThreadOrNodeId) -> String {
 fn roles(home: &Home, registry: &Registry, is_in: impl Fn(&str) -> bool, patience: Duration) -> Vec<(String, String)> {
     let deadline = Instant::now() + patience;
     let mut found = Vec::new();
-    for (name, entry) in registry {
-        if Instant::now() >= deadline {
+    for (number, (name, entry)) in registry.iter().enumerate() {
+        if number >= AT_LEAST && Instant::now() >= deadline {
             break;
         }
         let Ok(workflow) = nodes::workflow(home.store(), entry.hash) else { continue };

@@ -25,6 +25,7 @@ use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_engine::thread::state::ThreadState;
 
 use self::threads::TopThreadList;
+use crate::commands::thread::args::which::HereArg;
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, PrintableReport};
@@ -44,6 +45,7 @@ const GRACE: Duration = Duration::from_secs(1);
 Examples:
   uwf top
   uwf top --all                 include finished threads
+  uwf top --here                only threads of the project that you are in
   uwf top --filter solve-issue  only threads with that in their id, workflow, state or role
 
 Keys: ↑ ↓ to move, Enter to read, l to follow, a to answer, p to pause or resume, K to kill, / to filter, t for finished threads, b for branches of groups, \
@@ -55,6 +57,8 @@ pub(crate) struct Args {
     /// Only threads with this in their id, workflow, state or role.
     #[arg(long, value_name = "TEXT", default_value = "", allow_hyphen_values = true)]
     filter: String,
+    #[command(flatten)]
+    here: HereArg,
 }
 
 /// The current effect of the keys.
@@ -106,7 +110,8 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     for signal in [SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).path_context("listen to", "signals")?;
     }
-    let threads = TopThreadList::read(context, args.all, args.filter.clone())?;
+    let project = context.selected_project(args.here.here)?;
+    let threads = TopThreadList::read(context, project, args.all, args.filter.clone())?;
     let mut top = TopScreen { context, threads, mode: TopMode::List, message: String::new(), rows: 0 };
     let mut screen = Some(open()?);
     leave_with_the_terminal(Arc::clone(&stop));

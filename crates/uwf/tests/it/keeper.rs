@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::Duration;
 
 use serde_json::json;
 use uwf_testing::processes::{is_alive, signal, until};

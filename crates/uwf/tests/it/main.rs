@@ -89,6 +89,7 @@ mod outcomes;
 mod pack;
 mod pages;
 mod partial_traces;
+mod projects;
 mod prompts;
 mod react;
 mod recover;

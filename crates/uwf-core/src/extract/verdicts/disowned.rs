@@ -189,7 +189,7 @@ fn block_at(words: &[&str], at: usize) -> Option<(usize, usize)> {
     is_pointed.then_some((at, at + 1))
 }
 
-/// Whether the agent takes back what it wrote: `Just kidding`, `I'll fill in the real value later`.
+/// Whether the agent takes its answer back: `Just kidding`, `I'll fill in the real value later`.
 fn is_not_meant(words: &[&str]) -> bool {
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     let is_joke = words.len() <= NEAR && has(&["kidding", "joking"]) && !words.iter().any(|word| is_denial(word));

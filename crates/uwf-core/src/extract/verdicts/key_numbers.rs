@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_numbers_behind_the_name_of_a_key_are_found() {
+    fn other_numbers_of_a_key_are_found() {
         let value = json!({"score": 8, "filesChanged": 2, "failed": 0});
         let is_contrary = |text: &str| contrary(&sentences(text), &value).is_some();
         for text in [

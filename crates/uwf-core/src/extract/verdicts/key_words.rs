@@ -172,7 +172,7 @@ const UNCOUNTED: &[&str] =
 /// What a key is about.
 #[derive(Debug, PartialEq, Eq)]
 enum KeyMeaning {
-    /// A word for what its subject is or does: `safe`, `works`. With the word for the subject, if the key has one: `docs_updated`.
+    /// A quality or an action: `safe`, `works`. With the word for the subject, if the key has one: `docs_updated`.
     Quality { subject: Option<String>, word: String },
     /// Something that is there or not, without its plural.
     Thing(String),
@@ -294,7 +294,7 @@ fn quality(words: &[&str], subject: Option<&str>, quality: &str) -> Option<bool>
     (is_stated && is_whole && is_real && is_sure).then_some(is)
 }
 
-/// Whether a clause says what its subject does: `it does not work`.
+/// Whether a clause says that its subject does something: `it does not work`.
 fn verb(words: &[&str], subject: Option<&str>, verb: &str) -> Option<bool> {
     let stem = verb.strip_suffix('s').filter(|_| !verb.ends_with("ed") && !verb.ends_with("ing"))?;
     let at = words.iter().position(|word| *word == stem || *word == verb)?;
@@ -308,7 +308,7 @@ fn verb(words: &[&str], subject: Option<&str>, verb: &str) -> Option<bool> {
     (is_whole && is_real && is_sure && is_subject(&before[..begin], subject)).then_some(!is_denied)
 }
 
-/// Whether the agent did what a key says: `I could not reproduce it` beside `reproduced`.
+/// Whether the agent did the act of a key: `I could not reproduce it` beside `reproduced`.
 fn act(words: &[&str], participle: &str) -> Option<bool> {
     let stem = participle.strip_suffix("ed")?;
     let own = words.iter().position(|word| matches!(*word, "i" | "we" | "i've" | "we've"));
@@ -327,7 +327,7 @@ fn act(words: &[&str], participle: &str) -> Option<bool> {
     (between.iter().all(is_help) && is_object && (is_denied || words[at] == participle)).then_some(!is_denied)
 }
 
-/// Whether what should be resolved is still there: `the bug still reproduces`.
+/// Whether a fault is still there: `the bug still reproduces`.
 fn persists(words: &[&str], quality: &str) -> Option<bool> {
     let is_there = |word: &str| {
         matches!(
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_with_the_opposite_of_a_key_are_found() {
+    fn opposite_sentences_are_found() {
         for (text, value) in [
             ("I found no issues.", json!({"has_issues": true})),
             ("No issues were found in this change.", json!({"issuesFound": true})),
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_about_other_things_say_nothing_of_a_key() {
+    fn sentences_about_other_things_say_nothing() {
         for (text, value) in [
             ("I found no issues in the parser.", json!({"has_issues": true})),
             ("No issues other than the leak.", json!({"has_issues": true})),
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn the_meaning_of_a_key_is_in_its_words() {
+    fn words_of_a_key_give_its_meaning() {
         let quality = |subject: Option<&str>, word: &str| {
             Some(KeyMeaning::Quality { subject: subject.map(str::to_owned), word: word.to_owned() })
         };

@@ -253,7 +253,7 @@ pub(super) const PARTS: &[&str] =
 pub(super) const MODALS: &[&str] =
     &["can", "could", "may", "will", "need", "has", "have", "is", "are", "do", "does", "must", "should"];
 
-/// Words for what a review looks for. Their absence is praise.
+/// Words for faults, which a review looks for. Their absence is praise.
 pub(super) const PROBLEMS: &[&str] = &[
     "problem",
     "issue",

@@ -4,6 +4,7 @@ use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
 use super::ThreadRow;
+use crate::root::project_files::ProjectRoot;
 use crate::thread::state::ThreadState;
 
 /// Which threads to list.
@@ -23,6 +24,8 @@ pub struct ThreadFilter {
     pub role: Option<String>,
     /// Only threads with this text in their id, their task or the name of their workflow, ignoring case.
     pub search: Option<String>,
+    /// Only threads that work in this project.
+    pub project: Option<ProjectRoot>,
     /// Only threads that come after this one in a listing.
     pub after: Option<ThreadId>,
     /// Leave out the threads of groups whose player is listed. They don't count for the limit.

@@ -85,7 +85,7 @@ impl ThreadView {
         typed: &str,
         from: Option<usize>,
     ) -> Result<ThreadView, HttpFailure> {
-        let id = thread_ids::resolve(home, typed)?;
+        let id = thread_ids::resolve(home, None, typed)?;
         let config = home.config().unwrap_or_default();
         let now = ThreadNow::read(home, &id)?;
         let (status, thread) = (show::status(&now)?, &now.thread);

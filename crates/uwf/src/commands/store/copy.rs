@@ -78,7 +78,8 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         let both = format!("both are the same store: {}", from.place());
         return Err(CommandError::new(ErrorKind::Usage, both));
     }
-    let threads = args.threads.iter().map(|typed| thread_ids::resolve(&from, typed)).collect::<Result<Vec<_>, _>>()?;
+    let threads =
+        args.threads.iter().map(|typed| thread_ids::resolve(&from, None, typed)).collect::<Result<Vec<_>, _>>()?;
     let mut progress = ProgressCounter::new(context.printer, "threads copied");
     let copied = copy_store::copy(&from, &to, &threads, &mut |done, _| progress.show_count(done))?;
     drop(progress);

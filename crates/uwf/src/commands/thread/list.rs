@@ -17,6 +17,7 @@ use uwf_engine::views::list::{self, BranchCounts, NamedThreadRow, ThreadFilter, 
 use uwf_engine::views::overview::{OverviewReader, ThreadOverview};
 use uwf_engine::views::workflow_names::WorkflowNames;
 
+use crate::commands::thread::args::which::HereArg;
 use crate::commands::thread::show;
 use crate::complete;
 use crate::context::CommandContext;
@@ -69,6 +70,8 @@ pub(crate) struct Args {
     /// Only threads older than this one, for the next page of a list.
     #[arg(long, value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
     after: Option<String>,
+    #[command(flatten)]
+    here: HereArg,
     /// At most this many.
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -262,7 +265,8 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let workflow = args.workflow.as_deref().or(args.name.as_deref());
     let workflows = workflow.map(|typed| versions(context, &registry, typed)).transpose()?;
     let limit = args.limit.or(is_text.then_some(SHOWN));
-    let after = args.after.as_deref().map(|typed| thread_ids::resolve(&context.home, typed)).transpose()?;
+    let after = args.after.as_deref();
+    let after = after.map(|typed| thread_ids::resolve(&context.home, context.project().as_ref(), typed)).transpose()?;
     let filter = ThreadFilter {
         all: args.all,
         workflows,
@@ -270,6 +274,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         outcomes: args.outcome.clone(),
         role: args.role.clone(),
         search: args.search.clone(),
+        project: context.selected_project(args.here.here)?,
         after,
         folds_branches: is_text && !args.branches,
         limit,

@@ -1,5 +1,6 @@
 //! `uwf thread ps`
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -7,6 +8,7 @@ use uwf_core::node::TokenCounts;
 use uwf_engine::root::ids;
 use uwf_engine::views::ps::{self, RunningMemory, RunningStep};
 
+use crate::commands::thread::args::which::HereArg;
 use crate::context::CommandContext;
 use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
@@ -18,9 +20,12 @@ const NAME: usize = 40;
 /// Arguments of `uwf thread ps`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread ps\n  watch uwf thread ps --format text\n  uwf thread ps --format json | jq '.[] | select(.lastSign < (now - 600) * 1000).thread'   silent for 10 min\n\nThe steps that are under way on this machine. Times in JSON are Unix milliseconds; `lastSign` is when the agent last\nprinted something or recorded a turn."
+    after_help = "Examples:\n  uwf thread ps\n  uwf thread ps --here   only the project that you are in\n  watch uwf thread ps --format text\n  uwf thread ps --format json | jq '.[] | select(.lastSign < (now - 600) * 1000).thread'   silent for 10 min\n\nThe steps that are under way on this machine. Times in JSON are Unix milliseconds; `lastSign` is when the agent last\nprinted something or recorded a turn."
 )]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    #[command(flatten)]
+    here: HereArg,
+}
 
 #[derive(Serialize)]
 #[serde(transparent)]
@@ -35,10 +40,15 @@ impl CommandReport for RunningStepsReport {
         if self.steps.is_empty() {
             return "nothing runs\n".to_owned();
         }
-        let mut table = TextTable::new(&["thread", "workflow", "role", "agent", "for", "last sign", "tokens", "pid"]);
+        // The project is of interest only where there are several.
+        let has_projects = self.steps.iter().any(|step| step.project != self.steps[0].project);
+        let mut names = vec!["thread", "workflow", "role", "agent", "for", "last sign", "tokens", "pid"];
+        names.splice(1..1, has_projects.then_some("project"));
+        let mut table = TextTable::new(&names);
         for step in &self.steps {
             let elapsed = Duration::from_millis(self.now.saturating_sub(step.since));
-            table.row(vec![
+            let project = step.project.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
+            let mut cells = vec![
                 step.thread.to_string(),
                 table::excerpt(step.workflow.as_deref().unwrap_or("–"), NAME),
                 style::bold(&table::excerpt(step.branch.as_deref().unwrap_or(&step.role), NAME)),
@@ -47,7 +57,10 @@ impl CommandReport for RunningStepsReport {
                 table::ago(step.last_sign, self.now),
                 step.tokens.as_ref().and_then(total).map_or_else(|| "–".to_owned(), |tokens| tokens.to_string()),
                 step.pid.map_or_else(|| "–".to_owned(), |pid| pid.to_string()),
-            ]);
+            ];
+            let project = || table::excerpt(project.as_deref().unwrap_or("–"), NAME);
+            cells.splice(1..1, has_projects.then(project));
+            table.row(cells);
         }
         table.text()
     }
@@ -59,9 +72,9 @@ fn total(tokens: &TokenCounts) -> Option<u64> {
 }
 
 /// Lists running steps.
-pub(crate) fn run(context: &CommandContext, Args {}: &Args) -> CommandResult {
-    PrintableReport::new(&RunningStepsReport {
-        steps: ps::ps(&context.home, &mut RunningMemory::default())?,
-        now: ids::now_ms(),
-    })
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
+    let project = context.selected_project(args.here.here)?;
+    let mut steps = ps::ps(&context.home, &mut RunningMemory::default())?;
+    steps.retain(|step| project.as_ref().is_none_or(|project| step.project.as_deref() == Some(project.dir())));
+    PrintableReport::new(&RunningStepsReport { steps, now: ids::now_ms() })
 }

@@ -50,14 +50,14 @@ use crate::{style, table};
 #[command(
     mut_arg("chosen", |arg| arg.requires("prompt")),
     mut_arg("expected", |arg| arg.conflicts_with("prompt")),
-    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run release -p 'Release it' --set version=1.2.0\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run --all --jobs 4              all active threads, four at once"
+    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run release -p 'Release it' --set version=1.2.0\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run --all --jobs 4              all active threads, four at once\n  uwf run --all --here                all active threads of this project"
 )]
 pub(crate) struct Args {
-    /// A thread to continue (@ is the newest), or with --prompt a workflow to start.
+    /// A thread to continue (@ is the newest of this project), or with --prompt a workflow to start.
     #[arg(value_name = "THREAD|WORKFLOW", required_unless_present_any = ["last", "all"], conflicts_with_all = ["last", "all"])]
     #[arg(add = ArgValueCompleter::new(complete::threads_or_workflows))]
     target: Option<String>,
-    /// The newest thread, like @.
+    /// The newest thread of this project, like @.
     #[arg(long, conflicts_with = "prompt")]
     last: bool,
     /// Every active thread; those that wait, are paused, at a limit or stuck are left alone.
@@ -69,6 +69,12 @@ pub(crate) struct Args {
     /// With --all: include stuck threads.
     #[arg(long, requires = "all", conflicts_with_all = ["target", "last"])]
     stuck: bool,
+    /// With --all: only threads of this project, the git repository here or the directory with .workflows.
+    #[arg(long, requires = "all", conflicts_with_all = ["target", "last", "everywhere"])]
+    here: bool,
+    /// With --all: threads of all projects, without asking.
+    #[arg(long, requires = "all", conflicts_with_all = ["target", "last"])]
+    everywhere: bool,
     /// Stop before this role is played; with --all, threads whose workflow has no such role run without it.
     #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
     until: Option<String>,
@@ -98,7 +104,16 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
     }
     let most = steps_now(context, &mut args)?;
     if args.all {
-        let all = run_all::RunAllOptions { jobs: usize::from(args.jobs), stuck: args.stuck, until: args.until, most };
+        let project = context.selected_project(args.here)?;
+        let all = run_all::RunAllOptions {
+            jobs: usize::from(args.jobs),
+            stuck: args.stuck,
+            project,
+            everywhere: args.everywhere,
+            asks: !args.no_ask.no_ask,
+            until: args.until,
+            most,
+        };
         return run_all::run(context, &all);
     }
     // Only for the first step; later steps continue from it.

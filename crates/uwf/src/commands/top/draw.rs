@@ -31,6 +31,9 @@ q Esc Ctrl-C   leave
 Enter, q or Esc closes this page.
 ";
 
+/// Place of the column with the projects.
+const PROJECT_COLUMN: usize = 2;
+
 /// Columns of a workflow, or of the path of a branch.
 const WORKFLOW: usize = 20;
 
@@ -92,10 +95,12 @@ fn list(frame: &mut Frame<'_>, top: &mut TopScreen<'_>, area: Rect) {
         frame.render_widget(Paragraph::new(nothing), area);
         return;
     }
+    // The project is of interest only where there are several.
+    let has_projects = lines.iter().any(|line| line.project != lines[0].project);
     let rows = lines.into_iter().map(|line| {
         let elapsed = line.elapsed.map(|ms| table::duration(Duration::from_millis(ms))).unwrap_or_default();
         let id = line.thread.as_str();
-        let cells = [
+        let mut cells = vec![
             Cell::new(id[id.len().saturating_sub(ID)..].to_owned()),
             Cell::new(Span::styled(line.state_in_words, of_state(line.state))),
             // Paths of branches differ at their ends.
@@ -109,10 +114,13 @@ fn list(frame: &mut Frame<'_>, top: &mut TopScreen<'_>, area: Rect) {
             Cell::new(line.cost),
             Cell::new(text(&line.about)),
         ];
+        if has_projects {
+            cells.insert(PROJECT_COLUMN, Cell::new(text(&line.project)));
+        }
         let style = if line.is_chosen { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() };
         Row::new(cells).style(style)
     });
-    let widths = [
+    let mut widths = vec![
         Constraint::Length(u16::try_from(ID).unwrap_or_default()),
         Constraint::Length(10),
         Constraint::Max(u16::try_from(WORKFLOW).unwrap_or_default()),
@@ -121,8 +129,12 @@ fn list(frame: &mut Frame<'_>, top: &mut TopScreen<'_>, area: Rect) {
         Constraint::Length(12),
         Constraint::Fill(1),
     ];
-    let header = Row::new(["thread", "state", "workflow", "role", "elapsed", "cost", "about"])
-        .style(Style::new().add_modifier(Modifier::DIM));
+    let mut names = vec!["thread", "state", "workflow", "role", "elapsed", "cost", "about"];
+    if has_projects {
+        widths.insert(PROJECT_COLUMN, Constraint::Max(16));
+        names.insert(PROJECT_COLUMN, "project");
+    }
+    let header = Row::new(names).style(Style::new().add_modifier(Modifier::DIM));
     let table = Table::new(rows, widths);
     frame.render_widget(if has_names { table.header(header) } else { table }, area);
 }

@@ -7,6 +7,7 @@ use uwf_core::config::UwfConfig;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::Result;
 use uwf_engine::root::ids;
+use uwf_engine::root::project_files::ProjectRoot;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::cost::{self, CostBy, CostRequest};
 use uwf_engine::views::list::{self, BranchCounts, ThreadFilter, ThreadRow};
@@ -23,6 +24,7 @@ struct ThreadFacts {
     head: NodeHash,
     state: ThreadState,
     overview: Option<ThreadOverview>,
+    project: String,
     cost: String,
 }
 
@@ -34,6 +36,8 @@ pub(super) struct TopThreadLine {
     /// The workflow, or the path of the branch that the thread is.
     pub(super) workflow: String,
     pub(super) is_branch: bool,
+    /// Name of the project, or nothing outside of one.
+    pub(super) project: String,
     pub(super) role: String,
     /// Milliseconds since the thread started; for a finished thread, its duration.
     pub(super) elapsed: Option<u64>,
@@ -46,6 +50,8 @@ pub(super) struct TopThreadLine {
 pub(super) struct TopThreadList<'c> {
     context: &'c CommandContext,
     config: UwfConfig,
+    /// The project whose threads are shown; all if there is none.
+    project: Option<ProjectRoot>,
     all: bool,
     /// Whether the threads of groups have lines of their own.
     has_branches: bool,
@@ -66,12 +72,14 @@ pub(super) struct TopThreadList<'c> {
 impl<'c> TopThreadList<'c> {
     pub(super) fn read(
         context: &'c CommandContext,
+        project: Option<ProjectRoot>,
         all: bool,
         filter: String,
     ) -> Result<TopThreadList<'c>, CommandError> {
         let mut threads = TopThreadList {
             context,
             config: context.config()?,
+            project,
             all,
             has_branches: false,
             filter,
@@ -93,7 +101,8 @@ impl<'c> TopThreadList<'c> {
     /// Errors of index, history and marks; the list is then unchanged.
     pub(super) fn refresh(&mut self) -> Result<()> {
         let folds_branches = !self.has_branches;
-        let filter = ThreadFilter { all: self.all, folds_branches, ..ThreadFilter::default() };
+        let filter =
+            ThreadFilter { all: self.all, folds_branches, project: self.project.clone(), ..ThreadFilter::default() };
         let listing = list::list(&self.context.home, &filter)?;
         let before = self.position();
         (self.rows, self.branches) = (listing.rows, listing.branches);
@@ -220,6 +229,7 @@ impl<'c> TopThreadList<'c> {
                 role: role.unwrap_or_default(),
                 thread: row.thread,
                 state: row.state,
+                project: known.project.clone(),
                 is_branch: branch.is_some(),
                 workflow: branch.unwrap_or(workflow),
             }
@@ -236,6 +246,9 @@ impl<'c> TopThreadList<'c> {
                 head: row.head,
                 state: row.state,
                 overview: OverviewReader::new(&self.context.home).summarize(row),
+                project: ProjectRoot::of_thread(&self.context.home, &row.thread)
+                    .map(|project| project.name())
+                    .unwrap_or_default(),
                 cost: self.cost(row),
             };
             self.known.insert(row.thread.clone(), known);

@@ -7,13 +7,21 @@ use uwf_core::thread::ThreadId;
 /// The thread a command is about.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ThreadArg {
-    /// The thread: its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
+    /// The thread: its id, a unique start or end of the id, or @ for the newest of this project, @2 for the one before.
     #[arg(required_unless_present = "last", conflicts_with = "last")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,
-    /// The newest thread, like @.
+    /// The newest thread of this project, like @.
     #[arg(long)]
     last: bool,
+}
+
+/// The option that selects the threads of a project.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct HereArg {
+    /// Only threads of this project: the git repository here, or the directory with .workflows.
+    #[arg(long)]
+    pub(crate) here: bool,
 }
 
 /// The argument for the newest thread.

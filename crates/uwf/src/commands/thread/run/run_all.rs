@@ -18,10 +18,12 @@ use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::child_threads;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::ROOT_VARIABLES;
+use uwf_engine::root::project_files::ProjectRoot;
 use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
 
+use crate::ask::TerminalAsker;
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandPrinter, CommandReport, CommandResult, PrintableReport};
@@ -37,6 +39,12 @@ pub(super) struct RunAllOptions {
     pub(super) jobs: usize,
     /// Include threads whose last attempt failed.
     pub(super) stuck: bool,
+    /// The project whose threads run; all if there is none.
+    pub(super) project: Option<ProjectRoot>,
+    /// Threads of several projects run without a question.
+    pub(super) everywhere: bool,
+    /// A person may be asked.
+    pub(super) asks: bool,
     /// The role to stop before, in threads whose workflow has it.
     pub(super) until: Option<String>,
     /// Maximum number of steps per thread.
@@ -100,8 +108,10 @@ impl CommandReport for RunAllReport {
 
 /// Runs the threads.
 pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResult {
+    let queued = runs(context, all)?;
+    check_projects(context, all, &queued)?;
     let mut signals = SignalListener::listen()?;
-    let mut waiting = runs(context, all)?.into_iter();
+    let mut waiting = queued.into_iter();
     let (send, receive) = mpsc::channel();
     let mut running: BTreeMap<ThreadId, Pid> = BTreeMap::new();
     let mut ended: Vec<OfThread> = Vec::new();
@@ -145,7 +155,8 @@ pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResul
 
 /// The threads to run, oldest first. Child threads are skipped: their parents run them.
 fn runs(context: &CommandContext, all: &RunAllOptions) -> Result<Vec<QueuedRun>, CommandError> {
-    let rows = list::list(&context.home, &ThreadFilter::default())?.rows;
+    let filter = ThreadFilter { project: all.project.clone(), ..ThreadFilter::default() };
+    let rows = list::list(&context.home, &filter)?.rows;
     let is_wanted = |state| state == ThreadState::Active || (all.stuck && state == ThreadState::Stuck);
     let has_parent = |thread| child_threads::parent_of(&context.home, thread).is_some();
     let wanted: Vec<&ThreadRow> =
@@ -157,6 +168,32 @@ fn runs(context: &CommandContext, all: &RunAllOptions) -> Result<Vec<QueuedRun>,
         until.into_iter().chain(all.most.map(|most| format!("--steps={most}"))).collect()
     };
     Ok(wanted.into_iter().map(|row| QueuedRun { thread: row.thread.clone(), options: options(row) }).collect())
+}
+
+/// Asks before threads of several projects run: in one project, `--all` is easily meant for it alone.
+///
+/// # Errors
+/// `Usage` without a terminal; `Interrupted` if the person says no.
+fn check_projects(context: &CommandContext, all: &RunAllOptions, queued: &[QueuedRun]) -> Result<(), CommandError> {
+    if all.everywhere || all.project.is_some() {
+        return Ok(());
+    }
+    let projects: BTreeSet<Option<ProjectRoot>> =
+        queued.iter().map(|run| ProjectRoot::of_thread(&context.home, &run.thread)).collect();
+    if projects.len() < 2 {
+        return Ok(());
+    }
+    let name = |project: Option<ProjectRoot>| project.map_or_else(|| "no project".to_owned(), |project| project.name());
+    let names: Vec<String> = projects.into_iter().map(name).collect();
+    let what = format!("{} threads of {} projects ({})", queued.len(), names.len(), names.join(", "));
+    if !all.asks || !TerminalAsker::has_person() {
+        return Err(CommandError::usage(format!("--all would run {what}"))
+            .hint("--here runs only this project's threads, --everywhere runs all"));
+    }
+    match TerminalAsker::new(context.printer).yes(&format!("run {what}?"))? {
+        true => Ok(()),
+        false => Err(CommandError::new(ErrorKind::Interrupted, "no thread was run")),
+    }
 }
 
 /// The workflows of these threads that have the role.

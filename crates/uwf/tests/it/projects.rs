@@ -1,0 +1,93 @@
+//! Threads of a project: `@` and `--here` in a git repository, in a directory with `.workflows`, and outside of both.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use uwf_testing::{FinishedRun, TestHome, text};
+
+use crate::fixtures::repository::{home_with_repository, repository};
+
+/// Runs a command in a directory below the workspace.
+fn run_in(home: &TestHome, dir: &str, args: &[&str]) -> FinishedRun {
+    home.command(args).current_dir(home.work().join(dir)).output().unwrap().into()
+}
+
+fn start_in(home: &TestHome, dir: &str) -> String {
+    text(&run_in(home, dir, &["thread", "start", "count-rounds", "-p", dir]).json(), "thread")
+}
+
+/// A home with two projects, and a directory that is in none.
+fn two_projects() -> (TestHome, [String; 2]) {
+    let home = home_with_repository(1);
+    repository(&home, "shop");
+    for dir in ["blog/.workflows", "empty/.git", "elsewhere"] {
+        fs::create_dir_all(home.work().join(dir)).unwrap();
+    }
+    let threads = ["shop", "blog"].map(|dir| start_in(&home, dir));
+    (home, threads)
+}
+
+fn threads(listed: &FinishedRun) -> Vec<String> {
+    let Value::Array(rows) = listed.json() else { panic!("{listed:?}") };
+    rows.iter().map(|row| text(row, "thread")).collect()
+}
+
+#[test]
+fn newest_thread_is_of_the_project() {
+    let (home, [shop, blog]) = two_projects();
+    let newest = |dir: &str| text(&run_in(&home, dir, &["thread", "show", "@"]).json(), "thread");
+    assert_eq!(newest("shop"), shop);
+    assert_eq!(newest("shop/sub"), shop);
+    assert_eq!(newest("blog"), blog);
+    assert_eq!(newest("elsewhere"), blog, "outside of a project, it is the newest of the machine");
+    let missing = run_in(&home, "shop", &["thread", "show", "@2"]);
+    assert_eq!(missing.code, Some(69), "{missing:?}");
+    assert!(missing.stderr.contains("has only one thread"), "{missing:?}");
+    let none = run_in(&home, "empty", &["thread", "show", "@"]);
+    assert!(none.stderr.contains("has no thread") && none.stderr.contains("uwf thread list --all"), "{none:?}");
+}
+
+#[test]
+fn listing_here_has_only_threads_of_the_project() {
+    let (home, [shop, blog]) = two_projects();
+    let here = |dir: &str| threads(&run_in(&home, dir, &["thread", "list", "--here"]));
+    assert_eq!(here("shop/sub"), [shop]);
+    assert_eq!(here("blog"), [blog]);
+    assert_eq!(threads(&run_in(&home, "shop", &["thread", "list"])).len(), 2, "without the option, all are listed");
+    let outside = run_in(&home, "elsewhere", &["thread", "list", "--here"]);
+    assert_eq!(outside.code, Some(64), "{outside:?}");
+    assert!(outside.stderr.contains("is in no project"), "{outside:?}");
+}
+
+#[test]
+fn worktree_of_a_thread_belongs_to_its_repository() {
+    let (home, [shop, _]) = two_projects();
+    let started =
+        run_in(&home, "shop", &["thread", "start", "count-rounds", "-p", "in a worktree", "--worktree"]).json();
+    let (thread, worktree) = (text(&started, "thread"), text(&started["worktree"], "dir"));
+    assert_eq!(threads(&run_in(&home, "shop", &["thread", "list", "--here"])), [thread.clone(), shop]);
+    let shown: FinishedRun =
+        home.command(&["thread", "show", "@"]).current_dir(Path::new(&worktree)).output().unwrap().into();
+    assert_eq!(text(&shown.json(), "thread"), thread);
+}
+
+#[test]
+fn run_of_all_asks_before_several_projects() {
+    let (home, [shop, blog]) = two_projects();
+    let refused = run_in(&home, "shop", &["run", "--all"]);
+    assert_eq!(refused.code, Some(64), "{refused:?}");
+    assert!(refused.stderr.contains("2 threads of 2 projects (blog, shop)"), "{refused:?}");
+    let ran = run_in(&home, "shop", &["run", "--all", "--here"]);
+    assert_eq!(threads(&ran), [shop], "{ran:?}");
+    let ran = run_in(&home, "shop", &["run", "--all"]);
+    assert_eq!(threads(&ran), [blog], "one project is left");
+}
+
+#[test]
+fn run_of_all_projects_needs_a_word() {
+    let (home, mut both) = two_projects();
+    let ran = run_in(&home, "elsewhere", &["run", "--all", "--everywhere"]);
+    both.sort();
+    assert_eq!(threads(&ran), both, "{ran:?}");
+}
