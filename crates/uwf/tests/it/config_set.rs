@@ -84,32 +84,32 @@ fn values_are_yaml_unless_said_otherwise() {
     for (typed, value) in
         [("true", json!(true)), ("5", json!(5)), ("[a, 1]", json!(["a", 1])), ("-5", json!(-5)), ("null", json!(null))]
     {
-        home.json(&["config", "set", "x", typed]);
-        assert_eq!(home.json(&["config", "get", "x"]), value, "{typed}");
+        home.json(&["config", "set", "x-note", typed]);
+        assert_eq!(home.json(&["config", "get", "x-note"]), value, "{typed}");
     }
     for typed in ["true", "a: b # c", "-t", ""] {
-        home.json(&["config", "set", "--string", "x", typed]);
-        assert_eq!(home.json(&["config", "get", "x"]), json!(typed));
+        home.json(&["config", "set", "--string", "x-note", typed]);
+        assert_eq!(home.json(&["config", "get", "x-note"]), json!(typed));
     }
-    assert_snapshot!(refused(&home, &["config", "set", "x", "a: b"]), @r"
+    assert_snapshot!(refused(&home, &["config", "set", "x-note", "a: b"]), @r"
     exit 64
     --- stderr
     error: the value is not a text, number, [list] or {mapping}, but YAML that needs several lines
     hint: `--string` takes it as a text; lists are [a, b], mappings {a: 1}
     ");
-    assert_snapshot!(refused(&home, &["config", "set", "x", ""]), @"
+    assert_snapshot!(refused(&home, &["config", "set", "x-note", ""]), @"
     exit 64
     --- stderr
     error: the value is empty
     hint: `--string ''` is an empty text, `null` is null, `uwf config unset` removes the key
     ");
-    assert_snapshot!(refused(&home, &["config", "set", "x", "[a"]), @r"
+    assert_snapshot!(refused(&home, &["config", "set", "x-note", "[a"]), @r"
     exit 64
     --- stderr
     error: the value is not YAML: while parsing a flow sequence, expected ',' or ']'
     hint: `--string` takes it as a text; lists are [a, b], mappings {a: 1}
     ");
-    assert_snapshot!(refused(&home, &["config", "set", "x"]), @"
+    assert_snapshot!(refused(&home, &["config", "set", "x-note"]), @"
     exit 64
     --- stderr
     error: the following required arguments were not provided: <VALUE>
@@ -152,12 +152,14 @@ fn a_result_that_is_not_valid_is_refused() {
     error: <dir>/root/config.yaml: line 8: `defaultAgent` is a text or number, which has no keys
     hint: set the whole value, for example to `{key: value}` or `[a, b]`
     ");
-    assert_snapshot!(home.transcript(&["config", "set", "maxStep", "5"]), @r#"
-    exit 0
-    {"key":"maxStep","value":5,"file":"<dir>/root/config.yaml","changed":true}
+    assert_snapshot!(refused(&home, &["config", "set", "maxStep", "5"]), @r"
+    exit 78
     --- stderr
-    warning: the key `maxStep` is not known here and is ignored; did you mean `maxSteps`?
-    "#);
+    error: `maxStep` is not a key of the configuration
+    hint: did you mean `maxSteps`?
+    hint: nothing was written
+    ");
+    assert_eq!(home.uwf(&["config", "set", "x-notes", "ours"]).code, Some(0));
 }
 
 #[test]

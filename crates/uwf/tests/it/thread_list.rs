@@ -235,6 +235,17 @@ mod with_tools {
             assert!(table.lines().all(|line| columns(line) <= width), "{table}");
             assert!(table.contains("日本語"), "{table}");
         }
+        home.json(&[
+            "config",
+            "set",
+            "agents.a-long-name",
+            "{command: sh, args: [-c, 'sleep 1; sleep 2; sleep 3; sleep 4; echo end'], output: text}",
+        ]);
+        for args in [&["thread", "cost"][..], &["agent", "list"]] {
+            let table = plain(&session_in(&home, 80, args, &[]).shown);
+            let lines = table.lines().filter(|line| !line.starts_with("built in:"));
+            assert!(lines.clone().count() > 2 && lines.clone().all(|line| columns(line) <= 80), "{table}");
+        }
     }
 
     #[test]

@@ -50,7 +50,7 @@ struct ListedAgent {
 
 impl CommandReport for AgentRow {
     fn text(&self) -> String {
-        let mut table = TextTable::new(&["agent", "command", "prints", "program"]);
+        let mut table = TextTable::new(&["agent", "command", "prints", "program"]).flexible([1, 3]);
         for agent in &self.agents {
             let words: Vec<&str> = std::iter::once(&agent.command).chain(&agent.args).map(String::as_str).collect();
             let program = match (&agent.built_in, &agent.program, &agent.problem) {

@@ -1,9 +1,11 @@
 //! `uwf config set`
 
 use clap_complete::engine::ArgValueCompleter;
+use json_cas::nearest::did_you_mean;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::config::edit::{self, BadValue, KeyPath};
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::config_file::{self, ConfigChange, ConfigChangeReport};
 
 use super::key;
@@ -69,11 +71,27 @@ impl CommandReport for SetReport {
 pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let path = key(&args.key)?;
     let value = args.value.as_deref().map(|text| value(text, args.string)).transpose()?;
+    if value.is_some() {
+        check_known(&path)?;
+    }
     let change = match &value {
         Some(value) => ConfigChange::Set(path.clone(), value.clone()),
         None => ConfigChange::Unset(path.clone()),
     };
     done(context, &path, value, change)
+}
+
+/// Refuses a first key that uwf would ignore. Keys that begin with `x-` are for notes.
+fn check_known(path: &KeyPath) -> Result<(), CommandError> {
+    let first = path.parts().first().map_or("", String::as_str);
+    if uwf_core::config::keys().any(|key| key == first) || first.starts_with("x-") {
+        return Ok(());
+    }
+    let near = did_you_mean(first, uwf_core::config::keys());
+    let hint = near.unwrap_or_else(|| "`uwf help configuration` lists the keys".to_owned());
+    Err(CommandError::new(ErrorKind::Config, format!("`{first}` is not a key of the configuration"))
+        .hint(hint)
+        .hint("nothing was written"))
 }
 
 /// Makes and reports the change.
