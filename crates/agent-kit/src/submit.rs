@@ -110,7 +110,7 @@ fn keep_answered(context: &AgentContext<'_>, raw: &str, value: Option<&Value>) -
     // The text is useful, but if there is a value, the next step does not need the text.
     is_kept
         && (keep(context, raw).is_ok() || value.is_some())
-        && recorded::answered(thread.home(), &thread.id, &attempt.opened.attempt).is_ok()
+        && recorded::answered(thread.home(), &thread.id, &attempt.opened.attempt, None).is_ok()
 }
 
 /// Like [`submit`], for a role that a child thread played. `detail` is the last step of that thread, which shows how the output was

@@ -1,17 +1,15 @@
 //! The agent behind every `output: text` and `output: json`: runs a command that knows nothing of the store, passes it the prompt, and does
 //! the rest.
 
-use std::fs::{self, File};
+pub(crate) mod run_file;
+
+use std::fs::File;
 use std::io::{Seek, Write};
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::time::Instant;
 
 use agent_kit::answer::{AgentAnswer, AgentTurn};
 use agent_kit::play;
-use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, AgentContext, Error, Result, TurnRecorder};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,8 +17,7 @@ use uwf_core::prompt::AgentPrompt;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
 use uwf_engine::attempt::live_trace;
-use uwf_engine::attempt::program;
-use uwf_engine::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles, room_in};
+use uwf_engine::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles};
 use uwf_engine::error::AtPath;
 
 use crate::acp;
@@ -33,35 +30,10 @@ use crate::settings;
 use crate::trace::{ParsedTrace, TraceEnding, TraceFormat};
 use crate::turn_end;
 
+use run_file::{EndedRun, ProgramStart, RunBaseline};
+
 /// Longest prompt passed as an argument. The system rejects an argument of 131,072 bytes, and `args` may add text to it.
 pub(crate) const MAX_PROMPT_ARGUMENT: usize = 120_000;
-
-/// The shell that every system has there, also if `PATH` of an agent names no directory with one.
-const SHELL: &str = "/bin/sh";
-
-/// Runs a program, and keeps its exit code in the file `$0`: if uwf is killed meanwhile, this says whether the answer is whole. `exec`
-/// finds no built-in command of the shell. A stop signal to the process group is for the program; the shell waits for it, and says nothing.
-const WITH_EXIT_CODE: &str = r#"exec 3>&2 2> /dev/null
-trap : HUP INT TERM
-(exec "$@" 2>&3 3>&-)
-code=$?
-echo "$code" > "$0"
-exit "$code""#;
-
-/// Exit code of a shell for a program that is there but cannot be started.
-const NOT_STARTED: i32 = 126;
-
-/// The same for a program that was not found.
-const NOT_FOUND: i32 = 127;
-
-/// Added by a shell to the number of the signal that ended a program.
-const SIGNALS: i32 = 128;
-
-/// Exit code of a shell whose program was ended by the first signal.
-const FIRST_SIGNAL: i32 = SIGNALS + 1;
-
-/// The same for the last signal.
-const LAST_SIGNAL: i32 = SIGNALS + 64;
 
 /// Settings in the `config` of the agent, besides the program's own settings.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -167,9 +139,9 @@ impl CommandAgent {
         let files = context.output_files()?;
         let begun = Instant::now();
         let input = run.prompt.texts();
-        let expected = ExpectedFile::before(opened);
-        let status = execute(opened, run.args, &run.prompt.text(), &files)?;
-        self.exit_code = status.code();
+        let baseline = RunBaseline::before(opened, run.session);
+        let ended = execute(opened, run.args, &run.prompt.text(), &files, baseline)?;
+        self.exit_code = ended.status.code();
         let spec = &opened.agent;
         let read = |format: TraceFormat| {
             agent_process::read_capped(&files.raw, opened.output_cap).map(|raw| format.read(&raw).with_input(&input))
@@ -177,19 +149,15 @@ impl CommandAgent {
         // A trace that cannot be read now says nothing about the agent's work.
         let trace = format.map(read);
         let readable = trace.as_ref().and_then(|trace| trace.as_ref().ok());
-        if run.session.is_some_and(|session| !went_on(readable, session, spec, status)) {
+        if !continued(readable, &ended, spec) {
             return Ok(CommandRun::Elsewhere(trace.and_then(Result::ok)));
         }
-        check_status(spec, status, &files, opened.output_cap, readable)?;
-        if let Some(expected) = expected {
-            expected.check()?;
-        }
-        if let Some(Ok(trace)) = &trace {
-            turn_end::check(opened, trace)?;
-        }
+        check_run(opened, &files, &ended, readable)?;
         // If this process dies, the next one reads the answer. Without the line the agent runs again, so a failure to write it is ignored.
-        // Nothing checks the turn's end in that case, so this comes after the check.
-        let _ = recorded::answered(context.thread().home(), &opened.thread, &opened.attempt);
+        // Nothing checks the run in that case, so this comes after the check.
+        if has_answer(&files, readable) {
+            let _ = recorded::answered(context.thread().home(), &opened.thread, &opened.attempt, self.exit_code);
+        }
         let duration_ms = millis(begun.elapsed());
         if let Some((trace, format)) = trace.transpose()?.zip(format) {
             return answer_of(context, opened, trace, format, duration_ms).map(CommandRun::Answered);
@@ -203,19 +171,41 @@ impl CommandAgent {
     }
 }
 
-/// Whether a run continued a session. Claude reports the id of a session it did not find as its own. A run that failed before anything was
-/// said or done therefore did not continue it.
-fn went_on(trace: Option<&ParsedTrace>, session: &str, spec: &AgentSpec, status: ExitStatus) -> bool {
-    let succeeded = status.code().is_some_and(|code| spec.succeeded(code));
-    trace.is_some_and(|trace| trace.session_id.as_deref() == Some(session) && (succeeded || !trace.turns.is_empty()))
-}
-
-/// Whether the output of an attempt alone says how its run went: nothing else had to be compared before and after.
+/// Whether the program of an attempt has ended well, and its output is the whole answer. Its process of uwf may have been killed before.
 ///
 /// # Errors
-/// `Config`.
-pub(crate) fn is_judged_by_output(spec: &AgentSpec) -> Result<bool> {
-    Ok(spec.expect_file.is_none() && resume_args(spec)?.is_none())
+/// `Config`; `Io` if the output cannot be read.
+pub(crate) fn is_answered(opened: &AttemptOpening, files: &AttemptOutputFiles, ended: &EndedRun) -> Result<bool> {
+    let trace = printed_trace(&opened.agent, &agent_process::read_capped(&files.raw, opened.output_cap)?)?;
+    let trace = trace.as_ref();
+    Ok(continued(trace, ended, &opened.agent)
+        && check_run(opened, files, ended, trace).is_ok()
+        && has_answer(files, trace))
+}
+
+/// Checks that a run ended well.
+fn check_run(
+    opened: &AttemptOpening,
+    files: &AttemptOutputFiles,
+    ended: &EndedRun,
+    trace: Option<&ParsedTrace>,
+) -> Result<()> {
+    check_status(&opened.agent, ended.status, files, opened.output_cap, trace)?;
+    ended.baseline.check_file(opened)?;
+    trace.map_or(Ok(()), |trace| turn_end::check(opened, trace))
+}
+
+/// Whether a run that ended well has an answer. One without a final message has only a submitted value.
+fn has_answer(files: &AttemptOutputFiles, trace: Option<&ParsedTrace>) -> bool {
+    trace.is_none_or(|trace| trace.answer.is_some() || files.submitted.exists())
+}
+
+/// Whether a run continued the session that it should, if any. Claude reports the id of a session it did not find as its own. A run that
+/// failed before anything was said or done therefore did not continue it.
+fn continued(trace: Option<&ParsedTrace>, ended: &EndedRun, spec: &AgentSpec) -> bool {
+    let Some(session) = &ended.baseline.session else { return true };
+    let succeeded = ended.status.code().is_some_and(|code| spec.succeeded(code));
+    trace.is_some_and(|trace| trace.session_id.as_ref() == Some(session) && (succeeded || !trace.turns.is_empty()))
 }
 
 /// The arguments that continue a session, where `{session}` is its id; `None` if it should not be continued.
@@ -313,13 +303,6 @@ fn answer_of(
     })
 }
 
-/// Creates a program's output file and reserves space for an answer.
-pub(crate) fn with_room(path: &Path) -> Result<File> {
-    let file = agent_process::create(path)?;
-    room_in(&file).path_context("reserve space for an answer in", path)?;
-    Ok(file)
-}
-
 /// The prompt as the command gets it: on stdin, unless its arguments have a template for it.
 ///
 /// # Errors
@@ -348,47 +331,19 @@ pub(crate) fn arguments(opened: &AttemptOpening, args: &[String], text: &str) ->
     args.iter().map(|arg| fill(arg, opened, Some(text))).collect()
 }
 
-/// Runs the command with the prompt on stdin, or in its arguments if they ask for it. The keeper enforces time limits.
-fn execute(opened: &AttemptOpening, args: &[String], text: &str, files: &AttemptOutputFiles) -> Result<ExitStatus> {
-    let spec = &opened.agent;
+/// Runs the command with the prompt on stdin, or in its arguments if they ask for it.
+fn execute(
+    opened: &AttemptOpening,
+    args: &[String],
+    text: &str,
+    files: &AttemptOutputFiles,
+    baseline: RunBaseline,
+) -> Result<EndedRun> {
     let stdin = prompt_input(opened, args, text)?;
-    let args = model_hints::with(spec, arguments(opened, args, text));
-    // The exit code of an earlier run of this attempt would say that a part of an answer is whole.
-    if files.exit.try_exists().path_context("look at", &files.exit)? {
-        fs::remove_file(&files.exit).path_context("remove", &files.exit)?;
-    }
-    let mut command = Command::new(SHELL);
-    without_secrets(&mut command, opened);
-    let mut process = command
-        .args(["-c", WITH_EXIT_CODE])
-        .arg(&files.exit)
-        .arg(&spec.command)
-        .args(&args)
-        .stdin(stdin)
-        .stdout(with_room(&files.raw)?)
-        .spawn()
-        .map_err(|source| agent_process::cannot_start(&spec.command, &args, &opened.workspace, &source))?;
-    let ended = process
-        .wait()
-        .map_err(|source| Error::agent_failed(format!("cannot wait for agent `{}`: {source}", spec.name)))?;
-    status_of_program(opened, ended)
-}
-
-/// How a program ended, by the exit status of the shell that ran it.
-///
-/// # Errors
-/// `Config` if the shell could not start it.
-fn status_of_program(opened: &AttemptOpening, shell: ExitStatus) -> Result<ExitStatus> {
-    let spec = &opened.agent;
-    match shell.code() {
-        Some(code) if spec.succeeded(code) => Ok(shell),
-        Some(NOT_STARTED | NOT_FOUND) => match program::look_up(&spec.command, &opened.workspace) {
-            Err(why) => Err(why.refusal(&spec.command)),
-            Ok(_) => Ok(shell),
-        },
-        Some(code @ FIRST_SIGNAL..=LAST_SIGNAL) => Ok(ExitStatus::from_raw(code - SIGNALS)),
-        _ => Ok(shell),
-    }
+    let args = model_hints::with(&opened.agent, arguments(opened, args, text));
+    let stdout = run_file::with_room(&files.raw)?;
+    let start = ProgramStart { args: &args, dir: &opened.workspace, stdin, stdout, stderr: None };
+    run_file::run(opened, files, baseline, start)
 }
 
 /// An unnamed file that contains a text, ready to read. Unlike a pipe it takes any size before the reader starts, and no other process can
@@ -404,7 +359,7 @@ fn holding(text: &str) -> std::io::Result<File> {
 }
 
 /// Fills in an argument's templates in a single pass, so that `{role}` in a prompt stays as it is.
-fn fill(template: &str, opened: &AttemptOpening, prompt: Option<&str>) -> String {
+pub(crate) fn fill(template: &str, opened: &AttemptOpening, prompt: Option<&str>) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(at) = rest.find('{') {
@@ -446,39 +401,4 @@ fn check_status(
     let last = said.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
     Err(Error::agent_failed(format!("agent `{}` {}{words}", spec.name, how_it_ended(status))))
-}
-
-/// The file that the run must create or change, as it was before.
-struct ExpectedFile {
-    path: PathBuf,
-    before: Option<FileStamp>,
-}
-
-/// Detects a change of a file: device, inode, size, and the times (seconds, nanoseconds) of its last change in content and in metadata.
-/// Compare stamps only with each other, never with a clock: file system times are coarser than ours and may come from another machine.
-#[derive(PartialEq, Eq)]
-struct FileStamp([i64; 4], [u64; 3]);
-
-impl ExpectedFile {
-    fn before(opened: &AttemptOpening) -> Option<ExpectedFile> {
-        let path = opened.workspace.join(fill(opened.agent.expect_file.as_ref()?, opened, None));
-        Some(ExpectedFile { before: FileStamp::from_path(&path), path })
-    }
-
-    fn check(&self) -> Result<()> {
-        let problem = match FileStamp::from_path(&self.path) {
-            None => "does not exist",
-            after if after == self.before => "was not written by this run",
-            Some(_) => return Ok(()),
-        };
-        Err(Error::agent_failed(format!("the expected file {} {problem}", self.path.display())))
-    }
-}
-
-impl FileStamp {
-    fn from_path(path: &Path) -> Option<FileStamp> {
-        let meta = path.metadata().ok()?;
-        let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
-        Some(FileStamp(times, [meta.dev(), meta.ino(), meta.size()]))
-    }
 }

@@ -2,11 +2,10 @@
 //! output that routes, not a failed agent.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::time::Instant;
 
 use agent_kit::answer::{AgentAnswer, AgentTurn};
-use agent_kit::spawn::without_secrets;
 use agent_kit::{Agent, AgentContext, Error, Result};
 use serde_json::{Map, Value, json};
 use uwf_core::escapes::without_escapes;
@@ -14,9 +13,10 @@ use uwf_core::node::COMMAND_SOURCE;
 use uwf_core::prompt::AgentPrompt;
 use uwf_core::workflow::is_text;
 use uwf_engine::attempt::agent_process;
-use uwf_engine::attempt::recorded::{AttemptOpening, AttemptOutputFiles};
+use uwf_engine::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles};
 
-use crate::command::{arguments, prompt_input, with_room};
+use crate::command::run_file::{self, EndedRun, ProgramStart, RunBaseline, with_room};
+use crate::command::{arguments, prompt_input};
 use crate::model_exchange::millis;
 use crate::program::how_it_ended;
 
@@ -38,15 +38,16 @@ impl Agent for ExitAgent {
         let opened = context.opened()?;
         let files = context.output_files()?;
         let begun = Instant::now();
-        let status = execute(opened, prompt, &files)?;
-        self.exit_code = status.code();
+        let ended = execute(opened, prompt, &files)?;
+        self.exit_code = ended.status.code();
         let printed = agent_process::read_capped(&files.raw, opened.output_cap)?;
-        let code = output_code(opened, status, &printed)?;
-        // The attempt is not recorded as answered: its text alone has no exit code, so if this process dies, the command runs again.
+        let code = output_code(opened, ended.status, &printed)?;
+        // If this process dies, the next one reads the output. Without the line the command runs again.
+        let _ = recorded::answered(context.thread().home(), &opened.thread, &opened.attempt, Some(code));
         let duration_ms = millis(begun.elapsed());
         let input = if opened.agent.is_role_command { vec![opened.agent.name.clone()] } else { prompt.texts() };
         let turn = AgentTurn { output: printed.clone(), latency_ms: duration_ms, ..AgentTurn::asked(input) };
-        let value = output(context, code, &tail(&without_escapes(&printed)));
+        let value = output(context, code, &printed);
         let source = COMMAND_SOURCE.to_owned();
         Ok(AgentAnswer { raw: printed, turns: vec![turn], duration_ms, source, ..AgentAnswer::value(value) })
     }
@@ -67,8 +68,15 @@ fn output_code(opened: &AttemptOpening, status: ExitStatus, printed: &str) -> Re
     Err(Error::agent_failed(format!("`{}` {}{words}", spec.name, how_it_ended(status))))
 }
 
-/// The output in the form that the role's schema has: a text for a role of plain text, otherwise the keys that the schema allows.
-fn output(context: &AgentContext<'_>, code: i32, printed: &str) -> Value {
+/// Whether the command of an attempt has ended with an exit code that is an output.
+pub(crate) fn is_answered(opened: &AttemptOpening, ended: &EndedRun) -> bool {
+    output_code(opened, ended.status, "").is_ok()
+}
+
+/// The output of a command with this exit code, which printed this, in the form that the role's schema has: a text for a role of plain
+/// text, otherwise the keys that the schema allows.
+pub(crate) fn output(context: &AgentContext<'_>, code: i32, printed: &str) -> Value {
+    let printed = tail(&without_escapes(printed));
     let schema = context.schema().value();
     if is_text(schema) {
         return Value::from(printed.trim_end());
@@ -101,8 +109,8 @@ fn tail(text: &str) -> String {
     format!("[… {from} bytes left out]\n{}", &text[from..])
 }
 
-/// Runs the command with stdout and stderr in one file. The keeper enforces time limits.
-fn execute(opened: &AttemptOpening, prompt: &AgentPrompt, files: &AttemptOutputFiles) -> Result<ExitStatus> {
+/// Runs the command with stdout and stderr in one file.
+fn execute(opened: &AttemptOpening, prompt: &AgentPrompt, files: &AttemptOutputFiles) -> Result<EndedRun> {
     let spec = &opened.agent;
     let text = prompt.text();
     let (args, stdin) = match spec.is_role_command {
@@ -110,19 +118,10 @@ fn execute(opened: &AttemptOpening, prompt: &AgentPrompt, files: &AttemptOutputF
         false => (arguments(opened, &spec.args, &text), prompt_input(opened, &spec.args, &text)?),
     };
     let dir: PathBuf = spec.cwd.iter().fold(opened.workspace.clone(), |dir, below| dir.join(below));
-    let printed = with_room(&files.raw)?;
-    let also = printed.try_clone().map_err(|error| Error::io(format!("cannot open the output file twice: {error}")))?;
-    let mut command = Command::new(&spec.command);
-    without_secrets(&mut command, opened);
-    let mut process = command
-        .args(&args)
-        .current_dir(&dir)
-        .stdin(stdin)
-        .stdout(printed)
-        .stderr(also)
-        .spawn()
-        .map_err(|source| agent_process::cannot_start(&spec.command, &args, &dir, &source))?;
-    process.wait().map_err(|source| Error::agent_failed(format!("cannot wait for `{}`: {source}", spec.name)))
+    let stdout = with_room(&files.raw)?;
+    let also = stdout.try_clone().map_err(|error| Error::io(format!("cannot open the output file twice: {error}")))?;
+    let start = ProgramStart { args: &args, dir: &dir, stdin, stdout, stderr: Some(also) };
+    run_file::run(opened, files, RunBaseline::default(), start)
 }
 
 #[cfg(test)]

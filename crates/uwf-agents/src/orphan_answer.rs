@@ -3,16 +3,18 @@
 use std::time::Duration;
 
 use agent_kit::Result;
+use uwf_core::config::OutputMode;
 use uwf_core::thread::ThreadId;
+use uwf_engine::attempt::leftover;
 use uwf_engine::attempt::recorded::{self, AttemptOutputFiles, RecordedAttempt};
-use uwf_engine::attempt::{agent_process, leftover};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::lock;
 
-use crate::{command, turn_end};
+use crate::command::run_file;
+use crate::{command, exit};
 
 /// Records the answer of a thread's newest attempt, so that the next step reads it and runs no agent. Returns whether there is one: its
-/// program exited well, and its trace, if it prints one, says that its turn ended.
+/// program ended well.
 ///
 /// # Errors
 /// `Io`; errors of the agent's settings.
@@ -24,20 +26,14 @@ pub fn keep(home: &Home, thread: &ThreadId) -> Result<bool> {
     let Some(attempt) = recorded::read(home, thread)?.filter(is_same) else { return Ok(false) };
     let opened = &attempt.opened;
     let is_open = attempt.result().is_none() && attempt.answered.is_none() && attempt.gave_up.is_none();
-    if !is_open || !opened.is_wrapped() || !command::is_judged_by_output(&opened.agent)? {
-        return Ok(false);
-    }
     let files = AttemptOutputFiles::paths_of_attempt(home, thread, &opened.attempt);
-    let code = std::fs::read_to_string(&files.exit).ok().and_then(|code| code.trim().parse().ok());
-    if !code.is_some_and(|code| opened.agent.succeeded(code)) {
-        return Ok(false);
+    let Some(ended) = run_file::ended(&files).filter(|_| is_open && opened.is_wrapped()) else { return Ok(false) };
+    let is_answered = match opened.agent.output_mode() {
+        OutputMode::Exit => exit::is_answered(opened, &ended),
+        OutputMode::Step | OutputMode::Json | OutputMode::Text => command::is_answered(opened, &files, &ended)?,
+    };
+    if is_answered {
+        recorded::answered(home, thread, &opened.attempt, ended.status.code())?;
     }
-    let raw = agent_process::read_capped(&files.raw, opened.output_cap)?;
-    if let Some(trace) = command::printed_trace(&opened.agent, &raw)?
-        && turn_end::check(opened, &trace).is_err()
-    {
-        return Ok(false);
-    }
-    recorded::answered(home, thread, &opened.attempt)?;
-    Ok(true)
+    Ok(is_answered)
 }

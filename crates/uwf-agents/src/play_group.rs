@@ -36,6 +36,7 @@ use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
 use uwf_engine::verbs::end_group::{BranchResult, EndedBranch, end_group, link_branches};
 use uwf_engine::verbs::group_files::{GroupFiles, MergeConflict};
+use uwf_engine::verbs::kill;
 use uwf_engine::verbs::start_child::{self, ChildTask};
 
 use crate::progress;
@@ -268,9 +269,8 @@ impl GroupAttempt<'_, '_> {
     fn deliver(&self, ended: &HistoryLine) -> Result<NodeHash> {
         let home = self.context.thread().home();
         if ended.status == EndStatus::Killed {
-            let message = format!("thread {} of the group was killed", ended.thread);
-            return Err(Error::agent_failed(message)
-                .hint(format!("`uwf thread retry {}` plays the group again", self.context.thread().id)));
+            let message = format!("group `{}`: {}", self.context.role_name(), kill::child_was_killed(&ended.thread));
+            return Err(Error::agent_failed(message).hint(results::retry_hint(&self.context.thread().id)));
         }
         let thread = Thread::load_at(home, ended.thread.clone(), ended.head)?;
         let mut steps = message::branches(home.store(), ended.head)?;

@@ -3,11 +3,14 @@
 
 use agent_kit::answer::AgentAnswer;
 use agent_kit::{Agent, AgentContext, Error, Result};
-use uwf_core::node::TokenCounts;
+use uwf_core::config::OutputMode;
+use uwf_core::node::{COMMAND_SOURCE, TokenCounts};
 use uwf_core::prompt::AgentPrompt;
+use uwf_engine::thread::nodes;
 use uwf_engine::verbs::reextract;
 
 use crate::command;
+use crate::exit;
 use crate::trace::ParsedTrace;
 
 /// Source of its answers.
@@ -24,7 +27,13 @@ impl Agent for ReextractAgent {
                 .hint("`uwf thread step ID --reextract` reads the text of a failed attempt"));
         };
         let raw = reextract::text(context.thread(), attempt)?;
-        let answer = match command::printed_trace(&context.opened()?.agent, &raw)? {
+        let agent = &context.opened()?.agent;
+        let exit_code = nodes::attempt(context.thread().home().store(), attempt)?.exit_code;
+        if let Some(code) = exit_code.filter(|_| agent.output_mode() == OutputMode::Exit) {
+            let (value, source) = (exit::output(context, code, &raw), COMMAND_SOURCE.to_owned());
+            return Ok(AgentAnswer { raw, source, ..AgentAnswer::value(value) });
+        }
+        let answer = match command::printed_trace(agent, &raw)? {
             Some(ParsedTrace { answer, last_said, turns, session_id, .. }) => {
                 AgentAnswer { turns, session_id, ..AgentAnswer::text(answer.or(last_said).unwrap_or(raw)) }
             }

@@ -35,6 +35,7 @@ use uwf_engine::root::home::Home;
 use uwf_engine::root::{lock, project};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::{message, nodes};
+use uwf_engine::verbs::kill;
 use uwf_engine::verbs::start_child::{self, ChildTask};
 use uwf_engine::verbs::step::{self, StepReport, StepRequest, UpcomingRole};
 
@@ -97,9 +98,7 @@ fn play(context: &AgentContext<'_>, opened: &AttemptOpening) -> Result<NodeHash>
     let parent = context.thread();
     let max_depth = project::config_here(parent.home())?.limits.max_depth;
     let child = start_child::find_or_begin(parent, context.role_name(), max_depth, || task(context, opened))?;
-    // A killed branch is tried again, and its child was killed with it.
-    let child = if opened.branch.is_some() { start_child::revive_killed(parent, child)? } else { child };
-    let ended = match child {
+    let ended = match start_child::revive_killed(parent, child)? {
         Child::Ended(ended) => ended,
         Child::Active(id) => drive(context, &id, &mut signals)?,
     };
@@ -282,11 +281,13 @@ fn passed_up(context: &AgentContext<'_>, child: &ThreadId, error: Error) -> Erro
 /// Turns the child's result into the output of the parent's role.
 fn deliver(context: &AgentContext<'_>, ended: &HistoryLine) -> Result<NodeHash> {
     let child = &ended.thread;
-    let again = format!("`uwf thread rm {child}`, then a step of this thread starts it again");
     if ended.status == EndStatus::Killed {
-        let message = format!("child thread {child}, which plays role `{}`, was killed", context.role_name());
-        return Err(Error::agent_failed(message).hint(again));
+        let message = format!("role `{}`: {}", context.role_name(), kill::child_was_killed(child));
+        return Err(
+            Error::agent_failed(message).hint(format!("`uwf thread retry {}` continues it", context.thread().id))
+        );
     }
+    let again = format!("`uwf thread rm {child}`, then a step of this thread starts it again");
     let home = context.thread().home();
     let thread = Thread::load_at(home, child.clone(), ended.head)?;
     let Some(step) = &thread.last else {

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::node;
+use crate::text::one_line;
 
 /// The two names of an agent, as in every report.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -44,7 +45,8 @@ impl AgentName {
 
 impl fmt::Display for AgentName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.short())
+        // A command of a role may have several lines.
+        out.write_str(&one_line(self.short()))
     }
 }
 

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::config::{DEFAULT_CURRENCY, EXTRACT, ModelPrice, UwfConfig};
+use crate::config::{DEFAULT_CURRENCY, EXTRACT, ModelPrice, OutputMode, UwfConfig};
 use crate::node::{self, TokenCounts};
 use crate::number;
 use crate::usage;
+use crate::workflow::GROUP_AGENT;
 
 /// Built-in agents that take no model.
-const WITHOUT_MODEL: [&str; 5] = ["uwf-docx-diff", "uwf-human", "uwf-mock", "uwf-office", "uwf-workflow"];
+const WITHOUT_MODEL: [&str; 6] = ["uwf-docx-diff", "uwf-human", "uwf-mock", "uwf-office", GROUP_AGENT, "uwf-workflow"];
 
 /// Built-in agents that use the default model unless they get another one.
 const WITH_DEFAULT_MODEL: [&str; 2] = ["uwf-llm", "uwf-react"];
@@ -129,11 +130,13 @@ impl SpendingAgent {
     pub fn from_agent(agent: &node::AgentNode, config: &UwfConfig) -> SpendingAgent {
         let command = agent.command.as_str();
         let configured = agent.config.get("model").and_then(|model| model.as_str()).map(str::to_owned);
+        // A command whose exit code is its output, such as a test run.
+        let is_exit = agent.config.get("output").is_some_and(|output| output == OutputMode::Exit.as_str());
         let by_default = || config.default_model.clone().filter(|_| WITH_DEFAULT_MODEL.contains(&command));
         SpendingAgent {
             alias: Some(agent.name.clone()),
             model: agent.model.clone().or(configured).or_else(by_default),
-            is_free: WITHOUT_MODEL.contains(&command),
+            is_free: WITHOUT_MODEL.contains(&command) || is_exit,
         }
     }
 }

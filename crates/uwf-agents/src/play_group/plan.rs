@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use agent_kit::{Error, Result};
 use serde_json::Value;
+use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 use uwf_core::workflow::{CopyPicker, GroupBranch, PERSON_PICKS, PlannedBranch, RoleGroup, Workflow};
 use uwf_engine::attempt::branch_outlook::BranchOutlook;
@@ -39,7 +40,7 @@ impl GroupPlan {
         let plan = match group.repeated() {
             None => GroupPlan::plain(listed(thread, workflow, group)?),
             Some(branch) => match &group.each {
-                Some(each) => of_items(items(thread, name, each)?, (name, group), branch)?,
+                Some(each) => of_items(&thread.id, items(thread, name, each)?, (name, group), branch)?,
                 None => {
                     let copies = copies(group, branch);
                     GroupPlan { judge: judge(workflow, group, &copies), ..GroupPlan::plain(copies) }
@@ -138,13 +139,20 @@ fn items(thread: &Thread<'_>, name: &str, each: &str) -> Result<Vec<Value>> {
     ))
 }
 
-fn of_items(items: Vec<Value>, (name, group): (&str, &RoleGroup), branch: &GroupBranch) -> Result<GroupPlan> {
+fn of_items(
+    thread: &ThreadId,
+    items: Vec<Value>,
+    (name, group): (&str, &RoleGroup),
+    branch: &GroupBranch,
+) -> Result<GroupPlan> {
     let mut branches = Vec::with_capacity(items.len());
     let mut known = BTreeSet::new();
     for (index, item) in items.iter().enumerate() {
         let bad = |why: String| Error::data(format!("item {} of `{name}` {why}", index + 1));
         let remade = |error: Error| {
-            error.hint("let the role that made the list make it again: `uwf thread fork THREAD --from-role ROLE`")
+            error.hint(format!(
+                "let the role that made the list make it again: `uwf thread fork {thread} --from-role ROLE`"
+            ))
         };
         let bytes = item.to_string().len();
         if bytes > MAX_ITEM {

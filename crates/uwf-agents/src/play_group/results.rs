@@ -73,7 +73,7 @@ impl BranchErrors {
 }
 
 /// The hint about the next attempt of a thread's group.
-fn retry_hint(parent: &ThreadId) -> String {
+pub(super) fn retry_hint(parent: &ThreadId) -> String {
     format!("`uwf thread retry {parent}` plays only the branches that have not ended")
 }
 

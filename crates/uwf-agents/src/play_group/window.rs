@@ -182,7 +182,7 @@ fn is_failure(group: &Thread<'_>, branch: &str, error: &Error) -> Result<bool> {
 /// The end of a branch's thread, unless it was killed.
 pub(super) fn not_killed(ended: HistoryLine) -> Result<HistoryLine> {
     match ended.status {
-        EndStatus::Killed => Err(Error::agent_failed(kill::WAS_KILLED)),
+        EndStatus::Killed => Err(Error::agent_failed(kill::child_was_killed(&ended.thread))),
         _ => Ok(ended),
     }
 }

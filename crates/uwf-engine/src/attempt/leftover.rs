@@ -208,6 +208,7 @@ pub fn fail(home: &Home, attempt: &RecordedAttempt, exit_code: Option<i32>, erro
     let question = attempt.gave_up.as_ref().and_then(|gave_up| gave_up.question.as_ref()?.lines().next());
     let asked = question.map(|line| format!("{}{line}", node::ASKED));
     let error = asked.as_deref().unwrap_or(error);
+    let exit_code = exit_code.or_else(|| attempt.answered.as_ref()?.exit_code);
     let files = AttemptOutputFiles::paths_of_attempt(home, &opened.thread, &opened.attempt);
     // Nothing can be redacted without the secrets, and a node is permanent. So this fails and leaves the output in its
     // files.

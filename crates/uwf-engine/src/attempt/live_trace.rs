@@ -364,7 +364,7 @@ mod tests {
             out: file("out"),
             err: file("err"),
             raw: file("raw"),
-            exit: file("exit"),
+            run: file("run"),
             submitted: file("submitted"),
             trace: file("trace"),
             turn: file("turn"),

@@ -224,17 +224,18 @@ pub fn started(home: &Home, thread: &ThreadId, started: AttemptProcess) -> Resul
 }
 
 /// Records that the agent has answered, with the current content of [`AttemptOutputFiles::raw`], if any, or with the submitted
-/// value.
+/// value. `exit_code` is of its program.
 ///
 /// # Errors
 /// `Io`.
-pub fn answered(home: &Home, thread: &ThreadId, attempt: &str) -> Result<()> {
+pub fn answered(home: &Home, thread: &ThreadId, attempt: &str, exit_code: Option<i32>) -> Result<()> {
     if is_by_hand(attempt) {
         return Ok(());
     }
     let raw = AttemptOutputFiles::paths_of_attempt(home, thread, attempt).raw;
     let bytes = output::size(&raw)?;
-    record::append(home, thread, &ThreadRecordLine::Answered(AttemptAnswer { attempt: attempt.to_owned(), bytes }))?;
+    let answer = AttemptAnswer { attempt: attempt.to_owned(), bytes, exit_code };
+    record::append(home, thread, &ThreadRecordLine::Answered(answer))?;
     Ok(())
 }
 

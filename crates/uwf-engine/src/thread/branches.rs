@@ -26,6 +26,8 @@ pub(crate) struct LinkedBranch {
     pub(crate) output: Value,
     /// How it ended.
     pub(crate) end: BranchEnd,
+    /// Its step.
+    pub(crate) step: NodeHash,
     /// When its step was stored, in Unix milliseconds.
     pub(crate) linked_at: u64,
 }
@@ -57,7 +59,7 @@ pub(crate) fn linked(group: &Thread<'_>) -> Result<Vec<LinkedBranch>> {
             true => BranchEnd::Step(step.detail),
             false => BranchEnd::Failed(output.failure().unwrap_or("the reason is unknown").to_owned()),
         };
-        branches.push(LinkedBranch { name: output.name, output: output.output, end, linked_at });
+        branches.push(LinkedBranch { name: output.name, output: output.output, end, step: record.step, linked_at });
     }
     Ok(branches)
 }
@@ -87,14 +89,14 @@ fn of_detail(thread: &Thread<'_>, detail: NodeHash, outcome: &OutcomeReader) -> 
     let planned = group.workflow()?.planned_branches().unwrap_or_default();
     let items: Vec<Value> = serde_json::from_str(&group.start.prompt).unwrap_or_default();
     let mut branches = Vec::new();
-    for (index, LinkedBranch { name, output, end, .. }) in linked(&group)?.into_iter().enumerate() {
+    for (index, LinkedBranch { name, output, end, step: linked_step, .. }) in linked(&group)?.into_iter().enumerate() {
         let role = planned.get(index).map(|planned| planned.role.as_str());
-        let mut branch = json!({ "name": name, "role": role, "output": output });
+        let usage = usage_of(&usage::spent(thread.home().store(), linked_step)?);
+        let mut branch = json!({ "name": name, "role": role, "output": output, "usage": usage });
         match end {
             BranchEnd::Failed(why) => branch["failed"] = why.into(),
             BranchEnd::Step(step) => {
                 branch["agent"] = nodes::step_node(thread.home().store(), step)?.0.agent.into();
-                branch["usage"] = usage_of(&usage::spent(&Thread::without_id(thread.home(), step)?)?);
                 if let Some(outcome) = outcome(thread.home(), step)? {
                     branch["outcome"] = outcome.into();
                 }

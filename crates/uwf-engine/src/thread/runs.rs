@@ -1,16 +1,21 @@
 //! The agent runs of a step: the run that became the step, and earlier failed runs.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use json_cas::{Node, NodeHash, Store};
 use uwf_core::config::UwfConfig;
 use uwf_core::node::{self, ExtractedBy, NodeKind, ReactTurn, StepNode, TokenCounts};
 use uwf_core::number;
 use uwf_core::spending::{AttemptUsage, ExtractionUsage, SpendingAgent};
+use uwf_core::usage::UsageAmount;
 use uwf_core::workflow::GROUP_AGENT;
 
 use crate::error::{Error, Result};
 use crate::thread::nodes;
+
+/// The key of a failed branch's usage in the session of its step.
+pub(crate) const BRANCH_USAGE: &str = "usage";
 
 /// A run and its agent.
 #[derive(Debug)]
@@ -30,6 +35,8 @@ pub(crate) struct StepRuns {
     pub(crate) runs: Vec<KnownRun>,
     /// The last step of the child thread that played the role. The child's steps have the runs.
     pub(crate) child: Option<NodeHash>,
+    /// All that a failed branch has used, as one run. Its own thread has the runs.
+    pub(crate) failed_branch: Option<KnownRun>,
     /// The role, if the step is of a group, or of a branch in the thread of its group.
     pub(crate) group: Option<String>,
     /// Why some runs are unknown.
@@ -67,6 +74,7 @@ impl<'h> RunReader<'h> {
 
     fn session(&mut self, node: &Node, hash: NodeHash) -> Result<StepRuns> {
         let session: node::ReactSession = nodes::payload(hash, node)?;
+        let failed_branch = failed_branch(&session, node.timestamp);
         let SpendingAgent { alias, model, is_free } = self.spender(session.agent);
         let (own, read) = self.split(&session);
         let reading = self.reading(read);
@@ -74,7 +82,9 @@ impl<'h> RunReader<'h> {
             self.tokens(session.tokens.as_ref().map(|whole| without(whole, reading.as_ref())), own);
         let run =
             AttemptUsage { tokens, is_partial, duration_ms: session.duration_ms, has_failed: false, is_free, reading };
-        let mut runs = vec![KnownRun { run, role: session.role, agent: alias, model, at_ms: node.timestamp }];
+        let own = KnownRun { run, role: session.role, agent: alias, model, at_ms: node.timestamp };
+        // The session of a failed branch is not a run: its own thread has the runs.
+        let mut runs = if failed_branch.is_some() { Vec::new() } else { vec![own] };
         let mut unreadable = None;
         for attempt in session.attempts {
             match self.failed(attempt) {
@@ -82,7 +92,7 @@ impl<'h> RunReader<'h> {
                 Err(error) => unreadable = Some(error),
             }
         }
-        Ok(StepRuns { runs, unreadable, ..StepRuns::default() })
+        Ok(StepRuns { runs, unreadable, failed_branch, ..StepRuns::default() })
     }
 
     /// A failed attempt; `None` if it has not failed.
@@ -144,6 +154,22 @@ impl<'h> RunReader<'h> {
         };
         self.agents.entry(hash).or_insert_with(read).clone()
     }
+}
+
+/// All that a failed branch has used, by the session in its group's step.
+fn failed_branch(session: &node::ReactSession, at_ms: u64) -> Option<KnownRun> {
+    let sum = session.extras.as_ref().filter(|_| session.source == node::GROUP_SOURCE)?.get(BRANCH_USAGE)?;
+    let UsageAmount { tokens, cost, seconds, .. } = serde_json::from_value(sum.clone()).ok()?;
+    // The sum does not say whether a cost is unknown.
+    let cost = Some(cost).filter(|cost| *cost > 0.0);
+    let tokens = TokenCounts { input: Some(tokens), output: Some(0), cost, ..TokenCounts::default() };
+    let run = AttemptUsage {
+        tokens: Some(tokens),
+        duration_ms: Duration::try_from_secs_f64(seconds).map_or(0, |time| time.as_millis().try_into().unwrap_or(0)),
+        has_failed: true,
+        ..AttemptUsage::default()
+    };
+    Some(KnownRun { run, role: session.role.clone(), agent: None, model: None, at_ms })
 }
 
 /// Subtracts the reading of the answer from the usage of a run. A sum includes the known part of the reading.

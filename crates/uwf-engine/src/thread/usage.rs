@@ -1,7 +1,8 @@
 //! Usage of a thread so far: tokens, money and time, from the details of its steps.
 //!
 //! Conditions see only what the nodes report ([`reported`]). A process that adopts the result of a killed step decides again which role
-//! was next, and a changed price table must not change that decision. Limits also count by the prices ([`priced`]).
+//! was next, and a changed price table must not change that decision. Limits also count by the prices ([`priced`]). A failed branch of a
+//! group has its own thread, which limits count by the records of this machine; for conditions its sum is in the group's step.
 
 use std::io::Write;
 use std::path::Path;
@@ -19,7 +20,7 @@ use crate::thread::nodes;
 use crate::thread::runs::{KnownRun, RunReader};
 
 /// Version of the summing rules. A sum by other rules is computed again.
-const RULES: &str = "2";
+const RULES: &str = "3";
 
 /// The last computed sum: a file of the cache, so that a step of a long thread reads only its newest steps.
 #[derive(Serialize, Deserialize)]
@@ -33,20 +34,21 @@ struct CachedUsage {
     usage: ThreadUsage,
 }
 
-/// Usage of all steps of a thread, with their failed attempts and child threads. Includes only money that providers reported.
+/// Usage of all steps of a thread, with their failed attempts, child threads and failed branches. Includes only money that providers
+/// reported.
 ///
 /// # Errors
 /// Errors of the nodes.
 pub fn reported(thread: &Thread<'_>) -> Result<ThreadUsage> {
-    sum_up(thread, &UwfConfig::default())
+    Ok(sum_up_within(thread, &UwfConfig::default(), usize::MAX, true)?.unwrap_or_default())
 }
 
-/// Like [`reported`]. If a provider reported no money, also prices the tokens by the configuration.
+/// Like [`reported`], without failed branches. If a provider reported no money, also prices the tokens by the configuration.
 ///
 /// # Errors
 /// Errors of the nodes.
 pub fn priced(thread: &Thread<'_>, config: &UwfConfig) -> Result<ThreadUsage> {
-    sum_up(thread, config)
+    Ok(sum_up_within(thread, config, usize::MAX, false)?.unwrap_or_default())
 }
 
 /// Like [`priced`], for callers that must not wait: `None` if it takes reading more than `most` steps.
@@ -54,17 +56,18 @@ pub fn priced(thread: &Thread<'_>, config: &UwfConfig) -> Result<ThreadUsage> {
 /// # Errors
 /// Errors of the nodes.
 pub fn priced_soon(thread: &Thread<'_>, config: &UwfConfig, most: usize) -> Result<Option<ThreadUsage>> {
-    sum_up_within(thread, config, most)
+    sum_up_within(thread, config, most, false)
 }
 
-fn sum_up(thread: &Thread<'_>, config: &UwfConfig) -> Result<ThreadUsage> {
-    Ok(sum_up_within(thread, config, usize::MAX)?.unwrap_or_default())
-}
-
-fn sum_up_within(thread: &Thread<'_>, config: &UwfConfig, most: usize) -> Result<Option<ThreadUsage>> {
+fn sum_up_within(
+    thread: &Thread<'_>,
+    config: &UwfConfig,
+    most: usize,
+    is_for_conditions: bool,
+) -> Result<Option<ThreadUsage>> {
     let chain = thread.chain()?;
     let prices = fingerprint(config);
-    let file = thread.home().usage_file(&thread.id, config.prices.is_some());
+    let file = thread.home().usage_file(&thread.id, is_for_conditions);
     let known = read(&file).filter(|sum| {
         let last = sum.steps.checked_sub(1).and_then(|last| chain.get(last));
         sum.prices == prices && last.is_some_and(|record| record.step == sum.head)
@@ -73,7 +76,8 @@ fn sum_up_within(thread: &Thread<'_>, config: &UwfConfig, most: usize) -> Result
     if chain.len() - summed > most {
         return Ok(None);
     }
-    let mut ledger = UsageCalculator::new(thread.home().store(), config);
+    let store = thread.home().store();
+    let mut ledger = UsageCalculator { has_failed_branches: is_for_conditions, ..UsageCalculator::new(store, config) };
     for record in &chain.records()[summed..] {
         let (step, _) = nodes::step_node(ledger.store, record.step)?;
         usage.add(&step.role, UsageAmount { steps: 1, ..ledger.of_step(record.step, nodes::MAX_NESTING)? });
@@ -99,17 +103,15 @@ pub(crate) fn of_attempts(store: &Store, config: &UwfConfig, attempts: &[NodeHas
     Ok(sum)
 }
 
-/// Spending of all steps of a thread, with what is unknown of it. Includes only money that providers reported.
+/// Spending of a step, with what is unknown of it. Includes only money that providers reported.
 ///
 /// # Errors
 /// Errors of the nodes.
-pub(crate) fn spent(thread: &Thread<'_>) -> Result<SpendingTotals> {
+pub(crate) fn spent(store: &Store, step: NodeHash) -> Result<SpendingTotals> {
     let config = UwfConfig::default();
-    let mut ledger = UsageCalculator::new(thread.home().store(), &config);
+    let mut ledger = UsageCalculator { has_failed_branches: true, ..UsageCalculator::new(store, &config) };
     let mut spent = SpendingTotals::default();
-    for record in thread.chain()?.records() {
-        ledger.each_run(record.step, nodes::MAX_NESTING, &mut |run| spent.add(&run.run, RunPrices::default()))?;
-    }
+    ledger.each_run(step, nodes::MAX_NESTING, &mut |run| spent.add(&run.run, RunPrices::default()))?;
     Ok(spent)
 }
 
@@ -121,11 +123,13 @@ struct UsageCalculator<'h> {
     store: &'h Store,
     config: &'h UwfConfig,
     runs: RunReader<'h>,
+    /// Whether it counts failed branches by the sums in the steps of their groups.
+    has_failed_branches: bool,
 }
 
 impl<'h> UsageCalculator<'h> {
     fn new(store: &'h Store, config: &'h UwfConfig) -> UsageCalculator<'h> {
-        UsageCalculator { store, config, runs: RunReader::new(store, config) }
+        UsageCalculator { store, config, runs: RunReader::new(store, config), has_failed_branches: false }
     }
 
     /// Usage of a step's runs, or of all steps of the child thread that played it, which are not steps of the thread itself.
@@ -137,7 +141,8 @@ impl<'h> UsageCalculator<'h> {
 
     fn each_run(&mut self, step: NodeHash, nesting: usize, visit: &mut dyn FnMut(&KnownRun)) -> Result<()> {
         let runs = self.runs.of_step(step)?;
-        runs.runs.iter().for_each(&mut *visit);
+        let failed_branch = runs.failed_branch.filter(|_| self.has_failed_branches);
+        runs.runs.iter().chain(&failed_branch).for_each(&mut *visit);
         // An unreadable run may have cost anything.
         if let Some(unread) = runs.unreadable {
             return Err(unread);

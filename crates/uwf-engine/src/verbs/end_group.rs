@@ -1,12 +1,16 @@
 //! Links the steps of a group's thread, one for each branch, in the order of the group, and ends the thread.
 
 use json_cas::{NodeDraft, NodeHash, Store, StoreError, SwapOutcome};
+use serde_json::{Map, json};
+use uwf_core::config::UwfConfig;
 use uwf_core::moderator::{EndReason, ModeratorDecision, NextAction};
 use uwf_core::node::{ExtractedBy, GROUP_SOURCE, ReactSession, StepNode, TypedPayload};
 use uwf_core::thread::{ThreadId, failed_branch, failed_branch_schema};
+use uwf_core::usage::UsageAmount;
 use uwf_core::workflow::GROUP_AGENT;
 
 use crate::attempt::agents::AgentSpec;
+use crate::attempt::spent;
 use crate::attempt::turns::NodeBatch;
 use crate::error::Result;
 use crate::root::history::{self, HistoryLine};
@@ -15,8 +19,10 @@ use crate::root::missing_thread;
 use crate::root::node_types;
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load::{self, Thread};
-use crate::thread::{moderate, nodes};
+use crate::thread::runs::BRANCH_USAGE;
+use crate::thread::{children, moderate, nodes};
 use crate::verbs::kill;
+use crate::verbs::start_child;
 use crate::verbs::step::end;
 
 /// A branch that has ended.
@@ -80,7 +86,7 @@ fn link(home: &Home, thread: &Thread<'_>, branches: &[EndedBranch]) -> Result<No
     for branch in branches {
         let (output, detail) = match &branch.result {
             BranchResult::Step(step) => (nodes::step_node(home.store(), *step)?.0.output, *step),
-            BranchResult::Failed(why) => failed(&mut batch, &branch.name, why)?,
+            BranchResult::Failed(why) => failed(&mut batch, thread, &branch.name, why)?,
         };
         let role = branch.name.clone();
         let step = StepNode { start: thread.start_hash, prev, role, output, detail, agent: GROUP_AGENT.to_owned() };
@@ -90,8 +96,13 @@ fn link(home: &Home, thread: &Thread<'_>, branches: &[EndedBranch]) -> Result<No
     Ok(prev.unwrap_or(thread.head))
 }
 
-/// Adds the output and the detail of a failed branch: a session without turns.
-fn failed(batch: &mut NodeBatch, name: &str, why: &str) -> Result<(NodeHash, NodeHash)> {
+/// Adds the output and the detail of a failed branch: a session without turns, and with the usage of the branch's thread, because a
+/// condition must decide the same on every machine.
+fn failed(batch: &mut NodeBatch, group: &Thread<'_>, name: &str, why: &str) -> Result<(NodeHash, NodeHash)> {
+    let usage = match children::find(group.home(), &start_child::child_id(group, name))? {
+        Some(branch) => spent::used(&branch, &UwfConfig::default(), &spent::failed_at(&branch)?, None)?,
+        None => UsageAmount::default(),
+    };
     let schema = batch.add(Store::schema_draft(failed_branch_schema())?);
     let output = batch.add(NodeDraft::new(schema, failed_branch(why)).map_err(StoreError::from)?);
     let session = ReactSession {
@@ -106,7 +117,7 @@ fn failed(batch: &mut NodeBatch, name: &str, why: &str) -> Result<(NodeHash, Nod
         source: GROUP_SOURCE.to_owned(),
         extracted_by: ExtractedBy::Submit,
         session_id: None,
-        extras: None,
+        extras: Some(Map::from_iter([(BRANCH_USAGE.to_owned(), json!(usage))])),
         extraction: Vec::new(),
     };
     Ok((output, batch.add(session.draft())))

@@ -139,7 +139,7 @@ fn levels(
             return Err(Error::usage(format!(
                 "branches of `{whole}` work in git worktrees, so only the whole branch can be played again"
             ))
-            .hint(format!("`uwf thread fork {} --redo {whole}`", source.id)));
+            .hint(format!("`uwf thread fork {} --redo '{whole}'`", source.id)));
         }
         let name = planned.name.clone();
         path = &path[name.len() + 1..];

@@ -17,11 +17,11 @@ pub struct ReadableAttempt {
     pub attempt: Option<NodeHash>,
 }
 
-/// The newest failed attempt at this position that can be read again. If it submitted a value (`has_value`), it needs no text.
+/// The newest failed attempt at this position that can be read again. If it has answered, it needs no text.
 ///
 /// # Errors
 /// `NotFound` if no attempt can be read, `Usage` if it is a child thread that has not ended, and errors of the nodes.
-pub fn readable(thread: &Thread<'_>, role: &str, failed: &[NodeHash], has_value: bool) -> Result<ReadableAttempt> {
+pub fn readable(thread: &Thread<'_>, role: &str, failed: &[NodeHash], has_answered: bool) -> Result<ReadableAttempt> {
     let store = thread.home().store();
     for hash in failed.iter().rev() {
         let attempt = nodes::attempt(store, *hash)?;
@@ -32,7 +32,7 @@ pub fn readable(thread: &Thread<'_>, role: &str, failed: &[NodeHash], has_value:
         if agent.plays_by_threads() {
             return child_thread(thread, role).map(|()| ReadableAttempt { agent, attempt: None });
         }
-        if has_value || !text(thread, *hash)?.trim().is_empty() {
+        if has_answered || !text(thread, *hash)?.trim().is_empty() {
             return Ok(ReadableAttempt { agent, attempt: Some(*hash) });
         }
     }

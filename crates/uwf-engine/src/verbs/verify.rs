@@ -1,5 +1,7 @@
 //! `thread verify`: checks that a thread was not modified.
 
+use std::collections::BTreeMap;
+
 use json_cas::NodeHash;
 use serde::Serialize;
 use uwf_core::thread::ThreadId;
@@ -7,19 +9,21 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::{child_threads, recorded_digest};
 use crate::error::Result;
 use crate::root::home::Home;
+use crate::thread::branches::{self, BranchEnd};
+use crate::thread::children;
 use crate::thread::digest::{self, ThreadDigest};
 use crate::thread::load::Thread;
 
 /// Result of the comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThreadIntegrity {
     /// Every recorded or expected digest matches the nodes.
     Intact,
-    /// At least one digest does not match.
-    Tampered,
     /// No digest was recorded or expected.
     Unrecorded,
+    /// At least one digest does not match.
+    Tampered,
 }
 
 /// Details of the comparison.
@@ -66,7 +70,7 @@ pub fn verify(home: &Home, id: &ThreadId, expected: Option<ThreadDigest>) -> Res
     let verdict = match () {
         () if differs.is_some() || !is_expected => ThreadIntegrity::Tampered,
         () if at_head.is_some() || expected == Some(digest) => ThreadIntegrity::Intact,
-        () => by_parent(home, &thread)?,
+        () => of_group(home, &thread)?,
     };
     Ok(ThreadVerification {
         thread: id.clone(),
@@ -80,12 +84,35 @@ pub fn verify(home: &Home, id: &ThreadId, expected: Option<ThreadDigest>) -> Res
     })
 }
 
-/// The result for the thread of a group. Its steps are linked without an agent, so only the step of its parent covers them.
-fn by_parent(home: &Home, group: &Thread<'_>) -> Result<ThreadIntegrity> {
-    let parent = child_threads::parent_of(home, &group.id).filter(|_| group.last.is_some());
+/// The result for the thread of a group. Its steps are linked without an agent, so the step of its parent covers them, and until that is
+/// made the records of its branches.
+fn of_group(home: &Home, group: &Thread<'_>) -> Result<ThreadIntegrity> {
+    let parent = child_threads::parent_of(home, &group.id);
     let (Some(parent), true) = (parent, group.workflow()?.planned_branches().is_some()) else {
         return Ok(ThreadIntegrity::Unrecorded);
     };
     let covers = Thread::any(home, &parent)?.chain()?.records().iter().any(|record| record.detail == group.head);
-    Ok(if covers { verify(home, &parent, None)?.verdict } else { ThreadIntegrity::Unrecorded })
+    if covers { Ok(verify(home, &parent, None)?.verdict) } else { by_branches(home, group) }
+}
+
+/// The worst result of the branches of a group. A step that is not the end of its branch was changed.
+fn by_branches(home: &Home, group: &Thread<'_>) -> Result<ThreadIntegrity> {
+    let begun = Thread::load_at(home, group.id.clone(), group.start_hash)?;
+    let mut ends: BTreeMap<ThreadId, BranchEnd> = branches::linked(group)?
+        .into_iter()
+        .map(|branch| (child_threads::id_for(&begun, &branch.name), branch.end))
+        .collect();
+    let known = children::known(home, &group.id)?;
+    let mut worst = if known.is_empty() { ThreadIntegrity::Unrecorded } else { ThreadIntegrity::Intact };
+    for id in known {
+        let branch = verify(home, &id, None)?;
+        let verdict = match ends.remove(&id) {
+            Some(BranchEnd::Step(last)) if last != branch.head => ThreadIntegrity::Tampered,
+            None if branch.steps == 0 && branch.verdict == ThreadIntegrity::Unrecorded => ThreadIntegrity::Intact,
+            _ => branch.verdict,
+        };
+        worst = worst.max(verdict);
+    }
+    // The thread of a branch is elsewhere.
+    Ok(if ends.is_empty() { worst } else { worst.max(ThreadIntegrity::Unrecorded) })
 }

@@ -75,6 +75,12 @@ pub struct ThreadRow {
 }
 
 impl ThreadRow {
+    /// Whether it is a child thread.
+    #[must_use]
+    pub fn is_child(&self) -> bool {
+        self.is_child
+    }
+
     fn is_finished(&self) -> bool {
         matches!(self.state, ThreadState::Completed | ThreadState::Killed)
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::processes::{is_alive, signal, until};
-use uwf_testing::text;
+use uwf_testing::{FinishedRun, text};
 
 use crate::fixtures::child_threads::{AGENTS, checker, child_of, go, planned, ran, recorded, spawn, staffed, state};
 use crate::fixtures::faults::with_fault;
@@ -87,26 +87,23 @@ fn killing_the_parent_kills_the_child() {
 }
 
 #[test]
-fn killed_child_fails_parent_until_removed() {
+fn retry_continues_a_killed_child() {
     let home = staffed();
     let thread = planned(&home);
-    let window = spawn(&home, &["thread", "step", &thread]);
+    let window = home.command(&["thread", "step", &thread]).stderr(Stdio::piped()).spawn().unwrap();
     checker(&home);
     let child = child_of(&home, &thread);
     home.json(&["thread", "kill", &child]);
-    assert_eq!(window.wait_with_output().unwrap().status.code(), Some(40));
-    assert_eq!(state(&home, &thread), "stuck");
+    let failed = FinishedRun::from(window.wait_with_output().unwrap());
+    assert_eq!((failed.code, state(&home, &thread)), (Some(40), json!("stuck")));
+    let said = format!(
+        "error: role `build`: child thread {child} was killed\nhint: `uwf thread retry {thread}` continues it\n"
+    );
+    assert!(failed.stderr.contains(&said), "{}", failed.stderr);
     go(&home);
-    assert_snapshot!(transcript(&home, &["thread", "step", &thread]), @r"
-    exit 40
-    --- stderr
-    error: child thread <id>, which plays role `build`, was killed
-    hint: `uwf thread rm <id>`, then a step of this thread starts it again
-    hint: all it printed is kept: `uwf thread step-details #1`
-    ");
-    home.json(&["thread", "rm", &child]);
-    assert_eq!(home.json(&["run", &thread])["done"], true);
-    assert_eq!(child_of(&home, &thread), child, "the same position has the same child");
+    assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(0));
+    assert_eq!(child_of(&home, &thread), child);
+    assert_eq!(ran(&home), ["plan", "code", "check", "check"], "only what was killed is done again");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use serde_json::json;
 use uwf_testing::{TestHome, text};
 
+use crate::fixtures::child_threads::child_of;
 use crate::fixtures::group_in_repository::thread_of;
 use crate::fixtures::group_runs::{prompt, runs};
 use crate::home;
@@ -106,6 +107,10 @@ fn person_picks_where_nobody_else_does() {
     let shown = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
     for said in [&ran.stderr, &shown] {
         assert!(said.contains("2: {\"words\":20}\n"), "each copy is shown: {said}");
+    }
+    for waiting in [&thread, &child_of(&home, &thread)] {
+        let verified = home.uwf(&["thread", "verify", waiting]);
+        assert_eq!(verified.code, Some(0), "{}", verified.transcript());
     }
     let wrong = home.uwf(&["thread", "take", &thread, "drafts.9"]);
     assert_eq!(wrong.code, Some(64), "{}", wrong.transcript());

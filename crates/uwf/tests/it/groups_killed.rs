@@ -403,7 +403,8 @@ fn retry_plays_a_killed_branch_again() {
     home.file("go", "");
     let failed = FinishedRun::from(window.wait_with_output().unwrap());
     assert_eq!(failed.code, Some(40), "{}", failed.stderr);
-    assert!(failed.stderr.contains("branch `slow`: it was killed"), "{}", failed.stderr);
+    let said = format!("branch `slow`: child thread {slow} was killed");
+    assert!(failed.stderr.contains(&said), "{}", failed.stderr);
     assert!(!failed.stderr.contains("thread rm"), "{}", failed.stderr);
     let again = home.uwf(&["thread", "retry", &thread]);
     assert_eq!(again.code, Some(0), "{}", again.transcript());

@@ -326,6 +326,29 @@ fn limit_and_cost_count_failed_branches() {
 }
 
 #[test]
+fn usage_in_conditions_counts_failed_branches() {
+    let flat = ("[ security, tests, { role: docs, mayFail: true } ]", &["docs"][..], 4);
+    let nested =
+        "[ security, { role: both, mayFail: true } ]\n  both: { play: [ { role: docs, mayFail: true }, tests ] }";
+    for (play, fail, failed) in [flat, (nested, &["docs", "tests"], 7)] {
+        let home = priced(&PRICES, &PANEL.replace(ALL, play));
+        fail.iter().for_each(|role| drop(home.file(&format!("fails-{role}"), "")));
+        let ran = home.uwf(&["run", "panel", "-p", "x"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+        let thread = thread_of(&ran);
+        let eval = |expression: &str| home.json(&["thread", "eval", &thread, expression]);
+        assert_eq!(eval("$usage.roles.reviews.cost"), 9, "{play}");
+        assert_eq!(eval("$usage.cost"), 15, "{play}");
+        assert_eq!(eval("$branches('reviews')[failed].usage.cost"), failed, "{play}");
+        let total = &home.json(&["thread", "cost", &thread])["total"];
+        assert_eq!(total["cost"][0]["amount"], 15.0, "counted once: {total}");
+        assert_eq!((&total["steps"], &total["costUnknown"]), (&json!(5 - fail.len()), &json!(0)), "{total}");
+        let limits = home.json(&["thread", "limit", &thread]);
+        assert_eq!(limits["used"]["cost"], 15.0, "counted once: {limits}");
+    }
+}
+
+#[test]
 fn limit_error_says_what_branches_spent_since() {
     let home = priced(&PRICES, &PANEL.replace(ALL, "[ security, tests, docs ]\n    max: 2"));
     home.file("slow-tests", "");
@@ -543,7 +566,8 @@ mod with_tools {
         assert!(seen.code == Some(0) && !seen.shown.contains("reviews.tests"), "folded: {}", seen.shown);
         let seen = session(&home, &["top"], &[("branches: ", "b"), ("reviews.tests", "q")]);
         assert_eq!(seen.code, Some(0), "{}", seen.shown);
-        assert!(seen.shown.contains("panel.reviews"), "{}", seen.shown);
+        let at = |part: &str| seen.shown.find(part).unwrap_or_else(|| panic!("{part}: {}", seen.shown));
+        assert!(at("panel.reviews") < at("reviews.tests"), "a branch is below its group: {}", seen.shown);
         release(&home, step);
     }
 

@@ -290,19 +290,99 @@ fn concurrent_starts_all_get_into_the_index() {
     assert_eq!(lines(&home.root().join("threads.yaml")), 32);
 }
 
+/// Kills every process of uwf while an agent is at work, which was started for the given time. Then the agent ends.
+fn end_without_uwf(home: &TestHome, thread: &str, started: usize) {
+    let mut window = step_until_begun(home, thread, started);
+    kill_uwf(home);
+    window.wait().unwrap();
+    home.file("go", "");
+    let dir = home.root().join("threads").join(thread).join("attempts");
+    let has_ended = |file: &Path| file.extension().is_some_and(|end| end == "run") && lines(file) > 1;
+    until("the shell has noted how the program ended", || {
+        fs::read_dir(&dir).unwrap().any(|file| has_ended(&file.unwrap().path()))
+    });
+}
+
 #[test]
 fn whole_answer_outlives_all_processes_of_uwf() {
-    for (last, runs) in [("", 1), ("exit 3\n", 2)] {
-        let (home, thread) = counting_home(&format!("{WAITING}{last}"));
-        let mut window = step_until_begun(&home, &thread, 1);
+    let nothing = WAITING.replace("echo '{", ": '{");
+    let creating = format!("{WAITING}test $(wc -l < ledger) = 1 || touch made\n");
+    for (output, agent, runs) in [
+        ("output: json", WAITING.to_owned(), 1),
+        ("output: json", format!("{WAITING}exit 3\n"), 2),
+        ("output: json", nothing, 1),
+        ("output: json, expectFile: made", format!("{WAITING}touch made\n"), 1),
+        ("output: json, expectFile: made", creating, 2),
+    ] {
+        let (home, thread) = counting_home(WAITING);
+        home.worker(output, &agent);
+        end_without_uwf(&home, &thread, 1);
+        let stepped = home.uwf(&["thread", "step", &thread]);
         let ledger = home.work().join("ledger");
-        let agent = fs::read_to_string(&ledger).unwrap().trim().to_owned();
-        kill_uwf(&home);
-        window.wait().unwrap();
-        home.file("go", "");
-        until("the agent has ended", || !is_alive(&agent));
-        home.worker("output: json", WAITING);
-        let stepped = home.json(&["thread", "step", &thread]);
-        assert_eq!((&stepped["role"], lines(&ledger)), (&json!("worker"), runs), "{last}");
+        match agent.contains(": '{") {
+            true => assert_eq!(stepped.code, Some(41), "an empty answer: {}", stepped.transcript()),
+            false if agent.contains("exit 3") => assert_eq!(stepped.code, Some(40), "{}", stepped.transcript()),
+            false => assert_eq!(stepped.code, Some(0), "{}", stepped.transcript()),
+        }
+        assert_eq!(lines(&ledger), runs, "{output}: {agent}");
+    }
+}
+
+#[test]
+fn output_of_command_outlives_all_processes_of_uwf() {
+    for (end, runs, code) in [("exit 3", 1, 0), ("exit 137", 1, 0), ("kill -9 $$", 2, 40)] {
+        let home = home();
+        let script =
+            format!("#!/bin/sh\necho x >> ledger\nwhile [ ! -e go ]; do sleep 0.02; done\necho broken\n{end}\n");
+        home.script("check", &script);
+        let workflow = "name: check-it\ndescription: x\nroles:\n  it: { run: check, shell: none }\ngraph:\n  $START: [ { role: it } ]\n  it: [ { role: it } ]\n";
+        home.put("check-it", workflow);
+        let thread = home.start("check-it", "x");
+        end_without_uwf(&home, &thread, 1);
+        let stepped = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(stepped.code, Some(code), "{end}: {}", stepped.transcript());
+        assert_eq!(lines(&home.work().join("ledger")), runs, "{end}");
+        if code == 0 {
+            let exit_code: i32 = end.trim_start_matches("exit ").parse().unwrap();
+            let expected = json!({"passed": false, "exitCode": exit_code, "output": "broken\n"});
+            assert_eq!(home.last_step(&thread)["output"], expected, "{end}");
+        }
+    }
+}
+
+/// A program that prints a trace of its session: the one it is told to continue, unless it has lost that. It waits in its second run.
+const IN_SESSION: &str = r#"#!/bin/sh
+cat > /dev/null
+echo "$@" >> ledger
+test $(wc -l < ledger) != 2 || while [ ! -e go ]; do sleep 0.02; done
+session=first
+test ! -e lost || session=second
+printf '{"type":"assistant","session_id":"%s","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"{\\"n\\": 1}"}]}}\n' $session
+printf '{"type":"result","session_id":"%s","is_error":false,"result":"x"}\n' $session
+"#;
+
+#[test]
+fn answer_in_session_outlives_all_processes_of_uwf() {
+    for is_lost in [false, true] {
+        let home = home();
+        home.worker("output: json, config: { trace: claude, resume: true }", IN_SESSION);
+        let thread = home.start_counting(4, "count");
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(0));
+        if is_lost {
+            home.file("lost", "");
+        }
+        end_without_uwf(&home, &thread, 2);
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(0));
+        let ledger = home.work().join("ledger");
+        let ran = fs::read_to_string(&ledger).unwrap();
+        match is_lost {
+            // The answer was not made in the session, so the program had no history. Now it gets all.
+            true => assert_eq!(ran, "\n--resume first\n\n"),
+            false => assert_eq!(ran, "\n--resume first\n"),
+        }
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(0));
+        let last = fs::read_to_string(&ledger).unwrap();
+        let session = if is_lost { "--resume second" } else { "--resume first" };
+        assert_eq!(last.lines().last(), Some(session), "the next visit continues the session");
     }
 }

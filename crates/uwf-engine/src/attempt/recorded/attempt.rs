@@ -233,7 +233,7 @@ mod tests {
         std::fs::write(&raw, "an answer").unwrap();
         let file = record::open_or_create(home, &thread).unwrap();
         record::write(home, &thread, &file, &ThreadRecordLine::Opened(Box::new(opened))).unwrap();
-        super::super::answered(home, &thread, &attempt).unwrap();
+        super::super::answered(home, &thread, &attempt, None).unwrap();
         if let Some(kind) = gave_up {
             let line = GaveUp {
                 attempt: attempt.clone(),

@@ -186,6 +186,9 @@ pub struct AttemptAnswer {
     pub attempt: String,
     /// Size of its answer in [`AttemptOutputFiles::raw`](super::AttemptOutputFiles::raw), bytes.
     pub bytes: u64,
+    /// Exit code of its program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
 }
 
 /// The agent named this step as its result; its nodes are neither verified nor synced.

@@ -20,8 +20,8 @@ pub struct AttemptOutputFiles {
     pub err: PathBuf,
     /// Stdout of the wrapped command, for agents with `output: text` or `json`.
     pub raw: PathBuf,
-    /// Exit code of the wrapped command, once it has ended: the process that waits for the command may be killed before that.
-    pub exit: PathBuf,
+    /// How the run of the wrapped command ended, and what it is compared with: the agent process may be killed before that.
+    pub run: PathBuf,
     /// Value submitted through the submit tool.
     pub submitted: PathBuf,
     /// The agent's turns so far: see [`crate::attempt::live_trace`].
@@ -47,7 +47,7 @@ impl AttemptOutputFiles {
             out: file("out"),
             err: file("err"),
             raw: file("raw"),
-            exit: file("exit"),
+            run: file("run"),
             submitted: file("submitted"),
             trace: file("trace"),
             turn: file("turn"),

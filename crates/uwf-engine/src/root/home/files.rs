@@ -193,9 +193,9 @@ impl Home {
         self.cache_dir().join("chains").join(thread.as_str())
     }
 
-    /// Usage of a thread's steps, as far as it was summed up, with or without a price table.
-    pub(crate) fn usage_file(&self, thread: &ThreadId, is_priced: bool) -> PathBuf {
-        self.cache_dir().join(if is_priced { "usage-priced" } else { "usage" }).join(thread.as_str())
+    /// Usage of a thread's steps, as far as it was summed up, for conditions or for limits.
+    pub(crate) fn usage_file(&self, thread: &ThreadId, is_for_conditions: bool) -> PathBuf {
+        self.cache_dir().join(if is_for_conditions { "usage" } else { "usage-priced" }).join(thread.as_str())
     }
 
     /// Cached heads of many active threads.

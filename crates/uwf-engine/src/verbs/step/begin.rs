@@ -10,7 +10,7 @@ use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::elsewhere;
 use crate::attempt::lease::{StepLease, StepLeaseInstant};
 use crate::attempt::recorded::claim::{self, ClaimOutcome};
-use crate::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles, RecordedAttempt};
+use crate::attempt::recorded::{self, AttemptOpening, RecordedAttempt};
 use crate::attempt::recorded_digest;
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::worktree;
@@ -89,12 +89,8 @@ impl StepInProgress<'_, '_> {
         position: AttemptPosition,
         unread: Option<&RecordedAttempt>,
     ) -> Result<BegunAttempt> {
-        let of_unread = |unread: &RecordedAttempt| {
-            AttemptOutputFiles::paths_of_attempt(self.home, &self.thread.id, &unread.opened.attempt)
-        };
-        let has_value = unread.map_or(Ok(false), |unread| of_unread(unread).has_value())?;
         let ReadableAttempt { mut agent, attempt } =
-            reextract::readable(self.thread, role, &position.earlier, has_value)?;
+            reextract::readable(self.thread, role, &position.earlier, unread.is_some())?;
         agent.own_keys = agents::extraction_key(&self.plan.config).map(str::to_owned).into_iter().collect();
         self.record(role, agent, position, attempt, unread)
     }

@@ -236,7 +236,7 @@ fn answered(
             "{} {} by {}",
             style::green("✓"),
             style::bold(role),
-            report.agent.as_ref().map(AgentName::short).unwrap_or_default()
+            report.agent.as_ref().map(AgentName::to_string).unwrap_or_default()
         ));
     }
     Ok(Some(report).filter(|report| report.role.is_some() && report.thread == *thread))
@@ -328,7 +328,7 @@ fn one_step(
     progress.end();
     let report = report?;
     if let Some(role) = &report.role {
-        let agent = report.agent.as_ref().map(AgentName::short).unwrap_or_default();
+        let agent = report.agent.as_ref().map(AgentName::to_string).unwrap_or_default();
         let adopted = if report.adopted { " (taken over)" } else { "" };
         let outcome = groups::step_outcome(&context.home, report.head).filter(|outcome| outcome != SUCCEEDED);
         let outcome = outcome.map(|outcome| format!(": {}", style::red(&one_line(&outcome)))).unwrap_or_default();

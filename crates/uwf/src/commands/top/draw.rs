@@ -11,6 +11,7 @@ use uwf_core::escapes::without_escapes;
 use uwf_core::text::one_line;
 use uwf_engine::thread::state::ThreadState;
 
+use super::threads::TopThreadLine;
 use super::{TopMode, TopScreen, TopTextPage};
 use crate::style::cut_start;
 use crate::table::{self, count};
@@ -36,6 +37,12 @@ const PROJECT_COLUMN: usize = 2;
 
 /// Columns of a workflow, or of the path of a branch.
 const WORKFLOW: usize = 20;
+
+/// Columns by which a thread stands further right than the thread above it.
+const INDENT: usize = 2;
+
+/// How many times a thread is indented at most.
+const MAX_DEPTH: usize = 4;
 
 /// Symbols shown of an id.
 const ID: usize = 8;
@@ -99,16 +106,12 @@ fn list(frame: &mut Frame<'_>, top: &mut TopScreen<'_>, area: Rect) {
     let has_projects = lines.iter().any(|line| line.project != lines[0].project);
     let rows = lines.into_iter().map(|line| {
         let elapsed = line.elapsed.map(|ms| table::duration(Duration::from_millis(ms))).unwrap_or_default();
+        let workflow = workflow(&line);
         let id = line.thread.as_str();
         let mut cells = vec![
             Cell::new(id[id.len().saturating_sub(ID)..].to_owned()),
             Cell::new(Span::styled(line.state_in_words, of_state(line.state))),
-            // Paths of branches differ at their ends.
-            Cell::new(if line.is_branch {
-                cut_start(&text(&line.workflow), WORKFLOW).into_owned()
-            } else {
-                text(&line.workflow)
-            }),
+            Cell::new(workflow),
             Cell::new(text(&line.role)),
             Cell::new(elapsed),
             Cell::new(line.cost),
@@ -137,6 +140,14 @@ fn list(frame: &mut Frame<'_>, top: &mut TopScreen<'_>, area: Rect) {
     let header = Row::new(names).style(Style::new().add_modifier(Modifier::DIM));
     let table = Table::new(rows, widths);
     frame.render_widget(if has_names { table.header(header) } else { table }, area);
+}
+
+/// The workflow of a line, indented below the thread that plays it.
+fn workflow(line: &TopThreadLine) -> String {
+    let (indent, name) = (INDENT * line.depth.min(MAX_DEPTH), text(&line.workflow));
+    // Paths of branches differ at their ends.
+    let name = if line.is_branch { cut_start(&name, WORKFLOW - indent).into_owned() } else { name };
+    format!("{:indent$}{name}", "")
 }
 
 /// Text from outside, as one line that cannot move the cursor.

@@ -1,11 +1,13 @@
 //! The threads of the screen: all of them, the shown ones, and the selected one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use json_cas::NodeHash;
 use uwf_core::config::UwfConfig;
 use uwf_core::thread::ThreadId;
+use uwf_engine::attempt::child_threads;
 use uwf_engine::error::Result;
+use uwf_engine::root::home::Home;
 use uwf_engine::root::ids;
 use uwf_engine::root::project_files::ProjectRoot;
 use uwf_engine::thread::state::ThreadState;
@@ -38,6 +40,8 @@ pub(super) struct TopThreadLine {
     pub(super) is_branch: bool,
     /// Name of the project, or nothing outside of one.
     pub(super) project: String,
+    /// How many threads above it have lines.
+    pub(super) depth: usize,
     pub(super) role: String,
     /// Milliseconds since the thread started; for a finished thread, its duration.
     pub(super) elapsed: Option<u64>,
@@ -57,6 +61,8 @@ pub(super) struct TopThreadList<'c> {
     has_branches: bool,
     filter: String,
     rows: Vec<ThreadRow>,
+    /// How many threads above each row have rows.
+    depths: Vec<usize>,
     /// Branches that the threads of the rows are playing, if these are folded.
     branches: HashMap<ThreadId, BranchCounts>,
     /// Positions of the rows that match the filter.
@@ -84,6 +90,7 @@ impl<'c> TopThreadList<'c> {
             has_branches: false,
             filter,
             rows: Vec::new(),
+            depths: Vec::new(),
             branches: HashMap::new(),
             shown: Vec::new(),
             chosen: None,
@@ -105,7 +112,8 @@ impl<'c> TopThreadList<'c> {
             ThreadFilter { all: self.all, folds_branches, project: self.project.clone(), ..ThreadFilter::default() };
         let listing = list::list(&self.context.home, &filter)?;
         let before = self.position();
-        (self.rows, self.branches) = (listing.rows, listing.branches);
+        (self.rows, self.depths) = nested(&self.context.home, listing.rows);
+        self.branches = listing.branches;
         self.select(before);
         Ok(())
     }
@@ -231,6 +239,7 @@ impl<'c> TopThreadList<'c> {
                 state: row.state,
                 project: known.project.clone(),
                 is_branch: branch.is_some(),
+                depth: self.depths[at],
                 workflow: branch.unwrap_or(workflow),
             }
         };
@@ -265,4 +274,24 @@ impl<'c> TopThreadList<'c> {
         let spent = cost::cost(&self.context.home, &self.config, &request);
         spent.map_or_else(|_| "?".to_owned(), |costs| cost_of(&costs.total))
     }
+}
+
+/// Puts each child thread below its parent, oldest first. Also returns how deep each is.
+fn nested(home: &Home, rows: Vec<ThreadRow>) -> (Vec<ThreadRow>, Vec<usize>) {
+    let listed: HashSet<ThreadId> = rows.iter().map(|row| row.thread.clone()).collect();
+    let mut below: HashMap<Option<ThreadId>, Vec<ThreadRow>> = HashMap::new();
+    for row in rows {
+        let parent = row.is_child().then(|| child_threads::parent_of(home, &row.thread)).flatten();
+        below.entry(parent.filter(|parent| listed.contains(parent))).or_default().push(row);
+    }
+    let outermost = below.remove(&None).unwrap_or_default();
+    let mut next: Vec<(usize, ThreadRow)> = outermost.into_iter().rev().map(|row| (0, row)).collect();
+    let (mut rows, mut depths) = (Vec::with_capacity(listed.len()), Vec::with_capacity(listed.len()));
+    while let Some((depth, row)) = next.pop() {
+        let children = below.remove(&Some(row.thread.clone())).unwrap_or_default();
+        next.extend(children.into_iter().map(|child| (depth + 1, child)));
+        rows.push(row);
+        depths.push(depth);
+    }
+    (rows, depths)
 }

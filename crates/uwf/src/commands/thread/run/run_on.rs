@@ -1,6 +1,7 @@
 //! `uwf thread run --on`: lets an engine run the thread, on any machine.
 
 use serde::Serialize;
+use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 use uwf_engine::attempt::settings::ThreadSettings;
@@ -122,7 +123,7 @@ fn print_new_steps(context: &CommandContext, thread: &ThreadId, seen: usize) -> 
     let Ok(new) = steps(&context.home, thread, seen..usize::MAX) else { return seen };
     for entry in &new.steps {
         if let StepEntry::Step(step) = entry {
-            let agent = step.alias.as_deref().unwrap_or(&step.agent);
+            let agent = one_line(step.alias.as_deref().unwrap_or(&step.agent));
             context.printer.talk(&format!("{} {} by {agent}", style::green("✓"), style::bold(&step.role)));
         }
     }
