@@ -9,7 +9,8 @@ use uwf_testing::llm_server::{LlmScript, LlmServer, LlmServerRequest, ScriptedAn
 use uwf_testing::{TestHome, text};
 
 use super::{
-    FIRST, SECOND, begins_anew, calls, detail, goes_on, has_tools, in_order, outputs, start, submitting, twice,
+    FIRST, SECOND, begins_anew, calls, detail, goes_on, has_tools, in_order, outputs, reaches_limit, start, submitting,
+    twice,
 };
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line, counted with wc.";
@@ -195,4 +196,12 @@ fn session_continues_through_acp() {
     let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     let home = with_hermes(&model, ", mcp: true");
     goes_on(&home, &model);
+}
+
+#[test]
+fn usage_limit_ends_as_provider_says() {
+    let error =
+        json!({ "error": { "type": "usage_limit_reached", "message": "Rate limit reached. Try again in 2 hours." } });
+    let model = LlmServer::start(vec![super::two_hours(&error)]);
+    reaches_limit(&with_hermes(&model, ""), &model);
 }
