@@ -150,7 +150,7 @@ pub struct ParsedTrace {
     pub duration_ms: Option<u64>,
     /// How its last turn ended.
     pub ending: TraceEnding,
-    /// What an event of the trace says about a failure, besides its message.
+    /// The failure as an event of the trace describes it, besides its message.
     pub notice: Option<FailureNotice>,
     /// Type of the last event of the trace.
     pub last_event: Option<String>,

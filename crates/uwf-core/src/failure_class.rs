@@ -47,7 +47,7 @@ impl FailureClass {
     }
 }
 
-/// What the message of a failed program says about the failure.
+/// A failure as a program or a provider describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureNotice {
     /// The class.
@@ -152,7 +152,8 @@ const TRANSIENT: [&str; 26] = [
 ];
 
 /// Words before a number that is an HTTP status.
-const BEFORE_STATUS: [&str; 8] = ["error", "status", "code", "http", "http/1.1", "answered", "api", "statuscode"];
+const BEFORE_STATUS: [&str; 9] =
+    ["rejected", "error", "status", "code", "http", "http/1.1", "answered", "api", "statuscode"];
 
 impl FailureNotice {
     /// Reads the message of a program that failed.
@@ -252,6 +253,7 @@ mod tests {
             (FailureClass::UsageLimit, "You're out of extra usage · resets 3pm (UTC)"),
             (FailureClass::UsageLimit, "You've hit your usage limit. Try again in 4 days 20 hours 9 minutes."),
             (FailureClass::UsageLimit, "[API Error: 429 quota]"),
+            (FailureClass::UsageLimit, "API Error: Request rejected (429) · slow"),
             (
                 FailureClass::UsageLimit,
                 "You have exhausted your capacity on this model. Your quota will reset after 5h.",

@@ -28,7 +28,7 @@ pub struct ClockTime {
     pub minute: i8,
     /// Second.
     pub second: i8,
-    /// The time zone; without one, that of the machine.
+    /// The time zone; by default, the machine is in it.
     pub zone: Option<ZoneName>,
 }
 
@@ -193,7 +193,7 @@ fn seconds_of(unit: &str) -> Option<f64> {
     })
 }
 
-/// A time of day at the beginning of a text, and what follows: `3pm`, `3:04 PM`, `16:11:46`. An hour alone is none.
+/// A time of day at the beginning of a text, and what follows: `3pm`, `3:04 PM`, `16:11:46`. An hour alone does not count.
 fn clock(text: &str) -> Option<(ClockTime, &str)> {
     let (hour, rest) = whole(text, 24)?;
     let minute = rest.strip_prefix(':').and_then(|rest| whole(rest, 59));

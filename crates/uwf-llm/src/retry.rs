@@ -13,7 +13,7 @@ pub struct RetryLimits {
     pub first_wait: Duration,
     /// Limit of our own waits.
     pub longest_wait: Duration,
-    /// Longest wait that the provider may ask for (`Retry-After`). After a request for a longer one there is no retry: it would fail.
+    /// Longest wait that the provider may ask for (`Retry-After`). If it asks for a longer one, a retry would fail.
     pub longest_retry_after: Duration,
 }
 

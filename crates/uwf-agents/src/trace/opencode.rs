@@ -135,7 +135,7 @@ fn error(error: &Value) -> Option<String> {
     some_text(data, "message").or_else(|| some_text(error, "message")).or_else(|| some_text(error, "name"))
 }
 
-/// What the response of the provider says about a failure: its status, its headers, its body.
+/// The failure as the response of the provider describes it: by its status, its headers, its body.
 fn rejected(error: &Value) -> Option<FailureNotice> {
     let data = error.get("data").unwrap_or(error);
     let status = count(data, "statusCode").and_then(|code| u16::try_from(code).ok())?;

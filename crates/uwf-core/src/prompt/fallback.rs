@@ -1,4 +1,4 @@
-//! What an agent learns if it plays a role in place of another agent that has failed.
+//! The part of a prompt for an agent that plays a role in place of another agent.
 
 use super::{AgentPrompt, PartKind, PromptPart};
 use crate::text::one_line;

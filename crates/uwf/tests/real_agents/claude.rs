@@ -7,7 +7,8 @@ use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
 use super::{
-    FIRST, SECOND, begins_anew, calls, detail, goes_on, in_order, outputs, reaches_limit, start, submitting, twice,
+    FIRST, SECOND, begins_anew, calls, detail, goes_on, in_order, in_two_hours, outputs, reaches_limit, start,
+    submitting, twice,
 };
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
@@ -170,8 +171,13 @@ fn session_continues_through_acp() {
 
 #[test]
 fn usage_limit_ends_as_provider_says() {
-    let limited =
-        super::two_hours(&json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "slow" } }));
+    let error = json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "slow" } });
+    let limited = super::two_hours(&error)
+        .header("anthropic-ratelimit-unified-status", "rejected")
+        .header("anthropic-ratelimit-unified-representative-claim", "five_hour")
+        .header("anthropic-ratelimit-unified-5h-status", "rejected")
+        .header("anthropic-ratelimit-unified-5h-reset", &in_two_hours().to_string())
+        .header("anthropic-ratelimit-unified-reset", &in_two_hours().to_string());
     let model = LlmServer::start(in_order([limited]));
     reaches_limit(&with_claude(&model, PRINTING), &model);
 }

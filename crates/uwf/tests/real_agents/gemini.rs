@@ -112,7 +112,7 @@ fn usage_limit_ends_as_provider_says() {
         "message": "You have exhausted your capacity on this model. Your quota will reset after 2h0m0s.",
         "status": "RESOURCE_EXHAUSTED",
         "details": [
-            { "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "QUOTA_EXHAUSTED", "domain": "cloudcode-pa.googleapis.com" },
+            { "@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [ { "quotaId": "GenerateRequestsPerDayPerProjectPerModel" } ] },
             { "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7200s" },
         ],
     });

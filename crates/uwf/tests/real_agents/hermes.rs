@@ -200,8 +200,10 @@ fn session_continues_through_acp() {
 
 #[test]
 fn usage_limit_ends_as_provider_says() {
+    // With `retry-after`, hermes waits itself.
     let error =
-        json!({ "error": { "type": "usage_limit_reached", "message": "Rate limit reached. Try again in 2 hours." } });
-    let model = LlmServer::start(vec![super::two_hours(&error)]);
+        json!({ "error": { "type": "rate_limit_error", "message": "Rate limit reached. Try again in 2 hours." } });
+    let limited = ScriptedAnswer::raw(429, "application/json", error.to_string()).repeated();
+    let model = LlmServer::start(vec![limited]);
     reaches_limit(&with_hermes(&model, ""), &model);
 }

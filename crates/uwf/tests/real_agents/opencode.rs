@@ -6,7 +6,7 @@ use serde_json::json;
 use uwf_testing::TestHome;
 use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 
-use super::{FIRST, SECOND, calls, detail, goes_on, in_order, outputs, reaches_limit, start, submitting};
+use super::{FIRST, SECOND, calls, detail, goes_on, in_order, outputs, start, submitting};
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
@@ -99,14 +99,4 @@ fn opencode_plays_roles_through_acp() {
 fn session_continues_through_acp() {
     let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     goes_on(&with_opencode(&model, "command: uwf-acp, config: { preset: opencode }"), &model);
-}
-
-#[test]
-fn usage_limit_ends_as_provider_says() {
-    let error =
-        json!({ "type": "error", "error": { "type": "FreeUsageLimitError", "message": "Free usage exceeded" } });
-    let model = LlmServer::start(vec![super::two_hours(&error)]);
-    let agent =
-        "command: opencode, args: [run, --format, json], output: text, idleTimeout: 40s, config: { trace: opencode }";
-    reaches_limit(&with_opencode(&model, agent), &model);
 }

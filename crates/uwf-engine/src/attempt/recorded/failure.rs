@@ -1,6 +1,6 @@
 //! Why an attempt failed: its class, and the end of a usage limit. This is the only place that decides both.
 //!
-//! Whoever knows more than the text of an error, such as the status of a provider or an event of a trace, adds it with
+//! Code that knows more than the text of an error, such as the status of a provider or an event of a trace, adds it with
 //! [`Error::with_notice`]. Otherwise the text counts.
 
 use std::time::Duration;
@@ -110,7 +110,7 @@ fn moment(end: &LimitEnd, now: u64) -> Option<u64> {
     }
 }
 
-/// The next moment at which clocks in the time zone show a time. An unknown zone is no zone at all: a guess may be off by a day.
+/// The next moment at which clocks in the time zone show a time. Don't guess for an unknown zone: the result may be off by a day.
 fn clock_moment(clock: &ClockTime, now: u64) -> Option<u64> {
     let zone = match &clock.zone {
         None => TimeZone::system(),

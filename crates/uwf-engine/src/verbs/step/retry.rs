@@ -1,4 +1,4 @@
-//! What happens after a failed attempt, decided only here: the agent tries again after a wait, its fallback plays the role, or the step
+//! The next attempt after a failed one, decided only here: the agent tries again after a wait, its fallback plays the role, or the step
 //! ends with the error.
 
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub(super) struct FailedAgents {
     counted: Option<String>,
 }
 
-/// What happens next.
+/// The next attempt.
 #[derive(Debug, PartialEq, Eq)]
 enum NextAttempt {
     /// The same agent tries again at this time, Unix milliseconds.
@@ -175,7 +175,7 @@ pub(super) fn forget_limits(home: &Home, plan: &StepPlan) -> Result<()> {
     Ok(())
 }
 
-/// What a person can do about a usage limit.
+/// Hints for a person about a usage limit.
 pub(super) fn limit_hints(thread: &str) -> [String; 2] {
     [
         format!("`uwf run {thread} --wait` waits until then and continues"),
