@@ -82,7 +82,7 @@ const USAGE_LIMIT: [&str; 17] = [
     "ratelimit",
     "out of extra usage",
     "quota will reset",
-    "exhausted your capacity",
+    "exhausted your",
     "exceeded your current quota",
     "quota exceeded",
     "resource_exhausted",
@@ -215,8 +215,8 @@ impl FailureNotice {
     }
 }
 
-/// The end of a limit in the headers of a response. `retry-after` is the answer of the provider; the others are the ends of single limits,
-/// of which only those count that have nothing left.
+/// The end of a limit in the headers of a response. `retry-after` is the answer of the provider. The others are the ends of single limits;
+/// a limit with something left does not count.
 fn of_headers<'a>(headers: impl Iterator<Item = (&'a str, &'a str)>) -> Option<LimitEnd> {
     let headers: Vec<(String, &str)> = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim())).collect();
     let header = |wanted: &str| headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| *value);
@@ -253,6 +253,7 @@ mod tests {
             (FailureClass::UsageLimit, "You're out of extra usage · resets 3pm (UTC)"),
             (FailureClass::UsageLimit, "You've hit your usage limit. Try again in 4 days 20 hours 9 minutes."),
             (FailureClass::UsageLimit, "[API Error: 429 quota]"),
+            (FailureClass::UsageLimit, "[API Error: You have exhausted your daily quota on this model.]"),
             (FailureClass::UsageLimit, "API Error: Request rejected (429) · slow"),
             (
                 FailureClass::UsageLimit,

@@ -109,7 +109,7 @@ fn bar_moment(lower: &str) -> Option<LimitEnd> {
 /// The first lead at or after a position.
 fn next_lead(lower: &str, from: usize) -> Option<(usize, &'static str)> {
     let found = LEADS.iter().filter_map(|lead| lower[from..].find(lead).map(|at| (from + at, *lead)));
-    // Of two leads at one place, the longer.
+    // Prefer the longer of two leads at one place.
     found.min_by_key(|(at, lead)| (*at, std::cmp::Reverse(lead.len())))
 }
 

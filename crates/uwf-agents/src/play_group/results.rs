@@ -61,7 +61,7 @@ impl BranchErrors {
             lines.push(format!("{noun} not begun ({}): {}", self.not_begun.join(", "), stop.message.trim_end()));
         }
         let all = self.branches.into_iter().map(|(_, error)| error).chain(self.stop);
-        // Of several usage limits, the group can continue after the first.
+        // After the first of several usage limits, the group can continue.
         let most = all.min_by_key(|error| (urgency(error.kind), error.limit_end().unwrap_or(u64::MAX)));
         let (kind, hints, cause) =
             most.map_or((ErrorKind::Internal, Vec::new(), None), |most| (most.kind, most.hints, most.cause));

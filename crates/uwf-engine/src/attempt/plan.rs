@@ -157,7 +157,7 @@ impl StepPlan {
         while let Some(last) = candidates.last()
             && let Some(alias) = self.config.agent(&last.name).and_then(|agent| agent.fallback.as_ref())
             && let Some(agent) = self.config.agent(alias)
-            // The check of the configuration reports a circle; here it only has to end.
+            // The check of the configuration reports a circle; here it must only end.
             && candidates.iter().all(|known| known.name != *alias)
         {
             let spec = AgentSpec::new(alias, agent);

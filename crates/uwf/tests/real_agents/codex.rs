@@ -176,5 +176,5 @@ fn usage_limit_ends_as_provider_says() {
     let error =
         json!({ "type": "usage_limit_reached", "message": "limit", "plan_type": "plus", "resets_at": in_two_hours() });
     let model = LlmServer::start(vec![super::two_hours(&json!({ "error": error }))]);
-    reaches_limit(&with_codex(&model), &model);
+    reaches_limit(&with_codex(&model), &model, 120);
 }

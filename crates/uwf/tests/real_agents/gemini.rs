@@ -106,7 +106,7 @@ fn next_minute() {
 }
 
 #[test]
-fn usage_limit_ends_as_provider_says() {
+fn used_up_quota_is_usage_limit() {
     let error = json!({
         "code": 429,
         "message": "You have exhausted your capacity on this model. Your quota will reset after 2h0m0s.",
@@ -118,5 +118,6 @@ fn usage_limit_ends_as_provider_says() {
     });
     let model = LlmServer::start(vec![super::two_hours(&json!({ "error": error }))]);
     let agent = "command: gemini, args: [--yolo, -m, gemini-2.5-flash, --output-format, stream-json], output: text, config: { trace: gemini }";
-    reaches_limit(&with_gemini(&model, agent), &model);
+    // Its trace says only that the quota of the day is used up.
+    reaches_limit(&with_gemini(&model, agent), &model, super::UNKNOWN_LIMIT);
 }

@@ -205,5 +205,5 @@ fn usage_limit_ends_as_provider_says() {
         json!({ "error": { "type": "rate_limit_error", "message": "Rate limit reached. Try again in 2 hours." } });
     let limited = ScriptedAnswer::raw(429, "application/json", error.to_string()).repeated();
     let model = LlmServer::start(vec![limited]);
-    reaches_limit(&with_hermes(&model, ""), &model);
+    reaches_limit(&with_hermes(&model, ""), &model, 120);
 }

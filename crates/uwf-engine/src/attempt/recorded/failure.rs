@@ -26,7 +26,7 @@ const JUST_PASSED_MS: i64 = 60 * 60 * 1000;
 /// Last lines of a program's output that explain its failure.
 const LAST_LINES: usize = 12;
 
-/// The end of a notice, such as an error of an API with its JSON, has no more bytes.
+/// Bytes read of a notice, such as an error of an API with its JSON.
 const LAST_BYTES: usize = 8 << 10;
 
 impl AttemptFailure {
