@@ -13,7 +13,7 @@ use uwf_core::thread::{Step, ThreadId};
 use uwf_core::workflow::Role;
 use uwf_engine::attempt::processes;
 use uwf_engine::attempt::recorded::{
-    self, AttemptOpening, AttemptOutputFiles, QuestionExchange, RecordedAttempt, ThreadRecord,
+    self, AttemptOpening, AttemptOutputFiles, FallbackReason, QuestionExchange, RecordedAttempt, ThreadRecord,
 };
 use uwf_engine::attempt::redactor::{SecretRedactor, own_environment};
 use uwf_engine::error::{Error, Result};
@@ -204,7 +204,11 @@ impl<'h> AgentContext<'h> {
     pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<AgentPrompt> {
         let prompt =
             self.with_input(form, budget, false, |input| build(input, |position| self.prior_step(position)))?;
-        self.with_git_branches(prompt)
+        let prompt = self.with_git_branches(prompt)?;
+        Ok(match self.attempt.as_ref().and_then(|attempt| attempt.opened.fallback_for.as_ref()) {
+            Some(FallbackReason { agent, why }) => prompt.with_fallback(agent, why),
+            None => prompt,
+        })
     }
 
     /// Adds the git branches of the group that was just played, if the role sees its step.

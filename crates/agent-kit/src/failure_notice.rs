@@ -3,12 +3,13 @@
 //! Some programs exit with 0 then, and mark the result as a success. The notice is recognized only as the whole answer, so that an answer
 //! about such failures is still read. A notice over several lines is recognized only if the answer has no value.
 
+use uwf_core::failure_class::FailureNotice;
 use uwf_engine::error::{Error, ErrorKind};
 
 use crate::answer::AgentAnswer;
 
 /// How the notices of Claude Code, codex, gemini and opencode begin.
-const OPENINGS: [&str; 20] = [
+const OPENINGS: [&str; 22] = [
     "api error",
     "credit balance is too low",
     "credit balance too low",
@@ -29,6 +30,8 @@ const OPENINGS: [&str; 20] = [
     "execution error",
     "quota exceeded",
     "insufficient quota",
+    "you're out of extra usage",
+    "free usage exceeded",
 ];
 
 /// Parts of such notices that stand after a name or a period: "Claude AI usage limit reached", "You've hit your weekly limit".
@@ -36,27 +39,6 @@ const PARTS: [&str; 5] = ["limit reached", "please run /login", "run claude auth
 
 /// The name of the limit follows.
 const YOUR_LIMIT: &str = "you've hit your";
-
-/// Parts of messages about failures that every agent of the same account or machine has.
-const FOR_ALL: [&str; 17] = [
-    "credit balance",
-    "api key",
-    "logged in",
-    "login",
-    "session expired",
-    "session has expired",
-    "oauth token",
-    "does not have access",
-    "has been disabled",
-    "quota",
-    "usage limit",
-    "rate limit",
-    "limit reached",
-    "unauthorized",
-    "not found in path",
-    "command not found",
-    YOUR_LIMIT,
-];
 
 /// Most lines of a notice, such as an error of an API with its JSON; more are prose.
 const MOST_LINES: usize = 12;
@@ -76,20 +58,19 @@ pub(crate) fn of_unread(answer: &AgentAnswer) -> Option<&str> {
     notice(text.lines().next().filter(|_| is_short)?)
 }
 
-/// Whether other agents would fail for the same reason: a wrong configuration, a missing program, a refused login, a limit of the account.
+/// Whether other agents would fail for the same reason: a wrong configuration, a missing program, a refused login, no credit.
 #[must_use]
 pub fn is_for_all(error: &Error) -> bool {
-    let message = error.message.replace('’', "'").to_ascii_lowercase();
     match error.kind {
         ErrorKind::Config => true,
-        ErrorKind::AgentFailed => FOR_ALL.iter().any(|part| message.contains(part)),
+        ErrorKind::AgentFailed => FailureNotice::read(&error.message).is_for_all_tasks(),
         _ => false,
     }
 }
 
-/// The failure of an agent that reported it as its answer.
-pub(crate) fn failed(agent: &str, notice: &str) -> Error {
-    Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` failed: {notice}"))
+/// The failure of an agent that reported it as its answer, of which `notice` is the first line.
+pub(crate) fn failed(agent: &str, notice: &str, answer: &AgentAnswer) -> Error {
+    Error::new(ErrorKind::AgentFailed, format!("agent `{agent}` failed: {notice}")).with_last_words(&answer.raw)
 }
 
 fn notice(text: &str) -> Option<&str> {
@@ -133,6 +114,8 @@ mod tests {
             "5-hour limit reached ∙ resets 3pm",
             "You've hit your usage limit. Upgrade to Pro, or try again at 3:04 PM.",
             "You’ve hit your limit · resets 3pm (Europe/Vienna)",
+            "You're out of extra usage · resets 3pm (UTC)",
+            "Free usage exceeded, subscribe to Go",
             "Prompt is too long",
         ] {
             assert_eq!(notice(text), Some(text.trim()));

@@ -122,10 +122,12 @@ pub fn give_up(context: &AgentContext<'_>, error: &Error, exit_code: Option<i32>
             Ok(redactor) => {
                 (redactor.error(error), QuestionError::find_in_error(error).map(|asks| redactor.text(&asks.question)))
             }
-            Err(unreadable) => (Error::new(error.kind, unreadable.message), None),
+            Err(unreadable) => (Error { cause: error.cause, ..Error::new(error.kind, unreadable.message) }, None),
         };
         let attempt = attempt.opened.attempt.clone();
-        let line = GaveUp { attempt, kind: error.kind, error: error.message, hints: error.hints, exit_code, question };
+        let failure = error.failure();
+        let (kind, error, hints) = (error.kind, error.message, error.hints);
+        let line = GaveUp { attempt, kind, error, hints, exit_code, question, failure };
         let _ = recorded::gave_up(thread.home(), &thread.id, line);
     }
 }

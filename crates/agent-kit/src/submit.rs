@@ -186,7 +186,7 @@ fn extract(
 fn failed(context: &AgentContext<'_>, answer: &AgentAnswer, notice: &str, redactor: &SecretRedactor) -> Result<Error> {
     keep_in_room(context, &redactor.text(&answer.raw))?;
     TurnRecorder::unless_recorded(context, answer)?;
-    Ok(failure_notice::failed(&agent(context).name, notice))
+    Ok(failure_notice::failed(&agent(context).name, notice, answer))
 }
 
 /// Saves an answer without valid output for the record of the failed attempt. A command's output is already saved, and outside an attempt

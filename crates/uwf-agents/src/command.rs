@@ -396,9 +396,15 @@ fn check_status(
         Some(TraceEnding::Failed(words)) => words.clone(),
         Some(TraceEnding::Bad(how)) => format!("it {how}"),
         // Whatever happened to the file, it is not why the agent failed.
-        Some(TraceEnding::Good | TraceEnding::Unknown) | None => agent_process::read_kept(&files.err, cap)?,
+        Some(TraceEnding::Good | TraceEnding::Unknown) => agent_process::read_kept(&files.err, cap)?,
+        None => {
+            let errors = agent_process::read_kept(&files.err, cap)?;
+            // `claude -p` prints its notices to stdout.
+            if errors.trim().is_empty() { agent_process::read_kept(&files.raw, cap)? } else { errors }
+        }
     };
     let last = said.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
-    Err(Error::agent_failed(format!("agent `{}` {}{words}", spec.name, how_it_ended(status))))
+    let error = Error::agent_failed(format!("agent `{}` {}{words}", spec.name, how_it_ended(status)));
+    Err(turn_end::with_notice(error, trace.and_then(|trace| trace.notice.as_ref()), &said))
 }

@@ -7,6 +7,7 @@ use json_cas::nearest;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use uwf_core::config::{ModelProvider, UwfConfig};
+use uwf_core::failure_class::{FailureClass, FailureNotice};
 use uwf_core::node::TokenCounts;
 use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::root::env_file;
@@ -158,6 +159,14 @@ pub fn failed(error: &uwf_llm::Error) -> Error {
         _ => ErrorKind::AgentFailed,
     };
     let failed = Error::new(kind, error.to_string());
+    let failed = match error {
+        uwf_llm::Error::Status { code, limits, body, .. } => {
+            let headers = limits.all.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            failed.with_notice(&FailureNotice::of_response(*code, headers, body))
+        }
+        _ if error.is_transient() => failed.with_notice(&FailureNotice::new(FailureClass::Transient, None)),
+        _ => failed,
+    };
     match error.hint() {
         Some(hint) => failed.hint(hint),
         None => failed,

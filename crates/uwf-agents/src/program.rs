@@ -81,7 +81,8 @@ impl ProgramRun {
         };
         let words = last(&self.stderr).or_else(|| last(&self.stdout));
         let words = words.map(|words| format!("; its last words: {words}")).unwrap_or_default();
-        Error::agent_failed(format!("agent `{agent}` {}{words}", self.how()))
+        let said = if self.stderr.trim().is_empty() { &self.stdout } else { &self.stderr };
+        Error::agent_failed(format!("agent `{agent}` {}{words}", self.how())).with_last_words(said)
     }
 }
 

@@ -22,6 +22,7 @@ use agent_kit::AgentTurn;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use uwf_core::failure_class::FailureNotice;
 use uwf_core::node::TokenCounts;
 use uwf_engine::attempt::live_trace;
 
@@ -149,6 +150,8 @@ pub struct ParsedTrace {
     pub duration_ms: Option<u64>,
     /// How its last turn ended.
     pub ending: TraceEnding,
+    /// The failure as an event of the trace describes it, besides its message.
+    pub notice: Option<FailureNotice>,
     /// Type of the last event of the trace.
     pub last_event: Option<String>,
     /// Source of such a trace: `stdout`, `session-file`, `export`…

@@ -1,6 +1,7 @@
 //! Rejects a turn that did not end well: it has no answer, whatever its text.
 
 use agent_kit::{Error, ErrorKind, Result};
+use uwf_core::failure_class::FailureNotice;
 use uwf_core::text::ellipsize;
 use uwf_engine::attempt::recorded::AttemptOpening;
 
@@ -19,7 +20,10 @@ pub(crate) fn check(opened: &AttemptOpening, trace: &ParsedTrace) -> Result<()> 
     match &trace.ending {
         TraceEnding::Good => Ok(()),
         TraceEnding::Bad(how) => Err(failed(how)),
-        TraceEnding::Failed(words) => Err(failed(&format!("failed: {}", first_words(words)))),
+        TraceEnding::Failed(words) => {
+            let error = failed(&format!("failed: {}", first_words(words)));
+            Err(with_notice(error, trace.notice.as_ref(), words))
+        }
         TraceEnding::Unknown if trace.turns.is_empty() && trace.answer.is_none() => Ok(()),
         TraceEnding::Unknown => {
             let last = trace.last_event.as_ref().map(|last| format!("; the last event in its trace is `{last}`"));
@@ -32,6 +36,14 @@ pub(crate) fn check(opened: &AttemptOpening, trace: &ParsedTrace) -> Result<()> 
                 None => error,
             })
         }
+    }
+}
+
+/// An error with what the trace, or otherwise the program's own words, say about the failure.
+pub(crate) fn with_notice(error: Error, notice: Option<&FailureNotice>, words: &str) -> Error {
+    match notice {
+        Some(notice) => error.with_notice(notice),
+        None => error.with_last_words(words),
     }
 }
 

@@ -274,7 +274,7 @@ fn passed_up(context: &AgentContext<'_>, child: &ThreadId, error: Error) -> Erro
             (ErrorKind::AgentFailed, message, Vec::new())
         }
     };
-    Error { hints, ..Error::new(kind, message) }
+    Error { hints, cause: error.cause, ..Error::new(kind, message) }
         .hint(format!("`uwf thread show {child}` shows the child; `uwf thread step {parent}` continues with it"))
 }
 

@@ -103,6 +103,9 @@ pub enum ThreadEventKind {
         /// The reason, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
+        /// For a thread at the usage limit of an agent: when the limit ends, in Unix milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<u64>,
     },
     /// The thread ended. No event of this thread follows.
     End {

@@ -9,6 +9,7 @@
 
 mod branches;
 mod example;
+mod fallback;
 pub(crate) mod fence;
 mod fields;
 mod format;
@@ -127,6 +128,8 @@ pub enum PartKind {
     Note,
     /// The git branches of the group that was just played.
     GitBranches,
+    /// Why the agent plays the role in place of another one.
+    Fallback,
     /// The agent's questions to a person at this step, and the replies.
     Replies,
 }

@@ -12,9 +12,11 @@ use rustix::io::Errno;
 
 use crate::ownership::owner;
 
+mod attempt_failure;
 mod kind;
 mod libraries;
 
+pub use self::attempt_failure::AttemptFailure;
 pub use self::kind::{ErrorKind, SentError};
 
 /// Hint for a full disk.
@@ -61,6 +63,8 @@ pub enum ErrorCause {
     NoWorkingTree,
     /// A directory is no longer a working tree of its repository.
     OtherRepository,
+    /// An attempt failed, and more is known about it than the message says.
+    Attempt(AttemptFailure),
 }
 
 /// The end of a hint. Hints are recorded with a failed attempt, and its cause is not.
@@ -241,12 +245,13 @@ fn file_hint(path: &Path, source: &io::Error) -> Option<String> {
 
 impl From<Error> for SentError {
     fn from(error: Error) -> SentError {
-        SentError { kind: error.kind, message: error.message, hints: error.hints }
+        SentError { failure: error.failure(), kind: error.kind, message: error.message, hints: error.hints }
     }
 }
 
 impl From<SentError> for Error {
     fn from(sent: SentError) -> Error {
-        Error { kind: sent.kind, message: sent.message, hints: sent.hints, cause: None, source: None }
+        let cause = sent.failure.map(ErrorCause::Attempt);
+        Error { kind: sent.kind, message: sent.message, hints: sent.hints, cause, source: None }
     }
 }

@@ -1,5 +1,6 @@
 //! The storage root: its paths and files, names and ids, and the locks and marks of its threads.
 
+pub(crate) mod agent_limits;
 pub(crate) mod broker_link;
 pub(crate) mod cache_file;
 pub mod config_file;

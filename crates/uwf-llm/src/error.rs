@@ -78,8 +78,8 @@ pub enum Error {
         message: String,
         /// The beginning of the response.
         body: String,
-        /// How long the provider asks to wait.
-        retry_after: Option<Duration>,
+        /// When the provider accepts requests again.
+        limits: Box<LimitHeaders>,
         /// Text received in an earlier attempt.
         partial: String,
     },
@@ -161,6 +161,15 @@ pub enum Error {
         /// The model's text.
         text: String,
     },
+}
+
+/// The headers of a response that are about limits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LimitHeaders {
+    /// How long the provider asks to wait: `Retry-After`, if it can be read.
+    pub retry_after: Option<Duration>,
+    /// All of them, each with its name.
+    pub all: Vec<(String, String)>,
 }
 
 /// The beginning of the partial text, for a message: a refusal explains itself there.
@@ -257,19 +266,14 @@ impl Error {
     }
 
     /// The error for an unsuccessful status.
-    pub(crate) fn refused(
-        endpoint: &ModelEndpoint,
-        url: &str,
-        code: u16,
-        retry_after: Option<Duration>,
-        body: &str,
-    ) -> Error {
+    pub(crate) fn refused(endpoint: &ModelEndpoint, url: &str, code: u16, limits: LimitHeaders, body: &str) -> Error {
         let body = endpoint.redact(body);
         let (url, message) = (shown(url), provider_message(&body));
         if matches!(code, 401 | 403) {
             return Error::Auth { url, code, message, had_key: endpoint.api_key.is_some(), partial: String::new() };
         }
-        Error::Status { url, code, message, body: excerpt(&body), retry_after, partial: String::new() }
+        let limits = Box::new(limits);
+        Error::Status { url, code, message, body: excerpt(&body), limits, partial: String::new() }
     }
 
     /// The error that a successful response, or an event of a stream, reports in its `error`.
@@ -278,7 +282,7 @@ impl Error {
         let number = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
         let code = number.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
         let code = code.or_else(|| code_of(error.get("type")?.as_str()?)).unwrap_or(500);
-        Some(Error::refused(endpoint, &endpoint.chat_url(), code, None, &reply.to_string()))
+        Some(Error::refused(endpoint, &endpoint.chat_url(), code, LimitHeaders::default(), &reply.to_string()))
     }
 
     pub(crate) fn no_choice(endpoint: &ModelEndpoint, raw: &Value) -> Error {

@@ -8,7 +8,7 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, BodyReader};
 
 use crate::endpoint::{ModelEndpoint, shown};
-use crate::error::{Error, LlmTimeoutKind, Result};
+use crate::error::{Error, LimitHeaders, LlmTimeoutKind, Result};
 use crate::retry::retry_after;
 
 /// Largest reply. Models write some hundred kilobytes; a larger body is a mistake or an attack.
@@ -143,11 +143,17 @@ impl EndpointConnections {
         let code = response.status().as_u16();
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         if !(200..300).contains(&code) {
-            let wait = header("retry-after").and_then(|value| retry_after(&value, SystemTime::now()));
+            let retry_after = header("retry-after").and_then(|value| retry_after(&value, SystemTime::now()));
+            let is_of_limit = |name: &str| name.starts_with("retry-after") || name.contains("ratelimit");
+            let of_limits = response.headers().iter().filter(|(name, _)| is_of_limit(name.as_str()));
+            let all = of_limits
+                .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
+                .collect();
+            let limits = LimitHeaders { retry_after, all };
             let mut body = Vec::new();
             // A partial page is enough: the status already shows the failure.
             let _ = response.into_body().into_reader().take(MAX_ERROR_BYTES).read_to_end(&mut body);
-            return Err(Error::refused(&self.endpoint, url, code, wait, &String::from_utf8_lossy(&body)));
+            return Err(Error::refused(&self.endpoint, url, code, limits, &String::from_utf8_lossy(&body)));
         }
         let is_stream = header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
         let reader = response.into_body().into_with_config().limit(MAX_REPLY_BYTES).reader();

@@ -49,7 +49,7 @@ mod whole_json;
 pub use client::LlmClient;
 pub use delta::ReplyDelta;
 pub use endpoint::{LlmWireFormat, ModelEndpoint};
-pub use error::{Error, LlmTimeoutKind, Result};
+pub use error::{Error, LimitHeaders, LlmTimeoutKind, Result};
 pub use http::{LlmTimeouts, post_json};
 pub use lookups::{LookedUp, LookupTools};
 pub use message::{ChatMessage, ChatToolCall};

@@ -13,7 +13,7 @@ pub struct RetryLimits {
     pub first_wait: Duration,
     /// Limit of our own waits.
     pub longest_wait: Duration,
-    /// Limit of a wait that the provider asks for (`Retry-After`).
+    /// Longest wait that the provider may ask for (`Retry-After`). If it asks for a longer one, a retry would fail.
     pub longest_retry_after: Duration,
 }
 
@@ -55,8 +55,10 @@ impl RetryLimits {
         if attempt >= self.attempts || !error.is_transient() {
             return None;
         }
-        if let Error::Status { retry_after: Some(asked), .. } = error {
-            return Some((*asked).min(self.longest_retry_after));
+        if let Error::Status { limits, .. } = error
+            && let Some(asked) = limits.retry_after
+        {
+            return Some(asked).filter(|asked| *asked <= self.longest_retry_after);
         }
         let doubled = self.first_wait.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
         Some(doubled.min(self.longest_wait).mul_f64(0.5 + chance.clamp(0.0, 1.0) / 2.0))

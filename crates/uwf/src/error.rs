@@ -14,6 +14,8 @@ pub(crate) struct CommandError {
     pub(crate) hints: Vec<String>,
     /// Data that is known despite the failure, such as the thread's state; printed as JSON beside the error.
     pub(crate) known: Vec<(String, Value)>,
+    /// For the usage limit of an agent: when it ends, Unix milliseconds.
+    pub(crate) until: Option<u64>,
 }
 
 impl CommandError {
@@ -24,7 +26,7 @@ impl CommandError {
 
     /// A failure without hints.
     pub(crate) fn new(kind: ErrorKind, error: impl Into<String>) -> CommandError {
-        CommandError { kind, error: error.into(), hints: Vec::new(), known: Vec::new() }
+        CommandError { kind, error: error.into(), hints: Vec::new(), known: Vec::new(), until: None }
     }
 
     /// The error for a feature that only builds with Temporal have.
@@ -51,12 +53,16 @@ impl CommandError {
 
     /// The entry `error` of that object, for a report that includes one.
     pub(crate) fn as_entry(&self) -> Value {
-        json!({
+        let mut entry = json!({
             "kind": self.kind,
             "message": self.error,
             "hints": self.hints,
             "exitCode": self.kind.exit_code(),
-        })
+        });
+        if let Some(until) = self.until {
+            entry["until"] = until.into();
+        }
+        entry
     }
 
     /// Adds a hint.
@@ -68,7 +74,8 @@ impl CommandError {
 
 impl<E: Into<Error>> From<E> for CommandError {
     fn from(error: E) -> CommandError {
-        let Error { kind, message, hints, .. } = error.into();
-        CommandError { hints, ..CommandError::new(kind, message) }
+        let error = error.into();
+        let until = error.limit_end();
+        CommandError { hints: error.hints, until, ..CommandError::new(error.kind, error.message) }
     }
 }

@@ -10,7 +10,7 @@ Exit codes:
   0    did what was asked, $END included (10 with --exit-code)
   11   the thread ended with another outcome than `succeeded`: failed, no-match, stopped, killed …
   20   waiting for a person, or paused
-  30   a limit or budget was hit
+  30   a limit or budget was hit, or an agent is at its usage limit
   40   the agent failed
   41   the agent's answer has no valid output
   64   usage

@@ -39,7 +39,7 @@ impl BranchErrors {
     /// Replaces the errors of branches that stopped at a limit of a thread above them: others have spent more since.
     pub(super) fn update_limit(&mut self, now: &Error) {
         let all = self.branches.iter_mut().map(|(_, error)| error).chain(&mut self.stop);
-        for error in all.filter(|error| error.kind == ErrorKind::Limit) {
+        for error in all.filter(|error| error.kind == ErrorKind::Limit && error.limit_end().is_none()) {
             *error = Error::new(now.kind, now.message.clone()).hints(now.hints.clone());
         }
     }
@@ -61,10 +61,12 @@ impl BranchErrors {
             lines.push(format!("{noun} not begun ({}): {}", self.not_begun.join(", "), stop.message.trim_end()));
         }
         let all = self.branches.into_iter().map(|(_, error)| error).chain(self.stop);
-        let most = all.min_by_key(|error| urgency(error.kind));
-        let (kind, hints) = most.map_or((ErrorKind::Internal, Vec::new()), |most| (most.kind, most.hints));
+        // After the first of several usage limits, the group can continue.
+        let most = all.min_by_key(|error| (urgency(error.kind), error.limit_end().unwrap_or(u64::MAX)));
+        let (kind, hints, cause) =
+            most.map_or((ErrorKind::Internal, Vec::new(), None), |most| (most.kind, most.hints, most.cause));
         let kind = if urgency(kind) == 1 { ErrorKind::AgentFailed } else { kind };
-        let error = Error::new(kind, lines.join("\n")).hints(hints);
+        let error = Error { cause, ..Error::new(kind, lines.join("\n")).hints(hints) };
         match kind {
             ErrorKind::AgentFailed => error.hint(retry_hint(parent)),
             _ => error,

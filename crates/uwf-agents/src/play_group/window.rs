@@ -169,7 +169,8 @@ pub(super) fn play_one(home: &Home, branch: &str, thread: Child) -> Result<Histo
 fn is_failure(group: &Thread<'_>, branch: &str, error: &Error) -> Result<bool> {
     Ok(match error.kind {
         ErrorKind::AgentFailed | ErrorKind::NotExtractable => true,
-        ErrorKind::Limit => start_child::check_group_limits(group).is_ok(),
+        // A branch whose agent is at its usage limit continues later.
+        ErrorKind::Limit => error.limit_end().is_none() && start_child::check_group_limits(group).is_ok(),
         // Its agent could not begin: the item does not fit the workflow that plays the role, or `with` does not fit the item.
         ErrorKind::Data => {
             let last = recorded::read(group.home(), &start_child::child_id(group, branch))?;

@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
+use uwf_core::failure_class::{FailureClass, FailureNotice};
+use uwf_core::limit_end::LimitEnd;
 use uwf_core::node::TokenCounts;
 use uwf_core::number;
 
@@ -28,6 +30,7 @@ pub(super) fn read(events: &[Value]) -> ParsedTrace {
     let mut result = None;
     let mut is_over = false;
     let mut ending = TraceEnding::Unknown;
+    let mut notice = None;
     for event in events {
         let at = timestamp::ms(event.get("timestamp"));
         session_id = session_id.or_else(|| some_text(event, "session_id")).or_else(|| some_text(event, "sessionId"));
@@ -55,12 +58,13 @@ pub(super) fn read(events: &[Value]) -> ParsedTrace {
                 result = Some(event);
                 is_over = true;
             }
+            "rate_limit_event" => notice = rejected(&event["rate_limit_info"]).or(notice),
             _ => {}
         }
     }
     let is_file = result.is_none() && events.iter().any(|event| event.get("sessionId").is_some());
     let source = if is_file { "session-file" } else { "stdout" };
-    let trace = turns.into_trace(source, ParsedTrace { session_id, ending, ..ParsedTrace::default() });
+    let trace = turns.into_trace(source, ParsedTrace { session_id, ending, notice, ..ParsedTrace::default() });
     let trace = match result {
         Some(result) if is_over => concluded(trace, result),
         // A turn began after the totals.
@@ -132,6 +136,15 @@ fn counted(known: &mut HashMap<String, TokenCounts>, id: &str, usage: Option<&Va
     };
     known.insert(id.to_owned(), most.clone());
     Some(most)
+}
+
+/// The usage limit at which the account is. Claude Code also reports limits that are not reached, and those that extra usage continues.
+fn rejected(info: &Value) -> Option<FailureNotice> {
+    if text(info, "status") != "rejected" || info.get("isUsingOverage").and_then(Value::as_bool) == Some(true) {
+        return None;
+    }
+    let end = timestamp::ms(info.get("resetsAt")).map(LimitEnd::At);
+    Some(FailureNotice::new(FailureClass::UsageLimit, end))
 }
 
 /// Applies the final event: totals, and the answer if the messages have none.

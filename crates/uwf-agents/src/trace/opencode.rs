@@ -2,6 +2,7 @@
 //! messages with parts.
 
 use serde_json::Value;
+use uwf_core::failure_class::FailureNotice;
 use uwf_core::node::TokenCounts;
 use uwf_core::number;
 
@@ -34,7 +35,11 @@ fn read_stream(events: &[Value]) -> ParsedTrace {
         let at = timestamp::ms(event.get("timestamp"));
         let part = event.get("part").unwrap_or(event);
         match text(event, "type") {
-            "error" => trace.ending = TraceEnding::failed(error(event.get("error").unwrap_or(event))),
+            "error" => {
+                let failure = event.get("error").unwrap_or(event);
+                trace.ending = TraceEnding::failed(error(failure));
+                trace.notice = rejected(failure);
+            }
             kind => apply(&mut turns, &mut trace, kind, part, at),
         }
     }
@@ -58,6 +63,7 @@ fn read_export(export: &Value) -> ParsedTrace {
             turns.close(timestamp::ms(info["time"].get("completed")));
             if let Some(failure) = info.get("error").filter(|failure| failure.is_object()) {
                 trace.ending = TraceEnding::failed(error(failure));
+                trace.notice = rejected(failure);
             }
         }
     }
@@ -127,4 +133,13 @@ fn tokens(part: &Value) -> Option<TokenCounts> {
 fn error(error: &Value) -> Option<String> {
     let data = error.get("data").unwrap_or(error);
     some_text(data, "message").or_else(|| some_text(error, "message")).or_else(|| some_text(error, "name"))
+}
+
+/// The failure as the response of the provider describes it: by its status, its headers, its body.
+fn rejected(error: &Value) -> Option<FailureNotice> {
+    let data = error.get("data").unwrap_or(error);
+    let status = count(data, "statusCode").and_then(|code| u16::try_from(code).ok())?;
+    let headers = data["responseHeaders"].as_object().into_iter().flatten();
+    let headers = headers.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+    Some(FailureNotice::of_response(status, headers, text(data, "responseBody")))
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::limits::DEFAULT_IDLE_TIMEOUT;
+use super::retry::RetryPolicy;
 
 /// One entry of `agents`.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +37,10 @@ pub struct AgentConfig {
     pub expect_file: Option<String>,
     /// `config`: settings for the agent itself; always an object.
     pub config: Value,
+    /// `retry`: when it tries again after a failed attempt.
+    pub retry: RetryPolicy,
+    /// `fallback`: the agent that plays its roles while it is at a usage limit, or after its last attempt.
+    pub fallback: Option<String>,
     /// `describe`: its own description, or whether to ask its program for one; see [`AgentDescriptionSource`].
     pub describe: Option<AgentDescriptionSource>,
 }
@@ -109,6 +114,8 @@ impl AgentConfig {
             timeout: None,
             idle_timeout: Some(DEFAULT_IDLE_TIMEOUT),
             max: None,
+            retry: RetryPolicy::default(),
+            fallback: None,
             exit_codes: BTreeMap::new(),
             expect_file: None,
             config: Value::Object(Map::new()),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::UwfConfig;
 use super::keys::{is_store_key, is_temporal_key};
 use super::limits::{LONG_TIMEOUT, long_timeout};
+use super::retry::LONGEST_RETRY_WAIT;
 use super::secret::{is_variable, looks_like_key};
 use crate::document::fields::MappingFields;
 use crate::document::{ProblemCollector, parse_duration};
@@ -26,6 +27,11 @@ pub(super) fn references(config: &UwfConfig, fields: MappingFields<'_>, problems
         match &role.value.data {
             YamlContent::Sequence(copies) => copies.iter().for_each(&mut agent),
             YamlContent::Scalar { .. } | YamlContent::Mapping(_) => agent(&role.value),
+        }
+    }
+    for entry in children(fields.get("agents")).flat_map(|agent| children(Some(agent))) {
+        if entry.key == "fallback" {
+            agent(&entry.value);
         }
     }
     let mut model = |entry: &MappingEntry| {
@@ -68,6 +74,8 @@ pub(super) fn agents(config: &UwfConfig, fields: MappingFields<'_>, problems: &m
     for agent in children(fields.get("agents")) {
         for entry in children(Some(agent)) {
             match (entry.key.as_str(), &entry.value.data) {
+                ("fallback", _) => fallback(config, &agent.key, entry, problems),
+                ("retry", _) => retry(entry, problems),
                 ("command", YamlContent::Scalar { text, .. }) if is_command_line(text) => {
                     let message = format!("uwf takes `{text}` for the name of one program");
                     let hint = "put arguments into `args`".to_owned();
@@ -96,6 +104,45 @@ pub(super) fn agents(config: &UwfConfig, fields: MappingFields<'_>, problems: &m
                 }
                 _ => {}
             }
+        }
+    }
+}
+
+/// Rejects a fallback that leads back to its agent.
+fn fallback(config: &UwfConfig, agent: &str, entry: &MappingEntry, problems: &mut ProblemCollector) {
+    let next = |alias: &str| config.agents.get(alias).and_then(|agent| agent.fallback.as_deref());
+    let mut path = vec![agent];
+    while let Some(alias) = path.last().and_then(|last| next(last)) {
+        let is_known = path.contains(&alias);
+        path.push(alias);
+        if is_known {
+            break;
+        }
+    }
+    if path.len() > 1 && path.last() == path.first() {
+        let message = match path.len() {
+            2 => format!("agent `{agent}` is its own fallback"),
+            _ => format!("the fallbacks of agent `{agent}` lead back to it: {}", path.join(" → ")),
+        };
+        problems.error(
+            "fallback-cycle",
+            entry.value.at,
+            message,
+            Some("name an agent that needs no fallback".to_owned()),
+        );
+    }
+}
+
+/// Rejects a wait that is too long.
+fn retry(entry: &MappingEntry, problems: &mut ProblemCollector) {
+    for key in entry.value.entries().iter().filter(|key| key.key == "wait") {
+        let wait = key.value.as_raw().and_then(parse_duration);
+        if wait.is_some_and(|wait| wait > LONGEST_RETRY_WAIT) {
+            let minutes = LONGEST_RETRY_WAIT.as_secs() / 60;
+            let message = format!("`wait` is longer than {minutes} minutes");
+            let hint =
+                "a usage limit that lasts longer needs no `retry`: `uwf run --wait` waits for its end".to_owned();
+            problems.error("bad-value", key.value.at, message, Some(hint));
         }
     }
 }

@@ -11,12 +11,14 @@ use serde_json::{Map, Value};
 use super::agent::{AgentDescription, ExitMeaning, OutputMode};
 use super::limits::{MAX_OUTPUT_CAP, MAX_PARALLEL, MAX_ROUNDS, MIN_PROMPT_BUDGET};
 use super::notify::NotifyEvent;
+use super::retry::MAX_ATTEMPTS;
 use super::texts::{
     self, Address, Argument, Currency, Day, HeaderValue, LeaseText, NotBlank, RemoteText, StoreUrlText, Variable,
     VariableValue,
 };
 use super::{ModelConfig, ModelPrice, ModelProvider};
 use crate::document::{DurationText, OneOrMany};
+use crate::failure_class::FailureClass;
 use crate::number::MAX_WHOLE;
 use crate::usage::LimitKeys;
 use crate::workspace::WorkspaceKind;
@@ -92,7 +94,22 @@ pub(super) struct AgentKeys {
     pub config: Option<Map<String, Value>>,
     #[schemars(range(min = 1, max = MAX_PARALLEL))]
     pub max: Option<u32>,
+    pub retry: Option<RetryKeys>,
+    #[schemars(with = "Option<NotBlank>")]
+    pub fallback: Option<String>,
     pub describe: Option<DescribeKey>,
+}
+
+/// When an agent tries again.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RetryKeys {
+    #[schemars(range(min = 1, max = MAX_ATTEMPTS))]
+    pub attempts: Option<u32>,
+    #[serde(default, deserialize_with = "DurationText::deserialize")]
+    #[schemars(with = "Option<DurationText>")]
+    pub wait: Option<Duration>,
+    pub on: Option<OneOrMany<FailureClass>>,
 }
 
 /// The environment variables of an agent.

@@ -15,6 +15,7 @@ use super::file::{
 use super::limits::{ConfigLimits, ExtractRungs};
 use super::notify::{NotifyBy, NotifyEvent, NotifyRule};
 use super::prices::{DEFAULT_CURRENCY, PriceTable};
+use super::retry::RetryPolicy;
 use super::{GitRemote, OtelConfig, StoreUrl, UwfConfig, check, project, texts};
 use crate::document::by_schema::{self, SchemaReadOptions};
 use crate::document::{self, FileProblem, OneOrMany, ProblemCollector, fields::MappingFields, has_no_content};
@@ -146,6 +147,10 @@ fn agent(keys: AgentKeys) -> AgentConfig {
     let codes = keys.exit_codes.into_iter().flatten();
     agent.exit_codes = codes.filter_map(|(code, meaning)| Some((texts::exit_status(&code)?, meaning))).collect();
     agent.expect_file = keys.expect_file;
+    agent.fallback = keys.fallback;
+    agent.retry = keys.retry.map_or_else(RetryPolicy::default, |keys| {
+        RetryPolicy::with_defaults(keys.attempts, keys.wait, keys.on.map(OneOrMany::into_vec))
+    });
     agent.config = Value::Object(keys.config.unwrap_or_default());
     agent.describe = keys.describe.map(|describe| match describe {
         DescribeKey::Asked(is_asked) => AgentDescriptionSource::Asked(is_asked),

@@ -79,7 +79,14 @@ fn known() -> [(&'static str, Value); 8] {
             "state",
             with(
                 fields(&[("state", text(), "The state, as `thread list` has it.")]),
-                &[("why", text(), "Why, if there is a reason.")],
+                &[
+                    ("why", text(), "Why, if there is a reason."),
+                    (
+                        "until",
+                        count(),
+                        "For a thread at the usage limit of an agent: when the limit ends, in Unix milliseconds.",
+                    ),
+                ],
             ),
         ),
         (

@@ -123,7 +123,7 @@ fn each_event_is_as_its_schema_says() {
         ThreadEventKind::Output { attempt: attempt.clone(), stream: OutputStream::Stderr, text: "t".to_owned() },
         ThreadEventKind::Failed { attempt, role, error: "e".to_owned(), node: Some(hash) },
         ThreadEventKind::Step(Box::new(step)),
-        ThreadEventKind::State { state: "stuck".to_owned(), why: Some("w".to_owned()) },
+        ThreadEventKind::State { state: "limited".to_owned(), why: Some("w".to_owned()), until: Some(1) },
         ThreadEventKind::End {
             status: "completed".to_owned(),
             reason: Some("r".to_owned()),

@@ -17,7 +17,8 @@ use crate::attempt::processes;
 use crate::attempt::recorded::{self, AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::turns::NodeBatch;
-use crate::error::{AtPath, Result};
+use crate::error::{AtPath, AttemptFailure, Result};
+use crate::root::agent_limits::{self, AgentLimit};
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::{ids, lock};
@@ -83,7 +84,7 @@ fn left_here(thread: &Thread<'_>, grace: Duration) -> Result<LeftHere> {
     if attempt.opened.expected_head != thread.head {
         if attempt.result().is_none() && has_output(home, &attempt)? {
             // The answer was paid for, but another machine took the step before it could be stored.
-            fail(home, &attempt, None, "the thread continued meanwhile, so this answer is kept but not used")?;
+            fail(home, &attempt, None, "the thread continued meanwhile, so this answer is kept but not used", None)?;
             return recorded::read(home, &thread.id).map(nothing);
         }
         return Ok(nothing(Some(attempt)));
@@ -99,7 +100,11 @@ fn left_here(thread: &Thread<'_>, grace: Duration) -> Result<LeftHere> {
             (None, Some(machine)) => (None, elsewhere::gone(machine)),
             (None, None) => (None, "the keeper of this attempt died before the agent had finished".to_owned()),
         };
-        fail(home, &attempt, exit_code, &error)?;
+        let failure = attempt
+            .gave_up
+            .as_ref()
+            .and_then(|gave_up| AttemptFailure::of_attempt(&attempt.opened, &gave_up.to_error()));
+        fail(home, &attempt, exit_code, &error, failure)?;
     }
     recorded::read(home, &thread.id).map(nothing)
 }
@@ -198,12 +203,22 @@ pub(crate) fn suspend(home: &Home, attempt: &RecordedAttempt, why: Option<String
     recorded::closed(home, &attempt.opened, AttemptOutcome::Suspended, why, None)
 }
 
-/// Stores a failed attempt, or one whose agent asks a question, as a node and closes its record. Returns the node.
+/// Stores a failed attempt, or one whose agent asks a question, as a node and closes its record. If the agent has reached its usage limit,
+/// no thread starts it again before its end. Returns the node.
 ///
 /// # Errors
 /// Errors of the store and the record.
-pub fn fail(home: &Home, attempt: &RecordedAttempt, exit_code: Option<i32>, error: &str) -> Result<NodeHash> {
+pub fn fail(
+    home: &Home,
+    attempt: &RecordedAttempt,
+    exit_code: Option<i32>,
+    error: &str,
+    failure: Option<AttemptFailure>,
+) -> Result<NodeHash> {
     let opened = &attempt.opened;
+    if let Some(until) = failure.and_then(AttemptFailure::limit_end).filter(|_| !opened.agent.plays_by_threads()) {
+        agent_limits::record(home, &AgentLimit { agent: opened.agent.name.clone(), until })?;
+    }
     // The agent's output has the rest of the question.
     let question = attempt.gave_up.as_ref().and_then(|gave_up| gave_up.question.as_ref()?.lines().next());
     let asked = question.map(|line| format!("{}{line}", node::ASKED));
@@ -241,8 +256,11 @@ pub fn fail(home: &Home, attempt: &RecordedAttempt, exit_code: Option<i32>, erro
         }
         kept => kept,
     }?;
-    let outcome = if attempt.asks() { AttemptOutcome::Asked } else { AttemptOutcome::Failed };
-    recorded::closed(home, opened, outcome, Some(redactor.text(error)), Some(hash))?;
+    let error = redactor.text(error);
+    match attempt.asks() {
+        true => recorded::closed(home, opened, AttemptOutcome::Asked, Some(error), Some(hash))?,
+        false => recorded::failed(home, opened, error, failure, hash)?,
+    }
     Ok(hash)
 }
 

@@ -146,6 +146,27 @@ impl StepPlan {
         Ok(self.with_keys(options.map_or(spec.clone(), |options| self.hinted(spec, options))))
     }
 
+    /// The agents that can play a role: its own, then the fallbacks, in order.
+    ///
+    /// # Errors
+    /// The errors of [`bindings::choose`].
+    pub(crate) fn candidates(&self, role: &str) -> Result<Vec<AgentSpec>> {
+        let own = self.agent(role, None)?;
+        let of_role = self.workflow.roles.get(role).and_then(|role| role.more.timeout);
+        let mut candidates = vec![own];
+        while let Some(last) = candidates.last()
+            && let Some(alias) = self.config.agent(&last.name).and_then(|agent| agent.fallback.as_ref())
+            && let Some(agent) = self.config.agent(alias)
+            // The check of the configuration reports a circle; here it must only end.
+            && candidates.iter().all(|known| known.name != *alias)
+        {
+            let spec = AgentSpec::new(alias, agent);
+            let timeout_ms = spec.timeout_ms.or(of_role);
+            candidates.push(self.with_keys(AgentSpec { timeout_ms, ..spec }));
+        }
+        Ok(candidates)
+    }
+
     /// An agent with the hints of its role. Its own settings take precedence.
     fn hinted(&self, spec: AgentSpec, hints: &RoleOptions) -> AgentSpec {
         let alias = hints.model.as_ref().filter(|name| self.config.models.contains_key(*name));
@@ -247,6 +268,7 @@ impl StepPlan {
             output_cap: self.config.limits.output_cap,
             branch: self.settings.branch.clone(),
             digest: None,
+            fallback_for: None,
             replies: last.as_ref().map(|last| last.replies_at(thread.head, role)).unwrap_or_default(),
             earlier: last.map(|last| last.earlier_at(thread.head)).unwrap_or_default(),
             keeper: std::process::id(),

@@ -20,6 +20,7 @@ pub mod at_work;
 mod attempt;
 mod by_hand;
 pub(crate) mod claim;
+mod failure;
 mod lines;
 mod output;
 
@@ -33,12 +34,12 @@ pub use self::attempt::RecordedAttempt;
 pub(crate) use self::by_hand::{dir_by_hand, is_by_hand, open_by_hand};
 use self::lines::ThreadRecordLine;
 pub use self::lines::{
-    AttemptAnswer, AttemptEnd, AttemptOpening, AttemptOutcome, AttemptProcess, AttemptReply, FinishedStep, GaveUp,
-    NamedStep, QuestionExchange,
+    AttemptAnswer, AttemptEnd, AttemptOpening, AttemptOutcome, AttemptProcess, AttemptReply, FallbackReason,
+    FinishedStep, GaveUp, NamedStep, QuestionExchange,
 };
 pub(crate) use self::output::hand_on;
 pub use self::output::{AttemptOutputFiles, room_in, sweep};
-use crate::error::{AtPath, Result};
+use crate::error::{AtPath, AttemptFailure, Result};
 use crate::root::home::Home;
 use crate::root::marks::{self, ThreadMark};
 use crate::root::{history, ids, record};
@@ -319,15 +320,31 @@ pub fn closed(
     error: Option<String>,
     node: Option<NodeHash>,
 ) -> Result<()> {
-    let closed =
-        AttemptEnd { attempt: opened.attempt.clone(), outcome, error, node, adopted: false, closed_at: ids::now_ms() };
-    conclude(home, opened, closed)
+    conclude(home, opened, AttemptEnd { error, node, ..AttemptEnd::now(&opened.attempt, outcome) })
+}
+
+/// Records that an attempt failed, with its error and node.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn failed(
+    home: &Home,
+    opened: &AttemptOpening,
+    error: String,
+    failure: Option<AttemptFailure>,
+    node: NodeHash,
+) -> Result<()> {
+    let (error, node) = (Some(error), Some(node));
+    conclude(
+        home,
+        opened,
+        AttemptEnd { error, failure, node, ..AttemptEnd::now(&opened.attempt, AttemptOutcome::Failed) },
+    )
 }
 
 /// Records that the step of an attempt became the head; `adopted` if its own keeper died before that.
 pub(crate) fn linked(home: &Home, opened: &AttemptOpening, adopted: bool) -> Result<()> {
-    let (attempt, outcome) = (opened.attempt.clone(), AttemptOutcome::Linked);
-    conclude(home, opened, AttemptEnd { attempt, outcome, error: None, node: None, adopted, closed_at: ids::now_ms() })
+    conclude(home, opened, AttemptEnd { adopted, ..AttemptEnd::now(&opened.attempt, AttemptOutcome::Linked) })
 }
 
 fn conclude(home: &Home, opened: &AttemptOpening, closed: AttemptEnd) -> Result<()> {

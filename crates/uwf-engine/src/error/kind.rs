@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::AttemptFailure;
+
 /// The kind of a failure, for callers of the engine. The command turns it into an exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -81,4 +83,7 @@ pub struct SentError {
     pub message: String,
     /// What to try next.
     pub hints: Vec<String>,
+    /// Why an attempt failed, if that is known beside the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<AttemptFailure>,
 }

@@ -63,6 +63,9 @@ pub struct MarkReason {
     /// The question to a person, if it has more than one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
+    /// For the usage limit of an agent: when it ends, Unix milliseconds. The thread can continue then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
 }
 
 impl MarkReason {
@@ -77,7 +80,13 @@ impl MarkReason {
             since: crate::root::ids::now_ms(),
             head: None,
             asks,
+            until: None,
         }
+    }
+
+    /// A reason without a role, since a time in Unix milliseconds.
+    pub(crate) fn without_role(why: String, since: u64) -> MarkReason {
+        MarkReason { role: None, why, since, head: None, asks: None, until: None }
     }
 
     /// The message that it was made from.
@@ -151,13 +160,7 @@ pub fn open(home: &Home, thread: &ThreadId) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         // This is the very first mark, or the file system has no links.
         Err(_) => {
-            let reason = MarkReason {
-                role: None,
-                why: "an attempt is open".to_owned(),
-                since: crate::root::ids::now_ms(),
-                head: None,
-                asks: None,
-            };
+            let reason = MarkReason::without_role("an attempt is open".to_owned(), crate::root::ids::now_ms());
             set(home, thread, ThreadMark::Open, &reason)
         }
     }
@@ -192,8 +195,7 @@ pub fn get(home: &Home, thread: &ThreadId, mark: ThreadMark) -> Option<MarkReaso
 /// # Errors
 /// `Io` when it cannot be read, errors of a shared store.
 pub fn read(home: &Home, thread: &ThreadId, mark: ThreadMark) -> Result<Option<MarkReason>> {
-    let unreadable =
-        MarkReason { role: None, why: "the mark is unreadable".to_owned(), since: 0, head: None, asks: None };
+    let unreadable = MarkReason::without_role("the mark is unreadable".to_owned(), 0);
     if let Some(notes) = shared(home, mark) {
         let note = notes.note(&note_name(thread, mark))?;
         return Ok(note.map(|note| serde_json::from_value(note.value).unwrap_or(unreadable)));

@@ -277,7 +277,7 @@ pub fn record(home: &Home, asked: &OpenQuestion, given: &PersonAnswer<'_>) -> Re
             return Ok(StepReport { adopted: true, ..report });
         }
     };
-    let BegunAttempt { attempt, lease, .. } = step.begin_by(&asked.role, asked.agent.clone(), position)?;
+    let BegunAttempt { attempt, lease, .. } = step.begin_by(&asked.role, asked.agent.clone(), None, position)?;
     let link = |stored| {
         let finished = recorded::read(home, id)?.and_then(|record| record.finished);
         StoredStep::new(&step, &attempt.opened, stored, finished).verify()?.link()

@@ -201,7 +201,7 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
     };
     match left {
         Some(attempt) if attempt.finished.is_none() => {
-            leftover::fail(home, &attempt, None, WAS_KILLED)?;
+            leftover::fail(home, &attempt, None, WAS_KILLED, None)?;
         }
         Some(_) | None => {}
     }

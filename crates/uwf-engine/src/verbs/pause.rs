@@ -39,7 +39,7 @@ pub fn pause(home: &Home, id: &ThreadId, reason: Option<&str>, expected: Option<
     expected_head::head(home, id, expected)?;
     let why = reason.map(str::trim).filter(|why| !why.is_empty()).unwrap_or(NO_REASON).to_owned();
     let why = SecretRedactor::for_home(home)?.text(&why);
-    let reason = MarkReason { role: None, why, since: crate::root::ids::now_ms(), head: None, asks: None };
+    let reason = MarkReason::without_role(why, crate::root::ids::now_ms());
     let earlier = marks::get(home, id, ThreadMark::Paused);
     put(home, id, Some(&reason))?;
     // The thread may have just ended, and its end may have cleared marks before this one was set.

@@ -16,8 +16,10 @@ mod link;
 pub mod newest_attempt;
 mod play;
 mod report;
+mod retry;
 mod set_up;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -31,6 +33,7 @@ pub(crate) use self::link::StoredStep;
 use self::link::VerifiedStep;
 use self::newest_attempt::NewestAttempt;
 pub use self::report::{StepReport, UpcomingRole};
+use self::retry::FailedAgents;
 use crate::attempt::advisors::ThreadAdvisors;
 use crate::attempt::agent_process::SignalListener;
 use crate::attempt::bindings::AgentReference;
@@ -70,6 +73,9 @@ pub struct StepRequest {
     /// The newest attempt the thread must have at its head.
     #[serde(default)]
     pub expected_attempt: Option<NewestAttempt>,
+    /// Whether to forget the usage limits of the thread's agents first: a person wants to try now.
+    #[serde(default)]
+    pub forget_limits: bool,
 }
 
 impl StepRequest {
@@ -83,6 +89,7 @@ impl StepRequest {
             reextract: false,
             expected_head: None,
             expected_attempt: None,
+            forget_limits: false,
         }
     }
 }
@@ -118,7 +125,10 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut SignalListener)
     refuse_paused(home, &thread.id)?;
     let plan = settled(&thread, request.cwd.as_ref())?;
     refuse_group(&thread, &plan)?;
-    let done = StepInProgress::new(&thread, &head, &plan, request).run_until_kept(signals);
+    if request.forget_limits {
+        retry::forget_limits(home, &plan)?;
+    }
+    let done = StepInProgress::new(&thread, &head, &plan, request).run_with_retries(signals);
     ancestors::mark_again(home, &thread.id, ancestors::ChildChange::Continued);
     done
 }
@@ -185,6 +195,7 @@ pub(crate) struct StepInProgress<'a, 'h> {
     request: &'a StepRequest,
     log: LogFile,
     began: Instant,
+    failed: RefCell<FailedAgents>,
 }
 
 impl<'a, 'h> StepInProgress<'a, 'h> {
@@ -196,7 +207,8 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
     ) -> StepInProgress<'a, 'h> {
         let home = thread.home();
         let log = LogFile::open(&home.log_file(&thread.id));
-        StepInProgress { home, thread, head, plan, request, log, began: Instant::now() }
+        let (began, failed) = (Instant::now(), RefCell::default());
+        StepInProgress { home, thread, head, plan, request, log, began, failed }
     }
 
     /// The process may be killed between any two lines, or the power may fail. The order guarantees that paid work is never lost: the

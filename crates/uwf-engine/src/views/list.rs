@@ -54,6 +54,9 @@ pub struct ThreadRow {
     /// Why it is in this state, if there is a reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// For a thread at the usage limit of an agent: when the limit ends, in Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
     /// The thread above whose state it has, because that thread plays it and has stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped_with: Option<ThreadId>,
@@ -320,6 +323,7 @@ impl ActiveThreads<'_> {
             role: None,
             changed_at: None,
             why: None,
+            until: None,
             stopped_with: None,
             left_by: None,
             outcome: None,
@@ -361,7 +365,7 @@ impl ActiveThreads<'_> {
             }
             return;
         }
-        row.why = self.why(row);
+        (row.why, row.until) = self.why(row);
         match memories.active.of_active(self.home, &row.thread, row.head) {
             Ok(summary) => {
                 let stepped_at = summary.role.as_ref().map(|_| summary.timestamp);
@@ -376,18 +380,21 @@ impl ActiveThreads<'_> {
         }
     }
 
-    fn why(&self, row: &ThreadRow) -> Option<String> {
+    /// Why it is in its state, and until when.
+    fn why(&self, row: &ThreadRow) -> (Option<String>, Option<u64>) {
         if let Some(above) = &row.left_by {
-            return Some(left_child::continued_without(above));
+            return (Some(left_child::continued_without(above)), None);
         }
         if let Some(above) = &row.stopped_with {
-            return Some(child_threads::stopped_with(above, row.state));
+            return (Some(child_threads::stopped_with(above, row.state)), None);
         }
-        let known = self.by_name.get(&row.thread)?;
+        let Some(known) = self.by_name.get(&row.thread) else { return (None, None) };
         if let Some(PeerActivity::AtWork(at_work)) = &known.elsewhere {
-            return Some(format!("by `{}` on machine `{}`", at_work.agent.short(), at_work.machine));
+            return (Some(format!("by `{}` on machine `{}`", at_work.agent.short(), at_work.machine)), None);
         }
-        known.reason(&row.thread, row.state, |id, mark| marks::get(self.home, id, mark)).map(|reason| reason.why)
+        let reason = known.reason(&row.thread, row.state, |id, mark| marks::get(self.home, id, mark));
+        let until = reason.as_ref().and_then(|reason| reason.until).filter(|_| row.state == ThreadState::Limited);
+        (reason.map(|reason| reason.why), until)
     }
 }
 
@@ -401,6 +408,7 @@ fn finished(line: history::HistoryLine) -> ThreadRow {
         role: None,
         changed_at: Some(line.completed_at),
         why: None,
+        until: None,
         stopped_with: None,
         left_by: None,
         outcome: line.outcome,

@@ -496,7 +496,7 @@ impl WatchedThread {
                 let (outcome, condition) = (shown.outcome.clone(), shown.condition.clone());
                 self.event(at, ThreadEventKind::End { status: name, reason: why, outcome, condition })
             }
-            _ => self.event(shown.since.unwrap_or(at), ThreadEventKind::State { state: name, why }),
+            _ => self.event(shown.since.unwrap_or(at), ThreadEventKind::State { state: name, why, until: shown.until }),
         });
         self.state = Some(state);
     }

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::agent_name::AgentName;
+use uwf_core::failure_class::FailureClass;
 use uwf_core::outcome::SUCCEEDED;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
@@ -74,6 +75,12 @@ pub struct ThreadStatus {
     /// Since when it is in this state, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
+    /// For a thread at the usage limit of an agent: when the limit ends, in Unix milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
+    /// Class of its last failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureClass>,
     /// Role that is running or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_role: Option<String>,
@@ -187,6 +194,7 @@ fn active(now: &ThreadNow<'_>, mut shown: ThreadStatus) -> ThreadStatus {
         shown.at_role = reason.role;
         shown.why = Some(reason.why);
         shown.since = Some(reason.since);
+        shown.until = now.limit_end();
         shown.asks = reason.asks.filter(|_| now.state == ThreadState::Waiting);
     }
     if let Some(attempt) = at_head
@@ -195,6 +203,7 @@ fn active(now: &ThreadNow<'_>, mut shown: ThreadStatus) -> ThreadStatus {
     {
         shown.agent = Some(attempt.opened.agent.names());
         shown.attempt = closed.node;
+        shown.failure = closed.failure.map(|failure| failure.class);
     }
     shown
 }
@@ -240,6 +249,8 @@ fn base(now: &ThreadNow<'_>) -> Result<ThreadStatus> {
         pausing: false,
         asks: None,
         since: None,
+        until: None,
+        failure: None,
         at_role: None,
         agent: None,
         attempt: None,

@@ -117,13 +117,13 @@ impl<'h> ThreadNow<'h> {
         let stopped_with = above.map(|(above, its, since)| {
             let since = since.unwrap_or_else(ids::now_ms);
             let why = child_threads::stopped_with(&above, its);
-            (state, reason) = (its, Some(MarkReason { role: None, why, since, head: None, asks: None }));
+            (state, reason) = (its, Some(MarkReason::without_role(why, since)));
             above
         });
         if let Some(above) = &left_by {
             let since = reason.as_ref().map_or_else(ids::now_ms, |reason| reason.since);
             let why = left_child::continued_without(above);
-            reason = Some(MarkReason { role: None, why, since, head: None, asks: None });
+            reason = Some(MarkReason::without_role(why, since));
         }
         let thread = Thread::load_at(home, id.clone(), head)?;
         Ok(ThreadNow { thread, state, end: None, reason, pause, stopped_with, left_by, marks, record, attempt, news })
@@ -132,6 +132,11 @@ impl<'h> ThreadNow<'h> {
     /// Its head; `None` if it has ended.
     pub(crate) fn active_head(&self) -> Option<NodeHash> {
         (!self.has_ended()).then_some(self.thread.head)
+    }
+
+    /// When the usage limit of an agent ends that stops it, in Unix milliseconds.
+    pub fn limit_end(&self) -> Option<u64> {
+        self.reason.as_ref().and_then(|reason| reason.until).filter(|_| self.state == ThreadState::Limited)
     }
 
     /// Whether it has ended.

@@ -270,7 +270,7 @@ impl Machine {
             ))?;
             let turn = AgentTurn::asked(["Do it."]);
             trace.turn(&AgentTurn { tokens: player.tokens.clone(), latency_ms: WORKED_MS, ..turn })?;
-            leftover::fail(&self.home, attempt, Some(3), error)?;
+            leftover::fail(&self.home, attempt, Some(3), error, None)?;
             Err(Error::new(uwf_engine::error::ErrorKind::AgentFailed, error.to_owned()))
         };
         let given = PersonAnswer { output: &|_| unreachable!("nothing was left over"), store: &store };

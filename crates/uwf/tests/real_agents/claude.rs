@@ -6,7 +6,9 @@ use serde_json::json;
 use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
-use super::{FIRST, SECOND, begins_anew, calls, detail, goes_on, in_order, outputs, start, submitting, twice};
+use super::{
+    FIRST, SECOND, begins_anew, calls, detail, goes_on, in_order, outputs, reaches_limit, start, submitting, twice,
+};
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
@@ -164,4 +166,12 @@ fn missing_session_starts_new_one() {
 fn session_continues_through_acp() {
     let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     goes_on(&with_claude(&model, "command: uwf-acp, config: { preset: claude }"), &model);
+}
+
+#[test]
+fn rejected_request_is_usage_limit() {
+    let error = json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "slow" } });
+    let model = LlmServer::start(in_order([super::two_hours(&error)]));
+    // With a key instead of a subscription, its trace does not say when the limit ends.
+    reaches_limit(&with_claude(&model, PRINTING), &model, super::UNKNOWN_LIMIT);
 }

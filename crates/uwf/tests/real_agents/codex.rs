@@ -6,7 +6,9 @@ use serde_json::json;
 use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
-use super::{FIRST, SECOND, begins_anew, calls, detail, goes_on, outputs, start, submitting, twice};
+use super::{
+    FIRST, SECOND, begins_anew, calls, detail, goes_on, in_two_hours, outputs, reaches_limit, start, submitting, twice,
+};
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
@@ -167,4 +169,12 @@ fn session_continues_through_acp() {
          secrets: [SCRIPTED_KEY]\n",
     );
     goes_on(&home, &model);
+}
+
+#[test]
+fn usage_limit_ends_as_provider_says() {
+    let error =
+        json!({ "type": "usage_limit_reached", "message": "limit", "plan_type": "plus", "resets_at": in_two_hours() });
+    let model = LlmServer::start(vec![super::two_hours(&json!({ "error": error }))]);
+    reaches_limit(&with_codex(&model), &model, 120);
 }

@@ -8,7 +8,9 @@ use serde_json::json;
 use uwf_testing::TestHome;
 use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 
-use super::{FIRST, SECOND, begins_anew, calls, detail, in_order, outputs, start, submitting, twice, went_on};
+use super::{
+    FIRST, SECOND, begins_anew, calls, detail, in_order, outputs, reaches_limit, start, submitting, twice, went_on,
+};
 
 const THROUGH_ACP: &str = "command: uwf-acp, args: [-m, gemini-2.5-flash], config: { preset: gemini }";
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
@@ -101,4 +103,21 @@ fn seconds_left() -> u64 {
 /// Waits for the next minute.
 fn next_minute() {
     thread::sleep(Duration::from_secs(seconds_left()));
+}
+
+#[test]
+fn used_up_quota_is_usage_limit() {
+    let error = json!({
+        "code": 429,
+        "message": "You have exhausted your capacity on this model. Your quota will reset after 2h0m0s.",
+        "status": "RESOURCE_EXHAUSTED",
+        "details": [
+            { "@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [ { "quotaId": "GenerateRequestsPerDayPerProjectPerModel" } ] },
+            { "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7200s" },
+        ],
+    });
+    let model = LlmServer::start(vec![super::two_hours(&json!({ "error": error }))]);
+    let agent = "command: gemini, args: [--yolo, -m, gemini-2.5-flash, --output-format, stream-json], output: text, config: { trace: gemini }";
+    // Its trace says only that the quota of the day is used up.
+    reaches_limit(&with_gemini(&model, agent), &model, super::UNKNOWN_LIMIT);
 }

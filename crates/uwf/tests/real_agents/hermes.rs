@@ -9,7 +9,8 @@ use uwf_testing::llm_server::{LlmScript, LlmServer, LlmServerRequest, ScriptedAn
 use uwf_testing::{TestHome, text};
 
 use super::{
-    FIRST, SECOND, begins_anew, calls, detail, goes_on, has_tools, in_order, outputs, start, submitting, twice,
+    FIRST, SECOND, begins_anew, calls, detail, goes_on, has_tools, in_order, outputs, reaches_limit, start, submitting,
+    twice,
 };
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line, counted with wc.";
@@ -195,4 +196,14 @@ fn session_continues_through_acp() {
     let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     let home = with_hermes(&model, ", mcp: true");
     goes_on(&home, &model);
+}
+
+#[test]
+fn usage_limit_ends_as_provider_says() {
+    // With `retry-after`, hermes waits itself.
+    let error =
+        json!({ "error": { "type": "rate_limit_error", "message": "Rate limit reached. Try again in 2 hours." } });
+    let limited = ScriptedAnswer::raw(429, "application/json", error.to_string()).repeated();
+    let model = LlmServer::start(vec![limited]);
+    reaches_limit(&with_hermes(&model, ""), &model, 120);
 }

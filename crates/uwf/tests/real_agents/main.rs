@@ -14,6 +14,7 @@ mod skills;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmScript, LlmServer, LlmServerRequest, ScriptedAnswer};
@@ -43,6 +44,35 @@ fn start(home: &TestHome, workflow: &str, task: &str) -> String {
     let mut command = home.command(&["thread", "start", workflow, "-p", "-"]);
     let started = command.stdin(fs::File::open(file).unwrap()).output().unwrap();
     text(&serde_json::from_slice(&started.stdout).unwrap(), "thread")
+}
+
+/// The answer of a provider whose limit ends in two hours.
+fn two_hours(body: &Value) -> ScriptedAnswer {
+    let limited = ScriptedAnswer::raw(429, "application/json", body.to_string());
+    limited.header("retry-after", "7200").header("x-should-retry", "false").repeated()
+}
+
+/// Unix seconds in two hours.
+fn in_two_hours() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 7200
+}
+
+/// Minutes for which a limit is assumed whose end the program does not say.
+const UNKNOWN_LIMIT: u64 = 15;
+
+/// Lets a role play, and checks that the thread is at its agent's usage limit for so many minutes, and asks the model nothing more.
+fn reaches_limit(home: &TestHome, model: &LlmServer, minutes: u64) {
+    let thread = start(home, "count-rounds", "count");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(30), "{}", ran.transcript());
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!((&shown["state"], &shown["failure"]), (&json!("limited"), &json!("usage-limit")), "{shown:#}");
+    let expected = in_two_hours() - 7200 + minutes * 60;
+    let off = (shown["until"].as_u64().unwrap() / 1000).abs_diff(expected);
+    assert!(off < 300, "{off} s off: {shown:#}");
+    let asked = model.asked().len();
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(30));
+    assert_eq!(model.asked().len(), asked, "it is not asked again before the end");
 }
 
 /// Detail of the step at the head, with references expanded.

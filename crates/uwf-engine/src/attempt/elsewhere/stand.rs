@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::recorded::{AttemptOutcome, RecordedAttempt};
-use crate::error::ErrorKind;
+use crate::error::{AttemptFailure, ErrorKind};
 use crate::root::marks::{MarkReason, ThreadMark};
 use crate::thread::state::ThreadState;
 
@@ -20,9 +20,12 @@ impl PostAttemptState {
         let active = PostAttemptState { state: ThreadState::Active, reason: None };
         let Some(closed) = &attempt.closed else { return active };
         let cause = attempt.gave_up.as_ref().map(|gave_up| gave_up.kind);
+        let until = closed.failure.and_then(AttemptFailure::limit_end);
         let (state, mark) = match closed.outcome {
             AttemptOutcome::Failed if cause.is_some_and(ErrorKind::is_stop) => return active,
-            AttemptOutcome::Failed | AttemptOutcome::Suspended if cause == Some(ErrorKind::Limit) => {
+            AttemptOutcome::Failed | AttemptOutcome::Suspended
+                if cause == Some(ErrorKind::Limit) || until.is_some() =>
+            {
                 (ThreadState::Limited, ThreadMark::Limited)
             }
             AttemptOutcome::Failed => (ThreadState::Stuck, ThreadMark::Stuck),
@@ -37,7 +40,7 @@ impl PostAttemptState {
         let question = attempt.gave_up.as_ref().and_then(|gave_up| gave_up.question.as_deref());
         let why = question.or(closed.error.as_deref()).unwrap_or_default();
         let reason =
-            MarkReason { since: closed.closed_at, ..MarkReason::from_message(mark, &attempt.opened.role, why) };
+            MarkReason { since: closed.closed_at, until, ..MarkReason::from_message(mark, &attempt.opened.role, why) };
         PostAttemptState { state, reason: Some(reason) }
     }
 }

@@ -235,19 +235,11 @@ mod tests {
         record::write(home, &thread, &file, &ThreadRecordLine::Opened(Box::new(opened))).unwrap();
         super::super::answered(home, &thread, &attempt, None).unwrap();
         if let Some(kind) = gave_up {
-            let line = GaveUp {
-                attempt: attempt.clone(),
-                kind,
-                error: String::new(),
-                hints: Vec::new(),
-                exit_code: None,
-                question: None,
-            };
+            let line = GaveUp::because(&attempt, kind, String::new());
             super::super::gave_up(home, &thread, line).unwrap();
         }
         let node = Some(NodeHash::from_u64(2));
-        let failed =
-            AttemptEnd { attempt, outcome: AttemptOutcome::Failed, error: None, node, adopted: false, closed_at: 1 };
+        let failed = AttemptEnd { node, ..AttemptEnd::now(&attempt, AttemptOutcome::Failed) };
         record::append(home, &thread, &ThreadRecordLine::Closed(failed)).unwrap();
         read(home, &thread).unwrap().unwrap()
     }

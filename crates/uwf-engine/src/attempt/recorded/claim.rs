@@ -24,7 +24,7 @@ use crate::attempt::redactor::SecretRedactor;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::log::{LogFile, log};
-use crate::root::{ids, machine, record};
+use crate::root::{machine, record};
 
 /// How often an update of a claim is retried if another write came in between. Its own machine renews it every few
 /// seconds.
@@ -109,14 +109,7 @@ impl Claim {
     }
 
     fn over(mut self, attempt: &str, outcome: AttemptOutcome, why: &str) -> Claim {
-        let closed = AttemptEnd {
-            attempt: attempt.to_owned(),
-            outcome,
-            error: Some(why.to_owned()),
-            node: None,
-            adopted: false,
-            closed_at: ids::now_ms(),
-        };
+        let closed = AttemptEnd { error: Some(why.to_owned()), ..AttemptEnd::now(attempt, outcome) };
         self.lines.extend(serde_json::to_value(ThreadRecordLine::Closed(closed)));
         Claim { machine: machine::name(), ..self }
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use json_cas::NodeHash;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uwf_core::config::ExtractRungs;
 use uwf_core::number;
@@ -11,9 +12,9 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::processes;
 use crate::attempt::thread_branch::ThreadBranch;
-use crate::error::ErrorKind;
-use crate::root::history;
+use crate::error::{AttemptFailure, Error, ErrorKind, SentError};
 use crate::root::record;
+use crate::root::{history, ids};
 use crate::thread::digest::ThreadDigest;
 
 /// One line of a thread's record.
@@ -112,6 +113,9 @@ pub struct AttemptOpening {
     pub machine: Option<String>,
     /// Attempt nodes of earlier failed attempts at this position, oldest first.
     pub earlier: Vec<NodeHash>,
+    /// The agent that this one stands in for, after a failure of that agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_for: Option<FallbackReason>,
     /// The agent's questions to a person at this position, with the replies, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<QuestionExchange>,
@@ -148,6 +152,16 @@ impl AttemptOpening {
             }
         }
     }
+}
+
+/// Why an agent plays a role in place of another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FallbackReason {
+    /// The role's own agent.
+    pub agent: String,
+    /// Why that agent does not play it.
+    pub why: String,
 }
 
 /// An agent's question and the reply.
@@ -234,12 +248,22 @@ pub struct GaveUp {
     /// The agent's question to a person; it continues after the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
+    /// Why the attempt failed, if that is known beside the error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<AttemptFailure>,
 }
 
 impl GaveUp {
     /// No result, for a reason that is neither the agent's fault nor a question.
     pub(crate) fn because(attempt: &str, kind: ErrorKind, error: String) -> GaveUp {
-        GaveUp { attempt: attempt.to_owned(), kind, error, hints: Vec::new(), exit_code: None, question: None }
+        let (hints, exit_code, question, failure) = (Vec::new(), None, None, None);
+        GaveUp { attempt: attempt.to_owned(), kind, error, hints, exit_code, question, failure }
+    }
+
+    /// The error that the agent process gave up with.
+    pub(crate) fn to_error(&self) -> Error {
+        let (kind, message, hints) = (self.kind, self.error.clone(), self.hints.clone());
+        SentError { kind, message, hints, failure: self.failure }.into()
     }
 }
 
@@ -268,6 +292,9 @@ pub struct AttemptEnd {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Why, as far as it decides what happens next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<AttemptFailure>,
     /// Attempt node, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeHash>,
@@ -276,6 +303,14 @@ pub struct AttemptEnd {
     pub adopted: bool,
     /// Unix milliseconds.
     pub closed_at: u64,
+}
+
+impl AttemptEnd {
+    /// An end without error and node, as of now.
+    pub fn now(attempt: &str, outcome: AttemptOutcome) -> AttemptEnd {
+        let (error, failure, node, adopted) = (None, None, None, false);
+        AttemptEnd { attempt: attempt.to_owned(), outcome, error, failure, node, adopted, closed_at: ids::now_ms() }
+    }
 }
 
 /// Outcome of an attempt.

@@ -256,6 +256,11 @@ impl Home {
         self.root().join("slots")
     }
 
+    /// Directory of the usage limits that agents have reached.
+    pub(crate) fn limits_dir(&self) -> PathBuf {
+        self.root().join("limits")
+    }
+
     /// Directory of derived data, which may be deleted.
     pub fn cache_dir(&self) -> PathBuf {
         cache_dir(&self.root)

@@ -51,7 +51,7 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
             Ok(linked) => Ok(ResumeOutcome::Linked(Box::new(linked))),
             Err(refused) if refused.kind == ErrorKind::AgentFailed => {
                 log!(self.log, "7Q2M9XKA", Warn, "a recorded result was not adopted: {}", refused.message);
-                leftover::fail(self.home, &attempt, None, &refused.message)?;
+                leftover::fail(self.home, &attempt, None, &refused.message, None)?;
                 // The attempt is concluded now, so nothing is left to adopt.
                 self.resume_leftover(signals)
             }

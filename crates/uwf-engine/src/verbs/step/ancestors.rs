@@ -20,6 +20,8 @@ use crate::thread::state::{self, ThreadState};
 struct ChildStates {
     /// Why children have stopped, each with its state.
     stopped: Vec<(ThreadState, String)>,
+    /// When the first usage limit of a child ends.
+    until: Option<u64>,
     /// Whether a child is ready for its next step.
     is_any_ready: bool,
 }
@@ -103,7 +105,8 @@ fn mark_by_children(
     let Some(mark) = mark else { return Ok(()) };
     let role = known.as_ref().and_then(|known| known.role.clone()).unwrap_or_default();
     let why: Vec<&str> = children.stopped.iter().map(|(_, why)| why.as_str()).collect();
-    let reason = MarkReason { head: Some(head), ..MarkReason::from_message(mark, &role, &why.join("\n")) };
+    let until = children.until.filter(|_| mark == ThreadMark::Limited);
+    let reason = MarkReason { head: Some(head), until, ..MarkReason::from_message(mark, &role, &why.join("\n")) };
     let since = known.filter(|_| mark == earlier).map_or(reason.since, |known| known.since);
     marks::set(home, parent, mark, &MarkReason { since, ..reason })
 }
@@ -129,6 +132,8 @@ impl ChildStates {
                 state => {
                     let mark = set.into_iter().find(|mark| *mark != ThreadMark::Open);
                     let reason = mark.and_then(|mark| marks::get(home, &child, mark));
+                    let end = reason.as_ref().and_then(|reason| reason.until);
+                    self.until = self.until.into_iter().chain(end).min();
                     let why = reason.map_or_else(|| state.name().to_owned(), |reason| reason.message());
                     let place = ThreadSettings::load(home, &child)?.and_then(|settings| settings.branch);
                     let whose =

@@ -10,7 +10,7 @@ use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::elsewhere;
 use crate::attempt::lease::{StepLease, StepLeaseInstant};
 use crate::attempt::recorded::claim::{self, ClaimOutcome};
-use crate::attempt::recorded::{self, AttemptOpening, RecordedAttempt};
+use crate::attempt::recorded::{self, AttemptOpening, FallbackReason, RecordedAttempt};
 use crate::attempt::recorded_digest;
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::worktree;
@@ -41,11 +41,11 @@ impl StepInProgress<'_, '_> {
         if let Some(asked) = &self.request.agent {
             asked.refuse_secret(&SecretRedactor::for_home(self.home)?)?;
         }
-        let agent = self.plan.agent(role, self.request.agent.as_ref())?;
+        let (agent, fallback_for) = self.available_agent(role)?;
         if let Some(waits) = self.still_asked(newest.as_deref(), role, &agent) {
             return Err(waits);
         }
-        self.begin_by(role, agent, AttemptPosition { earlier: nodes, note })
+        self.begin_by(role, agent, fallback_for, AttemptPosition { earlier: nodes, note })
     }
 
     /// Whether the agent of the last attempt has answered and only storing its answer failed, for example because the disk was full. Then
@@ -54,7 +54,7 @@ impl StepInProgress<'_, '_> {
         if self.request.agent.is_some() || !last.has_unread_answer(self.home, self.head.hash, role)? {
             return Ok(false);
         }
-        let is_same = self.plan.agent(role, None)?.name == last.opened.agent.name;
+        let is_same = self.plan.candidates(role)?.iter().any(|agent| agent.name == last.opened.agent.name);
         if is_same {
             log!(self.log, "D8T3Y5PE", Info, "attempt {}: its answer is read again", last.opened.attempt);
         }
@@ -92,35 +92,40 @@ impl StepInProgress<'_, '_> {
         let ReadableAttempt { mut agent, attempt } =
             reextract::readable(self.thread, role, &position.earlier, unread.is_some())?;
         agent.own_keys = agents::extraction_key(&self.plan.config).map(str::to_owned).into_iter().collect();
-        self.record(role, agent, position, attempt, unread)
+        let planned = self.plan.attempt(self.thread, role, agent)?;
+        self.record(AttemptOpening { reextract: attempt, ..planned }, position, unread)
     }
 
     /// Records an attempt by a given agent.
-    pub(crate) fn begin_by(&self, role: &str, agent: AgentSpec, position: AttemptPosition) -> Result<BegunAttempt> {
+    pub(crate) fn begin_by(
+        &self,
+        role: &str,
+        agent: AgentSpec,
+        fallback_for: Option<FallbackReason>,
+        position: AttemptPosition,
+    ) -> Result<BegunAttempt> {
         let version = self.plan.version(self.home, &agent);
-        self.record(role, AgentSpec { version, ..agent }, position, None, None)
+        let planned = self.plan.attempt(self.thread, role, AgentSpec { version, ..agent })?;
+        self.record(AttemptOpening { fallback_for, ..planned }, position, None)
     }
 
     fn record(
         &self,
-        role: &str,
-        agent: AgentSpec,
+        planned: AttemptOpening,
         position: AttemptPosition,
-        reextract: Option<NodeHash>,
         unread: Option<&RecordedAttempt>,
     ) -> Result<BegunAttempt> {
         let AttemptPosition { earlier, note } = position;
-        self.fetch_files(self.head.hash, &agent)?;
-        let last = if reextract.is_some() { recorded::read(self.home, &self.thread.id)? } else { None };
+        self.fetch_files(self.head.hash, &planned.agent)?;
+        let last = if planned.reextract.is_some() { recorded::read(self.home, &self.thread.id)? } else { None };
         let rereads = last.map_or(0, |last| last.rereads());
         // A damaged record of an earlier failure must not make this attempt's result unsound.
         let earlier = earlier.into_iter().filter(|hash| self.is_sound(*hash)).collect();
         let digest = recorded_digest::at_head(self.thread).inspect_err(|error| {
             log!(self.log, "C2J8W4FR", Warn, "the digest of the thread is not known: {error}");
         });
-        let planned = self.plan.attempt(self.thread, role, agent)?;
-        let opened = AttemptOpening { earlier, reextract, rereads, digest: digest.ok(), ..planned };
-        self.plan.role(role)?;
+        let opened = AttemptOpening { earlier, rereads, digest: digest.ok(), ..planned };
+        self.plan.role(&opened.role)?;
         node_types::ensure_for_step(self.home)?;
         let dir = self.home.attempts_dir(&self.thread.id);
         // An agent's output may contain secrets, which are redacted only when it is stored.

@@ -4,11 +4,12 @@ use json_cas::{Head, HeadsError, NodeHash};
 use uwf_core::config::EXTRACT;
 use uwf_core::workflow::{GROUP_AGENT, is_text};
 
+use super::retry::limit_hints;
 use super::{BegunAttempt, StepInProgress};
 use crate::attempt::recorded::{self, AttemptOpening, AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::{child_threads, environment, leftover};
-use crate::error::{Error, ErrorKind};
+use crate::error::{AttemptFailure, Error, ErrorKind};
 use crate::root::env_file;
 use crate::root::log::log;
 use crate::root::marks::{self, MarkReason, ThreadMark};
@@ -66,6 +67,8 @@ impl StepInProgress<'_, '_> {
         let BegunAttempt { attempt, lease, .. } = begun;
         let opened = &attempt.opened;
         let error = self.redacted(opened, &error);
+        let failure = AttemptFailure::of_attempt(opened, &error);
+        let error = self.with_failure(opened, failure, error);
         log!(self.log, "M0S8A4QG", Error, "attempt {}: {}", opened.attempt, error.message);
         let record = match recorded::read(self.home, &self.thread.id) {
             Ok(record) => record,
@@ -91,8 +94,10 @@ impl StepInProgress<'_, '_> {
             kind if kind.is_stop() => None,
             _ => Some(ThreadMark::Stuck),
         };
-        // An agent may produce much before it hits a limit or asks a person: keep its output.
+        // An agent may produce much before it hits a limit or asks a person: keep its output. An agent at its usage limit has failed.
+        let has_failed = failure.is_some() && !opened.agent.plays_by_threads();
         if let Some(mark @ (ThreadMark::Waiting | ThreadMark::Limited)) = mark
+            && !has_failed
             && !self.said_anything(opened)
         {
             return self.suspend(attempt, mark, error);
@@ -102,12 +107,12 @@ impl StepInProgress<'_, '_> {
         let exit_code = record.as_ref().and_then(|record| record.gave_up.as_ref()?.exit_code);
         let attempt = record.as_ref().unwrap_or(attempt);
         let is_lost = lease.lost().is_some();
-        let kept = leftover::fail(self.home, attempt, exit_code, &error.message);
+        let kept = leftover::fail(self.home, attempt, exit_code, &error.message, failure);
         // After a lost lease another machine may continue the thread, so set no mark.
         let is_active = self.still_active();
         if !is_lost && is_active {
             match mark {
-                Some(mark) => self.mark(mark, &opened.role, &error.message),
+                Some(mark) => self.mark_error(mark, &opened.role, &error),
                 None => self.unmark(),
             }
         }
@@ -143,6 +148,20 @@ impl StepInProgress<'_, '_> {
                 let dir = self.home.attempts_dir(&self.thread.id);
                 error.hint(format!("storing what it printed failed too ({lost}); it is still in {}", dir.display()))
             }
+        }
+    }
+
+    /// The error with its failure, so that a thread above knows it. The error of an agent at its usage limit says until when.
+    fn with_failure(&self, opened: &AttemptOpening, failure: Option<AttemptFailure>, error: Error) -> Error {
+        match failure {
+            Some(failure) => match failure.limit_end() {
+                Some(until) if error.kind != ErrorKind::Limit => {
+                    let limit = Error::usage_limit(&opened.agent.name, until, &error.message);
+                    limit.hints(error.hints).hints(limit_hints(self.thread.id.as_str()))
+                }
+                _ => error.with_failure(failure),
+            },
+            None => error,
         }
     }
 
@@ -201,7 +220,7 @@ impl StepInProgress<'_, '_> {
         // A pause overrides other marks: once resumed, the thread is in its earlier state.
         let is_paused = matches!(child_threads::paused(self.home, &self.thread.id), Ok(Some(_)));
         if self.still_active() && !(is_paused && mark == ThreadMark::Waiting) {
-            self.mark(mark, &attempt.opened.role, &error.message);
+            self.mark_error(mark, &attempt.opened.role, &error);
         }
         error
     }
@@ -221,6 +240,12 @@ impl StepInProgress<'_, '_> {
 
     pub(super) fn mark(&self, mark: ThreadMark, role: &str, why: &str) {
         self.set_mark(mark, &MarkReason { head: Some(self.thread.head), ..MarkReason::from_message(mark, role, why) });
+    }
+
+    /// Marks the thread with an error; for a usage limit, until its end.
+    pub(super) fn mark_error(&self, mark: ThreadMark, role: &str, error: &Error) {
+        let reason = MarkReason::from_message(mark, role, &error.message);
+        self.set_mark(mark, &MarkReason { head: Some(self.thread.head), until: error.limit_end(), ..reason });
     }
 
     /// Marks a thread whose next role can't be chosen. Every step finds the same fault, so the mark is set only the first time.

@@ -136,6 +136,7 @@ impl LinkedStep<'_, '_, '_> {
         let report = StepReport {
             role: Some(opened.role.clone()),
             agent: moved.last.as_ref().map(|last| AgentName { agent: last.agent.clone(), ..opened.agent.names() }),
+            fallback_for: opened.fallback_for.clone(),
             files: files.clone(),
             ..step.report(moved.head)
         };

@@ -13,7 +13,7 @@ use crate::attempt::environment;
 use crate::attempt::lease::StepLease;
 use crate::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles, AttemptProcess, FinishedStep, GaveUp};
 use crate::attempt::{result_line, slots};
-use crate::error::{ErrorKind, Result, SentError};
+use crate::error::{ErrorKind, Result};
 use crate::root::ids;
 use crate::root::log::log;
 use crate::root::store_keys::KeyHandover;
@@ -56,8 +56,7 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
         // An agent's last words after a stop signal don't explain why it ended.
         let by_itself = matches!(ended, AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_));
         if let Some(gave_up) = after.and_then(|after| after.gave_up).filter(|_| by_itself) {
-            let GaveUp { kind, error: message, hints, .. } = gave_up;
-            return Err(SentError { kind, message, hints }.into());
+            return Err(gave_up.to_error());
         }
         let out = job
             .stdout

@@ -7,6 +7,7 @@ use uwf_core::agent_name::AgentName;
 use uwf_core::outcome::SUCCEEDED;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::recorded::FallbackReason;
 use crate::attempt::snapshot::{PushedFiles, StepFiles};
 use crate::attempt::worktree::setup::WorktreeSetup;
 use crate::thread::ending::{self, ThreadEnding};
@@ -30,6 +31,9 @@ pub struct StepReport {
     /// Agent that played it.
     #[serde(flatten)]
     pub agent: Option<AgentName>,
+    /// The role's own agent that it played for, after a failure of that agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_for: Option<FallbackReason>,
     /// Whether the result came from an earlier attempt: its keeper had died, or its answer could not be stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
@@ -109,6 +113,7 @@ impl StepReport {
             done: false,
             role: None,
             agent: None,
+            fallback_for: None,
             adopted: false,
             files: None,
             setup: None,

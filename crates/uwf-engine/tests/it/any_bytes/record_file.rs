@@ -61,14 +61,7 @@ fn check(bytes: &[u8]) {
         recorded::closed(&home, &before.opened, AttemptOutcome::Linked, None, None).expect("a line is added");
         let after = recorded::read(&home, &thread).expect("readable").expect("the attempt is still there");
         let closed_at = after.closed.as_ref().expect("it is closed").closed_at;
-        let closed = AttemptEnd {
-            attempt: id,
-            outcome: AttemptOutcome::Linked,
-            error: None,
-            node: None,
-            adopted: false,
-            closed_at,
-        };
+        let closed = AttemptEnd { closed_at, ..AttemptEnd::now(&id, AttemptOutcome::Linked) };
         assert_eq!((after.result(), &after.closed, &after.opened), (Some(step), &Some(closed), &before.opened));
         assert_eq!((&after.started, &after.named), (&before.started, &before.named));
         settings.save(&home, &thread).expect("a line is added");

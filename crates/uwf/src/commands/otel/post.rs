@@ -50,8 +50,8 @@ pub(super) fn post(to: &OtelDestination, request: &Value) -> Result<(), CommandE
 fn pause(error: &Error) -> Option<Duration> {
     match error {
         Error::Connect { .. } => Some(PAUSE),
-        Error::Status { code: 429 | 502 | 503 | 504, retry_after, .. } => {
-            Some(retry_after.unwrap_or(PAUSE).min(LONGEST_PAUSE))
+        Error::Status { code: 429 | 502 | 503 | 504, limits, .. } => {
+            Some(limits.retry_after.unwrap_or(PAUSE).min(LONGEST_PAUSE))
         }
         _ => None,
     }

@@ -18,7 +18,7 @@ use crate::printer::CommandResult;
 /// Arguments of `uwf thread retry`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread retry 7Q2M\n  uwf thread retry 7Q2M --agent claude   another agent for this attempt\n\nDoes one step of a stuck thread. Failed attempts are kept, and the step that succeeds lists them. To read the text of the\nfailed attempt again without running the agent: uwf thread step 7Q2M --reextract"
+    after_help = "Examples:\n  uwf thread retry 7Q2M\n  uwf thread retry 7Q2M --agent claude   another agent for this attempt\n\nDoes one step of a stuck thread, or of a thread whose agent is at its usage limit. Failed attempts are kept, and the step that succeeds lists them. To read the text of the\nfailed attempt again without running the agent: uwf thread step 7Q2M --reextract"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -56,6 +56,10 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
         ThreadState::Waiting => {
             Err(CommandError::usage(format!("thread {thread} has no failed attempt: it waits for a person"))
                 .hint(format!("answer it: uwf thread answer {thread}")))
+        }
+        ThreadState::Limited if status.until.is_some() => {
+            let again = step::Args::again(&thread, args.agent, (args.expect, args.attempt), args.exit_code);
+            step::run(context, again.despite_limits())
         }
         ThreadState::Limited => {
             Err(CommandError::usage(format!("thread {thread} has no failed attempt: it is at a limit"))

@@ -1,6 +1,7 @@
 //! `uwf thread run`, also `uwf run`
 
 mod branch_lines;
+mod limit_wait;
 mod live_line;
 mod run_all;
 #[cfg(feature = "temporal")]
@@ -50,7 +51,7 @@ use crate::{style, table};
 #[command(
     mut_arg("chosen", |arg| arg.requires("prompt")),
     mut_arg("expected", |arg| arg.conflicts_with("prompt")),
-    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run release -p 'Release it' --set version=1.2.0\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run --all --jobs 4              all active threads, four at once\n  uwf run --all --here                all active threads of this project"
+    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run release -p 'Release it' --set version=1.2.0\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run 7Q2M --wait                 wait for the end of usage limits\n  uwf run --all --jobs 4              all active threads, four at once\n  uwf run --all --here                all active threads of this project"
 )]
 pub(crate) struct Args {
     /// A thread to continue (@ is the newest of this project), or with --prompt a workflow to start.
@@ -89,6 +90,9 @@ pub(crate) struct Args {
     attempt: ExpectAttempt,
     #[command(flatten)]
     on: on::EngineArgs,
+    /// If an agent is at its usage limit, wait until the limit ends and continue.
+    #[arg(long)]
+    wait: bool,
     #[command(flatten)]
     no_ask: NoAsk,
     /// Exit with 10 when the thread has ended.
@@ -113,6 +117,7 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
             asks: !args.no_ask.no_ask,
             until: args.until,
             most,
+            wait: args.wait,
         };
         return run_all::run(context, &all);
     }
@@ -159,7 +164,13 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
                         Err(error) => return stopped(context, &thread, error),
                     }
                 }
-                None => return stopped(context, &thread, error),
+                None => match error.until.filter(|_| args.wait) {
+                    Some(until) => {
+                        limit_wait::wait(context, &error, until, &mut signals);
+                        continue;
+                    }
+                    None => return stopped(context, &thread, error),
+                },
             },
         };
         steps += 1;
@@ -330,10 +341,12 @@ fn one_step(
     if let Some(role) = &report.role {
         let agent = report.agent.as_ref().map(AgentName::to_string).unwrap_or_default();
         let adopted = if report.adopted { " (taken over)" } else { "" };
+        let instead = report.fallback_for.as_ref().map(|reason| format!(" instead of {}", one_line(&reason.agent)));
+        let instead = instead.unwrap_or_default();
         let outcome = groups::step_outcome(&context.home, report.head).filter(|outcome| outcome != SUCCEEDED);
         let outcome = outcome.map(|outcome| format!(": {}", style::red(&one_line(&outcome)))).unwrap_or_default();
         context.printer.talk(&format!(
-            "{} {}{outcome} by {agent}{adopted}, {}",
+            "{} {}{outcome} by {agent}{instead}{adopted}, {}",
             style::green("✓"),
             style::bold(role),
             table::duration(begun.elapsed())

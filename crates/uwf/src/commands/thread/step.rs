@@ -75,6 +75,9 @@ pub(crate) struct Args {
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
+    /// Whether to try although an agent of the thread is at its usage limit.
+    #[arg(skip)]
+    forget_limits: bool,
 }
 
 impl Args {
@@ -88,7 +91,26 @@ impl Args {
         let which = ThreadArg::named(thread);
         let (output, cwd, cwd_if_unknown) = (None, None, None);
         let (explain, dry_run, reextract) = (false, false, false);
-        Args { which, expect, attempt, agent, output, cwd, cwd_if_unknown, explain, dry_run, reextract, exit_code }
+        let forget_limits = false;
+        Args {
+            which,
+            expect,
+            attempt,
+            agent,
+            output,
+            cwd,
+            cwd_if_unknown,
+            explain,
+            dry_run,
+            reextract,
+            exit_code,
+            forget_limits,
+        }
+    }
+
+    /// The same, although an agent of the thread is at its usage limit.
+    pub(crate) fn despite_limits(self) -> Args {
+        Args { forget_limits: true, ..self }
     }
 }
 
@@ -251,7 +273,9 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let agent = args.agent.map(|agent| AgentReference { agent, output: args.output });
     let (expected_head, expected_attempt) = (args.expect.expected, args.attempt.newest);
     let (explain, reextract) = (args.explain, args.reextract);
-    let request = StepRequest { thread, agent, cwd, explain, reextract, expected_head, expected_attempt };
+    let forget_limits = args.forget_limits;
+    let request =
+        StepRequest { thread, agent, cwd, explain, reextract, expected_head, expected_attempt, forget_limits };
     context.name_ignored(settings::project_of(&context.home, &request.thread).ok().flatten().as_ref());
     if args.dry_run {
         return dry_run(context, &request);

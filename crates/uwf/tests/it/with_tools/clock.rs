@@ -124,6 +124,25 @@ fn thread_completes_while_clock_jumps_decades() {
 }
 
 #[test]
+fn thread_continues_hours_after_usage_limit() {
+    let home = counting(
+        "#!/bin/sh\ncat > /dev/null\necho run >> runs\n[ -e late ] && exec echo '{\"n\": 1}'\necho 'limit reached, resets 3pm (Europe/Berlin)' >&2\nexit 1\n",
+    );
+    let (noon, before, after) = ("@2026-11-28 12:00:00", "@2026-11-28 13:59:00", "@2026-11-28 14:00:01");
+    let thread = text(&json_at(&home, noon, &["thread", "start", "count-rounds", "-p", "count"]), "thread");
+    let refused = |time: &str| {
+        let ran = run(&home, time, &["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(30), "{}", ran.transcript());
+        assert!(ran.stderr.contains("at its usage limit until 2026-11-28 14:00:00 UTC"), "{}", ran.stderr);
+    };
+    refused(noon);
+    home.file("late", "");
+    refused(before);
+    assert_eq!(json_at(&home, after, &["run", "--all"])[0]["exitCode"], 0);
+    assert_eq!(fs::read_to_string(home.work().join("runs")).unwrap().lines().count(), 5, "one failed, four rounds");
+}
+
+#[test]
 fn fork_kill_answer_and_pause_ignore_clock() {
     let home = counting(YEARS);
     let start = |time: &str| text(&json_at(&home, time, &["thread", "start", "count-rounds", "-p", "count"]), "thread");

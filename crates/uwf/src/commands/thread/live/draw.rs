@@ -88,7 +88,7 @@ impl EventRenderer {
                 self.block(event, &format!("{} {}: {error}{}\n", style::red("✗"), one_line(role), style::dim(&how)))
             }
             ThreadEventKind::Step(step) => self.step(event, step),
-            ThreadEventKind::State { state, why } => {
+            ThreadEventKind::State { state, why, .. } => {
                 let why = why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
                 match state.as_str() {
                     "active" | "running" => String::new(),

@@ -61,7 +61,7 @@ impl<'c> BranchLines<'c> {
                 self.failed.borrow_mut().insert(path.to_owned());
                 Some(format!("  {} {branch}{}: {}", style::red("✗"), self.work(event), table::excerpt(error, WHY)))
             }
-            ThreadEventKind::State { state, why }
+            ThreadEventKind::State { state, why, .. }
                 if [ThreadState::Waiting, ThreadState::Limited].map(ThreadState::name).contains(&state.as_str()) =>
             {
                 let why = why.as_ref().map(|why| format!(": {}", table::excerpt(why, WHY))).unwrap_or_default();

@@ -23,12 +23,13 @@ use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
 
+use super::limit_wait;
 use crate::ask::TerminalAsker;
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandPrinter, CommandReport, CommandResult, PrintableReport};
-use crate::style;
 use crate::table::TextTable;
+use crate::{style, table};
 
 /// How often to check whether a run has ended. A signal, including the one for a child's end, wakes the check at once.
 const LOOK: Duration = Duration::from_millis(200);
@@ -49,12 +50,17 @@ pub(super) struct RunAllOptions {
     pub(super) until: Option<String>,
     /// Maximum number of steps per thread.
     pub(super) most: Option<u64>,
+    /// Wait for the end of usage limits.
+    pub(super) wait: bool,
 }
 
 /// A thread to run, and the arguments of its run.
+#[derive(Clone)]
 struct QueuedRun {
     thread: ThreadId,
     options: Vec<String>,
+    /// Unix milliseconds of the end of a usage limit, before which it is not run.
+    due: u64,
 }
 
 /// The result of one thread.
@@ -66,6 +72,13 @@ struct OfThread {
     /// The report of its run.
     #[serde(flatten)]
     report: Map<String, Value>,
+}
+
+impl OfThread {
+    /// When the usage limit ends that stopped it.
+    fn limit_end(&self) -> Option<u64> {
+        self.report.get("error")?["until"].as_u64()
+    }
 }
 
 /// The results of all threads.
@@ -111,7 +124,9 @@ pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResul
     let queued = runs(context, all)?;
     check_projects(context, all, &queued)?;
     let mut signals = SignalListener::listen()?;
-    let mut waiting = queued.into_iter();
+    let mut waiting = queued;
+    let options: BTreeMap<ThreadId, Vec<String>> =
+        waiting.iter().map(|run| (run.thread.clone(), run.options.clone())).collect();
     let (send, receive) = mpsc::channel();
     let mut running: BTreeMap<ThreadId, Pid> = BTreeMap::new();
     let mut ended: Vec<OfThread> = Vec::new();
@@ -120,17 +135,19 @@ pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResul
     std::thread::scope(|scope| {
         loop {
             while told.is_none() && running.len() < all.jobs {
-                let Some(QueuedRun { thread, options }) = waiting.next() else { break };
+                let Some(at) = waiting.iter().position(|run| limit_wait::left(run.due).is_zero()) else { break };
+                let QueuedRun { thread, options, .. } = waiting.remove(at);
                 let child = start(context, &thread, &options)?;
                 running.insert(thread.clone(), Pid::from_child(&child));
                 let send = send.clone();
                 // The receiver lives until every sender is done.
                 scope.spawn(move || send.send(follow(printer, thread, child)));
             }
-            if running.is_empty() {
+            if running.is_empty() && (waiting.is_empty() || told.is_some()) {
                 return Ok::<(), CommandError>(());
             }
-            signals.wait(LOOK);
+            let next = waiting.iter().map(|run| limit_wait::left(run.due)).filter(|left| !left.is_zero()).min();
+            signals.wait(next.filter(|_| running.is_empty()).map_or(LOOK, |left| left.min(LOOK)));
             if let Some(signal) = signals.stop().filter(|_| told.is_none()) {
                 told = Some(signal);
                 let signal = Signal::from_named_raw(signal).unwrap_or(Signal::TERM);
@@ -141,7 +158,15 @@ pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResul
             }
             for over in receive.try_iter() {
                 running.remove(&over.thread);
-                ended.push(over);
+                match over.limit_end().filter(|_| all.wait && told.is_none()) {
+                    Some(due) => {
+                        let left = table::duration(limit_wait::left(due));
+                        printer.talk(&format!("{} waits {left} for the end of a usage limit", over.thread));
+                        let options = options.get(&over.thread).cloned().unwrap_or_default();
+                        waiting.push(QueuedRun { thread: over.thread, options, due });
+                    }
+                    None => ended.push(over),
+                }
             }
         }
     })?;
@@ -157,17 +182,24 @@ pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResul
 fn runs(context: &CommandContext, all: &RunAllOptions) -> Result<Vec<QueuedRun>, CommandError> {
     let filter = ThreadFilter { project: all.project.clone(), ..ThreadFilter::default() };
     let rows = list::list(&context.home, &filter)?.rows;
-    let is_wanted = |state| state == ThreadState::Active || (all.stuck && state == ThreadState::Stuck);
+    // A thread whose usage limit is over is as good as active.
+    let is_due = |row: &ThreadRow| row.until.is_some_and(|until| all.wait || limit_wait::left(until).is_zero());
+    let is_wanted = |row: &ThreadRow| {
+        row.state == ThreadState::Active || (all.stuck && row.state == ThreadState::Stuck) || is_due(row)
+    };
     let has_parent = |thread| child_threads::parent_of(&context.home, thread).is_some();
-    let wanted: Vec<&ThreadRow> =
-        rows.iter().rev().filter(|row| is_wanted(row.state) && !has_parent(&row.thread)).collect();
+    let wanted: Vec<&ThreadRow> = rows.iter().rev().filter(|row| is_wanted(row) && !has_parent(&row.thread)).collect();
     let having = all.until.as_deref().map(|role| having_role(context, &wanted, role)).transpose()?;
     let options = |row: &ThreadRow| {
         let until = having.as_ref().filter(|having| row.workflow.is_some_and(|workflow| having.contains(&workflow)));
         let until = until.and(all.until.as_ref()).map(|role| format!("--until={role}"));
         until.into_iter().chain(all.most.map(|most| format!("--steps={most}"))).collect()
     };
-    Ok(wanted.into_iter().map(|row| QueuedRun { thread: row.thread.clone(), options: options(row) }).collect())
+    let queued = wanted.into_iter().map(|row| {
+        let due = row.until.unwrap_or_default();
+        QueuedRun { thread: row.thread.clone(), options: options(row), due }
+    });
+    Ok(queued.collect())
 }
 
 /// Asks before threads of several projects run: in one project, `--all` is easily meant for it alone.

@@ -1,0 +1,198 @@
+//! Why an attempt failed: its class, and the end of a usage limit. This is the only place that decides both.
+//!
+//! Code that knows more than the text of an error, such as the status of a provider or an event of a trace, adds it with
+//! [`Error::with_notice`]. Otherwise the text counts.
+
+use std::time::Duration;
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::{Offset, TimeZone};
+use jiff::{Timestamp, ToSpan};
+use uwf_core::failure_class::{FailureClass, FailureNotice};
+use uwf_core::limit_end::{ClockTime, LimitEnd, ZoneName};
+use uwf_core::view;
+
+use super::lines::AttemptOpening;
+use crate::error::{AttemptFailure, Error, ErrorCause, ErrorKind};
+use crate::root::agent_limits::LONGEST_LIMIT;
+use crate::root::ids;
+
+/// A usage limit whose end is unknown is assumed to last this long.
+const UNKNOWN_LIMIT: Duration = Duration::from_mins(15);
+
+/// A time of day without a date is not of tomorrow if it has passed more recently: the notice is late, or the clocks differ.
+const JUST_PASSED_MS: i64 = 60 * 60 * 1000;
+
+/// Last lines of a program's output that explain its failure.
+const LAST_LINES: usize = 12;
+
+/// Bytes read of a notice, such as an error of an API with its JSON.
+const LAST_BYTES: usize = 8 << 10;
+
+impl AttemptFailure {
+    /// The failure that a notice describes. An unknown end is assumed.
+    fn of_notice(notice: &FailureNotice, now: u64) -> AttemptFailure {
+        let until = || {
+            let end = notice.end.as_ref().and_then(|end| moment(end, now));
+            let is_possible = |end: &u64| *end > now && *end <= now.saturating_add(millis(LONGEST_LIMIT));
+            end.filter(is_possible).unwrap_or_else(|| now.saturating_add(millis(UNKNOWN_LIMIT)))
+        };
+        AttemptFailure { class: notice.class, until: (notice.class == FailureClass::UsageLimit).then(until) }
+    }
+
+    /// The failure of an attempt that ended with this error. `None` if the attempt did not fail: it waits, was stopped, or only its result
+    /// could not be kept.
+    pub(crate) fn of_attempt(opened: &AttemptOpening, error: &Error) -> Option<AttemptFailure> {
+        let plain = |class| Some(AttemptFailure { class, until: None });
+        match error.kind {
+            _ if error.failure().is_some() => error.failure(),
+            // Its text quotes the failures of several branches.
+            ErrorKind::AgentFailed if opened.agent.plays_by_threads() => plain(FailureClass::Unknown),
+            ErrorKind::AgentFailed => Some(AttemptFailure::of_notice(&last_words(&error.message), ids::now_ms())),
+            ErrorKind::NotExtractable => plain(FailureClass::Unknown),
+            ErrorKind::Config => plain(FailureClass::Fatal),
+            _ => None,
+        }
+    }
+}
+
+impl Error {
+    /// Adds why the attempt failed.
+    #[must_use]
+    pub(crate) fn with_failure(self, failure: AttemptFailure) -> Error {
+        self.with_cause(ErrorCause::Attempt(failure))
+    }
+
+    /// Adds what a structured source says about the failure.
+    #[must_use]
+    pub fn with_notice(self, notice: &FailureNotice) -> Error {
+        self.with_failure(AttemptFailure::of_notice(notice, ids::now_ms()))
+    }
+
+    /// Adds what the last words of a program say about the failure.
+    #[must_use]
+    pub fn with_last_words(self, text: &str) -> Error {
+        match last_words(text) {
+            FailureNotice { class: FailureClass::Unknown, .. } => self,
+            notice => self.with_notice(&notice),
+        }
+    }
+
+    /// The agent has reached its usage limit, which ends at a time in Unix milliseconds. `notice` is what the agent said.
+    pub(crate) fn usage_limit(agent: &str, until: u64, notice: &str) -> Error {
+        let said = if notice.is_empty() { String::new() } else { format!(": {notice}") };
+        let failure = AttemptFailure { class: FailureClass::UsageLimit, until: Some(until) };
+        Error::limit(format!("agent `{agent}` is at its usage limit until {} UTC{said}", view::time(until)))
+            .with_failure(failure)
+    }
+}
+
+/// The notice in the last lines of a text.
+fn last_words(text: &str) -> FailureNotice {
+    let text = text.trim();
+    let from =
+        text.lines().rev().take(LAST_LINES).last().map_or(0, |first| first.as_ptr() as usize - text.as_ptr() as usize);
+    let from = from.max(text.len().saturating_sub(LAST_BYTES));
+    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    FailureNotice::read(&text[from..])
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The moment that is meant, in Unix milliseconds.
+fn moment(end: &LimitEnd, now: u64) -> Option<u64> {
+    match end {
+        LimitEnd::At(at) => Some(*at),
+        LimitEnd::After(time) => now.checked_add(millis(*time)),
+        LimitEnd::Clock(clock) => clock_moment(clock, now),
+    }
+}
+
+/// The next moment at which clocks in the time zone show a time. Don't guess for an unknown zone: the result may be off by a day.
+fn clock_moment(clock: &ClockTime, now: u64) -> Option<u64> {
+    let zone = match &clock.zone {
+        None => TimeZone::system(),
+        Some(ZoneName::Named(name)) => TimeZone::get(name).ok()?,
+        Some(ZoneName::Offset(minutes)) => TimeZone::fixed(Offset::from_seconds(minutes.checked_mul(60)?).ok()?),
+    };
+    let now = i64::try_from(now).ok()?;
+    let today = zone.to_datetime(Timestamp::from_millisecond(now).ok()?).date();
+    let on = |date: Date| -> Option<i64> {
+        let time = jiff::civil::Time::new(clock.hour, clock.minute, clock.second, 0).ok()?;
+        Some(zone.to_timestamp(DateTime::from_parts(date, time)).ok()?.as_millisecond())
+    };
+    let is_over = |then: &i64| then.saturating_add(JUST_PASSED_MS) < now;
+    let then = match clock.day {
+        None => match on(today)? {
+            then if is_over(&then) => on(today.checked_add(1.day()).ok()?)?,
+            then => then,
+        },
+        Some((month, day)) => {
+            let in_year = |year: i16| on(Date::new(year, month, day).ok()?);
+            match (clock.year, in_year(clock.year.unwrap_or(today.year()))?) {
+                (None, then) if is_over(&then) => in_year(today.year() + 1)?,
+                (_, then) => then,
+            }
+        }
+    };
+    u64::try_from(then).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-11-28 12:00 UTC.
+    const NOON: u64 = 1_795_867_200_000;
+
+    const HOUR: u64 = 3_600_000;
+
+    fn until(text: &str, now: u64) -> u64 {
+        AttemptFailure::of_notice(&FailureNotice::read(text), now).until.unwrap()
+    }
+
+    #[test]
+    fn ends_are_moments_in_their_zones() {
+        assert_eq!(view::time(NOON), "2026-11-28 12:00:00");
+        for (text, hours) in [
+            ("You've hit your limit · resets 3pm (Europe/Berlin)", 2),
+            ("You've hit your limit · resets 3pm (America/New_York)", 8),
+            ("You've hit your limit · resets 9am (Asia/Tokyo)", 12),
+            ("usage limit, try again in 2 days 3 hours", 51),
+            ("Usage limit reached. Access resets at 11:00 AM GMT-3.", 2),
+            ("weekly limit reached, resets Dec 1 at 3pm (Europe/Berlin)", 74),
+            ("usage limit; it will reset at 2026-11-28 22:00:00 +0800 CST", 2),
+            ("usage limit reached|1795874400", 2),
+        ] {
+            assert_eq!((until(text, NOON) - NOON) / HOUR, hours, "{text}");
+        }
+        let january = "limit reached, resets Jan 2, 1pm (UTC)";
+        assert_eq!(until(january, NOON) - NOON, (35 * 24 + 1) * HOUR);
+    }
+
+    #[test]
+    fn unknown_ends_are_assumed() {
+        for text in [
+            "rate limit",
+            "limit reached · resets 11:30am (UTC)",
+            "usage limit reached|1700000000",
+            "usage limit reached, resets 3pm (Nowhere/Atall)",
+            "usage limit, try again in 90 days",
+        ] {
+            assert_eq!(until(text, NOON) - NOON, HOUR / 4, "{text}");
+        }
+    }
+
+    #[test]
+    fn last_lines_explain_failure() {
+        let long = format!("rate limit\n{}no such file\n", "ä\n".repeat(20));
+        assert_eq!(last_words(&long).class, FailureClass::Unknown);
+        assert_eq!(
+            last_words(&format!("{}\n{{\n  \"code\": 429\n}}", "x".repeat(20_000))).class,
+            FailureClass::UsageLimit
+        );
+        assert_eq!(last_words("").class, FailureClass::Unknown);
+    }
+}
