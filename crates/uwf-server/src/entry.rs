@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use crate::app::AppState;
 use crate::failure::HttpFailure;
 use crate::guard::attempts::{self, LoginVerdict};
+use crate::guard::token::SECRET_VARIABLE;
 use crate::guard::{RequestGuard, bearer, peer};
 use crate::respond::{cookie, wants_json};
 
@@ -69,8 +70,8 @@ fn proof(app: &AppState, request: &Request) -> Result<AccessProof, Box<Response>
         let given = bearer(request.headers()).unwrap_or_default();
         return match guard.attempts.judge(&guard.secret, given, peer(request.extensions())) {
             LoginVerdict::Right => Ok(AccessProof::Bearer),
-            LoginVerdict::Wrong => Err(Box::new(unauthorized("this is not the secret of this server"))),
-            LoginVerdict::TooMany(wait) => Err(Box::new(attempts::too_many(wait))),
+            LoginVerdict::Wrong => Err(Box::new(unauthorized(guard, "this is not the secret of this server"))),
+            LoginVerdict::TooMany(wait) => Err(Box::new(attempts::too_many(&guard.secret, wait))),
         };
     }
     if cookie(request.headers(), &guard.cookie()).is_some_and(|value| guard.secret.is_session(value)) {
@@ -81,7 +82,7 @@ fn proof(app: &AppState, request: &Request) -> Result<AccessProof, Box<Response>
         let back = request.uri().path_and_query().map_or("/", |path| path.as_str());
         return Err(Box::new(Redirect::to(&login::path_back_to(back)).into_response()));
     }
-    Err(Box::new(unauthorized("this needs the secret of this server")))
+    Err(Box::new(unauthorized(guard, "this needs the secret of this server")))
 }
 
 /// Whether a path belongs to the API of this server or of a machine.
@@ -90,9 +91,13 @@ fn is_of_api(path: &str) -> bool {
     below.unwrap_or(path).starts_with("/api/")
 }
 
-fn unauthorized(why: &str) -> Response {
+fn unauthorized(guard: &RequestGuard, why: &str) -> Response {
+    let source = match guard.secret.is_chosen() {
+        true => format!("the server got it from {SECRET_VARIABLE}"),
+        false => "`uwf serve` printed it".to_owned(),
+    };
     let failure = HttpFailure::new(StatusCode::UNAUTHORIZED, why)
-        .hint("send it as `Authorization: Bearer SECRET`; `uwf serve` printed it, or WORKFLOW_DASHBOARD_SECRET has it");
+        .hint(format!("send it as `Authorization: Bearer SECRET`; {source}"));
     ([(header::WWW_AUTHENTICATE, "Bearer")], failure).into_response()
 }
 

@@ -54,8 +54,10 @@ pub struct ServeSettings<'s> {
 pub struct ListeningServer {
     /// Its address.
     pub address: SocketAddr,
-    /// The page to open. The URL includes the secret.
+    /// The page to open.
     pub url: String,
+    /// Whether the URL includes the secret; not if a person chose it.
+    pub logs_in: bool,
 }
 
 /// Why a server can't start.
@@ -103,7 +105,9 @@ async fn listen(settings: ServeSettings<'_>, ready: impl FnOnce(&ListeningServer
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let url = format!("{scheme}://{address}/login?token={}", settings.secret.link_text());
+    let token = settings.secret.link_text();
+    let (query, logs_in) = (token.map(|token| format!("?token={token}")).unwrap_or_default(), token.is_some());
+    let url = format!("{scheme}://{address}/login{query}");
     let guard = RequestGuard::new(address, settings.hosts, settings.secret, tls.is_some());
     let gateway = settings.is_gateway.then(|| Arc::new(MachineGateway::new(MachineTokens::of_root(settings.home))));
     gateway.iter().for_each(|gateway| drop(tokio::spawn(gateway.clone().watch_tokens())));
@@ -116,7 +120,7 @@ async fn listen(settings: ServeSettings<'_>, ready: impl FnOnce(&ListeningServer
         gateway,
     );
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    ready(&ListeningServer { address, url });
+    ready(&ListeningServer { address, url, logs_in });
     // Only after `ready`, because a browser started there should get the usual limit.
     open_files::raise();
     tokio::select! {

@@ -18,7 +18,7 @@ pub struct TestServer {
     process: Child,
     /// `127.0.0.1:PORT`.
     pub address: String,
-    /// Its secret, from the printed link.
+    /// Its secret: from its environment, or from the printed link; empty if it has another one.
     pub secret: String,
 }
 
@@ -86,6 +86,9 @@ impl TestServer {
 
     fn spawn_serve(mut command: Command, args: &[&str]) -> TestServer {
         command.args(args).stdout(Stdio::null()).stderr(Stdio::piped());
+        let chosen =
+            command.get_envs().find(|(name, _)| *name == "WORKFLOW_DASHBOARD_SECRET").and_then(|(_, value)| value);
+        let chosen = chosen.map(|secret| secret.to_string_lossy().into_owned()).unwrap_or_default();
         let mut process = command.spawn().expect("uwf serve starts");
         let stderr = process.stderr.take().expect("its stderr is a pipe");
         // From here on it is killed whatever happens.
@@ -100,9 +103,9 @@ impl TestServer {
         let mut said = String::new();
         loop {
             let line = lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no link was printed: {said}"));
-            if let Some((before, secret)) = line.split_once("/login?token=") {
+            if let Some((before, after)) = line.split_once("/login") {
                 server.address = before.rsplit("://").next().unwrap_or_default().to_owned();
-                server.secret = secret.trim().to_owned();
+                server.secret = after.strip_prefix("?token=").map_or(chosen, |secret| secret.trim().to_owned());
                 return server;
             }
             said.push_str(&line);

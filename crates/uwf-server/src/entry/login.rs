@@ -14,6 +14,7 @@ use super::own_path::{is_encrypted, of_cookie};
 use crate::app::AppState;
 use crate::failure::HttpFailure;
 use crate::guard::attempts::{self, LoginVerdict};
+use crate::guard::token::SECRET_VARIABLE;
 use crate::guard::{RequestGuard, peer};
 use crate::pages::layout;
 use crate::place::{self, PageLocation};
@@ -56,7 +57,7 @@ async fn page(
         // Any web site can make a browser request this, again and again.
         Some(token) if comes_from_another_site(&headers) => offered(&token, next),
         Some(token) => checked(&app, &headers, &extensions, &token, next),
-        None => shown(StatusCode::OK, None, next),
+        None => shown(&app, StatusCode::OK, None, next),
     }
 }
 
@@ -78,8 +79,10 @@ fn checked(app: &AppState, headers: &HeaderMap, extensions: &Extensions, secret:
     let Some(guard) = app.guard() else { return Redirect::to("/").into_response() };
     match guard.attempts.judge(&guard.secret, secret.trim(), peer(extensions)) {
         LoginVerdict::Right => with_cookie(guard, headers, guard.secret.session(), KEPT, own_path(next)),
-        LoginVerdict::Wrong => shown(StatusCode::UNAUTHORIZED, Some("This is not the secret of this server."), next),
-        LoginVerdict::TooMany(wait) => attempts::too_many(wait),
+        LoginVerdict::Wrong => {
+            shown(app, StatusCode::UNAUTHORIZED, Some("This is not the secret of this server."), next)
+        }
+        LoginVerdict::TooMany(wait) => attempts::too_many(&guard.secret, wait),
     }
 }
 
@@ -128,7 +131,8 @@ fn offered(token: &str, next: Option<&str>) -> Response {
     layout::bare("Log in", &form)
 }
 
-fn shown(status: StatusCode, problem: Option<&str>, next: Option<&str>) -> Response {
+fn shown(app: &AppState, status: StatusCode, problem: Option<&str>, next: Option<&str>) -> Response {
+    let is_chosen = app.guard().is_some_and(|guard| guard.secret.is_chosen());
     let form = html! {
         form.login method="post" action="/login" {
             h1 { "uwf" }
@@ -137,7 +141,11 @@ fn shown(status: StatusCode, problem: Option<&str>, next: Option<&str>) -> Respo
             input #secret name="secret" type="password" required autofocus autocomplete="current-password";
             @if let Some(next) = next { input type="hidden" name="next" value=(next); }
             button.primary { "Log in" }
-            p.quiet { code { "uwf serve" } " printed a link that logs you in." }
+            @if is_chosen {
+                p.quiet { "It is the value of " code { (SECRET_VARIABLE) } " that " code { "uwf serve" } " started with." }
+            } @else {
+                p.quiet { code { "uwf serve" } " printed a link that logs you in." }
+            }
         }
     };
     (status, layout::bare("Log in", &form)).into_response()

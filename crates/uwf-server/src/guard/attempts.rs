@@ -2,8 +2,8 @@
 //!
 //! A secret that uwf generated has 160 bits. Guessing it is hopeless at any rate, so it is accepted after any number of wrong attempts, and
 //! an attacker can't lock its owner out. A secret that a person chose may be weak, so attempts are limited per address and for all
-//! addresses together. Meanwhile its owner can log in from an address that has used the secret before, or with the link that `uwf serve`
-//! prints, which also has a secret of 160 bits.
+//! addresses together. Meanwhile browsers that are logged in stay so, and its owner can log in from an address that has used the secret
+//! before, unless that address itself has tried too many wrong ones.
 
 use std::collections::{HashSet, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
@@ -101,11 +101,14 @@ fn network(address: IpAddr) -> IpAddr {
 }
 
 /// The answer to an attempt after too many.
-pub(crate) fn too_many(wait: Duration) -> Response {
+pub(crate) fn too_many(secret: &ServerSecret, wait: Duration) -> Response {
     let seconds = wait.as_secs().max(1);
     let failure =
-        HttpFailure::new(StatusCode::TOO_MANY_REQUESTS, format!("too many wrong secrets; try again in {seconds} s"))
-            .hint("the link that `uwf serve` printed works at once");
+        HttpFailure::new(StatusCode::TOO_MANY_REQUESTS, format!("too many wrong secrets; try again in {seconds} s"));
+    let failure = match secret.is_chosen() {
+        true => failure,
+        false => failure.hint("the link that `uwf serve` printed works at once"),
+    };
     ([(header::RETRY_AFTER, seconds.to_string())], failure).into_response()
 }
 
@@ -132,7 +135,6 @@ mod tests {
         }
         assert!(waits(attempts.judge(&secret, "wrong", one)) && waits(attempts.judge(&secret, CHOSEN, one)));
         assert_eq!(attempts.judge(&secret, CHOSEN, other), LoginVerdict::Right);
-        assert_eq!(attempts.judge(&secret, secret.link_text(), one), LoginVerdict::Right);
     }
 
     #[test]
@@ -145,7 +147,6 @@ mod tests {
         assert_eq!(compared, MOST_TOGETHER);
         assert!(waits(attempts.judge(&secret, CHOSEN, address("127.0.0.2"))));
         assert_eq!(attempts.judge(&secret, CHOSEN, known), LoginVerdict::Right);
-        assert_eq!(attempts.judge(&secret, secret.link_text(), address("127.0.0.2")), LoginVerdict::Right);
         assert_eq!(attempts.0.lock().failed.len(), MOST_TOGETHER);
     }
 

@@ -21,9 +21,6 @@ const SESSION: &str = "uwf 2026-11 session cookie of the dashboard";
 /// Context for deriving the server's own path.
 const OWN_PATH: &str = "uwf 2026-11 path of the dashboard";
 
-/// Context for deriving the secret in the printed link, if a person chose the secret.
-const LINK: &str = "uwf 2026-11 link to the dashboard";
-
 /// Result of comparing a given secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SecretComparison {
@@ -41,7 +38,6 @@ pub struct ServerSecret {
     text: String,
     session: String,
     own_path: String,
-    link: String,
     is_chosen: bool,
 }
 
@@ -100,8 +96,7 @@ impl ServerSecret {
     fn derive_from_text(text: String, is_chosen: bool) -> ServerSecret {
         let derived = |of| blake3::Hash::from(blake3::derive_key(of, text.as_bytes())).to_hex();
         let (session, own_path) = (derived(SESSION).to_string(), format!("/~{}", &derived(OWN_PATH)[..20]));
-        let link = if is_chosen { derived(LINK)[..40].to_owned() } else { text.clone() };
-        ServerSecret { text, session, own_path, link, is_chosen }
+        ServerSecret { text, session, own_path, is_chosen }
     }
 
     /// The secret itself.
@@ -124,17 +119,18 @@ impl ServerSecret {
         &self.own_path
     }
 
-    /// The secret in the link that `uwf serve` prints: 160 bits, accepted wherever the secret is.
-    pub(crate) fn link_text(&self) -> &str {
-        &self.link
+    /// The secret in the link that `uwf serve` prints; `None` if a person chose it. What `uwf serve` prints is kept in logs, which must not
+    /// open a server whose secret its owner keeps elsewhere.
+    pub(crate) fn link_text(&self) -> Option<&str> {
+        (!self.is_chosen).then_some(&*self.text)
     }
 
     /// Compares a given secret with this one.
     pub(crate) fn compare(&self, given: &str) -> SecretComparison {
-        match (is_same(given, &self.link), is_same(given, &self.text)) {
-            (true, _) => SecretComparison::Strong,
-            (_, true) => SecretComparison::Chosen,
-            _ => SecretComparison::Wrong,
+        match (is_same(given, &self.text), self.is_chosen) {
+            (true, false) => SecretComparison::Strong,
+            (true, true) => SecretComparison::Chosen,
+            (false, _) => SecretComparison::Wrong,
         }
     }
 
@@ -176,10 +172,7 @@ mod tests {
         assert_eq!(made.text().len(), 40);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(ServerSecret::of_file(&path).unwrap().text(), made.text());
-        assert_eq!(
-            (made.compare(made.text()), made.compare(made.link_text())),
-            (SecretComparison::Strong, SecretComparison::Strong)
-        );
+        assert_eq!((made.compare(made.text()), made.link_text()), (SecretComparison::Strong, Some(made.text())));
         assert_eq!(
             (made.compare(""), made.compare(made.session())),
             (SecretComparison::Wrong, SecretComparison::Wrong)
@@ -193,10 +186,7 @@ mod tests {
         assert!(ServerSecret::chosen("with a space in it").unwrap_err().contains("no spaces"));
         let chosen = ServerSecret::chosen("long-enough-to-be-one").unwrap();
         assert!(chosen.is_chosen());
-        assert_eq!(
-            (chosen.compare(chosen.text()), chosen.compare(chosen.link_text())),
-            (SecretComparison::Chosen, SecretComparison::Strong)
-        );
-        assert_eq!((chosen.link_text().len(), chosen.compare(chosen.session())), (40, SecretComparison::Wrong));
+        assert_eq!((chosen.compare(chosen.text()), chosen.link_text()), (SecretComparison::Chosen, None));
+        assert_eq!(chosen.compare(chosen.session()), SecretComparison::Wrong);
     }
 }

@@ -22,8 +22,8 @@ Examples:
   curl -H \"Authorization: Bearer $SECRET\" http://127.0.0.1:7717/api/threads
 
 Every connection needs the secret, even on loopback, because other users of the machine can connect. uwf creates it at the first
-start and stores it in the storage root. WORKFLOW_DASHBOARD_SECRET, in the environment or in the root's .env, sets another one; an
-address other than loopback requires it.
+start and stores it in the storage root. WORKFLOW_DASHBOARD_SECRET, in the environment or in the root's .env, sets another one, which is
+never printed; an address other than loopback requires it.
 The server keeps no state: several servers, commands and cron can use one root, and stopping a server loses nothing.")]
 pub(crate) struct Args {
     /// Address to listen on; port 0 picks a free port.
@@ -60,7 +60,9 @@ pub(crate) fn run(context: &CommandContext, args: Args, commands: fn() -> Comman
         ServeSettings { home, cwd, address, hosts, secret, read_only, commands, is_gateway: gateway, certificate };
     let served = uwf_server::serve(settings, |served| {
         context.printer.talk(&format!("serving at {scheme}://{}; Ctrl-C ends it", served.address));
-        context.printer.talk(&format!("open {}", served.url));
+        let secret =
+            if served.logs_in { String::new() } else { format!(" and log in with the secret in {SECRET_VARIABLE}") };
+        context.printer.talk(&format!("open {}{secret}", served.url));
         if open && let Err(why) = open_in_browser(&served.url) {
             context.printer.warn(&format!("no browser was opened: {why}"));
         }

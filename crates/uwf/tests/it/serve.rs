@@ -76,6 +76,12 @@ fn the_secret_may_stand_in_the_env_file() {
         server.send("GET", "/api/threads", &[("authorization", &format!("Bearer {secret}"))], "").status
     };
     let server = TestServer::start(&home, &[]);
+    assert_eq!(server.secret, "", "no link that logs in is printed");
+    let login = server.send("GET", "/login", &[("accept", "text/html")], "").body;
+    assert!(login.contains("WORKFLOW_DASHBOARD_SECRET") && !login.contains("printed"), "{login}");
+    let refused = server.send("GET", "/api/threads", &[], "");
+    let hint = "send it as `Authorization: Bearer SECRET`; the server got it from WORKFLOW_DASHBOARD_SECRET";
+    assert_eq!((refused.status, &refused.json()["error"]["hints"]), (401, &json!([hint])));
     assert_eq!([CHOSEN, "another-secret-of-mine"].map(|secret| status(&server, secret)), [200, 401]);
     let of_environment = "from-the-environment";
     let server = TestServer::start_with(&home, &[], &[("WORKFLOW_DASHBOARD_SECRET", of_environment)]);

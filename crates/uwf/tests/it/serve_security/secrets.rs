@@ -134,6 +134,7 @@ fn server_output_contains_no_environment_secret() {
     ] {
         let (ended, said) = with(address, &variables);
         assert_eq!(ended, code, "{variables:?}: {said}");
+        assert!(!said.contains("token="), "nothing derived from it: {said}");
         assert!(!said.is_empty() && !said.contains(short) && !said.contains(PASSWORD), "{variables:?}: {said}");
     }
 }
