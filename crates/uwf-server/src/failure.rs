@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::thread::state::ThreadState;
 
+use crate::command_line::json_name;
 use crate::fields::RequestFields;
 
 /// The form that failed, for the page that shows the failure.
@@ -95,6 +96,16 @@ impl HttpFailure {
         HttpFailure { form: Some(Box::new(form)), ..self }
     }
 
+    /// Names the fields of the request where the command names its options.
+    #[must_use]
+    pub(crate) fn of_fields(mut self, options: &[&str]) -> HttpFailure {
+        for option in options {
+            self.message = with_field(&self.message, option);
+        }
+        self.report["error"]["message"] = json!(self.message);
+        self
+    }
+
     /// The report that a failed command printed.
     pub(crate) fn reported(exit_code: u8, report: Map<String, Value>) -> HttpFailure {
         let error = report.get("error").cloned().unwrap_or_default();
@@ -107,6 +118,15 @@ impl HttpFailure {
             report: Box::new(Value::Object(report)),
             form: None,
         }
+    }
+}
+
+/// A message with the field's name in the place of `'--OPTION <VALUE>'`, as the parser of the command line quotes an option.
+fn with_field(message: &str, option: &str) -> String {
+    let quoted = format!("'--{option} <");
+    match message.split_once(&quoted).and_then(|(before, rest)| Some((before, rest.split_once(">'")?.1))) {
+        Some((before, after)) => format!("{before}`{}`{after}", json_name(option)),
+        None => message.to_owned(),
     }
 }
 

@@ -17,7 +17,7 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("", "threads", "`uwf thread list` lists threads"),
     ("", "workflows", "`uwf workflow list` lists workflows"),
     ("", "list", "`uwf thread list` lists threads, `uwf workflow list` workflows"),
-    ("", "logs", "`uwf read THREAD` prints what happened in a thread"),
+    ("", "logs", "`uwf read THREAD` prints what happened in a thread, `uwf log THREAD` what uwf itself noted"),
     (
         "",
         "remove",
@@ -43,8 +43,8 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("thread", "get", "`uwf thread show THREAD` shows the state of a thread"),
     ("thread", "new", "`uwf thread start WORKFLOW -p 'TEXT'` starts a thread"),
     ("thread", "create", "`uwf thread start WORKFLOW -p 'TEXT'` starts a thread"),
-    ("thread", "log", "`uwf thread read THREAD` prints what happened"),
-    ("thread", "logs", "`uwf thread read THREAD` prints what happened"),
+    ("thread", "log", "`uwf thread read THREAD` prints what happened, `uwf log THREAD` what uwf itself noted"),
+    ("thread", "logs", "`uwf thread read THREAD` prints what happened, `uwf log THREAD` what uwf itself noted"),
     ("thread", "running", "`uwf thread list --state running` lists the threads that are running"),
     ("thread", "stop", "`uwf thread kill THREAD` ends a thread, `uwf thread pause THREAD` only stops it for now"),
     ("thread", "cancel", "`uwf thread kill THREAD` ends a thread"),
@@ -71,6 +71,23 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("cas", "show", "`uwf cas get HASH` prints a node"),
     ("cas", "types", "`uwf cas schema list` lists the types"),
 ];
+
+/// A warning about a task that is an option of its command: its author probably meant the option and forgot the task.
+pub(crate) fn option_as_task(command: &str, task: &str) -> Option<String> {
+    let name = task.split('=').next().filter(|name| name.starts_with('-') && !name.contains(char::is_whitespace))?;
+    let mut root = crate::cli::command();
+    root.build();
+    let command = command.split_whitespace().try_fold(&root, |at, word| at.find_subcommand(word))?;
+    let is_it = |argument: &clap::Arg| {
+        argument.get_long().is_some_and(|long| name.strip_prefix("--") == Some(long))
+            || argument.get_short().is_some_and(|short| name.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4])))
+    };
+    command.get_arguments().any(is_it).then(|| {
+        format!(
+            "the task is `{task}`, which is also an option; to use the option, write the task first: -p 'TEXT' {task}"
+        )
+    })
+}
 
 /// Options that people try in a command, or in any command, and the uwf option for each.
 const MEANT_OPTIONS: &[(&str, &str, &str)] = &[

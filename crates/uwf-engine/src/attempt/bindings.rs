@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use uwf_core::config::{self, OutputMode, UwfConfig};
 use uwf_core::workflow::Workflow;
 
@@ -62,6 +63,13 @@ pub struct AgentBindings {
 }
 
 impl AgentBindings {
+    /// The agents for the child thread that the `config` of a workflow agent names.
+    pub(crate) fn for_child(config: &Map<String, Value>) -> AgentBindings {
+        let agents = config.get("agents").and_then(Value::as_object).into_iter().flatten();
+        let named = agents.filter_map(|(role, agent)| Some((role.clone(), AgentReference::plain(agent.as_str()?))));
+        AgentBindings { agents: named.collect(), every_role: None }
+    }
+
     /// Whether nothing is bound.
     pub fn is_empty(&self) -> bool {
         self.agents.is_empty() && self.every_role.is_none()

@@ -3,6 +3,7 @@
 mod command_source;
 pub(crate) mod unenforced;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,8 +13,9 @@ use uwf_core::thread::ThreadId;
 use uwf_core::usage::{ReachedLimit, ThreadLimits, UsageAmount};
 use uwf_core::workflow::{Role, RoleCommand, RoleOptions, Workflow};
 
+use crate::attempt::agents::delegation::workflow_of;
 use crate::attempt::agents::{self, AgentHints, AgentSpec};
-use crate::attempt::bindings::{self, AgentReference};
+use crate::attempt::bindings::{self, AgentBindings, AgentReference};
 use crate::attempt::recorded::{self, AttemptOpening, ThreadRecord};
 use crate::attempt::self_description;
 use crate::attempt::settings::{self, ThreadSettings};
@@ -24,6 +26,7 @@ use crate::root::home::Home;
 use crate::root::workplace::{self, ThreadWorkplace};
 use crate::root::{ids, project, store_keys};
 use crate::thread::load::Thread;
+use crate::thread::nodes;
 
 use self::command_source::CommandSource;
 
@@ -194,11 +197,53 @@ impl StepPlan {
         self.untrusted.as_ref().map_or(Ok(()), |source| Err(source.refusal()))
     }
 
-    /// Warnings about limits that have no effect with the thread's agents. The step itself reports an agent that can't
-    /// be found.
-    pub(crate) fn unenforced(&self, limits: ThreadLimits) -> Vec<String> {
-        let agents: Vec<_> = self.workflow.roles.keys().filter_map(|role| self.agent(role, None).ok()).collect();
+    /// Warnings about limits that have no effect with the agents of the thread and of its child threads, whose usage counts for it. The
+    /// step itself reports an agent that can't be found.
+    pub(crate) fn unenforced(&self, home: &Home, limits: ThreadLimits) -> Vec<String> {
+        let mut agents = self.agents();
+        let mut seen = BTreeSet::new();
+        let mut open = self.children(home, &agents, &mut seen);
+        while let Some(child) = open.pop() {
+            let further = child.agents();
+            open.extend(child.children(home, &further, &mut seen));
+            agents.extend(further);
+        }
         unenforced::unenforced(limits, &agents, &self.config)
+    }
+
+    /// The agents of its roles, as far as they can be found.
+    fn agents(&self) -> Vec<AgentSpec> {
+        self.workflow.roles.keys().filter_map(|role| self.agent(role, None).ok()).collect()
+    }
+
+    /// The plans of child threads that these agents start and that are not in `seen`.
+    fn children(&self, home: &Home, agents: &[AgentSpec], seen: &mut BTreeSet<(NodeHash, String)>) -> Vec<StepPlan> {
+        let mut plans = Vec::new();
+        for agent in agents {
+            if let Ok(Some(child)) = self.for_child(home, agent)
+                && seen.insert((child.workflow_hash, agent.name.clone()))
+            {
+                plans.push(child);
+            }
+        }
+        plans
+    }
+
+    /// The plan of the child thread that an agent starts; `None` if the agent starts none, or its workflow is not decided.
+    ///
+    /// # Errors
+    /// Errors of the workflow node.
+    pub(crate) fn for_child(&self, home: &Home, agent: &AgentSpec) -> Result<Option<StepPlan>> {
+        let decided = workflow_of(agent).and_then(|name| self.settings.workflows.get(name));
+        let Some(hash) = decided.map(|decided| decided.hash) else { return Ok(None) };
+        let settings = ThreadSettings {
+            workspace: self.settings.workspace.clone(),
+            bound: AgentBindings::for_child(&agent.config),
+            workflows: self.settings.workflows.clone(),
+            ..ThreadSettings::default()
+        };
+        let workflow = nodes::workflow(home.store(), hash)?;
+        StepPlan::new(home, self.config.clone(), settings, hash, workflow).map(Some)
     }
 
     /// A built-in agent, with the settings of the role's agent if that is the same one, otherwise without settings.

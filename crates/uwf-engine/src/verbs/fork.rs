@@ -11,6 +11,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 
 use crate::attempt::git::SnapshotCommit;
+use crate::attempt::plan::StepPlan;
 use crate::attempt::recorded_digest;
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::settings::{self, ThreadSettings};
@@ -19,10 +20,11 @@ use crate::attempt::{snapshot, travel};
 use crate::error::{Error, ErrorCause, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::worktree::Worktree;
-use crate::root::{ids, project_files};
+use crate::root::{ids, project, project_files};
 use crate::thread::load::Thread;
 use crate::thread::{chain, nodes};
 use crate::verbs::start::chosen_id::{self, EarlierStart};
+use crate::verbs::start::decide_workflows::WorkflowDecider;
 use crate::verbs::start::thread_input::{self, ThreadInput};
 use crate::verbs::start::{self, CreatedThread};
 
@@ -56,6 +58,8 @@ pub struct ForkChanges {
     pub workspace: Option<PathBuf>,
     /// Its limits. The steps before the fork count.
     pub limits: ThreadLimits,
+    /// Whether limits that have no effect on its agents are an error instead of a note.
+    pub strict_limits: bool,
     /// Its id, for callers that may repeat the request; by default a new one.
     pub id: Option<ThreadId>,
     /// Its task. Only a thread without steps can get another task, because steps answer the old one.
@@ -92,11 +96,12 @@ pub fn at_node(home: &Home, at: NodeHash, changes: &ForkChanges, cwd: &Path) -> 
             error
         }
     })?;
-    let (step, notes) = begin_at(&thread, at, changes)?;
+    let (step, mut notes) = begin_at(&thread, at, changes)?;
     if let Some(forked) = forked_before(home, changes, |begun_at| begun_at == step)? {
         return Ok(forked);
     }
     let settings = settings(None, changes, cwd)?;
+    notes.extend(unenforced_limits(&thread, &settings, changes)?);
     let worktree = match changes.workspace {
         Some(_) => None,
         None => recorded_anywhere(home, cwd, at)?.map(|(repository, files)| {
@@ -189,7 +194,7 @@ pub fn thread(
         (None, true) => thread.start_hash,
         (None, false) => thread.head,
     };
-    let (begins_at, notes) = begin_at(&thread, node, changes)?;
+    let (begins_at, mut notes) = begin_at(&thread, node, changes)?;
     if changes.id.is_some() {
         let chain = thread.chain()?;
         // The thread may have continued since the first request, which forked it at an earlier step.
@@ -209,6 +214,7 @@ pub fn thread(
     };
     let digest = recorded_digest::digest_at_node(home, id, begins_at)?;
     let settings = ThreadSettings { digest, ..settings(known, changes, cwd)? };
+    notes.extend(unenforced_limits(&thread, &settings, changes)?);
     let created = start::create(home, begins_at, settings, worktree.as_ref(), changes.id.as_ref())?;
     Ok(forked(created, begins_at, notes))
 }
@@ -255,6 +261,24 @@ fn settings(known: Option<ThreadSettings>, changes: &ForkChanges, cwd: &Path) ->
     settings.parent = None;
     settings.branch = None;
     Ok(settings)
+}
+
+/// Notes about limits that have no effect on the agents of the fork.
+fn unenforced_limits(thread: &Thread<'_>, settings: &ThreadSettings, changes: &ForkChanges) -> Result<Vec<String>> {
+    let home = thread.home();
+    let planned = || {
+        let config = project::config(home, &settings.workspace)?;
+        let decider = WorkflowDecider { home, config: &config, person_at: None };
+        let (workflows, _) = decider.decide(thread.start.workflow, settings)?;
+        let settings = ThreadSettings { workflows, ..settings.clone() };
+        StepPlan::new(home, config, settings, thread.start.workflow, thread.workflow()?)
+    };
+    match planned() {
+        Ok(plan) => start::check_limits(home, &plan, changes.strict_limits),
+        // A fork needs neither agents nor a configuration; its next step reports what is wrong with them.
+        Err(_) if !changes.strict_limits => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 fn never_played(thread: &Thread<'_>, role: &str, has_steps: bool) -> Result<Error> {

@@ -52,11 +52,12 @@ impl LimitChanges {
         is(&self.steps) || is(&self.time) || is(&self.tokens) || is(&self.cost)
     }
 
-    /// Changed limits that no run of an agent has tested yet.
-    fn untried(&self, limits: ThreadLimits, used: UsageAmount, (tokens, cost): (usize, usize)) -> ThreadLimits {
+    /// Changed limits, unless every run so far reported the usage that they count. `unknown` is the number of runs with unknown tokens, and
+    /// with unknown cost.
+    fn unproven(&self, limits: ThreadLimits, used: UsageAmount, unknown: (usize, usize)) -> ThreadLimits {
         ThreadLimits {
-            max_tokens: limits.max_tokens.filter(|_| self.tokens.is_some() && used.tokens == 0 && tokens == 0),
-            max_cost: limits.max_cost.filter(|_| self.cost.is_some() && used.cost <= 0.0 && cost == 0),
+            max_tokens: limits.max_tokens.filter(|_| self.tokens.is_some() && (used.tokens == 0 || unknown.0 > 0)),
+            max_cost: limits.max_cost.filter(|_| self.cost.is_some() && (used.cost <= 0.0 || unknown.1 > 0)),
             ..ThreadLimits::default()
         }
     }
@@ -154,7 +155,7 @@ pub fn change(home: &Home, id: &ThreadId, changes: &LimitChanges, expected: Opti
     settings.begun_at(begun_at).save(home, id)?;
     ancestors::mark_again(home, id, ancestors::ChildChange::Continued);
     // Everything that can fail was read before: after an error, the old limits still hold.
-    let notes = plan.unenforced(changes.untried(limits, used, unknown));
+    let notes = plan.unenforced(home, changes.unproven(limits, used, unknown));
     let why = marks::get(home, id, ThreadMark::Limited).map(|reason| reason.why);
     let state = state::of_active(home, id, &marks::marks_of_thread(home, id));
     Ok(LimitReport { notes, ..report(id, (state, why), limits, (used, unknown), age) })

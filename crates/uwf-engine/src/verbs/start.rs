@@ -127,7 +127,7 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<StartRep
     if let Some(runs) = &request.runs {
         notes.extend(readiness::of_new_thread(home, &plan, runs, worktree.is_some())?);
     }
-    notes.extend(check_limits(&plan, request.strict_limits)?);
+    notes.extend(check_limits(home, &plan, request.strict_limits)?);
     notes.extend(further);
     let StepPlan { settings, .. } = plan;
     notes.extend(replaced);
@@ -268,8 +268,11 @@ pub(crate) fn refuse_empty_prompt(prompt: &str) -> Result<()> {
 }
 
 /// Returns a note for each limit that has no effect on the thread's agents; with `strict`, these are an error.
-fn check_limits(plan: &StepPlan, strict: bool) -> Result<Vec<String>> {
-    let unenforced = plan.unenforced(plan.limits());
+///
+/// # Errors
+/// `Config`.
+pub(crate) fn check_limits(home: &Home, plan: &StepPlan, strict: bool) -> Result<Vec<String>> {
+    let unenforced = plan.unenforced(home, plan.limits());
     match strict && !unenforced.is_empty() {
         true => Err(Error::config(unenforced.join("; "))
             .hint("`maxSteps` and `maxTime` work with every agent; `maxCost` works with tokens and a price in `prices` of config.yaml")

@@ -20,7 +20,7 @@ use uwf_engine::verbs::step::StepReport;
 use uwf_engine::views::show::{self, ThreadStatus};
 
 use super::answer;
-use super::start::{INPUT, INPUT_OF};
+use super::start::{INPUT, INPUT_OF, STRICT_LIMITS, with_strict_limits};
 use crate::app::AppState;
 use crate::changes::{self, ChangeCommand, ChangeOutcome};
 use crate::command_line::json_name;
@@ -165,7 +165,8 @@ async fn act(
     }
     let change = change(&app, action, &thread, &fields).await?;
     let wait = Duration::from_secs(wait(&fields)?);
-    match changes::run(&app, if action.is_long { change.waits(wait) } else { change }).await? {
+    let done = changes::run(&app, if action.is_long { change.waits(wait) } else { change }).await;
+    match done.map_err(|failure| failure.of_fields(action.options))? {
         ChangeOutcome::Reported(code, report) => Ok((failure::status(code), Json(report)).into_response()),
         ChangeOutcome::GoesOn => {
             let status = status(&app, thread).await?;
@@ -182,7 +183,7 @@ async fn by_form(
 ) -> Result<Response, HttpFailure> {
     let change = change(app, action, thread, fields).await?;
     let done = changes::run(app, if action.is_long { change.waits(FORM_WAIT) } else { change }).await;
-    in_browser(thread, fields, done)
+    in_browser(thread, fields, done.map_err(|failure| failure.of_fields(action.options)))
 }
 
 fn sent(action: &ApiAction, thread: &ThreadId, fields: RequestFields) -> SentForm {
@@ -229,9 +230,10 @@ async fn change(
 ) -> Result<ChangeCommand, HttpFailure> {
     let keys_of_output = |name: &str| action.name == "answer" && name.starts_with(answer::KEY);
     let options: Vec<(String, &str)> = action.options.iter().map(|option| (json_name(option), *option)).collect();
-    let is_input = |name: &str| action.name == "fork" && (name == INPUT || name.starts_with(INPUT_OF));
+    let of_fork =
+        |name: &str| action.name == "fork" && (name == INPUT || name == STRICT_LIMITS || name.starts_with(INPUT_OF));
     let is_known = |name: &str| OWN.contains(&name) || options.iter().any(|(field, _)| field == name);
-    if let Some(unknown) = fields.names().find(|name| !is_known(name) && !keys_of_output(name) && !is_input(name)) {
+    if let Some(unknown) = fields.names().find(|name| !is_known(name) && !keys_of_output(name) && !of_fork(name)) {
         let known: Vec<&str> = options.iter().map(|(field, _)| field.as_str()).chain(["expectedHead"]).collect();
         return Err(HttpFailure::bad_request(format!("`{}` has no field `{unknown}`", action.name))
             .hint(format!("it takes {}", known.join(", "))));
@@ -256,7 +258,7 @@ async fn change(
         };
     }
     change = match action.name {
-        "fork" => with_input(with_prompt(change, fields), fields)?,
+        "fork" => with_strict_limits(with_input(with_prompt(change, fields), fields)?, fields)?,
         "answer" => answer::given(app, change, thread, fields).await?,
         _ => change,
     };

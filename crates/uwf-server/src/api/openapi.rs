@@ -276,6 +276,7 @@ fn of_start(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     properties.insert(start::AGENT.to_owned(), own("string", agent));
     let worktree = "Whether it gets a git worktree of its own. Default: as configured.";
     properties.insert("worktree".to_owned(), own("boolean", worktree));
+    properties.insert(start::STRICT_LIMITS.to_owned(), commands.option_schema(start::COMMAND, "strict-limits"));
     properties.insert("run".to_owned(), own("boolean", "Whether it is run at once; it continues by itself."));
     let body = json!({ "type": "object", "properties": properties, "required": ["workflow", "prompt"] });
     let run = json!({
@@ -318,6 +319,7 @@ fn of_action(action: &ApiAction, commands: &CommandLine, generator: &mut SchemaG
             properties.insert("prompt".to_owned(), commands.option_schema(action.command, "prompt"));
             let input = "Other values of the workflow's input, for a fork at the start of a thread. `input.NAME` is one value, as `--set` reads it.";
             properties.insert(start::INPUT.to_owned(), json!({ "type": "object", "description": input }));
+            properties.insert(start::STRICT_LIMITS.to_owned(), commands.option_schema(action.command, "strict-limits"));
             required.clear();
         }
         "answer" => {

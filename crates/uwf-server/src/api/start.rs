@@ -38,7 +38,10 @@ pub(super) const OPTIONS: [&str; 7] = ["id", "cwd", AGENT, "max-steps", "max-tim
 pub(super) const AGENT: &str = "agent";
 
 /// Fields that are not options of the same name.
-const OWN: [&str; 5] = ["workflow", "prompt", INPUT, "worktree", "run"];
+const OWN: [&str; 6] = ["workflow", "prompt", INPUT, "worktree", STRICT_LIMITS, "run"];
+
+/// The field that makes limits without effect an error.
+pub(super) const STRICT_LIMITS: &str = "strictLimits";
 
 /// The field with the values of the input.
 pub(super) const INPUT: &str = "input";
@@ -73,7 +76,8 @@ pub(crate) async fn begin(app: &AppState, fields: &RequestFields) -> Result<Valu
     if is_run {
         start.line.insert(2, "--runs".to_owned());
     }
-    let ChangeOutcome::Reported(_, mut report) = changes::run(app, start).await? else {
+    let started = changes::run(app, start).await.map_err(|failure| failure.of_fields(&OPTIONS));
+    let ChangeOutcome::Reported(_, mut report) = started? else {
         return Err(HttpFailure::internal("a command that is waited for has ended"));
     };
     let thread = report["thread"].as_str().and_then(|thread| thread.parse::<ThreadId>().ok());
@@ -164,7 +168,19 @@ fn change(fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
         Some(false) => change.line.push("--no-worktree".to_owned()),
         None => {}
     }
+    change = with_strict_limits(change, fields)?;
     change.line.extend(["--".to_owned(), workflow.to_owned()]);
+    Ok(change)
+}
+
+/// Adds the option that makes limits without effect an error, if a field asks for it.
+pub(super) fn with_strict_limits(
+    mut change: ChangeCommand,
+    fields: &RequestFields,
+) -> Result<ChangeCommand, HttpFailure> {
+    if is_yes(fields, STRICT_LIMITS)? == Some(true) {
+        change.line.push("--strict-limits".to_owned());
+    }
     Ok(change)
 }
 

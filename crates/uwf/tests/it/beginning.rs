@@ -137,6 +137,98 @@ fn strict_limits_refuse_what_cannot_hold() {
     assert_eq!(run(&["--max-steps", "4"]).code, Some(0));
 }
 
+const NO_COST: &str = "agent `w` reports neither tokens nor cost, so `maxCost` cannot stop it";
+
+#[test]
+fn fork_with_unenforced_limit_warns_or_refuses() {
+    let home = counting("agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
+    let thread = home.start("count-rounds", "count");
+    let start = home.json(&["thread", "show", &thread])["head"].as_str().unwrap().to_owned();
+    for from in [&thread, &start] {
+        let fork = |more: &[&str]| home.uwf(&[&["thread", "fork", from, "--max-cost", "3"], more].concat());
+        let before = threads(&home).as_array().unwrap().len();
+        let refused = fork(&["--strict-limits"]);
+        assert_eq!(refused.code, Some(78), "{}", refused.transcript());
+        assert!(refused.stderr.contains(NO_COST), "{}", refused.stderr);
+        assert_eq!(threads(&home).as_array().unwrap().len(), before);
+        let warned = fork(&[]);
+        assert_eq!((warned.code, warned.stderr.contains(NO_COST)), (Some(0), true), "{}", warned.transcript());
+    }
+}
+
+#[test]
+fn limits_are_checked_for_child_threads() {
+    let config = "agents:\n  w: { command: w, output: json }\n  claude: { command: w, output: text, config: { trace: claude } }\n  \
+                  kid: { command: uwf-workflow, args: [count-rounds] }\n  \
+                  kid2: { command: uwf-workflow, args: [count-rounds], config: { agents: { worker: claude } } }\ndefaultAgent: w\n";
+    let home = writing(config);
+    let start = |more: &[&str]| {
+        let line = ["thread", "start", "write-text", "-p", "write", "--agent", "claude"];
+        home.uwf(&[&line[..], more].concat())
+    };
+    let refused = start(&["--agent", "check=kid", "--max-cost", "3", "--strict-limits"]);
+    assert_eq!((refused.code, refused.stderr.contains(NO_COST)), (Some(78), true), "{}", refused.transcript());
+    let held = start(&["--agent", "check=kid2", "--max-cost", "3", "--strict-limits"]);
+    assert_eq!(held.code, Some(0), "{}", held.transcript());
+    let begun = start(&["--agent", "check=kid"]);
+    assert_eq!(begun.code, Some(0), "{}", begun.transcript());
+    let thread = &threads(&home)[0]["thread"];
+    let changed = home.uwf(&["thread", "limit", thread.as_str().unwrap(), "--cost", "3"]);
+    assert_eq!((changed.code, changed.stderr), (Some(0), format!("warning: {NO_COST}\n")));
+}
+
+#[test]
+fn changed_limit_warns_after_runs_of_unknown_cost() {
+    let home = counting("agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
+    home.put("count-more", &counting_workflow(5).replace("count-rounds", "count-more"));
+    let thread = home.start("count-more", "count");
+    home.json(&["thread", "step", &thread]);
+    let changed = home.uwf(&["thread", "limit", &thread, "--cost", "3"]);
+    assert_eq!((changed.code, changed.stderr), (Some(0), format!("warning: {NO_COST}\n")));
+}
+
+#[test]
+fn run_of_a_thread_refuses_start_options() {
+    let home = counting("agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
+    let thread = home.start("count-rounds", "count");
+    for (option, reason) in [
+        (&["--strict-limits"][..], "--strict-limits needs --prompt"),
+        (&["--max-time", "1s"], "--time +1s"),
+        (&["--max-cost", "2.5"], "--cost +2.5"),
+        (&["--no-worktree"], "--no-worktree need --prompt"),
+    ] {
+        for target in [&*thread, "--all"] {
+            let refused = home.uwf(&[&["run", target], option].concat());
+            assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+            assert!(refused.stderr.contains(reason), "{}", refused.stderr);
+        }
+    }
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
+}
+
+#[test]
+fn api_refuses_limits_that_cannot_hold() {
+    let home = counting("agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");
+    let post = |path: &str, more: Value| {
+        let mut data = json!({ "workflow": "count-rounds", "prompt": "count", "maxCost": 3, "strictLimits": true });
+        if path != "/threads" {
+            data = json!({ "maxCost": 3, "strictLimits": true });
+        }
+        data.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        home.uwf(&["api", "POST", path, "--data", &data.to_string()])
+    };
+    let refused = post("/threads", json!({}));
+    assert_eq!((refused.code, refused.stdout.contains("cannot stop it")), (Some(78), true), "{}", refused.transcript());
+    let started = post("/threads", json!({ "strictLimits": false }));
+    assert_eq!(started.code, Some(0), "{}", started.transcript());
+    let thread = threads(&home)[0].clone();
+    let fork = format!("/threads/{}/fork", thread["thread"].as_str().unwrap());
+    let refused = post(&fork, json!({ "expectedHead": thread["head"] }));
+    assert_eq!((refused.code, refused.stdout.contains("cannot stop it")), (Some(78), true), "{}", refused.transcript());
+    let wrong = post("/threads", json!({ "maxSteps": "a" }));
+    assert!(wrong.stdout.contains("invalid value 'a' for `maxSteps`"), "{}", wrong.transcript());
+}
+
 #[test]
 fn max_steps_limits_the_thread_that_run_starts() {
     let home = counting("agents: { w: { command: w, output: json } }\ndefaultAgent: w\n");

@@ -37,6 +37,28 @@ fn a_task_begins_with_a_dash() {
     }
 }
 
+/// `-p --no-ask` is probably a task that was forgotten.
+#[test]
+fn task_that_is_an_option_is_warned_of() {
+    let home = counting_home();
+    let warning = |task: &str| {
+        format!(
+            "warning: the task is `{task}`, which is also an option; to use the option, write the task first: -p 'TEXT' {task}\n"
+        )
+    };
+    for task in ["--no-ask", "--steps=1", "-p", "--format"] {
+        let ran = home.uwf(&["run", "count-rounds", "-p", task]);
+        assert_eq!((ran.code, ran.stderr.starts_with(&warning(task))), (Some(0), true), "{}", ran.transcript());
+    }
+    let thread = home.start("count-rounds", "x");
+    let forked = home.uwf(&["thread", "fork", &thread, "-p", "--max-cost"]);
+    assert!(forked.stderr.contains(&warning("--max-cost")), "{}", forked.transcript());
+    for task in ["- fix it", "--no-such-option", "--no-ask please", "--"] {
+        let ran = home.uwf(&["run", "count-rounds", "-p", task]);
+        assert_eq!((ran.code, ran.stderr.contains("warning")), (Some(0), false), "{}", ran.transcript());
+    }
+}
+
 #[test]
 fn other_free_text_begins_with_a_dash() {
     let home = counting_home();

@@ -5,23 +5,15 @@ use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use json_cas::NodeHash;
-use serde_json::{Map, Value};
 use uwf_core::config::UwfConfig;
 
 use crate::attempt::agents::delegation::{Decisions, RoleWorkflow, workflow_of};
-use crate::attempt::bindings::{self, AgentBindings, AgentReference};
+use crate::attempt::bindings::{self, AgentBindings};
 use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::nodes;
 use crate::verbs::workflows::find_workflow::{self, WorkflowOrigin};
-
-/// The agents for the child thread that the `config` of a workflow agent names.
-pub(crate) fn bindings_of(config: &Map<String, Value>) -> AgentBindings {
-    let agents = config.get("agents").and_then(Value::as_object).into_iter().flatten();
-    let named = agents.filter_map(|(role, agent)| Some((role.clone(), AgentReference::plain(agent.as_str()?))));
-    AgentBindings { agents: named.collect(), every_role: None }
-}
 
 /// The circumstances of a decision.
 pub(crate) struct WorkflowDecider<'d> {
@@ -65,7 +57,7 @@ impl WorkflowDecider<'_> {
                     decided.roles.push(role.clone());
                 }
                 if seen.insert((decided.hash, spec.name.clone())) {
-                    open.push((decided.hash, bindings_of(&spec.config), false));
+                    open.push((decided.hash, AgentBindings::for_child(&spec.config), false));
                 }
             }
         }

@@ -8,15 +8,11 @@ use uwf_core::config::UwfConfig;
 use uwf_core::workflow::{END, START, next_positions, roles_after};
 
 use crate::attempt::agents::AgentSpec;
-use crate::attempt::agents::delegation::workflow_of;
 use crate::attempt::plan::StepPlan;
-use crate::attempt::settings::ThreadSettings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::thread::load::Thread;
-use crate::thread::nodes;
 use crate::thread::steps::StepParts;
-use crate::verbs::start::decide_workflows::bindings_of;
 
 /// Checks that an agent can start on this machine. The crate of the built-in agents knows their requirements; this crate does not. The
 /// directory is unknown while a worktree has not been created.
@@ -122,13 +118,12 @@ impl<'h> ReadinessCheck<'h> {
 
     /// Checks the child thread that plays a role. It must run to its end, however far its parent runs.
     fn child(&mut self, plan: &StepPlan, agent: &AgentSpec) -> Result<()> {
-        let decided = workflow_of(agent).and_then(|name| plan.settings.workflows.get(name));
-        let Some(decided) = decided else { return Ok(()) };
-        let key = (decided.hash, agent.name.clone());
+        let Some(child) = plan.for_child(self.home, agent)? else { return Ok(()) };
+        let key = (child.workflow_hash, agent.name.clone());
         if !self.children.contains_key(&key) {
             // A workflow may play one of its own roles.
             self.children.insert(key.clone(), None);
-            let lack = self.lack_of_child(plan, agent, decided.hash)?;
+            let lack = self.lack_of_child(&child);
             self.children.insert(key.clone(), lack);
         }
         match self.children.get(&key).cloned().flatten() {
@@ -137,27 +132,14 @@ impl<'h> ReadinessCheck<'h> {
         }
     }
 
-    fn lack_of_child(
-        &mut self,
-        plan: &StepPlan,
-        agent: &AgentSpec,
-        workflow: NodeHash,
-    ) -> Result<Option<ReadinessFault>> {
-        let settings = ThreadSettings {
-            workspace: plan.settings.workspace.clone(),
-            bound: bindings_of(&agent.config),
-            workflows: plan.settings.workflows.clone(),
-            ..ThreadSettings::default()
-        };
-        let content = nodes::workflow(self.home.store(), workflow)?;
-        let plan = StepPlan::new(self.home, plan.config.clone(), settings, workflow, content)?;
+    fn lack_of_child(&mut self, plan: &StepPlan) -> Option<ReadinessFault> {
         let whole = ReadinessOptions { until: None, steps: None, ..self.readiness.clone() };
         let readiness = std::mem::replace(&mut self.readiness, whole);
-        let mut unready = self.unready(&plan, START);
-        let certain = self.certain(&plan, &unready).and_then(|role| unready.remove(&role));
+        let mut unready = self.unready(plan, START);
+        let certain = self.certain(plan, &unready).and_then(|role| unready.remove(&role));
         self.readiness = readiness;
         self.of_children.extend(unready.values().map(warning));
-        Ok(certain.map(|Error { kind, message, hints, .. }| ReadinessFault { kind, message, hints }))
+        certain.map(|Error { kind, message, hints, .. }| ReadinessFault { kind, message, hints })
     }
 
     /// The first role that the thread is certain to reach and whose agent can't start.

@@ -17,7 +17,7 @@ use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
 use crate::printer::{CommandResult, PrintableReport};
-use crate::style;
+use crate::{style, usage};
 
 /// Arguments of `uwf thread fork`.
 #[derive(Debug, clap::Args)]
@@ -62,9 +62,13 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         Some("-") => Some(input::from_stdin()?),
         prompt => prompt.map(str::to_owned),
     };
+    if let Some(warning) = prompt.as_deref().and_then(|prompt| usage::option_as_task("thread fork", prompt)) {
+        context.printer.warn(&warning);
+    }
     let changes = ForkChanges {
         workspace: args.cwd.clone(),
         limits: args.limits.limits(),
+        strict_limits: args.limits.strict_limits,
         id: args.id.chosen.clone(),
         prompt,
         set: args.set.clone(),

@@ -7,7 +7,7 @@ mod run_all;
 #[cfg(feature = "temporal")]
 mod run_on;
 mod run_progress;
-mod run_report;
+pub(super) mod run_report;
 
 use clap_complete::engine::ArgValueCompleter;
 use std::time::Instant;
@@ -107,6 +107,9 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
         return Err(CommandError::without_temporal());
     }
     let most = steps_now(context, &mut args)?;
+    if args.options.prompt.is_none() {
+        refuse_start_options(&args)?;
+    }
     if args.all {
         let project = context.selected_project(args.here)?;
         let all = run_all::RunAllOptions {
@@ -207,6 +210,26 @@ fn steps_now(context: &CommandContext, args: &mut Args) -> Result<Option<u64>, C
     Ok(Some(most))
 }
 
+/// Rejects options that only a new thread can have.
+fn refuse_start_options(args: &Args) -> Result<(), CommandError> {
+    let options = &args.options;
+    let thread = args.target.as_deref().unwrap_or(if args.all { "THREAD" } else { NEWEST });
+    if options.limits.strict_limits {
+        return Err(CommandError::usage("--strict-limits needs --prompt: it checks the limits of a new thread")
+            .hint(format!("`uwf thread limit {thread} --cost AMOUNT` warns of a limit that can't stop the thread")));
+    }
+    if let Some(change) = options.limits.as_change() {
+        return Err(CommandError::usage(
+            "these limits apply only to new threads; change those of a running thread with `uwf thread limit`",
+        )
+        .hint(format!("for instance: uwf thread limit {thread} {change}")));
+    }
+    if options.worktree || options.no_worktree {
+        return Err(CommandError::usage("--worktree and --no-worktree need --prompt: they belong to a thread's start"));
+    }
+    Ok(())
+}
+
 /// The thread's current state, if this role is next.
 fn before(
     context: &CommandContext,
@@ -296,17 +319,8 @@ fn known_thread(
         return Err(CommandError::usage("--cwd needs --prompt: it belongs to a thread's start")
             .hint(format!("to run a thread in another directory: uwf thread step {thread} --cwd DIR")));
     }
-    if !options.limits.limits().is_empty() {
-        return Err(CommandError::usage(
-            "these limits apply only to new threads; change those of a running thread with `uwf thread limit`",
-        )
-        .hint(format!("for instance: uwf thread limit {thread} --cost +5")));
-    }
     let project = settings::project_of(&context.home, &thread).ok().flatten();
     context.name_ignored(project.as_ref());
-    if options.worktree || options.no_worktree {
-        return Err(CommandError::usage("--worktree and --no-worktree need --prompt: they belong to a thread's start"));
-    }
     if !options.agents.agents.is_empty() {
         let config = match &project {
             Some(project) => project::config(&context.home, project.dir())?,

@@ -25,7 +25,7 @@ use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
 use crate::printer::{CommandResult, PrintableReport};
-use crate::style;
+use crate::{style, usage};
 
 /// Arguments of `uwf thread start`.
 #[derive(Debug, clap::Args)]
@@ -148,6 +148,9 @@ pub(crate) fn begin(
                 .hint("give the thread a task: `-p 'TEXT'`, or `-p -` to read it from stdin"));
         }
     };
+    if let Some(warning) = usage::option_as_task("run", &prompt) {
+        context.printer.warn(&warning);
+    }
     let mut input = std::mem::take(&mut options.input).given()?;
     if no_ask.asks() {
         ask_input::complete(context, workflow, &mut input)?;

@@ -32,6 +32,16 @@ impl LimitArgs {
         let LimitArgs { max_steps, max_time, max_tokens, max_cost, .. } = self;
         ThreadLimits { max_steps, max_time, max_tokens, max_cost }
     }
+
+    /// Options of `uwf thread limit` that raise the first given limit by its value; `None` without limits.
+    pub(crate) fn as_change(&self) -> Option<String> {
+        let LimitArgs { max_steps, max_time, max_tokens, max_cost, .. } = self;
+        let steps = max_steps.map(|steps| format!("--steps +{steps}"));
+        let time = max_time.map(|seconds| format!("--time +{seconds}s"));
+        let tokens = max_tokens.map(|tokens| format!("--tokens +{tokens}"));
+        let cost = max_cost.map(|cost| format!("--cost +{cost}"));
+        steps.or(time).or(tokens).or(cost)
+    }
 }
 
 /// Parses a duration of at least a second.
