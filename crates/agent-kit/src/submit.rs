@@ -9,7 +9,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::extract::ExtractionFailure;
 use uwf_core::node::{self, ExtractedBy, ReactSession, ResumedSession, TokenCounts, TypedPayload};
 use uwf_core::prompt::AnswerForm;
-use uwf_core::text::one_line;
+use uwf_core::text::{ellipsize, one_line};
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::HUMAN;
 use uwf_engine::attempt::recorded::{self, AttemptOutputFiles, RecordedAttempt};
@@ -29,6 +29,9 @@ use crate::submitted_value;
 /// Bytes kept of a successful agent's stderr: its beginning and its end. Some programs repeat there everything they do, and the turns
 /// already contain that.
 const STDERR_CAP: u64 = 64 << 10;
+
+/// Characters shown of what an agent said before it ended without a text.
+const SHOWN_BEFORE_END: usize = 300;
 
 /// Name of an agent that submits outside any attempt without a name.
 pub(crate) const UNNAMED_AGENT: &str = "external";
@@ -158,6 +161,7 @@ fn extract(
         // Save the answer before the next call: if this process dies meanwhile, the answer is not lost.
         keep_in_room(context, &redactor.text(&answer.raw))?;
         let recorder = TurnRecorder::unless_recorded(context, answer)?;
+        let said_before = said_before_end(answer).map(|said| redactor.text(said));
         let known = answer.turns.len();
         let has_cost = answer.tokens.as_ref().is_some_and(|tokens| tokens.cost.is_some());
         let rungs = ladder.rungs;
@@ -173,6 +177,12 @@ fn extract(
                 recorder.total(answer.tokens.as_ref().filter(|tokens| tokens.cost.is_some() || !has_cost));
             }
             let error = not_extractable(context, &climb.rungs, &failure, &answer.raw);
+            // An agent may have recorded what happened since as its text.
+            if let Some(said) = said_before.filter(|said| keep_in_room(context, said).is_ok()) {
+                let shown = ellipsize(&one_line(said.trim()), SHOWN_BEFORE_END).into_owned();
+                let message = format!("{}. Before that it said: {shown}", error.message);
+                return Error { message, ..error }.offers_last_text(context.thread().id.as_str());
+            }
             match failure.is_final || climb.lacks_nodes(answer, &rungs) {
                 true => error.needs_another_run(context.thread().id.as_str()),
                 false => error,
@@ -218,13 +228,28 @@ fn not_extractable(
     Error::not_extractable(format!("the answer has no valid output for role `{role}`: {why}{said}"))
 }
 
-/// A short answer in prose, such as a refusal, which explains best why the output is missing.
+/// The last text of an agent whose final message is empty, for example because it ended with a tool call.
+fn said_before_end(answer: &AgentAnswer) -> Option<&str> {
+    let is_empty = answer.raw.trim().is_empty() && answer.value.is_none();
+    let mut texts = answer.turns.iter().rev().map(|turn| turn.output.as_str()).filter(|text| !text.trim().is_empty());
+    texts.next().filter(|_| is_empty)
+}
+
+/// A short answer with prose in it, such as a refusal, which explains best why the output is missing.
 fn sentence(raw: &str) -> Option<String> {
     /// Longest answer that is quoted, in characters.
     const MOST: usize = 200;
     let said = one_line(raw.trim());
-    let is_prose = said.split_whitespace().count() > 1 && !said.contains(['{', '[']) && !said.starts_with("---");
-    (is_prose && said.chars().count() <= MOST).then_some(said)
+    (has_prose(raw) && said.chars().count() <= MOST).then_some(said)
+}
+
+/// Whether a text has two words in a row. Keys, and values of one word, which the errors name already, are not prose.
+fn has_prose(text: &str) -> bool {
+    let is_word = |word: &str| word.contains(char::is_alphabetic) && !word.ends_with(':');
+    text.lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.windows(2).any(|pair| is_word(pair[0]) && pair[1].contains(char::is_alphabetic) && !pair[1].contains(':'))
+    })
 }
 
 /// The errors of each rung. An answer that never becomes a step has no other record of them.

@@ -28,7 +28,7 @@ pub(crate) fn answered(context: &AgentContext<'_>, opened: &AttemptOpening, trac
         Some(said) => {
             let said = ellipsize(&one_line(said.trim()), SHOWN).into_owned();
             no_final_message(agent, &format!("{did}. Before that it said: {said}"))
-                .hint(format!("`uwf thread step {} --reextract` takes that text as its answer", opened.thread))
+                .offers_last_text(opened.thread.as_str())
         }
         None => no_final_message(agent, &did),
     })

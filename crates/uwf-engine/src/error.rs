@@ -49,10 +49,7 @@ pub enum ErrorCause {
     /// The conditions of a workflow cannot be evaluated.
     Unroutable,
     /// A thread has ended.
-    Ended {
-        /// Whether a person or a supervisor ended it.
-        was_killed: bool,
-    },
+    Ended,
     /// The note about a thread's worktree can't be used.
     StrangeNote,
     /// The program `git` is missing.
@@ -69,6 +66,9 @@ pub enum ErrorCause {
 
 /// The end of a hint. Hints are recorded with a failed attempt, and its cause is not.
 const RUNS_AGAIN: &str = "runs the agent again";
+
+/// The same.
+const TAKES_TEXT: &str = "takes that text as its answer";
 
 /// Result of engine functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -140,9 +140,15 @@ impl Error {
         self.hint(format!("`uwf thread step {thread}` {RUNS_AGAIN}"))
     }
 
-    /// Whether [`needs_another_run`](Self::needs_another_run) says what to try.
-    pub(crate) fn is_for_another_run(&self) -> bool {
-        self.hints.iter().any(|hint| hint.ends_with(RUNS_AGAIN))
+    /// Adds the hint that the agent's last text, which the message quotes, can be taken as its answer.
+    #[must_use]
+    pub fn offers_last_text(self, thread: &str) -> Error {
+        self.hint(format!("`uwf thread step {thread} --reextract` {TAKES_TEXT}"))
+    }
+
+    /// Whether a hint already says how an unreadable answer can be followed by another one.
+    pub(crate) fn names_next_answer(&self) -> bool {
+        self.hints.iter().any(|hint| hint.ends_with(RUNS_AGAIN) || hint.ends_with(TAKES_TEXT))
     }
 
     /// Adds a hint.

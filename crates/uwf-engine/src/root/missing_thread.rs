@@ -1,9 +1,12 @@
 //! The errors for a thread that does not exist, or has ended.
 
 use uwf_core::node::EndStatus;
+use uwf_core::outcome;
+use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 
 use crate::error::{Error, ErrorCause};
+use crate::root::history::HistoryLine;
 use crate::root::home::Home;
 use crate::root::marks::{self, ThreadMark};
 use crate::root::{history, record};
@@ -33,23 +36,32 @@ pub(crate) fn not_active(home: &Home, id: &ThreadId) -> Error {
         Ok(Some(line)) => {
             // `uwf doctor` reports what still fails.
             drop(marks::clear(home, id, &ThreadMark::ALL));
-            ended(id, line.status == EndStatus::Killed)
+            ended(home, id, &line)
         }
         Err(_) => not_in_index(id),
     }
 }
 
 /// The error for a thread that has ended.
-pub fn ended(id: &ThreadId, was_killed: bool) -> Error {
-    Error::not_found(format!("thread {id} {}", how_it_ended(was_killed)))
+fn ended(home: &Home, id: &ThreadId, line: &HistoryLine) -> Error {
+    Error::not_found(format!("thread {id} {}", how_it_ended(home, line)))
         .hint(format!("`uwf thread show {id}` shows how"))
         .hint(format!("`uwf thread fork {id}` starts a new thread after its last step"))
-        .with_cause(ErrorCause::Ended { was_killed })
+        .with_cause(ErrorCause::Ended)
 }
 
 /// How a thread ended, to complete a sentence.
-pub(crate) fn how_it_ended(was_killed: bool) -> &'static str {
-    if was_killed { "was killed" } else { "has ended" }
+fn how_it_ended(home: &Home, line: &HistoryLine) -> String {
+    if line.status != EndStatus::Killed {
+        return "has ended".to_owned();
+    }
+    // A line of an older version has no outcome, but a supervisor's reason says whose it is.
+    let end = line.end.and_then(|end| home.store().try_get(end).ok()?);
+    let reason = end.and_then(|end| end.payload.get("reason")?.as_str().map(str::to_owned));
+    match reason.filter(|reason| reason.starts_with(outcome::BY_SUPERVISOR)) {
+        Some(reason) => format!("was {} ({})", outcome::STOPPED, one_line(&reason)),
+        None => "was killed".to_owned(),
+    }
 }
 
 /// The error for a thread that is not in the index, for an unknown reason.

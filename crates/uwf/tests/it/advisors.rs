@@ -87,6 +87,11 @@ fn supervisor_kill_exits_with_11_everywhere() {
     assert_eq!(home.uwf(&["run", &thread, "--exit-code"]).code, Some(11));
     assert_eq!(home.uwf(&["thread", "live", &thread]).code, Some(11));
     assert_eq!(home.json(&["thread", "show", &thread])["returnCode"], 1);
+    let again = home.uwf(&["thread", "step", &thread, "--format", "text"]);
+    assert_eq!((again.code, &*again.stdout), (Some(11), "stopped (supervisor: it goes nowhere)\n"), "{again:?}");
+    assert_eq!(reported(&home.uwf(&["thread", "step", &thread]))["outcome"], "stopped");
+    let killed = home.uwf(&["thread", "pause", &thread]);
+    assert!(killed.stderr.contains("was stopped (supervisor: it goes nowhere)"), "{}", killed.stderr);
     let (_server, home, _) = supervised();
     assert_eq!(home.uwf(&["run", "--all"]).code, Some(11));
     let (_server, home, thread) = supervised();

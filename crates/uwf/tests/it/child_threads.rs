@@ -112,7 +112,7 @@ fn final_child_output_becomes_role_output() {
     assert_snapshot!(transcript(&home, &["thread", "step", &other]), @"
     exit 41
     --- stderr
-    error: child thread <id> has ended, but the answer has no valid output for role `build`: none of the keys that are asked for is there: `built`, `sure`
+    error: child thread <id> has ended, but the answer has no valid output for role `build`: none of the keys that are asked for is there: `built`, `sure`; the answer reads: {"text": "nothing of use"}
     hint: `uwf thread read <id>` shows what it did; `uwf thread rm <id>`, then a step of this thread starts it again
     hint: a model could read it: `uwf setup` configures one, then `uwf thread step <id> --reextract` reads it again, without the agent
     hint: all it printed is kept: `uwf thread step-details #1`
@@ -402,6 +402,24 @@ fn next_step_finds_result_of_agent_run() {
         "it is the same step"
     );
     assert_eq!(ran(&home), paid, "nobody is paid again");
+}
+
+/// The parent's run says first what happened to the parent.
+#[test]
+fn run_of_killed_parent_names_its_own_end() {
+    let home = staffed();
+    home.script("worker", "#!/bin/sh\necho > begun\nexec sleep 300\n");
+    home.config("agents:\n  w: { command: worker, output: json }\n  kid: { command: uwf-workflow, args: [count-rounds] }\ndefaultAgent: w\n");
+    home.put("count-rounds", &uwf_testing::counting_workflow(1));
+    home.put("outer", &uwf_testing::counting_workflow(1).replace("count-rounds", "outer"));
+    let thread = text(&home.json(&["thread", "start", "outer", "-p", "x", "--agent", "worker=kid"]), "thread");
+    let mut run = home.command(&["run", &thread]);
+    let run = run.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let begun = home.work().join("begun");
+    uwf_testing::processes::until("the child's agent works", || begun.exists());
+    home.json(&["thread", "kill", &thread]);
+    let told = String::from_utf8(run.wait_with_output().unwrap().stderr).unwrap();
+    assert!(told.contains(&format!("error: thread {thread} was killed: ")), "{told}");
 }
 
 #[test]

@@ -296,6 +296,34 @@ fn cursor_ending_in_call_offers_last_text() {
     assert_eq!(home.json(&["thread", "step", &thread, "--reextract"])["done"], true);
 }
 
+/// The built-in agent tells the same as the programs above.
+#[test]
+fn react_ending_without_text_offers_last_text() {
+    use serde_json::json;
+    use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
+
+    let called = ScriptedAnswer::text("---\nn: 7\n---\nCounted.").and_call("list_dir", json!({ "path": "." }));
+    let server = LlmServer::start([called, ScriptedAnswer::text("").repeated()]);
+    let home = crate::home();
+    home.config(&format!(
+        "providers:\n  p: {{ baseUrl: \"{}\", apiKeyEnv: P_KEY }}\nmodels:\n  m: {{ provider: p, name: x }}\n\
+         agents:\n  r: {{ command: uwf-react, model: m }}\ndefaultAgent: r\n",
+        server.url()
+    ));
+    std::fs::write(home.root().join(".env"), "P_KEY=sk-scripted-0123456789\n").unwrap();
+    let thread = home.start_counting(1, "count");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(41), "{ran:?}");
+    let told = home.steady(&ran.stderr);
+    assert!(told.contains("Before that it said: --- n: 7 --- Counted."), "{told}");
+    assert!(told.contains("hint: `uwf thread step <id> --reextract` takes that text as its answer"), "{told}");
+    assert!(!told.contains("uwf setup"), "{told}");
+    assert_eq!(home.json(&["thread", "step", &thread, "--reextract"])["done"], true);
+    assert_eq!(home.json(&["thread", "eval", &thread, "steps[-1].output.n"]), 7);
+    let shown = home.uwf(&["thread", "read", &thread]).stdout;
+    assert!(shown.contains("Counted.") && !shown.contains("list_dir"), "{shown}");
+}
+
 /// The submitted output is the answer; later text and calls don't change it.
 #[test]
 fn turn_ending_in_submit_is_answer() {
@@ -311,9 +339,14 @@ fn turn_ending_in_submit_is_answer() {
 
 #[test]
 fn a_short_refusal_is_quoted() {
-    for (output, said) in
-        [("json", "I can't help with that."), ("text", "I can't help with that."), ("text", "I'm sorry,\nbut no.")]
-    {
+    for (output, said) in [
+        ("json", "I can't help with that."),
+        ("text", "I can't help with that."),
+        ("text", "I'm sorry,\nbut no."),
+        ("text", "---\nstatus: refused\n---\nI will not do it."),
+        ("json", "{\"error\":\"I refuse\"}"),
+        ("text", "I cannot do this.\n\n{\"n\": \"x\"}"),
+    ] {
         let script = format!("#!/bin/sh\ncat > /dev/null\ncat <<'E'\n{said}\nE\n");
         let (home, thread) = with_worker(1, &format!("output: {output}"), &script);
         let ran = home.uwf(&["thread", "step", &thread]);
@@ -322,7 +355,7 @@ fn a_short_refusal_is_quoted() {
         assert!(ran.stderr.contains(&quoted), "{}", ran.stderr);
     }
     let long = "I can't help with that. ".repeat(20);
-    for said in [&*long, "{\"m\": 1}", "ok"] {
+    for said in [&*long, "{\"m\": 1}", "ok", "{\"n\": \"x\",\n\"m\": \"y\"}"] {
         let script = format!("#!/bin/sh\ncat > /dev/null\ncat <<'E'\n{said}\nE\n");
         let (home, thread) = with_worker(1, "output: json", &script);
         let ran = home.uwf(&["thread", "step", &thread]);

@@ -28,8 +28,8 @@ pub(crate) fn check(home: &Home, id: &ThreadId, head: Option<NodeHash>, expected
         }
         (Some(_), _) => Ok(()),
         (None, expected) => Err(match (missing_thread::not_active(home, id), expected) {
-            (Error { cause: Some(ErrorCause::Ended { was_killed }), .. }, Some(_)) => {
-                moved_on(id, format!("thread {id} {} since", missing_thread::how_it_ended(was_killed)))
+            (Error { cause: Some(ErrorCause::Ended), message, .. }, Some(_)) => {
+                moved_on(id, format!("{message} since"))
             }
             (error, _) => error,
         }),

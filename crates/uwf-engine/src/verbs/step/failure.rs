@@ -116,10 +116,13 @@ impl StepInProgress<'_, '_> {
                 None => self.unmark(),
             }
         }
-        // A thread killed meanwhile has no next step, so hints about one would mislead.
+        // A thread killed meanwhile has no next step, so hints about one would mislead. Its end explains the failure.
         let error = match is_active {
             true => error,
-            false => Error { hints: missing_thread::not_active(self.home, &self.thread.id).hints, ..error },
+            false => {
+                let Error { message: end, hints, .. } = missing_thread::not_active(self.home, &self.thread.id);
+                Error { message: format!("{end}: {}", error.message), hints, ..error }
+            }
         };
         let has_answer = record.as_ref().is_some_and(|record| record.answered.is_some());
         let error = match error.kind {
@@ -127,7 +130,7 @@ impl StepInProgress<'_, '_> {
                 "its answer is kept: the next `uwf thread step {}` reads it again, without the agent; `--agent NAME` runs an agent again",
                 self.thread.id
             )),
-            ErrorKind::NotExtractable if error.is_for_another_run() => error,
+            ErrorKind::NotExtractable if error.names_next_answer() => error,
             // No model reads a text out of a text.
             ErrorKind::NotExtractable if self.is_text(&opened.role) => error.needs_another_run(self.thread.id.as_str()),
             ErrorKind::NotExtractable => error.hint(self.reading_again()),

@@ -17,6 +17,7 @@ use uwf_engine::attempt::plan::StepPlan;
 use uwf_engine::attempt::recorded::RecordedAttempt;
 use uwf_engine::attempt::settings;
 use uwf_engine::attempt::worktree::setup::WorktreeSetup;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::ending::ThreadEnding;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, DecisionExplanation};
@@ -26,6 +27,7 @@ use uwf_engine::views::branches;
 use super::args::expect_attempt::ExpectAttempt;
 use super::args::expect_head::ExpectHead;
 use super::args::which::ThreadArg;
+use super::run::run_report;
 use super::why::explanation::explanation;
 use crate::commands::thread::args::agents::output_parser;
 use crate::complete;
@@ -281,7 +283,12 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
         return dry_run(context, &request);
     }
     let mut signals = SignalListener::listen()?;
-    let report = in_keeper(&context.home, &request, &mut signals, &mut || {})?;
+    let report = in_keeper(&context.home, &request, &mut signals, &mut || {}).or_else(|error| {
+        // As `uwf run` reports it, so that a script never takes the end by a supervisor for a missing thread.
+        let stopped = run_report::completed(context, &request.thread)
+            .filter(|report| error.kind == ErrorKind::NotFound && report.outcome.as_deref() == Some(outcome::STOPPED));
+        stopped.ok_or(error)
+    })?;
     printed(context, report, args.exit_code)
 }
 

@@ -52,7 +52,7 @@ impl CommandReport for RunReport {
 }
 
 /// The report of a thread that has ended earlier.
-pub(super) fn completed(context: &CommandContext, thread: &ThreadId) -> Option<StepReport> {
+pub(in crate::commands::thread) fn completed(context: &CommandContext, thread: &ThreadId) -> Option<StepReport> {
     let shown = show::show(&context.home, thread).ok().filter(|shown| shown.done)?;
     let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
     let ThreadStatus { why: reason, outcome, condition, return_code, .. } = shown;
