@@ -24,5 +24,6 @@ pub use decide::{
 };
 pub use history::{ThreadHistory, context};
 pub use jsonata::EvalError;
+pub(crate) use jsonata::KnownSteps;
 pub use reads::HistoryReads;
 pub use truth::truth;

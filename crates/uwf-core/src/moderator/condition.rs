@@ -2,7 +2,7 @@
 
 use super::HistoryReads;
 use super::analysis::{ConditionClass, ConditionError, FieldRead, FieldTest, LiteralComparison, ValueShape};
-use super::jsonata::{self, ConditionAnalysis, JsonataProgram};
+use super::jsonata::{self, ConditionAnalysis, JsonataProgram, KnownSteps};
 
 /// The longest expression accepted, in bytes. Typical conditions are under 1 KB. Analysis is linear in the length, so this limit keeps
 /// every later step cheap.
@@ -109,7 +109,10 @@ impl CompiledCondition {
     }
 
     /// Warnings that its result never changes, in words for its author. A condition then decides nothing.
-    pub(crate) fn constant_warnings(&self) -> &[String] {
-        &self.analysis.constants
+    pub(crate) fn constant_warnings(&self, known: KnownSteps<'_>) -> Vec<String> {
+        match self.analysis.constants.as_slice() {
+            [] if known.has_one => jsonata::constant_after(&self.source, known).into_iter().collect(),
+            constants => constants.to_vec(),
+        }
     }
 }

@@ -22,6 +22,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use constant::KnownSteps;
 pub use evaluate::EvalError;
 pub(super) use evaluate::EvaluationSession;
 
@@ -56,6 +57,12 @@ pub(super) struct ConditionAnalysis {
 /// The parts of the history an expression reads, each as a separate expression, in source order. Empty if the text is not an expression.
 pub(super) fn references(expression: &str) -> Vec<String> {
     parse::parse(expression).map(|tree| references::collect_references(&tree)).unwrap_or_default()
+}
+
+/// The warning about an expression that is constant because of what is known of the steps where it is evaluated.
+pub(super) fn constant_after(expression: &str, known: KnownSteps<'_>) -> Option<String> {
+    let tree = parse::parse(expression).ok()?;
+    constant::with_known_steps(&tree, &walk::bound_names(&tree), known)
 }
 
 /// Parses an expression, rejects forbidden constructs, and determines its cost and its reads.

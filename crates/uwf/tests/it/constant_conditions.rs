@@ -94,7 +94,8 @@ fn constant_condition_gets_warning() {
         ),
         ("steps[-1].output.n = 1 and steps[-1].output.n != 1", "it is always false: "),
         // In other forms.
-        ("$not(false)", "it is always true: "),
+        ("$not(false)", "it is always true: `$not(false)` never changes"),
+        ("$not(start)", "it is always false: `start` inside `$not` is always true: `start` is always there"),
         ("$boolean(\"x\")", "it is always true: "),
         ("steps[-1].output.n = 1 ? true : 1", "it is always true: "),
         ("steps[-1].output.n = 1 ? false", "it is always false: "),
@@ -125,6 +126,22 @@ fn constant_condition_gets_warning() {
         ),
         ("$count(steps) >= 0", "it is always true: a count is never less than 0"),
         ("0 > $count(steps)", "it is always false: a count is never less than 0"),
+        ("$exists($usage)", "it is always true: `$usage` is always there"),
+        // After a step of `worker`.
+        ("steps[-1].role = \"worker\"", "it is always true: `steps[-1].role` is always `worker` here"),
+        ("\"worker\" != steps[-1].role", "it is always false: `steps[-1].role` is always `worker` here"),
+        ("$exists(steps[-1])", "it is always true: `steps[-1]` is always there after a step"),
+        ("$exists(steps[0].output)", "it is always true: `steps[0].output` is always there after a step"),
+        ("$count(steps) >= 1", "it is always true: the thread already has a step when it is tried"),
+        ("$count(steps) > 0", "it is always true: the thread already has a step when it is tried"),
+        ("0 = $count(steps)", "it is always false: the thread already has a step when it is tried"),
+        ("$count($steps) != 0", "it is always true: the thread already has a step when it is tried"),
+        ("$count(steps)", "it is always true: the thread already has a step when it is tried"),
+        ("steps[0] != null", "it is always true: `steps[0]` is never null after a step"),
+        ("steps", "it is always true: `steps` is always there after a step"),
+        ("steps[-1].role", "it is always true: `steps[-1].role` is always there after a step"),
+        ("$not($exists(steps[-1])) and steps[-1].output.n = 1", "it is always false: "),
+        ("steps[-1].output.n = 1 or steps[-1].role = \"worker\"", "it is always true: `steps[-1].role`"),
     ] {
         let (warnings, strict) = warned(expression);
         assert!(warnings.len() == 1 && warnings[0].starts_with(told), "{expression}: {warnings:?}");
@@ -150,7 +167,12 @@ fn a_condition_that_decides_is_not_warned_of() {
         "steps[-1].output.n != 1 or steps[-2].output.n != 1",
         "steps[-1].output.n > 1 and steps[-1].output.n < 5",
         "$count(steps) >= 3",
-        "$count(steps) > 0",
+        "$count(steps) > 1",
+        "$exists(steps[-2])",
+        "$exists(steps[1])",
+        "steps[0].role = \"worker\"",
+        "steps[-2].role != null",
+        "$count(steps[output.n = 1]) >= 1",
         "$count(steps[role = \"worker\"]) >= 2 and steps[-1].output.n != 0",
         "steps[-1].output.n in [1, 2]",
         "steps[-1].output.n = steps[-2].output.n",
@@ -175,6 +197,34 @@ fn a_condition_that_decides_is_not_warned_of() {
         let (warnings, strict) = warned(expression);
         assert!(warnings.is_empty(), "{expression}: {warnings:?}");
         let _ = strict;
+    }
+}
+
+/// The same condition decides where there may be no step, or where steps of several roles may be the last.
+#[test]
+fn condition_tried_elsewhere_may_decide() {
+    let of = |expression: &str, first: &str, after: &str| {
+        let text = workflow(&expression.replace('\'', "''"));
+        let text = text.replace("$START: [ {", &format!("$START: [ {first}{{"));
+        let other = "  other:\n    goal: Work.\nconditions:\n";
+        text.replace("conditions:\n", other)
+            .replace("worker: [", &format!("other: [ {after} {{ role: worker }} ]\n  worker: ["))
+    };
+    let tried = "{ role: $END, condition: asked },";
+    let to_other = "{ role: other, condition: asked },";
+    for (expression, first, after, warned) in [
+        ("$count(steps) > 0", to_other, "", false),
+        ("$exists(steps[-1])", to_other, "", false),
+        ("steps[-1].role = \"worker\"", to_other, "", false),
+        ("steps[-1].role = \"worker\"", "", tried, false),
+        ("steps[-1].role != null", "", tried, true),
+    ] {
+        let home = home();
+        let file = home.file("do-work.yaml", &of(expression, first, after));
+        let ran = home.uwf(&["workflow", "validate", file.to_str().unwrap(), "--format", "text"]);
+        assert_eq!(ran.code, Some(0), "{expression}: {}", ran.transcript());
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        assert_eq!(told.contains("it is always"), warned, "{expression}: {told}");
     }
 }
 

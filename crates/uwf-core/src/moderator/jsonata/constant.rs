@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jsonata_core::ast::{AstNode, BinaryOp, PathStep, UnaryOp};
+use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage, UnaryOp};
 use jsonata_core::value::with_stack;
 
 use super::super::truth::truth;
@@ -18,9 +18,37 @@ struct ConstantTruth {
     why: String,
 }
 
+/// What is known of a thread's steps wherever a condition is tried.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct KnownSteps<'r> {
+    /// Whether there is at least one.
+    pub(crate) has_one: bool,
+    /// The role of the last one.
+    pub(crate) last_role: Option<&'r str>,
+}
+
+/// A part of the steps that exists if there is a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StepPart {
+    /// All steps, the first one, or the last one.
+    Steps,
+    /// The role of the first step.
+    FirstRole,
+    /// The role of the last step.
+    LastRole,
+    /// An output.
+    Output,
+}
+
+/// Returns the warning about an expression that is constant because of what is known of the steps.
+pub(super) fn with_known_steps(tree: &AstNode, bound: &BTreeSet<String>, known: KnownSteps<'_>) -> Option<String> {
+    let ConstantTruth { value, why } = ConstantReader { bound, known }.verdict(tree)?;
+    Some(format!("it is always {value}: {why}"))
+}
+
 /// Returns warnings about an expression, for its author.
 pub(super) fn warnings(tree: &AstNode, bound: &BTreeSet<String>, expression: &str) -> Vec<String> {
-    let mut reader = ConstantReader { bound };
+    let mut reader = ConstantReader { bound, known: KnownSteps::default() };
     if let Some(ConstantTruth { value, why }) = reader.verdict(tree) {
         return vec![format!("it is always {value}: {why}")];
     }
@@ -58,13 +86,17 @@ fn always(value: bool, why: impl Into<String>) -> Option<ConstantTruth> {
 
 struct ConstantReader<'a> {
     bound: &'a BTreeSet<String>,
+    known: KnownSteps<'a>,
 }
 
 impl ConstantReader<'_> {
     /// Returns the constant truth value of a node; `None` if it depends on the thread or is hard to determine.
     fn verdict(&mut self, node: &AstNode) -> Option<ConstantTruth> {
         with_stack(|| match node {
-            AstNode::Path { steps } => path(steps),
+            AstNode::Path { steps } => path(steps).or_else(|| {
+                self.step_part(steps).filter(|part| *part != StepPart::Output)?;
+                always(true, format!("`{}` is always there after a step", text::path(steps)))
+            }),
             AstNode::Variable(name) => self.variable(name),
             AstNode::Regex { .. } | AstNode::Lambda { .. } | AstNode::Transform { .. } => of_function(node),
             AstNode::Function { name, args, .. } => self.function(node, name, args),
@@ -93,13 +125,21 @@ impl ConstantReader<'_> {
             _ if self.bound.contains(name) => None,
             _ if args.iter().any(|arg| matches!(arg, AstNode::Placeholder)) => of_function(node),
             ("not", [arg]) => {
-                self.verdict(arg).map(|ConstantTruth { value, why }| ConstantTruth { value: !value, why })
+                let ConstantTruth { value, why } = self.verdict(arg)?;
+                let why = match literal(arg) {
+                    Some(_) => format!("`{}` never changes", text::render_node(node)),
+                    None => format!("`{}` inside `$not` is always {value}: {why}", text::render_node(arg)),
+                };
+                always(!value, why)
             }
             ("boolean", [arg]) => self.verdict(arg),
-            ("exists", [arg]) => self
-                .is_there(arg)
-                .then_some(())
-                .and_then(|()| always(true, format!("`{}` is always there", text::render_node(arg)))),
+            ("exists", [arg]) if self.is_there(arg) => {
+                always(true, format!("`{}` is always there", text::render_node(arg)))
+            }
+            ("exists", [AstNode::Path { steps }]) if self.step_part(steps).is_some() => {
+                always(true, format!("`{}` is always there after a step", text::path(steps)))
+            }
+            ("count", [arg]) if self.least_count(arg) > 0.0 => always(true, COUNTS_A_STEP),
             _ => None,
         }
     }
@@ -108,7 +148,7 @@ impl ConstantReader<'_> {
     fn is_there(&mut self, node: &AstNode) -> bool {
         let is_root = |name: &str| [names::START, names::STEPS, names::THREAD_ID, names::DEPTH].contains(&name);
         match node {
-            AstNode::Variable(name) => is_root(name) && !self.bound.contains(name),
+            AstNode::Variable(name) => (is_root(name) || name == names::USAGE) && !self.bound.contains(name),
             AstNode::Path { steps } => match steps.as_slice() {
                 [PathStep { node: AstNode::Name(name), stages, .. }] => is_root(name) && stages.is_empty(),
                 _ => false,
@@ -154,7 +194,7 @@ impl ConstantReader<'_> {
             BinaryOp::In if matches!(rhs, AstNode::Array(items) if items.is_empty()) => {
                 always(false, "nothing is in an empty list")
             }
-            _ => with_itself(node).or_else(|| of_count(op, lhs, rhs)),
+            _ => with_itself(node).or_else(|| self.count(op, lhs, rhs)).or_else(|| self.part_compared(op, lhs, rhs)),
         }
     }
 
@@ -176,6 +216,81 @@ impl ConstantReader<'_> {
             return same;
         }
         contradiction(&links, decides)
+    }
+
+    /// The part of the steps that a path reads; `None` if it reads something else, or if there may be no step.
+    fn step_part(&self, path: &[PathStep]) -> Option<StepPart> {
+        let (first, below) = path.split_first().filter(|_| self.known.has_one)?;
+        let is_steps = match &first.node {
+            AstNode::Name(name) => name == names::STEPS,
+            AstNode::Variable(name) => name == names::STEPS && !self.bound.contains(name),
+            _ => false,
+        };
+        let index = match first.stages.as_slice() {
+            [] if below.is_empty() => None,
+            [Stage::Filter(index)] => Some(number(index).filter(|index| [0.0, -1.0].contains(index))?),
+            _ => return None,
+        };
+        let names = below.iter().map(|step| match &step.node {
+            AstNode::Name(name) if step.stages.is_empty() => Some(name.as_str()),
+            _ => None,
+        });
+        let part = match names.collect::<Option<Vec<&str>>>()?.as_slice() {
+            [] => StepPart::Steps,
+            ["role"] if index == Some(-1.0) => StepPart::LastRole,
+            ["role"] => StepPart::FirstRole,
+            ["output"] => StepPart::Output,
+            _ => return None,
+        };
+        is_steps.then_some(part)
+    }
+
+    /// The least number of values that a node can have.
+    fn least_count(&self, node: &AstNode) -> f64 {
+        match node {
+            AstNode::Path { steps } if self.step_part(steps) == Some(StepPart::Steps) => 1.0,
+            AstNode::Variable(name) if name == names::STEPS && self.known.has_one && !self.bound.contains(name) => 1.0,
+            _ => 0.0,
+        }
+    }
+
+    /// `$count(…) >= 0` and similar comparisons.
+    fn count(&self, op: BinaryOp, lhs: &AstNode, rhs: &AstNode) -> Option<ConstantTruth> {
+        let (op, limit, counted) = match (number(lhs), number(rhs)) {
+            (None, Some(limit)) => (op, limit, counted(lhs)?),
+            (Some(limit), None) => (mirrored(op)?, limit, counted(rhs)?),
+            _ => return None,
+        };
+        let least = self.least_count(counted);
+        let value = match op {
+            BinaryOp::GreaterThanOrEqual if limit <= least => true,
+            BinaryOp::GreaterThan | BinaryOp::NotEqual if limit < least => true,
+            BinaryOp::LessThan if limit <= least => false,
+            BinaryOp::LessThanOrEqual | BinaryOp::Equal if limit < least => false,
+            _ => return None,
+        };
+        always(value, if least > 0.0 { COUNTS_A_STEP } else { "a count is never less than 0" })
+    }
+
+    /// `steps[-1].role = 'x'` if that role is known, and comparisons of parts of the steps with `null`.
+    fn part_compared(&self, op: BinaryOp, lhs: &AstNode, rhs: &AstNode) -> Option<ConstantTruth> {
+        let is_equal = match op {
+            BinaryOp::Equal => true,
+            BinaryOp::NotEqual => false,
+            _ => return None,
+        };
+        let ((AstNode::Path { steps: path }, other) | (other, AstNode::Path { steps: path })) = (lhs, rhs) else {
+            return None;
+        };
+        match (self.step_part(path)?, other, self.known.last_role) {
+            (StepPart::LastRole, AstNode::String(name), Some(role)) => {
+                always((name == role) == is_equal, format!("`{}` is always `{role}` here", text::path(path)))
+            }
+            (part, AstNode::Null, _) if part != StepPart::Output => {
+                always(!is_equal, format!("`{}` is never null after a step", text::path(path)))
+            }
+            _ => None,
+        }
     }
 
     /// Whether a node reads nothing of the thread.
@@ -266,23 +381,15 @@ fn with_itself(node: &AstNode) -> Option<ConstantTruth> {
     is_same.then(|| ConstantTruth { value, why: format!("`{}` compares a value with itself", text::render_node(node)) })
 }
 
-/// `$count(…) >= 0` and similar comparisons.
-fn of_count(op: BinaryOp, lhs: &AstNode, rhs: &AstNode) -> Option<ConstantTruth> {
-    let is_count =
-        |node: &AstNode| matches!(node, AstNode::Function { name, args, .. } if name == "count" && args.len() == 1);
-    let (op, limit) = match (number(lhs), number(rhs)) {
-        (None, Some(limit)) if is_count(lhs) => (op, limit),
-        (Some(limit), None) if is_count(rhs) => (mirrored(op)?, limit),
-        _ => return None,
-    };
-    let value = match op {
-        BinaryOp::GreaterThanOrEqual if limit <= 0.0 => true,
-        BinaryOp::GreaterThan | BinaryOp::NotEqual if limit < 0.0 => true,
-        BinaryOp::LessThan if limit <= 0.0 => false,
-        BinaryOp::LessThanOrEqual | BinaryOp::Equal if limit < 0.0 => false,
-        _ => return None,
-    };
-    always(value, "a count is never less than 0")
+/// Why a count of the steps is not 0.
+const COUNTS_A_STEP: &str = "the thread already has a step when it is tried";
+
+/// The counted argument of `$count(…)`.
+fn counted(node: &AstNode) -> Option<&AstNode> {
+    match node {
+        AstNode::Function { name, args, .. } if name == "count" && args.len() == 1 => args.first(),
+        _ => None,
+    }
 }
 
 fn number(node: &AstNode) -> Option<f64> {

@@ -26,7 +26,9 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems
             Ok(compiled) => {
                 let whole = format!("the condition `{name}`");
                 let last = sources.get(name.as_str()).cloned().unwrap_or_default();
-                ExpressionCheck { draft, positions, whole, at, last, is_condition: true }.check(&compiled, problems);
+                let has_step = follows_only_roles(draft, name);
+                ExpressionCheck { draft, positions, whole, at, last, has_step, is_condition: true }
+                    .check(&compiled, problems);
             }
             Err(error) => rejected(draft, name, at, error, problems),
         }
@@ -47,6 +49,15 @@ fn sources(draft: &WorkflowDraft) -> BTreeMap<&str, BTreeSet<&str>> {
         }
     }
     sources
+}
+
+/// Whether a condition is tried only on transitions out of roles. A branch of a group may be the first step.
+fn follows_only_roles(draft: &WorkflowDraft, name: &str) -> bool {
+    let is_tried = |condition: &Option<String>| condition.as_deref() == Some(name);
+    let mut origins = draft.graph.iter().filter(|(_, ways)| ways.iter().any(|way| is_tried(&way.condition))).peekable();
+    let has_origin = origins.peek().is_some();
+    let in_group = draft.groups().any(|(_, group)| group.roles.iter().any(|branch| is_tried(&branch.condition)));
+    has_origin && !in_group && origins.all(|(from, _)| draft.roles.contains_key(from))
 }
 
 fn rejected(

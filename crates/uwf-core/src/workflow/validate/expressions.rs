@@ -8,7 +8,7 @@ use super::certainty::is_always;
 use super::comparisons::{NeverEqualReason, never_equal};
 use super::schema_paths::{PathPossibility, can_have};
 use crate::document::{ProblemCollector, SourcePositions, join};
-use crate::moderator::{ComparisonSubject, CompiledCondition, FieldRead, FieldTest, LiteralComparison};
+use crate::moderator::{ComparisonSubject, CompiledCondition, FieldRead, FieldTest, KnownSteps, LiteralComparison};
 use crate::schema_shape::type_name;
 use crate::workflow::model::{DraftSchema, INPUT, WorkflowDraft};
 use json_cas::nearest::did_you_mean;
@@ -30,6 +30,8 @@ pub(super) struct ExpressionCheck<'d> {
     pub(super) at: TextPosition,
     /// The roles whose output the last step may have.
     pub(super) last: BTreeSet<&'d str>,
+    /// Whether the thread certainly has a step of one of these roles, the last one.
+    pub(super) has_step: bool,
     /// Whether it decides something, so that its result has to change.
     pub(super) is_condition: bool,
 }
@@ -37,11 +39,11 @@ pub(super) struct ExpressionCheck<'d> {
 impl ExpressionCheck<'_> {
     pub(super) fn check(&self, expression: &CompiledCondition, problems: &mut ProblemCollector) {
         let code = if self.is_condition { "doubtful-condition" } else { "doubtful-expression" };
-        let constants = if self.is_condition { expression.constant_warnings() } else { &[] };
-        for warning in expression.warnings().iter().chain(constants) {
+        let constants = if self.is_condition { self.constants(expression) } else { Vec::new() };
+        for warning in expression.warnings().iter().chain(&constants) {
             problems.warning(code, self.at, format!("{}: {warning}", self.whole), None);
         }
-        if self.is_condition {
+        if self.is_condition && constants.is_empty() {
             self.certain(expression, problems);
         }
         let unknown = self.roles_compared(expression, problems);
@@ -57,6 +59,12 @@ impl ExpressionCheck<'_> {
             }
         }
         self.input_reads(expression, problems);
+    }
+
+    /// Warnings that a condition decides nothing.
+    fn constants(&self, condition: &CompiledCondition) -> Vec<String> {
+        let only = self.last.first().copied().filter(|_| self.last.len() == 1);
+        condition.constant_warnings(KnownSteps { has_one: self.has_step, last_role: only.filter(|_| self.has_step) })
     }
 
     /// Warns about a condition that every output of the roles before it decides in the same way.

@@ -33,7 +33,8 @@ pub(super) fn check(
         None => Vec::new(),
     };
     let whole = format!("`each` of `{name}`");
-    ExpressionCheck { draft, positions, whole, at, last, is_condition: false }.check(&compiled, problems);
+    ExpressionCheck { draft, positions, whole, at, last, has_step: false, is_condition: false }
+        .check(&compiled, problems);
     let items = ItemsCheck { name, each, at };
     items.form(compiled.shape(), problems);
     for (source, path) in sources {
