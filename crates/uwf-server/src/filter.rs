@@ -122,6 +122,11 @@ fn versions(home: &Home, registry: &Registry, typed: &str) -> Result<Vec<NodeHas
     if let Some(entry) = registry.get(typed) {
         return Ok(std::iter::once(entry.hash).chain(entry.history.iter().map(|past| past.hash)).collect());
     }
-    let hash = home.store().resolve_prefix(typed);
-    hash.map(|hash| vec![hash]).map_err(|_| HttpFailure::not_found(format!("no workflow is called {typed}")))
+    if let Ok(hash) = home.store().resolve_prefix(typed) {
+        return Ok(vec![hash]);
+    }
+    match list::workflows_shown_as(home, registry, typed)? {
+        shown if shown.is_empty() => Err(HttpFailure::not_found(format!("no workflow is called {typed}"))),
+        shown => Ok(shown),
+    }
 }

@@ -6,6 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
+use std::time::UNIX_EPOCH;
 
 use durable_files::regular;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
+use crate::root::ids;
 
 /// Size at which a record is restarted, about twenty attempts: each step reads it five times.
 pub(crate) const LIMIT: u64 = 16 << 10;
@@ -41,6 +43,17 @@ pub(crate) fn read(home: &Home, thread: &ThreadId) -> Result<Vec<u8>> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         other => other.path_context("read", &path),
     }
+}
+
+/// When a thread started, in Unix milliseconds: by its id, or by the age of its record if the id contains no time.
+pub(crate) fn started_at(home: &Home, thread: &ThreadId) -> Option<u64> {
+    let recorded_at = || {
+        let record = home.record_file(thread).metadata().ok()?;
+        // Not every file system knows when a file was created.
+        let time = record.created().or_else(|_| record.modified()).ok()?;
+        u64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+    };
+    ids::started_at(thread).or_else(recorded_at)
 }
 
 /// The lines of a record. Some are empty: each line also begins with a line break, so that a torn line before it does

@@ -11,8 +11,7 @@ use uwf_core::workflow::{self, Workflow};
 use crate::error::{Error, Result};
 use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
-use crate::root::ids;
-use crate::root::missing_thread;
+use crate::root::{missing_thread, record};
 use crate::thread::chain::StepChain;
 use crate::thread::nodes;
 use crate::thread::steps::{self, StepParts};
@@ -163,10 +162,10 @@ impl<'h> Thread<'h> {
         self.home
     }
 
-    /// When the thread started, in Unix milliseconds, from its id; `None` if the id contains no time. The StartNode does not know:
-    /// threads with the same workflow and task share it.
+    /// When the thread started, in Unix milliseconds, from its id or its record. The StartNode does not know: threads with the same
+    /// workflow and task share it.
     pub fn started_at(&self) -> Option<u64> {
-        ids::started_at(&self.id)
+        record::started_at(self.home, &self.id)
     }
 
     /// When it last changed, in Unix milliseconds: its newest step, or its start (for a fork, the fork).

@@ -3,7 +3,8 @@
 use json_cas::{Node, NodeHash, Store, StoreError};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use uwf_core::node::{AttemptNode, NodeKind, StepNode, TypedPayload};
+use uwf_core::agent_name::AgentName;
+use uwf_core::node::{self, AttemptNode, NodeKind, StepNode, TypedPayload};
 use uwf_core::workflow::Workflow;
 
 use crate::error::{Error, Result};
@@ -143,4 +144,9 @@ pub fn title(store: &Store, node: &Node) -> String {
     let schema = store.try_get(node.type_hash).ok().flatten();
     let title = schema.as_ref().and_then(|schema| schema.payload.get("title")).and_then(Value::as_str);
     title.map_or_else(|| format!("node of type {}", node.type_hash), |title| format!("`{title}` node"))
+}
+
+/// The agent's name in the configuration, for the agent of a session.
+pub(crate) fn alias(store: &Store, session: &node::ReactSession) -> Option<String> {
+    typed::<node::AgentNode>(store, session.agent).ok().and_then(|agent| AgentName::from(&agent).alias)
 }

@@ -2,8 +2,7 @@
 
 use json_cas::{Node, NodeHash, Store};
 use serde_json::Value;
-use uwf_core::agent_name::AgentName;
-use uwf_core::node::{self, NodeKind, ReactSession, StepNode};
+use uwf_core::node::{NodeKind, ReactSession, StepNode};
 use uwf_core::thread::Step;
 use uwf_core::view;
 use uwf_core::workflow::GROUP_AGENT;
@@ -54,7 +53,7 @@ pub(crate) fn of_node(
     Ok(Step {
         message: if parts.message { message::of_detail(store, detail, Some(schema))? } else { None },
         alias: if parts.alias {
-            nodes::typed(store, detail).ok().and_then(|session| alias(store, &session))
+            nodes::typed(store, detail).ok().and_then(|session| nodes::alias(store, &session))
         } else {
             None
         },
@@ -110,16 +109,11 @@ fn add_detail(store: &Store, step: &mut Step, schema: Option<NodeHash>) -> Resul
             let session: ReactSession = nodes::payload(step.detail, &detail)?;
             // The successful attempt is included if it printed something on stderr.
             step.failed_attempts = session.attempts.iter().filter(|hash| nodes::has_failed(store, **hash)).count();
-            step.alias = alias(store, &session);
+            step.alias = nodes::alias(store, &session);
             step.extracted_by = nodes::extracted_by_of(&detail);
         }
         _ => {}
     }
     step.message = message;
     Ok(())
-}
-
-/// The agent's name in the configuration, for the agent of a session.
-fn alias(store: &Store, session: &ReactSession) -> Option<String> {
-    nodes::typed::<node::AgentNode>(store, session.agent).ok().and_then(|agent| AgentName::from(&agent).alias)
 }

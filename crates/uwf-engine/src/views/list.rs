@@ -6,7 +6,6 @@ mod memory;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::time::UNIX_EPOCH;
 
 use json_cas::NodeHash;
 use schemars::JsonSchema;
@@ -23,9 +22,10 @@ use crate::attempt::child_threads;
 use crate::attempt::elsewhere::{self, PeerActivity};
 use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
-use crate::root::history;
 use crate::root::home::Home;
 use crate::root::marks::{self, ThreadMark};
+use crate::root::registry::Registry;
+use crate::root::{history, record};
 use crate::thread::state::{self, ThreadState};
 use crate::thread::{children, ending, load};
 use crate::views::branches;
@@ -175,7 +175,7 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
         let ended: HashSet<&ThreadId> = history.iter().map(|line| &line.thread).collect();
         rows.retain(|row| !ended.contains(&row.thread));
         finished_heads.extend(history.iter().map(|line| line.head));
-        rows.extend(history.into_iter().map(finished));
+        rows.extend(history.into_iter().map(|line| finished(home, line)));
     }
     let counts = counts(&rows);
     let states = rows.iter().filter(|row| filter.folds_branches && !row.is_finished());
@@ -277,19 +277,26 @@ fn stop_with_parents(home: &Home, rows: &mut [ThreadRow]) -> Result<()> {
     Ok(())
 }
 
+/// The workflows of threads that a list shows with this name, for example because they were started from a file and are not in the registry.
+///
+/// # Errors
+/// As [`list`].
+pub fn workflows_shown_as(home: &Home, registry: &Registry, name: &str) -> Result<Vec<NodeHash>> {
+    let rows = list(home, &ThreadFilter { all: true, ..ThreadFilter::default() })?.rows;
+    let workflows: BTreeSet<NodeHash> = rows.into_iter().filter_map(|row| row.workflow).collect();
+    let mut names = WorkflowNames::from_registry(registry);
+    Ok(workflows.into_iter().filter(|hash| names.name(home, *hash).is_some_and(|shown| shown == name)).collect())
+}
+
 /// Sort key of a listing.
 fn newness(home: &Home, row: &ThreadRow) -> (u64, ThreadId) {
     (began_at(home, &row.thread, row.changed_at), row.thread.clone())
 }
 
-/// When a thread began, Unix milliseconds: by its id; otherwise by its record, its end, or 0. Without this, ids without a time would come
-/// first, because no ULID has such a high first symbol.
+/// When a thread began, Unix milliseconds: by its id or its record; otherwise by its end, or 0. Without this, ids without a time would
+/// come first, because no ULID has such a high first symbol.
 fn began_at(home: &Home, thread: &ThreadId, ended_at: Option<u64>) -> u64 {
-    let recorded_at = || {
-        let changed = home.record_file(thread).metadata().ok()?.modified().ok()?;
-        u64::try_from(changed.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
-    };
-    crate::root::ids::started_at(thread).or_else(recorded_at).or(ended_at).unwrap_or(0)
+    record::started_at(home, thread).or(ended_at).unwrap_or(0)
 }
 
 fn counts(rows: &[ThreadRow]) -> BTreeMap<ThreadState, usize> {
@@ -316,7 +323,7 @@ impl ActiveThreads<'_> {
         let known = self.known(name, &thread, head);
         let state = known.state(self.home, &thread);
         let row = ThreadRow {
-            started_at: crate::root::ids::started_at(&thread),
+            started_at: record::started_at(self.home, &thread),
             workflow: None,
             head,
             state,
@@ -399,9 +406,9 @@ impl ActiveThreads<'_> {
 }
 
 /// The row of a finished thread before its last step is read.
-fn finished(line: history::HistoryLine) -> ThreadRow {
+fn finished(home: &Home, line: history::HistoryLine) -> ThreadRow {
     ThreadRow {
-        started_at: crate::root::ids::started_at(&line.thread),
+        started_at: record::started_at(home, &line.thread),
         workflow: line.workflow,
         head: line.head,
         state: state::of_finished(line.status),

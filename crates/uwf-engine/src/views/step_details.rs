@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use json_cas::{Node, NodeHash, Store};
 use serde_json::{Map, Value, json};
-use uwf_core::node::{NodeKind, StartNode, StepNode};
+use uwf_core::node::{NodeKind, ReactSession, StartNode, StepNode};
 
 use crate::error::Result;
 use crate::thread::nodes;
@@ -45,8 +45,23 @@ fn expand_within(store: &Store, hash: NodeHash, limit: usize) -> Result<Expanded
     let mut value = expansion.node(hash, &node, 0);
     if let Value::Object(fields) = &mut value {
         fields.shift_insert(2.min(fields.len()), "timestamp".to_owned(), json!(node.timestamp));
+        let at = fields.keys().position(|name| name == "agent");
+        if let (Some(at), Some(alias)) = (at, alias(store, &node)) {
+            fields.shift_insert(at, "alias".to_owned(), json!(alias));
+        }
     }
     Ok(ExpandedNode { value, notes: expansion.notes })
+}
+
+/// The name in the configuration of the agent that played a step. The step stores only its command.
+fn alias(store: &Store, node: &Node) -> Option<String> {
+    NodeKind::from_type_hash(node.type_hash).filter(|kind| *kind == NodeKind::StepNode)?;
+    let detail: NodeHash = node.payload.get("detail")?.as_str()?.parse().ok()?;
+    let found = store.get(detail).ok()?;
+    let kind = NodeKind::from_type_hash(found.type_hash);
+    let session: ReactSession =
+        kind.filter(|kind| *kind == NodeKind::ReactSession).and_then(|_| nodes::payload(detail, &found).ok())?;
+    nodes::alias(store, &session)
 }
 
 /// Which texts of a payload are references to expand.

@@ -51,6 +51,8 @@ fn check_every_report(options: &[&str], expected: &Value) {
     assert_eq!(names(&home.json(&["thread", "steps", &thread])["steps"][1]), *expected);
     assert_eq!(names(&home.json(&["thread", "why", &thread])["step"]), *expected);
     assert_eq!(home.last_step(&thread)["agent"], expected[1]);
+    let hash = last["head"].as_str().unwrap();
+    assert_eq!(names(&home.json(&["thread", "step-details", hash, "--format", "json"])), *expected);
 }
 
 #[test]

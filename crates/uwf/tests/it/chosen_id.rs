@@ -129,3 +129,22 @@ fn an_id_is_a_ulid() {
     }
     assert_eq!(threads(&home), 1);
 }
+
+/// An id without a time: the record of the thread has one.
+#[test]
+fn thread_with_timeless_id_started_with_its_record() {
+    let home = counting();
+    let id = "7ZZZZZZZZZZZZZZZZZZZZZZZZY";
+    let before = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
+    assert_eq!(start(&home, id, "x").code, Some(0));
+    let recent = |value: &Value| value.as_u64().is_some_and(|time| time + 1000 >= before);
+    let shown = home.json(&["thread", "show", id]);
+    assert!(recent(&shown["startedAt"]) && recent(&shown["changedAt"]), "{shown}");
+    let list = home.json(&["thread", "list"]);
+    let row = list.as_array().unwrap().iter().find(|row| row["thread"] == id).unwrap();
+    assert!(recent(&row["startedAt"]) && recent(&row["changedAt"]), "{row}");
+    home.json(&["thread", "kill", id]);
+    let list = home.json(&["thread", "list", "--all"]);
+    let row = list.as_array().unwrap().iter().find(|row| row["thread"] == id).unwrap();
+    assert!(recent(&row["startedAt"]), "{row}");
+}

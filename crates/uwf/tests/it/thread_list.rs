@@ -327,3 +327,18 @@ fn ids_without_time_sort_by_record() {
     assert_eq!(listed(&["--after", &thread]), all[2..]);
     assert_eq!(listed(&["--after", &old]), all[3..]);
 }
+
+#[test]
+fn list_takes_the_name_that_it_shows() {
+    let home = crate::home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let file = home.file("par.yaml", &uwf_testing::counting_workflow(1).replace("count-rounds", "par"));
+    home.json(&["run", file.to_str().unwrap(), "-p", "x"]);
+    std::fs::remove_file(&file).unwrap();
+    let all = home.json(&["thread", "list", "--all"]);
+    assert_eq!(all[0]["workflowName"], "par", "{all}");
+    assert_eq!(home.json(&["thread", "list", "--all", "--workflow", "par"]), all);
+    let by_api = home.json(&["api", "GET", "/threads?workflow=par"]);
+    assert_eq!(by_api[0]["thread"], all[0]["thread"], "{by_api}");
+    assert_eq!(home.uwf(&["thread", "list", "--all", "--workflow", "pax"]).code, Some(69));
+}

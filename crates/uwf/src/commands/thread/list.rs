@@ -8,6 +8,7 @@ use json_cas::NodeHash;
 use serde::Serialize;
 use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::root::{ids, thread_ids};
 use uwf_engine::thread::chain;
@@ -320,7 +321,13 @@ fn enough(context: &CommandContext) -> Result<usize, CommandError> {
 
 /// The hashes a workflow is or was stored under: all versions of a name, or else the one typed.
 fn versions(context: &CommandContext, registry: &Registry, typed: &str) -> Result<Vec<NodeHash>, CommandError> {
-    let found = find_workflow::workflow(&context.home, typed, &context.cwd)?;
+    let found = match find_workflow::workflow(&context.home, typed, &context.cwd) {
+        Err(error) if error.kind == ErrorKind::NotFound => {
+            let shown = list::workflows_shown_as(&context.home, registry, typed)?;
+            return if shown.is_empty() { Err(error.into()) } else { Ok(shown) };
+        }
+        found => found?,
+    };
     for note in &found.notes {
         context.printer.warn(note);
     }

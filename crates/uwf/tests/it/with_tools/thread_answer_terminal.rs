@@ -135,6 +135,27 @@ fn refused_sentence_stays_in_the_answer() {
     assert!(read.contains("no, see {\"approved\": true}"), "{read}");
 }
 
+/// The value that follows counts; the refused words are only kept.
+#[test]
+fn refused_entry_contradicts_no_later_value() {
+    for (refused, given) in [("yes please", "true"), ("yes please", "false"), ("I do not approve", "true")] {
+        let home = staffed();
+        let thread = waiting(&home);
+        let (refusal, value) = (format!("{refused}\r"), format!("{given}\r"));
+        let dialog = [
+            ("`approved` (required)", &*refusal),
+            ("kept as a remark", &*value),
+            ("(Enter for none)", "fine as it is\r"),
+        ];
+        let session = session(&home, &["thread", "answer", &thread], &dialog);
+        assert_eq!(session.code, Some(0), "{refused}, {given}: {}", session.shown);
+        let outputs = home.json(&["thread", "eval", &thread, "$last('approver')"]);
+        assert_eq!(outputs, json!({"approved": given == "true", "why": "fine as it is"}));
+        let read = home.uwf(&["thread", "read", &thread]).stdout;
+        assert!(read.contains(refused), "{read}");
+    }
+}
+
 #[test]
 fn abandoned_answer_is_kept_for_the_editor() {
     let home = staffed();

@@ -33,8 +33,15 @@ impl TypedAnswer {
 
     /// The answer as text: a header, and the remarks below it.
     pub(super) fn text(&self) -> String {
-        let remarks: String = self.remarks.iter().map(|remark| format!("{remark}\n")).collect();
-        format!("---\n{}---\n{remarks}", self.header)
+        format!("{}{}", self.values(), self.remarks())
+    }
+
+    fn values(&self) -> String {
+        format!("---\n{}---\n", self.header)
+    }
+
+    fn remarks(&self) -> String {
+        self.remarks.iter().map(|remark| format!("{remark}\n")).collect()
     }
 }
 
@@ -48,6 +55,9 @@ pub(super) fn key_by_key(
     let text = match schema.get("properties").and_then(Value::as_object) {
         Some(properties) if !properties.is_empty() => {
             each_key(schema, properties, typed, ask)?;
+            if !typed.remarks.is_empty() {
+                return given::values(agent, &typed.values(), typed.remarks());
+            }
             typed.text()
         }
         _ => ask("> ")?,

@@ -55,6 +55,18 @@ pub(super) fn message(agent: &AgentContext<'_>, text: String) -> Result<AgentAns
     }
 }
 
+/// An answer from a header whose values a person has confirmed one by one. The remarks beside it are kept, but they can't contradict the
+/// values: they are entries that were refused.
+pub(super) fn values(agent: &AgentContext<'_>, header: &str, remarks: String) -> Result<AgentAnswer, CommandError> {
+    match extract::read_typed(header, agent.schema()) {
+        Extraction::Found(found) => {
+            let answer = AgentAnswer { value: Some(found.value), ..AgentAnswer::text(remarks) };
+            check(agent, &answer).map(|()| answer)
+        }
+        Extraction::Failed(failure) => Err(unfit(agent, &failure.errors)),
+    }
+}
+
 /// The text with a key of the schema, if it is a whole answer with exactly one key.
 fn keyed(agent: &AgentContext<'_>, text: &str) -> Option<String> {
     let properties = agent.schema().value().get("properties")?.as_object()?;
