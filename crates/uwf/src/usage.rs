@@ -73,16 +73,13 @@ const MEANT: &[(&str, &str, &str)] = &[
 ];
 
 /// A warning about a task that is an option of its command: its author probably meant the option and forgot the task.
-pub(crate) fn option_as_task(command: &str, task: &str) -> Option<String> {
+pub(crate) fn option_as_task<A: clap::Args>(task: &str) -> Option<String> {
     let name = task.split('=').next().filter(|name| name.starts_with('-') && !name.contains(char::is_whitespace))?;
-    let mut root = crate::cli::command();
-    root.build();
-    let command = command.split_whitespace().try_fold(&root, |at, word| at.find_subcommand(word))?;
     let is_it = |argument: &clap::Arg| {
         argument.get_long().is_some_and(|long| name.strip_prefix("--") == Some(long))
             || argument.get_short().is_some_and(|short| name.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4])))
     };
-    command.get_arguments().any(is_it).then(|| {
+    A::augment_args(clap::Command::new("uwf")).get_arguments().any(is_it).then(|| {
         format!(
             "the task is `{task}`, which is also an option; to use the option, write the task first: -p 'TEXT' {task}"
         )

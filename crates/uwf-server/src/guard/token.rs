@@ -119,7 +119,7 @@ impl ServerSecret {
         &self.own_path
     }
 
-    /// The secret in the link that `uwf serve` prints; `None` if a person chose it. What `uwf serve` prints is kept in logs, which must not
+    /// The secret in the link that `uwf serve` prints; `None` if a person chose it. A log may keep what `uwf serve` prints, and must not
     /// open a server whose secret its owner keeps elsewhere.
     pub(crate) fn link_text(&self) -> Option<&str> {
         (!self.is_chosen).then_some(&*self.text)

@@ -109,14 +109,14 @@ fn final_child_output_becomes_role_output() {
 
     with("vague");
     let other = planned(&home);
-    assert_snapshot!(transcript(&home, &["thread", "step", &other]), @"
+    assert_snapshot!(transcript(&home, &["thread", "step", &other]), @r#"
     exit 41
     --- stderr
     error: child thread <id> has ended, but the answer has no valid output for role `build`: none of the keys that are asked for is there: `built`, `sure`; the answer reads: {"text": "nothing of use"}
     hint: `uwf thread read <id>` shows what it did; `uwf thread rm <id>`, then a step of this thread starts it again
     hint: a model could read it: `uwf setup` configures one, then `uwf thread step <id> --reextract` reads it again, without the agent
     hint: all it printed is kept: `uwf thread step-details #1`
-    ");
+    "#);
     let before = ran(&home).len();
     assert_eq!(home.uwf(&["thread", "step", &other]).code, Some(41));
     assert_eq!(ran(&home).len(), before, "nobody is paid for the same answer twice");

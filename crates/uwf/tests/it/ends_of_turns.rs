@@ -351,7 +351,7 @@ fn a_short_refusal_is_quoted() {
         let (home, thread) = with_worker(1, &format!("output: {output}"), &script);
         let ran = home.uwf(&["thread", "step", &thread]);
         assert_eq!(ran.code, Some(41), "{ran:?}");
-        let quoted = format!("; the answer reads: {}\n", said.replace('\n', " "));
+        let quoted = format!("; the answer reads: {}\n", said.split_whitespace().collect::<Vec<_>>().join(" "));
         assert!(ran.stderr.contains(&quoted), "{}", ran.stderr);
     }
     let long = "I can't help with that. ".repeat(20);

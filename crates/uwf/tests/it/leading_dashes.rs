@@ -46,7 +46,7 @@ fn task_that_is_an_option_is_warned_of() {
             "warning: the task is `{task}`, which is also an option; to use the option, write the task first: -p 'TEXT' {task}\n"
         )
     };
-    for task in ["--no-ask", "--steps=1", "-p", "--format"] {
+    for task in ["--no-ask", "--steps=1", "-p", "--until"] {
         let ran = home.uwf(&["run", "count-rounds", "-p", task]);
         assert_eq!((ran.code, ran.stderr.starts_with(&warning(task))), (Some(0), true), "{}", ran.transcript());
     }

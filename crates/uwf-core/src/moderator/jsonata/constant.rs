@@ -18,7 +18,7 @@ struct ConstantTruth {
     why: String,
 }
 
-/// What is known of a thread's steps wherever a condition is tried.
+/// Facts about the steps of a thread wherever a condition is tried.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KnownSteps<'r> {
     /// Whether there is at least one.

@@ -62,7 +62,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         Some("-") => Some(input::from_stdin()?),
         prompt => prompt.map(str::to_owned),
     };
-    if let Some(warning) = prompt.as_deref().and_then(|prompt| usage::option_as_task("thread fork", prompt)) {
+    if let Some(warning) = args.prompt.as_deref().and_then(usage::option_as_task::<Args>) {
         context.printer.warn(&warning);
     }
     let changes = ForkChanges {

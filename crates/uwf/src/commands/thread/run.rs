@@ -7,7 +7,7 @@ mod run_all;
 #[cfg(feature = "temporal")]
 mod run_on;
 mod run_progress;
-pub(super) mod run_report;
+mod run_report;
 
 use clap_complete::engine::ArgValueCompleter;
 use std::time::Instant;
@@ -44,7 +44,7 @@ use crate::complete;
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, PrintableReport};
-use crate::{style, table};
+use crate::{style, table, usage};
 
 /// Arguments of `uwf run`.
 #[derive(Debug, clap::Args)]
@@ -284,6 +284,9 @@ fn new_thread(
     follows: StartFollowUp,
     no_ask: NoAsk,
 ) -> Result<ThreadId, CommandError> {
+    if let Some(warning) = options.prompt.as_deref().and_then(usage::option_as_task::<Args>) {
+        context.printer.warn(&warning);
+    }
     let started = start::begin(context, target, options, follows, no_ask)?;
     context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
     if let Some(worktree) = &started.worktree {

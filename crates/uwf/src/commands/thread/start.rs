@@ -75,6 +75,9 @@ pub(crate) struct StartOptions {
 
 /// Starts a thread without running it.
 pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
+    if let Some(warning) = args.options.prompt.as_deref().and_then(usage::option_as_task::<Args>) {
+        context.printer.warn(&warning);
+    }
     let follows = if args.runs { StartFollowUp::Steps { until: None, steps: None } } else { StartFollowUp::Nothing };
     let started = match args.posted {
         true => begin_task(context, &args.workflow, posted::read()?, args.options, follows)?,
@@ -148,9 +151,6 @@ pub(crate) fn begin(
                 .hint("give the thread a task: `-p 'TEXT'`, or `-p -` to read it from stdin"));
         }
     };
-    if let Some(warning) = usage::option_as_task("run", &prompt) {
-        context.printer.warn(&warning);
-    }
     let mut input = std::mem::take(&mut options.input).given()?;
     if no_ask.asks() {
         ask_input::complete(context, workflow, &mut input)?;

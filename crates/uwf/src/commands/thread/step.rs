@@ -23,11 +23,11 @@ use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, DecisionExplanation};
 use uwf_engine::verbs::step::{StepReport, StepRequest, UpcomingRole, expected_head, in_keeper, newest_attempt};
 use uwf_engine::views::branches;
+use uwf_engine::views::show::{self, ThreadStatus};
 
 use super::args::expect_attempt::ExpectAttempt;
 use super::args::expect_head::ExpectHead;
 use super::args::which::ThreadArg;
-use super::run::run_report;
 use super::why::explanation::explanation;
 use crate::commands::thread::args::agents::output_parser;
 use crate::complete;
@@ -285,11 +285,19 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let mut signals = SignalListener::listen()?;
     let report = in_keeper(&context.home, &request, &mut signals, &mut || {}).or_else(|error| {
         // As `uwf run` reports it, so that a script never takes the end by a supervisor for a missing thread.
-        let stopped = run_report::completed(context, &request.thread)
+        let stopped = completed(context, &request.thread)
             .filter(|report| error.kind == ErrorKind::NotFound && report.outcome.as_deref() == Some(outcome::STOPPED));
         stopped.ok_or(error)
     })?;
     printed(context, report, args.exit_code)
+}
+
+/// The report of a thread that has ended earlier.
+pub(crate) fn completed(context: &CommandContext, thread: &ThreadId) -> Option<StepReport> {
+    let shown = show::show(&context.home, thread).ok().filter(|shown| shown.done)?;
+    let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
+    let ThreadStatus { why: reason, outcome, condition, return_code, .. } = shown;
+    Some(StepReport { done: true, reason, outcome, condition, return_code, ..standing })
 }
 
 /// Renders the report of a step of a child thread, if the person named a thread above it.

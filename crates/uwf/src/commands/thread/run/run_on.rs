@@ -14,7 +14,8 @@ use uwf_engine::views::steps::{StepEntry, steps};
 use uwf_temporal::TemporalAction;
 
 use crate::commands::thread::args::on::EngineArgs;
-use crate::commands::thread::run::run_report::{self, RunReport, completed, completed_before};
+use crate::commands::thread::run::run_report::{self, RunReport, completed_before};
+use crate::commands::thread::step::completed;
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandReport, CommandResult, PrintableReport};

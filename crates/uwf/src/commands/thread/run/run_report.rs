@@ -7,7 +7,6 @@ use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::answer::AnswerPrecondition;
 use uwf_engine::verbs::step::StepReport;
-use uwf_engine::views::show::{self, ThreadStatus};
 
 use crate::commands::thread::step;
 use crate::context::CommandContext;
@@ -51,22 +50,15 @@ impl CommandReport for RunReport {
     }
 }
 
-/// The report of a thread that has ended earlier.
-pub(in crate::commands::thread) fn completed(context: &CommandContext, thread: &ThreadId) -> Option<StepReport> {
-    let shown = show::show(&context.home, thread).ok().filter(|shown| shown.done)?;
-    let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
-    let ThreadStatus { why: reason, outcome, condition, return_code, .. } = shown;
-    Some(StepReport { done: true, reason, outcome, condition, return_code, ..standing })
-}
-
-/// Like [`completed`], but only if the error is that the thread had ended, or if the thread ended at the expected head.
+/// The report of a thread that has ended earlier, but only if the error is that the thread had ended, or if the thread ended at the expected head.
 pub(super) fn completed_before(
     context: &CommandContext,
     thread: &ThreadId,
     error: &CommandError,
     expected: AnswerPrecondition,
 ) -> Option<StepReport> {
-    completed(context, thread).filter(|report| error.kind == ErrorKind::NotFound || expected.head == Some(report.head))
+    step::completed(context, thread)
+        .filter(|report| error.kind == ErrorKind::NotFound || expected.head == Some(report.head))
 }
 
 /// Prints why the run stopped, and reports the thread's current state.
