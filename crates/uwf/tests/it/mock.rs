@@ -34,7 +34,7 @@ fn visits_and_failed_tries_follow_the_script() {
 worker:
   - fail: 2
     exit-code: 7
-    stderr: rate limit
+    stderr: the server is busy
   - garbage: I have done everything.
   - hang: 0.05
   - reply: { n: 1 }
@@ -49,8 +49,8 @@ worker:
     );
     let told: Vec<String> = (0..8).map(|_| step(&home, &thread)).collect();
     insta::assert_snapshot!(told.join("\n"), @r"
-    40 error: the mock fails with exit code 7, as <dir>/root/answers.yaml:3:5 says: rate limit
-    40 error: the mock fails with exit code 7, as <dir>/root/answers.yaml:3:5 says: rate limit
+    40 error: the mock fails with exit code 7, as <dir>/root/answers.yaml:3:5 says: the server is busy
+    40 error: the mock fails with exit code 7, as <dir>/root/answers.yaml:3:5 says: the server is busy
     41 error: the answer has no valid output for role `worker`: the header is missing: the answer must begin with `---`, the keys, and `---` again; the answer reads: I have done everything.
     40 error: the mock was silent for 0.05 s, as <dir>/root/answers.yaml:7:5 says, and has no answer
     next

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -309,18 +309,22 @@ mod with_tools {
 fn ids_without_time_sort_by_record() {
     let home = home();
     home.put("count-rounds", &uwf_testing::counting_workflow(2));
-    let thread = home.start("count-rounds", "one");
-    let head = home.head(&thread).unwrap();
     // The first symbol is higher than that of any ULID.
     let [unknown, old, new] = ["WWWW", "XXXX", "YYYY"].map(|ends| format!("Z{}{ends}", "0".repeat(21)));
+    let record = |id: &String| {
+        let file = home.record_file(id);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::File::create(file).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    record(&old);
+    let thread = home.start("count-rounds", "one");
+    std::thread::sleep(Duration::from_millis(20));
+    record(&new);
+    let head = home.head(&thread).unwrap();
     let line = |id: &String| format!("{id}: \"{head}\"\n");
     let index: String = [&thread, &unknown, &old, &new].into_iter().map(line).collect();
     std::fs::write(home.root().join("threads.yaml"), index).unwrap();
-    for (id, minutes) in [(&old, 0), (&new, 120)] {
-        let file = std::fs::File::create(home.record_file(id)).unwrap();
-        let hour_ago = SystemTime::now() - Duration::from_hours(1);
-        file.set_modified(hour_ago + Duration::from_mins(minutes)).unwrap();
-    }
     let listed = |args: &[&str]| threads(&home.json(&[&["thread", "list"], args].concat()));
     let all = [&new, &thread, &old, &unknown].map(String::clone);
     assert_eq!(listed(&[]), all);

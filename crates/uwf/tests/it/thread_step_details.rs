@@ -126,6 +126,7 @@ fn details_tell_how_an_output_came_to_be() {
     type: StepNode
     timestamp: <ms>
     role: writer
+    alias: writer
     agent: writer
     start: #2
     prev: null
@@ -197,6 +198,7 @@ fn details_tell_how_an_output_came_to_be() {
     type: StepNode
     timestamp: <ms>
     role: reviewer
+    alias: reviewer
     agent: reviewer
     start: #2
     prev: #3

@@ -295,6 +295,7 @@ graph:
     w.yaml:9:25: warning[impossible-comparison]: the condition `listed` compares `steps[-1].output.status` with `"broken"`, but never matches: in the output of `coder` it is one of "done", "failed"
     w.yaml:10:23: warning[impossible-comparison]: the condition `null` compares `steps[-1].output.n` with `null`, but never matches: in the output of `coder` it is of type integer, not null
         a missing value is not null: ask `$not($exists(…))`
+    w.yaml:11:22: warning[doubtful-condition]: the condition `who`: it is always false: `steps[-1].role` is always `coder` here
     w.yaml:11:22: warning[unknown-role]: the condition `who` asks for the role `codr`, which the workflow does not have
         did you mean `coder`?
     w.yaml:12:24: warning[unknown-role]: the condition `whose` asks for the role `tester`, which the workflow does not have
