@@ -46,7 +46,12 @@ const CLOCK_SKEW_MS: u64 = 24 * 60 * 60 * 1000;
 /// When a thread was started, in Unix milliseconds, from its id. `None` when the id is not a ULID, or was not made from
 /// a clock: a time in the future means nothing.
 pub fn started_at(thread: &ThreadId) -> Option<u64> {
-    thread.time_ms().filter(|time| *time <= now_ms().saturating_add(CLOCK_SKEW_MS))
+    thread.time_ms().filter(|time| is_plausible(*time))
+}
+
+/// Whether a time in Unix milliseconds is not in the future, as far as clocks agree.
+pub(crate) fn is_plausible(time: u64) -> bool {
+    time <= now_ms().saturating_add(CLOCK_SKEW_MS)
 }
 
 /// Id for a new thread.

@@ -51,7 +51,8 @@ pub(crate) fn started_at(home: &Home, thread: &ThreadId) -> Option<u64> {
         let record = home.record_file(thread).metadata().ok()?;
         // Not every file system knows when a file was created.
         let time = record.created().or_else(|_| record.modified()).ok()?;
-        u64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+        let time = u64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()?;
+        Some(time).filter(|time| ids::is_plausible(*time))
     };
     ids::started_at(thread).or_else(recorded_at)
 }

@@ -44,7 +44,7 @@ impl CommandReport for RunningStepsReport {
         let has_projects = self.steps.iter().any(|step| step.project != self.steps[0].project);
         let mut names = vec!["thread", "workflow", "role", "agent", "for", "last sign", "tokens", "pid"];
         names.splice(1..1, has_projects.then_some("project"));
-        let mut table = TextTable::new(&names).ids(Some(0)).flexible(1..names.len() - 4);
+        let mut table = TextTable::new(&names).ids(Some(0)).flexible(0..names.len() - 4);
         for step in &self.steps {
             let elapsed = Duration::from_millis(self.now.saturating_sub(step.since));
             let project = step.project.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
