@@ -81,6 +81,8 @@ const NEUTRAL: &[&str] = &[
 
 /// More names of an answer.
 const NAMES: &[&str] = &[
+    "classification",
+    "triage",
     "answers",
     "evaluation",
     "finding",

@@ -28,6 +28,7 @@ use self::chosen::other_choice;
 use self::disowned::disowning;
 use self::statements::statements;
 use self::verdict_topics::{REPLIES, REVIEW, TASK, VerdictTopic};
+use self::verdict_words::PROBLEMS;
 use self::work_verdict::WorkVerdict;
 use super::mentions::KeyChoices;
 use super::prose::{ProseSentence, sentences};
@@ -304,9 +305,16 @@ fn stated<'s>(
         }
         let is_asked = before.is_some_and(|before| before.is_question && asks_for_verdict(before));
         statements.extend(reply(sentence).filter(|_| number == 0 || is_asked));
+        let goes_ahead =
+            topic.takes_objects && GO_AHEAD.contains(&sentence.words().collect::<Vec<_>>().join(" ").as_str());
+        statements.extend(goes_ahead.then_some(WorkVerdict::firm(true)));
         statements.into_iter().map(move |statement| (sentence, statement))
     })
 }
+
+/// Sentences that tell the author to merge, without the words between clauses.
+const GO_AHEAD: [&str; 7] =
+    ["merge it", "merge this", "please merge", "go ahead", "go ahead merge", "go ahead merge it", "ship this"];
 
 /// Whether a question asks for the verdict: `Should this be merged?`
 fn asks_for_verdict(question: &ProseSentence) -> bool {
@@ -332,7 +340,16 @@ fn is_sure(statement: WorkVerdict, topic: &VerdictTopic, sentences: &[ProseSente
 
 fn has_doubts(sentences: &[ProseSentence]) -> bool {
     let is_doubt = |word: &str| word.ends_with("n't") || DOUBTS.contains(&word);
-    sentences.iter().any(|sentence| sentence.words().any(is_doubt))
+    // `There were no warnings` is none.
+    let is_fault = |word: &str| word.starts_with("warning") || PROBLEMS.iter().any(|problem| word.starts_with(problem));
+    sentences.iter().any(|sentence| {
+        let words: Vec<&str> = sentence.words().collect();
+        (0..words.len()).any(|at| {
+            let is_none = words[at] == "no" && words.get(at + 1).is_some_and(|next| is_fault(next));
+            let is_named = at > 0 && words[at - 1] == "no" && is_fault(words[at]);
+            is_doubt(words[at]) && !is_none && !is_named
+        })
+    })
 }
 
 /// Returns the reply that begins a text: `No, it leaks.`

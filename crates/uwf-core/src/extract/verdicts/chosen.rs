@@ -155,6 +155,8 @@ fn is_chosen(words: &[String], at: usize, value: &str, key: &str) -> bool {
     }
     let is_end = behind.first().is_none_or(|word| FOLLOWING.contains(&word.as_str()));
     let own = before.iter().position(|word| OWN.contains(&word.as_str()));
+    // `Please keep this open`.
+    let is_asked = matches!(before, [please] if please == "please") && is_of_work(behind);
     let is_vote = before.first().is_some_and(|word| word == "+1") && before.len() <= 2;
     let is_verb = normal(&words[at]) != value || value.len() > 5;
     let is_own = own.is_some_and(|own| {
@@ -178,7 +180,7 @@ fn is_chosen(words: &[String], at: usize, value: &str, key: &str) -> bool {
         && is_of_work(behind);
     // `Closing this as a duplicate`.
     let is_gerund = before.is_empty() && words[at].ends_with("ing") && is_of_work(behind) && !behind.is_empty();
-    is_gerund || is_end && (has_key || is_own || is_work) || is_proposed || is_right || is_vote || is_best
+    is_asked || is_gerund || is_end && (has_key || is_own || is_work) || is_proposed || is_right || is_vote || is_best
 }
 
 /// Whether a verb behind a word proposes something: `I'd close this`, `we should close this`.

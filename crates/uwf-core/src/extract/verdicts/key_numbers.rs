@@ -38,7 +38,18 @@ fn number(sentence: &ProseSentence, key: &str) -> Option<f64> {
         word.split('/').next()?.parse().ok()
     });
     let mut clauses = sentence.clauses.iter().filter(|clause| !clause.is_label);
-    labelled.or_else(|| clauses.find_map(|clause| counted(&clause.words, key).or_else(|| rated(&clause.words, key))))
+    let said = || sentence.clauses.iter().find_map(|clause| predicate(&clause.words, key));
+    labelled
+        .or_else(said)
+        .or_else(|| clauses.find_map(|clause| counted(&clause.words, key).or_else(|| rated(&clause.words, key))))
+}
+
+/// The number that a key is: `the final count is 17`.
+fn predicate(words: &[String], key: &str) -> Option<f64> {
+    let verb = words.iter().position(|word| word == "is" || word == "was")?;
+    let begin = words[..verb].iter().take_while(|word| WHOLE.contains(&word.as_str())).count();
+    let is_key = normal(&words[begin..verb].join("")) == key;
+    words.get(verb + 1).filter(|_| is_key)?.split('/').next()?.parse().ok()
 }
 
 /// The number right before a key, or before the noun between them: `4 failed`, `3 of 40 tests failed`.
@@ -84,6 +95,7 @@ mod tests {
             "57 tests passed, 4 failed",
             "3 of 40 tests failed",
             "It ended with 4 failing tests",
+            "The final score is 3",
             "I give it 3 out of 10.",
         ] {
             assert!(is_contrary(text), "{text}");

@@ -85,6 +85,7 @@ const BAD: &[&str] =
 const SAME: &[&[&str]] = &[
     &["resolved", "fixed", "solved"],
     &["reproduced", "reproducible"],
+    &["vulnerable", "exploitable"],
     &["issue", "problem", "bug", "defect", "finding"],
 ];
 
@@ -222,7 +223,13 @@ impl KeyMeaning {
 
     /// What a sentence says about the key; `None` if nothing.
     fn stated(&self, sentence: &ProseSentence) -> Option<bool> {
-        if sentence.is_question || sentence.has(CONDITIONS) || sentence.has(EARLIER) || sentence.has(&["or"]) {
+        let is_at_first = sentence.clauses.iter().any(|clause| clause.has_pair("at", "first"));
+        if is_at_first
+            || sentence.is_question
+            || sentence.has(CONDITIONS)
+            || sentence.has(EARLIER)
+            || sentence.has(&["or"])
+        {
             return None;
         }
         let mut clauses = sentence.clauses.iter();
@@ -241,6 +248,7 @@ impl KeyMeaning {
                         .or_else(|| verb(&words, subject, word))
                         .or_else(|| act(&words, word))
                         .or_else(|| persists(&words, word))
+                        .or_else(|| warns(&words, word))
                 });
                 // `The crash is resolved, the leak isn't`.
                 stated.filter(|is| !is || !sentence.words().any(is_denial) && !clauses.any(|clause| clause.is_contrast))
@@ -285,6 +293,9 @@ fn quality(words: &[&str], subject: Option<&str>, quality: &str) -> Option<bool>
     let is_bad = is == BAD.contains(&quality);
     let is_whole = match behind {
         [] => true,
+        // `This is a breaking release`.
+        [noun] if matches!(before.last(), Some(&("a" | "an"))) => WORK.contains(noun),
+        ["by", ..] => is_bad && BAD.contains(&quality),
         ["to", verb, ..] => BAD.contains(&quality) || ACTIONS.contains(verb),
         [next, ..] => BEHIND.contains(next),
     };
@@ -319,12 +330,17 @@ fn act(words: &[&str], participle: &str) -> Option<bool> {
     let at = words.iter().position(|word| word.strip_prefix(stem).is_some_and(|end| matches!(end, "" | "e" | "ed")))?;
     let between = words.get(own + 1..at)?;
     let is_denied = between.iter().any(|word| is_denial(word) || matches!(*word, "failed" | "couldn't"));
+    let is_able = words[at] != participle && between.iter().any(|word| matches!(*word, "can" | "could"));
     let is_help = |word: &&str| {
-        is_denial(word) || DEGREES.contains(word) || matches!(*word, "was" | "could" | "did" | "to" | "failed" | "have")
+        *word == "can"
+            || is_denial(word)
+            || DEGREES.contains(word)
+            || matches!(*word, "was" | "could" | "did" | "to" | "failed" | "have")
     };
     let is_object =
         words.get(at + 1).is_none_or(|next| matches!(*next, "it" | "this" | "the" | "that" | "on" | "with" | "in"));
-    (between.iter().all(is_help) && is_object && (is_denied || words[at] == participle)).then_some(!is_denied)
+    (between.iter().all(is_help) && is_object && (is_denied || is_able || words[at] == participle))
+        .then_some(!is_denied)
 }
 
 /// Whether a fault is still there: `the bug still reproduces`.
@@ -339,6 +355,13 @@ fn persists(words: &[&str], quality: &str) -> Option<bool> {
     let is_of_work = words.first().is_some_and(|word| matches!(*word, "it" | "this" | "the"));
     (is_same("resolved", quality) && is_still && is_of_work && !words.iter().any(|word| REPLACED.contains(word)))
         .then_some(false)
+}
+
+/// Whether a clause warns of something that should be safe: `do not run this script`.
+fn warns(words: &[&str], quality: &str) -> Option<bool> {
+    let (["do", "not", rest @ ..] | ["don't" | "never", rest @ ..]) = words else { return None };
+    let is_use = matches!(rest, ["run" | "execute" | "apply" | "install" | "deploy", "this" | "it", ..]);
+    (quality == "safe" && is_use).then_some(false)
 }
 
 fn is_partly(words: &[&str]) -> bool {
@@ -435,6 +458,9 @@ mod tests {
             ("I reproduced it on the first try.", json!({"reproduced": false})),
             ("The bug still happens.", json!({"resolved": true})),
             ("Reproduced on the first try.", json!({"reproduced": false})),
+            ("I can reproduce this.", json!({"reproduced": false})),
+            ("Do not run this script.", json!({"safe": true})),
+            ("This is a breaking release.", json!({"breaking": false})),
             ("It writes nothing. It is safe to run.", json!({"safe": false})),
             ("The application is not vulnerable to this CVE.", json!({"vulnerable": true})),
             ("There is one real problem here.", json!({"has_issues": false})),
@@ -458,6 +484,7 @@ mod tests {
             ("This is mostly resolved.", json!({"resolved": false})),
             ("The first part is resolved, the second is not.", json!({"resolved": false})),
             ("The tests are updated.", json!({"docs_updated": false})),
+            ("At first I couldn't reproduce this.", json!({"reproduced": true})),
         ] {
             assert!(!is_contrary(text, &value), "{text}");
         }

@@ -52,7 +52,8 @@ pub(super) fn statements(
             }
             // `I'd object if this touched the format`.
             let is_unreal = !statement.accepts && has(&["i'd", "would"]) && sentence.has(&["if"]);
-            let is_now = has(&["unable"]) || clause.has_pair("had", "to");
+            // `I was not able to complete it` is how a task ended.
+            let is_now = has(&["unable"]) || clause.has_pair("had", "to") || !topic.takes_objects;
             if statement.accepts && !topic.takes_objects && has(&["first", "initially"]) {
                 return None;
             }

@@ -92,6 +92,8 @@ const UNSPACED_PRAISE: &[&str] = &[
     "問題ありません",
     "成功",
     "문제없",
+    "影響しません",
+    "承認します",
     "좋",
 ];
 
@@ -245,8 +247,14 @@ fn denials(clause: &ProseClause) -> usize {
         let next = words.get(at + 1).map_or("", String::as_str);
         let is_best = words[at..].iter().take(NEAR).any(|word| COMPARATIVES.contains(&word.as_str()));
         let is_elliptic = words.len() == at + 1 && words.first().is_some_and(|word| word == "this");
+        let is_over = words[at] == "nicht" && next == "mehr";
         let is_delay = words[at].starts_with("hold") && next == "up";
-        is_delay || UNIMPORTANT.contains(&next) || words[at] == "wouldn't" && next == "have" || is_best || is_elliptic
+        is_delay
+            || is_over
+            || UNIMPORTANT.contains(&next)
+            || words[at] == "wouldn't" && next == "have"
+            || is_best
+            || is_elliptic
     };
     let denials = words
         .iter()
