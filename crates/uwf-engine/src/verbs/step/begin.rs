@@ -10,7 +10,7 @@ use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::elsewhere;
 use crate::attempt::lease::{StepLease, StepLeaseInstant};
 use crate::attempt::recorded::claim::{self, ClaimOutcome};
-use crate::attempt::recorded::{self, AttemptOpening, FallbackReason, RecordedAttempt};
+use crate::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles, FallbackReason, RecordedAttempt};
 use crate::attempt::recorded_digest;
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::worktree;
@@ -89,11 +89,18 @@ impl StepInProgress<'_, '_> {
         position: AttemptPosition,
         unread: Option<&RecordedAttempt>,
     ) -> Result<BegunAttempt> {
+        let has_answered = unread.map_or(Ok(false), |unread| self.holds_answer(unread))?;
         let ReadableAttempt { mut agent, attempt } =
-            reextract::readable(self.thread, role, &position.earlier, unread.is_some())?;
+            reextract::readable(self.thread, role, &position.earlier, has_answered)?;
         agent.own_keys = agents::extraction_key(&self.plan.config).map(str::to_owned).into_iter().collect();
         let planned = self.plan.attempt(self.thread, role, agent)?;
         self.record(AttemptOpening { reextract: attempt, ..planned }, position, unread)
+    }
+
+    /// Whether an attempt holds an answer itself, which may be empty. One that read the text of an earlier attempt holds only a submitted value.
+    fn holds_answer(&self, attempt: &RecordedAttempt) -> Result<bool> {
+        let files = AttemptOutputFiles::paths_of_attempt(self.home, &self.thread.id, &attempt.opened.attempt);
+        Ok(attempt.opened.reextract.is_none() || files.has_value()?)
     }
 
     /// Records an attempt by a given agent.
