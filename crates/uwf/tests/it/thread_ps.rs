@@ -81,6 +81,7 @@ fn a_broken_thread_breaks_no_list() {
 mod with_tools {
     use super::*;
     use crate::fixtures::terminal::session_in;
+    use crate::fixtures::text::{columns, plain};
 
     #[test]
     fn narrow_terminal_shows_end_of_id() {
@@ -89,10 +90,10 @@ mod with_tools {
         let thread = home.start_counting(1, "x");
         let mut step = home.command(&["thread", "step", &thread]).stdout(Stdio::null()).spawn().unwrap();
         until("it runs", || home.json(&["thread", "ps"])[0]["pid"].is_u64());
-        let shown = session_in(&home, 80, &["thread", "ps"], &[]).shown;
+        let shown = plain(&session_in(&home, 80, &["thread", "ps"], &[]).shown);
         home.file("go", "");
         assert!(step.wait().unwrap().success());
         let row = shown.lines().nth(1).unwrap();
-        assert!(row.contains(&thread[20..]) && row.chars().count() <= 80, "{shown}");
+        assert!(row.contains(&thread[20..]) && columns(row) <= 80, "{shown}");
     }
 }
