@@ -70,7 +70,7 @@ fn pages_of_a_machine() {
     let two = Two::new();
     let thread = format!("/m/laptop/threads/{}", two.showcase.done);
     two.look(&[
-        Page::new("gateway-machine", "/m/laptop/", &["Announce the next release", "429 Too Many Requests", "Running"]),
+        Page::new("gateway-machine", "/m/laptop/", &["Announce the next release", "503 Service Unavailable", "Running"]),
         Page::new("gateway-thread", thread, &["Pages that follow", "reviewer", "editor"]),
     ]);
 }

@@ -47,11 +47,11 @@ fn pages_of_threads() {
     look(
         &it,
         &[
-            Page::new("inbox", "/", &["Announce the next release", "429 Too Many Requests", "Running"]),
+            Page::new("inbox", "/", &["Announce the next release", "503 Service Unavailable", "Running"]),
             Page::new("list", "/?all=1", &["Write a post about pages", "Describe how threads are forked"]),
             Page::new("thread-done", of(&it.done), &["Pages that follow", "reviewer", "editor"]),
             Page::new("thread-waiting", of(&it.waiting), &["editor", "Whether it goes out"]),
-            Page::new("thread-stuck", of(&it.stuck), &["429 Too Many Requests"]),
+            Page::new("thread-stuck", of(&it.stuck), &["503 Service Unavailable"]),
             Page::new("thread-running", of(&it.running), &["I read the post."]),
         ],
     );

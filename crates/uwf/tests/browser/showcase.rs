@@ -81,7 +81,7 @@ agentOverrides:
 killGrace: 1
 ";
 
-const BROKEN: &str = "#!/bin/sh\ncat > /dev/null\necho 'half an answer'\necho '429 Too Many Requests: rate limit of `tokens-per-minute`, try again in 20 s' >&2\nexit 3\n";
+const BROKEN: &str = "#!/bin/sh\ncat > /dev/null\necho 'half an answer'\necho '503 Service Unavailable: the provider has no free place' >&2\nexit 3\n";
 const SLOW: &str =
     "#!/bin/sh\ncat > /dev/null\necho 'I read the post.'\necho '$ grep -c figures post.md' >&2\nexec sleep 600\n";
 
