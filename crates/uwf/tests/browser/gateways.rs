@@ -70,7 +70,11 @@ fn pages_of_a_machine() {
     let two = Two::new();
     let thread = format!("/m/laptop/threads/{}", two.showcase.done);
     two.look(&[
-        Page::new("gateway-machine", "/m/laptop/", &["Announce the next release", "503 Service Unavailable", "Running"]),
+        Page::new(
+            "gateway-machine",
+            "/m/laptop/",
+            &["Announce the next release", "503 Service Unavailable", "Running"],
+        ),
         Page::new("gateway-thread", thread, &["Pages that follow", "reviewer", "editor"]),
     ]);
 }
