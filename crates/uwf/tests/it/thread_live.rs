@@ -110,7 +110,8 @@ fn who_comes_late_gets_what_was_before() {
     let thread = home.start_counting(1, "count");
     let mut run = stepping(&home, &thread);
     until("the agent works", || {
-        home.json(&["thread", "ps"])[0]["lastSign"].as_u64() > home.json(&["thread", "ps"])[0]["since"].as_u64()
+        let running = home.json(&["thread", "ps"]);
+        running[0]["pid"].is_u64() && running[0]["lastSign"].as_u64() > running[0]["since"].as_u64()
     });
     let mut watcher = Watcher::of(&home, &["@", "--debug"]);
     watcher.until("stdout", |event| event["text"] == "---\nn: 1\n---\nI begin");

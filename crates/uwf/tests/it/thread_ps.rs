@@ -21,7 +21,7 @@ fn running_steps_show_agent_and_last_activity() {
     let mut step = home.command(&["thread", "step", &thread]).stdout(Stdio::null()).spawn().unwrap();
     until("the agent has said something", || {
         let running = home.json(&["thread", "ps"]);
-        running[0]["lastSign"].as_u64() > running[0]["since"].as_u64()
+        running[0]["pid"].is_u64() && running[0]["lastSign"].as_u64() > running[0]["since"].as_u64()
     });
     let running = &home.json(&["thread", "ps"])[0];
     assert_eq!(
