@@ -1,0 +1,3 @@
+//! Builds nothing. Without it, cargo ignores the build dependencies, which are here for their features only.
+
+fn main() {}
