@@ -13,7 +13,7 @@ use crate::scenario::{Play, Scenario};
 use crate::strace::{self, Case, Effect, Place};
 
 /// Cases of a scenario in a sample.
-const SAMPLE: usize = 16;
+const SAMPLE: usize = 10;
 
 /// The sample that is taken when nobody asks for another.
 const USUAL_SEED: u64 = 1;

@@ -19,7 +19,7 @@ fn hostile_mentions_are_read() {
 mod campaigns {
     use super::*;
 
-    const LONG: usize = 1 << 18;
+    const LONG: usize = 1 << 17;
 
     #[test]
     fn hostile_texts_are_read_in_linear_time() {
