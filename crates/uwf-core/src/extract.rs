@@ -81,10 +81,10 @@ pub struct ExtractionFailure {
     pub errors: Vec<String>,
     /// Number of places that were read.
     pub candidates: usize,
-    /// Keys every header may carry, from the header of the text. They remain valid even if the output is read in another way.
+    /// Keys every header may carry, from a header anywhere in the text. They remain valid even if the output is read in another way.
     pub header: Map<String, Value>,
-    /// Whether the answer gives values, but a wrong or an unclear one: a header that does not fit, values that differ, a value that the text
-    /// contradicts. Only the agent may correct such an answer, so no model reads it.
+    /// Whether the answer gives values, but a wrong or an unclear one: a header or a block that does not fit, values that differ, a value that
+    /// the text contradicts. Only the agent may correct such an answer, so no model reads it.
     pub is_final: bool,
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 use uwf_agents::orphan_answer;
 use uwf_engine::attempt::{broker, keeper};
@@ -234,7 +234,11 @@ pub(crate) fn main() -> ExitCode {
     let args = crate::commands::agent::by_program_name(args);
     let args = help_first(args);
     let asked = usage::asked_format(&args);
-    let cli = match UwfCli::try_parse_from(&args) {
+    let mut root = command();
+    let parsed = root.try_get_matches_from_mut(&args);
+    let forgotten = parsed.as_ref().ok().and_then(|parsed| usage::option_as_text(&root, parsed, &args));
+    let parsed = parsed.and_then(|parsed| UwfCli::from_arg_matches(&parsed).map_err(|error| error.format(&mut root)));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return parse_failure(error, &args, asked),
     };
@@ -242,6 +246,9 @@ pub(crate) fn main() -> ExitCode {
         Ok(printer) => printer,
         Err(failure) => return ExitCode::from(CommandPrinter::plain().failure(&failure)),
     };
+    if let Some(failure) = forgotten {
+        return ExitCode::from(printer.failure(&failure));
+    }
     let code = match run(cli.command, printer) {
         Ok(report) => printer.report(&report),
         Err(failure) => printer.failure(&failure),

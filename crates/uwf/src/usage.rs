@@ -72,18 +72,48 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("cas", "types", "`uwf cas schema list` lists the types"),
 ];
 
-/// A warning about a task that is an option of its command: its author probably meant the option and forgot the task.
-pub(crate) fn option_as_task<A: clap::Args>(task: &str) -> Option<String> {
-    let name = task.split('=').next().filter(|name| name.starts_with('-') && !name.contains(char::is_whitespace))?;
-    let is_it = |argument: &clap::Arg| {
-        argument.get_long().is_some_and(|long| name.strip_prefix("--") == Some(long))
-            || argument.get_short().is_some_and(|short| name.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4])))
+/// The error for a free text that is an option of its command, as in `-p --no-ask`: its author probably forgot the text. `root` has
+/// parsed the command line.
+pub(crate) fn option_as_text(
+    root: &clap::Command,
+    parsed: &clap::ArgMatches,
+    args: &[OsString],
+) -> Option<CommandError> {
+    let (mut command, mut parsed, mut path) = (root, parsed, "uwf".to_owned());
+    while let Some((name, below)) = parsed.subcommand() {
+        command = command.find_subcommand(name)?;
+        parsed = below;
+        path = format!("{path} {name}");
+    }
+    let words: Vec<&str> = args.iter().map(|arg| arg.to_str().unwrap_or_default()).collect();
+    let is_option = |word: &str| {
+        let name = word.split('=').next().unwrap_or_default();
+        command.get_arguments().any(|argument| names(argument, name))
     };
-    A::augment_args(clap::Command::new("uwf")).get_arguments().any(is_it).then(|| {
-        format!(
-            "the task is `{task}`, which is also an option; to use the option, write the task first: -p 'TEXT' {task}"
-        )
-    })
+    let takes = |option: &clap::Arg, text: &str| {
+        let id = option.get_id().as_str();
+        let given = parsed.try_get_raw(id).ok().flatten();
+        given.is_some_and(|mut given| given.any(|given| given.to_str() == Some(text)))
+    };
+    let free = || command.get_arguments().filter(|argument| argument.is_allow_hyphen_values_set());
+    let pairs = words.windows(2).filter(|pair| is_option(pair[1]));
+    let (option, text, argument) = pairs
+        .filter_map(|pair| Some((pair[0], pair[1], free().find(|argument| names(argument, pair[0]))?)))
+        .find(|(_, text, argument)| takes(argument, text))?;
+    let value = argument.get_value_names().and_then(|names| names.first()).map_or("TEXT", |name| name.as_str());
+    let failure = CommandError::usage(format!("`{option}` has no text: `{text}` is an option of `{path}`"));
+    Some(
+        failure
+            .hint(format!("to use the option, write the text first: {option} '{value}' {text}"))
+            .hint(format!("if `{text}` is the text: {option}={text}")),
+    )
+}
+
+/// Whether a word of the command line is the name of an option.
+fn names(option: &clap::Arg, word: &str) -> bool {
+    let has_short = |short: char| word.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4]));
+    option.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long))
+        || option.get_short().is_some_and(has_short)
 }
 
 /// Options that people try in a command, or in any command, and the uwf option for each.

@@ -97,7 +97,7 @@ fn whole(text: &str, target: &AnswerTarget<'_>) -> Option<Extraction> {
             errors: reading.errors,
             candidates: 1,
             header: reading.extras,
-            ..ExtractionFailure::default()
+            is_final: reading.known > 0,
         };
         return Some(Extraction::Failed(failure));
     }
@@ -118,10 +118,10 @@ struct AnswerSearch<'t> {
     read: usize,
     /// The reading with the fewest errors.
     nearest: Option<AnswerReading>,
-    /// Keys every header may carry, from a header that does not fit.
+    /// Keys every header may carry, from a header that has no others.
     header: Map<String, Value>,
-    /// Whether a header has keys of the schema, but does not fit.
-    has_misfit_header: bool,
+    /// Whether a header, a code block or an object seems to be the answer, but does not fit.
+    has_misfit: bool,
 }
 
 /// The blocks of an answer, by their readings.
@@ -158,16 +158,7 @@ impl<'t> AnswerSearch<'t> {
         target: AnswerTarget<'t>,
         prompt: &'t dyn Fn() -> String,
     ) -> AnswerSearch<'t> {
-        AnswerSearch {
-            text,
-            form,
-            target,
-            prompt,
-            read: 0,
-            nearest: None,
-            header: Map::new(),
-            has_misfit_header: false,
-        }
+        AnswerSearch { text, form, target, prompt, read: 0, nearest: None, header: Map::new(), has_misfit: false }
     }
 }
 
@@ -191,9 +182,9 @@ impl AnswerSearch<'_> {
                     self.agreed_below(candidate, &silent)
                 }
                 Err(reading) => {
-                    self.header =
-                        self.target.read_block(&self.text[first.inside.clone()], BlockNotation::Header).extras;
-                    self.has_misfit_header = reading.as_ref().is_some_and(|reading| reading.known > 0);
+                    let extras = self.extras_only(first);
+                    self.has_misfit = extras.is_none() && !self.target.keys.is_empty();
+                    self.header = extras.unwrap_or_default();
                     self.failure(reading.map(|reading| *reading))
                 }
             };
@@ -257,27 +248,48 @@ impl AnswerSearch<'_> {
     /// Reads all blocks.
     fn sorted(&mut self, blocks: Vec<AnswerBlock>) -> SortedBlocks {
         let mut sorted = SortedBlocks { candidates: Vec::new(), examples: Vec::new(), has_misfit: false };
+        let mut headers = Vec::new();
         for block in blocks {
             let is_header = block.mark == AnswerBlockKind::Header;
-            let whole = block.whole.clone();
-            match self.candidate(block) {
+            let is_sure = block.mark != AnswerBlockKind::Keys && block.doubt.is_none();
+            match self.candidate(block.clone()) {
                 Ok(candidate) => sorted.candidates.push(candidate),
-                Err(Some(reading)) if reading.is_example => sorted.examples.push(whole),
+                Err(Some(reading)) if reading.is_example => sorted.examples.push(block.whole),
                 Err(Some(reading)) if is_header && reading.known > 0 => {
                     sorted.has_misfit = true;
-                    self.has_misfit_header = true;
-                    self.header = reading.extras;
+                    self.has_misfit = true;
                 }
-                Err(Some(reading)) => sorted.has_misfit |= reading.is_broken && reading.known > 0,
-                Err(None) => {}
+                Err(Some(reading)) if reading.known > 0 => {
+                    sorted.has_misfit |= reading.is_broken;
+                    self.has_misfit |= is_sure && (reading.is_broken || self.target.is_meant(&reading));
+                }
+                Err(_) if is_header && is_sure => headers.extend(self.extras_only(&block)),
+                Err(_) => {}
             }
+        }
+        // Headers that differ say nothing.
+        headers.dedup();
+        if let [_] = headers[..] {
+            self.header = headers.swap_remove(0);
         }
         sorted
     }
 
+    /// The keys of a header that has only keys that every header may carry.
+    fn extras_only(&self, header: &AnswerBlock) -> Option<Map<String, Value>> {
+        let reading = self.target.read_block(&self.text[header.inside.clone()], BlockNotation::Header);
+        let has_others = reading.value.as_object().is_none_or(|value| value.len() > reading.extras.len());
+        (reading.known == 0 && !has_others).then_some(reading.extras)
+    }
+
     /// Refuses the answer for a reason that concerns the whole text.
     fn refused(&self, error: impl Into<String>) -> Extraction {
-        Extraction::Failed(ExtractionFailure { candidates: self.read, ..ExtractionFailure::from_error(error) })
+        Extraction::Failed(ExtractionFailure {
+            candidates: self.read,
+            header: self.header.clone(),
+            is_final: self.has_misfit,
+            ..ExtractionFailure::from_error(error)
+        })
     }
 
     /// Like [`refused`](Self::refused), if no model may read the answer.
@@ -479,7 +491,7 @@ impl AnswerSearch<'_> {
         let of_use = |reading: &AnswerReading| reading.known > 0 || self.target.keys.is_empty();
         let nearest = reading.filter(of_use).or_else(|| self.nearest.clone().filter(of_use));
         let errors = nearest.map_or_else(missing, |nearest| nearest.errors);
-        let is_final = self.has_misfit_header;
+        let is_final = self.has_misfit;
         Extraction::Failed(ExtractionFailure { errors, candidates: self.read, header: self.header, is_final })
     }
 }

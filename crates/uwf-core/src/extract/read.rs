@@ -109,6 +109,15 @@ impl<'s> AnswerTarget<'s> {
         is_key(first) || lines.any(is_key)
     }
 
+    /// Whether a block that does not fit seems to be the answer rather than another object with some of its keys.
+    pub(super) fn is_meant(&self, reading: &AnswerReading) -> bool {
+        let Some(value) = reading.value.as_object() else { return true };
+        let required = self.schema.value().get("required").and_then(Value::as_array);
+        let has = |key: &Value| key.as_str().is_some_and(|key| value.contains_key(key));
+        value.keys().all(|key| self.keys.knows(key)) && reading.left_out.is_empty()
+            || required.is_some_and(|keys| !keys.is_empty() && keys.iter().all(has))
+    }
+
     /// Reads a text as JSON, with repairs. If it is the `whole` answer, an object without any known key may be the value.
     ///
     /// # Errors

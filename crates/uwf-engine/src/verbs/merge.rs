@@ -45,7 +45,15 @@ pub struct MergeReport {
     pub commit: String,
     /// Number of uncommitted changes in the worktree that were committed on the thread's branch first.
     pub committed: usize,
+    /// Why a new commit is not signed, although the repository asks for signed commits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsigned: Option<&'static str>,
 }
+
+/// See [`MergeReport::unsigned`].
+const UNSIGNED: &str = "the commit is not signed: uwf ignores `commit.gpgsign`, key and program in the configuration of the repository, \
+                        because an agent may have changed them. To sign, set yours: git config --global user.signingkey KEY, and \
+                        `commit.gpgsign true` for all repositories or by `includeIf` for this one (`uwf help isolating`)";
 
 /// Merges the branch of a thread into the branch that is checked out at `cwd`. Uncommitted changes in the thread's worktree are committed
 /// on its branch first. After any error, that commit stays, and everything else is unchanged.
@@ -98,7 +106,10 @@ pub fn merge(home: &Home, id: &ThreadId, manner: MergeMethod, cwd: &Path) -> Res
         }
     };
     let commit = target.commit("HEAD")?.ok_or_else(|| no_commit(&here.top))?;
-    Ok(MergeReport { thread: id.clone(), branch: branch.clone(), into: target.checked_out()?, how, commit, committed })
+    let has_commit = committed > 0 || matches!(how, MergeKind::Merge | MergeKind::Squash);
+    let unsigned = (signing.is_ignored && has_commit).then_some(UNSIGNED);
+    let into = target.checked_out()?;
+    Ok(MergeReport { thread: id.clone(), branch: branch.clone(), into, how, commit, committed, unsigned })
 }
 
 /// Fails if the branch is gone, or if the checkout has unfinished changes.

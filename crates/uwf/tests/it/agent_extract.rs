@@ -78,7 +78,10 @@ fn header_fields_survive_when_a_model_reads() {
     let fields = "status: done\nconfidence: 0.6\nartifacts: [a.md]";
     for answer in [
         format!("---\n{fields}\n---\nI counted three of them."),
-        r#"{"status": "done", "confidence": 0.6, "artifacts": ["a.md"], "n": "some"}"#.to_owned(),
+        format!("I counted three of them.\n\n---\n{fields}\n---"),
+        format!("I counted three of them.\n\n---\n{fields}"),
+        format!("I counted three.\n\n---\n{fields}\n---\n\nAll of them are there."),
+        r#"{"status": "done", "confidence": 0.6, "artifacts": ["a.md"], "result": "three of them"}"#.to_owned(),
     ] {
         let server = LlmServer::start([found(3)]);
         let (home, thread) = prose(&server, &answer);
@@ -87,6 +90,52 @@ fn header_fields_survive_when_a_model_reads() {
         assert_eq!(json!([session["extractedBy"], session["extras"]]), json!(["llm", header]), "{answer}");
         let read = home.json(&["thread", "eval", &thread, "$frontmatter(steps[-1])"]);
         assert_eq!(read, header, "{answer}");
+    }
+}
+
+#[test]
+fn headers_that_differ_say_nothing() {
+    let server = LlmServer::start([found(3)]);
+    let answer = "I counted three.\n\n---\nstatus: done\n---\n\nThey were there.\n\n---\nstatus: failed\n---";
+    let (home, thread) = prose(&server, answer);
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    assert_eq!(home.last_detail(&thread)["extras"], Value::Null);
+}
+
+/// Only the agent may correct a value that does not fit.
+#[test]
+fn model_reads_no_misfit_answer() {
+    let header = "the header has none of the keys that are asked for: n";
+    for (answer, why) in [
+        ("---\nn: some\n---\nI counted three.", "`n`: "),
+        ("---\nresult: 3\n---\nI counted three.", header),
+        ("---\nstatus: done\nresult: 3\n---\nI counted three.", header),
+        ("{\"n\": \"some\"}", "`n`: "),
+        ("{\"status\": \"done\", \"n\": \"some\"}", "`n`: "),
+        ("I counted three.\n\n```json\n{\"n\": \"some\"}\n```", "`n`: "),
+        ("I counted three.\n\n```yaml\nn: some\n```\nThat is all.", "`n`: "),
+        ("I counted three.\n\n{\"n\": \"some\", \"unit\": \"cats\"}", "`n`: "),
+        ("I counted three.\n\n{\"n\": 3 4}", "invalid JSON at line 1, column 9"),
+    ] {
+        let server = LlmServer::start([found(3)]);
+        let (home, thread) = prose(&server, answer);
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!((ran.code, server.requests().len()), (Some(41), 0), "{answer}\n{}", ran.transcript());
+        assert!(ran.stderr.contains(why), "{answer}\n{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_model_reads_past_other_objects() {
+    for answer in [
+        "I counted three with this setting:\n\n```json\n{\"debug\": true}\n```",
+        "I counted three, the file:\n\n> {\"n\": \"some\"}",
+        "I counted three {\"n\": \"some\"} of them.",
+    ] {
+        let server = LlmServer::start([found(3)]);
+        let (home, thread) = prose(&server, answer);
+        assert_eq!(home.json(&["thread", "step", &thread])["done"], true, "{answer}");
+        assert_eq!(home.last_detail(&thread)["extractedBy"], "llm", "{answer}");
     }
 }
 

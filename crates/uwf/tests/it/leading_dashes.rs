@@ -1,4 +1,5 @@
 //! Free text that begins with a dash: a task, a reason, an answer. It is never taken for an option, by any command that passes it on.
+//! Only the exact name of an option is refused behind an option that takes a text, unless a `=` joins them.
 
 use serde_json::{Value, json};
 use uwf_testing::server::TestServer;
@@ -25,35 +26,50 @@ fn task(home: &TestHome, thread: &str) -> Value {
 fn a_task_begins_with_a_dash() {
     let home = counting_home();
     for given in TASKS {
-        let started = text(&home.json(&["thread", "start", "count-rounds", "-p", given]), "thread");
+        let started = text(&home.json(&["thread", "start", "count-rounds", &format!("-p={given}")]), "thread");
         assert_eq!(task(&home, &started), json!(given));
-        let ran = home.uwf(&["run", "count-rounds", "--prompt", given]);
+        let ran = home.uwf(&["run", "count-rounds", &format!("--prompt={given}")]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
         assert_eq!(task(&home, &text(&ran.json(), "thread")), json!(given));
         let told = std::fs::read_to_string(home.work().join("prompt")).unwrap();
         assert!(told.contains(given), "the agent is told the task: {told}");
-        let forked = text(&home.json(&["thread", "fork", &started, "-p", given]), "thread");
+        let forked = text(&home.json(&["thread", "fork", &started, &format!("-p={given}")]), "thread");
         assert_eq!(task(&home, &forked), json!(given));
     }
 }
 
 /// `-p --no-ask` is probably a task that was forgotten.
 #[test]
-fn task_that_is_an_option_is_warned_of() {
+fn option_in_place_of_text_is_refused() {
     let home = counting_home();
-    let warning = |task: &str| {
-        format!(
-            "warning: the task is `{task}`, which is also an option; to use the option, write the task first: -p 'TEXT' {task}\n"
-        )
-    };
-    for task in ["--no-ask", "--steps=1", "-p", "--until"] {
-        let ran = home.uwf(&["run", "count-rounds", "-p", task]);
-        assert_eq!((ran.code, ran.stderr.starts_with(&warning(task))), (Some(0), true), "{}", ran.transcript());
-    }
     let thread = home.start("count-rounds", "x");
-    let forked = home.uwf(&["thread", "fork", &thread, "-p", "--max-cost"]);
-    assert!(forked.stderr.contains(&warning("--max-cost")), "{}", forked.transcript());
-    for task in ["- fix it", "--no-such-option", "--no-ask please", "--"] {
+    let before = home.json(&["thread", "list", "--all"]);
+    for (line, option, text, path) in [
+        ("run count-rounds -p --no-ask", "-p", "--no-ask", "run"),
+        ("run count-rounds --prompt --steps=1", "--prompt", "--steps=1", "run"),
+        ("run count-rounds -p -p", "-p", "-p", "run"),
+        ("run -p --format count-rounds", "-p", "--format", "run"),
+        ("run count-rounds -p --help", "-p", "--help", "run"),
+        ("thread start count-rounds -p --no-ask", "-p", "--no-ask", "thread start"),
+        ("thread fork THREAD -p --max-cost", "-p", "--max-cost", "thread fork"),
+        ("thread pause THREAD --reason --format", "--reason", "--format", "thread pause"),
+        ("thread answer THREAD -m --exit-code", "-m", "--exit-code", "thread answer"),
+        ("thread take THREAD drafts.1 -m --message", "-m", "--message", "thread take"),
+        (
+            "schedule create s --workflow count-rounds --cron @daily -p --workflow",
+            "-p",
+            "--workflow",
+            "schedule create",
+        ),
+    ] {
+        let line = line.replace("THREAD", &thread);
+        let ran = home.uwf(&line.split(' ').collect::<Vec<_>>());
+        let error = format!("error: `{option}` has no text: `{text}` is an option of `uwf {path}`\n");
+        assert_eq!((ran.code, ran.stderr.starts_with(&error)), (Some(64), true), "{line}: {}", ran.transcript());
+        assert!(ran.stderr.ends_with(&format!("hint: if `{text}` is the text: {option}={text}\n")), "{}", ran.stderr);
+    }
+    assert_eq!(home.json(&["thread", "list", "--all"]), before, "nothing was started");
+    for task in ["- fix it", "---", "--no-such-option", "--no-ask please", "--"] {
         let ran = home.uwf(&["run", "count-rounds", "-p", task]);
         assert_eq!((ran.code, ran.stderr.contains("warning")), (Some(0), false), "{}", ran.transcript());
     }
@@ -123,7 +139,7 @@ fn a_child_workflow_gets_dashes_too() {
     home.put("outer", &flow("outer", "delegate"));
     home.config("agents:\n  w: { command: worker, output: json }\n  inner: { command: uwf-workflow, args: [count-rounds] }\ndefaultAgent: w\nagentOverrides: { outer: { delegate: inner } }\n");
     for given in TASKS {
-        let ran = home.uwf(&["run", "outer", "-p", given]);
+        let ran = home.uwf(&["run", "outer", &format!("-p={given}")]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let told = std::fs::read_to_string(home.work().join("prompt")).unwrap();
         assert!(told.contains(given), "the child's agent is told the task: {told}");

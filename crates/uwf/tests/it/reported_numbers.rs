@@ -117,7 +117,7 @@ const HALF_DOLLAR: &str = r#"{"type":"result","is_error":true,"result":"broke","
 #[test]
 fn failed_attempts_count_their_reported_usage() {
     let nothing_said = format!("#!/bin/sh\ncat > /dev/null\necho '{HALF_DOLLAR}'\nexit 1\n");
-    let no_answer = claude(&HALF_DOLLAR.replace("true", "false"), 0).replace("n: 1", "m: 1");
+    let no_answer = claude(&HALF_DOLLAR.replace("true", "false"), 0).replace("n: 1", "status: done");
     for (script, code) in [(claude(HALF_DOLLAR, 1), 40), (nothing_said, 40), (no_answer, 41)] {
         let (home, thread) = with_worker(4, "output: text, config: { trace: claude }", &script);
         home.json(&["thread", "limit", &thread, "--cost", "1"]);
@@ -163,7 +163,7 @@ fn read_by_a_model(more: &str, limits: &[&str]) -> (TestHome, LlmServer, String)
     let server =
         LlmServer::start([ScriptedAnswer::text(&found).usage(usage), ScriptedAnswer::text(&found).usage(usage)]);
     let home = home();
-    home.script("worker", &claude(&HALF_DOLLAR.replace("true", "false"), 0).replace("n: 1", "m: 1"));
+    home.script("worker", &claude(&HALF_DOLLAR.replace("true", "false"), 0).replace("n: 1", "status: done"));
     home.config(&format!(
         "providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  extract: {{ provider: p, name: scripted-model }}\n\
          agents:\n  w: {{ command: worker, output: text, config: {{ trace: claude }} }}\ndefaultAgent: w\n{more}",
@@ -218,7 +218,7 @@ fn extraction_cost_is_added_and_answer_counted_once() {
     let found = json!({ "found": true, "value": { "n": 1 } }).to_string();
     let server = LlmServer::start([none, found].map(|said| ScriptedAnswer::text(&said).usage(usage)));
     let home = home();
-    home.script("worker", &claude(&HALF_DOLLAR.replace("true", "false"), 0).replace("n: 1", "m: 1"));
+    home.script("worker", &claude(&HALF_DOLLAR.replace("true", "false"), 0).replace("n: 1", "status: done"));
     home.config(&format!(
         "providers:\n  p: {{ baseUrl: \"{}\" }}\nmodels:\n  extract: {{ provider: p, name: scripted-model }}\n\
          agents:\n  w: {{ command: worker, output: text, config: {{ trace: claude }} }}\ndefaultAgent: w\n",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::{TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::fixtures::repository::{
     git, git_that_first, home_with_repository, real_git, repository, start_in_worktree, uwf_in,
@@ -346,8 +346,20 @@ fn only_settings_of_person_sign_merge() {
     git(&home, &repo, &["config", "gpg.program", signer]);
     let before = git(&home, &repo, &["rev-parse", "HEAD"]);
     let is_signed = || git(&home, &repo, &["cat-file", "commit", "HEAD"]).contains("gpgsig");
-    merge(&home, &repo, &thread);
+    let warned = merge(&home, &repo, &thread);
     assert!(!is_signed(), "an agent may have changed the settings of the repository");
+    let why = "the commit is not signed: uwf ignores `commit.gpgsign`";
+    assert!(text(&warned.json(), "unsigned").starts_with(why), "{}", warned.transcript());
+    assert!(warned.stderr.contains(&format!("warning: {why}")), "{}", warned.transcript());
+
+    // The person says how, the repository only whether.
+    git(&home, &repo, &["reset", "--quiet", "--hard", &before]);
+    git(&home, &repo, &["config", "--unset", "gpg.program"]);
+    git(&home, &repo, &["config", "--global", "gpg.program", signer]);
+    let signed = merge(&home, &repo, &thread);
+    assert!(is_signed() && !signed.transcript().contains("not signed"), "{}", signed.transcript());
+    git(&home, &repo, &["config", "--global", "--unset", "gpg.program"]);
+    git(&home, &repo, &["config", "gpg.program", signer]);
 
     git(&home, &repo, &["reset", "--quiet", "--hard", &before]);
     let own = home.work().join("gitconfig-repo");
@@ -361,9 +373,10 @@ fn only_settings_of_person_sign_merge() {
 }
 
 /// Merges with a merge commit.
-fn merge(home: &TestHome, repo: &Path, thread: &str) {
+fn merge(home: &TestHome, repo: &Path, thread: &str) -> FinishedRun {
     let merged = uwf_in(home, repo, &["thread", "merge", thread, "--no-ff"]);
     assert_eq!(merged.code, Some(0), "{}", merged.transcript());
+    merged
 }
 
 /// A home as [`worked`], in which a merge commit is needed and signed by a program that asks at the terminal.

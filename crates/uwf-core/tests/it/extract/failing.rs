@@ -57,3 +57,26 @@ fn too_long_an_answer_is_refused() {
     let failure = failed(&"x".repeat((128 << 20) + 1));
     assert_eq!(failure.errors, ["the answer has 134217729 bytes, the limit is 134217728"]);
 }
+
+/// An object with some of the keys may be quoted from elsewhere. A model may still read the text around it.
+#[test]
+fn only_meant_answers_are_final_failures() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "version": { "type": "string" }, "breaking": { "type": "boolean" } },
+        "required": ["version", "breaking"],
+    });
+    let schema = CompiledSchema::compile(&schema).expect("a valid schema");
+    for (object, is_final) in [
+        (r#"{"name": "shop", "version": "1.2.0"}"#, false),
+        (r#"{"name": "shop", "private": true}"#, false),
+        (r#"{"version": "1.2.0"}"#, true),
+        (r#"{"version": "1.2.0", "breaking": "perhaps", "note": "see above"}"#, true),
+        (r#"{"version": "1.2.0", "breaking": "#, true),
+    ] {
+        for raw in [format!("I released it.\n\n{object}"), format!("I released it.\n\n```json\n{object}\n```\n")] {
+            let Extraction::Failed(failure) = frontmatter(&raw, &schema) else { panic!("{raw}") };
+            assert_eq!(failure.is_final, is_final, "{raw}: {:?}", failure.errors);
+        }
+    }
+}

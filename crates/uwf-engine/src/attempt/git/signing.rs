@@ -1,14 +1,18 @@
-//! Signs commits as the person's own configuration says.
+//! Signs commits with the key and the program of the person's own configuration.
 //!
 //! An agent may be able to write the repository's configuration, and a signer is a program with the person's keys. So
-//! uwf ignores the repository's settings for whether to sign, with which key and with which program.
+//! uwf ignores the repository's key and program. `commit.gpgsign` of the repository counts only if the person has set how to sign, and
+//! the repository does not.
 
 use super::GitRunner;
 use crate::error::Result;
 
+/// The setting for whether to sign.
+const SIGN: &str = "commit.gpgsign";
+
 /// Settings for signing, each with its default.
 const SETTINGS: [(&str, &str); 8] = [
-    ("commit.gpgsign", "false"),
+    (SIGN, "false"),
     ("user.signingkey", ""),
     ("gpg.format", "openpgp"),
     ("gpg.program", "gpg"),
@@ -26,6 +30,8 @@ const OF_PERSON: [&str; 3] = ["system", "global", "command"];
 pub(crate) struct CommitSigning {
     /// Whether commits are signed.
     pub(super) is_on: bool,
+    /// Whether the repository asks for signed commits, but only with its own settings.
+    pub(crate) is_ignored: bool,
     /// Settings that override the repository's settings.
     pub(super) settings: Vec<String>,
 }
@@ -65,7 +71,17 @@ impl CommitSigning {
                 settings.push(format!("{key}={value}"));
             }
         }
-        CommitSigning { is_on: value(listed, "commit.gpgsign", true).is_some_and(is_true), settings }
+        let wants = |of_person| value(listed, SIGN, of_person).is_some_and(is_true);
+        let sets_how =
+            |of_person| SETTINGS.iter().any(|(key, _)| *key != SIGN && value(listed, key, of_person).is_some());
+        if wants(true) {
+            return CommitSigning { is_on: true, is_ignored: false, settings };
+        }
+        let is_on = wants(false) && sets_how(true) && !sets_how(false);
+        if is_on {
+            settings[0] = format!("{SIGN}=true");
+        }
+        CommitSigning { is_on, is_ignored: wants(false) && !is_on, settings }
     }
 }
 
@@ -95,7 +111,8 @@ mod tests {
 
     fn of(settings: &[(&str, &str)]) -> (bool, String) {
         let listed: String = settings.iter().map(|(scope, setting)| format!("{scope}\0{setting}\0")).collect();
-        let CommitSigning { is_on, settings } = CommitSigning::parse_config_list(&listed);
+        let CommitSigning { is_on, is_ignored, settings } = CommitSigning::parse_config_list(&listed);
+        assert!(!is_on || !is_ignored);
         (is_on, settings.join(" "))
     }
 
@@ -111,6 +128,9 @@ mod tests {
         let settings =
             [("system", "gpg.format\nx509"), ("global", "gpg.format\nssh"), ("local", "gpg.format\nopenpgp")];
         assert_eq!(of(&settings), told(false, "gpg.format=ssh"));
+        let settings =
+            [("global", "commit.gpgsign\nfalse"), ("global", "user.signingkey\nx"), ("local", "commit.gpgsign")];
+        assert_eq!(of(&settings), told(true, "commit.gpgsign=true user.signingkey=x"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
 use crate::printer::{CommandResult, PrintableReport};
-use crate::{style, usage};
+use crate::style;
 
 /// Arguments of `uwf thread fork`.
 #[derive(Debug, clap::Args)]
@@ -62,9 +62,6 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         Some("-") => Some(input::from_stdin()?),
         prompt => prompt.map(str::to_owned),
     };
-    if let Some(warning) = args.prompt.as_deref().and_then(usage::option_as_task::<Args>) {
-        context.printer.warn(&warning);
-    }
     let changes = ForkChanges {
         workspace: args.cwd.clone(),
         limits: args.limits.limits(),

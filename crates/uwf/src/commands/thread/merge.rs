@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 impl CommandReport for MergeReport {
     fn text(&self) -> String {
-        let MergeReport { thread, branch, into, how, commit, committed } = self;
+        let MergeReport { thread, branch, into, how, commit, committed, unsigned: _ } = self;
         let commit = commit.get(..COMMIT).unwrap_or(commit);
         let into = into.as_deref().unwrap_or("the commit checked out here");
         let mut text = String::new();
@@ -70,5 +70,9 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         (.., true) => MergeMethod::FastForwardOnly,
         _ => MergeMethod::AsNeeded,
     };
-    PrintableReport::new(&merge::merge(&context.home, &thread, manner, &context.cwd)?)
+    let report = merge::merge(&context.home, &thread, manner, &context.cwd)?;
+    if let Some(why) = report.unsigned {
+        context.printer.warn(why);
+    }
+    PrintableReport::new(&report)
 }

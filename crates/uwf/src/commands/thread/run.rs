@@ -44,7 +44,7 @@ use crate::complete;
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, PrintableReport};
-use crate::{style, table, usage};
+use crate::{style, table};
 
 /// Arguments of `uwf run`.
 #[derive(Debug, clap::Args)]
@@ -284,9 +284,6 @@ fn new_thread(
     follows: StartFollowUp,
     no_ask: NoAsk,
 ) -> Result<ThreadId, CommandError> {
-    if let Some(warning) = options.prompt.as_deref().and_then(usage::option_as_task::<Args>) {
-        context.printer.warn(&warning);
-    }
     let started = start::begin(context, target, options, follows, no_ask)?;
     context.printer.talk(&format!("thread {}", style::bold(started.thread.as_str())));
     if let Some(worktree) = &started.worktree {

@@ -25,7 +25,7 @@ use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
 use crate::printer::{CommandResult, PrintableReport};
-use crate::{style, usage};
+use crate::style;
 
 /// Arguments of `uwf thread start`.
 #[derive(Debug, clap::Args)]
@@ -75,9 +75,6 @@ pub(crate) struct StartOptions {
 
 /// Starts a thread without running it.
 pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
-    if let Some(warning) = args.options.prompt.as_deref().and_then(usage::option_as_task::<Args>) {
-        context.printer.warn(&warning);
-    }
     let follows = if args.runs { StartFollowUp::Steps { until: None, steps: None } } else { StartFollowUp::Nothing };
     let started = match args.posted {
         true => begin_task(context, &args.workflow, posted::read()?, args.options, follows)?,
