@@ -68,9 +68,6 @@ impl<'h> AgentContext<'h> {
     }
 
     /// Like [`AgentContext::load`], for a process that does not get its attempt from the environment.
-    ///
-    /// # Errors
-    /// As [`AgentContext::load`].
     pub fn within(home: &'h Home, thread: &ThreadId, role: &str, running: Option<&str>) -> Result<AgentContext<'h>> {
         let attempt = recorded::of_process(home, thread, role, running)?;
         let thread = match &attempt {
@@ -173,9 +170,6 @@ impl<'h> AgentContext<'h> {
     }
 
     /// Returns the files for the output of the attempt's agent.
-    ///
-    /// # Errors
-    /// As [`AgentContext::opened`].
     pub fn output_files(&self) -> Result<AttemptOutputFiles> {
         let opened = self.opened()?;
         Ok(AttemptOutputFiles::paths_of_attempt(self.thread.home(), &opened.thread, &opened.attempt))
@@ -224,9 +218,6 @@ impl<'h> AgentContext<'h> {
     }
 
     /// Returns the prompt for an agent that continues its session of the role's last visit. It has only the steps since then.
-    ///
-    /// # Errors
-    /// As [`AgentContext::prompt`].
     pub fn news(&self, form: AnswerForm, budget: usize) -> Result<AgentPrompt> {
         let prompt = self.with_input(form, budget, true, |input| build(input, |position| self.prior_step(position)))?;
         self.with_git_branches(prompt)
@@ -263,18 +254,12 @@ impl<'h> AgentContext<'h> {
     }
 
     /// Returns the task for a child thread that plays this role, in `budget` bytes.
-    ///
-    /// # Errors
-    /// As [`AgentContext::prompt`].
     pub fn brief(&self, budget: usize) -> Result<String> {
         let form = AnswerForm::Frontmatter;
         self.with_input(form, budget, false, |input| brief(input, |position| self.prior_step(position)))
     }
 
     /// Returns the task of a branch that plays this role, including `part`, in `budget` bytes.
-    ///
-    /// # Errors
-    /// As [`AgentContext::prompt`].
     pub fn branch_brief(&self, part: &str, budget: usize) -> Result<String> {
         let form = AnswerForm::Frontmatter;
         self.with_input(form, budget, false, |input| branch_brief(input, part, |position| self.prior_step(position)))

@@ -107,9 +107,6 @@ impl<'a> LadderDescent<'a> {
     }
 
     /// Tries the first rung: the submitted value, or the text in its form.
-    ///
-    /// # Errors
-    /// The errors in the answer.
     pub fn first(&mut self, answer: &AgentAnswer, rungs: &ExtractRungs) -> Tried {
         let (name, by) = match (&answer.value, self.form) {
             (Some(_), _) => ("submit", ExtractedBy::Submit),
@@ -123,9 +120,6 @@ impl<'a> LadderDescent<'a> {
     }
 
     /// Tries the rungs below the first. Their turns and tokens are added to the answer's.
-    ///
-    /// # Errors
-    /// The errors of the last rung.
     pub fn lower(
         &mut self,
         answer: &mut AgentAnswer,

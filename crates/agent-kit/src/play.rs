@@ -68,9 +68,6 @@ pub trait Agent {
 
     /// Answers in the session of an earlier visit; the prompt has only what is new since then. `None` if that session can't be continued.
     /// Then [`Agent::answer`] is called with the whole prompt, in a new session.
-    ///
-    /// # Errors
-    /// As for [`Agent::answer`].
     fn resume(
         &mut self,
         _context: &AgentContext<'_>,

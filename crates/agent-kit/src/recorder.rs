@@ -34,9 +34,6 @@ impl TurnRecorder {
     }
 
     /// Records a session that the agent abandons for a new one. It cost money, whatever the new session achieves.
-    ///
-    /// # Errors
-    /// As [`TurnRecorder::begin`].
     pub fn give_up(context: &AgentContext<'_>, session: &LiveTrace) -> Result<()> {
         let mut recorder = TurnRecorder { writer: None, redactor: context.redactor()? };
         if context.attempt().is_some() {
@@ -50,9 +47,6 @@ impl TurnRecorder {
     }
 
     /// Records the turns of an answer, unless the agent recorded them while it worked; then returns `None`.
-    ///
-    /// # Errors
-    /// As [`TurnRecorder::begin`].
     pub(crate) fn unless_recorded(context: &AgentContext<'_>, answer: &AgentAnswer) -> Result<Option<TurnRecorder>> {
         if context.attempt().is_some() && !live_trace::read(&context.output_files()?).turns.is_empty() {
             return Ok(None);
@@ -68,9 +62,6 @@ impl TurnRecorder {
     }
 
     /// Continues the trace that the agent of this attempt recorded while it worked.
-    ///
-    /// # Errors
-    /// As [`TurnRecorder::begin`].
     pub(crate) fn resume(context: &AgentContext<'_>) -> Result<TurnRecorder> {
         let mut recorder = TurnRecorder { writer: None, redactor: context.redactor()? };
         if context.attempt().is_some() {

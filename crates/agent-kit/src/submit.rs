@@ -118,9 +118,6 @@ fn keep_answered(context: &AgentContext<'_>, raw: &str, value: Option<&Value>) -
 
 /// Like [`submit`], for a role that a child thread played. `detail` is the last step of that thread, which shows how the output was
 /// obtained. From the answer, only the output is stored.
-///
-/// # Errors
-/// As [`submit`].
 pub fn submit_child(
     context: &AgentContext<'_>,
     answer: AgentAnswer,
@@ -201,9 +198,6 @@ fn failed(context: &AgentContext<'_>, answer: &AgentAnswer, notice: &str, redact
 
 /// Saves an answer without valid output for the record of the failed attempt. A command's output is already saved, and outside an attempt
 /// the caller still has the answer.
-///
-/// # Errors
-/// `Io`.
 pub fn keep(context: &AgentContext<'_>, raw: &str) -> Result<()> {
     let Some(attempt) = context.attempt().filter(|attempt| !attempt.opened.is_wrapped()) else {
         return Ok(());

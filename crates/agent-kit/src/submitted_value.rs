@@ -28,9 +28,6 @@ pub(crate) fn is_kept(context: &AgentContext<'_>, value: &Value) -> bool {
 
 /// Returns the last submitted value, if any. The value stays in its file, so that it survives this process. If the tool is switched off, a
 /// file is ignored, except when an answer is read again.
-///
-/// # Errors
-/// `Io`.
 pub fn take(context: &AgentContext<'_>) -> Result<Option<Value>> {
     let is_read_again = context.attempt().is_some_and(|attempt| attempt.opened.reextract.is_some());
     let Some(files) = files(context).filter(|_| is_read_again || context.offers_submit()) else { return Ok(None) };

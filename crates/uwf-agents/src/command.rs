@@ -238,9 +238,6 @@ fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
 }
 
 /// Checks the settings of an agent.
-///
-/// # Errors
-/// `Config`.
 pub(crate) fn check(spec: &AgentSpec) -> Result<()> {
     resume_args(spec).map(drop)
 }
@@ -251,9 +248,6 @@ fn trace_format(spec: &AgentSpec) -> Result<Option<TraceFormat>> {
 }
 
 /// A trace without totals that include earlier visits. Codex counts from the beginning of its session.
-///
-/// # Errors
-/// Errors of the context and of the agent's settings.
 pub(crate) fn without_earlier_visits(context: &AgentContext<'_>, trace: ParsedTrace) -> Result<ParsedTrace> {
     if trace_format(&context.opened()?.agent)? != Some(TraceFormat::Codex) || trace.session_id.is_none() {
         return Ok(trace);

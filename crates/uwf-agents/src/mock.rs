@@ -190,9 +190,6 @@ fn script_path(home: &Home, spec: Option<&AgentSpec>) -> Result<PathBuf> {
 }
 
 /// Checks that there is a script. A script relative to the workspace is read only by its step.
-///
-/// # Errors
-/// `Config`.
 pub(crate) fn check(home: &Home, spec: &AgentSpec) -> Result<()> {
     let path = script_path(home, Some(spec))?;
     let is_configured = settings::read::<MockAgentSettings>(spec)?.script.is_some();

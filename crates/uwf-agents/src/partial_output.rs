@@ -12,9 +12,6 @@ use crate::hermes;
 use crate::trace::ParsedTrace;
 
 /// Reads the leftovers of this attempt's agent and records its turns. Having nothing to read is not an error.
-///
-/// # Errors
-/// Errors of the context and of the agent's settings.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
     let Some(trace) = left(&context)?.filter(|trace| !trace.turns.is_empty() || trace.tokens.is_some()) else {

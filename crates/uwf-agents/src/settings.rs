@@ -99,9 +99,6 @@ pub(crate) fn read<S: BuiltInSettings>(spec: &AgentSpec) -> Result<S> {
 }
 
 /// Checks the settings of an agent with its function that finds everything unusable.
-///
-/// # Errors
-/// As [`read`].
 pub(crate) fn check(spec: &AgentSpec, wrong: fn(&Map<String, Value>) -> Vec<AgentConfigFault>) -> Result<()> {
     let wrong = wrong(&spec.config);
     let listed: Vec<String> = wrong

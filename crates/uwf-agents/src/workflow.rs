@@ -114,9 +114,6 @@ fn name_of(spec: &AgentSpec) -> Result<&str> {
 }
 
 /// Checks the settings of an agent.
-///
-/// # Errors
-/// `Config`.
 pub(crate) fn check(spec: &AgentSpec) -> Result<()> {
     settings::read::<WorkflowAgentSettings>(spec)?;
     name_of(spec).map(drop)
@@ -137,9 +134,6 @@ fn task(context: &AgentContext<'_>, opened: &AttemptOpening) -> Result<ChildTask
 }
 
 /// The prompt of the child thread.
-///
-/// # Errors
-/// Errors of the nodes it shows.
 pub fn prompt(context: &AgentContext<'_>, opened: &AttemptOpening) -> Result<String> {
     context.brief(opened.prompt_budget / BRIEF_SHARE)
 }
@@ -155,9 +149,6 @@ fn drive(context: &AgentContext<'_>, child: &ThreadId, signals: &mut SignalListe
 }
 
 /// Steps the thread of a branch until it has ended.
-///
-/// # Errors
-/// The errors of its steps.
 pub(crate) fn drive_branch(
     home: &Home,
     role: &str,

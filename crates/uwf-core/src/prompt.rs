@@ -1,7 +1,7 @@
 //! Phase ②, the pure part: builds the prompt of an agent.
 //!
 //! Every prompt is complete: it has the form of the answer, the role, the task, and as much history as fits into the budget (`history.rs`
-//! sets the priorities). Only an agent that continues its own earlier session gets no more than the new steps.
+//! sets the priorities). Only an agent that continues its own earlier session gets only the new steps.
 //!
 //! A prompt is a list of parts. Each part is stored once, and every prompt that contains it references it. The instruction depends only on
 //! workflow, role, schema and answer form. The task depends only on itself. A part of steps depends only on those steps and how much of
@@ -163,9 +163,6 @@ impl PromptInput<'_> {
 
 /// Builds a prompt: the form of the answer, workflow and role, goal, capabilities, procedure, output, the task, the input, previous steps from the
 /// oldest to the newest, and a note if needed. `read` loads a step by its position, from 1. It is called for few more steps than are shown.
-///
-/// # Errors
-/// `read` fails.
 pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<AgentPrompt, E> {
     let shown_input = input.input.map(|value| input::section(value, input.budget));
     let replies = replies::part(input.replies);

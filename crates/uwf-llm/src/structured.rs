@@ -106,9 +106,6 @@ pub fn structured(
 /// Like [`structured()`], for a model that can look things up first. A mode with tools also offers those of `lookups`; the model must call
 /// one of them or give the value. In other modes the model gets the message of `lookups` instead. The mode that worked is remembered
 /// separately: some models can be forced to call one tool, but not to choose among several.
-///
-/// # Errors
-/// As [`structured()`].
 pub fn structured_with_lookups(
     client: &LlmClient,
     cache: &ModeCache,

@@ -97,7 +97,7 @@ fn forwarded(headers: &HeaderMap) -> HeaderMap {
     forwarded
 }
 
-/// The client, as far as the gateway can tell. There is only one secret, so this is how the client sent it, and its address.
+/// The client, as far as the gateway knows. There is only one secret, so this is how the client sent it, and its address.
 fn user(headers: &HeaderMap, from: Option<IpAddr>) -> String {
     let what = if headers.contains_key(header::AUTHORIZATION) { "script" } else { "browser" };
     from.map_or_else(|| what.to_owned(), |from| format!("{what} at {from}"))

@@ -27,9 +27,6 @@ impl RootReader {
     }
 
     /// Runs `work` on a thread that may block on files.
-    ///
-    /// # Errors
-    /// The error of `work`.
     pub(crate) async fn read<T, W>(&self, work: W) -> Result<T, HttpFailure>
     where
         T: Send + 'static,

@@ -40,9 +40,6 @@ pub enum ServerTlsError {
 }
 
 /// TLS for incoming connections.
-///
-/// # Errors
-/// [`ServerTlsError`].
 pub(crate) fn acceptor(certificate: &CertificateFiles) -> Result<TlsAcceptor, ServerTlsError> {
     let chain = certificates(&certificate.chain)?;
     let failed = |error: PemError| file_error("the private key", &certificate.key, &error);

@@ -53,9 +53,6 @@ impl PostgresStore {
     }
 
     /// Like [`PostgresStore::open`], but reads `PGPASSWORD` and `PGPASSFILE` from these variables, not from the process environment.
-    ///
-    /// # Errors
-    /// Like [`PostgresStore::open`].
     pub fn open_with(
         url: &str,
         variables: impl IntoIterator<Item = (String, String)>,

@@ -59,9 +59,6 @@ impl S3Store {
 
     /// Like [`S3Store::open`], but with these variables, not the ones of this process: `AWS_…`, `GOOGLE_…`, `AZURE_…`, `HOME`,
     /// `SSL_CERT_FILE`.
-    ///
-    /// # Errors
-    /// Like [`S3Store::open`].
     pub fn open_with(
         url: &str,
         environment: impl IntoIterator<Item = (String, String)>,

@@ -76,9 +76,6 @@ pub(crate) fn workflow_id(thread: &str) -> String {
 
 impl TemporalConnection {
     /// Starts the workflow of a thread, or resumes the running one.
-    ///
-    /// # Errors
-    /// [`EngineError`].
     pub fn run(&self, run: &TemporalRunRequest) -> Result<TemporalRunHandle, EngineError> {
         let TemporalRunRequest { thread, steps_per_run, look_again } = run;
         let begin = ThreadWorkflowInput {
@@ -106,9 +103,6 @@ impl TemporalConnection {
     }
 
     /// Notifies the workflow of a thread about a person's action. Returns whether a workflow is running.
-    ///
-    /// # Errors
-    /// [`EngineError`].
     pub fn call(&self, thread: &str, call: TemporalAction) -> Result<bool, EngineError> {
         let workflow = self.workflow(thread);
         let done = self.runtime.block_on(async {
@@ -129,9 +123,6 @@ impl TemporalConnection {
 
     /// Returns the progress of a thread on Temporal since it was started or resumed. Waits half a second first, and retries for two minutes
     /// if Temporal is unreachable.
-    ///
-    /// # Errors
-    /// [`EngineError`].
     pub fn progress(&self, thread: &str, running: &TemporalRunHandle) -> Result<TemporalRunProgress, EngineError> {
         std::thread::sleep(BETWEEN_LOOKS);
         let begun = Instant::now();
@@ -151,9 +142,6 @@ impl TemporalConnection {
 
     /// Returns why Temporal can't continue a thread: the failure of its workflow task. `None` if the task does not fail, or if the thread
     /// does not run on Temporal.
-    ///
-    /// # Errors
-    /// [`EngineError`].
     pub fn failure(&self, thread: &str) -> Result<Option<String>, EngineError> {
         let looked = self.runtime.block_on(async {
             let workflow = self.workflow(thread);

@@ -162,9 +162,6 @@ impl TemporalConnection {
     }
 
     /// Returns all schedules of uwf.
-    ///
-    /// # Errors
-    /// [`EngineError`].
     pub fn schedules(&self) -> Result<Vec<TemporalSchedule>, EngineError> {
         let listed = self.runtime.block_on(async {
             let mut all = Vec::new();

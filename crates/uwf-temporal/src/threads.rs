@@ -234,7 +234,7 @@ async fn fetch_thread_state(
     Ok(ctx.execute_activity(StepActivities::read_thread_state, thread.to_owned(), looking).await?)
 }
 
-/// Options for a step: only a worker with its agent takes it, and its id is the thread's id, which leads to its page.
+/// Options for a step: only a worker with its agent takes it, and its id is the thread's id, which names its page.
 fn doing(
     ctx: &WorkflowContext<ThreadWorkflow>,
     thread: &str,

@@ -110,18 +110,12 @@ impl TerminalAsker {
     }
 
     /// Asks yes or no, with no as the default.
-    ///
-    /// # Errors
-    /// As for [`TerminalAsker::line`].
     pub(crate) fn yes(&self, question: &str) -> Result<bool, CommandError> {
         let typed = self.typed(&format!("{} [y/N]: ", style::bold(question)))?;
         Ok(is_yes(&typed))
     }
 
     /// Asks yes or no, with yes as the default.
-    ///
-    /// # Errors
-    /// As for [`TerminalAsker::line`].
     pub(crate) fn unless_no(&self, question: &str) -> Result<bool, CommandError> {
         let typed = self.typed(&format!("{} [Y/n]: ", style::bold(question)))?;
         Ok(!matches!(typed.to_ascii_lowercase().as_str(), "n" | "no"))
@@ -147,9 +141,6 @@ impl TerminalAsker {
     }
 
     /// Asks for one of a few options, by number or name; the default is the first.
-    ///
-    /// # Errors
-    /// As for [`TerminalAsker::line`].
     pub(crate) fn choose(&self, question: &str, choices: &[MenuChoice<'_>]) -> Result<usize, CommandError> {
         self.print_line(&style::bold(question));
         for (index, choice) in choices.iter().enumerate() {
@@ -168,9 +159,6 @@ impl TerminalAsker {
     }
 
     /// Asks for one of many names. Typing part of a name narrows the list; a number, or the only name left, chooses.
-    ///
-    /// # Errors
-    /// As for [`TerminalAsker::line`].
     pub(crate) fn find(&self, wanted: &str, names: &[String], otherwise: Option<&str>) -> Result<String, CommandError> {
         let mut shown: Vec<&String> = names.iter().collect();
         loop {
@@ -206,9 +194,6 @@ impl TerminalAsker {
     }
 
     /// One line after a prompt, as typed; may be empty. Asks back if the line seems to be pasted for the shell.
-    ///
-    /// # Errors
-    /// As for [`TerminalAsker::line`].
     pub(crate) fn as_typed(&self, prompt: &str) -> Result<String, CommandError> {
         loop {
             let typed = self.read(prompt)?;

@@ -25,9 +25,6 @@ pub fn serve(context: &AgentContext<'_>, input: &mut dyn Read, output: &mut dyn 
 }
 
 /// Serves any tools in the way that [`serve`] serves the tools of a step.
-///
-/// # Errors
-/// As [`serve`].
 pub fn serve_tools(tools: impl ToolSet, input: &mut dyn Read, output: &mut dyn Write) -> Result<()> {
     let mut server = McpServer::new(tools);
     let mut lines = MessageLines::new(MAX_MESSAGE_BYTES);

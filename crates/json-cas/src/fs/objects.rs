@@ -150,9 +150,6 @@ impl FsObjects {
     }
 
     /// Packs that are missing or have a damaged index. The objects in the other packs are not checked.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
     pub fn damaged_packs(&self) -> Result<Vec<DamagedPack>, StoreError> {
         Ok(self.listed(None)?.1)
     }

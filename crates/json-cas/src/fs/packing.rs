@@ -406,17 +406,11 @@ impl FsObjects {
     }
 
     /// The number of readable packs.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
     pub fn pack_count(&self) -> Result<usize, StoreError> {
         Ok(self.packs().view()?.packs().len())
     }
 
     /// Whether an object has its own file.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
     pub fn is_loose(&self, hash: NodeHash) -> Result<bool, StoreError> {
         Ok(self.file_stamp(hash)?.is_some())
     }

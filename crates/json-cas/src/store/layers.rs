@@ -7,7 +7,7 @@ use crate::hash::NodeHash;
 pub struct NodeLayers(pub(super) Vec<Vec<NodeHash>>);
 
 impl NodeLayers {
-    /// Whether there are no nodes.
+    /// Whether the layers are empty.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Vec::is_empty)
     }

@@ -174,9 +174,6 @@ impl FileStamp {
 }
 
 /// Creates a program's output file and reserves space for an answer.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn with_room(path: &Path) -> Result<File> {
     let file = agent_process::create(path)?;
     room_in(&file).path_context("reserve space for an answer in", path)?;

@@ -34,9 +34,6 @@ const FILE: &str = "config.yaml";
 
 impl HermesProgram<'_, '_> {
     /// The directory that gives hermes the tool `submit`; `None` if it should not have it, or not in this way.
-    ///
-    /// # Errors
-    /// `Io`.
     pub(super) fn overlay(&self) -> Result<Option<PathBuf>> {
         let is_used = std::env::var_os(VARIABLE).is_some_and(|dir| !dir.is_empty()) || Path::new(USUAL).exists();
         if !self.settings.mcp || is_used || !self.names_servers() {

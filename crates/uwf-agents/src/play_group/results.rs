@@ -5,7 +5,7 @@ use uwf_core::thread::ThreadId;
 
 /// Why branches have not ended.
 pub(super) struct BranchErrors {
-    /// The reason to begin no more branches.
+    /// The reason not to begin another branch.
     stop: Option<Error>,
     /// By name, in the order of the group.
     branches: Vec<(String, Error)>,

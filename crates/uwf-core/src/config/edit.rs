@@ -97,9 +97,6 @@ pub fn set(text: &str, origin: &str, path: &KeyPath, value: &Value) -> Result<St
 
 /// The text without the key at `path` and the comment on its line; `None` if the key is missing. A mapping that loses its last key becomes
 /// null.
-///
-/// # Errors
-/// [`EditError`].
 pub fn unset(text: &str, origin: &str, path: &KeyPath) -> Result<Option<String>, EditError> {
     let mut expected = values(text, origin)?;
     if get(&expected, path).is_none() {

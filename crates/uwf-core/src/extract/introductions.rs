@@ -219,7 +219,7 @@ const FORMER: &[&str] = &[
 ];
 
 /// Whether the text above a block ends with a colon and presents something other than the answer of the agent, as far as its words are known.
-/// `is_key` tells the keys of the answer.
+/// `is_key` recognizes the keys of the answer.
 pub(super) fn presents_other(above: &str, is_key: &dyn Fn(&str) -> bool) -> bool {
     let above = above.trim_end_matches(['*', '_', '`', ' ']);
     let Some(above) = above.strip_suffix([':', '：']) else { return false };

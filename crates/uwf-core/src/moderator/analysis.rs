@@ -40,7 +40,7 @@ pub struct LiteralComparison {
 pub(crate) struct FieldTest {
     /// The field.
     pub(crate) read: FieldRead,
-    /// The values for which the test is true; `None` if the field only has to exist.
+    /// The values for which the test is true; `None` if the field must only exist.
     pub(crate) values: Option<Vec<Value>>,
     /// The truth value of the condition if the test is true.
     pub(crate) value: bool,

@@ -37,9 +37,6 @@ pub(super) fn gaps(steps: &RangeInclusive<usize>) -> usize {
 
 /// The steps to show within a number of bytes, in thread order. `own` is the role's last step. Positions count from 1. `read` is called for
 /// few more steps than fit.
-///
-/// # Errors
-/// `read` fails.
 pub(super) fn within<E>(
     bytes: usize,
     steps: RangeInclusive<usize>,

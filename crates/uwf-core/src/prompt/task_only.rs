@@ -7,9 +7,6 @@ use super::{PromptCuts, PromptInput, PromptSteps, divide, input, parts};
 use crate::thread::Step;
 
 /// The task of the child thread that plays a role: the parent's task and input, the role, the required output, and the steps of the parent.
-///
-/// # Errors
-/// `read` fails.
 pub fn brief<E>(asked: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<String, E> {
     let (shown_input, cuts_input) = asked.input.map(|value| input::section(value, asked.budget)).unwrap_or_default();
     with_frame(asked, &format!("{shown_input}{}", frame(asked)), cuts_input, read)
@@ -17,9 +14,6 @@ pub fn brief<E>(asked: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step,
 
 /// The task of a branch of a group: the task of the thread with the group, `part`, and the steps of that thread. The branch's own prompt
 /// has its role and the input.
-///
-/// # Errors
-/// `read` fails.
 pub fn branch_brief<E>(
     asked: &PromptInput<'_>,
     part: &str,

@@ -55,9 +55,6 @@ pub fn check(text: &str, origin: &str, file_stem: Option<&str>) -> ParsedWorkflo
 }
 
 /// As [`check`]. `is_stored` says whether a schema that a role names by hash is in the store.
-///
-/// # Errors
-/// `is_stored` fails.
 pub fn check_with<E>(
     text: &str,
     origin: &str,

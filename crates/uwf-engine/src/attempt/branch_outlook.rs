@@ -23,9 +23,6 @@ pub struct BranchOutlook<'t, 'h> {
 
 impl<'t, 'h> BranchOutlook<'t, 'h> {
     /// The outlook of a thread.
-    ///
-    /// # Errors
-    /// Errors of the settings and the nodes.
     pub fn for_thread(own: &'t Thread<'h>) -> Result<BranchOutlook<'t, 'h>> {
         let mut outlook = BranchOutlook { own, above: None, item: None };
         for _ in 0..MAX_GENERATIONS {

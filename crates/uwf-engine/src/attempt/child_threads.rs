@@ -36,9 +36,6 @@ pub enum Child {
 }
 
 /// Whether a role has an ended child thread at the parent's head.
-///
-/// # Errors
-/// Errors of the index and the history.
 pub fn has_ended(parent: &Thread<'_>, role: &str) -> Result<bool> {
     Ok(matches!(find(parent.home(), &id_for(parent, role))?, Some(Child::Ended(_))))
 }
@@ -64,9 +61,6 @@ pub(crate) fn id_for(parent: &Thread<'_>, role: &str) -> ThreadId {
 }
 
 /// The active children of a thread on this machine.
-///
-/// # Errors
-/// Errors of the directory and the index.
 pub fn active(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
     let known = children::known(home, parent)?;
     if known.is_empty() {

@@ -109,9 +109,6 @@ pub(crate) fn refuse_copied(home: &Home, attempt: &RecordedAttempt) -> Result<()
 }
 
 /// Whether another machine is running a step of a thread.
-///
-/// # Errors
-/// Errors of the store.
 pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
     if !home.has_peers() {
         return Ok(false);

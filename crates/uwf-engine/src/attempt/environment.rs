@@ -59,9 +59,6 @@ pub(crate) fn of_attempt(home: &Home, opened: &AttemptOpening) -> Result<BTreeMa
 }
 
 /// The whole environment of a command that prepares the worktree of an attempt: the agent's, without secrets.
-///
-/// # Errors
-/// As [`of_attempt`].
 pub(crate) fn of_preparation(home: &Home, opened: &AttemptOpening) -> Result<BTreeMap<OsString, OsString>> {
     let path = home.env_file();
     env_file::protect(&path)?;

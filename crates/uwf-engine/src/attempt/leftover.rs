@@ -44,9 +44,6 @@ pub(crate) enum AttemptRemains {
 
 /// Handles the thread's newest attempt, whether this machine or another one that shares the store made it. The caller
 /// holds the thread's lock, so no live keeper of this machine owns the attempt.
-///
-/// # Errors
-/// Errors of the record and the store, and of [`elsewhere::resolve_claim`].
 pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration, signals: &mut SignalListener) -> Result<AttemptRemains> {
     loop {
         if let Some(signal) = signals.stop() {
@@ -178,9 +175,6 @@ fn is_overdue(home: &Home, attempt: &RecordedAttempt) -> bool {
 
 /// Ends processes of an attempt that outlived their keeper; never processes of another boot. Steps of child threads
 /// continue: they have their own keepers, and their work is paid for.
-///
-/// # Errors
-/// Errors of [`recorded::boot_id`].
 pub(crate) fn end_survivors(attempt: &RecordedAttempt, grace: Duration) -> Result<()> {
     let opened = &attempt.opened;
     if opened.boot_id == recorded::boot_id()? && !processes::survivors_by_environment(&opened.attempt).is_empty() {
@@ -196,18 +190,12 @@ pub(crate) fn end_survivors(attempt: &RecordedAttempt, grace: Duration) -> Resul
 }
 
 /// Closes the record of an attempt that must wait, and keeps nothing else.
-///
-/// # Errors
-/// Errors of the record.
 pub(crate) fn suspend(home: &Home, attempt: &RecordedAttempt, why: Option<String>) -> Result<()> {
     recorded::closed(home, &attempt.opened, AttemptOutcome::Suspended, why, None)
 }
 
 /// Stores a failed attempt, or one whose agent asks a question, as a node and closes its record. If the agent has reached its usage limit,
 /// no thread starts it again before its end. Returns the node.
-///
-/// # Errors
-/// Errors of the store and the record.
 pub fn fail(
     home: &Home,
     attempt: &RecordedAttempt,

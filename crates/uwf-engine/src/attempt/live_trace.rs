@@ -103,9 +103,6 @@ pub struct LiveTraceWriter {
 
 impl LiveTraceWriter {
     /// Begins the trace of an attempt, replacing an existing one.
-    ///
-    /// # Errors
-    /// `Io`.
     pub fn begin(files: &AttemptOutputFiles) -> Result<LiveTraceWriter> {
         let path = files.trace.clone();
         let file =
@@ -116,25 +113,16 @@ impl LiveTraceWriter {
     }
 
     /// Begins the trace of a session that the agent gave up.
-    ///
-    /// # Errors
-    /// `Io`.
     pub fn begin_given_up(files: &AttemptOutputFiles) -> Result<LiveTraceWriter> {
         LiveTraceWriter::begin(&AttemptOutputFiles { trace: files.given_up.clone(), ..files.clone() })
     }
 
     /// Writes the session of the trace; the last one written counts.
-    ///
-    /// # Errors
-    /// `Io`.
     pub fn session(&mut self, session: TracedSession) -> Result<()> {
         self.write(&LiveTraceLine::Session(session))
     }
 
     /// Continues the trace of an attempt.
-    ///
-    /// # Errors
-    /// `Io`.
     pub fn resume(files: &AttemptOutputFiles) -> Result<LiveTraceWriter> {
         let ParsedLiveTrace { texts, turns, .. } = ParsedLiveTrace::read(&files.trace);
         let path = files.trace.clone();
@@ -146,17 +134,11 @@ impl LiveTraceWriter {
     }
 
     /// Writes the tokens and cost of all turns so far, as the agent reports them.
-    ///
-    /// # Errors
-    /// `Io`.
     pub fn total(&mut self, tokens: &TokenCounts) -> Result<()> {
         self.write(&LiveTraceLine::Total(tokens.clone()))
     }
 
     /// Writes a finished turn.
-    ///
-    /// # Errors
-    /// `Io`.
     pub fn turn(&mut self, turn: &AgentTurn) -> Result<()> {
         if self.turns == MAX_TURNS {
             return Ok(());
@@ -167,9 +149,6 @@ impl LiveTraceWriter {
     }
 
     /// Writes the current state of an unfinished turn; the last one written counts.
-    ///
-    /// # Errors
-    /// `Io`.
     pub fn under_way(&mut self, turn: &AgentTurn) -> Result<()> {
         let stored = self.stored(turn)?;
         let new = self.open_turn.with_extension("turn-new");

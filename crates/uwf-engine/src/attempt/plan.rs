@@ -85,9 +85,6 @@ impl StepPlan {
     }
 
     /// A plan for a new thread of a workflow.
-    ///
-    /// # Errors
-    /// `Io`.
     pub(crate) fn new(
         home: &Home,
         config: UwfConfig,
@@ -121,9 +118,6 @@ impl StepPlan {
     }
 
     /// The agent that plays a role.
-    ///
-    /// # Errors
-    /// The errors of [`bindings::choose`].
     pub fn agent(&self, role: &str, asked: Option<&AgentReference>) -> Result<AgentSpec> {
         let ThreadSettings { bound, workspace, .. } = &self.settings;
         let options = self.workflow.roles.get(role).map(|role| &role.more);
@@ -150,9 +144,6 @@ impl StepPlan {
     }
 
     /// The agents that can play a role: its own, then the fallbacks, in order.
-    ///
-    /// # Errors
-    /// The errors of [`bindings::choose`].
     pub(crate) fn candidates(&self, role: &str) -> Result<Vec<AgentSpec>> {
         let own = self.agent(role, None)?;
         let of_role = self.workflow.roles.get(role).and_then(|role| role.more.timeout);
@@ -230,9 +221,6 @@ impl StepPlan {
     }
 
     /// The plan of the child thread that an agent starts; `None` if the agent starts none, or its workflow is not decided.
-    ///
-    /// # Errors
-    /// Errors of the workflow node.
     pub(crate) fn for_child(&self, home: &Home, agent: &AgentSpec) -> Result<Option<StepPlan>> {
         let decided = workflow_of(agent).and_then(|name| self.settings.workflows.get(name));
         let Some(hash) = decided.map(|decided| decided.hash) else { return Ok(None) };
@@ -290,9 +278,6 @@ impl StepPlan {
     }
 
     /// The attempt that would be made now, as the first at its position; records nothing.
-    ///
-    /// # Errors
-    /// The errors of [`recorded::boot_id`].
     pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Result<AttemptOpening> {
         let home = thread.home();
         let last = recorded::read(home, &thread.id)?;

@@ -199,9 +199,6 @@ pub fn of_process(
 
 /// Opens an attempt, before the agent starts. Not synced: after a power loss no agent is alive, and a record without
 /// the line means the same.
-///
-/// # Errors
-/// `Io`.
 pub fn open(home: &Home, opened: AttemptOpening) -> Result<()> {
     let path = home.record_file(&opened.thread);
     let thread = opened.thread.clone();
@@ -216,9 +213,6 @@ pub fn open(home: &Home, opened: AttemptOpening) -> Result<()> {
 }
 
 /// Records the agent's process.
-///
-/// # Errors
-/// `Io`.
 pub fn started(home: &Home, thread: &ThreadId, started: AttemptProcess) -> Result<()> {
     record::append(home, thread, &ThreadRecordLine::Started(started))?;
     Ok(())
@@ -226,9 +220,6 @@ pub fn started(home: &Home, thread: &ThreadId, started: AttemptProcess) -> Resul
 
 /// Records that the agent has answered, with the current content of [`AttemptOutputFiles::raw`], if any, or with the submitted
 /// value. `exit_code` is of its program.
-///
-/// # Errors
-/// `Io`.
 pub fn answered(home: &Home, thread: &ThreadId, attempt: &str, exit_code: Option<i32>) -> Result<()> {
     if is_by_hand(attempt) {
         return Ok(());
@@ -241,18 +232,12 @@ pub fn answered(home: &Home, thread: &ThreadId, attempt: &str, exit_code: Option
 }
 
 /// Records the step that an agent named, so that the agent need not run again if the verification is interrupted.
-///
-/// # Errors
-/// `Io`.
 pub fn named(home: &Home, thread: &ThreadId, attempt: &str, step: NodeHash) -> Result<()> {
     record::append(home, thread, &ThreadRecordLine::Named(NamedStep { attempt: attempt.to_owned(), step }))?;
     Ok(())
 }
 
 /// Records a result durably. After it returns, the output can't be lost.
-///
-/// # Errors
-/// `Io`.
 pub fn finished(
     home: &Home,
     thread: &ThreadId,
@@ -276,9 +261,6 @@ pub(crate) fn update_claim(home: &Home, thread: &ThreadId) {
 }
 
 /// Records why an attempt has no result.
-///
-/// # Errors
-/// `Io`.
 pub fn gave_up(home: &Home, thread: &ThreadId, gave_up: GaveUp) -> Result<()> {
     if is_by_hand(&gave_up.attempt) {
         return Ok(());
@@ -310,9 +292,6 @@ pub(crate) fn replied(
 }
 
 /// Records how an attempt ended, with its error and node if it failed.
-///
-/// # Errors
-/// `Io`.
 pub fn closed(
     home: &Home,
     opened: &AttemptOpening,
@@ -324,9 +303,6 @@ pub fn closed(
 }
 
 /// Records that an attempt failed, with its error and node.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn failed(
     home: &Home,
     opened: &AttemptOpening,

@@ -12,9 +12,6 @@ use crate::thread::load::Thread;
 
 /// All digests that the record of a thread still has, newest first. Older digests are dropped with their attempts,
 /// because the newest digest covers them.
-///
-/// # Errors
-/// Errors of the record.
 pub fn all(home: &Home, thread: &ThreadId) -> Result<Vec<(NodeHash, ThreadDigest)>> {
     Ok(all_in(home, &ThreadRecord::read(home, thread)?).collect())
 }
@@ -31,9 +28,6 @@ pub(crate) fn in_record(home: &Home, record: &ThreadRecord, node: NodeHash) -> O
 }
 
 /// The recorded digest at a node of a thread.
-///
-/// # Errors
-/// Errors of the record.
 pub(crate) fn digest_at_node(home: &Home, thread: &ThreadId, node: NodeHash) -> Result<Option<ThreadDigest>> {
     Ok(in_record(home, &ThreadRecord::read(home, thread)?, node))
 }

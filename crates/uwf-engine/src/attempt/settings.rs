@@ -99,9 +99,6 @@ pub(crate) fn as_text(dir: PathBuf) -> Result<PathBuf> {
 }
 
 /// The project of a thread's workspace.
-///
-/// # Errors
-/// Errors of [`project::find_project_config`] and of the thread's record.
 pub fn project_of(home: &Home, thread: &ThreadId) -> Result<Option<ProjectConfig>> {
     match ThreadSettings::load(home, thread)? {
         Some(settings) => Ok(project::find_project_config(home, &settings.workspace)?),
@@ -158,9 +155,6 @@ impl ThreadSettings {
     }
 
     /// These settings as a line of a record.
-    ///
-    /// # Errors
-    /// `Internal`.
     pub fn text(&self) -> Result<String> {
         record::text(&ThreadSettingsLine::Settings(self))
     }
@@ -191,9 +185,6 @@ impl ThreadSettings {
     }
 
     /// Durably adds these settings to a thread's record, creating the record if necessary.
-    ///
-    /// # Errors
-    /// `Io`.
     pub fn save(&self, home: &Home, thread: &ThreadId) -> Result<()> {
         let file = record::open_or_create(home, thread)?;
         self.write(home, thread, &file)?;

@@ -70,9 +70,6 @@ pub enum PushedFiles {
 }
 
 /// Records the files of a worktree after the step at a node.
-///
-/// # Errors
-/// Errors of git.
 pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &AttemptOpening, node: NodeHash) -> Result<StepFiles> {
     let scratch = home.attempts_dir(&opened.thread).join(format!("{}.files", opened.attempt));
     let kept = GitRunner::view(&worktree.repository, &worktree.dir, &scratch).and_then(|view| view.keep_files());
@@ -101,9 +98,6 @@ pub(crate) fn take(home: &Home, worktree: &Worktree, opened: &AttemptOpening, no
 
 /// Names the thread and its first node in the commit with the files that the thread begins with, so that other machines
 /// can find them.
-///
-/// # Errors
-/// Errors of git.
 pub(crate) fn mark_start(worktree: &Worktree, thread: &ThreadId, at: NodeHash, workspace: &Path) -> Result<()> {
     let (git, name) = (GitRunner::for_directory(&worktree.repository), files_ref(thread, at));
     let Some(SnapshotCommit { commit, tree, head, .. }) = git.kept(&name)? else { return Ok(()) };
@@ -141,9 +135,6 @@ fn message(title: &str, thread: &ThreadId, node: NodeHash, head: Option<&str>, i
 
 /// A thread's files at a node, from a repository: the thread's own, otherwise the newest of another thread that reached
 /// the node.
-///
-/// # Errors
-/// Errors of git.
 pub(crate) fn find(repository: &Path, thread: Option<&ThreadId>, node: NodeHash) -> Result<Option<SnapshotCommit>> {
     let git = GitRunner::for_directory(repository);
     let own = thread.map(|thread| git.kept(&files_ref(thread, node))).transpose()?.flatten();
@@ -155,9 +146,6 @@ pub(crate) fn find(repository: &Path, thread: Option<&ThreadId>, node: NodeHash)
 
 /// The repository with the files of a node, of any thread: the repository of a directory, otherwise one from which a
 /// thread has a worktree. Looks at each repository once, even if several threads share it.
-///
-/// # Errors
-/// Errors of git.
 pub(crate) fn find_anywhere(home: &Home, dir: &Path, node: NodeHash) -> Result<Option<(PathBuf, SnapshotCommit)>> {
     let mut seen = BTreeSet::new();
     for place in [dir.to_owned()].into_iter().chain(origins(home)) {
@@ -184,9 +172,6 @@ fn origins(home: &Home) -> BTreeSet<PathBuf> {
 }
 
 /// Remembers the repository with the files of a thread whose worktree is about to be removed.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn remember(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     let (dir, path) = (home.worktrees_dir(), home.refs_left(thread));
     fs::create_dir_all(&dir).path_context("create", &dir)?;
@@ -211,9 +196,6 @@ pub(crate) fn refs_left(home: &Home, thread: &ThreadId) -> Result<Vec<(String, N
 }
 
 /// Deletes some of them, and forgets the repository if they are the last ones.
-///
-/// # Errors
-/// `Io`, errors of git.
 pub(crate) fn delete_left(home: &Home, thread: &ThreadId, refs: &[String], are_last: bool) -> Result<()> {
     let repository = remembered(home, thread)?;
     let git = GitRunner::for_directory(&repository);

@@ -92,9 +92,6 @@ fn files_at(
 }
 
 /// The files of a thread at a node: from the repository, otherwise from the remote.
-///
-/// # Errors
-/// Errors of the configuration and of git.
 pub(crate) fn find(
     home: &Home,
     repository: &Path,
@@ -256,9 +253,6 @@ fn own_commits(branch: &str, at: &Path, reset_to: Option<&str>) -> Error {
 }
 
 /// Creates the worktree of a thread that comes to this machine; `false` if there is nothing to create.
-///
-/// # Errors
-/// The errors of [`bring_up_to_date`].
 pub(crate) fn arrive(
     home: &Home,
     thread: &ThreadId,

@@ -173,9 +173,6 @@ fn no_worktree(thread: &ThreadId, worktree: &Worktree) -> Error {
 
 /// Removes the worktree of a thread with everything in it, its branch, and its recorded files. Parts that are already
 /// gone, or were never created, are not an error.
-///
-/// # Errors
-/// `Io`, errors of git.
 pub(crate) fn discard(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     let Worktree { branch, repository, .. } = worktree;
     remove(home, thread, worktree)?;
@@ -208,7 +205,7 @@ fn remove(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<()> {
     gone(fs::remove_file(&origin)).path_context("remove", &origin)
 }
 
-/// The result of removing a worktree that is no longer needed.
+/// The result of removing an unneeded worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemovedWorktree {
@@ -221,9 +218,6 @@ pub struct RemovedWorktree {
 
 /// The loss that removing the directory of a worktree would cause; `None` when branches have all its commits and it has
 /// nothing else, or when it is already gone.
-///
-/// # Errors
-/// Errors of git.
 pub(crate) fn unsaved(worktree: &Worktree) -> Result<Option<WorktreeKeepReason>> {
     let Worktree { dir, repository, .. } = worktree;
     if !is_there(dir)? {
@@ -340,9 +334,6 @@ impl fmt::Display for WorktreeKeepReason {
 
 /// Removes the worktree of a thread, and its branch if another branch has all its commits. Keeps the recorded files of
 /// steps for their nodes, and remembers their repository. The caller must check [`unsaved`] first.
-///
-/// # Errors
-/// `Io`, errors of git.
 pub(crate) fn remove_saved(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Result<RemovedWorktree> {
     let Worktree { dir, branch, repository, .. } = worktree;
     if is_there(repository)? {
@@ -366,9 +357,6 @@ pub(crate) fn remove_saved(home: &Home, thread: &ThreadId, worktree: &Worktree) 
 
 /// Whether a path exists. An unreadable path does not count as missing: otherwise uwf would discard it or work without
 /// it.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn is_there(path: &Path) -> Result<bool> {
     path.try_exists().path_context("look at", path)
 }

@@ -28,9 +28,6 @@ pub(crate) struct AgentLimit {
 }
 
 /// Records that an agent has reached its usage limit.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn record(home: &Home, limit: &AgentLimit) -> Result<()> {
     let dir = home.limits_dir();
     std::fs::create_dir_all(&dir).path_context("create", &dir)?;
@@ -49,9 +46,6 @@ pub(crate) fn current(home: &Home, agent: &str) -> Option<AgentLimit> {
 }
 
 /// Forgets the usage limit of an agent.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn forget(home: &Home, agent: &str) -> Result<()> {
     let path = file(home, agent);
     match std::fs::remove_file(&path) {

@@ -57,9 +57,6 @@ pub fn change(home: &Home, changes: &[ConfigChange], judge: &Judge<'_>) -> Resul
 }
 
 /// The result of [`change`], without writing anything.
-///
-/// # Errors
-/// The errors of [`change`].
 pub fn preview(home: &Home, changes: &[ConfigChange], judge: &Judge<'_>) -> Result<ConfigChangeReport> {
     changed(home, changes, judge).map(|(_, configured)| configured)
 }

@@ -47,17 +47,11 @@ pub fn newest_line(home: &Home, thread: &ThreadId) -> Result<Option<HistoryLine>
 }
 
 /// All finished threads, oldest first; for a thread that is listed twice, the newest line.
-///
-/// # Errors
-/// Errors of the journal.
 pub fn all(home: &Home) -> Result<Vec<HistoryLine>> {
     Ok(lines(home)?.into_iter().map(|(finished, _)| finished).collect())
 }
 
 /// Like [`all`], with the lines as they are written, so that they can be copied to another store.
-///
-/// # Errors
-/// Errors of the journal.
 pub(crate) fn lines(home: &Home) -> Result<Vec<(HistoryLine, Value)>> {
     let mut seen = HashSet::new();
     let newest_first = home.journal().records()?.readable.into_iter().rev();

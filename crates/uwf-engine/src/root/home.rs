@@ -131,9 +131,6 @@ impl Home {
     /// Opens a root for an agent's process, which reaches a shared store through the attempt's broker: the broker has
     /// the keys. Without `root` or `attempt`, uses those from the environment. Outside of an attempt, opens the root
     /// like any other process.
-    ///
-    /// # Errors
-    /// The errors of [`Home::from_environment`] and [`Home::open_root`].
     pub fn of_agent(root: Option<&Path>, attempt: Option<AttemptId<'_>>) -> Result<Home> {
         let home = root.map_or_else(Home::from_environment, Home::open_root)?;
         // A process of uwf itself in an attempt, such as the process for a role played by a workflow.
@@ -207,7 +204,7 @@ impl Home {
         })
     }
 
-    /// Why there are no files: they are kept elsewhere, or their place cannot be determined.
+    /// Why files are missing: they are kept elsewhere, or their place cannot be determined.
     fn kept_elsewhere(&self, refusal: &str) -> Error {
         match self.shared.as_ref().and_then(SharedStore::fault) {
             Some(fault) => StoreError::Remote(fault).into(),
@@ -224,9 +221,6 @@ impl Home {
     }
 
     /// The configuration and its warnings.
-    ///
-    /// # Errors
-    /// The errors of [`Home::config`].
     pub fn checked_config(&self) -> Result<(UwfConfig, Vec<FileProblem>)> {
         let path = self.config_file();
         let text = config_text::read(&path)?;

@@ -64,9 +64,6 @@ impl fmt::Display for InnerPath {
 }
 
 /// Whether an existing directory is inside another one, after following all links.
-///
-/// # Errors
-/// Errors of resolving one of the paths.
 pub(crate) fn is_inside(dir: &Path, other: &Path) -> io::Result<bool> {
     Ok(fs::canonicalize(dir)?.starts_with(fs::canonicalize(other)?))
 }

@@ -27,9 +27,6 @@ pub fn take(home: &Home, thread: &ThreadId) -> Result<FileLock> {
 }
 
 /// Takes a thread's lock within a time limit; `None` if another process holds it for all that time.
-///
-/// # Errors
-/// `Io`.
 pub fn take_within(home: &Home, thread: &ThreadId, wait: Duration) -> Result<Option<FileLock>> {
     home.make_thread_dir(thread)?;
     Ok(FileLock::acquire(&home.thread_lock(thread), wait)?)

@@ -131,9 +131,6 @@ pub fn set(home: &Home, thread: &ThreadId, mark: ThreadMark, reason: &MarkReason
 }
 
 /// Makes the last change of a mark durable: for marks that record a person's decision.
-///
-/// # Errors
-/// `Io`.
 pub fn sync(home: &Home, thread: &ThreadId, mark: ThreadMark) -> Result<()> {
     if shared(home, mark).is_some() {
         return Ok(());

@@ -9,9 +9,6 @@ use crate::error::Result;
 use crate::root::home::Home;
 
 /// Ensures that the schemas of uwf's own nodes are in the store, even in a store that another implementation created.
-///
-/// # Errors
-/// Errors of the store.
 pub fn ensure(home: &Home) -> Result<()> {
     home.make_root()?;
     // Check each one: after a power loss any of a batch may be missing, and a store may have lost one.
@@ -28,9 +25,6 @@ const BELIEVED: Duration = Duration::from_hours(24);
 
 /// Like [`ensure`], before an attempt. Checks a shared store only once a day, because that needs a request per type.
 /// `uwf store init` stored the types, and `gc` removes none on any machine, because they are among its roots.
-///
-/// # Errors
-/// Errors of the store.
 pub(crate) fn ensure_for_step(home: &Home) -> Result<()> {
     let Some(seen) = home.seen_types_file() else { return ensure(home) };
     let all = node::OWN_TYPES.iter().map(|own| own.hash.to_string()).collect::<Vec<_>>().join("\n");
@@ -46,9 +40,6 @@ pub(crate) fn ensure_for_step(home: &Home) -> Result<()> {
 }
 
 /// Stores uwf's own types regardless of what is stored under their hashes, which repairs damaged ones.
-///
-/// # Errors
-/// Errors of the store.
 pub fn repair(home: &Home) -> Result<()> {
     let mut drafts = vec![json_cas::bootstrap::draft()];
     drafts.extend(node::schema_drafts());

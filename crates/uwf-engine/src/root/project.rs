@@ -107,9 +107,6 @@ pub fn config(home: &Home, dir: &Path) -> Result<UwfConfig> {
 }
 
 /// Like [`config`], with the warnings about both files, and the project, trusted or not.
-///
-/// # Errors
-/// The errors of [`config`].
 pub fn checked_config(home: &Home, dir: &Path) -> Result<(UwfConfig, Vec<FileProblem>, Option<ProjectConfig>)> {
     let (user, mut problems) = home.checked_config()?;
     let project = find_project_config(home, dir)?;
@@ -122,9 +119,6 @@ pub fn checked_config(home: &Home, dir: &Path) -> Result<(UwfConfig, Vec<FilePro
 }
 
 /// The configuration that applies in this process's directory: an agent's process works in the thread's workspace.
-///
-/// # Errors
-/// The errors of [`config`].
 pub fn config_here(home: &Home) -> Result<UwfConfig> {
     match std::env::current_dir() {
         Ok(dir) => config(home, &dir),

@@ -82,9 +82,6 @@ pub(crate) fn says_anything(home: &Home, thread: &ThreadId) -> Result<bool> {
 
 /// Adds a line to an existing record. Never creates one: an agent that outlived its keeper may still answer after its
 /// thread was removed.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn append(home: &Home, thread: &ThreadId, line: &impl Serialize) -> Result<File> {
     let path = home.record_file(thread);
     let file = regular::open_with(OpenOptions::new().append(true), &path).path_context("open", &path)?;
@@ -93,9 +90,6 @@ pub(crate) fn append(home: &Home, thread: &ThreadId, line: &impl Serialize) -> R
 }
 
 /// Adds lines to an existing record, all or none unless the disk is full.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn append_all(home: &Home, thread: &ThreadId, lines: &[impl Serialize]) -> Result<()> {
     let path = home.record_file(thread);
     let text = lines.iter().map(text).collect::<Result<String>>()?;
@@ -104,9 +98,6 @@ pub(crate) fn append_all(home: &Home, thread: &ThreadId, lines: &[impl Serialize
 }
 
 /// Opens a record for appending, creating it if necessary.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn open_or_create(home: &Home, thread: &ThreadId) -> Result<File> {
     let path = home.record_file(thread);
     let open = || regular::open_with(OpenOptions::new().create(true).append(true), &path);
@@ -121,26 +112,17 @@ pub(crate) fn open_or_create(home: &Home, thread: &ThreadId) -> Result<File> {
 }
 
 /// Writes a line at the end of an open record, in one `write`.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn write(home: &Home, thread: &ThreadId, mut file: &File, line: &impl Serialize) -> Result<()> {
     file.write_all(text(line)?.as_bytes()).path_context("write", home.record_file(thread))
 }
 
 /// Durably replaces a long record with two lines, because a lost index is rebuilt from the record.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn renew(home: &Home, thread: &ThreadId, settings: &[u8], line: &impl Serialize) -> Result<()> {
     let record = [settings, text(line)?.as_bytes()].concat();
     Ok(durable_files::replace(&home.record_file(thread), &record)?)
 }
 
 /// A line in its written form.
-///
-/// # Errors
-/// `Internal`.
 pub(crate) fn text(line: &impl Serialize) -> Result<String> {
     let json = serde_json::to_string(line)
         .map_err(|error| Error::internal(format!("cannot write the record of a thread: {error}")))?;

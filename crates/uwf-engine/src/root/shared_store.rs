@@ -137,9 +137,6 @@ impl SharedStore {
     }
 
     /// Prepares the store for use; `false` if it already was. Safe to repeat.
-    ///
-    /// # Errors
-    /// Errors of the store.
     pub fn init(&self) -> Result<bool, RemoteError> {
         (self.init)()
     }

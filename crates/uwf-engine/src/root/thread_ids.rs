@@ -119,9 +119,6 @@ pub fn distinct_suffix<'i>(ids: impl IntoIterator<Item = &'i str>) -> usize {
 }
 
 /// The ids of all threads, active and finished, sorted.
-///
-/// # Errors
-/// Errors of index and history.
 pub fn all(home: &Home) -> Result<Vec<String>> {
     let active = home.heads().list()?.into_iter().map(|(id, _)| id);
     let finished = history::all(home)?.into_iter().map(|line| line.thread.to_string());

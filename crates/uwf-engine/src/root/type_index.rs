@@ -42,9 +42,6 @@ impl<'h> TypeIndex<'h> {
     }
 
     /// The type of a node in the store. Reads the node only if its type is not remembered.
-    ///
-    /// # Errors
-    /// Errors of reading the node.
     pub fn type_of(&mut self, node: NodeHash) -> Result<NodeHash, StoreError> {
         if let Some(type_hash) = self.known.get(&node) {
             return Ok(*type_hash);
@@ -140,9 +137,6 @@ fn other_types(typed: &str) -> String {
 }
 
 /// All types of the node kind that a person typed; for a title, includes types of other implementations.
-///
-/// # Errors
-/// Errors of [`resolve`].
 pub fn resolve_all(home: &Home, typed: &str) -> Result<Vec<NodeHash>> {
     let own = OWN_TYPES.iter().map(|own| (own.kind, own.hash));
     let titled: Vec<NodeHash> = own

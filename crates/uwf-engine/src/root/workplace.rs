@@ -74,9 +74,6 @@ impl ThreadWorkplace {
     }
 
     /// Writes the note for other machines, if the store is shared.
-    ///
-    /// # Errors
-    /// Errors of the store.
     pub(crate) fn publish_note(&self, home: &Home, thread: &ThreadId) -> Result<()> {
         let value = serde_json::to_value(self).expect("its paths are in the thread's settings, which are also JSON");
         match home.notes().write_note(&name(thread), NoteWriteCondition::Anything, &value)? {
@@ -109,9 +106,6 @@ fn strange_note(thread: &ThreadId, error: &serde_json::Error) -> Error {
 }
 
 /// The workplaces of all other threads in the store, whether or not their notes are readable.
-///
-/// # Errors
-/// Errors of the store.
 pub(crate) fn of_others(home: &Home, known: &BTreeSet<String>) -> Result<Vec<(ThreadId, Value)>> {
     let notes = home.notes();
     let thread_of = |name: &str| name.strip_prefix(KIND)?.parse::<ThreadId>().ok();
@@ -122,9 +116,6 @@ pub(crate) fn of_others(home: &Home, known: &BTreeSet<String>) -> Result<Vec<(Th
 }
 
 /// Removes the note of a thread.
-///
-/// # Errors
-/// Errors of the store.
 pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
     Ok(home.notes().remove_note(&name(thread))?)
 }

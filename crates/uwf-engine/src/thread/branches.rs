@@ -42,9 +42,6 @@ pub(crate) enum BranchEnd {
 }
 
 /// The branches that have a step in a group's thread, in the order of the group.
-///
-/// # Errors
-/// Errors of the nodes.
 pub(crate) fn linked(group: &Thread<'_>) -> Result<Vec<LinkedBranch>> {
     let store = group.home().store();
     // Further steps are of roles that resolved conflicts, and of a person who picked a copy.
@@ -66,9 +63,6 @@ pub(crate) fn linked(group: &Thread<'_>) -> Result<Vec<LinkedBranch>> {
 
 /// The branches of the newest step of each group of a thread, for conditions: role → a list of
 /// `{name, role, agent, output, item, failed, outcome, usage: {tokens, cost, seconds}}`.
-///
-/// # Errors
-/// Errors of the nodes.
 pub(crate) fn of_groups(thread: &Thread<'_>, outcome: &OutcomeReader) -> Result<BTreeMap<String, Value>> {
     let (workflow, chain) = (thread.workflow()?, thread.chain()?);
     let mut groups = BTreeMap::new();

@@ -33,9 +33,6 @@ pub struct StepChain {
 impl StepChain {
     /// The chain that ends at `head` (`None`: no step yet). Reads the trusted part from the cache and the rest from the nodes, and adds
     /// the missing steps to the cache.
-    ///
-    /// # Errors
-    /// Errors of reading StepNodes.
     pub fn load(home: &Home, thread: &ThreadId, head: Option<NodeHash>) -> Result<StepChain> {
         let Some(head) = head else { return Ok(StepChain::default()) };
         let path = home.chain_file(thread);
@@ -59,9 +56,6 @@ impl StepChain {
     }
 
     /// The chain that ends at `head`, from the nodes alone: reads and writes no cache.
-    ///
-    /// # Errors
-    /// Errors of reading StepNodes.
     pub(crate) fn walked(home: &Home, head: NodeHash) -> Result<StepChain> {
         let mut records = walk_back(home, head, &mut Vec::new())?;
         records.reverse();
@@ -127,9 +121,6 @@ impl StepChain {
 }
 
 /// Number of steps up to `head` (`None`: no step yet), if it is cheap to find: the cache is up to date, or there are few steps.
-///
-/// # Errors
-/// Errors of reading StepNodes.
 pub fn count(home: &Home, thread: &ThreadId, head: Option<NodeHash>) -> Result<Option<usize>> {
     let Some(head) = head else { return Ok(Some(0)) };
     if let Ok(Some(cached)) = records::read(&home.chain_file(thread))

@@ -18,9 +18,6 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 
 /// The children of a thread.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn known(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
     let dir: PathBuf = home.children_dir(parent);
     let entries = match fs::read_dir(&dir) {

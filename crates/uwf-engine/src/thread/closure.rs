@@ -28,9 +28,6 @@ pub enum ClosureFault {
 
 impl ClosureFault {
     /// The fault in words. A temporary read failure says nothing about the nodes, and is returned as the error.
-    ///
-    /// # Errors
-    /// `Io`.
     pub fn why(self) -> Result<String, StoreError> {
         match self {
             ClosureFault::Unreadable(error) if error.is_of_the_moment() => Err(error),
@@ -76,9 +73,6 @@ impl ClosureBounds {
 
 /// Shows every node of a closure once. The parent's head in a child thread's StartNode is outside of every closure: the parent's history
 /// is not part of the child.
-///
-/// # Errors
-/// The error of the first unreadable node.
 pub fn each(store: &Store, bounds: &ClosureBounds, mut visit: impl FnMut(&ClosureNode)) -> Result<(), StoreError> {
     let mut seen: HashSet<NodeHash> = bounds.outside.iter().chain(&bounds.roots).copied().collect();
     let mut queue: VecDeque<_> = bounds.roots.iter().map(|root| (*root, None)).collect();

@@ -90,9 +90,6 @@ fn of_start(store: &Store, start: NodeHash) -> Result<ThreadDigest> {
 }
 
 /// The digest at a StartNode; `None` at any other node.
-///
-/// # Errors
-/// Errors of the nodes.
 pub(crate) fn at_start(store: &Store, node: NodeHash) -> Result<Option<ThreadDigest>> {
     match NodeKind::from_type_hash(nodes::get(store, node)?.type_hash) {
         Some(NodeKind::StartNode) => Ok(Some(of_start(store, node)?)),
@@ -101,9 +98,6 @@ pub(crate) fn at_start(store: &Store, node: NodeHash) -> Result<Option<ThreadDig
 }
 
 /// The digest at a step.
-///
-/// # Errors
-/// Errors of the nodes.
 pub fn of_step(store: &Store, before: ThreadDigest, hash: NodeHash, step: &StepNode) -> Result<ThreadDigest> {
     digest_of_closure(store, &ClosureBounds::of_step(hash, step), Some(before))
 }

@@ -70,9 +70,6 @@ impl<'h> Thread<'h> {
     }
 
     /// Loads a thread in the history.
-    ///
-    /// # Errors
-    /// Errors of its nodes.
     pub fn ended(home: &'h Home, line: &HistoryLine) -> Result<Thread<'h>> {
         let id = &line.thread;
         Thread::load_at(home, id.clone(), line.head).map_err(|error| match error.missing_node() {
@@ -174,17 +171,11 @@ impl<'h> Thread<'h> {
     }
 
     /// The workflow of the thread.
-    ///
-    /// # Errors
-    /// Errors of the node.
     pub fn workflow(&self) -> Result<Workflow> {
         nodes::workflow(self.home.store(), self.start.workflow)
     }
 
     /// The values it was started with besides its task; `None` if its workflow has no input.
-    ///
-    /// # Errors
-    /// Errors of the node.
     pub fn input(&self) -> Result<Option<Value>> {
         let node = self.start.input.map(|hash| nodes::get(self.home.store(), hash)).transpose()?;
         Ok(node.map(|node| node.payload))
@@ -196,9 +187,6 @@ impl<'h> Thread<'h> {
     }
 
     /// Its steps, from the chain cache.
-    ///
-    /// # Errors
-    /// Errors of the StepNodes the cache lacks.
     pub fn chain(&self) -> Result<&StepChain> {
         if let Some(chain) = self.chain.get() {
             return Ok(chain);
@@ -208,9 +196,6 @@ impl<'h> Thread<'h> {
     }
 
     /// Step `index` (from 0) with its output and these parts.
-    ///
-    /// # Errors
-    /// Errors of the nodes.
     pub fn step(&self, index: usize, parts: StepParts) -> Result<Step> {
         let (chain, store) = (self.chain()?, self.home.store());
         // The newest step is requested most, and its StepNode is already known.
@@ -222,17 +207,11 @@ impl<'h> Thread<'h> {
     }
 
     /// Step `index` (from 0) in full. Unreadable nodes below its StepNode are listed in [`Step::unreadable`].
-    ///
-    /// # Errors
-    /// Errors of the StepNode.
     pub fn whole_step(&self, index: usize) -> Result<Step> {
         steps::whole(self.home.store(), index + 1, self.step_hash(index)?)
     }
 
     /// The newest step in full, `None` at the start. Its position is not determined, and given as 0.
-    ///
-    /// # Errors
-    /// Errors of the StepNode.
     pub fn newest_step(&self) -> Result<Option<Step>> {
         self.last.as_ref().map(|_| steps::whole(self.home.store(), 0, self.head)).transpose()
     }

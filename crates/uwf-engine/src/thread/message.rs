@@ -14,9 +14,6 @@ use crate::thread::nodes;
 
 /// Returns the text of a step's detail besides the output, wherever the step was made. If a workflow played the role, that is the text of
 /// the last step of its thread. `schema` is the type of the output.
-///
-/// # Errors
-/// Errors of the nodes.
 pub fn of_detail(store: &Store, detail: NodeHash, schema: Option<NodeHash>) -> Result<Option<String>> {
     if let Some(group) = group_below(store, detail)? {
         // A text has everything that the branches wrote.
@@ -28,9 +25,6 @@ pub fn of_detail(store: &Store, detail: NodeHash, schema: Option<NodeHash>) -> R
 }
 
 /// The results of the branches of a group, in its order. `last` is the last step of the group's thread.
-///
-/// # Errors
-/// Errors of the nodes.
 pub fn branches(store: &Store, last: NodeHash) -> Result<Vec<BranchOutput>> {
     let mut branches = Vec::new();
     let mut at = Some(last);
@@ -46,9 +40,6 @@ pub fn branches(store: &Store, last: NodeHash) -> Result<Vec<BranchOutput>> {
 }
 
 /// The same for a step of any role; empty unless the role is a group.
-///
-/// # Errors
-/// Errors of the nodes.
 pub fn branches_of(store: &Store, detail: NodeHash) -> Result<Vec<BranchOutput>> {
     if is_group(store, detail)? { branches(store, detail) } else { Ok(Vec::new()) }
 }
@@ -70,9 +61,6 @@ fn is_of_group(store: &Store, step: &StepNode) -> Result<bool> {
 }
 
 /// Everything that the branches of a group delivered, as a text; `None` if no group made the step with this detail.
-///
-/// # Errors
-/// Errors of the nodes.
 pub fn whole_group(store: &Store, detail: NodeHash) -> Result<Option<String>> {
     match group_below(store, detail)? {
         Some(group) => of_group(store, group, BranchText::Whole),
@@ -172,9 +160,6 @@ pub(crate) fn of_node(
 }
 
 /// The full text of a step's detail, if it has one.
-///
-/// # Errors
-/// Errors of the nodes.
 pub fn raw(store: &Store, detail: NodeHash, node: &Node) -> Result<Option<String>> {
     Ok(match NodeKind::from_type_hash(node.type_hash) {
         Some(NodeKind::ReactSession) => {

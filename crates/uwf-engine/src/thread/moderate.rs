@@ -211,9 +211,6 @@ pub fn evaluate_bounded(thread: &Thread<'_>, expression: &str, item: Option<&Val
 }
 
 /// The part of a thread's history that conditions read.
-///
-/// # Errors
-/// Errors of the nodes.
 pub fn history(thread: &Thread<'_>, reads: &HistoryReads) -> Result<ThreadHistory> {
     let chain = thread.chain()?;
     let mut history = ThreadHistory {

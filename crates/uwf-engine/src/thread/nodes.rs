@@ -77,9 +77,6 @@ pub(crate) fn too_deep(detail: NodeHash) -> Error {
 }
 
 /// How the output of a step was extracted; `None` if its detail does not say.
-///
-/// # Errors
-/// Errors of the node.
 pub fn extracted_by(store: &Store, detail: NodeHash) -> Result<Option<String>> {
     Ok(extracted_by_of(&telling(store, detail)?.1))
 }

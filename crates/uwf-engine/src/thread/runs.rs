@@ -56,9 +56,6 @@ impl<'h> RunReader<'h> {
     }
 
     /// The runs of a step.
-    ///
-    /// # Errors
-    /// Errors of the step and its detail.
     pub(crate) fn of_step(&mut self, step: NodeHash) -> Result<StepRuns> {
         let (step, _) = nodes::step_node(self.store, step)?;
         let node = nodes::get(self.store, step.detail)?;
@@ -96,9 +93,6 @@ impl<'h> RunReader<'h> {
     }
 
     /// A failed attempt; `None` if it has not failed.
-    ///
-    /// # Errors
-    /// Errors of its node.
     pub(crate) fn failed(&mut self, hash: NodeHash) -> Result<Option<KnownRun>> {
         let node = nodes::get(self.store, hash)?;
         let attempt: node::AttemptNode = nodes::payload(hash, &node)?;

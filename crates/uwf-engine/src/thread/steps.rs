@@ -67,9 +67,6 @@ fn with_output(index: usize, hash: NodeHash, (node, timestamp): (StepNode, u64),
 
 /// A step in full, for a page; `index` from 1. Unreadable nodes below its StepNode are listed in [`Step::unreadable`], and the keys of
 /// its output have the order of their schema.
-///
-/// # Errors
-/// Errors of the StepNode.
 pub(crate) fn whole(store: &Store, index: usize, hash: NodeHash) -> Result<Step> {
     let node = nodes::step_node(store, hash)?;
     let (output, schema, why) = match store.get(node.0.output) {

@@ -36,25 +36,16 @@ struct CachedUsage {
 
 /// Usage of all steps of a thread, with their failed attempts, child threads and failed branches. Includes only money that providers
 /// reported.
-///
-/// # Errors
-/// Errors of the nodes.
 pub fn reported(thread: &Thread<'_>) -> Result<ThreadUsage> {
     Ok(sum_up_within(thread, &UwfConfig::default(), usize::MAX, true)?.unwrap_or_default())
 }
 
 /// Like [`reported`], without failed branches. If a provider reported no money, also prices the tokens by the configuration.
-///
-/// # Errors
-/// Errors of the nodes.
 pub fn priced(thread: &Thread<'_>, config: &UwfConfig) -> Result<ThreadUsage> {
     Ok(sum_up_within(thread, config, usize::MAX, false)?.unwrap_or_default())
 }
 
 /// Like [`priced`], for callers that must not wait: `None` if it takes reading more than `most` steps.
-///
-/// # Errors
-/// Errors of the nodes.
 pub fn priced_soon(thread: &Thread<'_>, config: &UwfConfig, most: usize) -> Result<Option<ThreadUsage>> {
     sum_up_within(thread, config, most, false)
 }
@@ -89,9 +80,6 @@ fn sum_up_within(
 }
 
 /// Usage of failed attempts that are not part of a step yet.
-///
-/// # Errors
-/// Errors of the nodes.
 pub(crate) fn of_attempts(store: &Store, config: &UwfConfig, attempts: &[NodeHash]) -> Result<UsageAmount> {
     let mut ledger = UsageCalculator::new(store, config);
     let mut sum = UsageAmount::default();
@@ -104,9 +92,6 @@ pub(crate) fn of_attempts(store: &Store, config: &UwfConfig, attempts: &[NodeHas
 }
 
 /// Spending of a step, with what is unknown of it. Includes only money that providers reported.
-///
-/// # Errors
-/// Errors of the nodes.
 pub(crate) fn spent(store: &Store, step: NodeHash) -> Result<SpendingTotals> {
     let config = UwfConfig::default();
     let mut ledger = UsageCalculator { has_failed_branches: true, ..UsageCalculator::new(store, &config) };

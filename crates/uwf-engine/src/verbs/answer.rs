@@ -88,25 +88,16 @@ pub fn asked(home: &Home, id: &ThreadId, seen: AnswerPrecondition) -> Result<Ope
 }
 
 /// Like [`asked`], for a thread that this machine has no record of: `cwd` is the directory it works in from then on.
-///
-/// # Errors
-/// As for [`asked`].
 pub fn asked_in(home: &Home, id: &ThreadId, seen: AnswerPrecondition, cwd: Option<&PathBuf>) -> Result<OpenQuestion> {
     asked_now(&ThreadNow::read(home, id)?, seen, cwd, MAX_GENERATIONS)
 }
 
 /// Like [`asked`], for a thread that was read before.
-///
-/// # Errors
-/// As for [`asked`].
 pub fn asked_at(now: &ThreadNow<'_>) -> Result<OpenQuestion> {
     asked_now(now, AnswerPrecondition::default(), None, MAX_GENERATIONS)
 }
 
 /// Whether a thread, or a child thread that plays its next role, asks a person. Otherwise a thread that waits does so for its files.
-///
-/// # Errors
-/// Errors of the records and the index.
 pub fn asks_a_person(home: &Home, id: &ThreadId) -> Result<bool> {
     match asked(home, id, AnswerPrecondition::default()) {
         Ok(_) => Ok(true),

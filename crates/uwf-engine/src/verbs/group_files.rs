@@ -221,9 +221,6 @@ pub(crate) fn refuse_without_worktree(workflow: &Workflow, thread: Option<&Threa
 }
 
 /// Whether a thread works in a git worktree of its own, or of an ancestor.
-///
-/// # Errors
-/// Errors of the threads' records.
 pub(crate) fn works_in_worktree(home: &Home, thread: &ThreadId) -> Result<bool> {
     Ok(worktree_of(home, thread)?.is_some())
 }

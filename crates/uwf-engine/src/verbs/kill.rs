@@ -100,9 +100,6 @@ fn was_killed(home: &Home, id: &ThreadId) -> Result<bool> {
 
 /// Kills the child threads at work that a thread has left: its head has moved, so their agents would be paid for nothing. Those that have
 /// stopped stay, so that a person can continue them.
-///
-/// # Errors
-/// As [`kill`].
 pub(crate) fn kill_left_children(home: &Home, id: &ThreadId) -> Result<()> {
     let children = child_threads::active(home, id)?;
     if children.is_empty() {

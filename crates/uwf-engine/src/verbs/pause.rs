@@ -61,9 +61,6 @@ pub fn resume(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<
 }
 
 /// Resumes a paused thread, whatever the reason of its pause.
-///
-/// # Errors
-/// As [`pause`].
 pub(crate) fn end_pause(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<(ThreadState, bool)> {
     expected_head::head(home, id, expected)?;
     let earlier = marks::get(home, id, ThreadMark::Paused);

@@ -173,9 +173,6 @@ fn compared(home: &Home) -> Result<(SalvagedIndex, RecoveryPlan)> {
 
 /// Started threads, by this machine's records, that are in neither the index nor the history. For a shared store, only threads with notes
 /// there: another machine may have removed the others.
-///
-/// # Errors
-/// Errors of index, history and records.
 pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
     let mut missing = home.recorded_threads()?;
     if home.has_peers() && !missing.is_empty() {
@@ -389,7 +386,7 @@ fn compare(evidence: &HeadEvidence<'_>, id: &ThreadId, line: NodeHash, known: Op
 }
 
 /// Lists the threads with records on this machine. Leaves out threads that a running command is starting, and threads whose start or fork
-/// was killed before they had a head. Without an intact index the two can't be told apart from started threads, so then all are listed. A
+/// was killed before they had a head. Without an intact index the two look like started threads, so then all are listed. A
 /// shared store has no index.
 fn with_records(home: &Home, index: Option<&SalvagedIndex>) -> Result<BTreeSet<ThreadId>> {
     let (mut begun, mut others) = (BTreeSet::new(), BTreeSet::new());

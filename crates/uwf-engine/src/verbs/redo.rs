@@ -215,7 +215,7 @@ fn settings_of(
     Ok(ThreadSettings { workspace: own.workspace, bound, branch, ..ThreadSettings::default() })
 }
 
-/// Begins the group in a thread of the fork, and gives it every finished branch except one. The role that picks a copy decides anew.
+/// Begins the group in a thread of the fork, and gives it every finished branch except one. The role that picks a copy decides again.
 /// Returns the thread of the group, unless it has ended.
 fn take_over(home: &Home, thread: &ThreadId, finished: &FinishedGroup, redone: &str) -> Result<Option<ThreadId>> {
     let (parent, _) = Thread::active(home, thread)?;

@@ -51,9 +51,6 @@ fn child_thread(thread: &Thread<'_>, role: &str) -> Result<()> {
 }
 
 /// The output of an attempt's agent.
-///
-/// # Errors
-/// Errors of the nodes.
 pub fn text(thread: &Thread<'_>, attempt: NodeHash) -> Result<String> {
     let store = thread.home().store();
     let attempt = nodes::attempt(store, attempt)?;

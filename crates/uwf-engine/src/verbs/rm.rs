@@ -82,9 +82,6 @@ pub struct RemovableThread {
 }
 
 /// The threads that [`remove`] would remove: the thread itself, then its child threads.
-///
-/// # Errors
-/// As [`remove`], except `Busy`.
 pub fn would_remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Vec<RemovableThread>> {
     let threads = family::removable(home, id, discard)?.into_iter().flatten();
     threads
@@ -183,9 +180,6 @@ pub struct RemovedThreads {
 
 /// Removes all threads that ended at least `older_than` ago. A child thread stays while its parent is active: its outcome may not be part
 /// of a step yet. If a thread cannot be removed, the others still are.
-///
-/// # Errors
-/// Errors of index and history.
 pub fn remove_old(home: &Home, old: &OldThreads) -> Result<RemovedThreads> {
     let now = ids::now_ms();
     let is_old = |line: &history::HistoryLine| {

@@ -219,9 +219,6 @@ fn endless(workflow: &Workflow) -> Option<String> {
 }
 
 /// Stores the nodes of a new thread: the node of its input, if there is one, and its start. They include the task as roles receive it, so that the first step need not wait for one more file.
-///
-/// # Errors
-/// Errors of the store.
 pub(crate) fn put_start(home: &Home, start: &StartNode, input: Option<NodeDraft>) -> Result<NodeHash> {
     node_types::ensure(home)?;
     let drafts: Vec<NodeDraft> = input.into_iter().chain(drafts(start)).collect();
@@ -268,9 +265,6 @@ pub(crate) fn refuse_empty_prompt(prompt: &str) -> Result<()> {
 }
 
 /// Returns a note for each limit that has no effect on the thread's agents; with `strict`, these are an error.
-///
-/// # Errors
-/// `Config`.
 pub(crate) fn check_limits(home: &Home, plan: &StepPlan, strict: bool) -> Result<Vec<String>> {
     let unenforced = plan.unenforced(home, plan.limits());
     match strict && !unenforced.is_empty() {

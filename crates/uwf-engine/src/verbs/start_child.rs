@@ -55,9 +55,6 @@ pub fn child_id(parent: &Thread<'_>, role: &str) -> ThreadId {
 }
 
 /// The child thread of a role at the parent's head, if there is one.
-///
-/// # Errors
-/// Errors of the index and the history.
 pub fn find_child(parent: &Thread<'_>, role: &str) -> Result<Option<Child>> {
     child_threads::find(parent.home(), &child_threads::id_for(parent, role))
 }
@@ -121,9 +118,6 @@ pub fn find_or_begin(
 }
 
 /// The group that a thread is playing: it has begun, and has no step yet.
-///
-/// # Errors
-/// Errors of the workflow, the index and the history.
 pub fn group_without_step(thread: &Thread<'_>) -> Result<Option<String>> {
     for (role, _) in thread.workflow()?.groups() {
         if find_child(thread, role)?.is_some() {

@@ -25,9 +25,6 @@ pub struct WorkflowValidation {
 }
 
 /// Reads and checks a workflow file. An unreadable file is a problem like any other, so that further files are still checked.
-///
-/// # Errors
-/// Errors of finding the stored schemas it names.
 pub fn file(home: &Home, path: &Path) -> Result<WorkflowValidation> {
     match read_text(path) {
         Ok(text) => text_of_file(home, text, path),
@@ -41,18 +38,12 @@ pub fn file(home: &Home, path: &Path) -> Result<WorkflowValidation> {
 }
 
 /// Checks the text of a workflow file.
-///
-/// # Errors
-/// Errors of finding the stored schemas it names.
 pub(crate) fn text_of_file(home: &Home, text: String, path: &Path) -> Result<WorkflowValidation> {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     self::text(home, text, &path.display().to_string(), stem.as_deref())
 }
 
 /// Checks a stored workflow with the schemas of its roles: some rules may be newer than the workflow.
-///
-/// # Errors
-/// Errors of its nodes.
 pub fn stored(home: &Home, hash: NodeHash, origin: &str) -> Result<WorkflowValidation> {
     let mut payload = nodes::payload::<Value>(hash, &home.store().get(hash)?)?;
     workflow::into_file_form(&mut payload);
@@ -71,9 +62,6 @@ pub fn stored(home: &Home, hash: NodeHash, origin: &str) -> Result<WorkflowValid
 }
 
 /// Checks the text of a workflow from `origin`. If it comes from a file, its name should be the name of the file.
-///
-/// # Errors
-/// Errors of finding the stored schemas it names.
 pub fn text(home: &Home, text: String, origin: &str, stem: Option<&str>) -> Result<WorkflowValidation> {
     let ParsedWorkflow { draft, problems, .. } =
         workflow::check_with(&text, origin, stem, |hash| home.store().has(hash))?;

@@ -42,9 +42,6 @@ pub struct NamedWorkflow {
 }
 
 /// The workflows of the registry, and of the project that contains `cwd`, by name. If two have the same name, the project's comes first.
-///
-/// # Errors
-/// Errors of the registry, and of finding nodes.
 pub fn list(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
     let mut rows = of_project(home, cwd)?;
     for (name, entry) in registry::read(home)? {
@@ -226,9 +223,6 @@ pub struct WorkflowVersion {
 }
 
 /// The versions that a name referred to, newest first.
-///
-/// # Errors
-/// Errors of the registry, and of [`entry`].
 pub fn history(home: &Home, name: &str, cwd: &Path) -> Result<Vec<WorkflowVersion>> {
     let registry = registry::read(home)?;
     Ok(versions(entry(home, &registry, name, cwd)?))

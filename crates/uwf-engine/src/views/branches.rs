@@ -38,9 +38,6 @@ pub(crate) fn group_path(home: &Home, group: &ThreadId) -> Option<String> {
 }
 
 /// The branches of a thread that have not ended, also of groups within its groups.
-///
-/// # Errors
-/// Errors of the index and of the records.
 pub fn active(home: &Home, thread: &ThreadId) -> Result<Vec<ActiveBranch>> {
     let mut branches = Vec::new();
     let mut open = vec![(thread.clone(), MAX_GENERATIONS)];

@@ -132,9 +132,6 @@ pub fn cost(home: &Home, config: &UwfConfig, request: &CostRequest) -> Result<Co
 }
 
 /// Like [`cost`], for callers that add up repeatedly: `memory` keeps everything read so far.
-///
-/// # Errors
-/// As for [`cost`].
 pub fn cost_again(
     home: &Home,
     config: &UwfConfig,

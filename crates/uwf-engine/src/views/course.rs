@@ -27,9 +27,6 @@ pub struct ThreadCourse {
 }
 
 /// The path of a thread. Its roles come from the cached chain, so this is fast for long threads.
-///
-/// # Errors
-/// Errors of its chain and its workflow.
 pub fn thread_course(now: &ThreadNow<'_>) -> Result<ThreadCourse> {
     let (standing, thread) = (show::status(now)?, &now.thread);
     let workflow = thread.workflow()?;

@@ -53,9 +53,6 @@ pub struct RoleFigures {
 }
 
 /// Adds up statistics of the roles of these workflows, from at most `most` of their newest threads.
-///
-/// # Errors
-/// Errors of index, history and marks as a whole.
 pub fn of_roles(home: &Home, config: &UwfConfig, workflows: Vec<NodeHash>, most: usize) -> Result<WorkflowFigures> {
     let filter = ThreadFilter { all: true, workflows: Some(workflows), limit: Some(most), ..ThreadFilter::default() };
     let list::ThreadListing { rows, matching, .. } = list::list(home, &filter)?;

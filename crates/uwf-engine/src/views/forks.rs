@@ -46,9 +46,6 @@ pub struct ForkOrigin {
 }
 
 /// The threads that share steps with a thread. A thread without steps has none.
-///
-/// # Errors
-/// Errors of index, history and marks as a whole, and of the thread's own chain.
 pub fn find_family(now: &ThreadNow<'_>) -> Result<ForkFamily> {
     let thread = &now.thread;
     let home = thread.home();

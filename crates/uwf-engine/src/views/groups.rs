@@ -194,17 +194,11 @@ impl GroupStatus {
 }
 
 /// The group that a thread plays, or played last; `None` before a group has begun.
-///
-/// # Errors
-/// Errors of its nodes, and of the threads of the branches.
 pub fn newest(now: &ThreadNow<'_>, config: &UwfConfig) -> Result<Option<GroupStatus>> {
     Ok(all(now, config, 1)?.pop())
 }
 
 /// The newest groups of a thread, at most `most`, oldest first. The last one may still be played.
-///
-/// # Errors
-/// Errors of its nodes, and of the threads of the branches.
 pub fn all(now: &ThreadNow<'_>, config: &UwfConfig, most: usize) -> Result<Vec<GroupStatus>> {
     GroupReader { home: now.thread.home(), config }.groups(now, most, MAX_NESTING)
 }

@@ -12,9 +12,6 @@ use crate::thread::load::Thread;
 
 /// The nearest thread above an active thread that ended, or continued, without its child thread; `None` if the threads above still wait
 /// for it. `head_of` gives the head of an active thread.
-///
-/// # Errors
-/// Errors of the nodes and of `head_of`.
 pub(crate) fn left_by(
     home: &Home,
     thread: &ThreadId,

@@ -66,9 +66,6 @@ impl LiveThread {
     }
 
     /// The same as of the moment at which the thread was read.
-    ///
-    /// # Errors
-    /// Errors of its nodes.
     pub fn poll_at(&mut self, now: &ThreadNow<'_>) -> Result<Vec<ThreadEvent>> {
         let mut events = Vec::new();
         self.thread.poll_at(now, &mut events)?;
@@ -128,9 +125,6 @@ impl LiveAll {
 
     /// Events in all threads since the last call. Reads only threads whose head or marks have changed, or that have an open attempt. Skips
     /// unreadable threads.
-    ///
-    /// # Errors
-    /// Errors of the index, the marks and the history.
     pub fn poll(&mut self, home: &Home) -> Result<Vec<ThreadEvent>> {
         let is_first = self.history.is_none();
         let heads = home.heads().list()?;

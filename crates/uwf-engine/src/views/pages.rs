@@ -16,9 +16,6 @@ use crate::views::show::ThreadStatus;
 use crate::views::thread_now::ThreadNow;
 
 /// The last step of a thread as a section of a page; `None` before the first step.
-///
-/// # Errors
-/// Errors of the StepNode and the chain.
 pub fn last_step(thread: &Thread<'_>, quota: usize) -> Result<Option<MarkdownSection>> {
     let Some(index) = thread.chain()?.len().checked_sub(1) else { return Ok(None) };
     Ok(Some(view::section(&thread.whole_step(index)?, quota)))

@@ -45,9 +45,6 @@ pub struct ReferringNode {
 }
 
 /// Finds the referrers of a node. Skips unreadable nodes.
-///
-/// # Errors
-/// Errors of index, history and registry, and of listing the nodes.
 pub fn find_referrers(home: &Home, hash: NodeHash) -> Result<NodeReferrers> {
     within(home, hash, PATIENCE)
 }

@@ -159,9 +159,6 @@ pub fn show(home: &Home, id: &ThreadId) -> Result<ThreadStatus> {
 }
 
 /// The same for a thread that was read before.
-///
-/// # Errors
-/// Errors of its chain.
 pub fn status(now: &ThreadNow<'_>) -> Result<ThreadStatus> {
     let shown = base(now)?;
     Ok(match &now.end {

@@ -34,9 +34,6 @@ pub struct StepAt {
 }
 
 /// A step of a thread; `None` if the thread does not have it. Reads nodes of this step only, however long the thread is.
-///
-/// # Errors
-/// Errors of its nodes.
 pub fn step_at(thread: &Thread<'_>, hash: NodeHash) -> Result<Option<StepAt>> {
     let chain = thread.chain()?;
     let Some(index) = chain.position(hash) else { return Ok(None) };

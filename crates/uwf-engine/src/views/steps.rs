@@ -80,9 +80,6 @@ pub fn steps(home: &Home, id: &ThreadId, range: Range<usize>) -> Result<StepList
 }
 
 /// The same for a thread that was read before.
-///
-/// # Errors
-/// Errors of its nodes.
 pub fn steps_in(thread: &Thread<'_>, range: Range<usize>) -> Result<StepListing> {
     let count = thread.chain()?.len() + 1;
     let range = range.start.min(count)..range.end.min(count);

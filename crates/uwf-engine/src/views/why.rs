@@ -173,9 +173,6 @@ pub fn of_thread(home: &Home, id: &ThreadId) -> Result<ThreadExplanation> {
 }
 
 /// The future of a thread, or why it ended.
-///
-/// # Errors
-/// Errors of its chain and of the workflow.
 pub fn ahead(now: &ThreadNow<'_>) -> Result<ThreadOutlook> {
     let standing = show::status(now)?;
     let failures = if standing.done { Vec::new() } else { pages::failures(now) };
@@ -200,9 +197,6 @@ pub fn of_step(home: &Home, hash: NodeHash) -> Result<ThreadExplanation> {
 }
 
 /// Explains a step of a thread; `None` if the thread does not have it. Reads only this thread, however many there are.
-///
-/// # Errors
-/// Errors of its nodes.
 pub fn of_step_in(thread: &Thread<'_>, record: &ThreadRecord, hash: NodeHash) -> Result<Option<ThreadExplanation>> {
     let Some(index) = thread.chain()?.position(hash) else { return Ok(None) };
     Ok(Some(ThreadExplanation { step: Some(reasoned(thread, record, index)?), ..about(thread) }))

@@ -24,9 +24,6 @@ pub(crate) struct QuestionWithSchema {
 }
 
 /// The question of a thread.
-///
-/// # Errors
-/// Errors of [`answer::asked_at`], and of the nodes of its workflow.
 pub(crate) fn form(now: &ThreadNow<'_>) -> Result<QuestionWithSchema, HttpFailure> {
     let (home, asked) = (now.thread.home(), answer::asked_at(now)?);
     let workflow = Thread::load_at(home, asked.thread.clone(), asked.head)?.workflow()?;

@@ -112,18 +112,12 @@ pub(crate) fn gateway(app: &AppState) -> Result<Arc<MachineGateway>, HttpFailure
 }
 
 /// All machines; connected machines with their current data.
-///
-/// # Errors
-/// Errors of the tokens' file.
 pub(crate) async fn seen(gateway: &Arc<MachineGateway>) -> Result<Vec<MachineSnapshot>, HttpFailure> {
     seen_within(gateway, PATIENCE).await
 }
 
 /// The same for a page that must not wait for a slow machine: such a machine is shown with its last data, and its answer is kept for
 /// the next time.
-///
-/// # Errors
-/// Errors of the tokens' file.
 pub(crate) async fn glanced(gateway: &Arc<MachineGateway>) -> Result<Vec<MachineSnapshot>, HttpFailure> {
     seen_within(gateway, GLANCE).await
 }

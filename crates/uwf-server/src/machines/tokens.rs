@@ -84,9 +84,6 @@ impl MachineTokens {
     }
 
     /// Creates a machine's token. Its previous token becomes invalid.
-    ///
-    /// # Errors
-    /// [`TokenError`].
     pub fn make(&self, name: &MachineName) -> Result<String, TokenError> {
         let token = random().map_err(|source| TokenError::Read { file: "random numbers".into(), source })?;
         let kept = StoredMachineToken { hash: hash(&token), made_at: ids::now_ms() };
@@ -95,17 +92,11 @@ impl MachineTokens {
     }
 
     /// Makes the token of a machine invalid. Returns whether it had one.
-    ///
-    /// # Errors
-    /// [`TokenError`].
     pub fn revoke(&self, name: &MachineName) -> Result<bool, TokenError> {
         self.update(|all| all.remove(name.as_str()).is_some())
     }
 
     /// The machines that have a token.
-    ///
-    /// # Errors
-    /// [`TokenError`].
     pub fn all(&self) -> Result<BTreeMap<String, StoredMachineToken>, TokenError> {
         let bytes = match regular::read(&self.file, MAX_FILE) {
             Ok(bytes) => bytes,

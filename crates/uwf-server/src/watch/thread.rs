@@ -117,7 +117,7 @@ impl ThreadFeeds {
 impl ThreadFeed {
     fn send(&self, news: Vec<FeedMessage>) {
         for message in news {
-            // Fails if there are no clients left.
+            // Fails if all clients have left.
             let _ = self.messages.send(message);
         }
     }

@@ -52,7 +52,7 @@ fn collect<'a>(node: &'a AstNode, links: &mut Vec<&'a AstNode>) {
     });
 }
 
-/// The field that a node tests, and the values for which it is true; `None` for the values if the field only has to exist.
+/// The field that a node tests, and the values for which it is true; `None` for the values if the field must only exist.
 fn test(node: &AstNode, bound: &BTreeSet<String>) -> Option<(FieldRead, Option<Vec<Value>>)> {
     match node {
         AstNode::Function { name, args, .. } if name == "exists" && args.len() == 1 && !bound.contains(name) => {

@@ -32,7 +32,7 @@ pub(super) struct ExpressionCheck<'d> {
     pub(super) last: BTreeSet<&'d str>,
     /// Whether the thread certainly has a step of one of these roles, the last one.
     pub(super) has_step: bool,
-    /// Whether it decides something, so that its result has to change.
+    /// Whether it decides something, so that its result must change.
     pub(super) is_condition: bool,
 }
 

@@ -65,9 +65,6 @@ fn takes_any_status(schema: &Value) -> bool {
 }
 
 /// Reports roles, and an input, that name a stored schema which `is_stored` does not know.
-///
-/// # Errors
-/// `is_stored` fails.
 pub(in crate::workflow) fn check_stored<E>(
     draft: &WorkflowDraft,
     positions: &SourcePositions,

@@ -24,9 +24,6 @@ const RECENT: Duration = Duration::from_mins(1);
 
 /// The current or last activity of other machines on threads at these heads, by thread name. Leaves out threads about
 /// which the local record knows as much.
-///
-/// # Errors
-/// Errors of the store, the records and the configuration.
 pub(crate) fn all(home: &Home, heads: &[(String, NodeHash)]) -> Result<BTreeMap<String, PeerActivity>> {
     let Some(path) = home.claims_cache() else { return Ok(BTreeMap::new()) };
     let recent = home.config()?.lease().max(RECENT);

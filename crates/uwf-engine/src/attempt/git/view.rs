@@ -50,9 +50,6 @@ pub(crate) fn own_dir(repository: &Path, dir: &Path) -> Result<PathBuf> {
 
 impl<'d> GitRunner<'d> {
     /// Git for the branch and commit of a working tree. It must not look at the files: see [`GitRunner::view`].
-    ///
-    /// # Errors
-    /// The errors of [`own_dir`].
     pub(crate) fn of_worktree(repository: &Path, dir: &'d Path) -> Result<GitRunner<'d>> {
         let named = GitDirectory {
             git_dir: own_dir(repository, dir)?,
@@ -64,9 +61,6 @@ impl<'d> GitRunner<'d> {
     }
 
     /// Git for the files of a working tree. `scratch` is a directory for this call alone, and is recreated.
-    ///
-    /// # Errors
-    /// The errors of [`own_dir`], of git and of the files.
     pub(crate) fn view(repository: &Path, dir: &'d Path, scratch: &Path) -> Result<GitRunner<'d>> {
         let of_worktree = GitRunner::of_worktree(repository, dir)?;
         let own = own_dir(repository, dir)?;

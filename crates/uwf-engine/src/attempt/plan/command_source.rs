@@ -22,9 +22,6 @@ impl CommandSource {
     }
 
     /// The source of a thread's commands.
-    ///
-    /// # Errors
-    /// Errors of the nodes.
     pub(super) fn of_thread(thread: &Thread<'_>, workflow: &Workflow) -> Result<CommandSource> {
         let at = |head: NodeHash| Thread::load_at(thread.home(), thread.id.clone(), head);
         let mut source = CommandSource::own(thread.start.workflow, workflow);
@@ -48,9 +45,6 @@ impl CommandSource {
     }
 
     /// The workflow that a person must trust first; `None` if its commands may run.
-    ///
-    /// # Errors
-    /// `Io`.
     pub(super) fn untrusted(self, home: &Home) -> Result<Option<CommandSource>> {
         Ok(if trusted_workflows::allows(home, self.hash, &self.workflow)? { None } else { Some(self) })
     }

@@ -39,9 +39,6 @@ pub(crate) fn dir_by_hand(home: &Home, thread: &ThreadId, attempt: &str) -> Path
 }
 
 /// Turns an attempt into one that is run by hand, with a new id and a directory.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn open_by_hand(home: &Home, opened: AttemptOpening) -> Result<AttemptOpening> {
     let opened = AttemptOpening { attempt: format!("{PREFIX}{}", ids::new_ulid()), ..opened };
     let dir = dir_by_hand(home, &opened.thread, &opened.attempt);

@@ -142,9 +142,6 @@ pub(crate) fn thread_of(name: &str) -> Option<ThreadId> {
 }
 
 /// All claims, each with its age.
-///
-/// # Errors
-/// Errors of the store.
 pub(crate) fn all(home: &Home) -> Result<Vec<(ThreadId, Claim, Duration)>> {
     let notes = home.notes();
     let names: Vec<String> = notes.notes(KIND)?.into_iter().map(|listed| listed.name).collect();
@@ -289,18 +286,12 @@ pub(crate) fn remove(home: &Home, thread: &ThreadId) {
 }
 
 /// Like [`remove`], for removing the thread: while the note exists, the thread counts as one whose head was lost.
-///
-/// # Errors
-/// Errors of the store.
 pub(crate) fn forget(home: &Home, thread: &ThreadId) -> Result<()> {
     Ok(home.notes().remove_note(&name(thread))?)
 }
 
 /// Adds lines of a claim that the record lacks: an attempt of another machine, or how one ended elsewhere. Returns
 /// whether it added any.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn bring_in(home: &Home, thread: &ThreadId, claim: &Claim) -> Result<bool> {
     let Some(theirs) = claim.attempt(thread) else { return Ok(false) };
     let own = super::read(home, thread)?;

@@ -76,9 +76,6 @@ impl AttemptOutputFiles {
 
 /// Reserves space for an answer in a file without changing its length. Does nothing on file systems that can't reserve
 /// space.
-///
-/// # Errors
-/// Errors of the system.
 pub fn room_in(file: &File) -> io::Result<()> {
     match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, ROOM) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::SPIPE | Errno::NODEV) | Ok(()) => Ok(()),
@@ -124,9 +121,6 @@ pub(super) fn size(path: &Path) -> Result<u64> {
 }
 
 /// Gives a new attempt the value that was submitted in an earlier one, if there is one.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn hand_on(home: &Home, thread: &ThreadId, from: &str, to: &str) -> Result<()> {
     let [from, to] = [from, to].map(|attempt| AttemptOutputFiles::paths_of_attempt(home, thread, attempt).submitted);
     match std::fs::hard_link(&from, &to) {

@@ -99,9 +99,6 @@ fn ready_file(worktree: &Worktree) -> Result<Option<PathBuf>> {
 }
 
 /// The file to write once a worktree is set up; `None` if it already was.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn file_if_new(worktree: &Worktree) -> Result<Option<PathBuf>> {
     match ready_file(worktree)? {
         Some(file) if !is_there(&file)? => Ok(Some(file)),
@@ -110,9 +107,6 @@ pub(crate) fn file_if_new(worktree: &Worktree) -> Result<Option<PathBuf>> {
 }
 
 /// Records that a worktree was set up.
-///
-/// # Errors
-/// `Io`.
 pub(crate) fn mark_ready(file: &Path) -> Result<()> {
     regular::write(file, b"").path_context("write", file)
 }

@@ -138,9 +138,6 @@ impl From<StoreError> for BrokerFailure {
 }
 
 /// Writes a message.
-///
-/// # Errors
-/// Errors of the connection.
 pub(crate) fn send(to: &mut impl Write, head: &impl Serialize, parts: &[Vec<u8>]) -> io::Result<()> {
     let head = serde_json::to_vec(head)?;
     // Most messages are small and need a single write.

@@ -79,18 +79,12 @@ fn leave_trace(home: &Home, head: NodeHash) {
 }
 
 /// The last position of the names' head in a shared store, from its note; `None` without a note.
-///
-/// # Errors
-/// Errors of the store.
 pub(crate) fn traced(home: &Home) -> Result<Option<NodeHash>> {
     let note = home.notes().note(TRACE)?;
     Ok(note.and_then(|note| note.value.get("head")?.as_str()?.parse().ok()))
 }
 
 /// The store, if the head of the names is gone from it.
-///
-/// # Errors
-/// Errors of the store.
 pub(super) fn gone(home: &Home) -> Result<Option<MissingRegistry>> {
     // Keep this order: the first note is written after the first head.
     let is_gone = traced(home)?.is_some() && home.heads().read(SHARED)?.is_none();

@@ -17,9 +17,6 @@ use crate::root::home::Home;
 
 /// Deletes refs whose nodes are gone, or counts them if `dry_run` is set; `goes` says whether a node is about to be removed. Returns how
 /// many. If a repository cannot be examined, its refs stay until the next time.
-///
-/// # Errors
-/// Errors of the index, the history and the store.
 pub(crate) fn sweep(home: &Home, goes: &dyn Fn(NodeHash) -> bool, dry_run: bool) -> Result<usize> {
     let mut swept = 0;
     for thread in removed(home)? {

@@ -36,9 +36,6 @@ pub(super) struct PublishedBranch {
 
 impl GroupFiles<'_> {
     /// The worktree for the thread of a branch, with the files that the group began with; `None` if branches get none.
-    ///
-    /// # Errors
-    /// Errors of git.
     pub fn branch_worktree(&self) -> Result<Option<NewWorktree>> {
         if !self.has_worktrees() {
             return Ok(None);
@@ -52,9 +49,6 @@ impl GroupFiles<'_> {
     }
 
     /// The git branches of some branches; empty if they have no worktrees. `group` is the thread of the group.
-    ///
-    /// # Errors
-    /// Errors of the nodes.
     pub fn git_branches(&self, group: &Thread<'_>, names: &[&str]) -> Result<Vec<GitBranch>> {
         if !self.has_worktrees() {
             return Ok(Vec::new());

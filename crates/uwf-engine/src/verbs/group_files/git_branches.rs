@@ -18,9 +18,6 @@ use super::worktree_of;
 
 /// The role and the git branches of the group that a thread's newest step is of. `None` if another role played it, if the group's branches have no
 /// worktrees, if they were merged or one was picked, or if this machine does not know the thread of the group.
-///
-/// # Errors
-/// Errors of the nodes and the history.
 pub fn of_newest_step(thread: &Thread<'_>) -> Result<Option<(String, Vec<GitBranch>)>> {
     let Some(last) = thread.last.as_ref().filter(|last| last.agent == GROUP_AGENT) else { return Ok(None) };
     let workflow = thread.workflow()?;

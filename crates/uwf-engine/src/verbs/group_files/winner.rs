@@ -11,7 +11,7 @@ impl GroupFiles<'_> {
     /// nothing. `group` is the thread of the group, which may have ended.
     ///
     /// # Errors
-    /// `Waiting` if the worktree has changed since the group began, so that a person has to merge the branch; errors of git.
+    /// `Waiting` if the worktree has changed since the group began, so that a person must merge the branch; errors of git.
     pub fn take_winner(&self, group: &Thread<'_>, winner: &str) -> Result<()> {
         if !self.has_worktrees() {
             return Ok(());

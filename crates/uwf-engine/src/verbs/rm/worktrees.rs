@@ -26,9 +26,6 @@ pub(crate) fn remove(home: &Home, id: &ThreadId, discard: bool) -> Result<Option
 }
 
 /// The directory that [`remove`] would remove.
-///
-/// # Errors
-/// As [`remove`].
 pub(crate) fn removable(home: &Home, id: &ThreadId, discard: bool) -> Result<Option<PathBuf>> {
     Ok(saved_worktree(home, id, discard)?.map(|worktree| worktree.dir))
 }

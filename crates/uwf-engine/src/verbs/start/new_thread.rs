@@ -29,9 +29,6 @@ enum NewThreadLine {
 }
 
 /// Starts a thread: writes its settings, creates its worktree if it gets one, then sets its head. Leaves no record if that fails.
-///
-/// # Errors
-/// Errors of settings, index and git.
 pub(crate) fn begin(
     home: &Home,
     thread: &ThreadId,
@@ -169,9 +166,6 @@ pub(crate) fn is_under_way(home: &Home, thread: &ThreadId) -> Result<bool> {
 }
 
 /// Threads whose commands were killed before they had a head, at least `age` ago, so that no command can still be starting them.
-///
-/// # Errors
-/// Errors of records, index and history.
 pub(crate) fn abandoned(home: &Home, age: Duration) -> Result<Vec<ThreadId>> {
     let mut found = Vec::new();
     for thread in home.recorded_threads()? {

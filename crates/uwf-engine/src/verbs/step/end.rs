@@ -52,9 +52,6 @@ pub(crate) fn end(
 }
 
 /// Ends a thread with unreadable nodes that a person killed. The history contains only that it was killed.
-///
-/// # Errors
-/// As [`end`].
 pub(crate) fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result<()> {
     let line = HistoryLine {
         thread: id.clone(),

@@ -44,7 +44,7 @@ impl StepInProgress<'_, '_> {
     /// between, the next step adopts this one and records its files.
     ///
     /// # Errors
-    /// `Interrupted` or `Terminated` if uwf was told to stop while the thread is active. Then, too, the next step adopts this one.
+    /// `Interrupted` or `Terminated` if uwf got a stop signal while the thread is active. Then, too, the next step adopts this one.
     pub(super) fn record_files(&self, opened: &AttemptOpening, step: NodeHash) -> Result<Option<StepFiles>> {
         let Some(worktree) = self.plan.settings.worktree_in_use() else { return Ok(None) };
         let _errand = self.errand(&opened.agent, Some(&opened.attempt));

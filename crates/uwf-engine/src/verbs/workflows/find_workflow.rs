@@ -61,9 +61,6 @@ pub fn versions(registry: &Registry, typed: &str, found: &ResolvedWorkflow) -> V
 
 /// Like [`workflow`], but without project files, which may come from anyone: no person decided to use them here. A path is relative to
 /// `dir`; without `dir`, only absolute paths are accepted.
-///
-/// # Errors
-/// As for [`workflow`].
 pub(crate) fn without_project(home: &Home, typed: &str, dir: Option<&Path>) -> Result<ResolvedWorkflow> {
     stored(home, typed, find(home, typed, dir, false)?)
 }
