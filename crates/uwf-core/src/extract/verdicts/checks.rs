@@ -1,7 +1,7 @@
 //! Compares a value such as `passed: true` with what the text says about tests and builds. The last report in the text counts.
 
 use super::super::prose::{ProseClause, ProseSentence};
-use super::verdict_words::{ABSENCES, CONDITIONS, EARLIER, is_denial};
+use super::verdict_words::{ABSENCES, CONDITIONS, is_denial, is_earlier};
 
 /// Things that pass or fail.
 const CHECKS: [&str; 29] = [
@@ -80,7 +80,7 @@ const ARTICLES: [&str; 9] = ["a", "an", "the", "each", "every", "any", "for", "o
 /// Returns the sentence that reports the opposite of the value.
 pub(super) fn contrary(sentences: &[ProseSentence], is_passed: bool) -> Option<&ProseSentence> {
     let is_now = |sentence: &&ProseSentence| {
-        !sentence.is_question && !sentence.has(CONDITIONS) && !sentence.has(EARLIER) && !sentence.has(&ELSEWHERE)
+        !sentence.is_question && !sentence.has(CONDITIONS) && !is_earlier(sentence) && !sentence.has(&ELSEWHERE)
     };
     let mut reports = sentences.iter().filter(is_now).filter_map(|sentence| Some((sentence, passes(sentence)?)));
     let (sentence, passes) = reports.next_back()?;

@@ -5,7 +5,7 @@ use super::super::prose::{ProseClause, ProseSentence};
 use super::super::scalar::normal;
 use super::label_words::names_verdict;
 use super::of_word;
-use super::verdict_words::{CONDITIONS, EARLIER, LABELS, OWN, is_denial};
+use super::verdict_words::{CONDITIONS, LABELS, OWN, is_denial, is_earlier};
 
 /// Verbs of a choice.
 const CHOOSE: [&str; 32] = [
@@ -76,7 +76,7 @@ const ARTICLES: [&str; 10] = ["a", "an", "is", "it's", "that's", "rather", "clea
 pub(super) fn other_choice<'s>(sentences: &'s [ProseSentence], choices: &KeyChoices<'_>) -> Option<&'s ProseSentence> {
     let choices = || choices.iter().filter(|(_, choice)| choice.said.is_string());
     let is_now = |sentence: &&ProseSentence| {
-        !sentence.is_question && !sentence.has(CONDITIONS) && !sentence.has(EARLIER) && !sentence.has(&["or"])
+        !sentence.is_question && !sentence.has(CONDITIONS) && !is_earlier(sentence) && !sentence.has(&["or"])
     };
     sentences.iter().filter(is_now).find(|sentence| choices().any(|(key, choice)| chooses(sentence, key, choice)))
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::prose::ProseSentence;
 use super::super::scalar::normal;
-use super::verdict_words::EARLIER;
+use super::verdict_words::is_earlier;
 
 /// Words before the name of a number that is about the whole work.
 const WHOLE: [&str; 8] = ["my", "the", "overall", "final", "total", "a", "of", "is"];
@@ -18,17 +18,24 @@ pub(super) fn contrary<'s>(sentences: &'s [ProseSentence], value: &Value) -> Opt
     value.as_object()?.iter().find_map(|(key, said)| {
         let said = said.as_f64()?;
         let key = normal(key);
-        let given: Vec<(&ProseSentence, f64)> =
-            sentences.iter().filter_map(|sentence| Some((sentence, number(sentence, &key)?))).collect();
+        // `At the start 4 tests failed. Now all pass.`
+        let is_past =
+            |at: usize| sentences[at + 1..].iter().any(|later| later.has(&["now", "pass", "passes", "fixed"]));
+        let given: Vec<(&ProseSentence, f64)> = (sentences.iter().enumerate())
+            .filter_map(|(at, sentence)| {
+                let number = labelled(sentence, &key).or_else(|| failed(sentence, &key).filter(|_| !is_past(at)))?;
+                Some((sentence, number))
+            })
+            .collect();
         let is_said = |number: f64| SCALES.iter().any(|scale| (number - said * scale).abs() < 1e-9);
         let (contrary, _) = given.first()?;
         (!given.iter().any(|(_, number)| is_said(*number))).then_some(*contrary)
     })
 }
 
-/// The number that a sentence gives a key: `Overall score: 3/10`, `4 tests failed`, `I give it 3 out of 10`.
-fn number(sentence: &ProseSentence, key: &str) -> Option<f64> {
-    if sentence.is_question || sentence.has(EARLIER) || sentence.has(&["before", "first"]) {
+/// The number that a sentence names as that of a key: `Overall score: 3/10`, `The final count is 17`, `I give it 3 out of 10`.
+fn labelled(sentence: &ProseSentence, key: &str) -> Option<f64> {
+    if is_of_another_time(sentence) {
         return None;
     }
     let labelled = sentence.clauses.windows(2).find_map(|pair| {
@@ -37,11 +44,23 @@ fn number(sentence: &ProseSentence, key: &str) -> Option<f64> {
         let word = pair[1].words.first().filter(|_| is_key)?;
         word.split('/').next()?.parse().ok()
     });
-    let mut clauses = sentence.clauses.iter().filter(|clause| !clause.is_label);
     let said = || sentence.clauses.iter().find_map(|clause| predicate(&clause.words, key));
-    labelled
-        .or_else(said)
-        .or_else(|| clauses.find_map(|clause| counted(&clause.words, key).or_else(|| rated(&clause.words, key))))
+    let rated =
+        || sentence.clauses.iter().filter(|clause| !clause.is_label).find_map(|clause| rated(&clause.words, key));
+    labelled.or_else(said).or_else(rated)
+}
+
+/// The number of failures in the words of a test runner: `57 tests passed, 4 failed`. A number before any other word often is one of a
+/// part or of an earlier time: `I added 3 tests`, `2 findings are severe`, `I fixed 3 errors`.
+fn failed(sentence: &ProseSentence, key: &str) -> Option<f64> {
+    if key != "failed" || is_of_another_time(sentence) {
+        return None;
+    }
+    sentence.clauses.iter().filter(|clause| !clause.is_label).find_map(|clause| counted(&clause.words))
+}
+
+fn is_of_another_time(sentence: &ProseSentence) -> bool {
+    sentence.is_question || is_earlier(sentence) || sentence.has(&["before", "first", "start"])
 }
 
 /// The number that a key is: `the final count is 17`.
@@ -52,14 +71,9 @@ fn predicate(words: &[String], key: &str) -> Option<f64> {
     words.get(verb + 1).filter(|_| is_key)?.split('/').next()?.parse().ok()
 }
 
-/// The number right before a key, or before the noun between them: `4 failed`, `3 of 40 tests failed`.
-fn counted(words: &[String], key: &str) -> Option<f64> {
-    // `4 failing tests`.
-    let is_key = |word: &String| {
-        let word = normal(word);
-        word == key || word.strip_suffix("ing").is_some_and(|stem| key.strip_suffix("ed") == Some(stem))
-    };
-    let at = words.iter().position(is_key)?;
+/// The number before `failed` or `failing`, or before the noun between them: `4 failed`, `3 of 40 tests failed`.
+fn counted(words: &[String]) -> Option<f64> {
+    let at = words.iter().position(|word| word == "failed" || word == "failing")?;
     let is_number = |at: &usize| words[*at].bytes().all(|byte| byte.is_ascii_digit());
     let number = (at.saturating_sub(2)..at).rev().find(is_number)?;
     let is_of = number.checked_sub(2).filter(|_| words[number - 1] == "of").filter(is_number);
@@ -108,6 +122,9 @@ mod tests {
             "Score: high",
             "Score: 3?",
             "0 of 40 tests failed",
+            "At the start 4 tests failed. Now all pass.",
+            "4 tests failed. I fixed the parser. All pass.",
+            "I looked at 12 filesChanged",
         ] {
             assert!(!is_contrary(text), "{text}");
         }

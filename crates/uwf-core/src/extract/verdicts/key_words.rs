@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::mentions::KeyChoices;
 use super::super::prose::{ProseClause, ProseSentence};
 use super::super::scalar::normal;
-use super::verdict_words::{ABSENCES, CONDITIONS, EARLIER, MODALS, PARTS, RESOLVED, SEVERE, WORK, is_denial};
+use super::verdict_words::{ABSENCES, CONDITIONS, MODALS, PARTS, RESOLVED, SEVERE, WORK, is_denial, is_earlier};
 use super::{is_check, of_word};
 
 /// Words before the adjective of a key.
@@ -223,13 +223,9 @@ impl KeyMeaning {
 
     /// What a sentence says about the key; `None` if nothing.
     fn stated(&self, sentence: &ProseSentence) -> Option<bool> {
-        let is_at_first = sentence.clauses.iter().any(|clause| clause.has_pair("at", "first"));
-        if is_at_first
-            || sentence.is_question
-            || sentence.has(CONDITIONS)
-            || sentence.has(EARLIER)
-            || sentence.has(&["or"])
-        {
+        // `Versions below 2.0 are vulnerable`.
+        let is_of_others = sentence.has(&["or", "versions", "releases"]);
+        if is_of_others || sentence.is_question || sentence.has(CONDITIONS) || is_earlier(sentence) {
             return None;
         }
         let mut clauses = sentence.clauses.iter();

@@ -2,14 +2,14 @@
 
 use super::super::lines::names_answer;
 use super::super::prose::ProseSentence;
-use super::verdict_words::{ABSENCES, EARLIER, STILL, is_denial};
+use super::verdict_words::{ABSENCES, STILL, is_denial, is_earlier};
 
 /// The first sentence in which the agent speaks for itself without a report: `Red light from my side`.
 pub(super) fn doubting(sentences: &[ProseSentence]) -> Option<&ProseSentence> {
     sentences.iter().find(|sentence| {
         let words: Vec<&str> = sentence.words().collect();
         let own = words.iter().position(|word| matches!(*word, "i" | "me" | "my" | "mine" | "i'd" | "i'm" | "i'll"));
-        let Some(own) = own.filter(|_| !sentence.is_question && !sentence.has(EARLIER)) else { return false };
+        let Some(own) = own.filter(|_| !sentence.is_question && !is_earlier(sentence)) else { return false };
         let is_report = words.iter().any(|word| is_past(word)) || words[..own].ends_with(&["all", "of"]);
         let begins = words[..own].iter().any(|word| matches!(*word, "let" | "here"));
         let names = |name: &&str| names_answer(name) || REMARKS.contains(name);

@@ -7,8 +7,8 @@ use super::languages::refuses;
 use super::tenor;
 use super::verdict_topics::VerdictTopic;
 use super::verdict_words::{
-    ABSENCES, COMMANDS, CONDITIONS, EARLIER, LABELS, MODALS, OBJECTS, OBSTACLES, OWN, PARTS, PAST, REQUESTS, RESOLVED,
-    SEVERE, STILL, WITHOUT, WORK, is_denial,
+    ABSENCES, COMMANDS, CONDITIONS, LABELS, MODALS, OBJECTS, OBSTACLES, OWN, PARTS, PAST, REQUESTS, RESOLVED, SEVERE,
+    STILL, WITHOUT, WORK, is_denial, is_earlier,
 };
 use super::work_verdict::WorkVerdict;
 
@@ -19,7 +19,7 @@ pub(super) fn statements(
     topic: &VerdictTopic,
 ) -> Vec<WorkVerdict> {
     let is_still = sentence.has(STILL);
-    let is_earlier = sentence.has(EARLIER) && !is_still;
+    let is_earlier = is_earlier(sentence) && !is_still;
     let has_pair = |one: &str, next: &str| sentence.clauses.iter().any(|clause| clause.has_pair(one, next));
     // `I would have approved the first version`.
     let is_conditional =

@@ -7,7 +7,7 @@ use super::super::lead_in::OTHERS;
 use super::super::prose::{ProseClause, ProseSentence};
 use super::own_voice::doubting;
 use super::subject::{follows_code, is_attribute, is_nit, is_of_code, is_of_part};
-use super::verdict_words::{ABSENCES, COMMANDS, CONDITIONS, EARLIER, PROBLEMS, is_denial};
+use super::verdict_words::{ABSENCES, COMMANDS, CONDITIONS, PROBLEMS, is_denial, is_earlier};
 
 /// Most words of a text that is judged. A longer one has a verdict in words that are known.
 const MAX_REVIEW: usize = 120;
@@ -173,7 +173,7 @@ fn contrast(text: &str) -> Option<usize> {
 /// Whether a sentence denies or demands something. Words before a contrast are a concession: `I do not like it, but:`.
 fn denies(sentence: &ProseSentence) -> bool {
     let is_of_others = sentence.words().take(3).any(|word| OTHERS.contains(&word));
-    if sentence.is_question || is_of_others || sentence.has(EARLIER) || is_nit(sentence) {
+    if sentence.is_question || is_of_others || is_earlier(sentence) || is_nit(sentence) {
         return false;
     }
     let behind = contrast(&sentence.plain).map(|at| sentence.behind(at));

@@ -1,5 +1,7 @@
 //! The words by which an answer accepts or rejects.
 
+use super::super::prose::{ProseClause, ProseSentence};
+
 /// Last words of a label before a verdict.
 pub(super) const LABELS: &[&str] = &[
     "verdict",
@@ -201,7 +203,7 @@ pub(super) const CONDITIONS: &[&str] =
     &["soon", "if", "once", "when", "unless", "until", "assuming", "provided", "would've"];
 
 /// Words of a sentence about a verdict that was given, or only thought of, earlier.
-pub(super) const EARLIER: &[&str] = &[
+const EARLIER: &[&str] = &[
     "said",
     "previously",
     "earlier",
@@ -214,6 +216,14 @@ pub(super) const EARLIER: &[&str] = &[
     "tempted",
     "yesterday",
 ];
+
+/// Whether a sentence is about an earlier time: `Initially`, `at first`, `Before my change`.
+pub(super) fn is_earlier(sentence: &ProseSentence) -> bool {
+    let is_before = |clause: &ProseClause| {
+        clause.has_pair("at", "first") || clause.has_pair("before", "my") || clause.has_pair("before", "the")
+    };
+    sentence.has(EARLIER) || sentence.clauses.iter().any(is_before)
+}
 
 /// Words of a clause about the past.
 pub(super) const PAST: &[&str] = &["was", "were", "had", "used", "asked", "previous", "prior"];
