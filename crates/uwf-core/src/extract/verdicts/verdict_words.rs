@@ -219,9 +219,7 @@ const EARLIER: &[&str] = &[
 
 /// Whether a sentence is about an earlier time: `Initially`, `at first`, `Before my change`.
 pub(super) fn is_earlier(sentence: &ProseSentence) -> bool {
-    let is_before = |clause: &ProseClause| {
-        clause.has_pair("at", "first") || clause.has_pair("before", "my") || clause.has_pair("before", "the")
-    };
+    let is_before = |clause: &ProseClause| clause.has_pair("at", "first") || clause.has_pair("before", "my");
     sentence.has(EARLIER) || sentence.clauses.iter().any(is_before)
 }
 
