@@ -24,7 +24,7 @@ pub struct AttemptFailure {
 }
 
 impl AttemptFailure {
-    /// A failure of which only the class and the end are known.
+    /// A failure with a known class and, for a usage limit, a known end.
     pub(crate) fn new(class: FailureClass, until: Option<u64>) -> AttemptFailure {
         AttemptFailure { class, until, is_assumed: false, is_for_all_tasks: false }
     }

@@ -24,7 +24,7 @@ pub(super) struct LimitStreak {
 }
 
 impl LimitStreak {
-    /// When to continue a thread that has reached a usage limit with this end, Unix milliseconds. The waits grow like those of `retry`. `None`
+    /// When to continue a thread that has reached a usage limit with this end, Unix milliseconds. The waits grow as with `retry`. `None`
     /// after too many limits.
     pub(super) fn next(&mut self, context: &CommandContext, thread: &ThreadId, until: u64) -> Option<u64> {
         let head = context.home.heads().read(thread.as_str()).ok().flatten().map(|head| head.hash);
