@@ -386,19 +386,23 @@ fn check_status(
     if status.code().is_some_and(|code| spec.succeeded(code)) {
         return Ok(());
     }
-    let said = match trace.map(|trace| &trace.ending) {
-        Some(TraceEnding::Failed(words)) => words.clone(),
-        Some(TraceEnding::Bad(how)) => format!("it {how}"),
+    let errors = || agent_process::read_kept(&files.err, cap);
+    let (said, is_work) = match trace.map(|trace| &trace.ending) {
+        Some(TraceEnding::Failed(words)) => (words.clone(), false),
+        Some(TraceEnding::Bad(how)) => (format!("it {how}"), false),
         // Whatever happened to the file, it is not why the agent failed.
-        Some(TraceEnding::Good | TraceEnding::Unknown) => agent_process::read_kept(&files.err, cap)?,
-        None => {
-            let errors = agent_process::read_kept(&files.err, cap)?;
+        Some(TraceEnding::Good | TraceEnding::Unknown) => (errors()?, false),
+        None => match errors()? {
             // `claude -p` prints its notices to stdout.
-            if errors.trim().is_empty() { agent_process::read_kept(&files.raw, cap)? } else { errors }
-        }
+            errors if errors.trim().is_empty() => (agent_process::read_kept(&files.raw, cap)?, true),
+            errors => (errors, false),
+        },
     };
     let last = said.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
     let error = Error::agent_failed(format!("agent `{}` {}{words}", spec.name, how_it_ended(status)));
-    Err(turn_end::with_notice(error, trace.and_then(|trace| trace.notice.as_ref()), &said))
+    Err(match is_work {
+        true => error.with_last_printed(&said),
+        false => turn_end::with_notice(error, trace.and_then(|trace| trace.notice.as_ref()), &said),
+    })
 }

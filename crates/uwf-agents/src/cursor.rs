@@ -180,7 +180,8 @@ fn check(opened: &AttemptOpening, ran: &ProgramRun, trace: Option<&ParsedTrace>)
     let succeeded = ran.status.code().is_some_and(|code| spec.succeeded(code));
     match trace.map(|trace| &trace.ending) {
         Some(TraceEnding::Failed(words)) => {
-            Err(Error::agent_failed(format!("agent `{}` {}: {words}", spec.name, ran.how())))
+            let error = Error::agent_failed(format!("agent `{}` {}: {words}", spec.name, ran.how()));
+            Err(error.with_last_words(words))
         }
         // Events are not an error message.
         _ if !succeeded => Err(ran.failure(&spec.name, |line| line.starts_with('{'))),

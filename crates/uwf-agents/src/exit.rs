@@ -65,7 +65,7 @@ fn output_code(opened: &AttemptOpening, status: ExitStatus, printed: &str) -> Re
     }
     let last = printed.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
-    Err(Error::agent_failed(format!("`{}` {}{words}", spec.name, how_it_ended(status))))
+    Err(Error::agent_failed(format!("`{}` {}{words}", spec.name, how_it_ended(status))).with_last_printed(printed))
 }
 
 /// Whether the command of an attempt has ended with an exit code that is an output.

@@ -120,7 +120,7 @@ impl MockAgent {
                 let said = fail.stderr.as_deref().map(|text| format!(": {}", text.trim_end())).unwrap_or_default();
                 let message =
                     format!("the mock fails with exit code {}, as {} says{said}", fail.exit_code, entry.place);
-                return Err(Error::agent_failed(message));
+                return Err(Error::agent_failed(message).with_last_words(&said));
             }
             ScriptedAct::Hang => {
                 let message = format!(

@@ -162,7 +162,7 @@ pub fn failed(error: &uwf_llm::Error) -> Error {
     let failed = match error {
         uwf_llm::Error::Status { code, limits, body, .. } => {
             let headers = limits.all.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-            failed.with_notice(&FailureNotice::of_response(*code, headers, body))
+            failed.with_notice(&FailureNotice::of_response(*code, limits.retry_after, headers, body))
         }
         _ if error.is_transient() => failed.with_notice(&FailureNotice::new(FailureClass::Transient, None)),
         _ => failed,

@@ -6,7 +6,7 @@ use agent_kit::Result;
 use uwf_core::config::OutputMode;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::leftover;
-use uwf_engine::attempt::recorded::{self, AttemptOutputFiles, RecordedAttempt};
+use uwf_engine::attempt::recorded::{self, AttemptOutputFiles};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::lock;
 
@@ -14,20 +14,28 @@ use crate::command::run_file;
 use crate::{command, exit};
 
 /// Records the answer of a thread's newest attempt, so that the next step reads it and runs no agent. Returns whether there is one: its
-/// program ended well.
-///
-/// # Errors
-/// `Io`; errors of the agent's settings.
+/// program ended well, and no process of uwf is left to say so.
 pub fn keep(home: &Home, thread: &ThreadId) -> Result<bool> {
-    let Some(left) = leftover::without_keeper(home, thread)? else { return Ok(false) };
+    if leftover::without_keeper(home, thread)?.is_none() {
+        return Ok(false);
+    }
     // Another step may take the attempt over at the same time.
     let Some(_lock) = lock::take_within(home, thread, Duration::ZERO)? else { return Ok(false) };
-    let is_same = |now: &RecordedAttempt| now.closed.is_none() && now.opened.attempt == left.opened.attempt;
-    let Some(attempt) = recorded::read(home, thread)?.filter(is_same) else { return Ok(false) };
+    keep_locked(home, thread)
+}
+
+/// Like [`keep`], for a caller that holds the thread's lock.
+pub fn keep_locked(home: &Home, thread: &ThreadId) -> Result<bool> {
+    let Some(attempt) = recorded::read(home, thread)?.filter(|attempt| attempt.closed.is_none()) else {
+        return Ok(false);
+    };
     let opened = &attempt.opened;
     let is_open = attempt.result().is_none() && attempt.answered.is_none() && attempt.gave_up.is_none();
+    if !is_open || !opened.is_wrapped() || !leftover::is_of_this_boot(&attempt)? {
+        return Ok(false);
+    }
     let files = AttemptOutputFiles::paths_of_attempt(home, thread, &opened.attempt);
-    let Some(ended) = run_file::ended(&files).filter(|_| is_open && opened.is_wrapped()) else { return Ok(false) };
+    let Some(ended) = run_file::ended(&files) else { return Ok(false) };
     let is_answered = match opened.agent.output_mode() {
         OutputMode::Exit => exit::is_answered(opened, &ended),
         OutputMode::Step | OutputMode::Json | OutputMode::Text => command::is_answered(opened, &files, &ended)?,

@@ -81,8 +81,11 @@ impl ProgramRun {
         };
         let words = last(&self.stderr).or_else(|| last(&self.stdout));
         let words = words.map(|words| format!("; its last words: {words}")).unwrap_or_default();
-        let said = if self.stderr.trim().is_empty() { &self.stdout } else { &self.stderr };
-        Error::agent_failed(format!("agent `{agent}` {}{words}", self.how())).with_last_words(said)
+        let error = Error::agent_failed(format!("agent `{agent}` {}{words}", self.how()));
+        match self.stderr.trim().is_empty() {
+            true => error.with_last_printed(&self.stdout),
+            false => error.with_last_words(&self.stderr),
+        }
     }
 }
 

@@ -37,7 +37,7 @@ pub use otel::OtelConfig;
 pub use prices::{DEFAULT_CURRENCY, ModelPrice, PriceTable, is_date};
 pub use read::keys;
 pub(crate) use read::schema;
-pub use retry::{LONGEST_RETRY_WAIT, RetryPolicy};
+pub use retry::{LONGEST_RETRY_WAIT, RetryPolicy, USUAL_RETRY_WAIT};
 pub use secret::key_in;
 pub use store::{LONGEST_LEASE, StoreKind, StoreUrl};
 pub use temporal::TemporalConfig;

@@ -1,8 +1,12 @@
 //! Classes of failed attempts, which decide what happens next, and how the message of a program shows its class.
 
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::failure_words::{self, NoticeMeaning};
 use crate::limit_end::{self, LimitEnd};
 
 /// Why an attempt failed, as far as this decides what happens next.
@@ -54,140 +58,54 @@ pub struct FailureNotice {
     pub class: FailureClass,
     /// When a usage limit ends, if the message says it.
     pub end: Option<LimitEnd>,
-    /// Whether the failure is about the task, so that another task may succeed.
-    is_of_task: bool,
+    /// Whether every task of the agent fails for this reason, until a person changes something: the account is refused.
+    pub is_for_all_tasks: bool,
 }
-
-/// Parts of messages about accounts without credit. Waiting does not help.
-const NO_CREDIT: [&str; 6] = [
-    "credit balance",
-    "insufficient_quota",
-    "insufficient quota",
-    "insufficient credit",
-    "insufficient balance",
-    "billing_error",
-];
-
-/// Parts of messages about usage limits, of Claude Code, codex, gemini, opencode, hermes and the providers.
-const USAGE_LIMIT: [&str; 17] = [
-    "usage limit",
-    "usage_limit",
-    "usagelimit",
-    "usage exceeded",
-    "usage quota",
-    "limit reached",
-    "hit your",
-    "rate limit",
-    "rate_limit",
-    "ratelimit",
-    "out of extra usage",
-    "quota will reset",
-    "exhausted your",
-    "exceeded your current quota",
-    "quota exceeded",
-    "resource_exhausted",
-    "resource has been exhausted",
-];
-
-/// The words of the status 429.
-const TOO_MANY_REQUESTS: &str = "too many requests";
 
 /// Both a provider without credit and one with a quota per minute say so.
 const CURRENT_QUOTA: &str = "exceeded your current quota";
-
-/// Parts of messages about failures that last until a person changes something.
-const FATAL: [&str; 19] = [
-    "api key",
-    "api_key",
-    "not logged in",
-    "run /login",
-    "claude auth login",
-    "codex login",
-    "login expired",
-    "session expired",
-    "session has expired",
-    "oauth token",
-    "authentication",
-    "unauthorized",
-    "permission denied",
-    "refuses access",
-    "does not have access",
-    "has been disabled",
-    "not found in path",
-    "command not found",
-    "model not found",
-];
-
-/// Parts of messages about tasks that are too large for the model.
-const TOO_LARGE: [&str; 3] = ["prompt is too long", "context length", "context window"];
-
-/// Parts of messages about failures of the network and of providers.
-const TRANSIENT: [&str; 26] = [
-    "overloaded",
-    "internal server error",
-    "service unavailable",
-    "bad gateway",
-    "gateway timeout",
-    "temporarily unavailable",
-    "high demand",
-    "connection reset",
-    "connection refused",
-    "connection closed",
-    "connection error",
-    "closed the connection",
-    "connect timeout",
-    "idle timeout",
-    "request timed out",
-    "econnreset",
-    "econnrefused",
-    "etimedout",
-    "eai_again",
-    "enotfound",
-    "fetch failed",
-    "socket hang up",
-    "network error",
-    "stream disconnected",
-    "error sending request",
-    "cannot talk to",
-];
 
 /// Words before a number that is an HTTP status.
 const BEFORE_STATUS: [&str; 9] =
     ["rejected", "error", "status", "code", "http", "http/1.1", "answered", "api", "statuscode"];
 
+/// Statuses with which a provider refuses every request of an account.
+const REFUSALS: RangeInclusive<u16> = 401..=403;
+
 impl FailureNotice {
-    /// Reads the message of a program that failed.
+    /// Reads the words with which a program failed: its own, never a message around them, which may have the name of an agent.
     #[must_use]
     pub fn read(text: &str) -> FailureNotice {
-        let lower = text.replace('’', "'").to_ascii_lowercase();
-        let has = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
-        let status = status(&lower).map(FailureClass::of_status);
+        let lower = failure_words::lower(text);
+        let has = |meaning| failure_words::means(&lower, meaning);
+        let status = status(&lower);
+        let of_status = status.map(FailureClass::of_status);
         let end = limit_end::find(text);
-        let is_limit = has(&USAGE_LIMIT) || has(&[TOO_MANY_REQUESTS]) || status == Some(FailureClass::UsageLimit);
+        let is_limit = has(NoticeMeaning::UsageLimit) || of_status == Some(FailureClass::UsageLimit);
+        let has_no_credit = has(NoticeMeaning::NoCredit);
         // Without an end, "your current quota" is money that is used up.
-        let is_money = has(&NO_CREDIT)
-            || (lower.contains(CURRENT_QUOTA) && end.is_none() && !lower.contains("resource_exhausted"));
+        let is_money =
+            has_no_credit || (lower.contains(CURRENT_QUOTA) && end.is_none() && !lower.contains("resource_exhausted"));
+        let is_too_large = has(NoticeMeaning::TooLarge);
         let class = match () {
             () if is_money => FailureClass::Fatal,
             () if is_limit => FailureClass::UsageLimit,
-            () if has(&FATAL) || has(&TOO_LARGE) => FailureClass::Fatal,
-            () if has(&TRANSIENT) => FailureClass::Transient,
-            () => status.unwrap_or(FailureClass::Unknown),
+            () if has(NoticeMeaning::Fatal) || is_too_large => FailureClass::Fatal,
+            () if has(NoticeMeaning::Transient) => FailureClass::Transient,
+            () => of_status.unwrap_or(FailureClass::Unknown),
         };
         let end = end.filter(|_| class == FailureClass::UsageLimit);
-        FailureNotice { class, end, is_of_task: has(&TOO_LARGE) }
+        let is_refusal = has_no_credit
+            || status.is_some_and(|status| REFUSALS.contains(&status))
+            || text.lines().any(|line| failure_words::notice_line(line).is_some());
+        let is_for_all_tasks = class == FailureClass::Fatal && !is_too_large && is_refusal;
+        FailureNotice { class, end, is_for_all_tasks }
     }
 
     /// A notice of a structured source.
     #[must_use]
     pub fn new(class: FailureClass, end: Option<LimitEnd>) -> FailureNotice {
-        FailureNotice { class, end, is_of_task: false }
-    }
-
-    /// Whether every task of the agent fails for this reason, until a person changes something.
-    #[must_use]
-    pub fn is_for_all_tasks(&self) -> bool {
-        self.class == FailureClass::Fatal && !self.is_of_task
+        FailureNotice { class, end, is_for_all_tasks: false }
     }
 }
 
@@ -195,10 +113,11 @@ impl FailureNotice {
 const RESET: &str = "reset";
 
 impl FailureNotice {
-    /// Reads the response with which a provider rejected a request.
+    /// Reads the response with which a provider rejected a request. `retry_after` is its header of this name.
     #[must_use]
     pub fn of_response<'a>(
         status: u16,
+        retry_after: Option<Duration>,
         headers: impl Iterator<Item = (&'a str, &'a str)>,
         body: &str,
     ) -> FailureNotice {
@@ -209,20 +128,23 @@ impl FailureNotice {
             class => class,
         };
         let end = (class == FailureClass::UsageLimit)
-            .then(|| of_headers(headers).or_else(|| limit_end::find(body)))
+            .then(|| of_headers(retry_after, headers).or_else(|| limit_end::find(body)))
             .flatten();
-        FailureNotice { class, end, ..notice }
+        let is_refusal = REFUSALS.contains(&status) || notice.is_for_all_tasks;
+        FailureNotice { class, end, is_for_all_tasks: class == FailureClass::Fatal && is_refusal }
     }
 }
 
 /// The end of a limit in the headers of a response. `retry-after` is the answer of the provider. The others are the ends of single limits;
 /// a limit with something left does not count.
-fn of_headers<'a>(headers: impl Iterator<Item = (&'a str, &'a str)>) -> Option<LimitEnd> {
+fn of_headers<'a>(
+    retry_after: Option<Duration>,
+    headers: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Option<LimitEnd> {
     let headers: Vec<(String, &str)> = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim())).collect();
     let header = |wanted: &str| headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| *value);
     let asked = header("retry-after-ms").and_then(|value| limit_end::value(&format!("{value}ms")));
-    let asked = asked.or_else(|| header("retry-after").and_then(limit_end::value));
-    asked.or_else(|| {
+    asked.or(retry_after.map(LimitEnd::After)).or_else(|| {
         let resets = headers.iter().filter(|(name, _)| name.contains("ratelimit") && name.contains(RESET));
         let is_used_up = |name: &str| header(&name.replacen(RESET, "remaining", 1)).is_none_or(|left| left == "0");
         resets.filter(|(name, _)| is_used_up(name)).find_map(|(_, value)| limit_end::value(value))
@@ -277,8 +199,18 @@ mod tests {
             (FailureClass::Fatal, "Invalid API key · Please run /login"),
             (FailureClass::Fatal, "unexpected status 401 Unauthorized"),
             (FailureClass::Fatal, "Prompt is too long"),
-            (FailureClass::Unknown, "agent `x` exited with 3; its last words: no such file"),
-            (FailureClass::Unknown, "agent `x` was ended after its timeout of 500 s"),
+            (FailureClass::UsageLimit, "openai.RateLimitExceededError: slow down"),
+            (FailureClass::UsageLimit, "you are rate limited"),
+            (FailureClass::UsageLimit, "your rate limits are used up"),
+            (FailureClass::Unknown, "no such file"),
+            (FailureClass::Unknown, "test client::honours_rate_limit ... FAILED"),
+            (FailureClass::Unknown, "test rate_limit::waits ... FAILED"),
+            (FailureClass::Unknown, "FAILED tests/rate_limit/test_rate_limit.py::test_x"),
+            (FailureClass::Unknown, "rate_limit_test.go:12: wrong"),
+            (FailureClass::Unknown, "sh: 0: cannot open rate_limit.sh"),
+            (FailureClass::Unknown, "--- FAIL: TestRateLimit (0.00s)"),
+            (FailureClass::Unknown, "FAILED tests/test_authentication.py::test_x"),
+            (FailureClass::Unknown, "EACCES: permission denied, open 'build/x'"),
             (FailureClass::Unknown, "Error: Reached max turns (3)"),
             (FailureClass::Unknown, ""),
         ];
@@ -289,9 +221,11 @@ mod tests {
 
     #[test]
     fn responses_of_providers_are_read() {
-        let after = |seconds| Some(LimitEnd::After(std::time::Duration::from_secs(seconds)));
-        let read =
-            |status, headers: &[(&str, &str)], body| FailureNotice::of_response(status, headers.iter().copied(), body);
+        let after = |seconds| Some(LimitEnd::After(Duration::from_secs(seconds)));
+        let read_after = |status, seconds: Option<u64>, headers: &[(&str, &str)], body| {
+            FailureNotice::of_response(status, seconds.map(Duration::from_secs), headers.iter().copied(), body)
+        };
+        let read = |status, headers: &[(&str, &str)], body| read_after(status, None, headers, body);
         let openai = [
             ("x-ratelimit-remaining-requests", "12"),
             ("x-ratelimit-reset-requests", "1s"),
@@ -299,15 +233,33 @@ mod tests {
             ("x-ratelimit-reset-tokens", "6m0s"),
         ];
         assert_eq!(read(429, &openai, "").end, after(360));
-        assert_eq!(read(429, &[("Retry-After", "20"), ("x-ratelimit-reset-tokens", "6m0s")], "").end, after(20));
+        assert_eq!(read_after(429, Some(20), &[("x-ratelimit-reset-tokens", "6m0s")], "").end, after(20));
         let anthropic =
             read(429, &[("anthropic-ratelimit-unified-reset", "1749924000")], r#"{"type":"rate_limit_error"}"#);
         assert_eq!(anthropic.end, Some(LimitEnd::At(1_749_924_000_000)));
         assert_eq!(read(429, &[], r#"{"retryDelay": "34s"}"#).end, after(34));
-        assert_eq!(read(429, &[("retry-after", "20")], r#"{"code":"insufficient_quota"}"#).class, FailureClass::Fatal);
-        let overloaded = read(529, &[("retry-after", "20")], "{}");
+        assert_eq!(read_after(429, Some(20), &[], r#"{"code":"insufficient_quota"}"#).class, FailureClass::Fatal);
+        let overloaded = read_after(529, Some(20), &[], "{}");
         assert_eq!((overloaded.class, overloaded.end), (FailureClass::Transient, None));
         assert_eq!(read(402, &[], "").class, FailureClass::Fatal);
+    }
+
+    #[test]
+    fn only_refusal_is_for_all_tasks() {
+        for (text, is_for_all) in [
+            ("Invalid API key · Please run /login", true),
+            ("Credit balance is too low", true),
+            ("unexpected status 401 Unauthorized", true),
+            ("API Error: 403 forbidden", true),
+            ("Prompt is too long", false),
+            ("expected 200, got Unauthorized", false),
+            ("jq: command not found", false),
+            ("API Error: 500", false),
+        ] {
+            assert_eq!(FailureNotice::read(text).is_for_all_tasks, is_for_all, "{text}");
+        }
+        assert!(FailureNotice::of_response(403, None, std::iter::empty(), "").is_for_all_tasks);
+        assert!(!FailureNotice::of_response(404, None, std::iter::empty(), "no such model").is_for_all_tasks);
     }
 
     #[test]

@@ -53,6 +53,7 @@ pub mod escapes;
 pub mod event;
 pub mod extract;
 pub mod failure_class;
+pub mod failure_words;
 pub mod file_schema;
 pub mod foreign;
 pub mod input;

@@ -35,7 +35,7 @@ pub struct ClockTime {
 /// A time zone as a program writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ZoneName {
-    /// A name of the tz database, such as `Europe/Berlin`.
+    /// A name such as `Europe/Berlin` or `PST`, which the tz database may not have.
     Named(String),
     /// Minutes ahead of UTC.
     Offset(i32),
@@ -68,11 +68,18 @@ const LEAST_MOMENT: f64 = 1e9;
 /// Numbers at least this large are in milliseconds.
 const LEAST_MILLISECONDS: f64 = 1e11;
 
+/// Capital letters in the abbreviation of a time zone.
+const ABBREVIATION: std::ops::RangeInclusive<usize> = 2..=5;
+
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// Bytes read at the end of a text.
+const MOST_BYTES: usize = 8 << 10;
 
 /// Finds the end of a usage limit in a notice.
 #[must_use]
 pub fn find(text: &str) -> Option<LimitEnd> {
+    let text = &text[text.ceil_char_boundary(text.len().saturating_sub(MOST_BYTES))..];
     // The same length, so positions in one are positions in the other.
     let lower = text.to_ascii_lowercase();
     if let Some(at) = bar_moment(&lower) {
@@ -230,8 +237,8 @@ fn date(text: &str) -> Option<ClockTime> {
     let (day, rest) = whole(rest, 31).filter(|(day, _)| *day > 0)?;
     let rest = ["st", "nd", "rd", "th"].iter().find_map(|ending| rest.strip_prefix(ending)).unwrap_or(rest);
     let rest = rest.trim_start_matches([',', ' ']);
-    let is_year = rest.len() >= 4 && rest[..4.min(rest.len())].chars().all(|c| c.is_ascii_digit());
-    let (year, rest) = if is_year { (rest[..4].parse().ok(), &rest[4..]) } else { (None, rest) };
+    let year = rest.get(..4).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
+    let (year, rest) = year.map_or((None, rest), |digits| (digits.parse().ok(), &rest[4..]));
     let rest = rest.trim_start_matches([',', ' ']);
     let rest = rest.strip_prefix("at ").unwrap_or(rest);
     let (time, rest) = clock(rest)?;
@@ -272,7 +279,8 @@ fn zone(word: &str) -> Option<ZoneName> {
     if let Some(offset) = offset(of_utc.unwrap_or(&upper)) {
         return Some(ZoneName::Offset(offset));
     }
-    word.contains('/').then(|| ZoneName::Named(word.to_owned()))
+    let is_short = ABBREVIATION.contains(&word.len()) && word.bytes().all(|letter| letter.is_ascii_uppercase());
+    (word.contains('/') || is_short).then(|| ZoneName::Named(word.to_owned()))
 }
 
 /// Minutes ahead of UTC: `+02:00`, `+0800`, `-3`.
@@ -290,6 +298,8 @@ fn offset(text: &str) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::strategy::Strategy;
+
     use super::*;
 
     fn after(seconds: u64) -> Option<LimitEnd> {
@@ -323,6 +333,7 @@ mod tests {
             ),
             ("or try again in 5 days 22 hours 11\nminutes.", after(5 * 86_400 + 22 * 3600 + 660)),
             ("Your quota will reset after 5h13m20s.", after(5 * 3600 + 13 * 60 + 20)),
+            ("Access resets at 11:00 PM PST.", at_clock(23, 0, named("PST"))),
             ("Access resets at 10:57 PM GMT-3.", at_clock(22, 57, Some(ZoneName::Offset(-180)))),
             ("Please retry in 34s.", after(34)),
             (r#""retryDelay": "34s""#, after(34)),
@@ -386,8 +397,34 @@ mod tests {
             "|",
             "retry 1e999s",
             "resets 5 Z",
+            "weekly limit reached, resets Dec 1, 3pm…",
         ] {
             let _ = (find(text), value(text));
+        }
+    }
+
+    #[test]
+    fn end_is_read_at_end_of_long_text() {
+        let noise = "ä retry ".repeat(MOST_BYTES);
+        assert_eq!(find(&format!("{noise}in 34s")), after(34));
+        assert_eq!(find(&format!("retry in 34s {}", "ä".repeat(MOST_BYTES))), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn texts_of_any_letters_are_read(
+            lead in proptest::sample::select(vec!["resets ", "resets Dec 1, ", "reset at Jul 5th ", "try again at 2026-1", "limit reached|", ""]),
+            pieces in proptest::collection::vec(
+                proptest::prop_oneof![
+                    proptest::sample::select(vec!["3pm", "12", ":", "2026", "-", " ", "T", "Z", "+08", "5h", "…", "ä", "(", "/"])
+                        .prop_map(str::to_owned),
+                    proptest::prelude::any::<char>().prop_map(|letter| letter.to_string()),
+                ],
+                0..9,
+            ),
+        ) {
+            let text = format!("{lead}{}", pieces.concat());
+            let _ = (find(&text), value(&text), value(&text[lead.len()..]));
         }
     }
 }

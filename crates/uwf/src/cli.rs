@@ -356,7 +356,7 @@ fn completed_command() -> clap::Command {
 fn own_child(args: &[OsString]) -> Option<u8> {
     let done = match args.get(1)?.to_str()? {
         keeper::KEEPER_ARGUMENT => {
-            step_keeper::keeper_main(args.get(2)?.to_str()?, orphan_answer::keep).map_err(CommandError::from)
+            step_keeper::keeper_main(args.get(2)?.to_str()?, orphan_answer::keep_locked).map_err(CommandError::from)
         }
         broker::BROKER_ARGUMENT => {
             let rest: Option<Vec<&str>> = args[2..].iter().map(|arg| arg.to_str()).collect();

@@ -60,7 +60,7 @@ fn write(path: &Path, text: &str) {
 
 fn step(home: &Home, thread: &ThreadId) -> Result<StepReport> {
     let request = StepRequest::plain(thread.clone());
-    step::perform(home, &request, &mut SignalListener::listen()?)
+    step::perform(home, &request, |_, _| Ok(false), &mut SignalListener::listen()?)
 }
 
 fn output(home: &Home, report: &StepReport) -> Result<Value> {

@@ -207,7 +207,8 @@ impl AcpClient {
         }
     }
 
-    fn last_words(&self) -> String {
+    /// The end of what it wrote to stderr.
+    pub(super) fn last_words(&self) -> String {
         self.last_words.lock().trim().to_owned()
     }
 

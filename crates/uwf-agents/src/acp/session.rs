@@ -321,7 +321,7 @@ impl AcpSession {
                 AcpEvent::TooLong(bytes) => self.progress.line(&format!("a message of {bytes} bytes was skipped")),
                 AcpEvent::Ended => {
                     let how = self.client.how_it_ended(method);
-                    return Err(self.failed(how));
+                    return Err(self.failed(how).with_last_words(&self.client.last_words()));
                 }
                 AcpEvent::Stopped(signal) => return Err(self.stop(signal, id, listening)),
                 // Only a save is due.
@@ -489,6 +489,7 @@ impl AcpSession {
 
     fn refused(&self, method: &str, failure: &AcpFailure) -> Error {
         let error = self.failed(format!("answered `{method}` with an error: {}", failure.message));
+        let error = error.with_last_words(&failure.message);
         if failure.code == AUTH_REQUIRED {
             return error.hint("log in with the agent's own command, or pass its key in `env`");
         }

@@ -11,7 +11,6 @@ use agent_kit::spawn::without_secrets;
 use agent_kit::{Error, Result};
 use durable_files::regular;
 use serde::{Deserialize, Serialize};
-use signal_hook::consts::{SIGINT, SIGPIPE};
 use uwf_engine::attempt::recorded::{AttemptOpening, AttemptOutputFiles, room_in};
 use uwf_engine::attempt::{agent_process, program};
 use uwf_engine::error::AtPath;
@@ -44,9 +43,6 @@ const FIRST_SIGNAL: i32 = SIGNALS + 1;
 
 /// The same for the last signal.
 const LAST_SIGNAL: i32 = SIGNALS + 64;
-
-/// The signals that a shell does not name.
-const UNNAMED: [i32; 2] = [SIGINT, SIGPIPE];
 
 /// A program to run, with its output.
 pub(crate) struct ProgramStart<'p> {
@@ -130,10 +126,10 @@ pub(crate) fn ended(files: &AttemptOutputFiles) -> Option<EndedRun> {
     Some(EndedRun { baseline: serde_json::from_str(baseline).ok()?, status })
 }
 
-/// How a program ended, by the exit code of the shell that ran it and the words of that shell, if they are known.
+/// How a program ended, by the exit code of the shell that ran it and the words of that shell, if they are known. A program may itself end
+/// with such a code: the shell names a signal.
 fn status(code: i32, words: Option<&str>) -> ExitStatus {
-    let is_signal = (FIRST_SIGNAL..=LAST_SIGNAL).contains(&code)
-        && (words.is_none_or(|words| !words.trim().is_empty()) || UNNAMED.contains(&(code - SIGNALS)));
+    let is_signal = (FIRST_SIGNAL..=LAST_SIGNAL).contains(&code) && words.is_none_or(|words| !words.trim().is_empty());
     ExitStatus::from_raw(if is_signal { code - SIGNALS } else { code << 8 })
 }
 
@@ -190,7 +186,8 @@ mod tests {
             (0, "", "exit status: 0"),
             (137, "", "exit status: 137"),
             (137, "Killed", "signal: 9 (SIGKILL)"),
-            (130, "", "signal: 2 (SIGINT)"),
+            (130, "", "exit status: 130"),
+            (141, "", "exit status: 141"),
             (200, "noise", "exit status: 200"),
         ] {
             assert_eq!(status(code, Some(words)).to_string(), expected, "{code} {words}");

@@ -1,6 +1,8 @@
 //! Traces of opencode: the events of `opencode run --format json`, one step per response of the model, and `opencode export`, the same as
 //! messages with parts.
 
+use std::time::SystemTime;
+
 use serde_json::Value;
 use uwf_core::failure_class::FailureNotice;
 use uwf_core::node::TokenCounts;
@@ -139,7 +141,11 @@ fn error(error: &Value) -> Option<String> {
 fn rejected(error: &Value) -> Option<FailureNotice> {
     let data = error.get("data").unwrap_or(error);
     let status = count(data, "statusCode").and_then(|code| u16::try_from(code).ok())?;
-    let headers = data["responseHeaders"].as_object().into_iter().flatten();
-    let headers = headers.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
-    Some(FailureNotice::of_response(status, headers, text(data, "responseBody")))
+    let headers = || {
+        let all = data["responseHeaders"].as_object().into_iter().flatten();
+        all.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+    };
+    let retry_after = headers().find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
+    let retry_after = retry_after.and_then(|(_, value)| uwf_llm::retry::retry_after(value, SystemTime::now()));
+    Some(FailureNotice::of_response(status, retry_after, headers(), text(data, "responseBody")))
 }

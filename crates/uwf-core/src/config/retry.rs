@@ -15,7 +15,7 @@ pub(super) const MAX_ATTEMPTS: u32 = 20;
 const USUAL_ATTEMPTS: u32 = 3;
 
 /// The wait before the second attempt, if `retry` does not say how long.
-const USUAL_WAIT: Duration = Duration::from_secs(10);
+pub const USUAL_RETRY_WAIT: Duration = Duration::from_secs(10);
 
 /// `retry` of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl RetryPolicy {
         let usual = || vec![FailureClass::Transient, FailureClass::UsageLimit];
         RetryPolicy {
             attempts: attempts.unwrap_or(USUAL_ATTEMPTS),
-            wait: wait.unwrap_or(USUAL_WAIT),
+            wait: wait.unwrap_or(USUAL_RETRY_WAIT),
             on: on.unwrap_or_else(usual).into_iter().collect(),
         }
     }

@@ -23,10 +23,14 @@ use crate::attempt::lease::StepLease;
 use crate::attempt::stop_signals::{self, STOP_SIGNALS};
 use crate::attempt::{processes, program};
 use crate::error::{AtPath, Error, ErrorKind, Result};
+use crate::root::ids;
 use crate::root::store_keys::KeyHandover;
 
 /// Interval between checks of the output files. A flooding agent writes about ten MB in that time.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// Time between two looks at the clock. It may jump, for example while a laptop sleeps.
+const CLOCK_LOOK: Duration = Duration::from_secs(1);
 
 /// A command to run, and its limits.
 pub(crate) struct AgentProcessSpec {
@@ -101,6 +105,20 @@ impl SignalListener {
     /// Sleeps until a signal arrives or the time is up.
     pub fn wait(&mut self, limit: Duration) {
         self.poll(limit, None);
+    }
+
+    /// Sleeps until a time in Unix milliseconds. Returns the signal that asked this process to stop before.
+    pub fn wait_until(&mut self, at: u64) -> Option<i32> {
+        loop {
+            let left = Duration::from_millis(at.saturating_sub(ids::now_ms()));
+            if left.is_zero() {
+                return None;
+            }
+            if let Some(signal) = self.stop() {
+                return Some(signal);
+            }
+            self.wait(left.min(CLOCK_LOOK));
+        }
     }
 
     /// Sleeps until a signal arrives, the time is up, or `source` is readable or closed. Returns whether it is.

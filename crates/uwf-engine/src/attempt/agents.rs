@@ -8,8 +8,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
+use json_cas::xxh64;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use uwf_core::agent_name::{AgentName, COMMAND_LINE};
 use uwf_core::config::{self, EXTRACT, ExitMeaning, OutputMode, UwfConfig};
 use uwf_core::node;
@@ -232,6 +233,16 @@ impl AgentSpec {
             version: self.version.clone(),
             model: self.model.clone(),
         }
+    }
+
+    /// A hash of what decides whose account it uses. A script of the workspace may be another one elsewhere.
+    pub(crate) fn account(&self, workspace: &Path) -> String {
+        let is_of_workspace = |word: &String| Path::new(word).is_relative() && workspace.join(word).is_file();
+        let is_script =
+            (self.command.contains('/') && is_of_workspace(&self.command)) || self.args.iter().any(is_of_workspace);
+        let node::AgentNode { command, args, config, model, .. } = self.payload();
+        let parts = json!([command, args, config, model, self.env, self.set, is_script.then_some(workspace)]);
+        xxh64(parts.to_string().as_bytes()).to_string()
     }
 
     /// The built-in agent that its command names, if no such program is on `PATH` or the program is a link to this one.

@@ -14,18 +14,23 @@ use crate::attempt::ended::stopped;
 use crate::attempt::live_trace::LiveTrace;
 use crate::attempt::partial_output;
 use crate::attempt::processes;
-use crate::attempt::recorded::{self, AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
+use crate::attempt::recorded::{self, AttemptOpening, AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::turns::NodeBatch;
 use crate::error::{AtPath, AttemptFailure, Result};
 use crate::root::agent_limits::{self, AgentLimit};
 use crate::root::env_file;
 use crate::root::home::Home;
+use crate::root::log::{LogFile, log};
 use crate::root::{ids, lock};
 use crate::thread::load::Thread;
 
 /// Source of a trace that names none.
 const UNTOLD_SOURCE: &str = "trace";
+
+/// Records the answer of a thread's newest attempt if its program ended well and no process of uwf is left to do it. Returns whether there
+/// is one. The caller holds the thread's lock.
+pub type AnswerKeeper = fn(&Home, &ThreadId) -> Result<bool>;
 
 /// The remains of an open attempt.
 pub(crate) enum AttemptRemains {
@@ -44,12 +49,17 @@ pub(crate) enum AttemptRemains {
 
 /// Handles the thread's newest attempt, whether this machine or another one that shares the store made it. The caller
 /// holds the thread's lock, so no live keeper of this machine owns the attempt.
-pub(crate) fn left_over(thread: &Thread<'_>, grace: Duration, signals: &mut SignalListener) -> Result<AttemptRemains> {
+pub(crate) fn left_over(
+    thread: &Thread<'_>,
+    grace: Duration,
+    keep_answer: AnswerKeeper,
+    signals: &mut SignalListener,
+) -> Result<AttemptRemains> {
     loop {
         if let Some(signal) = signals.stop() {
             return Err(stopped(signal));
         }
-        let last = match left_here(thread, grace)? {
+        let last = match left_here(thread, grace, keep_answer)? {
             LeftHere::Step(attempt, step) => return Ok(AttemptRemains::Step(attempt, step)),
             LeftHere::Nothing(last) => last,
         };
@@ -67,7 +77,7 @@ enum LeftHere {
     Step(Box<RecordedAttempt>, NodeHash),
 }
 
-fn left_here(thread: &Thread<'_>, grace: Duration) -> Result<LeftHere> {
+fn left_here(thread: &Thread<'_>, grace: Duration, keep_answer: AnswerKeeper) -> Result<LeftHere> {
     let home = thread.home();
     let nothing = |last: Option<RecordedAttempt>| LeftHere::Nothing(last.map(Box::new));
     let Some(attempt) = recorded::read(home, &thread.id)? else { return Ok(nothing(None)) };
@@ -76,7 +86,8 @@ fn left_here(thread: &Thread<'_>, grace: Duration) -> Result<LeftHere> {
     }
     elsewhere::refuse_copied(home, &attempt)?;
     end_survivors(&attempt, grace)?;
-    // Its agent process may have finished just before it was ended.
+    // A program may answer while it is ended. Its agent process may have finished just before that.
+    keep_answer(home, &thread.id)?;
     let attempt = recorded::read(home, &thread.id)?.unwrap_or(attempt);
     if attempt.opened.expected_head != thread.head {
         if attempt.result().is_none() && has_output(home, &attempt)? {
@@ -97,10 +108,7 @@ fn left_here(thread: &Thread<'_>, grace: Duration) -> Result<LeftHere> {
             (None, Some(machine)) => (None, elsewhere::gone(machine)),
             (None, None) => (None, "the keeper of this attempt died before the agent had finished".to_owned()),
         };
-        let failure = attempt
-            .gave_up
-            .as_ref()
-            .and_then(|gave_up| AttemptFailure::of_attempt(&attempt.opened, &gave_up.to_error()));
+        let failure = attempt.gave_up.as_ref().and_then(|gave_up| AttemptFailure::of_attempt(&gave_up.to_error()));
         fail(home, &attempt, exit_code, &error, failure)?;
     }
     recorded::read(home, &thread.id).map(nothing)
@@ -154,8 +162,13 @@ pub fn without_keeper(home: &Home, thread: &ThreadId) -> Result<Option<RecordedA
     let Some(attempt) = recorded::read(home, thread)?.filter(|attempt| attempt.closed.is_none()) else {
         return Ok(None);
     };
-    let is_of_here = attempt.opened.machine.is_none() && attempt.opened.boot_id == recorded::boot_id()?;
+    let is_of_here = is_of_this_boot(&attempt)?;
     Ok(Some(attempt).filter(|_| is_of_here).filter(|_| !lock::is_held(home, thread).unwrap_or(true)))
+}
+
+/// Whether this machine made an attempt since it was booted.
+pub fn is_of_this_boot(attempt: &RecordedAttempt) -> Result<bool> {
+    Ok(attempt.opened.machine.is_none() && attempt.opened.boot_id == recorded::boot_id()?)
 }
 
 /// Whether the agent of an attempt is at work or silent for longer than its keeper would allow.
@@ -204,9 +217,6 @@ pub fn fail(
     failure: Option<AttemptFailure>,
 ) -> Result<NodeHash> {
     let opened = &attempt.opened;
-    if let Some(until) = failure.and_then(AttemptFailure::limit_end).filter(|_| !opened.agent.plays_by_threads()) {
-        agent_limits::record(home, &AgentLimit { agent: opened.agent.name.clone(), until })?;
-    }
     // The agent's output has the rest of the question.
     let question = attempt.gave_up.as_ref().and_then(|gave_up| gave_up.question.as_ref()?.lines().next());
     let asked = question.map(|line| format!("{}{line}", node::ASKED));
@@ -249,7 +259,19 @@ pub fn fail(
         true => recorded::closed(home, opened, AttemptOutcome::Asked, Some(error), Some(hash))?,
         false => recorded::failed(home, opened, error, failure, hash)?,
     }
+    record_limit(home, opened, failure);
     Ok(hash)
+}
+
+/// Records the usage limit of an agent. Without it, the agent only reaches its limit once more.
+fn record_limit(home: &Home, opened: &AttemptOpening, failure: Option<AttemptFailure>) {
+    let Some(failure) = failure.filter(|_| !opened.agent.plays_by_threads()) else { return };
+    let Some(until) = failure.limit_end() else { return };
+    let limit = AgentLimit { agent: opened.agent.name.clone(), until, is_assumed: failure.is_assumed };
+    if let Err(error) = agent_limits::record(home, &opened.agent.account(&opened.workspace), &limit) {
+        let log = LogFile::open(&home.log_file(&opened.thread));
+        log!(log, "W5D8M2QK", Warn, "the usage limit of agent {} is not recorded: {error}", limit.agent);
+    }
 }
 
 /// The attempt with its agent's turns before the failure, as far as they are known.

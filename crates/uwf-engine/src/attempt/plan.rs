@@ -16,11 +16,12 @@ use uwf_core::workflow::{Role, RoleCommand, RoleOptions, Workflow};
 use crate::attempt::agents::delegation::workflow_of;
 use crate::attempt::agents::{self, AgentHints, AgentSpec};
 use crate::attempt::bindings::{self, AgentBindings, AgentReference};
-use crate::attempt::recorded::{self, AttemptOpening, ThreadRecord};
+use crate::attempt::recorded::{self, AttemptOpening, FallbackReason, ThreadRecord};
 use crate::attempt::self_description;
 use crate::attempt::settings::{self, ThreadSettings};
 use crate::attempt::{spent, travel};
 use crate::error::{Error, ErrorCause, Result};
+use crate::root::agent_limits::{self, AgentLimit};
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::workplace::{self, ThreadWorkplace};
@@ -159,6 +160,39 @@ impl StepPlan {
             candidates.push(self.with_keys(AgentSpec { timeout_ms, ..spec }));
         }
         Ok(candidates)
+    }
+
+    /// The agent that plays a role now: its own, or the first of its fallbacks that is at no usage limit and is not given up. With the
+    /// reason, if it is a fallback. `None` if no agent is left.
+    pub fn available_agent(
+        &self,
+        home: &Home,
+        role: &str,
+        given_up: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<(AgentSpec, Option<FallbackReason>)>> {
+        let mut reason = None;
+        for candidate in self.candidates(role)? {
+            let at_limit = || self.usage_limit(home, &candidate).map(|limit| limit.why());
+            let Some(why) = given_up(&candidate.name).or_else(at_limit) else { return Ok(Some((candidate, reason))) };
+            reason = reason.or(Some(FallbackReason { agent: candidate.name, why }));
+        }
+        Ok(None)
+    }
+
+    /// The usage limit that an agent is at.
+    pub(crate) fn usage_limit(&self, home: &Home, agent: &AgentSpec) -> Option<AgentLimit> {
+        agent_limits::current(home, &agent.account(&self.settings.workspace))
+    }
+
+    /// Forgets the usage limits of all agents that may play a role of the workflow.
+    pub(crate) fn forget_limits(&self, home: &Home) -> Result<()> {
+        for role in self.workflow.roles.keys() {
+            // The step itself reports an agent that can't be found.
+            for agent in self.candidates(role).unwrap_or_default() {
+                agent_limits::forget(home, &agent.account(&self.settings.workspace))?;
+            }
+        }
+        Ok(())
     }
 
     /// An agent with the hints of its role. Its own settings take precedence.

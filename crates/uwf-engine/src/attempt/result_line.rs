@@ -30,8 +30,12 @@ pub(crate) fn result_line(
     if let Some(step) = printed.as_ref().and_then(|last| last.parse().ok()) {
         return Ok(step);
     }
-    let last_words = last_words(&agent_process::read_capped(&job.stderr, job.cap).unwrap_or_default());
-    Err(no_result(agent, ended, printed.as_deref(), &last_words))
+    let said = agent_process::read_capped(&job.stderr, job.cap).unwrap_or_default();
+    let error = no_result(agent, ended, printed.as_deref(), &last_words(&said));
+    // A process of uwf that plays the role says why it failed in the record. Its stderr has messages of uwf.
+    let is_own = agent.played_by().is_none();
+    let by_itself = matches!(ended, AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_));
+    Err(if is_own && by_itself { error.with_last_words(&said) } else { error })
 }
 
 fn no_result(agent: &AgentSpec, ended: AgentProcessEnd, printed: Option<&str>, last_words: &str) -> Error {

@@ -15,9 +15,20 @@ pub struct AttemptFailure {
     /// For a usage limit: when it ends, Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
+    /// Whether no notice says when the usage limit ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_assumed: bool,
+    /// Whether every task of the agent fails for this reason.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_for_all_tasks: bool,
 }
 
 impl AttemptFailure {
+    /// A failure with a known class and, for a usage limit, a known end.
+    pub(crate) fn new(class: FailureClass, until: Option<u64>) -> AttemptFailure {
+        AttemptFailure { class, until, is_assumed: false, is_for_all_tasks: false }
+    }
+
     /// The end of the usage limit that it is.
     pub fn limit_end(self) -> Option<u64> {
         self.until.filter(|_| self.class == FailureClass::UsageLimit)

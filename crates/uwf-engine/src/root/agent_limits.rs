@@ -1,16 +1,17 @@
 //! Usage limits that agents of this machine have reached: a small file for each agent, so that no thread starts an agent that would fail.
 //!
-//! A limit belongs to the alias of the agent. Two aliases may share an account, but uwf can't know that.
+//! A limit belongs to the agent's account, which its command, its arguments and its settings stand for. Two agents may share an account, but
+//! uwf can't know that.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use durable_files::regular;
-use json_cas::xxh64;
 use serde::{Deserialize, Serialize};
+use uwf_core::view;
 
-use crate::error::{AtPath, Error, Result};
+use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::ids;
 
@@ -21,39 +22,76 @@ pub(crate) const LONGEST_LIMIT: Duration = Duration::from_hours(40 * 24);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentLimit {
-    /// Name of the agent.
+    /// Name of the agent that reached it.
     pub(crate) agent: String,
     /// When it ends, Unix milliseconds.
     pub(crate) until: u64,
+    /// Whether no notice says when it ends.
+    #[serde(default)]
+    pub(crate) is_assumed: bool,
 }
 
-/// Records that an agent has reached its usage limit.
-pub(crate) fn record(home: &Home, limit: &AgentLimit) -> Result<()> {
-    let dir = home.limits_dir();
-    std::fs::create_dir_all(&dir).path_context("create", &dir)?;
-    let path = file(home, &limit.agent);
+impl AgentLimit {
+    /// Why the agent does not work now.
+    pub(crate) fn why(&self) -> String {
+        format!("it is at its usage limit until {} UTC", view::time(self.until))
+    }
+}
+
+/// Records that an account has reached its usage limit. An assumed end does not replace a later one that a notice said.
+pub(crate) fn record(home: &Home, account: &str, limit: &AgentLimit) -> Result<()> {
+    let is_known = |known: AgentLimit| limit.is_assumed && !known.is_assumed && known.until > limit.until;
+    if current(home, account).is_some_and(is_known) {
+        return Ok(());
+    }
     let text = serde_json::to_string(limit).expect("a limit is plain text and a number");
-    // A torn file counts as none. Then the agent reaches its limit once more.
-    regular::write(&path, text.as_bytes()).path_context("write", &path)
+    Ok(durable_files::replace(&file(home, account), text.as_bytes())?)
 }
 
-/// The usage limit that an agent is at. An unreadable file counts as none.
-pub(crate) fn current(home: &Home, agent: &str) -> Option<AgentLimit> {
-    let bytes = regular::read(&file(home, agent), regular::MAX_TEXT).ok()?;
+/// The usage limit that an account is at. An unreadable file counts as none.
+pub(crate) fn current(home: &Home, account: &str) -> Option<AgentLimit> {
+    let bytes = regular::read(&file(home, account), regular::MAX_TEXT).ok()?;
     let limit: AgentLimit = serde_json::from_slice(&bytes).ok()?;
     let left = Duration::from_millis(limit.until.saturating_sub(ids::now_ms()));
-    (limit.agent == agent && !left.is_zero() && left <= LONGEST_LIMIT).then_some(limit)
+    (!left.is_zero() && left <= LONGEST_LIMIT).then_some(limit)
 }
 
-/// Forgets the usage limit of an agent.
-pub(crate) fn forget(home: &Home, agent: &str) -> Result<()> {
-    let path = file(home, agent);
+/// Forgets the usage limit of an account.
+pub(crate) fn forget(home: &Home, account: &str) -> Result<()> {
+    if current(home, account).is_none() {
+        return Ok(());
+    }
+    let path = file(home, account);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file("remove", &path, error)),
         _ => Ok(()),
     }
 }
 
-fn file(home: &Home, agent: &str) -> PathBuf {
-    home.limits_dir().join(format!("agent-{}", xxh64(agent.as_bytes())))
+fn file(home: &Home, account: &str) -> PathBuf {
+    home.limits_dir().join(format!("agent-{account}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assumed_end_shortens_no_known_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path(), "uwf");
+        let now = ids::now_ms();
+        let limit = |until: u64, is_assumed| AgentLimit { agent: "w".to_owned(), until: now + until, is_assumed };
+        let (known, vague) = (limit(7_200_000, false), limit(900_000, true));
+        record(&home, "a", &known).unwrap();
+        record(&home, "a", &vague).unwrap();
+        assert_eq!(current(&home, "a"), Some(known));
+        record(&home, "b", &vague).unwrap();
+        assert_eq!(current(&home, "b"), Some(vague));
+        let shorter = limit(60_000, false);
+        record(&home, "a", &shorter).unwrap();
+        assert_eq!(current(&home, "a"), Some(shorter));
+        forget(&home, "a").unwrap();
+        assert_eq!(current(&home, "a"), None);
+    }
 }

@@ -1,7 +1,8 @@
 //! A project: a git repository, or a directory with `.workflows`, which has the project's own workflow files and its configuration.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use durable_files::regular;
@@ -23,12 +24,14 @@ pub struct ProjectRoot(PathBuf);
 
 impl ProjectRoot {
     /// The project that a directory belongs to: the repository around it, or else the directory with `.workflows`. For a directory in a
-    /// thread's worktree, it is the project that the worktree was created from.
+    /// worktree, it is the project that the worktree was created from.
     pub fn of_dir(home: &Home, dir: &Path) -> Option<ProjectRoot> {
-        let dir = origin(home, &std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()));
+        let real = |dir: &Path| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+        let dir = real(&origin(home, &real(dir)));
         // `.git` is a file in worktrees and submodules.
         let with = |name: &str| dir.ancestors().find(|dir| dir.join(name).exists());
-        with(".git").or_else(|| with(DIR)).map(|root| ProjectRoot(root.to_owned()))
+        let repository = with(".git").map(|root| main_worktree(root).unwrap_or_else(|| root.to_owned()));
+        repository.or_else(|| with(DIR).map(Path::to_owned)).map(ProjectRoot)
     }
 
     /// The project that a thread works in, as its record on this machine says.
@@ -46,10 +49,30 @@ impl ProjectRoot {
         self.0.file_name().unwrap_or(self.0.as_os_str()).to_string_lossy().into_owned()
     }
 
-    /// Whether a thread works in the project.
-    pub(crate) fn has_thread(&self, home: &Home, thread: &ThreadId) -> bool {
-        workspace(home, thread).is_some_and(|workspace| origin(home, &workspace).starts_with(&self.0))
+    /// Tells of threads whether they work in the project. Looks at each directory only once.
+    pub(crate) fn membership(&self, home: &Home) -> impl FnMut(&ThreadId) -> bool {
+        let mut known = HashMap::new();
+        move |thread| {
+            workspace(home, thread).is_some_and(|workspace| {
+                *known
+                    .entry(workspace)
+                    .or_insert_with_key(|workspace| ProjectRoot::of_dir(home, workspace).as_ref() == Some(self))
+            })
+        }
     }
+}
+
+/// The main worktree of the repository that a linked worktree belongs to; `None` for other directories.
+fn main_worktree(root: &Path) -> Option<PathBuf> {
+    let read = |path: &Path| regular::read(path, regular::MAX_TEXT).ok();
+    let path = |text: &[u8]| PathBuf::from(OsStr::from_bytes(text.trim_ascii()));
+    let link = read(&root.join(".git"))?;
+    let own = root.join(path(link.strip_prefix(b"gitdir:")?));
+    // The directory of a submodule has no such file.
+    let common = own.join(path(&read(&own.join("commondir"))?));
+    let common = std::fs::canonicalize(common).ok()?;
+    // A bare repository has no main worktree.
+    Some(if common.ends_with(".git") { common.parent()?.to_owned() } else { common })
 }
 
 /// The directory in which the agents of a thread work. Reads only this setting.

@@ -70,7 +70,8 @@ fn newest(home: &Home, project: Option<&ProjectRoot>, typed: &str, place: &str) 
     let mut ids: Vec<ThreadId> = all(home)?.iter().filter_map(|id| id.parse().ok()).collect();
     ids.sort_by_cached_key(|id| (ids::started_at(id), id.clone()));
     let mut count = 0;
-    let is_here = |id: &ThreadId| project.is_none_or(|project| project.has_thread(home, id));
+    let mut is_of_project = project.map(|project| project.membership(home));
+    let mut is_here = |id: &ThreadId| is_of_project.as_mut().is_none_or(|is_of_project| is_of_project(id));
     for id in ids.into_iter().rev().filter(|id| is_here(id) && !is_child(home, id)) {
         count += 1;
         if count == place {

@@ -8,8 +8,8 @@ use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
 use crate::root::home::Home;
-use crate::root::lock;
-use crate::root::marks::ThreadMark;
+use crate::root::marks::{self, ThreadMark};
+use crate::root::{ids, lock};
 
 /// State of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -70,13 +70,15 @@ impl ThreadState {
     }
 }
 
-/// State of an active thread with these marks. Probes the lock only if an attempt is open. A lock that cannot be probed, because it
+/// State of an active thread with these marks. A usage limit that is over no longer counts. Probes the lock only if an attempt is open. A lock that cannot be probed, because it
 /// belongs to another user, counts as free: the state is only displayed.
 pub(crate) fn of_active(home: &Home, id: &ThreadId, marks: &BTreeSet<ThreadMark>) -> ThreadState {
     if marks.contains(&ThreadMark::Open) && lock::is_held(home, id).unwrap_or(false) {
         return ThreadState::Running;
     }
+    let is_over = || marks::get(home, id, ThreadMark::Limited)?.until.map(|until| until <= ids::now_ms());
     match marks.iter().find(|mark| **mark != ThreadMark::Open) {
+        Some(ThreadMark::Limited) if is_over() == Some(true) => ThreadState::Active,
         Some(ThreadMark::Paused) => ThreadState::Paused,
         Some(ThreadMark::Waiting) => ThreadState::Waiting,
         Some(ThreadMark::Limited) => ThreadState::Limited,

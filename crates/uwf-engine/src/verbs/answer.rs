@@ -257,7 +257,7 @@ pub fn record(home: &Home, asked: &OpenQuestion, given: &PersonAnswer<'_>) -> Re
     let request = StepRequest::plain(id.clone());
     let step = StepInProgress::new(&thread, &head, &plan, &request);
     let mut signals = SignalListener::listen()?;
-    let position = match leftover::left_over(&thread, plan.config.limits.kill_grace, &mut signals)? {
+    let position = match leftover::left_over(&thread, plan.config.limits.kill_grace, |_, _| Ok(false), &mut signals)? {
         AttemptRemains::Nothing { earlier, note, .. } => AttemptPosition { earlier, note },
         AttemptRemains::Step(attempt, recorded) => {
             refuse_another(&thread, recorded, (given.output)(&attempt)?)?;

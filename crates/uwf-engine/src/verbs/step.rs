@@ -38,6 +38,7 @@ use crate::attempt::advisors::ThreadAdvisors;
 use crate::attempt::agent_process::SignalListener;
 use crate::attempt::bindings::AgentReference;
 use crate::attempt::lease::StepLease;
+use crate::attempt::leftover::AnswerKeeper;
 use crate::attempt::plan::StepPlan;
 use crate::attempt::recorded::RecordedAttempt;
 use crate::attempt::settings::ThreadSettings;
@@ -116,7 +117,12 @@ pub fn in_keeper(
 ///
 /// # Errors
 /// Any kind. The head has not moved, unless the error says otherwise.
-pub fn perform(home: &Home, request: &StepRequest, signals: &mut SignalListener) -> Result<StepReport> {
+pub fn perform(
+    home: &Home,
+    request: &StepRequest,
+    keep_answer: AnswerKeeper,
+    signals: &mut SignalListener,
+) -> Result<StepReport> {
     let lock = lock::take(home, &request.thread)?;
     lock.write_owner(&std::process::id().to_string())?;
     sharing::check(home, &request.thread)?;
@@ -126,9 +132,9 @@ pub fn perform(home: &Home, request: &StepRequest, signals: &mut SignalListener)
     let plan = settled(&thread, request.cwd.as_ref())?;
     refuse_group(&thread, &plan)?;
     if request.forget_limits {
-        retry::forget_limits(home, &plan)?;
+        plan.forget_limits(home)?;
     }
-    let done = StepInProgress::new(&thread, &head, &plan, request).run_with_retries(signals);
+    let done = StepInProgress::new(&thread, &head, &plan, request).keeping(keep_answer).run_with_retries(signals);
     ancestors::mark_again(home, &thread.id, ancestors::ChildChange::Continued);
     done
 }
@@ -193,6 +199,7 @@ pub(crate) struct StepInProgress<'a, 'h> {
     head: &'a Head,
     plan: &'a StepPlan,
     request: &'a StepRequest,
+    keep_answer: AnswerKeeper,
     log: LogFile,
     began: Instant,
     failed: RefCell<FailedAgents>,
@@ -208,7 +215,13 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
         let home = thread.home();
         let log = LogFile::open(&home.log_file(&thread.id));
         let (began, failed) = (Instant::now(), RefCell::default());
-        StepInProgress { home, thread, head, plan, request, log, began, failed }
+        let keep_answer: AnswerKeeper = |_, _| Ok(false);
+        StepInProgress { home, thread, head, plan, request, keep_answer, log, began, failed }
+    }
+
+    /// The step, keeping the answers of programs that uwf no longer waits for.
+    fn keeping(self, keep_answer: AnswerKeeper) -> StepInProgress<'a, 'h> {
+        StepInProgress { keep_answer, ..self }
     }
 
     /// The process may be killed between any two lines, or the power may fail. The order guarantees that paid work is never lost: the

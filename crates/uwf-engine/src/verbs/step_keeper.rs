@@ -1,30 +1,24 @@
 //! The process that performs a step, and what comes before and after it.
 
-use uwf_core::thread::ThreadId;
-
 use crate::attempt::agent_process::SignalListener;
 use crate::attempt::keeper;
+use crate::attempt::leftover::AnswerKeeper;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::log::{LogFile, log};
 use crate::verbs::step::{self, StepReport, StepRequest};
 use crate::verbs::{kill, notify, otel};
 
-/// Records the answer of an earlier attempt whose program has ended, but whose uwf processes were killed before they could say so. The crate
-/// of the agents knows how to read its output; this crate does not.
-pub type AnswerKeeper = fn(&Home, &ThreadId) -> Result<bool>;
-
-/// The keeper's side of [`step::in_keeper`].
+/// The keeper's side of [`step::in_keeper`]. The crate of the agents knows how to read the output of their programs; this crate does not.
 ///
 /// # Errors
 /// `Usage` if the request is not readable.
 pub fn keeper_main(request: &str, keep_answer: AnswerKeeper) -> Result<()> {
     let performed = |request: &StepRequest| -> Result<StepReport> {
         let home = Home::from_environment()?;
-        keep_answer(&home, &request.thread)?;
         let before =
             (notify::NotifyBaseline::read(&home, &request.thread), otel::OtelBaseline::read(&home, &request.thread));
-        let report = step::perform(&home, request, &mut SignalListener::listen()?);
+        let report = step::perform(&home, request, keep_answer, &mut SignalListener::listen()?);
         if report.is_ok()
             && let Err(error) = kill::kill_left_children(&home, &request.thread)
         {

@@ -187,7 +187,8 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     let mut rows: Vec<_> = rows.into_iter().map(|row| (newness(home, &row), row)).collect();
     rows.retain(|(newness, row)| filter.may_show(row) && after.as_ref().is_none_or(|after| newness < after));
     if let Some(project) = &filter.project {
-        rows.retain(|(_, row)| project.has_thread(home, &row.thread));
+        let mut is_of_project = project.membership(home);
+        rows.retain(|(_, row)| is_of_project(&row.thread));
     }
     rows.sort_by(|(a, _), (b, _)| b.cmp(a));
     let mut rows: Vec<ThreadRow> = rows.into_iter().map(|(_, row)| row).collect();

@@ -30,7 +30,7 @@ fn stepped(machine: &Machine) -> (ThreadId, NodeHash) {
 }
 
 fn step(machine: &Machine, request: &StepRequest) -> Result<StepReport, Error> {
-    step::perform(&machine.home, request, &mut SignalListener::listen().unwrap())
+    step::perform(&machine.home, request, |_, _| Ok(false), &mut SignalListener::listen().unwrap())
 }
 
 fn at(head: NodeHash) -> AnswerPrecondition {

@@ -66,7 +66,13 @@ fn reached(machine: &Machine, id: &ThreadId) -> Option<String> {
 }
 
 fn step(machine: &Machine, id: &ThreadId) -> Error {
-    step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut SignalListener::listen().unwrap()).unwrap_err()
+    step::perform(
+        &machine.home,
+        &StepRequest::plain(id.clone()),
+        |_, _| Ok(false),
+        &mut SignalListener::listen().unwrap(),
+    )
+    .unwrap_err()
 }
 
 #[test]

@@ -15,8 +15,13 @@ fn paused_thread_is_not_stepped_until_resumed() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     assert_eq!(pause::pause(&machine.home, &id, None, None).unwrap(), ThreadState::Paused);
-    let error = step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut SignalListener::listen().unwrap())
-        .unwrap_err();
+    let error = step::perform(
+        &machine.home,
+        &StepRequest::plain(id.clone()),
+        |_, _| Ok(false),
+        &mut SignalListener::listen().unwrap(),
+    )
+    .unwrap_err();
     assert_eq!(failure(&error), (ErrorKind::Waiting, format!("thread {id} is paused: paused by hand").as_str()));
     assert_eq!(error.hints, [format!("`uwf thread resume {id}` resumes it")]);
     assert_eq!(pause::resume(&machine.home, &id, None).unwrap(), (ThreadState::Active, true));

@@ -51,7 +51,8 @@ fn a_stuck_thread_shows_its_failed_attempt() {
     machine.configure("  robot: { command: /there/is/no/robot, output: text }\n");
     let asked = AgentReference { agent: "robot".to_owned(), output: None };
     let request = StepRequest { agent: Some(asked), ..StepRequest::plain(id.clone()) };
-    let error = step::perform(&machine.home, &request, &mut SignalListener::listen().unwrap()).unwrap_err();
+    let error =
+        step::perform(&machine.home, &request, |_, _| Ok(false), &mut SignalListener::listen().unwrap()).unwrap_err();
     let shown = show::show(&machine.home, &id).unwrap();
     assert_eq!((shown.state, shown.steps, shown.why.as_ref()), (ThreadState::Stuck, 0, Some(&error.message)));
     assert_eq!((shown.at_role.as_deref(), shown.agent.as_ref().map(AgentName::short)), (Some("writer"), Some("robot")));

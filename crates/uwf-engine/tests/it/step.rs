@@ -15,7 +15,12 @@ use uwf_engine::views::show;
 use crate::memory::{ESSAY, Machine, failure};
 
 fn step(machine: &Machine, id: &ThreadId) -> Result<StepReport, Error> {
-    step::perform(&machine.home, &StepRequest::plain(id.clone()), &mut SignalListener::listen().unwrap())
+    step::perform(
+        &machine.home,
+        &StepRequest::plain(id.clone()),
+        |_, _| Ok(false),
+        &mut SignalListener::listen().unwrap(),
+    )
 }
 
 #[test]
@@ -25,7 +30,8 @@ fn thread_at_graph_end_ends_without_agent() {
     let head = machine.approved(&id).head;
     let again = fork::thread(&machine.home, &id, None, &ForkChanges::default(), &machine.work()).unwrap().thread;
     let request = StepRequest { explain: true, ..StepRequest::plain(again.clone()) };
-    let report = step::perform(&machine.home, &request, &mut SignalListener::listen().unwrap()).unwrap();
+    let report =
+        step::perform(&machine.home, &request, |_, _| Ok(false), &mut SignalListener::listen().unwrap()).unwrap();
     assert_eq!((report.done, report.role, report.head, report.reason.as_deref()), (true, None, head, Some("end")));
     let explained = report.explain.unwrap();
     assert_eq!((explained.next.as_str(), explained.considered[0].matched), ("$END", true));

@@ -4,8 +4,8 @@ use std::fs;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::TestHome;
 use uwf_testing::processes::until;
+use uwf_testing::{TestHome, text};
 
 use crate::home;
 
@@ -93,6 +93,9 @@ fn fallback_plays_role_during_usage_limit() {
     let errors = errors(&home, &thread);
     assert_eq!(errors.len(), 1, "the attempt of `w` is kept: {errors:?}");
     let second = home.start("count-rounds", "count");
+    let planned = home.json(&["thread", "step", &second, "--dry-run"]);
+    assert_eq!(planned["command"][0], "other", "{planned}");
+    assert!(text(&planned, "prompt").contains("instead of the agent `w`"), "{planned}");
     let ran = home.uwf(&["run", &second]);
     assert_eq!((ran.code, starts(&home, "worker")), (Some(0), 1), "{}", ran.transcript());
     assert!(ran.stderr.contains("✓ worker by o instead of w"), "{}", ran.stderr);
@@ -107,6 +110,20 @@ fn fallback_plays_role_after_last_attempt() {
     assert_eq!((ran.code, starts(&home, "worker"), starts(&home, "other")), (Some(0), 2, 1), "{}", ran.transcript());
     let prompt = fs::read_to_string(home.work().join("prompt-other")).unwrap();
     assert!(prompt.contains("instead of the agent `w`") && prompt.contains("API Error: 529"), "{prompt}");
+}
+
+#[test]
+fn limit_of_fallback_hides_no_failure() {
+    let (home, first) = failing("retry: { attempts: 2, wait: 10ms }, fallback: o", "echo 'API Error: 529' >&2; exit 1");
+    home.script("other", "#!/bin/sh\ncat > /dev/null\necho 'usage limit, try again in 2 hours' >&2\nexit 1\n");
+    let second = home.start("count-rounds", "count");
+    for thread in [&first, &second] {
+        let ran = home.uwf(&["run", thread, "--wait"]);
+        assert_eq!(ran.code, Some(40), "`w` can be tried now: {}", ran.transcript());
+        assert!(ran.stderr.contains("API Error: 529"), "{}", ran.stderr);
+        assert_eq!(home.json(&["thread", "show", thread])["state"], "stuck");
+    }
+    assert_eq!(starts(&home, "worker"), 4);
 }
 
 #[test]

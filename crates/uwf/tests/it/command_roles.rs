@@ -47,6 +47,16 @@ fn output(home: &TestHome, yaml: &str) -> Value {
 }
 
 #[test]
+fn exit_codes_of_signals_are_outputs() {
+    let home = home();
+    for (command, code) in [("sh -c 'exit 130'", 130), ("sh -c 'exit 137'", 137), ("sh -c 'exit 141'", 141)] {
+        assert_eq!(output(&home, &one(command, ""))["exitCode"], code, "{command}");
+    }
+    let broken_pipe = "bash -o pipefail -c 'yes | head -1'";
+    assert_eq!(output(&home, &one(broken_pipe, "")), json!({"passed": false, "exitCode": 141, "output": "y\n"}));
+}
+
+#[test]
 fn failing_command_is_an_output_that_routes() {
     let home = with_workflow("fix-tests", CHECKED);
     home.file("tests.sh", "echo checking\necho oops >&2\ntest -e fixed\n");

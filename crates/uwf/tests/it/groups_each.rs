@@ -188,6 +188,22 @@ fn failure_of_the_account_starts_no_more_branches() {
 }
 
 #[test]
+fn words_of_work_stop_no_other_branch() {
+    for failure in ["FAILED tests/test_authentication.py::test_x", "EACCES: permission denied, open build/x"] {
+        let home = map(&MAP.replace("    key: id\n", "    key: id\n    max: 1\n    mayFail: true\n"));
+        home.file(
+            "fixer.sh",
+            &format!(
+                "test $UWF_BRANCH != fixes.a || {{ echo '{failure}' >&2; exit 1; }}\nprintf -- '---\\ndone: true\\n---\\n'\n"
+            ),
+        );
+        let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+        assert_eq!(ran.code, Some(0), "{failure}: {}", ran.transcript());
+        assert_eq!(runs(&home), ["fixes.a", "fixes.b", "fixes.c", "planner", "report"], "{failure}");
+    }
+}
+
+#[test]
 fn limit_of_the_parent_starts_no_more_branches() {
     let home = map(&MAP.replace("    key: id\n", "    key: id\n    max: 1\n"));
     home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\n");

@@ -304,6 +304,19 @@ fn end_without_uwf(home: &TestHome, thread: &str, started: usize) {
 }
 
 #[test]
+fn answer_of_ended_program_is_kept() {
+    let answering = "#!/bin/sh\ntrap 'echo \"{\\\"n\\\": 7}\"; exit 0' TERM\ncat > /dev/null\necho $$ >> ledger\nwhile :; do sleep 0.02; done\n";
+    let (home, thread) = counting_home(answering);
+    let mut window = step_until_begun(&home, &thread, 1);
+    kill_uwf(&home);
+    window.wait().unwrap();
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(home.last_step(&thread)["output"], json!({"n": 7}));
+    assert_eq!(lines(&home.work().join("ledger")), 1, "the step ended the program, which answered then");
+}
+
+#[test]
 fn whole_answer_outlives_all_processes_of_uwf() {
     let nothing = WAITING.replace("echo '{", ": '{");
     let creating = format!("{WAITING}test $(wc -l < ledger) = 1 || touch made\n");

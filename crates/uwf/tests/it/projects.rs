@@ -1,12 +1,13 @@
 //! Threads of a project: `@` and `--here` in a git repository, in a directory with `.workflows`, and outside of both.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::Value;
 use uwf_testing::{FinishedRun, TestHome, text};
 
-use crate::fixtures::repository::{home_with_repository, repository};
+use crate::fixtures::repository::{git, home_with_repository, repository};
 
 /// Runs a command in a directory below the workspace.
 fn run_in(home: &TestHome, dir: &str, args: &[&str]) -> FinishedRun {
@@ -58,6 +59,32 @@ fn listing_here_has_only_threads_of_the_project() {
     let outside = run_in(&home, "elsewhere", &["thread", "list", "--here"]);
     assert_eq!(outside.code, Some(64), "{outside:?}");
     assert!(outside.stderr.contains("is in no project"), "{outside:?}");
+}
+
+#[test]
+fn nested_repository_is_its_own_project() {
+    let (home, [shop, _]) = two_projects();
+    repository(&home, "shop/vendor");
+    let vendor = start_in(&home, "shop/vendor");
+    let here = |dir: &str| threads(&run_in(&home, dir, &["thread", "list", "--here"]));
+    assert_eq!(here("shop"), [shop]);
+    assert_eq!(here("shop/vendor"), [vendor]);
+}
+
+#[test]
+fn linked_directories_belong_to_their_project() {
+    let (home, [shop, _]) = two_projects();
+    symlink(home.work().join("shop"), home.work().join("link")).unwrap();
+    git(&home, &home.work().join("shop"), &["worktree", "add", "--quiet", "../feature"]);
+    let linked = home.work().join("link");
+    let by_link = home.json(&["thread", "start", "count-rounds", "-p", "x", "--cwd", linked.to_str().unwrap()]);
+    let mut all = [shop, text(&by_link, "thread"), start_in(&home, "feature/sub")];
+    all.sort();
+    for dir in ["shop", "link", "feature"] {
+        let mut here = threads(&run_in(&home, dir, &["thread", "list", "--here"]));
+        here.sort();
+        assert_eq!(here, all, "{dir}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Usage limits of agents: how their notices are recognized, and what starts before and after their ends.
 
 use std::fs;
+use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
@@ -57,6 +58,7 @@ fn notices_of_programs_limit_thread_until_their_time() {
         ("gemini", "json, config: { trace: gemini }", format!("cat <<'E'\n{gemini}\nE\nexit 1"), 120),
         ("opencode", "json, config: { trace: opencode }", format!("cat <<'E'\n{opencode}\nE\nexit 1"), 120),
         ("hermes", "text", "echo 'HTTP 429: rate limit exceeded, please retry in 120m' >&2; exit 1".to_owned(), 120),
+        ("with a sign", "text", "echo 'weekly limit reached, try again in 120m…' >&2; exit 1".to_owned(), 120),
         ("without a time", "text", "echo 'Error: 429 Too Many Requests' >&2; exit 1".to_owned(), 15),
     ] {
         let (home, thread) = with_worker(1, &format!("output: {output}"), &script(&printed));
@@ -92,10 +94,90 @@ fn failure_without_limit_leaves_thread_stuck() {
 }
 
 #[test]
+fn notice_that_ends_with_sign_is_read() {
+    let body = "echo 'weekly limit reached, resets Dec 1, 3pm…' >&2; exit 1";
+    let (home, thread) = with_worker(1, "output: text", &script(body));
+    for _ in 0..2 {
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!((ran.code, starts(&home)), (Some(30), 1), "{}", ran.transcript());
+    }
+}
+
+#[test]
+fn words_of_work_are_no_usage_limit() {
+    for (alias, body) in [
+        ("w", "echo 'test client::honours_rate_limit ... FAILED'; exit 1"),
+        ("w", "echo 'the rate limit is tested'; echo '1 test failed'; exit 1"),
+        ("w", "echo 'FAILED tests/test_rate_limit.py::test_x' >&2; exit 1"),
+        ("rate_limit", "exit 1"),
+        ("rate_limit", "sleep 30"),
+    ] {
+        let home = home();
+        home.script("worker", &script(body));
+        home.config(&format!(
+            "agents:\n  {alias}: {{ command: worker, output: text, timeout: 1s }}\ndefaultAgent: {alias}\n"
+        ));
+        let thread = home.start_counting(1, "count");
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(40), "{body}: {}", ran.transcript());
+        assert_eq!(home.json(&["thread", "show", &thread])["failure"], "unknown", "{body}");
+    }
+}
+
+#[test]
+fn limit_belongs_to_program_not_to_name() {
+    let home = home();
+    home.put("count-rounds", &counting_workflow(1));
+    let start = |name: &str, body: &str| {
+        let dir = home.work().join(name);
+        fs::create_dir(&dir).unwrap();
+        home.file(&format!("{name}/agent.sh"), &script(body));
+        let words = ["thread", "start", "count-rounds", "-p", "count", "--agent", "sh agent.sh", "--output", "json"];
+        let started = home.command(&words).args(["--cwd", dir.to_str().unwrap()]).output().unwrap();
+        text(&FinishedRun::from(started).json(), "thread")
+    };
+    let limited = start("one", "echo 'usage limit, try again in 2 hours' >&2; exit 1");
+    let other = start("two", "echo '{\"n\": 1}'");
+    assert_eq!(home.uwf(&["thread", "step", &limited]).code, Some(30));
+    let ran = home.uwf(&["thread", "step", &other]);
+    assert_eq!(ran.code, Some(0), "the same words are another script there: {}", ran.transcript());
+    let ran = home.uwf(&["thread", "step", &limited]);
+    assert!(ran.stderr.contains("is at its usage limit"), "{}", ran.transcript());
+    assert_eq!(fs::read_to_string(home.work().join("one/ledger")).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn unwritable_limit_stops_no_thread() {
+    let (home, thread) = with_worker(1, "output: json", &script("echo 'usage limit' >&2; exit 1"));
+    fs::write(home.root().join("limits"), "").unwrap();
+    for started in 1..=2 {
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!((ran.code, starts(&home)), (Some(30), started), "{}", ran.transcript());
+        assert!(home.json(&["thread", "show", &thread])["attempt"].is_string(), "the attempt is kept");
+    }
+    home.script("worker", &script("echo '{\"n\": 1}'"));
+    assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(0));
+}
+
+#[test]
+fn waiting_run_of_all_makes_no_further_steps() {
+    let body = "if [ $(wc -l < ledger) != 2 ]; then echo '{\"n\": 1}'; else echo \"limit reached|$(($(date +%s) + 2))\"; exit 1; fi";
+    let (home, thread) = with_worker(9, "output: json", &script(body));
+    let ran = home.uwf(&["run", "--all", "--wait", "--steps", "3"]);
+    assert_eq!(ran.code, Some(30), "{}", ran.transcript());
+    assert_eq!(home.json(&["thread", "show", &thread])["steps"], 3, "{}", ran.transcript());
+}
+
+#[test]
 fn limit_of_provider_ends_as_headers_say() {
-    for (header, value, minutes) in
-        [("retry-after", "3600", 60), ("x-ratelimit-reset-tokens", "1h30m0s", 90), ("x-other", "1", 15)]
-    {
+    let format = ["-u", "-d", "+3 hours", "+%a, %d %b %Y %H:%M:%S GMT"];
+    let date = FinishedRun::from(Command::new("date").env("LC_ALL", "C").args(format).output().unwrap()).stdout;
+    for (header, value, minutes) in [
+        ("retry-after", "3600", 60),
+        ("retry-after", date.trim(), 180),
+        ("x-ratelimit-reset-tokens", "1h30m0s", 90),
+        ("x-other", "1", 15),
+    ] {
         let limited = ScriptedAnswer::status(429, "slow down").header(header, value).repeated();
         let server = LlmServer::start([limited]);
         let home = home();
@@ -169,7 +251,10 @@ fn run_all_continues_threads_whose_limit_is_over() {
     let (home, thread) = with_worker(1, "output: json", &script(body));
     assert_eq!(home.uwf(&["run", "--all"]).code, Some(30));
     let until = home.json(&["thread", "show", &thread])["until"].as_u64().unwrap();
+    assert_eq!(home.json(&["thread", "list"])[0]["state"], "limited");
     uwf_testing::processes::until("the limit is over", || now() * 1000 > until);
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "active", "it can continue");
+    assert_eq!(home.json(&["thread", "list"])[0]["state"], "active");
     let ran = home.uwf(&["run", "--all"]);
     assert_eq!((ran.code, starts(&home)), (Some(0), 2), "{}", ran.transcript());
 }

@@ -1,7 +1,7 @@
 //! Why an attempt failed: its class, and the end of a usage limit. This is the only place that decides both.
 //!
-//! Code that knows more than the text of an error, such as the status of a provider or an event of a trace, adds it with
-//! [`Error::with_notice`]. Otherwise the text counts.
+//! Code that knows the status of a provider, an event of a trace, or the words of a program adds it with [`Error::with_notice`] and
+//! [`Error::with_last_words`]. The message of an error never counts: it names the agent, and may quote its work.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan};
 use uwf_core::failure_class::{FailureClass, FailureNotice};
+use uwf_core::failure_words::printed_notice;
 use uwf_core::limit_end::{ClockTime, LimitEnd, ZoneName};
 use uwf_core::view;
 
-use super::lines::AttemptOpening;
 use crate::error::{AttemptFailure, Error, ErrorCause, ErrorKind};
 use crate::root::agent_limits::LONGEST_LIMIT;
 use crate::root::ids;
@@ -32,25 +32,27 @@ const LAST_BYTES: usize = 8 << 10;
 impl AttemptFailure {
     /// The failure that a notice describes. An unknown end is assumed.
     fn of_notice(notice: &FailureNotice, now: u64) -> AttemptFailure {
-        let until = || {
-            let end = notice.end.as_ref().and_then(|end| moment(end, now));
-            let is_possible = |end: &u64| *end > now && *end <= now.saturating_add(millis(LONGEST_LIMIT));
-            end.filter(is_possible).unwrap_or_else(|| now.saturating_add(millis(UNKNOWN_LIMIT)))
-        };
-        AttemptFailure { class: notice.class, until: (notice.class == FailureClass::UsageLimit).then(until) }
+        let end = notice.end.as_ref().and_then(|end| moment(end, now));
+        let is_possible = |end: &u64| *end > now && *end <= now.saturating_add(millis(LONGEST_LIMIT));
+        let end = end.filter(is_possible);
+        let is_limit = notice.class == FailureClass::UsageLimit;
+        AttemptFailure {
+            class: notice.class,
+            until: is_limit.then(|| end.unwrap_or_else(|| now.saturating_add(millis(UNKNOWN_LIMIT)))),
+            is_assumed: is_limit && end.is_none(),
+            is_for_all_tasks: notice.is_for_all_tasks,
+        }
     }
 
     /// The failure of an attempt that ended with this error. `None` if the attempt did not fail: it waits, was stopped, or only its result
     /// could not be kept.
-    pub(crate) fn of_attempt(opened: &AttemptOpening, error: &Error) -> Option<AttemptFailure> {
-        let plain = |class| Some(AttemptFailure { class, until: None });
+    pub(crate) fn of_attempt(error: &Error) -> Option<AttemptFailure> {
         match error.kind {
             _ if error.failure().is_some() => error.failure(),
-            // Its text quotes the failures of several branches.
-            ErrorKind::AgentFailed if opened.agent.plays_by_threads() => plain(FailureClass::Unknown),
-            ErrorKind::AgentFailed => Some(AttemptFailure::of_notice(&last_words(&error.message), ids::now_ms())),
-            ErrorKind::NotExtractable => plain(FailureClass::Unknown),
-            ErrorKind::Config => plain(FailureClass::Fatal),
+            ErrorKind::AgentFailed | ErrorKind::NotExtractable => {
+                Some(AttemptFailure::new(FailureClass::Unknown, None))
+            }
+            ErrorKind::Config => Some(AttemptFailure::new(FailureClass::Fatal, None)),
             _ => None,
         }
     }
@@ -78,10 +80,16 @@ impl Error {
         }
     }
 
+    /// Adds what a program without words on stderr says about the failure among the work that it printed.
+    #[must_use]
+    pub fn with_last_printed(self, text: &str) -> Error {
+        self.with_last_words(printed_notice(last_part(text)))
+    }
+
     /// The agent has reached its usage limit, which ends at a time in Unix milliseconds. `notice` is what the agent said.
     pub(crate) fn usage_limit(agent: &str, until: u64, notice: &str) -> Error {
         let said = if notice.is_empty() { String::new() } else { format!(": {notice}") };
-        let failure = AttemptFailure { class: FailureClass::UsageLimit, until: Some(until) };
+        let failure = AttemptFailure::new(FailureClass::UsageLimit, Some(until));
         Error::limit(format!("agent `{agent}` is at its usage limit until {} UTC{said}", view::time(until)))
             .with_failure(failure)
     }
@@ -89,12 +97,15 @@ impl Error {
 
 /// The notice in the last lines of a text.
 fn last_words(text: &str) -> FailureNotice {
+    FailureNotice::read(last_part(text))
+}
+
+/// The last lines of a text.
+fn last_part(text: &str) -> &str {
     let text = text.trim();
     let from =
         text.lines().rev().take(LAST_LINES).last().map_or(0, |first| first.as_ptr() as usize - text.as_ptr() as usize);
-    let from = from.max(text.len().saturating_sub(LAST_BYTES));
-    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or_default();
-    FailureNotice::read(&text[from..])
+    &text[text.ceil_char_boundary(from.max(text.len().saturating_sub(LAST_BYTES)))..]
 }
 
 fn millis(time: Duration) -> u64 {
@@ -179,6 +190,7 @@ mod tests {
             "limit reached · resets 11:30am (UTC)",
             "usage limit reached|1700000000",
             "usage limit reached, resets 3pm (Nowhere/Atall)",
+            "usage limit reached, resets 11:00 PM PST",
             "usage limit, try again in 90 days",
         ] {
             assert_eq!(until(text, NOON) - NOON, HOUR / 4, "{text}");

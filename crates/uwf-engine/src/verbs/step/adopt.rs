@@ -41,7 +41,7 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
     /// as a failure, so that it does not block the thread forever.
     pub(super) fn resume_leftover(&self, signals: &mut SignalListener) -> Result<ResumeOutcome<'_, 'a, 'h>> {
         let grace = self.plan.config.limits.kill_grace;
-        let (attempt, recorded) = match leftover::left_over(self.thread, grace, signals)? {
+        let (attempt, recorded) = match leftover::left_over(self.thread, grace, self.keep_answer, signals)? {
             AttemptRemains::Nothing { earlier, last, note } => {
                 return Ok(ResumeOutcome::Failed(FailedAttempts { nodes: earlier, newest: last, note }));
             }

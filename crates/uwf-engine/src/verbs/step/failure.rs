@@ -67,7 +67,7 @@ impl StepInProgress<'_, '_> {
         let BegunAttempt { attempt, lease, .. } = begun;
         let opened = &attempt.opened;
         let error = self.redacted(opened, &error);
-        let failure = AttemptFailure::of_attempt(opened, &error);
+        let failure = AttemptFailure::of_attempt(&error);
         let error = self.with_failure(opened, failure, error);
         log!(self.log, "M0S8A4QG", Error, "attempt {}: {}", opened.attempt, error.message);
         let record = match recorded::read(self.home, &self.thread.id) {

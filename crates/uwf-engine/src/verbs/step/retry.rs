@@ -2,7 +2,6 @@
 //! ends with the error.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use uwf_core::config::{LONGEST_RETRY_WAIT, RetryPolicy};
 use uwf_core::failure_class::FailureClass;
@@ -12,26 +11,29 @@ use super::{StepInProgress, StepReport, refuse_paused};
 use crate::attempt::agent_process::SignalListener;
 use crate::attempt::agents::AgentSpec;
 use crate::attempt::ended::stopped;
-use crate::attempt::plan::StepPlan;
 use crate::attempt::recorded::{self, AttemptOutcome, FallbackReason};
 use crate::error::{AttemptFailure, Error, Result};
-use crate::root::home::Home;
+use crate::root::ids;
 use crate::root::log::log;
 use crate::root::marks::{self, ThreadMark};
-use crate::root::{agent_limits, ids};
-
-/// Time between two looks at the clock. It may jump, for example while a laptop sleeps.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// The failed attempts of one step.
 #[derive(Debug, Default)]
 pub(super) struct FailedAgents {
     /// How often each agent has failed.
     attempts: BTreeMap<String, u32>,
-    /// Why agents do not try again in this step.
-    given_up: BTreeMap<String, String>,
+    /// The errors after which agents do not try again in this step.
+    given_up: BTreeMap<String, Error>,
     /// The attempt that was counted last.
     counted: Option<String>,
+}
+
+impl FailedAgents {
+    /// The error of an agent that failed for another reason than a usage limit.
+    fn take_other_than_limit(&mut self) -> Option<Error> {
+        let agent = self.given_up.iter().find(|(_, error)| error.limit_end().is_none())?.0.clone();
+        self.given_up.remove(&agent)
+    }
 }
 
 /// The next attempt.
@@ -40,10 +42,7 @@ enum NextAttempt {
     /// The same agent tries again at this time, Unix milliseconds.
     At(u64),
     /// Another agent plays the role, now.
-    ByFallback {
-        /// Why the agent does not try again.
-        why: String,
-    },
+    ByFallback,
     /// The step has failed.
     None,
 }
@@ -57,20 +56,21 @@ impl StepInProgress<'_, '_> {
                 Err(error) => error,
             };
             let Some((agent, failure)) = self.newly_failed() else { return Err(error) };
-            match self.after(&agent, failure, &error) {
-                NextAttempt::None => return Err(error),
-                NextAttempt::ByFallback { why } => {
-                    log!(self.log, "F3X7N2QD", Info, "agent {agent} gets no further attempt: {why}");
-                    self.failed.borrow_mut().given_up.insert(agent, why);
-                }
-                NextAttempt::At(at) => {
-                    log!(self.log, "J6W9T4RB", Info, "agent {agent} tries again at {} UTC", view::time(at));
-                    self.wait_until(at, signals)?;
-                }
+            let next = self.after(&agent, failure);
+            if next == NextAttempt::None {
+                return Err(self.last_error(error));
+            }
+            if let NextAttempt::At(at) = next {
+                log!(self.log, "J6W9T4RB", Info, "agent {agent} tries again at {} UTC", view::time(at));
+                self.wait_until(at, signals)?;
             }
             refuse_paused(self.home, &self.thread.id)?;
             if !self.still_active() {
                 return Err(error);
+            }
+            if next == NextAttempt::ByFallback {
+                log!(self.log, "F3X7N2QD", Info, "agent {agent} gets no further attempt: {}", why(&error));
+                self.failed.borrow_mut().given_up.insert(agent, error);
             }
         }
     }
@@ -90,7 +90,18 @@ impl StepInProgress<'_, '_> {
         Some((opened.agent.name.clone(), closed.failure?))
     }
 
-    fn after(&self, agent: &str, failure: AttemptFailure, error: &Error) -> NextAttempt {
+    /// The error of a failed step. The usage limit of a fallback is not the reason if another agent can be tried now.
+    fn last_error(&self, error: Error) -> Error {
+        let earlier = error.limit_end().and_then(|_| self.failed.borrow_mut().take_other_than_limit());
+        let Some(earlier) = earlier else { return error };
+        // The thread is marked with the limit.
+        if let Some(last) = recorded::read(self.home, &self.thread.id).ok().flatten().filter(|_| self.still_active()) {
+            self.mark_error(ThreadMark::Stuck, &last.opened.role, &earlier);
+        }
+        earlier
+    }
+
+    fn after(&self, agent: &str, failure: AttemptFailure) -> NextAttempt {
         let Some(config) = self.plan.config.agent(agent) else { return NextAttempt::None };
         let attempts = self.failed.borrow().attempts.get(agent).copied().unwrap_or_default();
         let is_retried = config.retry.on.contains(&failure.class);
@@ -102,56 +113,43 @@ impl StepInProgress<'_, '_> {
         if config.fallback.is_none() || self.request.agent.is_some() || !(is_limit || is_retried) {
             return NextAttempt::None;
         }
-        let why = match failure.limit_end() {
-            Some(until) => format!("it is at its usage limit until {} UTC", view::time(until)),
-            None => error.message.clone(),
-        };
-        NextAttempt::ByFallback { why }
+        NextAttempt::ByFallback
     }
 
     /// Waits for the next attempt. Meanwhile the thread is running, because this process holds its lock.
     fn wait_until(&self, at: u64, signals: &mut SignalListener) -> Result<()> {
         // Without the mark, lists show the state after the failed attempt.
         let _ = marks::open(self.home, &self.thread.id);
-        let mut waited = Ok(());
-        loop {
-            let left = Duration::from_millis(at.saturating_sub(ids::now_ms()));
-            if left.is_zero() {
-                break;
-            }
-            if let Some(signal) = signals.stop() {
-                waited = Err(stopped(signal));
-                break;
-            }
-            signals.wait(left.min(LOOK));
-        }
+        let stop = signals.wait_until(at);
         let _ = marks::clear(self.home, &self.thread.id, &[ThreadMark::Open]);
-        waited
+        stop.map_or(Ok(()), |signal| Err(stopped(signal)))
     }
 
     /// The agent that plays a role now: its own, or the first of its fallbacks that can. With the reason, if it is a fallback.
     ///
     /// # Errors
-    /// `Limit` if all are at their usage limits; the errors of the plan.
+    /// The error of an agent that has failed in this step for another reason than a usage limit: it can be tried now. Otherwise `Limit`, if
+    /// all are at their usage limits; the errors of the plan.
     pub(super) fn available_agent(&self, role: &str) -> Result<(AgentSpec, Option<FallbackReason>)> {
         if self.request.agent.is_some() {
             return Ok((self.plan.agent(role, self.request.agent.as_ref())?, None));
         }
-        let candidates = self.plan.candidates(role)?;
-        let own = candidates[0].name.clone();
-        let (mut reason, mut first_end) = (None, None);
-        for candidate in candidates {
-            let limit = agent_limits::current(self.home, &candidate.name);
-            let given_up = self.failed.borrow().given_up.get(&candidate.name).cloned();
-            let at_limit = || {
-                limit.as_ref().map(|limit| format!("it is at its usage limit until {} UTC", view::time(limit.until)))
-            };
-            let Some(why) = given_up.or_else(at_limit) else { return Ok((candidate, reason)) };
-            reason = reason.or(Some(FallbackReason { agent: own.clone(), why }));
-            first_end = first_end.into_iter().chain(limit).min_by_key(|limit| limit.until);
+        let given_up = |agent: &str| self.failed.borrow().given_up.get(agent).map(why);
+        if let Some(available) = self.plan.available_agent(self.home, role, given_up)? {
+            return Ok(available);
         }
-        Err(match first_end {
-            Some(limit) => self.at_limit(role, &limit.agent, limit.until),
+        if let Some(error) = self.failed.borrow_mut().take_other_than_limit() {
+            return Err(error);
+        }
+        let failed = self.failed.borrow();
+        let candidates = self.plan.candidates(role)?;
+        let until = |agent: &AgentSpec| {
+            let known = self.plan.usage_limit(self.home, agent).map(|limit| limit.until);
+            known.or_else(|| failed.given_up.get(&agent.name)?.limit_end())
+        };
+        let limits = candidates.iter().filter_map(|agent| Some((until(agent)?, &agent.name)));
+        Err(match limits.min_by_key(|(until, _)| *until) {
+            Some((until, agent)) => self.at_limit(role, agent, until),
             None => Error::agent_failed(format!("no agent is left for role `{role}`")),
         })
     }
@@ -164,15 +162,12 @@ impl StepInProgress<'_, '_> {
     }
 }
 
-/// Forgets the usage limits of all agents that may play a role of the thread.
-pub(super) fn forget_limits(home: &Home, plan: &StepPlan) -> Result<()> {
-    for role in plan.workflow.roles.keys() {
-        // The step itself reports an agent that can't be found.
-        for agent in plan.candidates(role).unwrap_or_default() {
-            agent_limits::forget(home, &agent.name)?;
-        }
+/// Why an agent does not try again, after its last error.
+fn why(error: &Error) -> String {
+    match error.limit_end() {
+        Some(until) => format!("it is at its usage limit until {} UTC", view::time(until)),
+        None => error.message.clone(),
     }
-    Ok(())
 }
 
 /// Hints for a person about a usage limit.
@@ -201,13 +196,15 @@ fn retry_at(policy: &RetryPolicy, failure: AttemptFailure, attempts: u32, now: u
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const NOW: u64 = 1_000_000;
 
     fn wait(policy: &RetryPolicy, until: Option<u64>, attempts: u32, chance: f64) -> Option<u64> {
         let class = if until.is_some() { FailureClass::UsageLimit } else { FailureClass::Transient };
-        retry_at(policy, AttemptFailure { class, until }, attempts, NOW, chance).map(|at| at - NOW)
+        retry_at(policy, AttemptFailure::new(class, until), attempts, NOW, chance).map(|at| at - NOW)
     }
 
     #[test]

@@ -31,6 +31,7 @@ use uwf_engine::verbs::start::readiness;
 use uwf_engine::verbs::step::{StepReport, StepRequest, UpcomingRole, expected_head, in_keeper, newest_attempt};
 use uwf_engine::views::groups;
 
+use self::limit_wait::LimitStreak;
 use self::run_progress::RunProgress;
 use self::run_report::{RunReport, completed_before, stopped};
 use crate::commands::thread::args::expect_attempt::ExpectAttempt;
@@ -147,6 +148,7 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
     }
     let mut signals = SignalListener::listen()?;
     let mut progress = RunProgress::from_now(context, &thread);
+    let mut limits = LimitStreak::default();
     let mut steps = 0;
     loop {
         if let Some(role) = &args.until
@@ -167,7 +169,7 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
                         Err(error) => return stopped(context, &thread, error),
                     }
                 }
-                None => match error.until.filter(|_| args.wait) {
+                None => match error.until.filter(|_| args.wait).and_then(|end| limits.next(context, &thread, end)) {
                     Some(until) => {
                         limit_wait::wait(context, &error, until, &mut signals);
                         continue;

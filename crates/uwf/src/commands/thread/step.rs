@@ -14,7 +14,7 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::bindings::AgentReference;
 use uwf_engine::attempt::plan::StepPlan;
-use uwf_engine::attempt::recorded::RecordedAttempt;
+use uwf_engine::attempt::recorded::{AttemptOpening, RecordedAttempt};
 use uwf_engine::attempt::settings;
 use uwf_engine::attempt::worktree::setup::WorktreeSetup;
 use uwf_engine::error::ErrorKind;
@@ -356,10 +356,18 @@ fn dry_run(context: &CommandContext, request: &StepRequest) -> CommandResult {
             (report.reason, report.outcome, report.condition) = (Some(reason), Some(outcome), condition);
         }
         NextAction::Role(role) => {
-            let spec = plan.agent(role, request.agent.as_ref())?;
+            let available = match &request.agent {
+                Some(_) => None,
+                None => plan.available_agent(home, role, |_| None)?,
+            };
+            let (spec, fallback_for) = match available {
+                Some(available) => available,
+                None => (plan.agent(role, request.agent.as_ref())?, None),
+            };
             let mut command = vec![spec.command.clone()];
             command.extend(spec.args.iter().cloned());
-            let attempt = RecordedAttempt::begun(plan.attempt(&thread, role, spec.clone())?);
+            let planned = plan.attempt(&thread, role, spec.clone())?;
+            let attempt = RecordedAttempt::begun(AttemptOpening { fallback_for, ..planned });
             let sent = uwf_agents::sent(&AgentContext::for_role(thread, role, Some(attempt))?)?;
             report.system = sent.system;
             report.session = sent.session;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use json_cas::NodeHash;
+use uwf_core::config::{LONGEST_RETRY_WAIT, USUAL_RETRY_WAIT};
 use uwf_core::text::one_line;
+use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::root::ids;
 
@@ -10,8 +13,35 @@ use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::table;
 
-/// Time between two looks at the clock. It may jump, for example while a laptop sleeps.
-const LOOK: Duration = Duration::from_secs(1);
+/// Most usage limits in a row at one head of a thread.
+const MOST_LIMITS: u32 = 30;
+
+/// The usage limits in a row at the head of a thread. A notice may say again and again that its limit ends at once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LimitStreak {
+    head: Option<NodeHash>,
+    count: u32,
+}
+
+impl LimitStreak {
+    /// When to continue a thread that has reached a usage limit with this end, Unix milliseconds. The waits grow as with `retry`. `None`
+    /// after too many limits.
+    pub(super) fn next(&mut self, context: &CommandContext, thread: &ThreadId, until: u64) -> Option<u64> {
+        let head = context.home.heads().read(thread.as_str()).ok().flatten().map(|head| head.hash);
+        self.next_at(head, until, ids::now_ms())
+    }
+
+    fn next_at(&mut self, head: Option<NodeHash>, until: u64, now: u64) -> Option<u64> {
+        self.count = if self.head == head { self.count + 1 } else { 1 };
+        self.head = head;
+        let wait = match self.count {
+            0 | 1 => Duration::ZERO,
+            count => USUAL_RETRY_WAIT.saturating_mul(2_u32.saturating_pow(count - 2)).min(LONGEST_RETRY_WAIT),
+        };
+        let least = now.saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        (self.count <= MOST_LIMITS).then(|| until.max(least))
+    }
+}
 
 /// Waits until a time in Unix milliseconds, or until a stop signal. Says why.
 pub(super) fn wait(context: &CommandContext, why: &CommandError, until: u64, signals: &mut SignalListener) {
@@ -19,12 +49,31 @@ pub(super) fn wait(context: &CommandContext, why: &CommandError, until: u64, sig
     if !left.is_zero() {
         context.printer.talk(&format!("waiting {}: {}", table::duration(left), one_line(&why.error)));
     }
-    while !self::left(until).is_zero() && signals.stop().is_none() {
-        signals.wait(self::left(until).min(LOOK));
-    }
+    // The next step reports the signal.
+    let _ = signals.wait_until(until);
 }
 
 /// The time until then.
 pub(super) fn left(until: u64) -> Duration {
     Duration::from_millis(until.saturating_sub(ids::now_ms()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_until_too_many_limits() {
+        let head = |text: &[u8]| Some(json_cas::xxh64(text));
+        let mut streak = LimitStreak::default();
+        let mut next = |head, until| streak.next_at(head, until, 1_000_000).map(|at| at - 1_000_000);
+        assert_eq!(next(head(b"a"), 1_000_020), Some(20), "the first notice is believed");
+        assert_eq!(next(head(b"a"), 1_000_020), Some(10_000));
+        assert_eq!(next(head(b"a"), 1_000_020), Some(20_000));
+        assert_eq!(next(head(b"a"), 4_600_000), Some(3_600_000));
+        assert_eq!(next(head(b"b"), 1_000_020), Some(20), "the thread has made a step");
+        let waits: Vec<_> = (0..MOST_LIMITS).map(|_| next(head(b"b"), 0)).collect();
+        assert_eq!(waits[10], Some(600_000));
+        assert_eq!(waits.last(), Some(&None));
+    }
 }

@@ -19,11 +19,13 @@ use uwf_engine::attempt::child_threads;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_engine::root::project_files::ProjectRoot;
+use uwf_engine::thread::chain::StepChain;
+use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
 
-use super::limit_wait;
+use super::limit_wait::{self, LimitStreak};
 use crate::ask::TerminalAsker;
 use crate::context::CommandContext;
 use crate::error::CommandError;
@@ -54,13 +56,43 @@ pub(super) struct RunAllOptions {
     pub(super) wait: bool,
 }
 
-/// A thread to run, and the arguments of its run.
-#[derive(Clone)]
+/// A thread to run.
 struct QueuedRun {
     thread: ThreadId,
-    options: Vec<String>,
+    /// The role to stop before.
+    until: Option<String>,
+    /// Maximum number of steps.
+    most: Option<u64>,
     /// Unix milliseconds of the end of a usage limit, before which it is not run.
     due: u64,
+    /// The usage limits that it has reached.
+    limits: LimitStreak,
+}
+
+impl QueuedRun {
+    /// The rest of a run that has reached a usage limit.
+    fn rest(mut self, context: &CommandContext, steps_before: u64, limit_end: u64) -> Option<QueuedRun> {
+        self.due = self.limits.next(context, &self.thread, limit_end)?;
+        let made = steps(context, &self.thread).saturating_sub(steps_before);
+        // A run without a step to make ends at once, before the next limit.
+        let most = self.most.map(|most| most.saturating_sub(made));
+        (most != Some(0)).then_some(QueuedRun { most, ..self })
+    }
+}
+
+/// A thread that runs.
+struct RunningThread {
+    run: QueuedRun,
+    pid: Pid,
+    /// Steps of the thread before.
+    steps: u64,
+}
+
+/// Number of steps of a thread; 0 if they can't be read.
+fn steps(context: &CommandContext, thread: &ThreadId) -> u64 {
+    let active = Thread::active(&context.home, thread).ok();
+    let steps = active.and_then(|(thread, _)| thread.chain().map(StepChain::len).ok());
+    steps.and_then(|steps| u64::try_from(steps).ok()).unwrap_or_default()
 }
 
 /// The result of one thread.
@@ -125,10 +157,8 @@ pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResul
     check_projects(context, all, &queued)?;
     let mut signals = SignalListener::listen()?;
     let mut waiting = queued;
-    let options: BTreeMap<ThreadId, Vec<String>> =
-        waiting.iter().map(|run| (run.thread.clone(), run.options.clone())).collect();
     let (send, receive) = mpsc::channel();
-    let mut running: BTreeMap<ThreadId, Pid> = BTreeMap::new();
+    let mut running: BTreeMap<ThreadId, RunningThread> = BTreeMap::new();
     let mut ended: Vec<OfThread> = Vec::new();
     let mut told = None;
     let printer = &context.printer;
@@ -136,9 +166,10 @@ pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResul
         loop {
             while told.is_none() && running.len() < all.jobs {
                 let Some(at) = waiting.iter().position(|run| limit_wait::left(run.due).is_zero()) else { break };
-                let QueuedRun { thread, options, .. } = waiting.remove(at);
-                let child = start(context, &thread, &options)?;
-                running.insert(thread.clone(), Pid::from_child(&child));
+                let run = waiting.remove(at);
+                let (thread, steps) = (run.thread.clone(), steps(context, &run.thread));
+                let child = start(context, &run)?;
+                running.insert(thread.clone(), RunningThread { run, pid: Pid::from_child(&child), steps });
                 let send = send.clone();
                 // The receiver lives until every sender is done.
                 scope.spawn(move || send.send(follow(printer, thread, child)));
@@ -151,19 +182,19 @@ pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResul
             if let Some(signal) = signals.stop().filter(|_| told.is_none()) {
                 told = Some(signal);
                 let signal = Signal::from_named_raw(signal).unwrap_or(Signal::TERM);
-                for pid in running.values() {
+                for running in running.values() {
                     // The run may have ended already.
-                    let _ = kill_process(*pid, signal);
+                    let _ = kill_process(running.pid, signal);
                 }
             }
             for over in receive.try_iter() {
-                running.remove(&over.thread);
-                match over.limit_end().filter(|_| all.wait && told.is_none()) {
-                    Some(due) => {
-                        let left = table::duration(limit_wait::left(due));
+                let run = running.remove(&over.thread);
+                let limit_end = over.limit_end().filter(|_| all.wait && told.is_none());
+                match run.zip(limit_end).and_then(|(before, end)| before.run.rest(context, before.steps, end)) {
+                    Some(rest) => {
+                        let left = table::duration(limit_wait::left(rest.due));
                         printer.talk(&format!("{} waits {left} for the end of a usage limit", over.thread));
-                        let options = options.get(&over.thread).cloned().unwrap_or_default();
-                        waiting.push(QueuedRun { thread: over.thread, options, due });
+                        waiting.push(rest);
                     }
                     None => ended.push(over),
                 }
@@ -190,14 +221,15 @@ fn runs(context: &CommandContext, all: &RunAllOptions) -> Result<Vec<QueuedRun>,
     let has_parent = |thread| child_threads::parent_of(&context.home, thread).is_some();
     let wanted: Vec<&ThreadRow> = rows.iter().rev().filter(|row| is_wanted(row) && !has_parent(&row.thread)).collect();
     let having = all.until.as_deref().map(|role| having_role(context, &wanted, role)).transpose()?;
-    let options = |row: &ThreadRow| {
-        let until = having.as_ref().filter(|having| row.workflow.is_some_and(|workflow| having.contains(&workflow)));
-        let until = until.and(all.until.as_ref()).map(|role| format!("--until={role}"));
-        until.into_iter().chain(all.most.map(|most| format!("--steps={most}"))).collect()
-    };
     let queued = wanted.into_iter().map(|row| {
-        let due = row.until.unwrap_or_default();
-        QueuedRun { thread: row.thread.clone(), options: options(row), due }
+        let has_role = having.as_ref().is_some_and(|having| row.workflow.is_some_and(|it| having.contains(&it)));
+        QueuedRun {
+            thread: row.thread.clone(),
+            until: all.until.clone().filter(|_| has_role),
+            most: all.most,
+            due: row.until.unwrap_or_default(),
+            limits: LimitStreak::default(),
+        }
     });
     Ok(queued.collect())
 }
@@ -252,9 +284,11 @@ fn having_role(context: &CommandContext, rows: &[&ThreadRow], role: &str) -> Res
     Ok(having)
 }
 
-fn start(context: &CommandContext, thread: &ThreadId, options: &[String]) -> Result<Child, CommandError> {
+fn start(context: &CommandContext, run: &QueuedRun) -> Result<Child, CommandError> {
     let mut command = Command::new(context.home.bin());
-    command.args(["--format", "json", "run", thread.as_str()]).args(options);
+    command.args(["--format", "json", "run", run.thread.as_str()]);
+    command.args(run.until.iter().map(|role| format!("--until={role}")));
+    command.args(run.most.map(|most| format!("--steps={most}")));
     command.env(ROOT_VARIABLES[0], context.home.root()).current_dir(&context.cwd);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Keep Ctrl-C from reaching the run twice: this process passes it on.
