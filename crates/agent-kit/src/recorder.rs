@@ -46,10 +46,14 @@ impl TurnRecorder {
         Ok(())
     }
 
-    /// Records the turns of an answer, unless the agent recorded them while it worked; then returns `None`.
+    /// Records the turns of an answer, unless the agent recorded them while it worked; then returns `None`. Turns that uwf recorded while it
+    /// followed a program's output are replaced.
     pub(crate) fn unless_recorded(context: &AgentContext<'_>, answer: &AgentAnswer) -> Result<Option<TurnRecorder>> {
-        if context.attempt().is_some() && !live_trace::read(&context.output_files()?).turns.is_empty() {
-            return Ok(None);
+        if context.attempt().is_some() {
+            let recorded = live_trace::read(&context.output_files()?);
+            if !recorded.turns.is_empty() && !recorded.is_followed() {
+                return Ok(None);
+            }
         }
         let mut recorder = TurnRecorder::begin(context, &answer.source)?;
         recorder.session(&answer.source, answer.session_id.as_deref());

@@ -27,7 +27,7 @@ use crate::model_hints;
 use crate::program::how_it_ended;
 use crate::progress;
 use crate::settings;
-use crate::trace::{ParsedTrace, TraceEnding, TraceFormat};
+use crate::trace::{ParsedTrace, TraceEnding, TraceFormat, follow};
 use crate::turn_end;
 
 use run_file::{EndedRun, ProgramStart, RunBaseline};
@@ -140,7 +140,8 @@ impl CommandAgent {
         let begun = Instant::now();
         let input = run.prompt.texts();
         let baseline = RunBaseline::before(opened, run.session);
-        let ended = execute(opened, run.args, &run.prompt.text(), &files, baseline)?;
+        let execute = || execute(opened, run.args, &run.prompt.text(), &files, baseline);
+        let ended = follow::during(context, format, run.prompt, execute)?;
         self.exit_code = ended.status.code();
         let spec = &opened.agent;
         let read = |format: TraceFormat| {

@@ -8,6 +8,7 @@ mod claude;
 mod codex;
 mod cursor;
 mod ending;
+pub(crate) mod follow;
 mod gemini;
 mod hermes;
 mod json;
@@ -63,6 +64,29 @@ pub enum TraceFormat {
     Gemini,
 }
 
+/// Reads the events of a trace one by one, so that the turns of a running agent are shown as they grow.
+pub(crate) trait TraceEventReader: Send {
+    /// Reads the next event.
+    fn event(&mut self, event: &Value);
+
+    /// Number of turns so far.
+    fn count(&self) -> usize;
+
+    /// A turn as it is now. Only the newest one may still grow.
+    fn turn(&self, number: usize) -> Option<AgentTurn>;
+
+    /// The trace, after the last event.
+    fn into_trace(self) -> ParsedTrace
+    where
+        Self: Sized;
+}
+
+/// Reads all events of a trace.
+fn read_events(mut reader: impl TraceEventReader, events: &[Value]) -> ParsedTrace {
+    events.iter().for_each(|event| reader.event(event));
+    reader.into_trace()
+}
+
 /// The importer of a format.
 struct TraceImporter {
     /// Its name in options and configuration.
@@ -70,6 +94,8 @@ struct TraceImporter {
     /// Whether an object can only belong to this format.
     is_event: fn(&Value) -> bool,
     read: fn(&[Value]) -> ParsedTrace,
+    /// A reader of the events that a running program prints; `None` if the format is one object.
+    events: Option<fn() -> Box<dyn TraceEventReader>>,
 }
 
 impl TraceFormat {
@@ -86,15 +112,45 @@ impl TraceFormat {
 
     fn importer(self) -> TraceImporter {
         match self {
-            TraceFormat::Jsonl => TraceImporter { word: "jsonl", is_event: jsonl::is_event, read: jsonl::read },
-            TraceFormat::Hermes => TraceImporter { word: "hermes", is_event: hermes::is_session, read: hermes::read },
-            TraceFormat::Codex => TraceImporter { word: "codex", is_event: codex::is_event, read: codex::read },
-            TraceFormat::Claude => TraceImporter { word: "claude", is_event: claude::is_event, read: claude::read },
-            TraceFormat::Cursor => TraceImporter { word: "cursor", is_event: cursor::is_event, read: cursor::read },
-            TraceFormat::Opencode => {
-                TraceImporter { word: "opencode", is_event: opencode::is_event, read: opencode::read }
+            TraceFormat::Jsonl => TraceImporter {
+                word: "jsonl",
+                is_event: jsonl::is_event,
+                read: |events| read_events(jsonl::JsonlEventReader::default(), events),
+                events: Some(|| Box::new(jsonl::JsonlEventReader::default())),
+            },
+            TraceFormat::Hermes => {
+                TraceImporter { word: "hermes", is_event: hermes::is_session, read: hermes::read, events: None }
             }
-            TraceFormat::Gemini => TraceImporter { word: "gemini", is_event: gemini::is_event, read: gemini::read },
+            TraceFormat::Codex => TraceImporter {
+                word: "codex",
+                is_event: codex::is_event,
+                read: codex::read,
+                events: Some(|| Box::new(codex::CodexEventReader::default())),
+            },
+            TraceFormat::Claude => TraceImporter {
+                word: "claude",
+                is_event: claude::is_event,
+                read: |events| read_events(claude::ClaudeEventReader::default(), events),
+                events: Some(|| Box::new(claude::ClaudeEventReader::default())),
+            },
+            TraceFormat::Cursor => TraceImporter {
+                word: "cursor",
+                is_event: cursor::is_event,
+                read: |events| read_events(cursor::CursorEventReader::default(), events),
+                events: Some(|| Box::new(cursor::CursorEventReader::default())),
+            },
+            TraceFormat::Opencode => TraceImporter {
+                word: "opencode",
+                is_event: opencode::is_event,
+                read: opencode::read,
+                events: Some(|| Box::new(opencode::OpencodeEventReader::default())),
+            },
+            TraceFormat::Gemini => TraceImporter {
+                word: "gemini",
+                is_event: gemini::is_event,
+                read: |events| read_events(gemini::GeminiEventReader::default(), events),
+                events: Some(|| Box::new(gemini::GeminiEventReader::default())),
+            },
         }
     }
 
@@ -122,6 +178,11 @@ impl TraceFormat {
             TraceFormat::Hermes,
         ];
         order.into_iter().find(|format| events.iter().any(|event| (format.importer().is_event)(event)))
+    }
+
+    /// A reader of the events that a running program prints; `None` if it prints one object at its end.
+    pub(crate) fn event_reader(self) -> Option<Box<dyn TraceEventReader>> {
+        self.importer().events.map(|new| new())
     }
 
     /// Parses a text in this format.

@@ -46,6 +46,7 @@
 //! assert_eq!(found.value, json!({ "title": "Fix #42" }));
 //! ```
 
+pub mod activity;
 pub mod agent_name;
 pub mod config;
 pub mod document;

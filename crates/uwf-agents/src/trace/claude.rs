@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use agent_kit::AgentTurn;
 use serde_json::Value;
 use uwf_core::failure_class::{FailureClass, FailureNotice};
 use uwf_core::limit_end::LimitEnd;
@@ -11,7 +12,7 @@ use uwf_core::number;
 
 use super::json::{content, count, dollars, list, shown, some_text, text};
 use super::turns::TraceTurnCollector;
-use super::{ParsedTrace, TraceEnding, json, timestamp};
+use super::{ParsedTrace, TraceEnding, TraceEventReader, json, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     let has_message = event.get("message").is_some_and(|message| !text(message, "role").is_empty());
@@ -22,56 +23,82 @@ pub(super) fn is_event(event: &Value) -> bool {
     }
 }
 
-pub(super) fn read(events: &[Value]) -> ParsedTrace {
-    let mut turns = TraceTurnCollector::default();
-    let mut session_id = None;
-    let mut message = String::new();
-    let mut usage: HashMap<String, TokenCounts> = HashMap::new();
-    let mut result = None;
-    let mut is_over = false;
-    let mut ending = TraceEnding::Unknown;
-    let mut notice = None;
-    for event in events {
+/// Reads the events of a session.
+#[derive(Default)]
+pub(super) struct ClaudeEventReader {
+    turns: TraceTurnCollector,
+    session_id: Option<String>,
+    /// Id of the current message.
+    message: String,
+    usage: HashMap<String, TokenCounts>,
+    result: Option<Value>,
+    /// Whether nothing followed the result.
+    is_over: bool,
+    is_session_file: bool,
+    ending: TraceEnding,
+    notice: Option<FailureNotice>,
+}
+
+impl TraceEventReader for ClaudeEventReader {
+    fn event(&mut self, event: &Value) {
         let at = timestamp::ms(event.get("timestamp"));
-        session_id = session_id.or_else(|| some_text(event, "session_id")).or_else(|| some_text(event, "sessionId"));
+        self.is_session_file |= event.get("sessionId").is_some();
+        if self.session_id.is_none() {
+            self.session_id = some_text(event, "session_id").or_else(|| some_text(event, "sessionId"));
+        }
         if is_of_a_helper(event) {
-            continue;
+            return;
         }
         let body = &event["message"];
         match text(event, "type") {
             "assistant" => {
                 let id = text(body, "id");
-                if id.is_empty() || id != message {
-                    turns.close(None);
-                    message = id.to_owned();
+                if id.is_empty() || id != self.message {
+                    self.turns.close(None);
+                    id.clone_into(&mut self.message);
                 }
-                assistant(&mut turns, body, at);
-                ending = ending_of(body);
-                is_over = false;
-                turns.counted(counted(&mut usage, id, body.get("usage")));
+                assistant(&mut self.turns, body, at);
+                self.ending = ending_of(body);
+                self.is_over = false;
+                self.turns.counted(counted(&mut self.usage, id, body.get("usage")));
             }
             "user" => {
-                user(&mut turns, body, at);
-                ending = TraceEnding::Unknown;
+                user(&mut self.turns, body, at);
+                self.ending = TraceEnding::Unknown;
             }
             "result" => {
-                result = Some(event);
-                is_over = true;
+                self.result = Some(event.clone());
+                self.is_over = true;
             }
-            "rate_limit_event" => notice = rejected(&event["rate_limit_info"]).or(notice),
+            "rate_limit_event" => self.notice = rejected(&event["rate_limit_info"]).or(self.notice.take()),
             _ => {}
         }
     }
-    let is_file = result.is_none() && events.iter().any(|event| event.get("sessionId").is_some());
-    let source = if is_file { "session-file" } else { "stdout" };
-    let trace = turns.into_trace(source, ParsedTrace { session_id, ending, notice, ..ParsedTrace::default() });
-    let trace = match result {
-        Some(result) if is_over => concluded(trace, result),
-        // A turn began after the totals.
-        Some(result) => ParsedTrace { ending: trace.ending.clone(), ..concluded(trace, result) },
-        None => trace,
-    };
-    if is_file { trace } else { without_first_counts(trace) }
+
+    fn count(&self) -> usize {
+        self.turns.count()
+    }
+
+    fn turn(&self, number: usize) -> Option<AgentTurn> {
+        let mut turn = self.turns.turn(number)?;
+        // Only the total shows whether it is the count of the whole message.
+        turn.tokens.iter_mut().for_each(|tokens| tokens.output = None);
+        Some(turn)
+    }
+
+    fn into_trace(self) -> ParsedTrace {
+        let is_file = self.result.is_none() && self.is_session_file;
+        let source = if is_file { "session-file" } else { "stdout" };
+        let ClaudeEventReader { session_id, ending, notice, .. } = self;
+        let trace = self.turns.into_trace(source, ParsedTrace { session_id, ending, notice, ..ParsedTrace::default() });
+        let trace = match &self.result {
+            Some(result) if self.is_over => concluded(trace, result),
+            // A turn began after the totals.
+            Some(result) => ParsedTrace { ending: trace.ending.clone(), ..concluded(trace, result) },
+            None => trace,
+        };
+        if is_file { trace } else { without_first_counts(trace) }
+    }
 }
 
 /// Removes output counts that are incomplete. An event has the message's count at its beginning, so a turn's output tokens are unknown.

@@ -7,7 +7,7 @@ use uwf_core::node::TokenCounts;
 
 use super::json::{count, dollars, list, shown, some_text, text};
 use super::turns::clip;
-use super::{MAX_CALLS_PER_TURN, MAX_TURNS, ParsedTrace, TraceEnding};
+use super::{MAX_CALLS_PER_TURN, MAX_TURNS, ParsedTrace, TraceEnding, TraceEventReader};
 
 /// Default source of a trace.
 const SOURCE: &str = "trace";
@@ -20,10 +20,20 @@ pub(super) fn is_event(event: &Value) -> bool {
     }
 }
 
-pub(super) fn read(events: &[Value]) -> ParsedTrace {
-    // A successful exit code means that the program is done; a `session` line can override it.
-    let mut trace = ParsedTrace { source: SOURCE.to_owned(), ending: TraceEnding::Good, ..ParsedTrace::default() };
-    for event in events {
+/// Reads the events of a session.
+pub(super) struct JsonlEventReader(ParsedTrace);
+
+impl Default for JsonlEventReader {
+    fn default() -> JsonlEventReader {
+        // A successful exit code means that the program is done; a `session` line can override it.
+        let (source, ending) = (SOURCE.to_owned(), TraceEnding::Good);
+        JsonlEventReader(ParsedTrace { source, ending, ..ParsedTrace::default() })
+    }
+}
+
+impl TraceEventReader for JsonlEventReader {
+    fn event(&mut self, event: &Value) {
+        let trace = &mut self.0;
         match text(event, "type") {
             "turn" if trace.turns.len() < MAX_TURNS => {
                 let calls = list(event, "toolCalls");
@@ -31,15 +41,27 @@ pub(super) fn read(events: &[Value]) -> ParsedTrace {
                 trace.turns.push(turn(event, calls));
             }
             "turn" => trace.left_out += 1,
-            "session" => about(&mut trace, event),
+            "session" => about(trace, event),
             _ => trace.unread += 1,
         }
     }
-    let last = trace.turns.last().filter(|turn| turn.tool_calls.is_empty() && !turn.output.trim().is_empty());
-    trace.answer = last.map(|turn| turn.output.clone());
-    let said = trace.turns.iter().rev().find(|turn| !turn.output.trim().is_empty());
-    trace.last_said = said.map(|turn| turn.output.clone());
-    trace
+
+    fn count(&self) -> usize {
+        self.0.turns.len()
+    }
+
+    fn turn(&self, number: usize) -> Option<AgentTurn> {
+        self.0.turns.get(number).cloned()
+    }
+
+    fn into_trace(self) -> ParsedTrace {
+        let mut trace = self.0;
+        let last = trace.turns.last().filter(|turn| turn.tool_calls.is_empty() && !turn.output.trim().is_empty());
+        trace.answer = last.map(|turn| turn.output.clone());
+        let said = trace.turns.iter().rev().find(|turn| !turn.output.trim().is_empty());
+        trace.last_said = said.map(|turn| turn.output.clone());
+        trace
+    }
 }
 
 fn about(trace: &mut ParsedTrace, event: &Value) {

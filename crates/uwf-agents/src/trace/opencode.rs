@@ -3,6 +3,7 @@
 
 use std::time::SystemTime;
 
+use agent_kit::AgentTurn;
 use serde_json::Value;
 use uwf_core::failure_class::FailureNotice;
 use uwf_core::node::TokenCounts;
@@ -10,7 +11,7 @@ use uwf_core::number;
 
 use super::json::{count, dollars, list, shown, some_text, text};
 use super::turns::TraceTurnCollector;
-use super::{ParsedTrace, TraceEnding, timestamp};
+use super::{ParsedTrace, TraceEnding, TraceEventReader, read_events, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     let is_step = event.get("sessionID").is_some()
@@ -25,27 +26,43 @@ fn is_export(object: &Value) -> bool {
 pub(super) fn read(events: &[Value]) -> ParsedTrace {
     match events.iter().find(|event| is_export(event)) {
         Some(export) => read_export(export),
-        None => read_stream(events),
+        None => read_events(OpencodeEventReader::default(), events),
     }
 }
 
-fn read_stream(events: &[Value]) -> ParsedTrace {
-    let mut turns = TraceTurnCollector::default();
-    let mut trace = ParsedTrace::default();
-    for event in events {
-        trace.session_id = trace.session_id.or_else(|| some_text(event, "sessionID"));
+/// Reads the events of a run.
+#[derive(Default)]
+pub(super) struct OpencodeEventReader {
+    turns: TraceTurnCollector,
+    trace: ParsedTrace,
+}
+
+impl TraceEventReader for OpencodeEventReader {
+    fn event(&mut self, event: &Value) {
+        self.trace.session_id = self.trace.session_id.take().or_else(|| some_text(event, "sessionID"));
         let at = timestamp::ms(event.get("timestamp"));
         let part = event.get("part").unwrap_or(event);
         match text(event, "type") {
             "error" => {
                 let failure = event.get("error").unwrap_or(event);
-                trace.ending = TraceEnding::failed(error(failure));
-                trace.notice = rejected(failure);
+                self.trace.ending = TraceEnding::failed(error(failure));
+                self.trace.notice = rejected(failure);
             }
-            kind => apply(&mut turns, &mut trace, kind, part, at),
+            kind => apply(&mut self.turns, &mut self.trace, kind, part, at),
         }
     }
-    turns.into_trace("stdout", trace)
+
+    fn count(&self) -> usize {
+        self.turns.count()
+    }
+
+    fn turn(&self, number: usize) -> Option<AgentTurn> {
+        self.turns.turn(number)
+    }
+
+    fn into_trace(self) -> ParsedTrace {
+        self.turns.into_trace("stdout", self.trace)
+    }
 }
 
 fn read_export(export: &Value) -> ParsedTrace {

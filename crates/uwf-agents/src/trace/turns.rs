@@ -136,17 +136,26 @@ impl TraceTurnCollector {
         self.asked_at = at.or(self.asked_at);
     }
 
+    /// Number of turns so far.
+    pub(super) fn count(&self) -> usize {
+        self.turns.len()
+    }
+
+    /// A turn as it is now; only the newest one may still grow.
+    pub(super) fn turn(&self, number: usize) -> Option<AgentTurn> {
+        self.turns.get(number).cloned().map(finished)
+    }
+
     /// A trace with these turns. Its answer is the text of the last turn, if no tool call follows the text.
     pub(super) fn into_trace(self, source: &str, trace: ParsedTrace) -> ParsedTrace {
         let ended = self.turns.last().is_some_and(|turn| turn.tool_calls.is_empty());
         let is_text = |said: &String| !said.trim().is_empty();
         let answer = Some(self.said.clone()).filter(|said| ended && is_text(said)).or(trace.answer);
         let last_said = [self.said, self.said_before].into_iter().find(is_text);
-        let turns = self.turns.into_iter().map(|turn| AgentTurn { output: clip(without_gap(&turn.output)), ..turn });
         ParsedTrace {
             answer,
             last_said,
-            turns: turns.collect(),
+            turns: self.turns.into_iter().map(finished).collect(),
             left_out: self.left_out,
             source: source.to_owned(),
             ..trace
@@ -182,6 +191,11 @@ impl TraceTurnCollector {
             }
         }
     }
+}
+
+/// A turn whose output has no trailing gap and is not too long.
+fn finished(turn: AgentTurn) -> AgentTurn {
+    AgentTurn { output: clip(without_gap(&turn.output)), ..turn }
 }
 
 /// The output without a trailing gap, in a turn that ends with reasoning.

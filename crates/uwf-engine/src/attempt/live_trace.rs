@@ -39,6 +39,9 @@ pub const MAX_BYTES: u64 = 64 << 20;
 /// Most turns that are written and read. Each becomes a few files.
 pub const MAX_TURNS: usize = 5_000;
 
+/// Source of turns that uwf records while it follows the output of a program. The whole output replaces them.
+pub const FOLLOWED: &str = "followed";
+
 /// A line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -109,6 +112,8 @@ impl LiveTraceWriter {
             regular::open_with(OpenOptions::new().create(true).append(true), &path).path_context("create", &path)?;
         file.set_len(0).path_context("empty", &path)?;
         let open_turn = files.turn.clone();
+        // It belongs to the replaced trace. The first trace of an attempt replaces nothing.
+        let _ = std::fs::remove_file(&open_turn);
         Ok(LiveTraceWriter { file, path, open_turn, texts: HashMap::new(), turns: 0, left: MAX_BYTES })
     }
 
@@ -218,6 +223,11 @@ impl LiveTrace {
     /// Whether it has no turns and no total.
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty() && self.total.is_none()
+    }
+
+    /// Whether uwf recorded its turns while it followed the output of a program.
+    pub fn is_followed(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.source == FOLLOWED)
     }
 
     /// Tokens of all turns; `None` if a turn was not counted. A reported cost counts even if the cost of later turns is

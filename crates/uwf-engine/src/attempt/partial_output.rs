@@ -28,8 +28,8 @@ const LIMIT: Duration = Duration::from_mins(1);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The turns of a failed attempt: first those of a session that it gave up, then those that its agent recorded. If the
-/// agent recorded none, uwf reads them from its output. There may be none. Unreadable turns never prevent the attempt
-/// itself from being kept.
+/// agent recorded none, or uwf has only followed its program so far, uwf reads them from its output. There may be none.
+/// Unreadable turns never prevent the attempt itself from being kept.
 pub(crate) fn turns(home: &Home, opened: &AttemptOpening, files: &AttemptOutputFiles) -> LiveTrace {
     let given_up = live_trace::read_given_up(files);
     let trace = of_last_session(home, opened, files);
@@ -39,7 +39,8 @@ pub(crate) fn turns(home: &Home, opened: &AttemptOpening, files: &AttemptOutputF
 fn of_last_session(home: &Home, opened: &AttemptOpening, files: &AttemptOutputFiles) -> LiveTrace {
     let recorded = live_trace::read(files);
     let is_readable = opened.reextract.is_none() && opened.agent.leaves_trace();
-    if recorded.is_empty() && is_readable && read_left(home, opened, files).unwrap_or(false) {
+    let is_whole = !recorded.is_empty() && !recorded.is_followed();
+    if !is_whole && is_readable && read_left(home, opened, files).unwrap_or(false) {
         return live_trace::read(files);
     }
     recorded

@@ -7,6 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use uwf_core::activity;
 use uwf_core::agent_name::AgentName;
 use uwf_core::node::TokenCounts;
 use uwf_core::text;
@@ -142,7 +143,7 @@ fn running(home: &Home, record: &ThreadRecord, attempt: RecordedAttempt, known: 
 fn doing(news: &LiveTraceUpdate<'_>) -> Option<String> {
     let turn = news.open.as_ref().or(news.over.last().map(|(_, turn)| turn))?;
     let words = match turn.calls.last() {
-        Some(call) => format!("{} {}", call.name, news.texts.text(call.arguments)?),
+        Some(call) => activity::describe_call(&call.name, &news.texts.text(call.arguments)?),
         None => news.texts.text(turn.output)?.trim_end().rsplit('\n').next()?.to_owned(),
     };
     let words = text::one_line(&words);

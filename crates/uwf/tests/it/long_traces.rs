@@ -179,7 +179,7 @@ mod campaigns {
         let first = running(&server);
         assert_eq!(
             json!([first["tokens"], first["doing"]]),
-            json!([{"input": 4010, "output": 401}, "shell cargo test"])
+            json!([{"input": 4010, "output": 401}, "runs cargo test"])
         );
         let [page, list] = ["/", "/api/running"].map(|path| server.per_request(path));
         assert_eq!(server.0.get(&format!("/threads/{thread}")).status, 200);
@@ -189,7 +189,7 @@ mod campaigns {
         let later = running(&server);
         assert_eq!(
             json!([later["tokens"], later["doing"]]),
-            json!([{"input": 4010, "output": 401}, "shell cat file-402"])
+            json!([{"input": 4010, "output": 401}, "runs cat file-402"])
         );
         assert_eq!(home.json(&["thread", "ps"])[0], later, "a process that looks for the first time says the same");
         agent.end(&home);

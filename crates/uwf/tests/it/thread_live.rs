@@ -9,6 +9,7 @@ use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::processes::{signal, until};
 use uwf_testing::{TestHome, text};
 
+use crate::fixtures::acp::kept;
 use crate::fixtures::child_threads::{go, planned, staffed};
 use crate::fixtures::people::family;
 use crate::home;
@@ -164,6 +165,146 @@ fn turns_and_tool_calls_appear_live() {
         .map(|turn| json!([turn["turn"], turn["text"], turn["toolCalls"][0]["result"]]))
         .collect();
     assert_eq!(over, [json!([1, "First I look.", "exit 0\nseen\n"]), json!([2, "---\nn: 1\n---\nDone.", null])]);
+}
+
+/// Lines of a trace before and after the file `go` appears, for a program that prints them.
+fn printing(before: &[Value], after: &[Value]) -> String {
+    let lines = |events: &[Value]| events.iter().map(|event| format!("{event}\n")).collect::<String>();
+    format!(
+        "#!/bin/sh\necho noise >&2\ncat <<'END'\n{}END\nwhile [ ! -e go ]; do sleep 0.02; done\ncat <<'END'\n{}END\n",
+        lines(before),
+        lines(after)
+    )
+}
+
+/// For each program: its format, what it prints before and while a tool runs, what after it, and the tool's line of progress.
+fn printed_traces() -> [(&'static str, Vec<Value>, Vec<Value>, &'static str); 4] {
+    const ANSWER: &str = "---\nn: 1\n---\nDone.";
+    let claude = |id: &str, block: Value| {
+        let usage = json!({ "input_tokens": 7, "output_tokens": 1 });
+        json!({ "type": "assistant", "session_id": "s", "message": { "role": "assistant", "id": id, "content": [block], "usage": usage } })
+    };
+    let opencode = |kind: &str, part: Value| json!({ "type": kind, "sessionID": "s", "part": part });
+    [
+        (
+            "claude",
+            vec![
+                claude("m1", json!({ "type": "text", "text": "First I look." })),
+                claude(
+                    "m1",
+                    json!({ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "pytest -q" } }),
+                ),
+            ],
+            vec![
+                json!({ "type": "user", "message": { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "t1", "content": "2 passed" }] } }),
+                claude("m2", json!({ "type": "text", "text": ANSWER })),
+                json!({ "type": "result", "subtype": "success", "is_error": false, "result": ANSWER }),
+            ],
+            "runs pytest -q",
+        ),
+        (
+            "codex",
+            vec![
+                json!({ "type": "thread.started", "thread_id": "s" }),
+                json!({ "type": "item.completed", "item": { "id": "i1", "type": "agent_message", "text": "First I look." } }),
+                json!({ "type": "item.started", "item": { "id": "i2", "type": "command_execution", "command": "/bin/bash -lc 'pytest -q'" } }),
+            ],
+            vec![
+                json!({ "type": "item.completed", "item": { "id": "i2", "type": "command_execution", "command": "/bin/bash -lc 'pytest -q'", "aggregated_output": "2 passed", "exit_code": 0 } }),
+                json!({ "type": "item.completed", "item": { "id": "i3", "type": "agent_message", "text": ANSWER } }),
+                json!({ "type": "turn.completed", "usage": { "input_tokens": 7, "output_tokens": 3 } }),
+            ],
+            "runs pytest -q",
+        ),
+        (
+            "gemini",
+            vec![
+                json!({ "type": "init", "session_id": "s" }),
+                json!({ "type": "message", "role": "assistant", "content": "First I ", "delta": true }),
+                json!({ "type": "message", "role": "assistant", "content": "look.", "delta": true }),
+                json!({ "type": "tool_use", "tool_id": "t1", "tool_name": "read_file", "parameters": { "absolute_path": "/src/a.rs" } }),
+            ],
+            vec![
+                json!({ "type": "tool_result", "tool_id": "t1", "status": "success", "output": "2 passed" }),
+                json!({ "type": "message", "role": "assistant", "content": ANSWER, "delta": true }),
+                json!({ "type": "result", "status": "success", "stats": { "input_tokens": 7, "output_tokens": 3 } }),
+            ],
+            "reads /src/a.rs",
+        ),
+        (
+            "opencode",
+            vec![
+                opencode("step_start", json!({})),
+                opencode("text", json!({ "text": "First I look." })),
+                opencode(
+                    "tool_use",
+                    json!({ "callID": "c1", "tool": "edit", "state": { "input": { "filePath": "a.rs" }, "output": "2 passed" } }),
+                ),
+            ],
+            vec![
+                opencode("step_finish", json!({ "reason": "tool-calls" })),
+                opencode("step_start", json!({})),
+                opencode("text", json!({ "text": ANSWER })),
+                opencode("step_finish", json!({ "reason": "stop", "tokens": { "input": 7, "output": 3 } })),
+            ],
+            "changes a.rs",
+        ),
+    ]
+}
+
+#[test]
+fn printed_turns_appear_while_programs_run() {
+    for (format, before, after, doing) in printed_traces() {
+        let home = home();
+        home.worker(&format!("output: text, config: {{ trace: {format} }}"), &printing(&before, &after));
+        let thread = home.start_counting(1, "count the moons");
+        let mut watcher = Watcher::of(&home, &[&thread]);
+        let mut run = stepping(&home, &thread);
+        let turn = watcher.until(&format!("{format}: the turn is shown while its tool runs"), |event| {
+            is(event, "turn") && event["text"] == "First I look." && event["toolCalls"][0].is_object()
+        });
+        assert_eq!(json!([turn["turn"], turn["done"]]), json!([1, false]), "{format}");
+        let running = home.json(&["thread", "ps"]);
+        assert_eq!(running[0]["doing"], doing, "{format}: {running}");
+        if format == "claude" {
+            assert_eq!(
+                running[0]["tokens"],
+                json!({ "input": 7, "output": null }),
+                "the output of a message is known at the end"
+            );
+        }
+        home.file("go", "");
+        let (code, events) = watcher.end();
+        assert_eq!(code, Some(0), "{format}: {events:?}");
+        assert!(run.wait().unwrap().success(), "{format}");
+        let over: Vec<Value> = events
+            .iter()
+            .filter(|event| is(event, "turn") && event["done"] == true)
+            .map(|turn| json!([turn["turn"], turn["text"], turn["toolCalls"][0]["result"]]))
+            .collect();
+        let expected = [json!([1, "First I look.", "2 passed"]), json!([2, "---\nn: 1\n---\nDone.", null])];
+        assert_eq!(over, expected, "{format}: each turn once");
+        let head = text(&home.json(&["thread", "show", &thread]), "head");
+        let detail = home.json(&["thread", "step-details", &head, "--format", "json"])["detail"].clone();
+        assert_eq!(detail["source"], "stdout", "{format}: the whole output replaces what was followed");
+        assert!(detail["turns"][0]["input"].to_string().contains("count the moons"), "{format}: {detail:#}");
+    }
+}
+
+#[test]
+fn killed_program_leaves_all_printed_turns() {
+    let home = home();
+    let [(_, before, after, _), ..] = printed_traces();
+    home.worker("output: text, config: { trace: claude }", &printing(&before, &after));
+    let thread = home.start_counting(1, "count the moons");
+    let mut watcher = Watcher::of(&home, &[&thread]);
+    let mut run = stepping(&home, &thread);
+    watcher.until("the turn", |event| is(event, "turn"));
+    signal(&home.json(&["thread", "ps"])[0]["pid"], "KILL");
+    run.wait().unwrap();
+    let attempt = kept(&home, &thread);
+    assert_eq!(json!([attempt["source"], attempt["turns"][0]["output"]]), json!(["stdout", "First I look."]));
+    assert_eq!(attempt["turns"][0]["toolCalls"][0]["name"], "Bash");
 }
 
 #[test]

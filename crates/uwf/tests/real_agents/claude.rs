@@ -7,7 +7,8 @@ use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
 use super::{
-    FIRST, SECOND, begins_anew, calls, detail, goes_on, in_order, outputs, reaches_limit, start, submitting, twice,
+    COUNTING, FIRST, SECOND, begins_anew, calls, detail, goes_on, in_order, outputs, reaches_limit, start,
+    step_shows_command, submitting, twice,
 };
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
@@ -36,10 +37,9 @@ fn with_claude(model: &LlmServer, agent: &str) -> TestHome {
 }
 
 /// The model counts with a command, then answers.
-fn counting() -> LlmServer {
+fn counting(command: &str) -> LlmServer {
     LlmServer::start(in_order([
-        ScriptedAnswer::text("Counting.")
-            .and_call("Bash", json!({ "command": "wc -l < a.txt", "description": "count lines" })),
+        ScriptedAnswer::text("Counting.").and_call("Bash", json!({ "command": command, "description": "count lines" })),
         ScriptedAnswer::text(RIGHT),
     ]))
 }
@@ -48,16 +48,16 @@ const PRINTING: &str = "command: claude, args: [-p, --output-format, stream-json
                         --dangerously-skip-permissions], output: text, config: { trace: claude }";
 
 #[test]
-fn printed_trace_answers_with_final_message() {
-    let model = counting();
+fn printed_trace_is_live_and_has_answer() {
+    let model = counting(COUNTING);
     let home = with_claude(&model, PRINTING);
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
-    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    step_shows_command(&home, &thread);
     let detail = detail(&home, &thread);
     assert_eq!((&detail["source"], &detail["raw"]), (&json!("stdout"), &json!(RIGHT)));
     assert_eq!(outputs(&detail), ["Counting.", RIGHT]);
     let calls = calls(&detail);
-    assert!(calls.len() == 1 && calls[0].starts_with("Bash {\"command\":\"wc -l < a.txt\""), "{calls:?}");
+    assert!(calls.len() == 1 && calls[0].starts_with(&format!("Bash {{\"command\":\"{COUNTING}\"")), "{calls:?}");
     assert!(calls[0].ends_with("-> 1"), "{calls:?}");
     for turn in detail["turns"].as_array().unwrap() {
         // Its events tell what was written when a message began: that is no count.
@@ -84,7 +84,7 @@ fn default_setup_prints_trace() {
 
 #[test]
 fn session_file_can_be_imported() {
-    let model = counting();
+    let model = counting("wc -l < a.txt");
     let home = with_claude(&model, "command: counter");
     home.script(
         "counter",

@@ -7,7 +7,8 @@ use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
 use super::{
-    FIRST, SECOND, begins_anew, calls, detail, goes_on, in_two_hours, outputs, reaches_limit, start, submitting, twice,
+    COUNTING, FIRST, SECOND, begins_anew, calls, detail, goes_on, in_two_hours, outputs, reaches_limit, start,
+    step_shows_command, submitting, twice,
 };
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
@@ -32,20 +33,20 @@ fn with_codex(model: &LlmServer) -> TestHome {
 }
 
 #[test]
-fn printed_trace_answers_with_final_message() {
+fn printed_trace_is_live_and_has_answer() {
     let model = LlmServer::start(vec![
-        ScriptedAnswer::text("Counting.").and_call("exec_command", json!({ "cmd": "wc -l < a.txt" })),
+        ScriptedAnswer::text("Counting.").and_call("exec_command", json!({ "cmd": COUNTING, "yield_time_ms": 30000 })),
         ScriptedAnswer::text(RIGHT),
     ]);
     let home = with_codex(&model);
     home.file("a.txt", "one line\n");
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
-    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    step_shows_command(&home, &thread);
     let detail = detail(&home, &thread);
     assert_eq!((&detail["source"], &detail["raw"]), (&json!("stdout"), &json!(RIGHT)));
     assert_eq!(outputs(&detail), ["Counting.", RIGHT]);
     let calls = calls(&detail);
-    assert!(calls.len() == 1 && calls[0].starts_with("shell ") && calls[0].contains("wc -l < a.txt"), "{calls:?}");
+    assert!(calls.len() == 1 && calls[0].starts_with("shell ") && calls[0].contains(COUNTING), "{calls:?}");
     assert!(detail["tokens"]["input"].as_u64().unwrap() > 0, "{}", detail["tokens"]);
 }
 

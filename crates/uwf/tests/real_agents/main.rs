@@ -14,10 +14,12 @@ mod skills;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmScript, LlmServer, LlmServerRequest, ScriptedAnswer};
+use uwf_testing::processes::until;
 use uwf_testing::{TestHome, counting_workflow, failed_attempts, text};
 
 /// A fresh storage root that finds these programs of the installed agents, the counting workflow in it.
@@ -44,6 +46,20 @@ fn start(home: &TestHome, workflow: &str, task: &str) -> String {
     let mut command = home.command(&["thread", "start", workflow, "-p", "-"]);
     let started = command.stdin(fs::File::open(file).unwrap()).output().unwrap();
     text(&serde_json::from_slice(&started.stdout).unwrap(), "thread")
+}
+
+/// A command that counts the lines of `a.txt` as soon as the file `go` exists.
+const COUNTING: &str = "while [ ! -e go ]; do sleep 0.1; done; wc -l < a.txt";
+
+/// Steps a thread whose agent runs that command, and lets it finish once the turn and the command are shown.
+fn step_shows_command(home: &TestHome, thread: &str) {
+    let mut step = home.command(&["thread", "step", thread]).stdout(Stdio::null()).spawn().unwrap();
+    until("`ps` shows the command while it runs", || {
+        let running = home.json(&["thread", "ps"]);
+        running[0]["doing"].as_str().is_some_and(|doing| doing == format!("runs {COUNTING}"))
+    });
+    home.file("go", "");
+    assert!(step.wait().unwrap().success());
 }
 
 /// The answer of a provider whose limit ends in two hours.

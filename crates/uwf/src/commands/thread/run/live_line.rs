@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use uwf_core::event::{ThreadEvent, ThreadEventKind};
+use uwf_core::activity;
+use uwf_core::event::{OutputStream, ThreadEvent, ThreadEventKind};
 use uwf_core::text::{end, one_line};
 use uwf_core::workflow::GROUP_AGENT;
 use uwf_engine::thread::state::ThreadState;
@@ -25,11 +26,20 @@ pub(super) struct LiveLine<'c> {
     begun: Instant,
     /// Role and agent of the attempt.
     player: Option<String>,
-    /// The newest output of the thread, or of each branch at work by its path; the branch that printed last comes last.
-    said: Vec<(Option<String>, String)>,
+    /// The newest words of the thread, or of each branch at work; the newest of all come last.
+    said: Vec<BranchWords>,
     /// Whether the role is a group, whose own output only repeats what its branches say.
     plays_group: bool,
     is_shown: bool,
+}
+
+/// The newest words of a thread or branch.
+struct BranchWords {
+    /// Path of the branch.
+    branch: Option<String>,
+    text: String,
+    /// Whether they are from a turn, which says more than what the agent prints on stderr.
+    is_turn: bool,
 }
 
 impl<'c> LiveLine<'c> {
@@ -48,7 +58,7 @@ impl<'c> LiveLine<'c> {
         let Some(player) = &self.player else { return };
         let known = format!("{player}, {}: ", table::duration(self.begun.elapsed()));
         let columns = terminal::size(&std::io::stderr()).map_or(COLUMNS, |size| size.columns.saturating_sub(1));
-        let (branch, said) = self.said.last().map_or((None, ""), |(branch, said)| (branch.as_ref(), said.as_str()));
+        let (branch, said) = self.said.last().map_or((None, ""), |said| (said.branch.as_ref(), said.text.as_str()));
         let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let known = match branch {
             Some(branch) => format!("{known}{}: ", table::excerpt(branch, PATH)),
@@ -72,14 +82,17 @@ impl<'c> LiveLine<'c> {
             ThreadEventKind::Turn { text, tool_calls, .. } => {
                 self.take_words(event);
                 let words = match tool_calls.last() {
-                    Some(call) => format!("{} {}", call.name, one_line(&call.arguments)),
+                    Some(call) => activity::describe_call(&call.name, &call.arguments),
                     None => end(text, KEPT).to_owned(),
                 };
-                self.said.push((event.branch.clone(), words));
+                let is_turn = !words.trim().is_empty();
+                self.said.push(BranchWords { branch: event.branch.clone(), text: words, is_turn });
             }
+            ThreadEventKind::Output { stream: OutputStream::Stderr, .. } if self.shows_turn(event) => {}
             ThreadEventKind::Output { text, .. } => {
                 let words = format!("{}{text}", self.take_words(event));
-                self.said.push((event.branch.clone(), end(&words, KEPT).to_owned()));
+                let text = end(&words, KEPT).to_owned();
+                self.said.push(BranchWords { branch: event.branch.clone(), text, is_turn: false });
             }
             ThreadEventKind::State { state, .. } if state == ThreadState::Running.name() => {}
             // A branch at work has the line, not one that has ended or waits.
@@ -95,10 +108,15 @@ impl<'c> LiveLine<'c> {
         }
     }
 
-    /// Removes and returns the newest output of the branch, or of the thread itself.
+    /// Whether the newest words of the branch, or of the thread itself, are from a turn.
+    fn shows_turn(&self, event: &ThreadEvent) -> bool {
+        self.said.iter().any(|said| said.branch == event.branch && said.is_turn)
+    }
+
+    /// Removes and returns the newest words of the branch, or of the thread itself.
     fn take_words(&mut self, event: &ThreadEvent) -> String {
-        let position = self.said.iter().position(|(branch, _)| *branch == event.branch);
-        position.map(|position| self.said.remove(position).1).unwrap_or_default()
+        let position = self.said.iter().position(|said| said.branch == event.branch);
+        position.map(|position| self.said.remove(position).text).unwrap_or_default()
     }
 
     /// Removes the line.
