@@ -119,6 +119,7 @@ mod serve_step;
 mod serve_thread;
 mod serve_workflows;
 mod setup;
+mod several_threads;
 mod shared_examples;
 mod skill;
 mod skill_install;
@@ -184,6 +185,7 @@ mod with_tools {
     mod full_disk;
     mod hermes;
     mod pages_terminal;
+    mod several_threads_terminal;
     mod signed_merges;
     mod thread_answer_terminal;
     mod top;
