@@ -189,7 +189,7 @@ fn person_is_asked_key_by_key() {
 }
 
 #[test]
-fn untouched_optional_key_of_the_form_is_left_out() {
+fn untouched_optional_key_is_left_out() {
     let home = staffed();
     let thread = waiting(&home);
     let edited = |script: &str| {

@@ -12,7 +12,6 @@ use uwf_engine::views::workflow_names::WorkflowNames;
 use super::filter::{self, FILTERS, ThreadFilterArgs};
 use super::which::NEWEST;
 use crate::ask::TerminalAsker;
-use crate::commands::thread::show as shown;
 use crate::complete;
 use crate::context::CommandContext;
 use crate::error::CommandError;
@@ -97,7 +96,7 @@ impl ThreadsArg {
 /// The named threads in the order of their names, each once.
 ///
 /// # Errors
-/// The first name that is no thread: then nothing is changed.
+/// The first unknown name: then nothing is changed.
 pub(crate) fn named(context: &CommandContext, typed: &[String]) -> Result<Vec<ThreadId>, CommandError> {
     let mut threads = Vec::new();
     for word in typed {
@@ -171,7 +170,7 @@ fn listed(context: &CommandContext, threads: &[ThreadId]) -> Result<String, Comm
         // The command itself reports an unreadable thread.
         if let Ok(status) = show::show(&context.home, thread) {
             let name = names.name(&context.home, status.workflow).unwrap_or_else(|| status.workflow.to_string());
-            let state = shown::state(status.state, status.pausing, status.outcome.as_deref());
+            let state = status.state.name().to_owned();
             row.extend([state, table::excerpt(&name, TASK), table::excerpt(&status.task, TASK)]);
         }
         row.resize(4, "–".to_owned());
