@@ -74,6 +74,7 @@ mod init_workspace;
 mod inputs;
 mod keeper;
 mod key_order;
+mod labels;
 mod leading_dashes;
 mod links;
 mod llm;
@@ -179,6 +180,7 @@ mod with_tools {
     mod asking;
     mod check_release;
     mod clock;
+    mod cost_terminal;
     mod cursor;
     mod documents;
     mod faults;

@@ -5,6 +5,7 @@ pub(super) mod chosen_id;
 pub(super) mod expect_attempt;
 pub(super) mod expect_head;
 pub(crate) mod filter;
+pub(super) mod label;
 pub(super) mod limits;
 pub(crate) mod no_ask;
 pub(crate) mod on;

@@ -35,7 +35,8 @@ use self::run_progress::RunProgress;
 use self::run_report::{RunReport, completed_before, stopped};
 use crate::commands::thread::args::expect_attempt::ExpectAttempt;
 use crate::commands::thread::args::expect_head::ExpectHead;
-use crate::commands::thread::args::filter::{FILTERS, ThreadFilterArgs};
+use crate::commands::thread::args::filter::{FILTERS, LABEL, ThreadFilterArgs};
+use crate::commands::thread::args::label;
 use crate::commands::thread::args::no_ask::NoAsk;
 use crate::commands::thread::args::on;
 use crate::commands::thread::args::selection::YesArg;
@@ -52,16 +53,17 @@ use crate::{style, table};
 #[derive(Debug, clap::Args)]
 #[command(
     mut_arg("chosen", |arg| arg.requires("prompt")),
-    mut_args(|arg| match FILTERS.contains(&arg.get_id().as_str()) {
+    mut_arg(LABEL, |arg| arg.help("Without --prompt: only threads with this label, or with this key and any value. With --prompt: a label of the new thread, KEY=VALUE. Repeat for several")),
+    mut_args(|arg| match only_filters().any(|id| id == arg.get_id().as_str()) {
         true => arg.conflicts_with_all(["last", "prompt", "set", "input", "cwd", "agents", "expected", "on"]),
         false => arg,
     }),
     mut_arg("expected", |arg| arg.conflicts_with("prompt")),
-    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run release -p 'Release it' --set version=1.2.0\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run 7Q2M --wait                 wait for the end of usage limits\n  uwf run --all --jobs 4              all active threads, four at once\n  uwf run --all --here                all active threads of this project\n  uwf run 7Q2M M3KX                   several threads; the report is a list\n  uwf run --workflow nightly --yes    all active threads of a workflow"
+    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run release -p 'Release it' --set version=1.2.0\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run 7Q2M --wait                 wait for the end of usage limits\n  uwf run --all --jobs 4              all active threads, four at once\n  uwf run --all --here                all active threads of this project\n  uwf run 7Q2M M3KX                   several threads; the report is a list\n  uwf run solve-issue -p 'Fix #42' --label ticket=42\n  uwf run --workflow nightly --yes    all active threads of a workflow"
 )]
 pub(crate) struct Args {
     /// A thread to continue (@ is the newest of this project), or with --prompt a workflow to start; several threads can be named.
-    #[arg(value_name = "THREAD|WORKFLOW", required_unless_present_any = FILTERS.iter().chain(&["last", "all"]), conflicts_with_all = FILTERS.iter().chain(&["last", "all"]))]
+    #[arg(value_name = "THREAD|WORKFLOW", required_unless_present_any = FILTERS.into_iter().chain(["last", "all"]), conflicts_with_all = only_filters().chain(["last", "all"]))]
     #[arg(add = ArgValueCompleter::new(complete::threads_or_workflows))]
     targets: Vec<String>,
     /// The newest thread of this project, like @.
@@ -107,6 +109,11 @@ pub(crate) struct Args {
     exit_code: bool,
 }
 
+/// The options that are filters whatever else is given, by their ids.
+fn only_filters() -> impl Iterator<Item = &'static str> {
+    FILTERS.into_iter().filter(|id| *id != LABEL)
+}
+
 /// Runs a thread, a new thread, or several threads.
 pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
     #[cfg(not(feature = "temporal"))]
@@ -114,8 +121,13 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
         return Err(CommandError::without_temporal());
     }
     let most = steps_now(context, &mut args)?;
-    if args.options.prompt.is_none() {
-        refuse_start_options(&args)?;
+    match args.options.prompt {
+        Some(_) if args.targets.is_empty() => {
+            return Err(CommandError::usage("--prompt starts a thread, so a workflow is needed")
+                .hint("name the workflow: `uwf run WORKFLOW -p 'TEXT'`"));
+        }
+        Some(_) => args.options.labels = label::of_new_thread(std::mem::take(&mut args.filters.label))?,
+        None => refuse_start_options(&args)?,
     }
     if args.all || args.targets.len() > 1 || !args.filters.is_empty() {
         return run_all::run(context, &several(&args, most)?, &args.targets, &args.filters);
@@ -234,16 +246,21 @@ fn steps_now(context: &CommandContext, args: &mut Args) -> Result<Option<u64>, C
     let Some(most) = args.options.limits.max_steps.take() else { return Ok(args.steps) };
     if args.steps.is_some() {
         return Err(CommandError::usage("--max-steps is a limit of the thread, and needs --prompt")
-            .hint("to change the limits of a thread: uwf thread limit THREAD --steps N"));
+            .hint(format!("to change the limits of a thread: uwf thread limit {} --steps N", named_thread(args))));
     }
     context.printer.warn(&format!("--max-steps is a limit of a new thread; to stop early, use --steps {most}"));
     Ok(Some(most))
 }
 
+/// The thread that the command names, for hints.
+fn named_thread(args: &Args) -> &str {
+    args.targets.first().map_or(if args.all { "THREAD" } else { NEWEST }, String::as_str)
+}
+
 /// Rejects options that only a new thread can have.
 fn refuse_start_options(args: &Args) -> Result<(), CommandError> {
     let options = &args.options;
-    let thread = args.targets.first().map_or(if args.all { "THREAD" } else { NEWEST }, String::as_str);
+    let thread = named_thread(args);
     if options.limits.strict_limits {
         return Err(CommandError::usage("--strict-limits needs --prompt: it checks the limits of a new thread")
             .hint(format!("`uwf thread limit {thread} --cost AMOUNT` warns of a limit that can't stop the thread")));
@@ -253,6 +270,10 @@ fn refuse_start_options(args: &Args) -> Result<(), CommandError> {
             "these limits apply only to new threads; change those of a running thread with `uwf thread limit`",
         )
         .hint(format!("for instance: uwf thread limit {thread} {change}")));
+    }
+    if !args.filters.label.is_empty() && (args.last || !args.targets.is_empty()) {
+        return Err(CommandError::usage("--label selects threads, and this command names the thread")
+            .hint("a new thread gets labels: `uwf run WORKFLOW -p 'TEXT' --label KEY=VALUE`"));
     }
     if options.worktree || options.no_worktree {
         return Err(CommandError::usage("--worktree and --no-worktree need --prompt: they belong to a thread's start"));
@@ -338,8 +359,9 @@ fn known_thread(
     expected: AnswerPrecondition,
 ) -> Result<ThreadId, CommandError> {
     if !options.input.is_empty() {
-        return Err(CommandError::usage("--set and --input need --prompt: they belong to a thread's start")
-            .hint("to start a copy of a thread with another input: uwf thread fork THREAD --set NAME=VALUE"));
+        return Err(CommandError::usage("--set and --input need --prompt: they belong to a thread's start").hint(
+            format!("to start a copy of the thread with another input: uwf thread fork {target} --set NAME=VALUE"),
+        ));
     }
     let thread = context.thread(target).map_err(|error| match target.starts_with(NEWEST) {
         true => error,

@@ -3,6 +3,7 @@
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap_complete::engine::ArgValueCompleter;
 use json_cas::NodeHash;
+use uwf_core::label::LabelFilter;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::thread::state::ThreadState;
@@ -15,7 +16,10 @@ use crate::context::CommandContext;
 use crate::error::CommandError;
 
 /// The filters, by their ids.
-pub(crate) const FILTERS: [&str; 4] = ["workflow", "state", "search", "here"];
+pub(crate) const FILTERS: [&str; 5] = ["workflow", "state", "search", LABEL, "here"];
+
+/// The filter by labels, by its id. `run` has one option for it and for the labels of a new thread.
+pub(crate) const LABEL: &str = "label";
 
 /// Filters of threads.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -30,6 +34,9 @@ pub(crate) struct ThreadFilterArgs {
     /// Only threads with this text in their id, the name of their workflow or their task; case does not matter.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) search: Option<String>,
+    /// Only threads with this label, or with this key and any value. Repeat for several: a thread must have all of them.
+    #[arg(long, value_name = "KEY[=VALUE]")]
+    pub(crate) label: Vec<LabelFilter>,
     #[command(flatten)]
     pub(crate) here: HereArg,
 }
@@ -49,7 +56,7 @@ impl ThreadFilterArgs {
 
     /// Whether a filter other than `--state` is given.
     pub(crate) fn is_narrower_than_state(&self) -> bool {
-        self.workflow.is_some() || self.search.is_some() || self.here.here
+        self.workflow.is_some() || self.search.is_some() || !self.label.is_empty() || self.here.here
     }
 
     /// The filter of a listing.
@@ -62,6 +69,7 @@ impl ThreadFilterArgs {
             workflows,
             states: self.state.clone(),
             search: self.search.clone(),
+            labels: self.label.clone(),
             project: context.selected_project(self.here.here)?,
             ..ThreadFilter::default()
         })
