@@ -23,8 +23,10 @@ pub struct ReextractAgent;
 impl Agent for ReextractAgent {
     fn answer(&mut self, context: &AgentContext<'_>, _prompt: &AgentPrompt) -> Result<AgentAnswer> {
         let Some(attempt) = context.opened()?.reextract else {
-            return Err(Error::usage("no text to read again")
-                .hint("`uwf thread step ID --reextract` reads the text of a failed attempt"));
+            return Err(Error::usage("no text to read again").hint(format!(
+                "`uwf thread step {} --reextract` reads the text of a failed attempt",
+                context.thread().id
+            )));
         };
         let raw = reextract::text(context.thread(), attempt)?;
         let agent = &context.opened()?.agent;

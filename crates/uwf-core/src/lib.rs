@@ -58,6 +58,7 @@ pub mod failure_words;
 pub mod file_schema;
 pub mod foreign;
 pub mod input;
+pub mod label;
 pub mod limit_end;
 pub mod moderator;
 pub mod money;

@@ -70,7 +70,7 @@ enum CommandGroup {
     #[command(subcommand, after_help = THREAD_EXAMPLES)]
     Thread(thread::Command),
     /// Start or continue a thread, and run it until it is done, waiting, stuck or at a limit.
-    Run(thread::run::Args),
+    Run(Box<thread::run::Args>),
     /// Show all threads on one live screen.
     Top(top::Args),
     /// Short for `uwf thread list`.

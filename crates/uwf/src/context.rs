@@ -1,6 +1,7 @@
 //! The context of every command.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -17,9 +18,13 @@ use uwf_engine::views::show;
 
 use crate::error::CommandError;
 use crate::printer::CommandPrinter;
+use crate::{style, table};
 
 /// Stands for a current directory that was deleted. Relative paths still start there.
 const DELETED: &str = ".";
+
+/// Columns of the task beside the id of a thread.
+const TASK: usize = 60;
 
 /// The context of every command.
 pub(crate) struct CommandContext {
@@ -31,6 +36,8 @@ pub(crate) struct CommandContext {
     pub(crate) printer: CommandPrinter,
     /// The command's thread, once known.
     about: OnceCell<ThreadId>,
+    /// The threads that a command about several has changed.
+    changed: RefCell<Vec<ThreadId>>,
 }
 
 impl CommandContext {
@@ -55,7 +62,7 @@ impl CommandContext {
     fn with_home(home: Home, printer: CommandPrinter) -> CommandContext {
         // Commands that don't need the directory work even if it was deleted.
         let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from(DELETED));
-        CommandContext { home, cwd, printer, about: OnceCell::new() }
+        CommandContext { home, cwd, printer, about: OnceCell::new(), changed: RefCell::default() }
     }
 
     /// The configuration for the current directory. Warns if a project's configuration is ignored.
@@ -108,22 +115,51 @@ impl CommandContext {
 
     /// The thread named by the typed word: an id, the end of an id, or `@` for the newest of this project.
     pub(crate) fn thread(&self, typed: &str) -> Result<ThreadId, CommandError> {
-        let project = if typed.starts_with(thread_ids::NEWEST) { self.project() } else { None };
-        let thread = thread_ids::resolve(&self.home, project.as_ref(), typed)?;
+        let thread = self.resolve_thread(typed)?;
         // A command with two threads reports errors about the first.
         let _ = self.about.set(thread.clone());
         Ok(thread)
     }
 
-    /// The command's thread, if it has one.
+    /// The same for one of several threads, which the command is not about.
+    pub(crate) fn resolve_thread(&self, typed: &str) -> Result<ThreadId, CommandError> {
+        let project = if typed.starts_with(thread_ids::NEWEST) { self.project() } else { None };
+        Ok(thread_ids::resolve(&self.home, project.as_ref(), typed)?)
+    }
+
+    /// Says on a terminal which thread a command acts on: a person may have named it by `@`.
+    pub(crate) fn name_thread(&self, thread: &ThreadId) {
+        if !self.printer.prints_text() || !std::io::stderr().is_terminal() {
+            return;
+        }
+        // The command reports an unreadable thread.
+        if let Ok(status) = show::show(&self.home, thread) {
+            let task = table::excerpt(&status.task, TASK);
+            self.printer.talk(&format!("thread {}: {task}", style::bold(thread.as_str())));
+        }
+    }
+
+    /// Notes that the command has changed one of several threads.
+    pub(crate) fn acted_on(&self, thread: &ThreadId) {
+        self.changed.borrow_mut().push(thread.clone());
+    }
+
+    /// The threads that the command has changed: the one it is about, or those of several that it could change.
     #[cfg(feature = "temporal")]
-    pub(crate) fn about(&self) -> Option<&ThreadId> {
-        self.about.get()
+    pub(crate) fn changed_threads(&self) -> Vec<ThreadId> {
+        self.about.get().map_or_else(|| self.changed.borrow().clone(), |thread| vec![thread.clone()])
     }
 
     /// Adds the current state of the command's thread to a failure, if the state is readable.
     pub(crate) fn with_standing(&self, failure: CommandError) -> CommandError {
-        let Some(thread) = self.about.get().filter(|_| self.printer.prints_failures_as_json()) else { return failure };
+        match self.about.get().filter(|_| self.printer.prints_failures_as_data()) {
+            Some(thread) => self.with_state_of(thread, failure),
+            None => failure,
+        }
+    }
+
+    /// Adds the current state of a thread to a failure, if the state is readable.
+    pub(crate) fn with_state_of(&self, thread: &ThreadId, failure: CommandError) -> CommandError {
         let standing = show::show(&self.home, thread).ok().and_then(|shown| serde_json::to_value(shown).ok());
         failure.knowing(standing.unwrap_or_else(|| json!({ "thread": thread })))
     }

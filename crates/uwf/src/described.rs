@@ -53,8 +53,8 @@ fn argument(arg: &Arg) -> ArgumentHelp {
     }
 }
 
-/// Beginnings of clauses that apply only to a command line: about `-` for stdin, `+` to add an amount, or another option.
-const TYPED: [&str; 4] = ["; `-`", "; +", "; with --", ", or with --"];
+/// Beginnings of clauses that apply only to a command line: about `-` for stdin, `+` to add an amount, or another option, or several threads.
+const TYPED: [&str; 5] = ["; `-`", "; +", "; with --", ", or with --", "; several threads"];
 
 /// The help without these clauses.
 fn described(help: &str) -> String {

@@ -174,6 +174,19 @@ impl PrintableReport {
         PrintableReport { exit_code, ..self }
     }
 
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        self.exit_code
+    }
+
+    /// A short report as data and as text, to be part of a longer one; nothing for any other report.
+    pub(crate) fn into_data(self) -> (Value, String) {
+        match self.body {
+            ReportBody::Short { value, text } => (value, text),
+            _ => (Value::Null, String::new()),
+        }
+    }
+
     /// Renders a report as text and as data.
     pub(crate) fn new(report: &impl CommandReport) -> CommandResult {
         let value = serde_json::to_value(report).map_err(|error| not_json(&error))?;
@@ -278,8 +291,15 @@ impl CommandPrinter {
     }
 
     /// Whether failures are also printed to stdout, as an object.
-    pub(crate) fn prints_failures_as_json(&self) -> bool {
-        self.stdout != StdoutContent::Protocol && self.format() == ReportFormat::Json
+    pub(crate) fn prints_failures_as_data(&self) -> bool {
+        // A command that prints a YAML document by default prints failures only to stderr.
+        let is_data = self.format() == ReportFormat::Json || self.asked == Some(ReportFormat::Yaml);
+        self.stdout != StdoutContent::Protocol && is_data
+    }
+
+    /// Whether a format was requested.
+    pub(crate) fn has_format(&self) -> bool {
+        self.asked.is_some()
     }
 
     /// Whether reports without their own format are printed as text.
@@ -362,11 +382,14 @@ impl CommandPrinter {
         self.talk(&format!("{} {warning}", style::yellow("warning:")));
     }
 
-    /// Prints a failure to stderr, and with JSON output also to stdout as an object. Returns the exit code.
+    /// Prints a failure to stderr, and with JSON or YAML output also to stdout as an object. Returns the exit code.
     pub(crate) fn failure(&self, failure: &CommandError) -> u8 {
         self.explain(failure);
-        if self.prints_failures_as_json() {
-            let text = format!("{}\n", failure.to_json());
+        if self.prints_failures_as_data() {
+            let text = match self.format() {
+                ReportFormat::Yaml => yaml_tree::write::block(&failure.to_json()),
+                _ => format!("{}\n", failure.to_json()),
+            };
             let text = style::data(&text, std::io::stdout().is_terminal());
             // stdout may be closed, and this failure may be about just that.
             let mut stdout = std::io::stdout().lock();

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::embed::embed;
 use super::inline::inline;
+use crate::extract::clean;
 use crate::prompt::fence::fenced;
 
 /// Longest value on the line of its name, in characters. Longer ones get lines of their own.
@@ -46,7 +47,7 @@ fn sentence(value: &Value) -> Option<String> {
 /// A value that does not fit on one line.
 fn below(value: &Value, depth: usize) -> String {
     match value {
-        Value::String(text) => format!("\n{}\n", embed(text, 4)),
+        Value::String(text) => format!("\n{}\n", lines(text)),
         Value::Object(fields) if depth <= DEPTH => list(fields, depth),
         Value::Array(items) if depth <= DEPTH => match items.iter().map(item).collect::<Option<Vec<String>>>() {
             Some(lines) => lines.concat(),
@@ -67,9 +68,16 @@ fn item(value: &Value) -> Option<String> {
                 fields.iter().map(|(name, value)| Some(format!("{}: {}", inline(name), line(value)?))).collect();
             parts.map(|parts| format!("- {}\n", parts.join("; ")))
         }
-        Value::String(text) => Some(format!("- {}", indented(&embed(text, 4)).trim_start())),
+        Value::String(text) => Some(format!("- {}", indented(&lines(text)).trim_start())),
         _ => None,
     }
+}
+
+/// A longer text. Several lines are fenced: markdown would join them.
+fn lines(text: &str) -> String {
+    let clean = clean::clean(text);
+    let clean = clean.trim_end().trim_start_matches('\n');
+    if clean.contains('\n') { fenced("text", clean) } else { embed(text, 4) }
 }
 
 /// A value in one short line.
@@ -141,14 +149,15 @@ mod tests {
         insta::assert_snapshot!(output(&value), @r"
         - **report**:
 
-          #### Report
+          ````text
+          # Report
 
           - a
           - b
 
           ```
           open
-          ```
+          ````
 
         - **next**: A long `sentence` that is markdown itself. A long `sentence` that is markdown itself. A long `sentence` that is markdown itself.
         - **open**:
@@ -222,7 +231,7 @@ mod tests {
             "(none)\n",
             "(no fields)\n",
             "a, b\n",
-            "\na\nb\n\n",
+            "\n```text\na\nb\n```\n\n",
             "- a: 1\n",
         ]
         "#);

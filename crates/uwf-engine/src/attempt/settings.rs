@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use json_cas::NodeHash;
 use serde::{Deserialize, Serialize};
+use uwf_core::label::ThreadLabels;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 
@@ -15,6 +16,7 @@ use crate::attempt::agents::delegation::Decisions;
 use crate::attempt::bindings::AgentBindings;
 use crate::attempt::git::GitCheckout;
 use crate::attempt::recorded::ThreadRecord;
+use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
@@ -54,6 +56,9 @@ pub struct ThreadSettings {
     /// The branch of a group that the thread is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<ThreadBranch>,
+    /// Labels that a person gave it; a child thread inherits them.
+    #[serde(default, skip_serializing_if = "ThreadLabels::is_empty")]
+    pub labels: ThreadLabels,
 }
 
 /// A directory as the workspace of a thread: absolute, without links.
@@ -103,6 +108,25 @@ pub fn project_of(home: &Home, thread: &ThreadId) -> Result<Option<ProjectConfig
     match ThreadSettings::load(home, thread)? {
         Some(settings) => Ok(project::find_project_config(home, &settings.workspace)?),
         None => Ok(None),
+    }
+}
+
+/// The labels of a thread; none if this machine does not know its settings.
+pub(crate) fn labels(home: &Home, thread: &ThreadId) -> ThreadLabels {
+    ThreadSettings::load(home, thread).ok().flatten().unwrap_or_default().labels
+}
+
+/// Rejects labels that contain a secret: lists show them.
+///
+/// # Errors
+/// `Usage`.
+pub(crate) fn refuse_secret_labels(labels: &ThreadLabels, redactor: &SecretRedactor) -> Result<()> {
+    match labels.values().find_map(|value| redactor.found_in(value)) {
+        None => Ok(()),
+        Some(variable) => {
+            Err(Error::usage(format!("a label has the value of {variable} in it"))
+                .hint("lists show labels; leave it out"))
+        }
     }
 }
 

@@ -24,11 +24,15 @@ impl ThreadBranch {
         format!("{}.{}", self.group, self.name)
     }
 
+    /// Its item as a text.
+    pub(crate) fn item_text(&self) -> Option<String> {
+        self.item.as_ref().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+    }
+
     /// The variables that its agents get. `path` has the groups above its own.
     pub(crate) fn variables(&self, path: Option<String>) -> Vec<(OsString, OsString)> {
         let path = path.unwrap_or_else(|| self.path());
-        let item = self.item.as_ref().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned));
-        let item = item.map(|item| ("UWF_ITEM".into(), item.into()));
+        let item = self.item_text().map(|item| ("UWF_ITEM".into(), item.into()));
         [("UWF_BRANCH".into(), path.into())].into_iter().chain(item).collect()
     }
 }

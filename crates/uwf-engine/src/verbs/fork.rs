@@ -6,6 +6,7 @@ use json_cas::{NodeHash, StoreError, nearest};
 use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::input::{InputRequest, InputValues};
+use uwf_core::label::ThreadLabels;
 use uwf_core::node::{self, StartNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
@@ -66,6 +67,8 @@ pub struct ForkChanges {
     pub prompt: Option<String>,
     /// Assignments `NAME=VALUE` that change its input. Only a thread without steps can get another input.
     pub set: Vec<String>,
+    /// Labels that are added to its source's labels, or replace them by key.
+    pub labels: ThreadLabels,
 }
 
 impl ForkChanges {
@@ -83,6 +86,7 @@ impl ForkChanges {
 /// `Data` when the node is neither start nor step, `Usage` for another task or input at a step, `NotFound` when the workspace does not exist; errors
 /// of git.
 pub fn at_node(home: &Home, at: NodeHash, changes: &ForkChanges, cwd: &Path) -> Result<ForkReport> {
+    refuse_secret_labels(home, changes)?;
     // This fork may be the only reference to the node.
     let _hold = home.hold_nodes()?;
     let named = |error: Error| match error.missing_node() {
@@ -111,6 +115,14 @@ pub fn at_node(home: &Home, at: NodeHash, changes: &ForkChanges, cwd: &Path) -> 
     };
     let created = start::create(home, step, settings, worktree.as_ref(), changes.id.as_ref())?;
     Ok(forked(created, step, notes))
+}
+
+fn refuse_secret_labels(home: &Home, changes: &ForkChanges) -> Result<()> {
+    // Most forks have no labels, and needn't read the secrets.
+    match changes.labels.is_empty() {
+        true => Ok(()),
+        false => settings::refuse_secret_labels(&changes.labels, &SecretRedactor::for_home(home)?),
+    }
 }
 
 /// The fork that the same request created before; it must begin at a node that `is_it` accepts.
@@ -187,6 +199,7 @@ pub fn thread(
     changes: &ForkChanges,
     cwd: &Path,
 ) -> Result<ForkReport> {
+    refuse_secret_labels(home, changes)?;
     let _hold = home.hold_nodes()?;
     let thread = Thread::any(home, id).map_err(|error| with_earlier_step(home, id, error))?;
     let node = match (from_role, changes.begins_anew()) {
@@ -257,6 +270,7 @@ fn settings(known: Option<ThreadSettings>, changes: &ForkChanges, cwd: &Path) ->
         (None, None) => ThreadSettings { workspace: settings::workspace(cwd, cwd)?, ..ThreadSettings::default() },
     };
     settings.limits = changes.limits.or(settings.limits);
+    settings.labels.extend(changes.labels.clone());
     // The fork of a child thread has no parent.
     settings.parent = None;
     settings.branch = None;

@@ -198,9 +198,8 @@ pub(crate) fn begin_ended(group: &Thread<'_>, branch: &str, last: NodeHash, sett
 
 /// The settings of a child thread, derived from its parent.
 fn of_child(parent: &Thread<'_>, settings: ThreadSettings) -> Result<ThreadSettings> {
-    let decided =
-        ThreadSettings::load(parent.home(), &parent.id)?.map(|settings| settings.workflows).unwrap_or_default();
-    Ok(ThreadSettings { parent: Some(parent.id.clone()), workflows: decided, ..settings })
+    let ThreadSettings { workflows, labels, .. } = ThreadSettings::load(parent.home(), &parent.id)?.unwrap_or_default();
+    Ok(ThreadSettings { parent: Some(parent.id.clone()), workflows, labels, ..settings })
 }
 
 /// Lets a child thread that started on another machine continue on this one, like its parent.

@@ -23,6 +23,7 @@ use uwf_core::view;
 use self::group_place::GroupPlace;
 pub use self::memory::CostMemory;
 use self::memory::{CachedThreadSteps, RecordSign};
+use crate::attempt::settings;
 use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
@@ -62,6 +63,8 @@ pub enum CostBy {
     Model,
     /// A workflow, by its name.
     Workflow,
+    /// A label, `KEY=VALUE`. A thread with several labels is in several rows.
+    Label,
     /// A day, UTC.
     Day,
 }
@@ -94,7 +97,7 @@ pub struct CostReport {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CostRow {
-    /// The thread, role, agent, model, workflow or day; null if unknown.
+    /// The thread, role, agent, model, workflow, label or day; null if unknown, or for threads without a label.
     pub name: Option<String>,
     /// For a thread: the name of its workflow.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,7 +186,8 @@ pub fn of_thread(now: &ThreadNow<'_>, config: &UwfConfig, by: CostBy) -> CostRep
 pub fn of_step(home: &Home, config: &UwfConfig, step: NodeHash) -> SpendingTotals {
     let mut memory = CostMemory::default();
     let mut ledger = CostLedger::new(home, config, &CostRequest::default(), &mut memory);
-    let mut account = CostAccount { row: (None, None), workflow: None, place: GroupPlace::default(), why: None };
+    let mut account =
+        CostAccount { row: (None, None), workflow: None, place: GroupPlace::default(), labels: Vec::new(), why: None };
     ledger.step(&mut account, step, 0);
     if account.why.is_some() {
         ledger.total.add_unknown();
@@ -298,6 +302,8 @@ struct CostAccount {
     workflow: Option<String>,
     /// The branch or the group of the current steps.
     place: GroupPlace,
+    /// The thread's labels, if rows are of labels.
+    labels: Vec<String>,
     /// Why a part of the thread is unreadable.
     why: Option<String>,
 }
@@ -337,7 +343,8 @@ impl<'h> CostLedger<'h> {
         let row = (Some(thread.to_string()), line.workflow.clone());
         let outside = GroupPlace::default();
         let place = if self.names_places { outside.of_child(self.reader.home, thread) } else { outside };
-        let mut account = CostAccount { row, workflow: line.workflow.clone(), place, why: None };
+        let labels = if self.by == CostBy::Label { self.labels(thread) } else { Vec::new() };
+        let mut account = CostAccount { row, workflow: line.workflow.clone(), place, labels, why: None };
         for step in &line.steps {
             self.step(&mut account, *step, 0);
         }
@@ -352,6 +359,11 @@ impl<'h> CostLedger<'h> {
         if let Some(why) = account.why {
             self.lacks(&account.row, thread.clone(), why);
         }
+    }
+
+    fn labels(&self, thread: &ThreadId) -> Vec<String> {
+        let labels = settings::labels(self.reader.home, thread);
+        labels.iter().map(|(key, value)| format!("{key}={value}")).collect()
     }
 
     /// Records that a part of a thread is unreadable. It counts as a run with unknown costs.
@@ -469,6 +481,13 @@ impl<'h> CostLedger<'h> {
                 return;
             }
             CostBy::Workflow => (account.workflow.clone(), None),
+            CostBy::Label if !account.labels.is_empty() => {
+                for label in &account.labels {
+                    self.rows.entry((Some(label.clone()), None)).or_default().add(&known.run, prices);
+                }
+                return;
+            }
+            CostBy::Label => (None, None),
             CostBy::Day => (view::time(known.at_ms).split(' ').next().map(str::to_owned), None),
         };
         self.rows.entry(key).or_default().add(&known.run, prices);
@@ -480,7 +499,7 @@ impl<'h> CostLedger<'h> {
         match self.by {
             CostBy::Thread => rows.reverse(),
             CostBy::Day => {}
-            CostBy::Role | CostBy::Branch | CostBy::Agent | CostBy::Model | CostBy::Workflow => {
+            CostBy::Role | CostBy::Branch | CostBy::Agent | CostBy::Model | CostBy::Workflow | CostBy::Label => {
                 let tokens = |row: &CostRow| row.spent.tokens.total();
                 rows.sort_by_key(|row| std::cmp::Reverse(tokens(row)));
             }

@@ -10,6 +10,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::Serialize;
+use uwf_core::label::ThreadLabels;
+use uwf_core::node::StartNode;
+use uwf_core::text::{ellipsize, one_line};
 use uwf_core::thread::ThreadId;
 
 pub use self::filter::ThreadFilter;
@@ -20,18 +23,21 @@ pub use self::search::TaskMemory;
 use self::search::ThreadSearch;
 use crate::attempt::child_threads;
 use crate::attempt::elsewhere::{self, PeerActivity};
-use crate::attempt::settings::ThreadSettings;
+use crate::attempt::settings::{self, ThreadSettings};
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::marks::{self, ThreadMark};
 use crate::root::registry::Registry;
 use crate::root::{history, record};
 use crate::thread::state::{self, ThreadState};
-use crate::thread::{children, ending, load};
+use crate::thread::{children, ending, load, nodes};
 use crate::views::branches;
 use crate::views::left_child;
 use crate::views::thread_state::{ActiveThreadFacts, ThreadPause};
 use crate::views::workflow_names::WorkflowNames;
+
+/// Characters of a task in a row.
+const TASK: usize = 80;
 
 /// One thread of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -66,6 +72,9 @@ pub struct ThreadRow {
     /// Its outcome; absent if it has not ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
+    /// Its StartNode, once read.
+    #[serde(skip)]
+    start: Option<NodeHash>,
     /// Its thread-end node.
     #[serde(skip)]
     end: Option<NodeHash>,
@@ -114,16 +123,25 @@ pub struct NamedThreadRow {
     /// Path of the branch that it is, `GROUP.BRANCH`; absent if it is not a branch of a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// The beginning of its task on one line, or of the item of a branch; absent if unreadable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Its labels.
+    #[serde(skip_serializing_if = "ThreadLabels::is_empty")]
+    pub labels: ThreadLabels,
 }
 
 impl NamedThreadRow {
     /// A row with the name of its workflow, and its place among other threads.
     pub fn from_row(row: ThreadRow, names: &mut WorkflowNames, home: &Home) -> NamedThreadRow {
         let workflow_name = row.workflow.and_then(|hash| names.name(home, hash));
-        let settings = if row.is_child { ThreadSettings::load(home, &row.thread).ok().flatten() } else { None };
-        let branch = settings.as_ref().and_then(|settings| branches::path_in(home, settings));
-        let parent_thread = settings.and_then(|settings| settings.parent);
-        NamedThreadRow { row, workflow_name, parent_thread, branch }
+        let settings = ThreadSettings::load(home, &row.thread).ok().flatten().unwrap_or_default();
+        let branch = if row.is_child { branches::path_in(home, &settings) } else { None };
+        let item = settings.branch.and_then(|branch| branch.item_text());
+        let task = item.or_else(|| nodes::typed::<StartNode>(home.store(), row.start?).ok().map(|start| start.prompt));
+        let task = task.map(|task| ellipsize(&one_line(&task), TASK).into_owned());
+        let parent_thread = settings.parent.filter(|_| row.is_child);
+        NamedThreadRow { row, workflow_name, parent_thread, branch, task, labels: settings.labels }
     }
 }
 
@@ -189,6 +207,12 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     if let Some(project) = &filter.project {
         let mut is_of_project = project.membership(home);
         rows.retain(|(_, row)| is_of_project(&row.thread));
+    }
+    if !filter.labels.is_empty() {
+        rows.retain(|(_, row)| {
+            let labels = settings::labels(home, &row.thread);
+            filter.labels.iter().all(|label| label.matches(&labels))
+        });
     }
     rows.sort_by(|(a, _), (b, _)| b.cmp(a));
     let mut rows: Vec<ThreadRow> = rows.into_iter().map(|(_, row)| row).collect();
@@ -335,6 +359,7 @@ impl ActiveThreads<'_> {
             stopped_with: None,
             left_by: None,
             outcome: None,
+            start: None,
             end: None,
             is_child: false,
             pausing: known.is_pausing(state),
@@ -369,7 +394,7 @@ impl ActiveThreads<'_> {
             let by_node = || ending::read(self.home.store(), row.end?).map(|end| end.outcome().to_owned());
             row.outcome = row.outcome.take().or_else(by_node);
             if let Some(summary) = memories.finished.of_finished(self.home, row) {
-                (row.role, row.is_child) = (summary.role, summary.is_child);
+                (row.role, row.is_child, row.start) = (summary.role, summary.is_child, Some(summary.start));
             }
             return;
         }
@@ -379,7 +404,7 @@ impl ActiveThreads<'_> {
                 let stepped_at = summary.role.as_ref().map(|_| summary.timestamp);
                 row.changed_at = load::changed_at(row.started_at, stepped_at);
                 row.workflow = Some(summary.workflow);
-                (row.role, row.is_child) = (summary.role, summary.is_child);
+                (row.role, row.is_child, row.start) = (summary.role, summary.is_child, Some(summary.start));
             }
             Err(error) => {
                 row.state = ThreadState::Corrupt;
@@ -420,6 +445,7 @@ fn finished(home: &Home, line: history::HistoryLine) -> ThreadRow {
         stopped_with: None,
         left_by: None,
         outcome: line.outcome,
+        start: None,
         end: line.end,
         is_child: false,
         pausing: false,

@@ -52,8 +52,7 @@ impl<'h> OverviewReader<'h> {
         let settings = thread.start.parent.and_then(|_| ThreadSettings::load(self.home, &thread.id).ok().flatten());
         let branch = settings.as_ref().and_then(|settings| branches::path_in(self.home, settings));
         // The task of a branch begins like the tasks of its siblings; only its item differs.
-        let branch_item = settings.as_ref().and_then(|settings| settings.branch.as_ref()?.item.as_ref());
-        let branch_item = branch_item.map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned));
+        let branch_item = settings.as_ref().and_then(|settings| settings.branch.as_ref()?.item_text());
         let parent = settings.and_then(|settings| settings.parent);
         let role = self.role(row.state, &thread, steps);
         let task = branch_item.unwrap_or(thread.start.prompt);

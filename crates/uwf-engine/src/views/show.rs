@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::agent_name::AgentName;
 use uwf_core::failure_class::FailureClass;
+use uwf_core::label::ThreadLabels;
 use uwf_core::outcome::SUCCEEDED;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
@@ -121,6 +122,9 @@ pub struct ThreadStatus {
     /// Workflows that play its roles, by the names its agents use for them.
     #[serde(skip_serializing_if = "Decisions::is_empty")]
     pub workflows: Decisions,
+    /// Its labels.
+    #[serde(skip_serializing_if = "ThreadLabels::is_empty")]
+    pub labels: ThreadLabels,
     /// Its own git worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
@@ -261,6 +265,7 @@ fn base(now: &ThreadNow<'_>) -> Result<ThreadStatus> {
         branch: settings.as_ref().and_then(|settings| branches::path_in(home, settings)),
         depth: thread.start.depth,
         workflows: settings.as_ref().map(|settings| settings.workflows.clone()).unwrap_or_default(),
+        labels: settings.as_ref().map(|settings| settings.labels.clone()).unwrap_or_default(),
         worktree: settings.as_ref().and_then(|settings| settings.worktree.clone()),
         workspace: settings.map(|settings| settings.workspace),
         machine: None,

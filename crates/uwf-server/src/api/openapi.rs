@@ -274,6 +274,8 @@ fn of_start(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     properties.extend(start::OPTIONS.map(|option| (json_name(option), commands.option_schema(start::COMMAND, option))));
     let agent = "Agent for every role: an alias. `agent.ROLE` is the one for a role.";
     properties.insert(start::AGENT.to_owned(), own("string", agent));
+    let label = "A label, KEY=VALUE. `label.KEY` is the value of one.";
+    properties.insert(start::LABEL.to_owned(), own("string", label));
     let worktree = "Whether it gets a git worktree of its own. Default: as configured.";
     properties.insert("worktree".to_owned(), own("boolean", worktree));
     properties.insert(start::STRICT_LIMITS.to_owned(), commands.option_schema(start::COMMAND, "strict-limits"));

@@ -25,6 +25,9 @@ const RUN_WAIT: Duration = Duration::from_millis(800);
 /// Prefix of the name of a field with the agent of a role.
 pub(crate) const AGENT_OF: &str = "agent.";
 
+/// Prefix of the name of a field with a label.
+const LABEL_OF: &str = "label.";
+
 /// Prefix of the name of a field with one value of the input.
 pub(crate) const INPUT_OF: &str = "input.";
 
@@ -32,10 +35,13 @@ pub(crate) const INPUT_OF: &str = "input.";
 pub(crate) const COMMAND: &str = "thread start";
 
 /// Its options that are fields.
-pub(super) const OPTIONS: [&str; 7] = ["id", "cwd", AGENT, "max-steps", "max-time", "max-tokens", "max-cost"];
+pub(super) const OPTIONS: [&str; 8] = ["id", "cwd", AGENT, LABEL, "max-steps", "max-time", "max-tokens", "max-cost"];
 
 /// The option that a field `agent.ROLE` sets as well.
 pub(super) const AGENT: &str = "agent";
+
+/// The option that a field `label.KEY` sets as well.
+pub(super) const LABEL: &str = "label";
 
 /// Fields that are not options of the same name.
 const OWN: [&str; 6] = ["workflow", "prompt", INPUT, "worktree", STRICT_LIMITS, "run"];
@@ -127,12 +133,14 @@ fn change(fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
     let options = OPTIONS.map(|option| (json_name(option), option));
     let is_option = |name: &str| options.iter().any(|(field, _)| field == name);
     let is_known = |name: &str| {
-        OWN.contains(&name) || is_option(name) || [AGENT_OF, INPUT_OF].iter().any(|prefix| name.starts_with(prefix))
+        OWN.contains(&name)
+            || is_option(name)
+            || [AGENT_OF, INPUT_OF, LABEL_OF].iter().any(|prefix| name.starts_with(prefix))
     };
     if let Some(unknown) = fields.names().find(|name| !is_known(name)) {
         let known: Vec<&str> = OWN.into_iter().chain(options.iter().map(|(field, _)| field.as_str())).collect();
         return Err(HttpFailure::bad_request(format!("starting a thread takes no field `{unknown}`")).hint(format!(
-            "it takes {}, agent.ROLE for the agent of a role, and input.NAME for one value of the input",
+            "it takes {}, agent.ROLE for the agent of a role, input.NAME for one value of the input, and label.KEY for a label",
             known.join(", ")
         )));
     }
@@ -161,6 +169,9 @@ fn change(fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
     for name in fields.names() {
         if let (Some(role), Some(agent)) = (name.strip_prefix(AGENT_OF), given(name)) {
             change = change.option("--agent", format!("{role}={agent}"));
+        }
+        if let (Some(key), Some(value)) = (name.strip_prefix(LABEL_OF), given(name)) {
+            change = change.option("--label", format!("{key}={value}"));
         }
     }
     match is_yes(fields, "worktree")? {

@@ -33,13 +33,14 @@ const TASK: usize = 80;
 const TIMES: [(&str, &str); 5] =
     [("1d", "24 hours"), ("7d", "7 days"), ("30d", "30 days"), ("90d", "90 days"), ("", "ever")];
 
-const BY: [(CostBy, &str, &str); 7] = [
+const BY: [(CostBy, &str, &str); 8] = [
     (CostBy::Day, "day", "Day"),
     (CostBy::Workflow, "workflow", "Workflow"),
     (CostBy::Role, "role", "Role"),
     (CostBy::Branch, "branch", "Branch"),
     (CostBy::Agent, "agent", "Agent"),
     (CostBy::Model, "model", "Model"),
+    (CostBy::Label, "label", "Label"),
     (CostBy::Thread, "thread", "Thread"),
 ];
 
@@ -207,13 +208,14 @@ fn name(by: CostBy, row: &CostRow, task: Option<&str>) -> Markup {
     let name = row.name.as_deref();
     html! {
         @match (by, name) {
+            (CostBy::Label, None) => span.quiet { "no label" },
             (_, None) => span.quiet { "not known" },
             (CostBy::Workflow, Some(name)) => a data-open href={ "/workflows/" (encoded(name)) } { (name) },
             (CostBy::Thread, Some(id)) => {
                 a data-open href={ "/threads/" (id) } { (task.unwrap_or(id)) }
                 " " span.quiet.small { (row.workflow.as_deref().unwrap_or_default()) " " (parts::short_id(id)) }
             },
-            (CostBy::Day | CostBy::Role | CostBy::Branch | CostBy::Agent | CostBy::Model, Some(name)) => (name),
+            (CostBy::Day | CostBy::Role | CostBy::Branch | CostBy::Agent | CostBy::Model | CostBy::Label, Some(name)) => (name),
         }
     }
 }

@@ -19,6 +19,7 @@ mod resume;
 mod retry;
 mod rm;
 pub(crate) mod run;
+mod several;
 pub(crate) mod show;
 pub(crate) mod start;
 pub(crate) mod step;
@@ -44,7 +45,7 @@ pub(crate) enum Command {
     /// Do one step: choose the role, run its agent, read the answer.
     Step(step::Args),
     /// Step until the thread is done, waiting, stuck or at a limit.
-    Run(run::Args),
+    Run(Box<run::Args>),
     /// Repeat a step whose last attempt failed.
     Retry(retry::Args),
     /// Answer for a role that a person plays, or reply to an agent's question.
@@ -124,8 +125,8 @@ impl Command {
 pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     let call = command.call();
     let done = run_here(context, command)?;
-    if let Some((thread, call)) = context.about().zip(call) {
-        temporal::notify_temporal(context, thread, call);
+    for thread in call.iter().flat_map(|_| context.changed_threads()) {
+        call.into_iter().for_each(|call| temporal::notify_temporal(context, &thread, call));
     }
     Ok(done)
 }
@@ -140,8 +141,8 @@ fn run_here(context: &CommandContext, command: Command) -> CommandResult {
     match command {
         Command::Start(args) => start::run(context, args),
         Command::Step(args) => step::run(context, args),
-        Command::Run(args) => run::run(context, args),
-        Command::Retry(args) => retry::run(context, args),
+        Command::Run(args) => run::run(context, *args),
+        Command::Retry(args) => retry::run(context, &args),
         Command::Answer(args) => answer::run(context, args),
         Command::Take(args) => take::run(context, &args),
         Command::Pause(args) => pause::run(context, &args),
@@ -162,7 +163,7 @@ fn run_here(context: &CommandContext, command: Command) -> CommandResult {
         Command::Verify(args) => verify::run(context, &args),
         Command::Repair(args) => repair::run(context, &args),
         Command::Kill(args) => kill::run(context, &args),
-        Command::Rm(args) => rm::run(context, &args),
+        Command::Rm(args) => rm::run(context, args),
         Command::Eval(args) => eval::run(context, &args),
     }
 }

@@ -48,7 +48,7 @@ Examples:
   uwf top --here                only threads of the project that you are in
   uwf top --filter solve-issue  only threads with that in their id, workflow, state or role
 
-Keys: ↑ ↓ to move, Enter to read, l to follow, a to answer, p to pause or resume, K to kill, / to filter, t for finished threads, b for branches of groups, \
+Keys: ↑ ↓ to move, Enter to read, l to follow, a to answer, s to step, r to run, R to retry, p to pause or resume, K to kill, / to filter, t for finished threads, b for branches of groups, \
 ? for help, q to leave. For programs: `uwf thread list --format json`.")]
 pub(crate) struct Args {
     /// Include finished threads.
@@ -277,6 +277,9 @@ impl TopScreen<'_> {
                 Err(why) => self.message = why,
             },
             KeyCode::Char('l') => return KeyEffect::Lend(words(&["live"])),
+            KeyCode::Char('s') => return KeyEffect::Lend(words(&["thread", "step"])),
+            KeyCode::Char('r') => return KeyEffect::Lend(words(&["run"])),
+            KeyCode::Char('R') => return KeyEffect::Lend(words(&["thread", "retry"])),
             KeyCode::Char('a') => return KeyEffect::Lend(words(&["thread", "answer"])),
             KeyCode::Char('p') => {
                 let (verb, done) =

@@ -17,6 +17,10 @@ fn values_print_as_json_and_text() {
     ");
     assert_snapshot!(home.transcript(&["config", "get", "agents.coder.args.1"]), @r#"
     exit 0
+    true
+    "#);
+    assert_snapshot!(home.transcript(&["config", "get", "agents.coder.args.1", "--format", "json"]), @r#"
+    exit 0
     "true"
     "#);
     assert_snapshot!(home.transcript(&["config", "list"]), @r#"

@@ -74,7 +74,7 @@ fn the_first_value_makes_the_file() {
     models:
       gpt-4.1: { provider: p, name: gpt-4.1 }
     "#);
-    assert_eq!(home.json(&["config", "get", "models.\"gpt-4.1\".name"]), json!("gpt-4.1"));
+    assert_eq!(home.json(&["config", "get", "models.\"gpt-4.1\".name", "--format", "json"]), json!("gpt-4.1"));
     assert_eq!(home.json(&["config", "set", "nothing", "--unset"])["changed"], json!(false));
 }
 
@@ -85,11 +85,11 @@ fn values_are_yaml_unless_said_otherwise() {
         [("true", json!(true)), ("5", json!(5)), ("[a, 1]", json!(["a", 1])), ("-5", json!(-5)), ("null", json!(null))]
     {
         home.json(&["config", "set", "x-note", typed]);
-        assert_eq!(home.json(&["config", "get", "x-note"]), value, "{typed}");
+        assert_eq!(home.json(&["config", "get", "x-note", "--format", "json"]), value, "{typed}");
     }
     for typed in ["true", "a: b # c", "-t", ""] {
         home.json(&["config", "set", "--string", "x-note", typed]);
-        assert_eq!(home.json(&["config", "get", "x-note"]), json!(typed));
+        assert_eq!(home.json(&["config", "get", "x-note", "--format", "json"]), json!(typed));
     }
     assert_snapshot!(refused(&home, &["config", "set", "x-note", "a: b"]), @r"
     exit 64

@@ -113,7 +113,7 @@ fn it_is_laid_over_a_persons_configuration() {
         (json!(2), "maxSteps comes from <dir>/work/app/.workflows/config.yaml\n")
     );
     let own = in_app(&home, &["config", "get", "defaultAgent"]);
-    assert_eq!((own.json(), own.stderr.as_str()), (json!("own"), ""));
+    assert_eq!((own.stdout.as_str(), own.stderr.as_str()), ("own\n", ""));
     assert_eq!(home.json(&["config", "get", "maxSteps"]), json!(5), "elsewhere it is one's own");
     assert_eq!(
         in_app(&home, &["agent", "describe", "own"]).json()["runs"]["command"],

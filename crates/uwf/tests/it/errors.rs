@@ -27,11 +27,21 @@ fn failure_prints_stdout_json_and_stderr_text() {
 }
 
 #[test]
+fn failure_is_yaml_if_requested() {
+    let home = home();
+    for args in [&["workflow", "show", "nowhere"][..], &["thread", "show", "7Q2M"], &["thread", "step"]] {
+        let ran = home.uwf(&[args, &["--format", "yaml"]].concat());
+        assert!(ran.stdout.starts_with("error:\n  kind: "), "{ran:?}");
+        assert!(ran.stdout.contains(&format!("\n  exitCode: {}\n", ran.code.unwrap())), "{ran:?}");
+        assert!(ran.stderr.starts_with("error: "), "{ran:?}");
+    }
+}
+
+#[test]
 fn text_and_documents_are_not_mixed_with_objects() {
     let home = home();
     for args in [
         &["workflow", "show", "nowhere", "--format", "text"][..],
-        &["workflow", "show", "nowhere", "--format", "yaml"],
         &["thread", "read", "7Q2M"],
         &["thread", "step-details", "7Q2M"],
         &["workflow", "graph", "nowhere"],

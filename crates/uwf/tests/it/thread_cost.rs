@@ -17,11 +17,11 @@ printf '%s\n' '{"type": "turn", "input": "a", "output": "---\nn: 1\n---\n", "lat
 if [ -e broken ]; then exit 3; fi
 "#;
 
-const PRICES: &str =
+pub(crate) const PRICES: &str =
     "prices:\n  date: 2026-11-01\n  currency: EUR\n  models:\n    big-model: { input: 2, output: 10, cached: 0.5 }\n";
 
 /// Agents `t` with a model and `p`, a plain command; `more` is added to the configuration.
-fn spending_home(more: &str) -> TestHome {
+pub(crate) fn spending_home(more: &str) -> TestHome {
     let home = home();
     home.script("tracer", TRACER);
     home.script("plain", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");

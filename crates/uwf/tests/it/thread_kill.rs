@@ -149,8 +149,8 @@ fn threads_that_do_not_exist_are_not_found() {
     assert_snapshot!(transcript(&home, &["thread", "kill"]), @"
     exit 64
     --- stderr
-    error: the following required arguments were not provided: <THREAD>
-    hint: usage: uwf thread kill <THREAD>
+    error: the following required arguments were not provided: <THREAD>...
+    hint: usage: uwf thread kill <THREAD>...
     ");
 }
 

@@ -111,7 +111,7 @@ fn threads_are_listed_newest_first() {
     let [finished, stuck, active] = three_threads(&home);
     assert_snapshot!(transcript(&home, &["thread", "list", "--all"]), @r##"
     exit 0
-    [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"},{"thread":"<id>","workflow":"#1","head":"#3","state":"stuck","role":"writer","startedAt":<ms>,"changedAt":<ms>,"why":"agent `broken` exited with 3; its last words: no licence for `claude`","workflowName":"review-text"},{"thread":"<id>","workflow":"#1","head":"#4","state":"completed","role":"reviewer","startedAt":<ms>,"changedAt":<ms>,"outcome":"succeeded","workflowName":"review-text"}]
+    [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text","task":"the third"},{"thread":"<id>","workflow":"#1","head":"#3","state":"stuck","role":"writer","startedAt":<ms>,"changedAt":<ms>,"why":"agent `broken` exited with 3; its last words: no licence for `claude`","workflowName":"review-text","task":"the second"},{"thread":"<id>","workflow":"#1","head":"#4","state":"completed","role":"reviewer","startedAt":<ms>,"changedAt":<ms>,"outcome":"succeeded","workflowName":"review-text","task":"the first"}]
     "##);
     assert_snapshot!(transcript(&home, &["thread", "list", "--all", "--format", "text"]), @"
     exit 0
@@ -211,7 +211,7 @@ fn unreadable_registry_affects_only_names() {
     std::fs::write(home.root().join("registry.yaml"), "[").unwrap();
     assert_snapshot!(transcript(&home, &["thread", "list"]), @r##"
     exit 0
-    [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text"}]
+    [{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":null,"startedAt":<ms>,"changedAt":<ms>,"workflowName":"review-text","task":"x"}]
     --- stderr
     warning: <dir>/root/registry.yaml is not readable: line 2 column 1: while parsing a node, did not find expected node content
     "##);

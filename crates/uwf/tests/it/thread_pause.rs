@@ -45,7 +45,7 @@ fn paused_thread_is_not_stepped_until_resumed() {
     exit 0
     thread <id> is active
     --- stderr
-    warning: the thread was not paused
+    warning: thread <id> was not paused
     ");
     assert_eq!(home.json(&["run", &thread])["done"], true);
     assert_snapshot!(transcript(&home, &["thread", "pause", &thread]), @"

@@ -60,16 +60,22 @@ pub(crate) fn copy(home: &Home, thread: &ThreadId, worktree: &Worktree) -> Resul
         return Ok(IncludedFiles::default());
     }
     let scratch = home.worktree_scratch(thread);
-    let copied = copy_matches(worktree, from, &patterns, &scratch);
+    let copied = copy_matches(thread, worktree, from, &patterns, &scratch);
     gone(fs::remove_dir_all(&scratch)).path_context("remove", &scratch)?;
     copied
 }
 
-fn copy_matches(worktree: &Worktree, from: PathBuf, patterns: &Path, scratch: &Path) -> Result<IncludedFiles> {
+fn copy_matches(
+    thread: &ThreadId,
+    worktree: &Worktree,
+    from: PathBuf,
+    patterns: &Path,
+    scratch: &Path,
+) -> Result<IncludedFiles> {
     let git = GitRunner::for_directory(&from);
     let mut matches = git.ignored(&git.untracked_matches(patterns)?)?;
     matches.sort();
-    check_size(&from, patterns, &matches)?;
+    check_size(thread, &from, patterns, &matches)?;
     let view = GitRunner::view(&worktree.repository, &worktree.dir, scratch)?;
     // Git fails for a path behind a link.
     let (matches, behind): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -104,7 +110,7 @@ fn has_real_parents(top: &Path, path: &Path) -> bool {
 }
 
 /// Checks the limits, before anything is copied.
-fn check_size(from: &Path, patterns: &Path, matches: &[PathBuf]) -> Result<()> {
+fn check_size(thread: &ThreadId, from: &Path, patterns: &Path, matches: &[PathBuf]) -> Result<()> {
     // A file that is gone by now has no size, and is not copied.
     let size = |path: &PathBuf| fs::symlink_metadata(from.join(path)).map_or(0, |meta| meta.len());
     let bytes: u64 = matches.iter().map(size).sum();
@@ -117,7 +123,7 @@ fn check_size(from: &Path, patterns: &Path, matches: &[PathBuf]) -> Result<()> {
         return Ok(());
     };
     Err(Error::config(format!("{patterns} matches {what}"))
-        .hint("name fewer files in it, then run `uwf thread retry THREAD`")
+        .hint(format!("name fewer files in it, then run `uwf thread retry {thread}`"))
         .hint("a command of `worktree.prepare` in config.yaml can install dependencies instead"))
 }
 

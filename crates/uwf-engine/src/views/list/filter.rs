@@ -1,6 +1,7 @@
 //! The filter of a listing.
 
 use json_cas::NodeHash;
+use uwf_core::label::LabelFilter;
 use uwf_core::thread::ThreadId;
 
 use super::ThreadRow;
@@ -26,6 +27,8 @@ pub struct ThreadFilter {
     pub search: Option<String>,
     /// Only threads that work in this project.
     pub project: Option<ProjectRoot>,
+    /// Only threads with all of these labels.
+    pub labels: Vec<LabelFilter>,
     /// Only threads that come after this one in a listing.
     pub after: Option<ThreadId>,
     /// Leave out the threads of groups whose player is listed. They don't count for the limit.

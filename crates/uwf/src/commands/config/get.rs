@@ -21,7 +21,7 @@ Examples:
   uwf config get agents.coder
   uwf config get 'models.\"gpt-4.1\".name'
 
-Exit 69 when the key is not set.")]
+A single value is printed bare; a map or a list is JSON in a pipe. Exit 69 when the key is not set.")]
 pub(crate) struct Args {
     /// The key, its parts joined by dots.
     #[arg(add = ArgValueCompleter::new(complete::config_keys))]
@@ -41,7 +41,12 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
                 Value::String(text) => format!("{text}\n"),
                 other => yaml_tree::write::block(other),
             };
-            Ok(PrintableReport::value_with_text(value.clone(), text))
+            let is_data = context.printer.has_format() || value.is_array() || value.is_object();
+            Ok(match is_data {
+                true => PrintableReport::value_with_text(value.clone(), text),
+                // For `$(uwf config get KEY)`.
+                false => PrintableReport::line(text.trim_end_matches('\n')),
+            })
         }
         None => Err(not_set(context, &values.all, &path)),
     }

@@ -104,6 +104,7 @@ pub(crate) struct Args {
 /// Answers a waiting thread.
 pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let id = context.thread(args.which.typed())?;
+    context.name_thread(&id);
     let branch = args.branch.as_ref().map(|name| branches::named(&context.home, &id, name)).transpose()?;
     let seen = AnswerPrecondition { head: args.expect.expected, attempt: args.attempt.newest };
     let cwd = args.cwd.as_ref().map(|dir| settings::workspace(&context.cwd, dir)).transpose()?;

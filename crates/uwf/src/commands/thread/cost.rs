@@ -15,11 +15,15 @@ use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::pager::PagerArgs;
 use crate::printer::{CommandReport, CommandResult, OwnFormat, PrintableReport, ReportFormat, formats};
-use crate::style;
 use crate::table::{self, TextTable};
+use crate::{style, terminal};
 
 /// Rows of threads shown to people by default.
 const SHOWN: usize = 30;
+
+/// Columns that a terminal needs for whole numbers of tokens. A narrower one shows short ones, and neither cached nor reasoning tokens,
+/// which input and output include.
+const WIDE: usize = 120;
 
 /// Columns of a name.
 const NAME: usize = 40;
@@ -31,6 +35,7 @@ Examples:
   uwf thread cost @
   uwf thread cost --since 7d --by model
   uwf thread cost @ --by branch
+  uwf thread cost --since 30d --by label
   uwf thread cost --since 2026-11-01 --by day --format csv > november.csv
   uwf thread cost --format json | jq '.total.cost'
 
@@ -45,7 +50,7 @@ pub(crate) struct Args {
     /// Only what was spent since: so long ago (7d, 12h), or from a day on (2026-11-01, UTC).
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Group rows by this; `branch` has a row for each branch of a group, and for each other role.
+    /// Group rows by this; `branch` has a row for each branch of a group, and for each other role; `label` has one for each KEY=VALUE.
     #[arg(long, value_name = "WHAT", default_value = "thread")]
     by: CostGrouping,
     /// At most this many lines of threads as text. Default: 30.
@@ -67,6 +72,7 @@ enum CostGrouping {
     Agent,
     Model,
     Workflow,
+    Label,
     Day,
 }
 
@@ -85,15 +91,20 @@ impl CommandReport for ThreadCostReport {
         let (what, has_workflow) = heading(costs.by);
         let mut headings = vec![what];
         headings.extend(has_workflow.then_some("workflow"));
-        headings.extend(["steps", "failed", "input", "cached", "output", "reasoning", "cost", "time"]);
+        let is_short = terminal::size(&std::io::stdout()).is_some_and(|size| size.columns < WIDE);
+        headings.extend(["steps", "failed", "input"]);
+        headings.extend((!is_short).then_some("cached"));
+        headings.push("output");
+        headings.extend((!is_short).then_some("reasoning"));
+        headings.extend(["cost", "time"]);
         let table = TextTable::new(&headings).flexible([0, 1]).ids(has_workflow.then_some(0));
         let mut table = table.paths((costs.by == CostBy::Branch).then_some(0));
         let most = if costs.by == CostBy::Thread { self.limit } else { usize::MAX };
         for row in costs.rows.iter().take(most) {
-            table.row(line(row, has_workflow));
+            table.row(line(row, has_workflow, is_short));
         }
         let total = CostRow { name: Some("total".to_owned()), workflow: None, spent: costs.total.clone() };
-        let total = line(&total, has_workflow).into_iter();
+        let total = line(&total, has_workflow, is_short).into_iter();
         table.row(total.map(|cell| if cell.is_empty() { cell } else { style::bold(&cell) }).collect());
         let notes: String = self.notes(most).iter().map(|note| format!("{}\n", style::dim(note))).collect();
         table.text() + &notes
@@ -159,21 +170,27 @@ fn heading(by: CostBy) -> (&'static str, bool) {
         CostBy::Agent => ("agent", false),
         CostBy::Model => ("model", false),
         CostBy::Workflow => ("workflow", false),
+        CostBy::Label => ("label", false),
         CostBy::Day => ("day (UTC)", false),
     }
 }
 
-fn line(row: &CostRow, has_workflow: bool) -> Vec<String> {
+fn line(row: &CostRow, has_workflow: bool, is_short: bool) -> Vec<String> {
     let spent = &row.spent;
     let is_whole = spent.tokens_unknown == 0;
     // Some providers don't report cached and reasoning tokens, so show these sums even if they are incomplete.
-    let [input, output] = [spent.tokens.input, spent.tokens.output].map(|sum| tokens(sum, is_whole, spent));
-    let [cached, reasoning] = [spent.tokens.cached, spent.tokens.reasoning].map(|sum| sum.map_or_else(dash, grouped));
+    let number = if is_short { short } else { grouped };
+    let [input, output] = [spent.tokens.input, spent.tokens.output].map(|sum| tokens(sum, is_whole, spent, number));
+    let parts = [spent.tokens.cached, spent.tokens.reasoning].map(|sum| sum.map_or_else(dash, grouped));
+    let [cached, reasoning] = parts.map(|part| (!is_short).then_some(part));
     let mut cells = vec![row.name.as_deref().map_or_else(dash, |name| table::excerpt(name, NAME))];
     cells.extend(
         has_workflow.then(|| row.workflow.as_deref().map_or_else(String::new, |name| table::excerpt(name, NAME))),
     );
-    cells.extend([spent.steps.to_string(), spent.failed_attempts.to_string(), input, cached, output, reasoning]);
+    cells.extend([spent.steps.to_string(), spent.failed_attempts.to_string(), input]);
+    cells.extend(cached);
+    cells.push(output);
+    cells.extend(reasoning);
     cells.extend([cost_of(spent), table::duration(Duration::from_millis(spent.duration_ms))]);
     cells
 }
@@ -183,10 +200,10 @@ fn dash() -> String {
 }
 
 /// A number of tokens, marked as a minimum if some were not counted.
-fn tokens(sum: Option<u64>, is_whole: bool, spent: &SpendingTotals) -> String {
+fn tokens(sum: Option<u64>, is_whole: bool, spent: &SpendingTotals, number: fn(u64) -> String) -> String {
     match sum {
-        Some(sum) if is_whole => grouped(sum),
-        Some(sum) => format!("≥ {}", grouped(sum)),
+        Some(sum) if is_whole => number(sum),
+        Some(sum) => format!("≥ {}", number(sum)),
         None if spent.tokens_unknown > 0 => "unknown".to_owned(),
         None => "0".to_owned(),
     }
@@ -199,6 +216,16 @@ pub(crate) fn cost_of(spent: &SpendingTotals) -> String {
         (true, false) => "0".to_owned(),
         (false, true) => format!("≥ {}", sums.join(" + ")),
         (false, false) => sums.join(" + "),
+    }
+}
+
+/// A number in a few symbols: `9,999`, `12K`, `1.2M`.
+fn short(number: u64) -> String {
+    match number {
+        0..10_000 => grouped(number),
+        10_000..1_000_000 => format!("{}K", number / 1000),
+        1_000_000..1_000_000_000 => format!("{}.{}M", number / 1_000_000, number / 100_000 % 10),
+        _ => format!("{}.{}G", number / 1_000_000_000, number / 100_000_000 % 10),
     }
 }
 
@@ -226,6 +253,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         CostGrouping::Agent => CostBy::Agent,
         CostGrouping::Model => CostBy::Model,
         CostGrouping::Workflow => CostBy::Workflow,
+        CostGrouping::Label => CostBy::Label,
         CostGrouping::Day => CostBy::Day,
     };
     let costs = cost::cost(&context.home, &context.config()?, &CostRequest { threads, since, by })?;
@@ -249,5 +277,11 @@ mod tests {
     #[test]
     fn thousands_are_apart() {
         assert_eq!([0, 7, 1000, 1_234_567].map(grouped), ["0", "7", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn short_numbers_never_overstate() {
+        let shown = [9_999, 12_999, 999_999, 1_299_999, 12_300_000_000].map(short);
+        assert_eq!(shown, ["9,999", "12K", "999K", "1.2M", "12.3G"]);
     }
 }

@@ -8,6 +8,7 @@ use uwf_engine::verbs::fork::{self, ForkChanges};
 use uwf_engine::verbs::redo;
 
 use super::args::chosen_id::ChosenId;
+use super::args::label::LabelArgs;
 use super::args::limits::LimitArgs;
 use super::args::thread_or_node::{self, ThreadOrNode};
 use super::args::which::NEWEST;
@@ -53,6 +54,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
+    labels: LabelArgs,
+    #[command(flatten)]
     id: ChosenId,
 }
 
@@ -69,6 +72,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         id: args.id.chosen.clone(),
         prompt,
         set: args.set.clone(),
+        labels: args.labels.labels()?,
     };
     let forked = match (thread_or_node::find(context, args.from.as_deref().unwrap_or(NEWEST))?, &args.from_role) {
         (ThreadOrNode::Thread(thread), None) if let Some(branch) = &args.redo => {

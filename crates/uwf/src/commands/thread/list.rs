@@ -3,22 +3,17 @@
 use clap_complete::engine::ArgValueCompleter;
 use std::collections::HashMap;
 
-use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
-use json_cas::NodeHash;
+use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 use serde::Serialize;
 use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
-use uwf_engine::error::ErrorKind;
-use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::root::{ids, thread_ids};
 use uwf_engine::thread::chain;
-use uwf_engine::thread::state::ThreadState;
-use uwf_engine::verbs::workflows::find_workflow;
 use uwf_engine::views::list::{self, BranchCounts, NamedThreadRow, ThreadFilter, ThreadListing};
 use uwf_engine::views::overview::{OverviewReader, ThreadOverview};
 use uwf_engine::views::workflow_names::WorkflowNames;
 
-use crate::commands::thread::args::which::HereArg;
+use crate::commands::thread::args::filter::{self, ThreadFilterArgs};
 use crate::commands::thread::show;
 use crate::complete;
 use crate::context::CommandContext;
@@ -52,27 +47,17 @@ pub(crate) struct Args {
     /// Include finished threads.
     #[arg(long)]
     all: bool,
-    /// Only threads of this workflow: path, name (all its versions), hash or unique prefix of one.
-    #[arg(long, value_name = "WORKFLOW")]
-    #[arg(add = ArgValueCompleter::new(complete::workflows))]
-    workflow: Option<String>,
-    /// Only threads in this state, or in one of several: stuck,waiting.
-    #[arg(long, value_name = "STATE", value_parser = state_parser(), ignore_case = true, value_delimiter = ',')]
-    state: Vec<ThreadState>,
+    #[command(flatten)]
+    filters: ThreadFilterArgs,
     /// Only threads that ended with this outcome, or with one of several: failed,no-match.
     #[arg(long, value_name = "OUTCOME", value_parser = outcome_parser(), value_delimiter = ',')]
     outcome: Vec<String>,
     /// Only threads whose last step is of this role.
     #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
     role: Option<String>,
-    /// Only threads with this text in their id, the name of their workflow or their task; case does not matter.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
-    search: Option<String>,
     /// Only threads older than this one, for the next page of a list.
     #[arg(long, value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
     after: Option<String>,
-    #[command(flatten)]
-    here: HereArg,
     /// At most this many.
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -94,13 +79,6 @@ fn outcome_parser() -> impl TypedValueParser<Value = String> {
     NonEmptyStringValueParser::new().try_map(|word| match outcome::is_word(&word) {
         true => Ok(word),
         false => Err("an outcome is one word, such as `succeeded`, `failed` or `no-match`"),
-    })
-}
-
-fn state_parser() -> impl TypedValueParser<Value = ThreadState> {
-    PossibleValuesParser::new(ThreadState::ALL.map(ThreadState::name)).map(|name| {
-        let named = ThreadState::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(&name));
-        named.unwrap_or(ThreadState::Active)
     })
 }
 
@@ -253,34 +231,22 @@ fn end_of(thread: &ThreadId, symbols: usize) -> &str {
 
 /// Lists threads.
 pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
-    let registry = match registry::read(&context.home) {
-        // The shared store is unreachable, so its threads can't be listed either.
-        Err(error) if error.is_remote() => return Err(error.into()),
-        Err(error) => {
-            context.printer.warn(&error.to_string());
-            Registry::new()
-        }
-        Ok(registry) => registry,
-    };
+    let registry = filter::registry(context)?;
     let is_text = context.printer.prints_text();
-    let workflow = args.workflow.as_deref().or(args.name.as_deref());
-    let workflows = workflow.map(|typed| versions(context, &registry, typed)).transpose()?;
+    let workflow = args.filters.workflow.clone().or(args.name.clone());
+    let filters = ThreadFilterArgs { workflow, ..args.filters.clone() };
     let limit = args.limit.or(is_text.then_some(SHOWN));
     let after = args.after.as_deref();
     let after = after.map(|typed| thread_ids::resolve(&context.home, context.project().as_ref(), typed)).transpose()?;
     let filter = ThreadFilter {
         all: args.all,
-        workflows,
-        states: args.state.clone(),
         outcomes: args.outcome.clone(),
         role: args.role.clone(),
-        search: args.search.clone(),
-        project: context.selected_project(args.here.here)?,
         after,
         folds_branches: is_text && !args.branches,
         limit,
         offset: args.offset,
-        ..ThreadFilter::default()
+        ..filters.filter(context, &registry)?
     };
     let mut listing = list::list(&context.home, &filter)?;
     let rows = std::mem::take(&mut listing.rows);
@@ -300,7 +266,7 @@ fn for_people(
     let ThreadListing { matching, folded, branches, .. } = listing;
     let before = args.offset.min(matching);
     let mut overviews = OverviewReader::new(&context.home);
-    let hides_finished = !args.all && args.state.is_empty() && args.outcome.is_empty() && matching == 0;
+    let hides_finished = !args.all && args.filters.state.is_empty() && args.outcome.is_empty() && matching == 0;
     Ok(ForPeople {
         nothing: if hides_finished { "no active threads; --all also lists finished ones\n" } else { "no threads\n" },
         overviews: rows.iter().map(|named| overviews.summarize(&named.row)).collect(),
@@ -317,19 +283,4 @@ fn for_people(
 fn enough(context: &CommandContext) -> Result<usize, CommandError> {
     let ids = thread_ids::all(&context.home)?;
     Ok(thread_ids::distinct_suffix(ids.iter().map(String::as_str)))
-}
-
-/// The hashes a workflow is or was stored under: all versions of a name, or else the one typed.
-fn versions(context: &CommandContext, registry: &Registry, typed: &str) -> Result<Vec<NodeHash>, CommandError> {
-    let found = match find_workflow::workflow(&context.home, typed, &context.cwd) {
-        Err(error) if error.kind == ErrorKind::NotFound => {
-            let shown = list::workflows_shown_as(&context.home, registry, typed)?;
-            return if shown.is_empty() { Err(error.into()) } else { Ok(shown) };
-        }
-        found => found?,
-    };
-    for note in &found.notes {
-        context.printer.warn(note);
-    }
-    Ok(find_workflow::versions(registry, typed, &found))
 }

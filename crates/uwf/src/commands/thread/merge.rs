@@ -59,6 +59,7 @@ impl CommandReport for MergeReport {
 /// Merges the branch of a thread, or undoes a merge with `--abort`.
 pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
+    context.name_thread(&thread);
     if args.abort {
         merge::abort(&context.home, &thread, &context.cwd)?;
         let text = format!("the merge of thread {} is undone\n", style::bold(thread.as_str()));

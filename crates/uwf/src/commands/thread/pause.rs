@@ -4,20 +4,25 @@ use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::pause::{self, PauseReport};
 
 use super::args::expect_head::ExpectHead;
-use super::args::which::ThreadArg;
+use super::args::selection::{SelectionUse, ThreadsArg};
+use super::several;
 use crate::commands::thread::show;
 use crate::context::CommandContext;
 use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 
+/// States of threads that filters select: all unfinished ones that are not paused yet.
+const PAUSABLE: [ThreadState; 5] =
+    [ThreadState::Active, ThreadState::Running, ThreadState::Waiting, ThreadState::Limited, ThreadState::Stuck];
+
 /// Arguments of `uwf thread pause`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread pause 7Q2M\n  uwf thread pause 7Q2M --reason 'until the release is out'\n\nA running step finishes. The next step exits with 20, including steps of child threads."
+    after_help = "Examples:\n  uwf thread pause 7Q2M\n  uwf thread pause 7Q2M --reason 'until the release is out'\n  uwf thread pause --here --yes\n\nA running step finishes. The next step exits with 20, including steps of child threads."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: ThreadArg,
+    which: ThreadsArg,
     #[command(flatten)]
     expect: ExpectHead,
     /// Reason, shown to people.
@@ -32,9 +37,12 @@ impl CommandReport for PauseReport {
     }
 }
 
-/// Pauses a thread.
+/// Pauses threads.
 pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
-    let thread = context.thread(args.which.typed())?;
-    let state = pause::pause(&context.home, &thread, args.reason.as_deref(), args.expect.expected)?;
-    PrintableReport::new(&PauseReport { thread, state, pausing: state == ThreadState::Running })
+    let uses = SelectionUse { verb: "pause", states: &PAUSABLE, expects: args.expect.expected.is_some() };
+    several::act(context, args.which.select(context, uses)?, |thread| {
+        let state = pause::pause(&context.home, thread, args.reason.as_deref(), args.expect.expected)?;
+        let pausing = state == ThreadState::Running;
+        PrintableReport::new(&PauseReport { thread: thread.clone(), state, pausing })
+    })
 }

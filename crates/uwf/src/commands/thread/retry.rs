@@ -1,6 +1,7 @@
 //! `uwf thread retry`
 
 use clap_complete::engine::ArgValueCompleter;
+use uwf_core::thread::ThreadId;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::answer::asks_a_person;
 use uwf_engine::verbs::step::{expected_head, newest_attempt};
@@ -8,7 +9,8 @@ use uwf_engine::views::show;
 
 use super::args::expect_attempt::ExpectAttempt;
 use super::args::expect_head::ExpectHead;
-use super::args::which::ThreadArg;
+use super::args::selection::{SelectionUse, ThreadsArg};
+use super::several;
 use crate::commands::thread::step;
 use crate::complete;
 use crate::context::CommandContext;
@@ -18,11 +20,11 @@ use crate::printer::CommandResult;
 /// Arguments of `uwf thread retry`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread retry 7Q2M\n  uwf thread retry 7Q2M --agent claude   another agent for this attempt\n\nDoes one step of a stuck thread, or of a thread whose agent is at its usage limit. Failed attempts are kept, and the step that succeeds lists them. To read the text of the\nfailed attempt again without running the agent: uwf thread step 7Q2M --reextract"
+    after_help = "Examples:\n  uwf thread retry 7Q2M\n  uwf thread retry 7Q2M --agent claude   another agent for this attempt\n  uwf thread retry --workflow nightly --yes   all stuck threads of a workflow\n\nDoes one step of a stuck thread, or of a thread whose agent is at its usage limit. Failed attempts are kept, and the step that succeeds lists them. To read the text of the\nfailed attempt again without running the agent: uwf thread step 7Q2M --reextract"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: ThreadArg,
+    which: ThreadsArg,
     #[command(flatten)]
     expect: ExpectHead,
     #[command(flatten)]
@@ -36,29 +38,35 @@ pub(crate) struct Args {
     exit_code: bool,
 }
 
-/// Retries a failed step.
-pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
-    let thread = context.thread(args.which.typed())?;
+/// Retries the failed steps of threads.
+pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
+    let uses = SelectionUse { verb: "retry", states: &[ThreadState::Stuck], expects: args.expect.expected.is_some() };
+    several::act(context, args.which.select(context, uses)?, |thread| retry_one(context, thread, args))
+}
+
+fn retry_one(context: &CommandContext, thread: &ThreadId, args: &Args) -> CommandResult {
     if args.expect.expected.is_some() {
-        let head = expected_head::head(&context.home, &thread, args.expect.expected)?;
-        newest_attempt::check(&context.home, &thread, head.hash, args.attempt.newest)?;
+        let head = expected_head::head(&context.home, thread, args.expect.expected)?;
+        newest_attempt::check(&context.home, thread, head.hash, args.attempt.newest)?;
     }
-    let status = show::show(&context.home, &thread)?;
-    let is_asking = || asks_a_person(&context.home, &thread);
+    let status = show::show(&context.home, thread)?;
+    let is_asking = || asks_a_person(&context.home, thread);
     match status.state {
         // If the step can't be retried, the step itself reports why. So it does if the thread waits until a person has merged files.
-        ThreadState::Stuck | ThreadState::Completed | ThreadState::Killed | ThreadState::Running => {
-            step::run(context, step::Args::again(&thread, args.agent, (args.expect, args.attempt), args.exit_code))
-        }
-        ThreadState::Waiting if !is_asking()? => {
-            step::run(context, step::Args::again(&thread, args.agent, (args.expect, args.attempt), args.exit_code))
-        }
+        ThreadState::Stuck | ThreadState::Completed | ThreadState::Killed | ThreadState::Running => step::run(
+            context,
+            step::Args::again(thread, args.agent.clone(), (args.expect, args.attempt), args.exit_code),
+        ),
+        ThreadState::Waiting if !is_asking()? => step::run(
+            context,
+            step::Args::again(thread, args.agent.clone(), (args.expect, args.attempt), args.exit_code),
+        ),
         ThreadState::Waiting => {
             Err(CommandError::usage(format!("thread {thread} has no failed attempt: it waits for a person"))
                 .hint(format!("answer it: uwf thread answer {thread}")))
         }
         ThreadState::Limited if status.until.is_some() => {
-            let again = step::Args::again(&thread, args.agent, (args.expect, args.attempt), args.exit_code);
+            let again = step::Args::again(thread, args.agent.clone(), (args.expect, args.attempt), args.exit_code);
             step::run(context, again.despite_limits())
         }
         ThreadState::Limited => {

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::json;
 use uwf_core::node::EndStatus;
@@ -11,13 +9,15 @@ use uwf_core::thread::ThreadId;
 use uwf_core::view;
 use uwf_engine::attempt::worktree::RemovedWorktree;
 use uwf_engine::error::ErrorKind;
+use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::rm::{
     self, KeptThread, OldThreads, RemovableThread, RemovedChild, RemovedThread, RemovedThreads, ThreadRemoval,
 };
+use uwf_engine::views::list::ThreadRow;
 
-use super::args::which::NEWEST;
-use crate::complete;
+use super::args::selection::{self, SelectionUse, ThreadSelection, ThreadsArg};
+use super::several;
 use crate::context::CommandContext;
 use crate::duration;
 use crate::error::CommandError;
@@ -25,25 +25,21 @@ use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 use crate::table::count;
 
+/// States of threads that can be removed.
+const ENDED: [ThreadState; 2] = [ThreadState::Completed, ThreadState::Killed];
+
 /// Arguments of `uwf thread rm`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread rm 7Q2M\n  uwf thread rm --older-than 90d --state completed --dry-run\n  uwf thread rm --older-than 90d && uwf gc\n\nKill an active thread before you remove it. Its child threads, such as the branches of a group, are removed with it. If its\nown parent is active, completed child threads are kept, so that a retry can reuse them. A completed branch can't be removed\nbefore its parent has the step of the group. Nodes stay until `uwf gc`: you can still read a step, or fork from it, by its\nhash. The git worktree of a thread is removed with it unless it has uncommitted changes. Its branch is kept if it has commits\nthat no other branch has.\n\n--older-than removes all threads that ended before then, except child threads of active threads. If a thread can't be\nremoved, the command reports it, removes the others, and exits with the code of the first failure."
+    mut_arg("threads", |arg| arg.required_unless_present_any(["older_than", "dry_run"])),
+    after_help = "Examples:\n  uwf thread rm 7Q2M\n  uwf thread rm --workflow nightly --state killed --dry-run\n  uwf thread rm --older-than 90d --state completed --dry-run\n  uwf thread rm --older-than 90d && uwf gc\n\nKill an active thread before you remove it. Its child threads, such as the branches of a group, are removed with it. If its\nown parent is active, completed child threads are kept, so that a retry can reuse them. A completed branch can't be removed\nbefore its parent has the step of the group. Nodes stay until `uwf gc`: you can still read a step, or fork from it, by its\nhash. The git worktree of a thread is removed with it unless it has uncommitted changes. Its branch is kept if it has commits\nthat no other branch has.\n\n--older-than removes all threads that ended before then, except child threads of active threads. If a thread can't be\nremoved, the command reports it, removes the others, and exits with the code of the first failure."
 )]
 pub(crate) struct Args {
-    /// The thread: its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
-    #[arg(required_unless_present_any = ["last", "older_than", "dry_run"], conflicts_with_all = ["last", "older_than"])]
-    #[arg(add = ArgValueCompleter::new(complete::threads))]
-    thread: Option<String>,
-    /// The newest thread, like @.
-    #[arg(long, conflicts_with = "older_than")]
-    last: bool,
+    #[command(flatten)]
+    which: ThreadsArg,
     /// All threads that ended so long ago: `12h`, `90d`.
-    #[arg(long, value_name = "DURATION", value_parser = duration::given)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::given, conflicts_with_all = ["threads", "last"])]
     older_than: Option<Duration>,
-    /// Only threads with this end state.
-    #[arg(long, value_name = "STATE", value_parser = ended_parser(), requires = "older_than", conflicts_with_all = ["thread", "last"], ignore_case = true)]
-    state: Option<EndStatus>,
     /// Only print what would be removed.
     #[arg(long)]
     dry_run: bool,
@@ -52,10 +48,21 @@ pub(crate) struct Args {
     discard: bool,
 }
 
-fn ended_parser() -> impl TypedValueParser<Value = EndStatus> {
-    let (completed, killed) = (ThreadState::Completed.name(), ThreadState::Killed.name());
-    PossibleValuesParser::new([completed, killed])
-        .map(move |name| if name.eq_ignore_ascii_case(killed) { EndStatus::Killed } else { EndStatus::Completed })
+/// The end state that `--state` names; `None` for both.
+///
+/// # Errors
+/// `Usage` for a state of unfinished threads.
+fn end_status(states: &[ThreadState]) -> Result<Option<EndStatus>, CommandError> {
+    if let Some(state) = states.iter().find(|state| !ENDED.contains(state)) {
+        return Err(CommandError::usage(format!("a thread that is {} can't be removed", state.name()))
+            .hint("--state can be completed or killed; `uwf thread kill THREAD` ends a thread"));
+    }
+    let has = |state| states.contains(&state);
+    Ok(match (has(ThreadState::Completed), has(ThreadState::Killed)) {
+        (true, false) => Some(EndStatus::Completed),
+        (false, true) => Some(EndStatus::Killed),
+        _ => None,
+    })
 }
 
 #[derive(Serialize)]
@@ -111,22 +118,39 @@ fn tell_failure(context: &CommandContext, threads: &RemovedThreads) {
 }
 
 /// Removes threads.
-pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
-    if let Some(older_than) = args.older_than {
-        let old = OldThreads { older_than, status: args.state, discard: args.discard, dry_run: args.dry_run };
-        let threads = rm::remove_old(&context.home, &old)?;
-        tell_failure(context, &threads);
-        return PrintableReport::new(&OldReport { dry_run: args.dry_run, threads });
-    }
-    if args.thread.is_none() && !args.last {
-        return Err(CommandError::usage("--dry-run needs a thread, or --older-than")
-            .hint("for instance: uwf thread rm --older-than 90d --dry-run"));
-    }
-    let thread = context.thread(args.thread.as_deref().unwrap_or(NEWEST))?;
-    if args.dry_run {
-        return Ok(would_remove(&thread, &rm::would_remove(&context.home, &thread, args.discard)?));
-    }
-    let ThreadRemoval { worktree, children } = rm::remove(&context.home, &thread, args.discard)?;
+pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
+    let status = end_status(&args.which.filters.state)?;
+    let (discard, dry_run) = (args.discard, args.dry_run);
+    let selection = match args.older_than {
+        Some(older_than) if args.which.filters.is_narrower_than_state() => {
+            let is_old = |row: &ThreadRow| {
+                let ended = row.changed_at.unwrap_or(u64::MAX);
+                Duration::from_millis(ids::now_ms().saturating_sub(ended)) >= older_than
+            };
+            ThreadSelection::Several(selection::filtered(context, &args.which.filters, &ENDED, is_old)?)
+        }
+        Some(older_than) => {
+            let threads = rm::remove_old(&context.home, &OldThreads { older_than, status, discard, dry_run })?;
+            tell_failure(context, &threads);
+            return PrintableReport::new(&OldReport { dry_run, threads });
+        }
+        None if args.which.is_empty() => {
+            return Err(CommandError::usage("--dry-run needs a thread, a filter, or --older-than")
+                .hint("for instance: uwf thread rm --older-than 90d --dry-run"));
+        }
+        None => {
+            args.which.confirmation.yes |= dry_run;
+            args.which.select(context, SelectionUse { verb: "remove", states: &ENDED, expects: false })?
+        }
+    };
+    several::act(context, selection, |thread| match dry_run {
+        true => Ok(would_remove(thread, &rm::would_remove(&context.home, thread, discard)?)),
+        false => remove(context, thread, discard),
+    })
+}
+
+fn remove(context: &CommandContext, thread: &ThreadId, discard: bool) -> CommandResult {
+    let ThreadRemoval { worktree, children } = rm::remove(&context.home, thread, discard)?;
     let mut text = format!("removed thread {} from the history\n", style::bold(thread.as_str()));
     let mut report = json!({ "thread": thread, "archived": false });
     text.push_str(&of_worktree(worktree.as_ref()));

@@ -36,8 +36,11 @@ use self::run_progress::RunProgress;
 use self::run_report::{RunReport, completed_before, stopped};
 use crate::commands::thread::args::expect_attempt::ExpectAttempt;
 use crate::commands::thread::args::expect_head::ExpectHead;
+use crate::commands::thread::args::filter::{FILTERS, LABEL, ThreadFilterArgs};
+use crate::commands::thread::args::label;
 use crate::commands::thread::args::no_ask::NoAsk;
 use crate::commands::thread::args::on;
+use crate::commands::thread::args::selection::YesArg;
 use crate::commands::thread::args::which::NEWEST;
 use crate::commands::thread::start::StartFollowUp;
 use crate::commands::thread::{answer, start};
@@ -51,33 +54,39 @@ use crate::{style, table};
 #[derive(Debug, clap::Args)]
 #[command(
     mut_arg("chosen", |arg| arg.requires("prompt")),
+    mut_arg(LABEL, |arg| arg.help("Without --prompt: only threads with this label, or with this key and any value. With --prompt: a label of the new thread, KEY=VALUE. Repeat for several")),
+    mut_args(|arg| match only_filters().any(|id| id == arg.get_id().as_str()) {
+        true => arg.conflicts_with_all(["last", "prompt", "set", "input", "cwd", "agents", "expected", "on"]),
+        false => arg,
+    }),
     mut_arg("expected", |arg| arg.conflicts_with("prompt")),
-    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run release -p 'Release it' --set version=1.2.0\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run 7Q2M --wait                 wait for the end of usage limits\n  uwf run --all --jobs 4              all active threads, four at once\n  uwf run --all --here                all active threads of this project"
+    after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run release -p 'Release it' --set version=1.2.0\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run 7Q2M --wait                 wait for the end of usage limits\n  uwf run --all --jobs 4              all active threads, four at once\n  uwf run --all --here                all active threads of this project\n  uwf run 7Q2M M3KX                   several threads; the report is a list\n  uwf run solve-issue -p 'Fix #42' --label ticket=42\n  uwf run --workflow nightly --yes    all active threads of a workflow"
 )]
 pub(crate) struct Args {
-    /// A thread to continue (@ is the newest of this project), or with --prompt a workflow to start.
-    #[arg(value_name = "THREAD|WORKFLOW", required_unless_present_any = ["last", "all"], conflicts_with_all = ["last", "all"])]
+    /// A thread to continue (@ is the newest of this project), or with --prompt a workflow to start; several threads can be named.
+    #[arg(value_name = "THREAD|WORKFLOW", required_unless_present_any = FILTERS.into_iter().chain(["last", "all"]), conflicts_with_all = only_filters().chain(["last", "all"]))]
     #[arg(add = ArgValueCompleter::new(complete::threads_or_workflows))]
-    target: Option<String>,
+    targets: Vec<String>,
     /// The newest thread of this project, like @.
     #[arg(long, conflicts_with = "prompt")]
     last: bool,
     /// Every active thread; those that wait, are paused, at a limit or stuck are left alone.
     #[arg(long, conflicts_with_all = ["last", "prompt", "set", "input", "cwd", "agents", "expected"])]
     all: bool,
-    /// With --all: how many threads run in parallel.
-    #[arg(long, short, value_name = "N", default_value_t = 1, requires = "all", conflicts_with_all = ["target", "last"], value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: u16,
-    /// With --all: include stuck threads.
-    #[arg(long, requires = "all", conflicts_with_all = ["target", "last"])]
+    #[command(flatten)]
+    filters: ThreadFilterArgs,
+    /// With several threads: how many run in parallel.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// With --all or filters: include stuck threads.
+    #[arg(long, conflicts_with_all = ["targets", "last"])]
     stuck: bool,
-    /// With --all: only threads of this project, the git repository here or the directory with .workflows.
-    #[arg(long, requires = "all", conflicts_with_all = ["target", "last", "everywhere"])]
-    here: bool,
     /// With --all: threads of all projects, without asking.
-    #[arg(long, requires = "all", conflicts_with_all = ["target", "last"])]
+    #[arg(long, requires = "all", conflicts_with_all = ["targets", "last", "here"])]
     everywhere: bool,
-    /// Stop before this role is played; with --all, threads whose workflow has no such role run without it.
+    #[command(flatten)]
+    confirmation: YesArg,
+    /// Stop before this role is played; with --all or several threads, those whose workflow has no such role run without it.
     #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
     until: Option<String>,
     /// Stop after N steps; run again to continue.
@@ -101,33 +110,35 @@ pub(crate) struct Args {
     exit_code: bool,
 }
 
-/// Runs a thread, a new thread, or with `--all` every active thread.
+/// The options that are filters whatever else is given, by their ids.
+fn only_filters() -> impl Iterator<Item = &'static str> {
+    FILTERS.into_iter().filter(|id| *id != LABEL)
+}
+
+/// Runs a thread, a new thread, or several threads.
 pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
     #[cfg(not(feature = "temporal"))]
     if args.on.on.is_some() {
         return Err(CommandError::without_temporal());
     }
     let most = steps_now(context, &mut args)?;
-    if args.options.prompt.is_none() {
-        refuse_start_options(&args)?;
+    match args.options.prompt {
+        Some(_) if args.targets.is_empty() => {
+            return Err(CommandError::usage("--prompt starts a thread, so a workflow is needed")
+                .hint("name the workflow: `uwf run WORKFLOW -p 'TEXT'`"));
+        }
+        Some(_) => args.options.labels = label::of_new_thread(std::mem::take(&mut args.filters.label))?,
+        None => refuse_start_options(&args)?,
     }
-    if args.all {
-        let project = context.selected_project(args.here)?;
-        let all = run_all::RunAllOptions {
-            jobs: usize::from(args.jobs),
-            stuck: args.stuck,
-            project,
-            everywhere: args.everywhere,
-            asks: !args.no_ask.no_ask,
-            until: args.until,
-            most,
-            wait: args.wait,
-        };
-        return run_all::run(context, &all);
+    if args.all || args.targets.len() > 1 || !args.filters.is_empty() {
+        return run_all::run(context, &several(&args, most)?, &args.targets, &args.filters);
+    }
+    if args.jobs.is_some() || args.stuck {
+        return Err(CommandError::usage("--jobs and --stuck need --all, a filter or several threads"));
     }
     // Only for the first step; later steps continue from it.
     let mut expected = AnswerPrecondition { head: args.expect.expected, attempt: args.attempt.newest };
-    let target = args.target.take().unwrap_or_else(|| NEWEST.to_owned());
+    let target = args.targets.pop().unwrap_or_else(|| NEWEST.to_owned());
     let thread = if args.options.prompt.is_some() {
         // Another machine may have agents that this one lacks.
         let follows = match args.on.on {
@@ -197,6 +208,37 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
     }
 }
 
+/// The options of a run of several threads.
+///
+/// # Errors
+/// `Usage` for an option that is about one thread.
+fn several(args: &Args, most: Option<u64>) -> Result<run_all::RunAllOptions, CommandError> {
+    let options = &args.options;
+    let is_about_one = options.prompt.is_some()
+        || !options.input.is_empty()
+        || options.cwd.is_some()
+        || !options.agents.agents.is_empty()
+        || args.expect.expected.is_some()
+        || args.on.on.is_some();
+    if is_about_one {
+        return Err(CommandError::usage(
+            "--prompt, --set, --input, --cwd, --agent, --expect-head and --on are about one thread",
+        )
+        .hint("several words are several threads: quote a task that has spaces"));
+    }
+    Ok(run_all::RunAllOptions {
+        jobs: usize::from(args.jobs.unwrap_or(1)),
+        stuck: args.stuck,
+        is_all: args.all,
+        everywhere: args.everywhere,
+        confirmation: args.confirmation,
+        asks: !args.no_ask.no_ask,
+        until: args.until.clone(),
+        most,
+        wait: args.wait,
+    })
+}
+
 /// The number of steps to stop after. Also accepts `--max-steps` for an existing thread, with a warning, because it was the name of
 /// `--steps`.
 fn steps_now(context: &CommandContext, args: &mut Args) -> Result<Option<u64>, CommandError> {
@@ -206,16 +248,21 @@ fn steps_now(context: &CommandContext, args: &mut Args) -> Result<Option<u64>, C
     let Some(most) = args.options.limits.max_steps.take() else { return Ok(args.steps) };
     if args.steps.is_some() {
         return Err(CommandError::usage("--max-steps is a limit of the thread, and needs --prompt")
-            .hint("to change the limits of a thread: uwf thread limit THREAD --steps N"));
+            .hint(format!("to change the limits of a thread: uwf thread limit {} --steps N", named_thread(args))));
     }
     context.printer.warn(&format!("--max-steps is a limit of a new thread; to stop early, use --steps {most}"));
     Ok(Some(most))
 }
 
+/// The thread that the command names, for hints.
+fn named_thread(args: &Args) -> &str {
+    args.targets.first().map_or(if args.all { "THREAD" } else { NEWEST }, String::as_str)
+}
+
 /// Rejects options that only a new thread can have.
 fn refuse_start_options(args: &Args) -> Result<(), CommandError> {
     let options = &args.options;
-    let thread = args.target.as_deref().unwrap_or(if args.all { "THREAD" } else { NEWEST });
+    let thread = named_thread(args);
     if options.limits.strict_limits {
         return Err(CommandError::usage("--strict-limits needs --prompt: it checks the limits of a new thread")
             .hint(format!("`uwf thread limit {thread} --cost AMOUNT` warns of a limit that can't stop the thread")));
@@ -225,6 +272,10 @@ fn refuse_start_options(args: &Args) -> Result<(), CommandError> {
             "these limits apply only to new threads; change those of a running thread with `uwf thread limit`",
         )
         .hint(format!("for instance: uwf thread limit {thread} {change}")));
+    }
+    if !args.filters.label.is_empty() && (args.last || !args.targets.is_empty()) {
+        return Err(CommandError::usage("--label selects threads, and this command names the thread")
+            .hint("a new thread gets labels: `uwf run WORKFLOW -p 'TEXT' --label KEY=VALUE`"));
     }
     if options.worktree || options.no_worktree {
         return Err(CommandError::usage("--worktree and --no-worktree need --prompt: they belong to a thread's start"));
@@ -310,8 +361,9 @@ fn known_thread(
     expected: AnswerPrecondition,
 ) -> Result<ThreadId, CommandError> {
     if !options.input.is_empty() {
-        return Err(CommandError::usage("--set and --input need --prompt: they belong to a thread's start")
-            .hint("to start a copy of a thread with another input: uwf thread fork THREAD --set NAME=VALUE"));
+        return Err(CommandError::usage("--set and --input need --prompt: they belong to a thread's start").hint(
+            format!("to start a copy of the thread with another input: uwf thread fork {target} --set NAME=VALUE"),
+        ));
     }
     let thread = context.thread(target).map_err(|error| match target.starts_with(NEWEST) {
         true => error,

@@ -3,6 +3,7 @@
 mod branches_table;
 
 use serde::Serialize;
+use uwf_core::label;
 use uwf_core::text::one_line;
 use uwf_engine::attempt::agents::delegation::RoleWorkflow;
 use uwf_engine::root::registry;
@@ -55,6 +56,7 @@ impl CommandReport for ShowReport {
         lines.push(("workflow", format!("{name}{}", shown.workflow)));
         lines.push(("task", table::excerpt(&shown.task, TASK)));
         lines.extend(shown.input.as_ref().map(|input| ("input", table::excerpt(&input.to_string(), TASK))));
+        lines.extend((!shown.labels.is_empty()).then(|| ("labels", one_line(&label::in_line(&shown.labels)))));
         lines.push(("head", shown.head.to_string()));
         lines.push(("steps", shown.steps.to_string()));
         let optional = [

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use uwf_agents::ready;
 use uwf_core::input::InputRequest;
+use uwf_core::label::ThreadLabels;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::project::{self, ProjectConfig};
 use uwf_engine::root::worktree::Worktree;
@@ -17,6 +18,7 @@ use uwf_engine::verbs::start::readiness::ReadinessOptions;
 
 use crate::commands::thread::args::agents::AgentArgs;
 use crate::commands::thread::args::chosen_id::ChosenId;
+use crate::commands::thread::args::label::LabelArgs;
 use crate::commands::thread::args::limits::LimitArgs;
 use crate::commands::thread::args::no_ask::NoAsk;
 use crate::commands::thread::args::thread_input::InputArgs;
@@ -30,7 +32,7 @@ use crate::style;
 /// Arguments of `uwf thread start`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start release -p 'Release it' --set version=1.2.0 --set dry=true\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-cost 5\n  uwf thread start develop -p 'Add dark mode' --agent './my-agent.sh --fast' --output json\n  uwf thread start develop -p 'Add dark mode' --worktree      in a git worktree of its own"
+    after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start release -p 'Release it' --set version=1.2.0 --set dry=true\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-cost 5\n  uwf thread start develop -p 'Add dark mode' --agent './my-agent.sh --fast' --output json\n  uwf thread start develop -p 'Add dark mode' --worktree      in a git worktree of its own\n  uwf thread start develop -p 'Add dark mode' --label ticket=42"
 )]
 pub(crate) struct Args {
     /// A workflow: path, name, hash or unique prefix of one.
@@ -38,6 +40,8 @@ pub(crate) struct Args {
     workflow: String,
     #[command(flatten)]
     options: StartOptions,
+    #[command(flatten)]
+    labels: LabelArgs,
     #[command(flatten)]
     no_ask: NoAsk,
     /// Create no thread if its first step cannot begin: for the HTTP API, which runs it at once.
@@ -71,10 +75,14 @@ pub(crate) struct StartOptions {
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) id: ChosenId,
+    /// Labels of the thread; each command has its own option for them.
+    #[arg(skip)]
+    pub(crate) labels: ThreadLabels,
 }
 
 /// Starts a thread without running it.
-pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
+pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
+    args.options.labels = args.labels.labels()?;
     let follows = if args.runs { StartFollowUp::Steps { until: None, steps: None } } else { StartFollowUp::Nothing };
     let started = match args.posted {
         true => begin_task(context, &args.workflow, posted::read()?, args.options, follows)?,
@@ -176,6 +184,7 @@ fn begin_task(
         workspace,
         bound: options.agents.bindings(&config)?,
         limits: options.limits.limits(),
+        labels: options.labels,
         worktree: match (options.worktree, options.no_worktree) {
             (true, _) => Some(true),
             (_, true) => Some(false),

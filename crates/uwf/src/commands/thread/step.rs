@@ -266,6 +266,7 @@ impl CommandReport for DryRun {
 /// Runs one step.
 pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let thread = context.thread(args.which.typed())?;
+    context.name_thread(&thread);
     // Resolved here: the keeper receives the request as text, so the path must be valid text.
     let cwd = match (args.cwd, args.cwd_if_unknown) {
         (Some(dir), _) => Some(settings::workspace(&context.cwd, &dir)?),

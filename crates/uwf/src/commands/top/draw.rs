@@ -22,6 +22,9 @@ pub(super) const HELP: &str = "\
 Enter          read the thread
 l              follow it as it happens; Ctrl-C comes back
 a              answer what it asks
+s              do one step
+r              run it until it ends or stops; Ctrl-C comes back
+R              retry its failed step
 p              pause it, or resume it
 K              kill it, after a question
 /              filter by id, workflow, state or role; Esc takes the filter back
@@ -162,7 +165,7 @@ fn footer(top: &TopScreen<'_>) -> String {
         TopMode::Page(_) => "↑ ↓ PgUp PgDn to move · q to go back".to_owned(),
         TopMode::List if !top.message.is_empty() => one_line(&top.message),
         TopMode::List => {
-            "Enter read · l follow · a answer · p pause · K kill · / filter · t finished · b branches · ? help · q leave".to_owned()
+            "Enter read · l follow · a answer · s step · r run · R retry · p pause · K kill · / filter · t finished · b branches · ? help · q leave".to_owned()
         }
     }
 }

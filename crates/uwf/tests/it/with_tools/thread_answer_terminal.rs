@@ -189,6 +189,22 @@ fn person_is_asked_key_by_key() {
 }
 
 #[test]
+fn untouched_optional_key_is_left_out() {
+    let home = staffed();
+    let thread = waiting(&home);
+    let edited = |script: &str| {
+        home.script("ed-one", &format!("#!/bin/sh\nsed -i '{script}' \"$1\"\n"));
+        let mut command = home.command(&["thread", "answer", &thread, "--editor"]);
+        FinishedRun::from(command.env("EDITOR", "ed-one").output().unwrap())
+    };
+    let refused = edited("s/<text>/too short/");
+    assert_eq!(refused.code, Some(41), "a required placeholder is refused: {refused:?}");
+    let ran = edited("s/<true or false>/false/; s/too short/<text>/");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(home.json(&["thread", "eval", &thread, "$last('approver')"]), json!({ "approved": false }));
+}
+
+#[test]
 fn editor_gets_form_and_keeps_invalid_draft() {
     let home = staffed();
     let thread = waiting(&home);

@@ -56,6 +56,22 @@ fn threads_are_shown_paused_resumed_and_killed() {
 }
 
 #[test]
+fn threads_are_stepped_run_and_retried() {
+    let (home, thread) = counting();
+    home.script("worker", "#!/bin/sh\n[ -e fixed ] || exit 3\necho '{\"n\": 1}'\n");
+    let seen = session(&home, &["top"], &[("count-rounds", "s"), ("Press Enter", "\r"), ("stuck", "q")]);
+    check(&seen, 0);
+    home.file("fixed", "");
+    let seen = session(
+        &home,
+        &["top"],
+        &[("stuck", "R"), ("Press Enter", "\r"), ("active", "r"), ("Press Enter", "\r"), ("finished", "q")],
+    );
+    check(&seen, 0);
+    assert_eq!(state(&home, &thread), "completed");
+}
+
+#[test]
 fn thread_opens_and_filter_narrows_list() {
     let (home, thread) = counting();
     home.put("other-flow", &counting_workflow(2).replace("count-rounds", "other-flow"));

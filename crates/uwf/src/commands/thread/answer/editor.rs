@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use agent_kit::AgentContext;
 use agent_kit::answer::AgentAnswer;
+use serde_json::Value;
 use uwf_core::prompt;
 use uwf_engine::error::{AtPath, Error};
 use uwf_engine::verbs::answer::{AgentQuestion, OpenQuestion};
@@ -45,7 +46,14 @@ pub(super) fn write(
             forget(context, asked);
             return Err(nothing_written());
         }
-        let misfit = match given::message(agent, text.to_owned()) {
+        let answer = given::message(agent, text.to_owned()).or_else(|misfit| {
+            // The misfit may be a placeholder that the person left for an optional key.
+            match without_placeholders(text, &form, agent.schema().value()) {
+                Some(text) => given::message(agent, text),
+                None => Err(misfit),
+            }
+        });
+        let misfit = match answer {
             Ok(answer) => return Ok(answer),
             Err(misfit) => misfit,
         };
@@ -96,6 +104,35 @@ pub(super) fn write_reply(
 /// The text above the scissors line, without surrounding empty lines.
 fn written(draft: &str) -> &str {
     draft.split(SCISSORS).next().unwrap_or_default().trim_matches(['\n', '\r'])
+}
+
+/// The text without optional keys that are unchanged from the form; `None` if there are none.
+fn without_placeholders(text: &str, form: &str, schema: &Value) -> Option<String> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |key: &str| required.is_some_and(|keys| keys.iter().any(|required| required == key));
+    let (filled, form) = (entries(text), entries(form));
+    let key = |entry: &str| entry.split(':').next().unwrap_or_default().trim_matches(['"', '\'']).to_owned();
+    let is_left = |entry: &&String| form.contains(entry) && entry.contains(':') && !is_required(&key(entry));
+    filled
+        .iter()
+        .any(|entry| is_left(&entry))
+        .then(|| filled.iter().filter(|entry| !is_left(entry)).map(String::as_str).collect())
+}
+
+/// The top-level entries of a text with a YAML header, each with its indented lines.
+fn entries(text: &str) -> Vec<String> {
+    let mut entries: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let is_below = line.starts_with([' ', '\t']) || line.starts_with("- ");
+        match entries.last_mut().filter(|_| is_below) {
+            Some(entry) => *entry += line,
+            None => entries.push(line.to_owned()),
+        }
+        if let Some(entry) = entries.last_mut() {
+            entry.push('\n');
+        }
+    }
+    entries
 }
 
 fn nothing_written() -> CommandError {

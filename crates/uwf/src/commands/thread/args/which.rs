@@ -17,7 +17,7 @@ pub(crate) struct ThreadArg {
 }
 
 /// The option that selects the threads of a project.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct HereArg {
     /// Only threads of this project: the git repository here, or the directory with .workflows.
     #[arg(long)]

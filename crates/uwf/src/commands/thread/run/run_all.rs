@@ -1,4 +1,4 @@
-//! `uwf run --all`: runs every active thread, several at once.
+//! `uwf run` with several threads: named, selected by filters, or with `--all` every active one.
 //!
 //! Each thread is run by its own `uwf run`. So if one fails, the others continue, and a signal ends each as it ends any run.
 
@@ -15,7 +15,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
-use uwf_engine::attempt::child_threads;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_engine::root::project_files::ProjectRoot;
@@ -23,10 +22,13 @@ use uwf_engine::thread::chain::StepChain;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::ThreadState;
-use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
+use uwf_engine::views::list::ThreadRow;
 
 use super::limit_wait::{self, LimitStreak};
 use crate::ask::TerminalAsker;
+use crate::commands::thread::args::filter::ThreadFilterArgs;
+use crate::commands::thread::args::selection::{self, YesArg};
+use crate::commands::thread::several::{ThreadResult, worst_code};
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandPrinter, CommandReport, CommandResult, PrintableReport};
@@ -42,10 +44,12 @@ pub(super) struct RunAllOptions {
     pub(super) jobs: usize,
     /// Include threads whose last attempt failed.
     pub(super) stuck: bool,
-    /// The project whose threads run; all if there is none.
-    pub(super) project: Option<ProjectRoot>,
+    /// `--all` is given, so only several projects need a confirmation.
+    pub(super) is_all: bool,
     /// Threads of several projects run without a question.
     pub(super) everywhere: bool,
+    /// Whether the person has confirmed the run of several.
+    pub(super) confirmation: YesArg,
     /// A person may be asked.
     pub(super) asks: bool,
     /// The role to stop before, in threads whose workflow has it.
@@ -95,29 +99,16 @@ fn steps(context: &CommandContext, thread: &ThreadId) -> u64 {
     steps.and_then(|steps| u64::try_from(steps).ok()).unwrap_or_default()
 }
 
-/// The result of one thread.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct OfThread {
-    thread: ThreadId,
-    exit_code: Option<i32>,
-    /// The report of its run.
-    #[serde(flatten)]
-    report: Map<String, Value>,
-}
-
-impl OfThread {
-    /// When the usage limit ends that stopped it.
-    fn limit_end(&self) -> Option<u64> {
-        self.report.get("error")?["until"].as_u64()
-    }
+/// When the usage limit ends that stopped a thread.
+fn limit_end(result: &ThreadResult) -> Option<u64> {
+    result.report.get("error")?["until"].as_u64()
 }
 
 /// The results of all threads.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct RunAllReport {
-    threads: Vec<OfThread>,
+    threads: Vec<ThreadResult>,
     #[serde(skip)]
     code: u8,
 }
@@ -128,7 +119,7 @@ impl CommandReport for RunAllReport {
             return "no thread to run\n".to_owned();
         }
         let mut table = TextTable::new(&["thread", "exit", "result"]).flexible([2]);
-        for OfThread { thread, exit_code, report } in &self.threads {
+        for ThreadResult { thread, exit_code, report } in &self.threads {
             let why = report
                 .get("error")
                 .and_then(|error| error["message"].as_str())
@@ -152,14 +143,29 @@ impl CommandReport for RunAllReport {
 }
 
 /// Runs the threads.
-pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResult {
-    let queued = runs(context, all)?;
-    check_projects(context, all, &queued)?;
+pub(super) fn run(
+    context: &CommandContext,
+    all: &RunAllOptions,
+    named: &[String],
+    filters: &ThreadFilterArgs,
+) -> CommandResult {
+    let wanted = match named {
+        [] => filtered(context, all, filters)?,
+        named => heads(context, selection::named(context, named)?)?,
+    };
+    let queued = queued(context, all, wanted)?;
+    match all.is_all {
+        true => check_projects(context, all, filters, &queued)?,
+        false => {
+            let threads: Vec<ThreadId> = queued.iter().map(|run| run.thread.clone()).collect();
+            all.confirmation.check(context, "run", &threads, named.is_empty())?;
+        }
+    }
     let mut signals = SignalListener::listen()?;
     let mut waiting = queued;
     let (send, receive) = mpsc::channel();
     let mut running: BTreeMap<ThreadId, RunningThread> = BTreeMap::new();
-    let mut ended: Vec<OfThread> = Vec::new();
+    let mut ended: Vec<ThreadResult> = Vec::new();
     let mut told = None;
     let printer = &context.printer;
     std::thread::scope(|scope| {
@@ -189,7 +195,7 @@ pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResul
             }
             for over in receive.try_iter() {
                 let run = running.remove(&over.thread);
-                let limit_end = over.limit_end().filter(|_| all.wait && told.is_none());
+                let limit_end = limit_end(&over).filter(|_| all.wait && told.is_none());
                 match run.zip(limit_end).and_then(|(before, end)| before.run.rest(context, before.steps, end)) {
                     Some(rest) => {
                         let left = table::duration(limit_wait::left(rest.due));
@@ -204,30 +210,63 @@ pub(super) fn run(context: &CommandContext, all: &RunAllOptions) -> CommandResul
     ended.sort_by(|one, other| one.thread.cmp(&other.thread));
     let code = match told {
         Some(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
-        None => code(&ended),
+        None => worst_code(&ended),
     };
     PrintableReport::new(&RunAllReport { threads: ended, code })
 }
 
-/// The threads to run, oldest first. Child threads are skipped: their parents run them.
-fn runs(context: &CommandContext, all: &RunAllOptions) -> Result<Vec<QueuedRun>, CommandError> {
-    let filter = ThreadFilter { project: all.project.clone(), ..ThreadFilter::default() };
-    let rows = list::list(&context.home, &filter)?.rows;
+/// A thread to run, before its options are known.
+struct WantedRun {
+    thread: ThreadId,
+    workflow: Option<NodeHash>,
+    due: u64,
+}
+
+/// The threads that filters select, oldest first. Child threads are skipped: their parents run them.
+fn filtered(
+    context: &CommandContext,
+    all: &RunAllOptions,
+    filters: &ThreadFilterArgs,
+) -> Result<Vec<WantedRun>, CommandError> {
     // A thread whose usage limit is over is as good as active.
     let is_due = |row: &ThreadRow| row.until.is_some_and(|until| all.wait || limit_wait::left(until).is_zero());
     let is_wanted = |row: &ThreadRow| {
-        row.state == ThreadState::Active || (all.stuck && row.state == ThreadState::Stuck) || is_due(row)
+        !filters.state.is_empty()
+            || row.state == ThreadState::Active
+            || (all.stuck && row.state == ThreadState::Stuck)
+            || is_due(row)
     };
-    let has_parent = |thread| child_threads::parent_of(&context.home, thread).is_some();
-    let wanted: Vec<&ThreadRow> = rows.iter().rev().filter(|row| is_wanted(row) && !has_parent(&row.thread)).collect();
+    let rows = selection::rows(context, filters, &[], is_wanted)?;
+    Ok(rows
+        .into_iter()
+        .map(|row| WantedRun { thread: row.thread, workflow: row.workflow, due: row.until.unwrap_or_default() })
+        .collect())
+}
+
+/// Named threads. The run of a thread that can't run reports why.
+fn heads(context: &CommandContext, threads: Vec<ThreadId>) -> Result<Vec<WantedRun>, CommandError> {
+    let mut wanted = Vec::new();
+    for thread in threads {
+        let workflow = Thread::active(&context.home, &thread).ok().map(|(loaded, _)| loaded.start.workflow);
+        wanted.push(WantedRun { thread, workflow, due: 0 });
+    }
+    Ok(wanted)
+}
+
+/// The runs of these threads with their options.
+fn queued(
+    context: &CommandContext,
+    all: &RunAllOptions,
+    wanted: Vec<WantedRun>,
+) -> Result<Vec<QueuedRun>, CommandError> {
     let having = all.until.as_deref().map(|role| having_role(context, &wanted, role)).transpose()?;
-    let queued = wanted.into_iter().map(|row| {
-        let has_role = having.as_ref().is_some_and(|having| row.workflow.is_some_and(|it| having.contains(&it)));
+    let queued = wanted.into_iter().map(|run| {
+        let has_role = having.as_ref().is_some_and(|having| run.workflow.is_some_and(|it| having.contains(&it)));
         QueuedRun {
-            thread: row.thread.clone(),
+            thread: run.thread,
             until: all.until.clone().filter(|_| has_role),
             most: all.most,
-            due: row.until.unwrap_or_default(),
+            due: run.due,
             limits: LimitStreak::default(),
         }
     });
@@ -238,8 +277,13 @@ fn runs(context: &CommandContext, all: &RunAllOptions) -> Result<Vec<QueuedRun>,
 ///
 /// # Errors
 /// `Usage` without a terminal; `Interrupted` if the person says no.
-fn check_projects(context: &CommandContext, all: &RunAllOptions, queued: &[QueuedRun]) -> Result<(), CommandError> {
-    if all.everywhere || all.project.is_some() {
+fn check_projects(
+    context: &CommandContext,
+    all: &RunAllOptions,
+    filters: &ThreadFilterArgs,
+    queued: &[QueuedRun],
+) -> Result<(), CommandError> {
+    if all.everywhere || all.confirmation.yes || filters.here.here {
         return Ok(());
     }
     let projects: BTreeSet<Option<ProjectRoot>> =
@@ -264,8 +308,8 @@ fn check_projects(context: &CommandContext, all: &RunAllOptions, queued: &[Queue
 ///
 /// # Errors
 /// `Usage` if no workflow has the role: the name is mistyped, and the threads would run to their ends.
-fn having_role(context: &CommandContext, rows: &[&ThreadRow], role: &str) -> Result<BTreeSet<NodeHash>, CommandError> {
-    let workflows: BTreeSet<NodeHash> = rows.iter().filter_map(|row| row.workflow).collect();
+fn having_role(context: &CommandContext, runs: &[WantedRun], role: &str) -> Result<BTreeSet<NodeHash>, CommandError> {
+    let workflows: BTreeSet<NodeHash> = runs.iter().filter_map(|run| run.workflow).collect();
     let (mut having, mut roles) = (BTreeSet::new(), BTreeSet::new());
     for hash in workflows {
         // If a workflow is unreadable, the run of its thread reports it.
@@ -299,7 +343,7 @@ fn start(context: &CommandContext, run: &QueuedRun) -> Result<Child, CommandErro
 }
 
 /// Prints the run's messages, each after the name of its thread, until the run ends.
-fn follow(printer: &CommandPrinter, thread: ThreadId, mut child: Child) -> OfThread {
+fn follow(printer: &CommandPrinter, thread: ThreadId, mut child: Child) -> ThreadResult {
     for line in child.stderr.take().into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
     {
         printer.talk(&format!("{thread} {line}"));
@@ -311,17 +355,5 @@ fn follow(printer: &CommandPrinter, thread: ThreadId, mut child: Child) -> OfThr
         Some(Value::Object(report)) => report,
         _ => Map::new(),
     };
-    OfThread { thread, exit_code, report }
-}
-
-/// The most urgent exit code. A failure comes before a limit, and a limit before a wait.
-fn code(ended: &[OfThread]) -> u8 {
-    let codes = || {
-        ended.iter().map(|one| {
-            one.exit_code.and_then(|code| u8::try_from(code).ok()).unwrap_or_else(|| ErrorKind::Internal.exit_code())
-        })
-    };
-    let (waits, limit) = (ErrorKind::Waiting.exit_code(), ErrorKind::Limit.exit_code());
-    let failed = codes().find(|code| ![0, waits, limit].contains(code));
-    failed.or_else(|| codes().find(|code| *code == limit)).or_else(|| codes().find(|code| *code == waits)).unwrap_or(0)
+    ThreadResult { thread, exit_code, report }
 }

@@ -1,0 +1,150 @@
+//! Labels of threads: given at the start, shown, filters of commands, and rows of costs.
+
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, counting_workflow, text};
+
+use crate::fixtures::review::step;
+use crate::home;
+use crate::several_threads::states;
+use crate::thread_cost::{PRICES, spending_home};
+
+/// A home with three threads: `team=blue ticket=7`, `team=red`, and one without labels.
+fn labelled_threads() -> (TestHome, [String; 3]) {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    home.put("count-rounds", &counting_workflow(1));
+    let start = |labels: &[&str]| start(&home, labels);
+    let threads =
+        [start(&["--label", "team=blue", "--label", "ticket=7"]), start(&["--label", "team=red"]), start(&[])];
+    (home, threads)
+}
+
+fn start(home: &TestHome, labels: &[&str]) -> String {
+    let begin = ["thread", "start", "count-rounds", "-p", "Count.\nThen stop."];
+    text(&home.json(&[&begin, labels].concat()), "thread")
+}
+
+/// The threads that a filter selects, oldest first.
+fn listed(home: &TestHome, filter: &[&str]) -> Vec<String> {
+    let rows = home.json(&[&["thread", "list", "--all"], filter].concat());
+    rows.as_array().unwrap().iter().rev().map(|row| text(row, "thread")).collect()
+}
+
+fn labels(home: &TestHome, thread: &str) -> Value {
+    home.json(&["thread", "show", thread])["labels"].take()
+}
+
+#[test]
+fn labels_are_listed_with_the_task() {
+    let (home, threads) = labelled_threads();
+    let rows = home.json(&["thread", "list"]);
+    let seen: Vec<Value> = (0..3).rev().map(|at| json!([rows[at]["labels"], rows[at]["task"]])).collect();
+    let task = "Count. Then stop.";
+    let blue = json!({ "team": "blue", "ticket": "7" });
+    assert_eq!(seen, [json!([blue, task]), json!([{ "team": "red" }, task]), json!([null, task])]);
+    assert_eq!(labels(&home, &threads[0]), blue);
+    let shown = home.uwf(&["thread", "show", &threads[0], "--format", "text"]).stdout;
+    assert!(shown.contains("labels:    team=blue, ticket=7\n"), "{shown}");
+    home.json(&["run", &threads[0]]);
+    assert_eq!(listed(&home, &["--label", "ticket"]), threads[..1], "a finished thread keeps its labels");
+}
+
+#[test]
+fn long_tasks_are_cut_in_lists() {
+    let (home, _) = labelled_threads();
+    home.json(&["thread", "start", "count-rounds", "-p", &"word ".repeat(100)]);
+    let task = text(&home.json(&["thread", "list"])[0], "task");
+    assert!(task.ends_with('…') && task.chars().count() == 81, "{task}");
+}
+
+#[test]
+fn filter_takes_a_key_or_a_value() {
+    let (home, threads) = labelled_threads();
+    assert_eq!(listed(&home, &["--label", "team"]), threads[..2]);
+    assert_eq!(listed(&home, &["--label", "team=red"]), threads[1..2]);
+    assert_eq!(listed(&home, &["--label", "team", "--label", "ticket=7"]), threads[..1]);
+    assert!(listed(&home, &["--label", "team=green"]).is_empty());
+    assert!(listed(&home, &["--label", "Team"]).is_empty());
+}
+
+#[test]
+fn commands_act_on_labelled_threads() {
+    let (home, threads) = labelled_threads();
+    home.json(&["thread", "pause", "--label", "team=red"]);
+    assert_eq!(states(&home, &threads), ["active", "paused", "active"]);
+    let refused = home.uwf(&["thread", "kill", "--label", "team"]);
+    assert!(refused.code == Some(64) && refused.stderr.contains("select 2 threads"), "{refused:?}");
+    home.json(&["run", "--label", "team=blue"]);
+    assert_eq!(states(&home, &threads), ["completed", "paused", "active"]);
+    home.json(&["thread", "kill", "--label", "team"]);
+    assert_eq!(states(&home, &threads), ["completed", "killed", "active"]);
+}
+
+#[test]
+fn run_labels_its_new_thread() {
+    let (home, threads) = labelled_threads();
+    let new = text(&home.json(&["run", "count-rounds", "-p", "count", "--label", "team=blue"]), "thread");
+    assert_eq!(labels(&home, &new), json!({ "team": "blue" }));
+    for (args, hint) in [
+        (&["run", "count-rounds", "-p", "count", "--label", "team"][..], "`team` has no `=`"),
+        (&["run", "-p", "count", "--label", "team=blue"][..], "a workflow is needed"),
+        (&["run", &threads[0], "--label", "team=blue"][..], "this command names the thread"),
+        (&["run", "--last", "--label", "team"][..], "this command names the thread"),
+    ] {
+        let ran = home.uwf(args);
+        assert!(ran.code == Some(64) && ran.stderr.contains(hint), "{args:?}: {ran:?}");
+    }
+    assert_eq!(states(&home, &threads), ["active"; 3]);
+}
+
+#[test]
+fn odd_labels_are_refused() {
+    let (home, threads) = labelled_threads();
+    let (long_key, long_value) = (format!("{}=x", "k".repeat(65)), format!("k={}", "v".repeat(257)));
+    for (label, why) in [
+        ("team", "no `=`"),
+        ("=blue", "is empty"),
+        ("team=", "the value of `team` is empty"),
+        ("the team=blue", "no spaces"),
+        ("te\u{1b}am=blue", "no control characters"),
+        ("team=bl\nue", "no control characters"),
+        (long_key.as_str(), "at most 64 characters"),
+        (long_value.as_str(), "at most 256 characters"),
+    ] {
+        let ran = home.uwf(&["thread", "start", "count-rounds", "-p", "count", "--label", label]);
+        assert!(ran.code == Some(64) && ran.stderr.contains(why), "{label:?}: {ran:?}");
+        assert!(!ran.stderr.contains('\u{1b}'), "{ran:?}");
+    }
+    let twice = home.uwf(&["thread", "start", "count-rounds", "-p", "c", "--label", "a=1", "--label", "a=2"]);
+    assert!(twice.code == Some(64) && twice.stderr.contains("label `a` has two values: `1` and `2`"), "{twice:?}");
+    let filter = home.uwf(&["thread", "list", "--label", "a="]);
+    assert_eq!(filter.code, Some(64), "{filter:?}");
+    assert_eq!(listed(&home, &[]), threads, "nothing was started");
+}
+
+#[test]
+fn fork_keeps_labels_and_changes_them() {
+    let (home, threads) = labelled_threads();
+    let fork = home.json(&["thread", "fork", &threads[0], "--label", "team=red", "--label", "round=2"]);
+    let expected = json!({ "round": "2", "team": "red", "ticket": "7" });
+    assert_eq!(labels(&home, &text(&fork, "thread")), expected);
+    assert_eq!(labels(&home, &threads[0]), json!({ "team": "blue", "ticket": "7" }));
+    home.json(&["thread", "limit", &threads[0], "--steps", "5"]);
+    assert_eq!(labels(&home, &threads[0]), json!({ "team": "blue", "ticket": "7" }), "other settings keep them");
+}
+
+#[test]
+fn costs_are_grouped_by_label() {
+    let home = spending_home(PRICES);
+    for labels in [&["--label", "team=blue", "--label", "ticket=7"][..], &["--label", "team=blue"], &[]] {
+        let thread = start(&home, labels);
+        step(&home, &thread, 1);
+    }
+    let report = home.json(&["thread", "cost", "--by", "label"]);
+    let steps: Vec<Value> =
+        report["rows"].as_array().unwrap().iter().map(|row| json!([row["name"], row["steps"]])).collect();
+    assert_eq!(steps, [json!(["team=blue", 2]), json!([null, 1]), json!(["ticket=7", 1])], "{report}");
+    assert_eq!(json!([report["by"], report["total"]["steps"]]), json!(["label", 3]));
+    let csv = home.uwf(&["thread", "cost", "--by", "label", "--format", "csv"]).stdout;
+    assert!(csv.starts_with("label,steps,") && csv.contains("\nteam=blue,2,"), "{csv}");
+}

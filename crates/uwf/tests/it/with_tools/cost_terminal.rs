@@ -1,0 +1,23 @@
+//! Costs of threads at a narrow terminal.
+
+use crate::fixtures::review::step;
+use crate::fixtures::terminal::session_with;
+use crate::thread_cost::{PRICES, spending_home};
+
+#[test]
+fn costs_fit_a_narrow_terminal() {
+    let home = spending_home(PRICES);
+    let thread = home.start("count-rounds", "count");
+    step(&home, &thread, 1);
+    home.file("said", "");
+    step(&home, &thread, 1);
+    home.json(&["thread", "step", &thread, "--agent", "p"]);
+    let shown = session_with(&home, 80, &[("NO_COLOR", "1")], &["thread", "cost"], &[]).shown;
+    let lines: Vec<&str> = shown.lines().filter(|line| !line.trim().is_empty()).collect();
+    assert!(lines.iter().all(|line| line.trim_end().chars().count() <= 80), "{shown}");
+    let row = lines.iter().find(|line| line.contains(&thread[20..])).unwrap_or_else(|| panic!("{shown}"));
+    for cell in ["≥ 2.4M", "≥ 200K", "≥ 3.10 EUR + $0.25"] {
+        assert!(row.contains(cell), "{cell}: {shown}");
+    }
+    assert!(!shown.contains("reasoning"), "{shown}");
+}
