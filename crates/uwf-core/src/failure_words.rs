@@ -4,7 +4,7 @@
 /// Most words before a part of a notice; more are prose.
 const MOST_WORDS_BEFORE: usize = 6;
 
-/// What the words say.
+/// Meaning of the words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoticeMeaning {
     /// The account has no credit. Waiting does not help.

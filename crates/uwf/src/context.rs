@@ -144,7 +144,7 @@ impl CommandContext {
         self.changed.borrow_mut().push(thread.clone());
     }
 
-    /// The threads that the command has changed: the one it is about, or those of several that it could change.
+    /// The threads that the command has changed: its one thread, or each of several that it could change.
     #[cfg(feature = "temporal")]
     pub(crate) fn changed_threads(&self) -> Vec<ThreadId> {
         self.about.get().map_or_else(|| self.changed.borrow().clone(), |thread| vec![thread.clone()])

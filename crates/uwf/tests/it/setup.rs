@@ -162,7 +162,7 @@ fn a_key_can_be_where_it_is_already() {
     assert_eq!((asked[0].path.as_str(), asked[0].header("x-api-key")), ("/v1/messages", Some(KEY)));
     let other = setup(&home, &["--provider", "proxy", "--model", "org/m"], "");
     assert_eq!(other.code, Some(0), "what is known of a provider need not be said again: {other:?}");
-    assert_eq!(home.json(&["config", "get", "defaultModel"]), json!("proxy-m"));
+    assert_eq!(home.json(&["config", "get", "defaultModel", "--format", "json"]), json!("proxy-m"));
     assert_eq!(server.asked()[1].path, "/v1/messages");
 }
 
@@ -184,7 +184,7 @@ fn a_failing_proof_writes_nothing() {
     let unchecked = setup(&home, &[&args[..], &["--no-check"]].concat(), "");
     assert_eq!((unchecked.code, server.asked().len()), (Some(0), 1));
     assert_eq!(file(&home, ".env").unwrap(), format!("HERE_API_KEY={KEY}\n"));
-    assert_eq!(home.json(&["config", "get", "providers.here.apiKeyEnv"]), json!("HERE_API_KEY"));
+    assert_eq!(home.json(&["config", "get", "providers.here.apiKeyEnv", "--format", "json"]), json!("HERE_API_KEY"));
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn agent_comes_from_path_or_command_line() {
         home.json(&["config", "get", "agents.my-agent"]),
         json!({"command": "my-agent", "args": ["--x", "a b"], "output": "text"})
     );
-    assert_eq!(home.json(&["config", "get", "defaultAgent"]), json!("my-agent"));
+    assert_eq!(home.json(&["config", "get", "defaultAgent", "--format", "json"]), json!("my-agent"));
     assert_eq!(setup(&home, &["--agent", "my-agent --y"], "").code, Some(64), "another of that name is not replaced");
 }
 
@@ -287,9 +287,13 @@ fn first_agent_found_becomes_default() {
     home.script("codex", "#!/bin/sh\n");
     let model = ["--provider", "ollama", "--model", "m", "--no-check"];
     assert_eq!(setup(&home, &model, "").code, Some(0));
-    assert_eq!(home.json(&["config", "get", "defaultAgent"]), json!("codex"));
+    assert_eq!(home.json(&["config", "get", "defaultAgent", "--format", "json"]), json!("codex"));
     home.json(&["config", "set", "agents.own", "{command: sh}"]);
     home.json(&["config", "set", "defaultAgent", "own"]);
     assert_eq!(setup(&home, &model, "").code, Some(0));
-    assert_eq!(home.json(&["config", "get", "defaultAgent"]), json!("own"), "a default that is there stays");
+    assert_eq!(
+        home.json(&["config", "get", "defaultAgent", "--format", "json"]),
+        json!("own"),
+        "a default that is there stays"
+    );
 }

@@ -341,10 +341,16 @@ fn details_tell_what_is_missing() {
     assert_snapshot!(numbered(&ran.stderr), @"warning: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value");
     assert_eq!(ran.json()["detail"]["raw"]["unreadable"], json!(raw));
     damage(&home, &head);
-    assert_snapshot!(transcript(&home, &["thread", "step-details", &head, "--format", "yaml"]), @r"
+    assert_snapshot!(transcript(&home, &["thread", "step-details", &head, "--format", "yaml"]), @r#"
     exit 65
+    error:
+      kind: data
+      message: "node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value"
+      hints:
+      - "`uwf cas verify #1` checks it; putting the same content again repairs it"
+      exitCode: 65
     --- stderr
     error: node #1 is corrupt: not CBOR of a JSON value at byte 5, in the root: bytes follow the value
     hint: `uwf cas verify #1` checks it; putting the same content again repairs it
-    ");
+    "#);
 }

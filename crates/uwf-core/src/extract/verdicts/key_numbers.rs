@@ -33,7 +33,7 @@ pub(super) fn contrary<'s>(sentences: &'s [ProseSentence], value: &Value) -> Opt
     })
 }
 
-/// The number that a sentence names as that of a key: `Overall score: 3/10`, `The final count is 17`, `I give it 3 out of 10`.
+/// The number that a sentence gives a key with a label, a verb or a rating: `Overall score: 3/10`, `The final count is 17`, `I give it 3 out of 10`.
 fn labelled(sentence: &ProseSentence, key: &str) -> Option<f64> {
     if is_of_another_time(sentence) {
         return None;

@@ -53,7 +53,7 @@ pub(crate) enum ThreadSelection {
     Several(Vec<ThreadId>),
 }
 
-/// What a command does with the threads it selects.
+/// The change that a command makes to the threads it selects.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SelectionUse {
     /// The command's verb.
