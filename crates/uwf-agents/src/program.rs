@@ -79,12 +79,14 @@ impl ProgramRun {
         let last = |text: &str| {
             text.lines().rev().map(str::trim).find(|line| !line.is_empty() && !is_noise(line)).map(str::to_owned)
         };
-        let words = last(&self.stderr).or_else(|| last(&self.stdout));
+        let complaint = last(&self.stderr);
+        let has_complaint = complaint.is_some();
+        let words = complaint.or_else(|| last(&self.stdout));
         let words = words.map(|words| format!("; its last words: {words}")).unwrap_or_default();
         let error = Error::agent_failed(format!("agent `{agent}` {}{words}", self.how()));
-        match self.stderr.trim().is_empty() {
-            true => error.with_last_printed(&self.stdout),
-            false => error.with_last_words(&self.stderr),
+        match has_complaint {
+            true => error.with_last_words(&self.stderr),
+            false => error.with_last_printed(&self.stdout),
         }
     }
 }

@@ -115,7 +115,7 @@ const NOTICE_WORDS: [(NoticeMeaning, NoticePlace, &[&str]); 13] = [
     ),
     (TooLarge, Opening, &["prompt is too long"]),
     (TooLarge, Within, &["context length", "context window"]),
-    (Failed, Opening, &["api error", "reached max turns", "execution error"]),
+    (Failed, Opening, &["api error", "api call failed after 3 retries", "reached max turns", "execution error"]),
     (
         Transient,
         Within,
@@ -240,6 +240,7 @@ mod tests {
             "Your session has expired. Please run /login to sign in again.",
             "API Error: 529 Overloaded",
             "[API Error: 429 quota]",
+            "API call failed after 3 retries: HTTP 429: Rate limit reached. Try again in 2 hours.",
             "Error: Reached max turns (3)",
             "Claude AI usage limit reached|1735689600",
             "5-hour limit reached ∙ resets 3pm",

@@ -152,7 +152,7 @@ mod with_tools {
         home.script("codex", "#!/bin/sh\n");
         let session = session(&home, &[], &[("Which provider", "none\r"), ("Which agent", "codex\r")]);
         assert_eq!(session.code, Some(0), "{}", session.shown);
-        assert_eq!(home.json(&["config", "get", "defaultAgent"]), json!("codex"));
+        assert_eq!(home.json(&["config", "get", "defaultAgent", "--format", "json"]), json!("codex"));
         assert_eq!(
             home.json(&["config", "list"]).as_object().unwrap().keys().filter(|key| key.contains("model")).count(),
             0

@@ -10,7 +10,7 @@ use crate::fixtures::pages::{self, Command, Shell};
 use crate::home;
 
 /// Columns of the terminal.
-const COLUMNS: &str = "100";
+const COLUMNS: &str = "130";
 
 /// A pager that waits for a key when a text has no room, as `less` does.
 const PAGER: &str = "#!/bin/sh\ntext=$(cat)\nprintf '%s\\n' \"$text\"\n[ \"$(printf '%s\\n' \"$text\" | wc -l)\" -lt 50 ] || read -r key < /dev/tty\n";
