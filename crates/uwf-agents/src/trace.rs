@@ -27,6 +27,8 @@ use uwf_core::failure_class::FailureNotice;
 use uwf_core::node::TokenCounts;
 use uwf_engine::attempt::live_trace;
 
+use turns::TraceTurnCollector;
+
 pub use ending::TraceEnding;
 
 /// Bytes read of a trace file. The largest session files of a day's work have some ten MB.
@@ -81,6 +83,37 @@ pub(crate) trait TraceEventReader: Send {
         Self: Sized;
 }
 
+/// Reads events that need nothing but the turns and the trace before them.
+struct PrintedEventReader {
+    read_event: fn(&mut TraceTurnCollector, &mut ParsedTrace, &Value),
+    turns: TraceTurnCollector,
+    trace: ParsedTrace,
+}
+
+impl PrintedEventReader {
+    fn new(read_event: fn(&mut TraceTurnCollector, &mut ParsedTrace, &Value)) -> PrintedEventReader {
+        PrintedEventReader { read_event, turns: TraceTurnCollector::default(), trace: ParsedTrace::default() }
+    }
+}
+
+impl TraceEventReader for PrintedEventReader {
+    fn event(&mut self, event: &Value) {
+        (self.read_event)(&mut self.turns, &mut self.trace, event);
+    }
+
+    fn count(&self) -> usize {
+        self.turns.count()
+    }
+
+    fn turn(&self, number: usize) -> Option<AgentTurn> {
+        self.turns.turn(number)
+    }
+
+    fn into_trace(self) -> ParsedTrace {
+        self.turns.into_trace("stdout", self.trace)
+    }
+}
+
 /// Reads all events of a trace.
 fn read_events(mut reader: impl TraceEventReader, events: &[Value]) -> ParsedTrace {
     events.iter().for_each(|event| reader.event(event));
@@ -125,7 +158,7 @@ impl TraceFormat {
                 word: "codex",
                 is_event: codex::is_event,
                 read: codex::read,
-                events: Some(|| Box::new(codex::CodexEventReader::default())),
+                events: Some(|| Box::new(PrintedEventReader::new(codex::read_event))),
             },
             TraceFormat::Claude => TraceImporter {
                 word: "claude",
@@ -136,20 +169,20 @@ impl TraceFormat {
             TraceFormat::Cursor => TraceImporter {
                 word: "cursor",
                 is_event: cursor::is_event,
-                read: |events| read_events(cursor::CursorEventReader::default(), events),
-                events: Some(|| Box::new(cursor::CursorEventReader::default())),
+                read: |events| read_events(PrintedEventReader::new(cursor::read_event), events),
+                events: Some(|| Box::new(PrintedEventReader::new(cursor::read_event))),
             },
             TraceFormat::Opencode => TraceImporter {
                 word: "opencode",
                 is_event: opencode::is_event,
                 read: opencode::read,
-                events: Some(|| Box::new(opencode::OpencodeEventReader::default())),
+                events: Some(|| Box::new(PrintedEventReader::new(opencode::read_event))),
             },
             TraceFormat::Gemini => TraceImporter {
                 word: "gemini",
                 is_event: gemini::is_event,
-                read: |events| read_events(gemini::GeminiEventReader::default(), events),
-                events: Some(|| Box::new(gemini::GeminiEventReader::default())),
+                read: |events| read_events(PrintedEventReader::new(gemini::read_event), events),
+                events: Some(|| Box::new(PrintedEventReader::new(gemini::read_event))),
             },
         }
     }

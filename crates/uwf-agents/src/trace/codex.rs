@@ -1,12 +1,11 @@
 //! Traces of codex: the events of `codex exec --json`, and the rollout file of a session, which has more.
 
-use agent_kit::AgentTurn;
 use serde_json::Value;
 use uwf_core::node::TokenCounts;
 
 use super::json::{content, count, shown, some_text, text};
 use super::turns::TraceTurnCollector;
-use super::{ParsedTrace, TraceEnding, TraceEventReader, read_events, timestamp};
+use super::{ParsedTrace, PrintedEventReader, TraceEnding, read_events, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     is_rollout(event) || matches!(text(event, "type"), "thread.started" | "turn.started" | "turn.completed")
@@ -18,48 +17,32 @@ fn is_rollout(event: &Value) -> bool {
 }
 
 pub(super) fn read(events: &[Value]) -> ParsedTrace {
-    if events.iter().any(is_rollout) { rollout(events) } else { read_events(CodexEventReader::default(), events) }
+    if events.iter().any(is_rollout) {
+        rollout(events)
+    } else {
+        read_events(PrintedEventReader::new(read_event), events)
+    }
 }
 
-/// Reads the events of a run. The run has one usage, which counts from the thread's beginning, so it is the session's. The order of the
+/// Reads an event of a run. The run has one usage, which counts from the thread's beginning, so it is the session's. The order of the
 /// events shows which call belongs to which turn.
-#[derive(Default)]
-pub(super) struct CodexEventReader {
-    turns: TraceTurnCollector,
-    trace: ParsedTrace,
-}
-
-impl TraceEventReader for CodexEventReader {
-    fn event(&mut self, event: &Value) {
-        let item = &event["item"];
-        match text(event, "type") {
-            "thread.started" => self.trace.session_id = some_text(event, "thread_id"),
-            "item.started" => item_started(&mut self.turns, item),
-            "item.completed" => item_completed(&mut self.turns, item),
-            "turn.completed" => {
-                self.trace.tokens = event.get("usage").and_then(tokens).or(self.trace.tokens.take());
-                // Earlier errors were retried.
-                self.trace.ending = TraceEnding::Good;
-            }
-            "turn.failed" => self.trace.ending = TraceEnding::failed(some_text(&event["error"], "message")),
-            "turn.aborted" => self.trace.ending = aborted(event),
-            "error" => self.trace.ending = TraceEnding::failed(some_text(event, "message")),
-            "turn.started" => self.trace.ending = TraceEnding::Unknown,
-            "item.updated" => {}
-            _ => self.trace.unread += 1,
+pub(super) fn read_event(turns: &mut TraceTurnCollector, trace: &mut ParsedTrace, event: &Value) {
+    let item = &event["item"];
+    match text(event, "type") {
+        "thread.started" => trace.session_id = some_text(event, "thread_id"),
+        "item.started" => item_started(turns, item),
+        "item.completed" => item_completed(turns, item),
+        "turn.completed" => {
+            trace.tokens = event.get("usage").and_then(tokens).or(trace.tokens.take());
+            // Earlier errors were retried.
+            trace.ending = TraceEnding::Good;
         }
-    }
-
-    fn count(&self) -> usize {
-        self.turns.count()
-    }
-
-    fn turn(&self, number: usize) -> Option<AgentTurn> {
-        self.turns.turn(number)
-    }
-
-    fn into_trace(self) -> ParsedTrace {
-        self.turns.into_trace("stdout", self.trace)
+        "turn.failed" => trace.ending = TraceEnding::failed(some_text(&event["error"], "message")),
+        "turn.aborted" => trace.ending = aborted(event),
+        "error" => trace.ending = TraceEnding::failed(some_text(event, "message")),
+        "turn.started" => trace.ending = TraceEnding::Unknown,
+        "item.updated" => {}
+        _ => trace.unread += 1,
     }
 }
 

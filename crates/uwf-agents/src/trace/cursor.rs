@@ -1,53 +1,32 @@
 //! Traces of `cursor-agent -p --output-format stream-json`: messages like Claude Code's, and separate events for tool calls.
 
-use agent_kit::AgentTurn;
 use serde_json::Value;
 
 use super::json::{content, count, shown, some_text, text, tokens};
 use super::turns::TraceTurnCollector;
-use super::{ParsedTrace, TraceEnding, TraceEventReader, timestamp};
+use super::{ParsedTrace, TraceEnding, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     text(event, "type") == "tool_call" && event.get("tool_call").is_some()
 }
 
-/// Reads the events of a session.
-#[derive(Default)]
-pub(super) struct CursorEventReader {
-    turns: TraceTurnCollector,
-    trace: ParsedTrace,
-}
-
-impl TraceEventReader for CursorEventReader {
-    fn event(&mut self, event: &Value) {
-        let at = timestamp::ms(event.get("timestamp_ms"));
-        self.trace.session_id = self.trace.session_id.take().or_else(|| some_text(event, "session_id"));
-        let said = || content(event["message"].get("content"));
-        match (text(event, "type"), text(event, "subtype")) {
-            ("user", _) => self.turns.asked(&said(), at),
-            ("assistant", _) => {
-                self.turns.said(&said(), at);
-                self.trace.ending = TraceEnding::Unknown;
-            }
-            ("tool_call", "started") => started(&mut self.turns, event, at),
-            ("tool_call", "completed") => completed(&mut self.turns, event, at),
-            ("result", _) => concluded(&mut self.trace, event),
-            ("error", _) => self.trace.ending = TraceEnding::failed(some_text(event, "message")),
-            ("system" | "thinking" | "interaction_query", _) => {}
-            _ => self.trace.unread += 1,
+/// Reads an event of a session.
+pub(super) fn read_event(turns: &mut TraceTurnCollector, trace: &mut ParsedTrace, event: &Value) {
+    let at = timestamp::ms(event.get("timestamp_ms"));
+    trace.session_id = trace.session_id.take().or_else(|| some_text(event, "session_id"));
+    let said = || content(event["message"].get("content"));
+    match (text(event, "type"), text(event, "subtype")) {
+        ("user", _) => turns.asked(&said(), at),
+        ("assistant", _) => {
+            turns.said(&said(), at);
+            trace.ending = TraceEnding::Unknown;
         }
-    }
-
-    fn count(&self) -> usize {
-        self.turns.count()
-    }
-
-    fn turn(&self, number: usize) -> Option<AgentTurn> {
-        self.turns.turn(number)
-    }
-
-    fn into_trace(self) -> ParsedTrace {
-        self.turns.into_trace("stdout", self.trace)
+        ("tool_call", "started") => started(turns, event, at),
+        ("tool_call", "completed") => completed(turns, event, at),
+        ("result", _) => concluded(trace, event),
+        ("error", _) => trace.ending = TraceEnding::failed(some_text(event, "message")),
+        ("system" | "thinking" | "interaction_query", _) => {}
+        _ => trace.unread += 1,
     }
 }
 

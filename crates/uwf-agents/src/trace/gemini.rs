@@ -1,12 +1,11 @@
 //! Traces of `gemini --output-format stream-json`. They have only total tokens, not the tokens of turns.
 
-use agent_kit::AgentTurn;
 use serde_json::Value;
 use uwf_core::node::TokenCounts;
 
 use super::json::{content, count, shown, some_text, text};
 use super::turns::TraceTurnCollector;
-use super::{ParsedTrace, TraceEnding, TraceEventReader, timestamp};
+use super::{ParsedTrace, TraceEnding, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     match text(event, "type") {
@@ -17,52 +16,27 @@ pub(super) fn is_event(event: &Value) -> bool {
     }
 }
 
-/// Reads the events of a session.
-#[derive(Default)]
-pub(super) struct GeminiEventReader {
-    turns: TraceTurnCollector,
-    trace: ParsedTrace,
-}
-
-impl TraceEventReader for GeminiEventReader {
-    fn event(&mut self, event: &Value) {
-        let at = timestamp::ms(event.get("timestamp"));
-        match text(event, "type") {
-            "init" => {
-                self.trace.session_id = some_text(event, "session_id");
-                self.turns.close(at);
-                self.trace.ending = TraceEnding::Unknown;
-            }
-            "message" if text(event, "role") == "user" => self.turns.asked(&content(event.get("content")), at),
-            "message" if event.get("delta").and_then(Value::as_bool) == Some(true) => {
-                self.turns.went_on(&content(event.get("content")), at);
-            }
-            "message" => self.turns.said(&content(event.get("content")), at),
-            "tool_use" => {
-                self.turns.called(
-                    text(event, "tool_id"),
-                    text(event, "tool_name"),
-                    &shown(event.get("parameters")),
-                    at,
-                );
-            }
-            "tool_result" => self.turns.returned(text(event, "tool_id"), &result(event), at),
-            "error" => self.trace.ending = TraceEnding::failed(some_text(event, "message")),
-            "result" => concluded(&mut self.trace, event),
-            _ => self.trace.unread += 1,
+/// Reads an event of a session.
+pub(super) fn read_event(turns: &mut TraceTurnCollector, trace: &mut ParsedTrace, event: &Value) {
+    let at = timestamp::ms(event.get("timestamp"));
+    match text(event, "type") {
+        "init" => {
+            trace.session_id = some_text(event, "session_id");
+            turns.close(at);
+            trace.ending = TraceEnding::Unknown;
         }
-    }
-
-    fn count(&self) -> usize {
-        self.turns.count()
-    }
-
-    fn turn(&self, number: usize) -> Option<AgentTurn> {
-        self.turns.turn(number)
-    }
-
-    fn into_trace(self) -> ParsedTrace {
-        self.turns.into_trace("stdout", self.trace)
+        "message" if text(event, "role") == "user" => turns.asked(&content(event.get("content")), at),
+        "message" if event.get("delta").and_then(Value::as_bool) == Some(true) => {
+            turns.went_on(&content(event.get("content")), at);
+        }
+        "message" => turns.said(&content(event.get("content")), at),
+        "tool_use" => {
+            turns.called(text(event, "tool_id"), text(event, "tool_name"), &shown(event.get("parameters")), at);
+        }
+        "tool_result" => turns.returned(text(event, "tool_id"), &result(event), at),
+        "error" => trace.ending = TraceEnding::failed(some_text(event, "message")),
+        "result" => concluded(trace, event),
+        _ => trace.unread += 1,
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::time::SystemTime;
 
-use agent_kit::AgentTurn;
 use serde_json::Value;
 use uwf_core::failure_class::FailureNotice;
 use uwf_core::node::TokenCounts;
@@ -11,7 +10,7 @@ use uwf_core::number;
 
 use super::json::{count, dollars, list, shown, some_text, text};
 use super::turns::TraceTurnCollector;
-use super::{ParsedTrace, TraceEnding, TraceEventReader, read_events, timestamp};
+use super::{ParsedTrace, PrintedEventReader, TraceEnding, read_events, timestamp};
 
 pub(super) fn is_event(event: &Value) -> bool {
     let is_step = event.get("sessionID").is_some()
@@ -26,42 +25,22 @@ fn is_export(object: &Value) -> bool {
 pub(super) fn read(events: &[Value]) -> ParsedTrace {
     match events.iter().find(|event| is_export(event)) {
         Some(export) => read_export(export),
-        None => read_events(OpencodeEventReader::default(), events),
+        None => read_events(PrintedEventReader::new(read_event), events),
     }
 }
 
-/// Reads the events of a run.
-#[derive(Default)]
-pub(super) struct OpencodeEventReader {
-    turns: TraceTurnCollector,
-    trace: ParsedTrace,
-}
-
-impl TraceEventReader for OpencodeEventReader {
-    fn event(&mut self, event: &Value) {
-        self.trace.session_id = self.trace.session_id.take().or_else(|| some_text(event, "sessionID"));
-        let at = timestamp::ms(event.get("timestamp"));
-        let part = event.get("part").unwrap_or(event);
-        match text(event, "type") {
-            "error" => {
-                let failure = event.get("error").unwrap_or(event);
-                self.trace.ending = TraceEnding::failed(error(failure));
-                self.trace.notice = rejected(failure);
-            }
-            kind => apply(&mut self.turns, &mut self.trace, kind, part, at),
+/// Reads an event of a run.
+pub(super) fn read_event(turns: &mut TraceTurnCollector, trace: &mut ParsedTrace, event: &Value) {
+    trace.session_id = trace.session_id.take().or_else(|| some_text(event, "sessionID"));
+    let at = timestamp::ms(event.get("timestamp"));
+    let part = event.get("part").unwrap_or(event);
+    match text(event, "type") {
+        "error" => {
+            let failure = event.get("error").unwrap_or(event);
+            trace.ending = TraceEnding::failed(error(failure));
+            trace.notice = rejected(failure);
         }
-    }
-
-    fn count(&self) -> usize {
-        self.turns.count()
-    }
-
-    fn turn(&self, number: usize) -> Option<AgentTurn> {
-        self.turns.turn(number)
-    }
-
-    fn into_trace(self) -> ParsedTrace {
-        self.turns.into_trace("stdout", self.trace)
+        kind => apply(turns, trace, kind, part, at),
     }
 }
 
