@@ -34,8 +34,13 @@ pub(crate) struct AgentLimit {
 impl AgentLimit {
     /// Why the agent does not work now.
     pub(crate) fn why(&self) -> String {
-        format!("it is at its usage limit until {} UTC", view::time(self.until))
+        at_limit(self.until)
     }
+}
+
+/// Why an agent at a usage limit with this end does not work now.
+pub(crate) fn at_limit(until: u64) -> String {
+    format!("it is at its usage limit until {} UTC", view::time(until))
 }
 
 /// Records that an account has reached its usage limit. An assumed end does not replace a later one that a notice said.

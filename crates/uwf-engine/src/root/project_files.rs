@@ -49,7 +49,7 @@ impl ProjectRoot {
         self.0.file_name().unwrap_or(self.0.as_os_str()).to_string_lossy().into_owned()
     }
 
-    /// Tells of threads whether they work in the project. Looks at each directory only once.
+    /// Returns a check whether a thread works in the project. It looks at each directory only once.
     pub(crate) fn membership(&self, home: &Home) -> impl FnMut(&ThreadId) -> bool {
         let mut known = HashMap::new();
         move |thread| {

@@ -118,19 +118,19 @@ mod tests {
 
     #[test]
     fn the_repository_is_outdone() {
-        let told = |is_on, settings: &str| (is_on, settings.to_owned());
-        assert_eq!(of(&[("global", "user.name\nA")]), told(false, ""));
+        let expected = |is_on, settings: &str| (is_on, settings.to_owned());
+        assert_eq!(of(&[("global", "user.name\nA")]), expected(false, ""));
         let settings = [("local", "commit.gpgsign\ntrue"), ("local", "gpg.program\nevil")];
-        assert_eq!(of(&settings), told(false, "commit.gpgsign=false gpg.program=gpg"));
+        assert_eq!(of(&settings), expected(false, "commit.gpgsign=false gpg.program=gpg"));
         let settings =
             [("system", "commit.gpgsign"), ("worktree", "commit.gpgsign\nfalse"), ("local", "user.signingkey\nx")];
-        assert_eq!(of(&settings), told(true, "commit.gpgsign=true user.signingkey="));
+        assert_eq!(of(&settings), expected(true, "commit.gpgsign=true user.signingkey="));
         let settings =
             [("system", "gpg.format\nx509"), ("global", "gpg.format\nssh"), ("local", "gpg.format\nopenpgp")];
-        assert_eq!(of(&settings), told(false, "gpg.format=ssh"));
+        assert_eq!(of(&settings), expected(false, "gpg.format=ssh"));
         let settings =
             [("global", "commit.gpgsign\nfalse"), ("global", "user.signingkey\nx"), ("local", "commit.gpgsign")];
-        assert_eq!(of(&settings), told(true, "commit.gpgsign=true user.signingkey=x"));
+        assert_eq!(of(&settings), expected(true, "commit.gpgsign=true user.signingkey=x"));
     }
 
     #[test]

@@ -13,9 +13,9 @@ use crate::attempt::agents::AgentSpec;
 use crate::attempt::ended::stopped;
 use crate::attempt::recorded::{self, AttemptOutcome, FallbackReason};
 use crate::error::{AttemptFailure, Error, Result};
-use crate::root::ids;
 use crate::root::log::log;
 use crate::root::marks::{self, ThreadMark};
+use crate::root::{agent_limits, ids};
 
 /// The failed attempts of one step.
 #[derive(Debug, Default)]
@@ -165,7 +165,7 @@ impl StepInProgress<'_, '_> {
 /// Why an agent does not try again, after its last error.
 fn why(error: &Error) -> String {
     match error.limit_end() {
-        Some(until) => format!("it is at its usage limit until {} UTC", view::time(until)),
+        Some(until) => agent_limits::at_limit(until),
         None => error.message.clone(),
     }
 }

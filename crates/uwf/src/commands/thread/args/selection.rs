@@ -73,7 +73,7 @@ impl ThreadsArg {
     /// The threads, after the person agreed to several.
     ///
     /// # Errors
-    /// `NotFound` and `Usage` for an unknown thread or workflow; `Usage` if filters select several and nobody can be asked;
+    /// `NotFound` and `Usage` for an unknown thread or workflow; `Usage` if filters select several without a terminal to ask at;
     /// `Interrupted` if the person says no.
     pub(crate) fn select(&self, context: &CommandContext, uses: SelectionUse) -> Result<ThreadSelection, CommandError> {
         if self.filters.is_empty() && self.threads.len() < 2 {

@@ -166,11 +166,11 @@ pub(super) fn run(
     let (send, receive) = mpsc::channel();
     let mut running: BTreeMap<ThreadId, RunningThread> = BTreeMap::new();
     let mut ended: Vec<ThreadResult> = Vec::new();
-    let mut told = None;
+    let mut stop = None;
     let printer = &context.printer;
     std::thread::scope(|scope| {
         loop {
-            while told.is_none() && running.len() < all.jobs {
+            while stop.is_none() && running.len() < all.jobs {
                 let Some(at) = waiting.iter().position(|run| limit_wait::left(run.due).is_zero()) else { break };
                 let run = waiting.remove(at);
                 let (thread, steps) = (run.thread.clone(), steps(context, &run.thread));
@@ -180,13 +180,13 @@ pub(super) fn run(
                 // The receiver lives until every sender is done.
                 scope.spawn(move || send.send(follow(printer, thread, child)));
             }
-            if running.is_empty() && (waiting.is_empty() || told.is_some()) {
+            if running.is_empty() && (waiting.is_empty() || stop.is_some()) {
                 return Ok::<(), CommandError>(());
             }
             let next = waiting.iter().map(|run| limit_wait::left(run.due)).filter(|left| !left.is_zero()).min();
             signals.wait(next.filter(|_| running.is_empty()).map_or(LOOK, |left| left.min(LOOK)));
-            if let Some(signal) = signals.stop().filter(|_| told.is_none()) {
-                told = Some(signal);
+            if let Some(signal) = signals.stop().filter(|_| stop.is_none()) {
+                stop = Some(signal);
                 let signal = Signal::from_named_raw(signal).unwrap_or(Signal::TERM);
                 for running in running.values() {
                     // The run may have ended already.
@@ -195,7 +195,7 @@ pub(super) fn run(
             }
             for over in receive.try_iter() {
                 let run = running.remove(&over.thread);
-                let limit_end = limit_end(&over).filter(|_| all.wait && told.is_none());
+                let limit_end = limit_end(&over).filter(|_| all.wait && stop.is_none());
                 match run.zip(limit_end).and_then(|(before, end)| before.run.rest(context, before.steps, end)) {
                     Some(rest) => {
                         let left = table::duration(limit_wait::left(rest.due));
@@ -208,7 +208,7 @@ pub(super) fn run(
         }
     })?;
     ended.sort_by(|one, other| one.thread.cmp(&other.thread));
-    let code = match told {
+    let code = match stop {
         Some(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         None => worst_code(&ended),
     };
