@@ -27,12 +27,7 @@ impl Released {
     fn new() -> Released {
         let home = home();
         let shipped = fs::read_to_string(repository().join("examples/check-release.config.yaml")).unwrap();
-        // The shipped limits are for a machine on which somebody waits; one that tests a whole project at once may be slower.
-        let patient = shipped.lines().map(|line| match line.trim_start().strip_prefix("timeout: ") {
-            Some(limit) => format!("    timeout: {}s", 5 * limit.trim_end_matches('s').parse::<u32>().unwrap()),
-            None => line.to_owned(),
-        });
-        home.config(&patient.collect::<Vec<_>>().join("\n"));
+        home.config(&shipped);
         fs::create_dir(home.root().parent().unwrap().join("tmp")).unwrap();
         let dir = home.work().join("app");
         fs::create_dir(&dir).unwrap();
