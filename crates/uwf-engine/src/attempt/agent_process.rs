@@ -214,12 +214,11 @@ fn spawn(job: &AgentProcessSpec) -> Result<Child> {
     check_workspace(&job.cwd)?;
     let mut command = Command::new(program);
     command.args(args).current_dir(&job.cwd).env_clear().envs(&job.env).stdin(Stdio::null());
-    if let Some(keys) = &job.keys {
-        keys.through_stdin(&mut command);
-    }
+    let not_started = |source: io::Error| cannot_start(program, args, &job.cwd, &source);
+    let keys = job.keys.as_ref().map(|keys| keys.through_stdin(&mut command)).transpose().map_err(not_started)?;
     let started = command.stdout(stdout).stderr(stderr).process_group(0).spawn();
-    let mut child = started.map_err(|source| cannot_start(program, args, &job.cwd, &source))?;
-    if let Some(keys) = &job.keys {
+    let mut child = started.map_err(not_started)?;
+    if let Some(keys) = keys {
         // A process that is already gone has ended, which `watch` notices.
         let _ = keys.send(&mut child);
     }

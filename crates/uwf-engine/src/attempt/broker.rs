@@ -13,7 +13,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ const OLD: Duration = Duration::from_hours(24);
 /// The keeper's side of a broker. The broker ends when this is dropped.
 pub(crate) struct BrokerProcess {
     process: Child,
-    stdin: Option<ChildStdin>,
+    stdin: Option<UnixStream>,
 }
 
 impl BrokerProcess {
@@ -67,16 +67,15 @@ impl BrokerProcess {
         let mut command = Command::new(home.bin());
         command.arg(BROKER_ARGUMENT).args([processes::ATTEMPT_ARGUMENT, &opened.attempt]).arg(home.root());
         command.args([thread.as_str(), &opened.role]).env_remove(ATTEMPT_VARIABLE);
-        let handover = KeyHandover::prepare(home, &mut command);
-        command.stdout(Stdio::piped()).stderr(stderr);
         let not_started = |error: io::Error| {
             Error::io(format!(
                 "cannot start the process that holds the store for the agent of thread {thread}: {error}"
             ))
             .hint(NO_ROOM)
         };
-        let mut process = command.spawn().map_err(not_started)?;
-        let stdin = handover.send(&mut process).map_err(not_started)?;
+        let keys = KeyHandover::prepare(home, &mut command).map_err(not_started)?;
+        let mut process = command.stdout(Stdio::piped()).stderr(stderr).spawn().map_err(not_started)?;
+        let stdin = keys.send(&mut process).map_err(not_started)?;
         let stdout = process.stdout.take();
         let broker = BrokerProcess { process, stdin };
         let mut said = String::new();

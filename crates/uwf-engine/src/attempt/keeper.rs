@@ -123,10 +123,10 @@ fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Ch
     // Pass the root as an argument as well: a keeper that is closed to others shows only its arguments.
     command.arg(KEEPER_ARGUMENT).arg(request).arg(home.root()).arg(processes::starter_argument());
     command.env(crate::root::home::ROOT_VARIABLES[0], home.root()).env_remove(ATTEMPT_VARIABLE);
-    let handover = KeyHandover::prepare(home, &mut command);
+    let keys = KeyHandover::prepare(home, &mut command).map_err(cannot_start)?;
     let mut keeper = command.stdout(stdout).stderr(stderr).spawn().map_err(cannot_start)?;
     // The reply pipe shows when the keeper is gone.
-    let _ = handover.send(&mut keeper);
+    let _ = keys.send(&mut keeper);
     Ok((keeper, reply))
 }
 

@@ -58,8 +58,7 @@ fn read_left(home: &Home, opened: &AttemptOpening, files: &AttemptOutputFiles) -
     let mut reader = Command::new(&argv[0]);
     reader.args(&argv[1..]).env_clear().envs(env).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
     // Programs that it runs to read a session must not find the keys in its environment or in this process.
-    let keys = KeyHandover::collect_keys(home);
-    keys.through_stdin(&mut reader);
+    let keys = KeyHandover::collect_keys(home).through_stdin(&mut reader).path_context("start", home.bin())?;
     // Read the turns even if the workspace is gone.
     if opened.workspace.is_dir() {
         reader.current_dir(&opened.workspace);

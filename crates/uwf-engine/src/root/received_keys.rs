@@ -70,9 +70,11 @@ pub fn receive_if_sent() {
     let _ = RECEIVED.set(keys);
 }
 
-/// A line without its end, and not a byte more. Closes the process to others before reading.
+/// A line without its end, and not a byte more. Closes the process to others, and says so to the sender, before reading.
 fn first_line(source: &mut impl Read) -> Vec<u8> {
     close();
+    // Without it the sender sends nothing, and waits for the end of this process.
+    let _ = rustix::io::write(io::stdin(), b"\n");
     let mut line = Vec::new();
     let mut byte = [0];
     while matches!(source.read(&mut byte), Ok(1)) && byte[0] != b'\n' {

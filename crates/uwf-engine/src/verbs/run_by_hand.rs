@@ -43,13 +43,10 @@ pub fn run(home: &Home, name: &str, id: &ThreadId, role: &str) -> Result<u8> {
     let mut command = Command::new(&argv[0]);
     command.args(&argv[1..]).current_dir(&opened.workspace).env_clear();
     command.envs(environment::of_attempt(home, &opened)?).stdin(Stdio::null());
+    let not_started = |source| agent_process::cannot_start(&argv[0], &argv[1..], &opened.workspace, &source);
     let keys = opened.agent.holds_store().then(|| KeyHandover::collect_keys(home));
-    if let Some(keys) = &keys {
-        keys.through_stdin(&mut command);
-    }
-    let mut process = command
-        .spawn()
-        .map_err(|source| agent_process::cannot_start(&argv[0], &argv[1..], &opened.workspace, &source))?;
+    let keys = keys.map(|keys| keys.through_stdin(&mut command)).transpose().map_err(not_started)?;
+    let mut process = command.spawn().map_err(not_started)?;
     if let Some(keys) = keys {
         // If the process is already gone, the loop below notices.
         let _ = keys.send(&mut process);

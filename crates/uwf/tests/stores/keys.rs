@@ -1,5 +1,6 @@
 //! The keys of a shared store: no agent gets them, none can find them, and every agent can do its work without them.
 
+use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
 
@@ -101,11 +102,19 @@ impl KeyHunt {
     /// as most are in containers.
     fn command(&self, args: &[&str]) -> Command {
         let uwf = self.machine.command(args);
-        if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
-            return uwf;
+        let mut command = self.unprivileged(uwf.get_program());
+        command.args(args);
+        command
+    }
+
+    /// A program of the same user, with the variables of a person.
+    fn unprivileged(&self, program: &OsStr) -> Command {
+        let mut command = Command::new(program);
+        if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
+            command = Command::new("setpriv");
+            command.args(["--bounding-set=-all", "--inh-caps=-all"]).arg(program);
         }
-        let mut command = Command::new("setpriv");
-        command.args(["--bounding-set=-all", "--inh-caps=-all"]).arg(uwf.get_program()).args(args);
+        let uwf = self.machine.command(&[]);
         command.env_clear().envs(uwf.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.current_dir(self.machine.home.work()).stdin(Stdio::null());
         command
@@ -311,6 +320,24 @@ fn tool_server_submits_result_without_environment() {
     assert!(said.contains("Count sheep"), "{said}");
     let output = searched.machine.json(&["thread", "eval", &thread, "steps[-1].output.n"]);
     assert_eq!(output, json!(7));
+}
+
+/// Each process of uwf that gets keys is open to the same user until it closes itself.
+#[test]
+fn new_processes_lose_no_key() {
+    let server = BucketServer::start();
+    let searched = KeyHunt::new(s3(&server));
+    let home = &searched.machine.home;
+    home.file("take.py", include_str!("keys/take.py"));
+    let mut thief = searched.unprivileged("python3".as_ref()).arg("take.py").spawn().unwrap();
+    for _ in 0..10 {
+        let thread = searched.machine.begin();
+        let ran = searched.uwf(&["thread", "step", &thread, "--agent", "wrapped"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+    home.file("enough", "");
+    assert!(thief.wait().unwrap().success());
+    assert_eq!(std::fs::read_to_string(home.work().join("taken.txt")).unwrap_or_default(), "");
 }
 
 /// The keeper starts a process for such a condition, whose stdin is not that of keys.

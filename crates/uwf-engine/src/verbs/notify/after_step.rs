@@ -10,7 +10,7 @@ use crate::root::store_keys::KeyHandover;
 pub(crate) fn start(home: &Home, args: &[&str]) -> std::io::Result<()> {
     let mut command = Command::new(home.bin());
     command.args(args).env(ROOT_VARIABLES[0], home.root());
-    let keys = KeyHandover::prepare(home, &mut command);
+    let keys = KeyHandover::prepare(home, &mut command)?;
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;
     keys.send(&mut child).map(drop)
 }

@@ -27,9 +27,13 @@ def words(pid):
 
 
 def processes():
-    """Those of uwf, and all below and above this one up to the first that is not part of uwf: a person's shell is no business of uwf."""
+    """Those of uwf, but not those that say that they belong to another test: who reads a pipe takes its bytes away."""
+    own = f"HOME={os.environ['HOME']}".encode()
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        if int(pid) != os.getpid() and words(pid)[0].endswith(b"/uwf"):
+        if int(pid) == os.getpid() or not words(pid)[0].endswith(b"/uwf"):
+            continue
+        environment = read(f"/proc/{pid}/environ")
+        if environment is None or own in environment.split(b"\0"):
             yield pid
 
 
