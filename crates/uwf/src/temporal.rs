@@ -236,7 +236,7 @@ pub(crate) fn failure_of(context: &CommandContext, thread: &ThreadId) -> Result<
 
 /// Warns that workers on other machines cannot read this machine's store. Workers on this machine can.
 pub(crate) fn warn_of_own_store(context: &CommandContext) {
-    if !context.home.has_peers() {
+    if !context.home.serves_other_machines() {
         let root = context.home.root().display();
         context.printer.warn(&format!(
             "only this machine has the store {root}, so workers on other machines cannot take this; \

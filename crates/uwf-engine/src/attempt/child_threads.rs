@@ -70,12 +70,8 @@ pub fn active(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
     Ok(known.into_iter().filter(|id| heads.contains(id.as_str())).collect())
 }
 
-/// The active children that an ended thread may have on other machines of a shared store. Only its last head can have children there, one
-/// for each role.
-pub(crate) fn active_elsewhere(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
-    if !home.has_peers() {
-        return Ok(Vec::new());
-    }
+/// The active children of an ended thread at its last head, one for each role. They may have begun on another machine.
+pub(crate) fn active_at_end(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
     let Some(line) = history::newest_line(home, parent)? else { return Ok(Vec::new()) };
     let Ok(thread) = Thread::load_at(home, parent.clone(), line.head) else { return Ok(Vec::new()) };
     let Ok(workflow) = thread.workflow() else { return Ok(Vec::new()) };

@@ -110,11 +110,10 @@ pub(crate) fn refuse_copied(home: &Home, attempt: &RecordedAttempt) -> Result<()
 
 /// Whether another machine is running a step of a thread.
 pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
-    if !home.has_peers() {
-        return Ok(false);
-    }
+    let Some(note) = home.notes().note(&claim::name(thread))? else { return Ok(false) };
     let Some(head) = home.heads().read(thread.as_str())? else { return Ok(false) };
-    Ok(matches!(newer_claim_report(home, thread, head.hash)?, Some(ClaimReport::AtWork(_))))
+    let report = claim_report(&note, thread, head.hash, || recorded::read(home, thread))?;
+    Ok(matches!(report, Some(ClaimReport::AtWork(_))))
 }
 
 /// The id of the newest attempt at this head of a thread, on any machine.
@@ -210,7 +209,16 @@ pub(crate) fn told_beyond(
     own: impl FnOnce() -> Result<Option<RecordedAttempt>>,
 ) -> Result<Option<ClaimReport>> {
     let Some(note) = home.notes().note(&claim::name(thread))? else { return Ok(None) };
-    let there = Claim::with_attempt(&note, thread);
+    claim_report(&note, thread, head, own)
+}
+
+fn claim_report(
+    note: &StoredNote,
+    thread: &ThreadId,
+    head: NodeHash,
+    own: impl FnOnce() -> Result<Option<RecordedAttempt>>,
+) -> Result<Option<ClaimReport>> {
+    let there = Claim::with_attempt(note, thread);
     let Some((attempt, claim)) = there.filter(|(attempt, _)| attempt.opened.expected_head == head) else {
         return Ok(None);
     };

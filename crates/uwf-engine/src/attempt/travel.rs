@@ -118,16 +118,15 @@ pub(crate) fn settings_in(
     known: Option<&ThreadSettings>,
     cwd: &Path,
 ) -> Result<Option<ThreadSettings>> {
-    if !home.has_peers() || home.config()?.worktree_remote.is_none() {
+    if home.config()?.worktree_remote.is_none() {
         return Ok(None);
     }
-    let shared = workplace::read_workplace(home, thread)?.and_then(|place| place.worktree);
+    let Some((_, shared)) = of_others(home, thread)? else { return Ok(None) };
     if let Some((known, worktree)) = known.and_then(|known| Some((known, known.worktree.as_ref()?)))
         && was_here(thread, worktree)?
     {
-        return stays_in_worktree(thread, known, worktree, shared.is_some(), cwd);
+        return stays_in_worktree(thread, known, worktree, cwd);
     }
-    let Some(shared) = shared else { return Ok(None) };
     let repository = GitCheckout::containing_directory(cwd)?.repository;
     let (worktree, workspace) =
         NewWorktree::arriving(repository, shared.base, shared.inside).worktree_for_thread(home, thread)?;
@@ -150,7 +149,6 @@ fn stays_in_worktree(
     thread: &ThreadId,
     known: &ThreadSettings,
     worktree: &Worktree,
-    travels: bool,
     cwd: &Path,
 ) -> Result<Option<ThreadSettings>> {
     if known.worktree_in_use().is_none() || cwd.starts_with(&worktree.dir) {
@@ -160,7 +158,7 @@ fn stays_in_worktree(
     if repository == fs::canonicalize(&worktree.repository).ok() {
         return Ok(Some(known.clone()));
     }
-    if travels && is_there(&worktree.dir.join(".git"))? {
+    if is_there(&worktree.dir.join(".git"))? {
         let (worktree, cwd) = (worktree.dir.display(), cwd.display());
         return Err(Error::usage(format!(
             "thread {thread} has files in its worktree {worktree}, and {cwd} is a different directory"
@@ -299,11 +297,12 @@ pub(crate) fn bring_up_to_date(
 
 /// The workplace of the machine that has the thread's files at its head, if that is another machine.
 fn elsewhere(home: &Home, thread: &ThreadId, head: NodeHash, worktree: &Worktree) -> Result<Option<ThreadWorkplace>> {
-    if !home.has_peers() || !is_there(&worktree.repository)? {
+    let place = workplace::read_workplace(home, thread);
+    if matches!(place, Ok(None)) || !is_there(&worktree.repository)? {
         return Ok(None);
     }
     let kept = GitRunner::for_directory(&worktree.repository).kept(&files_ref(thread, head))?;
-    let place = match workplace::read_workplace(home, thread) {
+    let place = match place {
         // This machine has the files, so it continues and rewrites the note.
         Err(Error { cause: Some(ErrorCause::StrangeNote), .. }) if kept.is_some() => return Ok(None),
         place => place?,

@@ -10,16 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use json_cas::{
-    FsHeads, FsObjects, HeadBackend, HeadsFiles, HoldGuard, NoteBackend, ObjectBackend, RemovalJournal, Store,
-    StoreError,
+    FsHeads, FsObjects, HeadBackend, HeadsFiles, HoldGuard, ObjectBackend, RemovalJournal, Store, StoreError,
 };
 use uwf_core::config::UwfConfig;
 use uwf_core::document::FileProblem;
 use uwf_core::foreign;
 use uwf_core::thread::ThreadId;
 
-pub(crate) use self::peers::NamesPlace;
-use self::peers::NoNotes;
+use self::peers::NoPeers;
+pub(crate) use self::peers::{NamesPlace, StorePeers};
 use crate::error::{AtPath, Error, Result};
 use crate::root::broker_link::BrokerLink;
 use crate::root::config_text;
@@ -53,8 +52,7 @@ pub struct Home {
     journal: Arc<dyn RemovalJournal>,
     index: Option<FsHeads>,
     files: Option<FsObjects>,
-    notes: Arc<dyn NoteBackend>,
-    shared: Option<SharedStore>,
+    peers: Arc<dyn StorePeers>,
 }
 
 impl Home {
@@ -86,21 +84,22 @@ impl Home {
     {
         let store = Store::new(objects).with_known(foreign::known_schema);
         let (journal, root, bin) = (heads.clone(), root.into(), bin.into());
-        Home { root, bin, store, heads, journal, index: None, files: None, notes: Arc::new(NoNotes), shared: None }
+        let peers = Arc::new(NoPeers::new());
+        Home { root, bin, store, heads, journal, index: None, files: None, peers }
     }
 
     /// A storage root whose nodes, heads and workflow names are in a store that other machines also use.
     pub fn sharing(root: impl Into<PathBuf>, bin: impl Into<PathBuf>, shared: SharedStore) -> Home {
         let store = Store::new(Arc::clone(&shared.objects)).with_known(foreign::known_schema);
         let (heads, journal) = (Arc::clone(&shared.heads), Arc::clone(&shared.journal));
-        let (notes, root, bin) = (Arc::clone(&shared.notes), root.into(), bin.into());
-        Home { root, bin, store, heads, journal, index: None, files: None, notes, shared: Some(shared) }
+        let (root, bin) = (root.into(), bin.into());
+        Home { root, bin, store, heads, journal, index: None, files: None, peers: Arc::new(shared) }
     }
 
     /// The same storage root again, without anything that was read.
     #[must_use]
     pub fn again(&self) -> Home {
-        match &self.shared {
+        match self.shared() {
             Some(shared) => Home::sharing(&self.root, &self.bin, shared.clone()),
             None => Home::open(&self.root, &self.bin),
         }
@@ -139,7 +138,7 @@ impl Home {
         }
         let [thread, id] = ["UWF_THREAD", "UWF_ATTEMPT"].map(|name| std::env::var(name).unwrap_or_default());
         let attempt = attempt.unwrap_or(AttemptId { thread: &thread, attempt: &id });
-        Ok(match (&home.shared, home.socket(attempt.attempt)) {
+        Ok(match (home.shared(), home.socket(attempt.attempt)) {
             (Some(shared), Some(socket)) => {
                 let link = BrokerLink::new(attempt.thread, shared.name(), socket);
                 Home::sharing(home.root.clone(), home.bin.clone(), shared.clone().through(link))
@@ -184,14 +183,9 @@ impl Home {
         &*self.journal
     }
 
-    /// Index and history as files, to rebuild a broken index.
-    ///
-    /// # Errors
-    /// `Usage` when they are kept elsewhere.
-    pub(crate) fn index(&self) -> Result<&FsHeads> {
-        self.index.as_ref().ok_or_else(|| {
-            self.kept_elsewhere("this storage root uses a shared store, so it has no local index to recover")
-        })
+    /// Index and history, if they are files of this root: their sizes and times show every change.
+    pub(crate) fn index(&self) -> Option<&FsHeads> {
+        self.index.as_ref()
     }
 
     /// Nodes as files, for packing.
@@ -199,23 +193,13 @@ impl Home {
     /// # Errors
     /// `Usage` when they are kept elsewhere.
     pub(crate) fn files(&self) -> Result<&FsObjects> {
-        self.files.as_ref().ok_or_else(|| {
-            self.kept_elsewhere("this storage root keeps its nodes in a shared store: there is nothing to pack")
+        self.files.as_ref().ok_or_else(|| match self.shared().and_then(SharedStore::fault) {
+            Some(fault) => StoreError::Remote(fault).into(),
+            None => Error::usage("this storage root keeps its nodes in a shared store: there is nothing to pack"),
         })
     }
 
-    /// Why files are missing: they are kept elsewhere, or their place cannot be determined.
-    fn kept_elsewhere(&self, refusal: &str) -> Error {
-        match self.shared.as_ref().and_then(SharedStore::fault) {
-            Some(fault) => StoreError::Remote(fault).into(),
-            None => Error::usage(refusal),
-        }
-    }
-
     /// The configuration; defaults if the file is missing.
-    ///
-    /// # Errors
-    /// `Config` with all errors in the file.
     pub fn config(&self) -> Result<UwfConfig> {
         self.checked_config().map(|(config, _)| config)
     }
@@ -234,12 +218,7 @@ impl Home {
 
     /// The place of the nodes, for people.
     pub fn place(&self) -> String {
-        self.shared.as_ref().map_or_else(|| self.objects_dir().display().to_string(), |shared| shared.name().to_owned())
-    }
-
-    /// The store that other machines also use, if nodes and heads are in one.
-    pub fn shared(&self) -> Option<&SharedStore> {
-        self.shared.as_ref()
+        self.shared().map_or_else(|| self.objects_dir().display().to_string(), |shared| shared.name().to_owned())
     }
 
     /// Whether the directory for nodes exists, so that nodes are or were kept in files.

@@ -97,7 +97,7 @@ impl MarkReason {
 
 /// The store of a mark that is not a file on this machine.
 fn shared(home: &Home, mark: ThreadMark) -> Option<&dyn NoteBackend> {
-    (mark == ThreadMark::Paused && home.has_peers()).then(|| &**home.notes())
+    home.peers().pauses().filter(|_| mark == ThreadMark::Paused)
 }
 
 /// Prefix of the names of notes that are marks.
@@ -260,7 +260,7 @@ pub(crate) fn of_here(home: &Home, thread: &ThreadId) -> BTreeSet<ThreadMark> {
     ThreadMark::ALL.into_iter().filter(is_set).collect()
 }
 
-/// The marks that still apply to a thread at this head: with a shared store, another machine may have continued it.
+/// The marks that still apply to a thread at this head: another process may have continued it.
 pub(crate) fn at_head(
     home: &Home,
     thread: &ThreadId,
@@ -270,7 +270,7 @@ pub(crate) fn at_head(
     let is_outdated = |mark: ThreadMark| {
         let is_of_attempt = !matches!(mark, ThreadMark::Open | ThreadMark::Paused);
         let of = || get(home, thread, mark).and_then(|reason| reason.head);
-        home.has_peers() && is_of_attempt && of().is_some_and(|of| of != head)
+        is_of_attempt && of().is_some_and(|of| of != head)
     };
     marks.iter().copied().filter(|mark| !is_outdated(*mark)).collect()
 }

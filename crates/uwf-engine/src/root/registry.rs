@@ -56,7 +56,7 @@ pub type Registry = BTreeMap<String, RegistryEntry>;
 /// # Errors
 /// `Data` when the file is not readable, `Io`; errors of a shared store.
 pub fn read(home: &Home) -> Result<Registry> {
-    match home.names_place() {
+    match home.peers().names_place() {
         NamesPlace::File => in_file::read(home),
         NamesPlace::Head => Ok(in_head::read(home)?.0),
     }
@@ -95,7 +95,7 @@ impl MissingRegistry {
 /// # Errors
 /// `Io` when that cannot be determined now; errors of a shared store.
 pub(crate) fn gone(home: &Home) -> Result<Option<MissingRegistry>> {
-    match home.names_place() {
+    match home.peers().names_place() {
         NamesPlace::File => in_file::gone(home),
         NamesPlace::Head => in_head::gone(home),
     }
@@ -107,7 +107,7 @@ pub(crate) fn gone(home: &Home) -> Result<Option<MissingRegistry>> {
 /// # Errors
 /// `Busy` when others change it for too long, the error of `change`, `Io`; errors of a shared store.
 pub fn update<T, E: From<Error>>(home: &Home, change: impl FnMut(&mut Registry) -> Result<T, E>) -> Result<T, E> {
-    match home.names_place() {
+    match home.peers().names_place() {
         NamesPlace::File => in_file::update(home, change),
         NamesPlace::Head => in_head::update(home, change),
     }
@@ -151,7 +151,7 @@ pub fn roll_back(
     let target = target.ok_or_else(|| {
         let version = to.map_or("no earlier version".to_owned(), |hash| format!("no version {hash} in its history"));
         Error::not_found(format!("workflow `{workflow}` has {version}"))
-            .hint(format!("`uwf workflow history {workflow}` lists them"))
+            .hint(format!("`uwf workflow history {workflow}` lists the versions that exist"))
     })?;
     name(registry, workflow, target, now_ms);
     Ok((from, target))

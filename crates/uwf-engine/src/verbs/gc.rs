@@ -4,6 +4,18 @@
 //! candidates. Then it sweeps the store while no process holds nodes ([`Home::hold_nodes`]), so every reference is either stored or not
 //! begun. It reads the roots again and drops every candidate that is reachable by now.
 //!
+//! # Why in this order
+//!
+//! The first phase may take minutes, so no process may wait for it. It reads without a lock, and its result is only a guess: a thread may start
+//! from an old node at any time. A process that does so holds the nodes before it looks the node up, and releases them once the reference
+//! is durable. Suppose it looked first: `gc` could remove the node between the look and the hold, and the new reference would name a node
+//! that is missing. With the hold first, each process either had its reference in place when the sweep read the roots again, or it looks
+//! the node up after the sweep, does not find it, and stores it again.
+//!
+//! The sweep therefore lists the candidates first and reads the roots last. The second reading is cheap: it follows only roots that are
+//! new. Others wait during a sweep, so one lasts a second at most. After each pause the roots are read again, because what was certain in
+//! the last sweep is a guess by now.
+//!
 //! Nodes younger than the grace stay, with everything they reference, because a program that does not use holds may be about to reference
 //! them. Storing an existing node makes it young again. While an attempt is open, nodes younger than the attempt stay regardless of the
 //! grace, because its agent may store nodes one by one.
@@ -95,7 +107,7 @@ pub struct GcSummary {
 /// `Data` and `Io` when a root or a reachable node can't be read; nothing is removed then. `Busy` when another `gc` is running, or when
 /// others hold the nodes for too long.
 pub fn collect(home: &Home, request: GcRequest, progress: &mut dyn FnMut(usize)) -> Result<GcSummary> {
-    let request = GcRequest { grace: request.grace.max(home.least_grace()), ..request };
+    let request = GcRequest { grace: request.grace.max(home.peers().least_grace()), ..request };
     let begun = SystemTime::now();
     let (mut done, going) = collect_nodes(home, request, begun, progress)?;
     // Run git without the lock: git may wait for a process that an agent left, and others must not wait for git.

@@ -75,7 +75,7 @@ pub fn kill(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<Op
 /// Ends all processes of a thread that is no longer active.
 fn end_all(home: &Home, id: &ThreadId) -> Result<()> {
     let end = || {
-        kill_children(home, &child_threads::active_elsewhere(home, id)?)?;
+        kill_children(home, &child_threads::active_at_end(home, id)?)?;
         kill_children(home, &child_threads::active(home, id)?)?;
         let grace = home.config().map_or(uwf_core::config::DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);
         end_agent(home, id, grace)?;

@@ -3,6 +3,24 @@
 //! Every move of a head leaves a trace beside the index, without a sync of its own: a new thread names its head in its settings, a step
 //! names its result in the lines of its attempt. Both are synced before the index is. An end has its line in the history. So `recover`
 //! can rebuild an index that was lost, damaged, or restored from an old backup.
+//!
+//! # Why the head follows the record
+//!
+//! The order of the writes decides which of two differing heads is right. A step syncs its nodes, then its line in the record, then the
+//! index. A crash between the last two leaves a record that is one step ahead, and the agent of that step is paid. So if the record's head
+//! comes after the index's head, the thread moves forward. If the index is ahead, the record is only old: another storage root or an older
+//! copy of the record explains that, and the index stays. A head never moves to a node that cannot be read while the other one can be.
+//! If neither head leads to the other, no order explains the difference, and a person decides.
+//!
+//! The comparison runs twice. The first run takes no lock, because it reads a file per thread, and steps must not wait for it. It may see
+//! an index from before a step and a record from after it. So the second run holds the index: no head moves, and only differences that it
+//! still finds are real. The old index stays beside the new one, because the evidence may be worse than it looks.
+//!
+//! # Why a shared store has its own plan
+//!
+//! No process can hold the index of a shared store. There a head counts as right until its node is missing, since another machine may have
+//! moved it, and records of this machine may be old (`shared.rs`). Here the index itself is in doubt. The two plans share the evidence and
+//! the rows of the report, but none of the rules by which a head is chosen.
 
 mod ends;
 mod evidence;
@@ -14,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use durable_files::regular;
-use json_cas::{HeadsError, JournalRecords, NodeHash, SalvagedIndex};
+use json_cas::{FsHeads, HeadsError, JournalRecords, NodeHash, SalvagedIndex};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
@@ -128,17 +146,14 @@ fn is_none(count: &usize) -> bool {
 /// # Errors
 /// `Io` if files cannot be read or written, `Busy` if another process holds the index for too long, and errors of a shared store.
 pub fn recover(home: &Home, dry_run: bool) -> Result<RecoverySummary> {
-    if !home.has_index() {
-        return shared::recover(home, dry_run);
-    }
-    let index = home.index()?;
+    let Some(index) = home.index() else { return shared::recover(home, dry_run) };
     let has_nodes = home.has_objects_dir()?;
     let _hold = if !dry_run && has_nodes { Some(home.hold_nodes()?) } else { None };
     if !dry_run && has_nodes {
         // Without uwf's types no node can be read or written.
         node_types::repair(home)?;
     }
-    let (_, plan) = compared(home)?;
+    let (_, plan) = compared(home, index)?;
     if plan.is_whole() {
         return Ok(plan.report);
     }
@@ -149,7 +164,7 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<RecoverySummary> {
         Err(HeadsError::Io { .. }) if dry_run => return Ok(plan.report),
         held => held?,
     };
-    let (salvaged, mut plan) = compared(home)?;
+    let (salvaged, mut plan) = compared(home, index)?;
     if dry_run || !plan.report.changed {
         return Ok(plan.report);
     }
@@ -164,10 +179,10 @@ pub fn recover(home: &Home, dry_run: bool) -> Result<RecoverySummary> {
 }
 
 /// The index, and the plan from comparing it with everything else.
-fn compared(home: &Home) -> Result<(SalvagedIndex, RecoveryPlan)> {
-    let salvaged = home.index()?.salvage();
+fn compared(home: &Home, index: &FsHeads) -> Result<(SalvagedIndex, RecoveryPlan)> {
+    let salvaged = index.salvage();
     refuse_unread(&salvaged)?;
-    let plan = plan(home, &salvaged)?;
+    let plan = plan(home, index, &salvaged)?;
     Ok((salvaged, plan))
 }
 
@@ -175,7 +190,7 @@ fn compared(home: &Home) -> Result<(SalvagedIndex, RecoveryPlan)> {
 /// there: another machine may have removed the others.
 pub fn missing(home: &Home) -> Result<Vec<ThreadId>> {
     let mut missing = home.recorded_threads()?;
-    if home.has_peers() && !missing.is_empty() {
+    if home.peers().may_lack_threads() && !missing.is_empty() {
         let noted = standing::noted(home)?;
         missing.retain(|id| noted.contains_key(id));
     }
@@ -229,8 +244,8 @@ impl RecoveryPlan {
     }
 }
 
-fn plan(home: &Home, salvaged: &SalvagedIndex) -> Result<RecoveryPlan> {
-    let is_no_file = home.index()?.journal_is_no_file();
+fn plan(home: &Home, index: &FsHeads, salvaged: &SalvagedIndex) -> Result<RecoveryPlan> {
+    let is_no_file = index.journal_is_no_file();
     let (history, problems) = if is_no_file {
         (Vec::new(), vec![format!("{} is no file", home.history_file().display())])
     } else {

@@ -66,7 +66,7 @@ impl SignsOfList {
         }
         let mut hasher = DefaultHasher::new();
         marks.hash(&mut hasher);
-        if !home.has_index() {
+        if home.index().is_none() {
             // The heads cover more than running threads: the end of a thread removes its head, and the names of workflows are a head as
             // well.
             self.shared.now(|| of_shared_list(home)).hash(&mut hasher);
@@ -162,10 +162,7 @@ impl SignsOfThread {
     }
 
     fn add(&mut self, home: &Home, hasher: &mut DefaultHasher) {
-        if !home.has_index() {
-            self.shared.now(|| of_shared_thread(home, &self.thread)).hash(hasher);
-        }
-        self.head(home).hash(hasher);
+        self.add_head(home, hasher);
         self.record(home).hash(hasher);
         let marks = marks::of_here(home, &self.thread);
         if marks.contains(&ThreadMark::Open) {
@@ -183,11 +180,10 @@ impl SignsOfThread {
         }
     }
 
-    /// The head in the index. Every step of any thread writes the index, so it is read only after a write. It has no line for an ended
-    /// thread.
-    fn head(&mut self, home: &Home) -> Option<NodeHash> {
-        if !home.has_index() {
-            return self.shared.last.and_then(|(_, (head, _))| head);
+    /// Adds the head. Every step of any thread writes the index, so it is read only after a write. It has no line for an ended thread.
+    fn add_head(&mut self, home: &Home, hasher: &mut DefaultHasher) {
+        if home.index().is_none() {
+            return self.shared.now(|| of_shared_thread(home, &self.thread)).hash(hasher);
         }
         let index = file_sign::read_file_sign(&home.index_file());
         if index != self.index {
@@ -195,7 +191,7 @@ impl SignsOfThread {
             let head = home.heads().read(self.thread.as_str()).ok().flatten();
             self.head = head.map(|head| head.hash);
         }
-        self.head
+        self.head.hash(hasher);
     }
 
     fn record(&mut self, home: &Home) -> FileSign {

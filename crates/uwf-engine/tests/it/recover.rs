@@ -7,20 +7,22 @@ use uwf_engine::root::ids;
 use uwf_engine::thread::digest::ThreadDigest;
 use uwf_engine::thread::steps::StepParts;
 use uwf_engine::verbs::doctor::{self, DoctorStatus};
+use uwf_engine::verbs::recover::{self, RecoveryFinding};
+use uwf_engine::verbs::reindex;
 use uwf_engine::verbs::repair::{self, RepairAction};
 use uwf_engine::verbs::verify::{self, ThreadIntegrity};
-use uwf_engine::verbs::{recover, reindex};
 
-use crate::memory::{Machine, failure};
+use crate::memory::Machine;
 
 #[test]
-fn shared_heads_have_no_index_to_recover() {
+fn heads_without_an_index_file_are_kept() {
     let machine = Machine::with_essay();
     let id = machine.start("essay");
     for dry_run in [true, false] {
-        let error = recover::recover(&machine.home, dry_run).unwrap_err();
-        let message = "this storage root uses a shared store, so it has no local index to recover";
-        assert_eq!(failure(&error), (ErrorKind::Usage, message));
+        let recovered = recover::recover(&machine.home, dry_run).unwrap();
+        assert_eq!((recovered.index, recovered.store), (None, Some(machine.home.place())));
+        assert!(!recovered.changed);
+        assert_eq!(recovered.threads[0].finding, RecoveryFinding::Kept);
     }
     machine.approved(&id);
 }
@@ -91,7 +93,7 @@ fn thread_is_verified_by_record_and_noted_digest() {
 }
 
 #[test]
-fn what_can_be_derived_is_derived_again() {
+fn derived_data_is_rebuilt() {
     let machine = Machine::with_essay();
     let [short, long] = [(); 2].map(|()| machine.start("essay"));
     machine.approved(&short);

@@ -153,7 +153,7 @@ pub(crate) fn all(home: &Home) -> Result<Vec<(ThreadId, Claim, Duration)>> {
 #[derive(Debug)]
 #[must_use]
 pub(crate) enum ClaimOutcome {
-    /// The store is not shared: the lock of the thread is sufficient.
+    /// No other machine can step the thread: its lock is sufficient.
     Alone,
     /// The step belongs to this machine while it renews the claim.
     Ours(Claim, NameVersion),
@@ -166,12 +166,9 @@ pub(crate) enum ClaimOutcome {
 /// # Errors
 /// Errors of the store, and `Config` when the secrets can't be determined.
 pub(crate) fn claim(home: &Home, opened: &AttemptOpening, seen: Option<&NameVersion>) -> Result<ClaimOutcome> {
-    if !home.has_peers() {
-        return Ok(ClaimOutcome::Alone);
-    }
-    let config = home.config()?;
+    let Some(lease) = home.peers().claim_lease(home)? else { return Ok(ClaimOutcome::Alone) };
     let lines = written(&[ThreadRecordLine::Opened(Box::new(opened.clone()))], &SecretRedactor::for_home(home)?);
-    let claim = Claim { machine: machine::name(), lease: millis(config.lease()), elapsed: 0, lines };
+    let claim = Claim { machine: machine::name(), lease: millis(lease), elapsed: 0, lines };
     let expected = seen.map_or(NoteWriteCondition::Nothing, NoteWriteCondition::At);
     Ok(match home.notes().write_note(&name(&opened.thread), expected, &claim.value())? {
         NoteWritten::Done(version) => ClaimOutcome::Ours(claim, version),

@@ -104,8 +104,7 @@ pub(super) fn attempts(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFind
     for (name, set) in marks::all(home)? {
         let Ok(thread) = name.parse::<ThreadId>() else { continue };
         if home.heads().read(thread.as_str())?.is_none() {
-            // The thread may belong to another store that this root used before and may use again.
-            if home.has_peers() && history::newest_line(home, &thread)?.is_none() {
+            if home.peers().may_lack_threads() && history::newest_line(home, &thread)?.is_none() {
                 continue;
             }
             stale.extend(set.into_iter().map(|mark| (thread.clone(), mark)));

@@ -141,7 +141,7 @@ impl GcRoots {
     /// thread that was still active.
     fn check_damaged(&self, home: &Home, problem: &str) -> Result<()> {
         let path = home.history_file();
-        if !home.has_index() {
+        if home.index().is_none() {
             return Err(damaged_history(&path, problem));
         }
         let bytes = regular::read(&path, regular::MAX_LIST).path_context("read", &path)?;

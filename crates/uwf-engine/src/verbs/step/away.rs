@@ -22,7 +22,8 @@ impl StepInProgress<'_, '_> {
                 Err(error) if self.is_answered_here(&error) => error,
                 ended => return ended,
             };
-            let deadline = *deadline.get_or_insert_with(|| Instant::now() + self.plan.config.lease());
+            let Ok(Some(lease)) = self.home.peers().claim_lease(self.home) else { return Err(error) };
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + lease);
             log!(self.log, "B7N4W0QD", Warn, "the answer waits for the store: {}", error.message);
             if !self.store_is_back(deadline, signals) {
                 return Err(error);
@@ -32,7 +33,7 @@ impl StepInProgress<'_, '_> {
 
     /// Whether this machine has an answer for the position that a temporary failure kept from being stored.
     fn is_answered_here(&self, error: &Error) -> bool {
-        if !self.home.has_peers() || !matches!(error.kind, ErrorKind::Busy | ErrorKind::Io) {
+        if !matches!(error.kind, ErrorKind::Busy | ErrorKind::Io) {
             return false;
         }
         // If it cannot be read now, the next step reads it.

@@ -175,13 +175,8 @@ impl StepInProgress<'_, '_> {
     /// Whether a step may refer to the node of a failed attempt.
     fn is_sound(&self, attempt: NodeHash) -> bool {
         let store = self.home.store();
-        let checked = closure::check(store, &ClosureBounds::below(attempt), |_| ()).and_then(|sound| {
-            // This machine's cache may still have a node that another machine removed.
-            if self.home.caches_nodes() {
-                store.objects().sync(&sound.nodes)?;
-            }
-            Ok(())
-        });
+        let checked = closure::check(store, &ClosureBounds::below(attempt), |_| ())
+            .and_then(|sound| Ok(self.home.peers().confirm_nodes(store, &sound.nodes)?));
         let Err(unsound) = checked else { return true };
         // A node that cannot be read just now may be intact.
         let Ok(why) = unsound.why() else { return true };

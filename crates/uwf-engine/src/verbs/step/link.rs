@@ -57,11 +57,11 @@ impl<'s, 'a, 'h> StoredStep<'s, 'a, 'h> {
         let role = step.plan.role(&opened.role)?;
         let checked = check::step(step.thread, &opened.role, role, hash, opened.digest)?;
         let is_known = finished.is_some_and(|finished| finished.step == hash && finished.digest == checked.digest);
-        // In a shared store, `gc` on another machine doesn't know the line, and nodes may have been read from a cache.
-        if !is_known || step.home.caches_nodes() {
+        if is_known {
+            // `gc` on another machine doesn't know the line.
+            step.home.peers().confirm_nodes(step.home.store(), &checked.nodes)?;
+        } else {
             step.home.store().objects().sync(&checked.nodes)?;
-        }
-        if !is_known {
             recorded::finished(step.home, &opened.thread, &opened.attempt, hash, checked.digest)?;
         }
         Ok(VerifiedStep { step, opened, moved: checked.thread, is_adopted })

@@ -20,7 +20,8 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let Args { engine: _, addressed, max_agents, agents, cwd, drain } = args;
     let cwd = cwd.map(|dir| directory(context, &dir)).transpose()?;
     let agents = known_agents(context, agents)?;
-    check_store(context)?;
+    // A worker that can't use its store would take threads away from workers that can.
+    context.home.heads().list().map_err(Error::from)?;
     let EngineAddress { address, namespace, task_queue, tls_cert, tls_key, tls_ca } = addressed;
     let engine =
         temporal::connect(context, TemporalAddress { address, namespace, task_queue, tls_cert, tls_key, tls_ca })?;
@@ -59,14 +60,6 @@ fn known_agents(context: &CommandContext, mut agents: Vec<String>) -> Result<Vec
     agents.sort();
     agents.dedup();
     Ok(agents)
-}
-
-/// Reads from the shared store. A worker that can't use its store would take threads away from workers that can.
-fn check_store(context: &CommandContext) -> Result<(), CommandError> {
-    if context.home.has_peers() {
-        context.home.heads().list().map_err(Error::from)?;
-    }
-    Ok(())
 }
 
 /// The directory of `--cwd`.

@@ -109,7 +109,7 @@ fn warn_of_own_settings(context: &CommandContext, thread: &ThreadId) -> Result<(
     let settings = ThreadSettings::load(&context.home, thread)?.unwrap_or_default();
     let own = [(settings.limits != ThreadLimits::default(), "limits"), (!settings.bound.is_empty(), "agents")];
     let own: Vec<&str> = own.into_iter().filter(|(is_own, _)| *is_own).map(|(_, what)| what).collect();
-    if !own.is_empty() && context.home.has_peers() {
+    if !own.is_empty() && context.home.serves_other_machines() {
         context.printer.warn(&format!(
             "only this machine knows the {} that were chosen for the thread; workers on others go by its workflow and \
              their config.yaml",
