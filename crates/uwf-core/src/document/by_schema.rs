@@ -153,7 +153,7 @@ impl SchemaReader<'_> {
             }
         }
         let is_given = |key: &str| entries.iter().any(|entry| entry.key == key && !entry.value.is_null());
-        let is_complete = self.has_all(shape, &is_given, place) && self.has_one(shape, &is_given, place);
+        let is_complete = self.has_all(shape, entries, place) && self.has_one(shape, &is_given, place);
         let is_whole = strings(&shape["required"]).all(|key| values.contains_key(key));
         (is_complete && is_whole).then_some(Value::Object(values))
     }
@@ -185,7 +185,14 @@ impl SchemaReader<'_> {
     }
 
     /// Whether all required keys are present, and one of the keys in `anyOf`.
-    fn has_all(&mut self, shape: &Value, is_given: &dyn Fn(&str) -> bool, place: &ValueLocation<'_>) -> bool {
+    fn has_all(&mut self, shape: &Value, entries: &[MappingEntry], place: &ValueLocation<'_>) -> bool {
+        let is_given = |key: &str| entries.iter().any(|entry| entry.key == key && !entry.value.is_null());
+        let mistyped = |missing: &str| {
+            let unknown = entries.iter().find(|entry| {
+                shape["properties"].get(&entry.key).is_none() && did_you_mean(&entry.key, [missing]).is_some()
+            })?;
+            Some(format!("did you mean `{missing}` by `{}`?", unknown.key))
+        };
         let mut missing: Vec<&str> = strings(&shape["required"]).filter(|key| !is_given(key)).collect();
         let enough = required_by(&shape["anyOf"]);
         if !enough.is_empty() && !enough.iter().any(|key| is_given(key)) {
@@ -194,7 +201,7 @@ impl SchemaReader<'_> {
         let title = shape["title"].as_str().unwrap_or("mapping");
         for key in &missing {
             let message = format!("the {title} `{}` has no `{key}`", place.key);
-            self.problems.error("missing-key", place.at, message, None);
+            self.problems.error("missing-key", place.at, message, mistyped(key));
         }
         missing.is_empty()
     }

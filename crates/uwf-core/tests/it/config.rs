@@ -237,7 +237,7 @@ fn a_default_agent_must_be_defined() {
 }
 
 #[test]
-fn slips_in_agents_are_told() {
+fn mistakes_in_agents_are_reported() {
     let text = "providers: { p: { baseUrl: u, apiKeyEnv: OPENAI_API_KEY } }\nagents:\n  a: { command: npx agent --yes, env: [OPENAI_API_KY, HOME] }\n  b: { command: /opt/my tools/agent }\n";
     insta::assert_snapshot!(problems_of(text), @r"
     config.yaml:3:17: warning[command-line]: uwf takes `npx agent --yes` for the name of one program
@@ -333,6 +333,7 @@ fn prices_need_input_output_and_date() {
     insta::assert_snapshot!(problems_of("prices: { models: { m: { inptu: 1, output: -2 }, n: 5, o: { input: x, output: .inf } } }"), @r"
     config.yaml:1:1: error[missing-key]: the table `prices` has no `date`
     config.yaml:1:21: error[missing-key]: the price `m` has no `input`
+        did you mean `input` by `inptu`?
     config.yaml:1:26: warning[unknown-key]: the key `inptu` is not known here and is ignored
         did you mean `input`?
     config.yaml:1:44: error[bad-value]: `output` is -2; it can be a number, 0 or more

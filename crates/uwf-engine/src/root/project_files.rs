@@ -117,12 +117,21 @@ pub fn dir(cwd: &Path) -> Option<PathBuf> {
         if candidate.is_dir() {
             return Some(candidate);
         }
-        // `.git` is a file in worktrees and submodules.
-        if dir.join(".git").exists() {
+        if is_repository(dir) {
             return None;
         }
     }
     None
+}
+
+/// Whether a directory is in a git repository.
+pub fn is_in_repository(dir: &Path) -> bool {
+    dir.ancestors().any(is_repository)
+}
+
+fn is_repository(dir: &Path) -> bool {
+    // `.git` is a file in worktrees and submodules.
+    dir.join(".git").exists()
 }
 
 /// The original of a path in a thread's worktree: the same place in the directory that the worktree was created from.

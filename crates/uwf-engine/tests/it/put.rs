@@ -86,7 +86,7 @@ fn rollback_without_earlier_version_gives_hint() {
         |name: &str, to| registry::update(&machine.home, |names| registry::roll_back(names, name, to, 7)).unwrap_err();
     let error = roll_back("essay", None);
     assert_eq!(failure(&error), (ErrorKind::NotFound, "workflow `essay` has no earlier version"));
-    assert_eq!(error.hints, ["`uwf workflow history essay` lists them"]);
+    assert_eq!(error.hints, ["`uwf workflow history essay` lists the versions that exist"]);
     let unknown = roll_back("essay", Some(json_cas::NodeHash::from_u64(1)));
     assert_eq!(unknown.message, "workflow `essay` has no version 0000000000001 in its history");
     assert_eq!(roll_back("essey", None).message, "workflow `essey` is not in the registry");

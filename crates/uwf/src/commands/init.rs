@@ -59,7 +59,7 @@ struct InitReport {
     kept: Vec<PathBuf>,
     /// The command to run next.
     next: String,
-    /// How to renew schemas of another version.
+    /// How to renew schemas of another version, and how to undo this outside a repository.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -101,8 +101,9 @@ fn begin(
     let script = StarterFile { path: dir.join(SCRIPTS).join(&file), content: template.script().to_owned() };
     // The workflow comes first, so that only one of two processes creating it at once succeeds.
     let files: Vec<StarterFile> = [workflow, script].into_iter().chain(more).collect();
+    let outside = outside_repository(dir);
     let mut made = new_files::make(&files)?;
-    let notes = schemas(dir, &mut made)?;
+    let notes = outside.into_iter().chain(schemas(dir, &mut made)?).collect();
     let agent = format!("uwf-mock {}", quoted(&named.join(SCRIPTS).join(&file).display().to_string()));
     let next = format!("{way}uwf run {} -p {} --agent {}", quoted(name), quoted(template.task()), quoted(&agent));
     let StarterFileReport { written, kept } = made;
@@ -114,6 +115,14 @@ fn begin(
         next,
         notes,
     })
+}
+
+/// A note if `dir` becomes a new directory of a place that exists and is in no repository: `/etc` is easily named by mistake.
+fn outside_repository(dir: &Path) -> Option<String> {
+    let project = std::path::absolute(dir).ok()?.parent()?.to_owned();
+    let is_outside = project.is_dir() && !dir.exists() && !project_files::is_in_repository(&project);
+    is_outside
+        .then(|| format!("{} is not in a git repository; to undo this, remove {}", project.display(), dir.display()))
 }
 
 /// Creates the schemas that the files name. A schema of another uwf version is kept, and a note says how to renew it.

@@ -95,7 +95,7 @@ fn values_are_yaml_unless_said_otherwise() {
     exit 64
     --- stderr
     error: the value is not a text, number, [list] or {mapping}, but YAML that needs several lines
-    hint: `--string` takes it as a text; lists are [a, b], mappings {a: 1}
+    hint: to store it as text, add `--string`; write lists as [a, b], mappings as {a: 1}
     ");
     assert_snapshot!(refused(&home, &["config", "set", "x-note", ""]), @"
     exit 64
@@ -107,7 +107,7 @@ fn values_are_yaml_unless_said_otherwise() {
     exit 64
     --- stderr
     error: the value is not YAML: while parsing a flow sequence, expected ',' or ']'
-    hint: `--string` takes it as a text; lists are [a, b], mappings {a: 1}
+    hint: to store it as text, add `--string`; write lists as [a, b], mappings as {a: 1}
     ");
     assert_snapshot!(refused(&home, &["config", "set", "x-note"]), @"
     exit 64
@@ -138,6 +138,13 @@ fn a_result_that_is_not_valid_is_refused() {
     exit 78
     --- stderr
     error: the result would not be valid: the agent `new` has no `command`
+    hint: nothing was written
+    ");
+    assert_snapshot!(refused(&home, &["config", "set", "agents.new", "{comand: sh}"]), @r"
+    exit 78
+    --- stderr
+    error: the result would not be valid: the agent `new` has no `command`
+    hint: did you mean `command` by `comand`?
     hint: nothing was written
     ");
     assert_snapshot!(refused(&home, &["config", "set", "maxSteps", "many"]), @r"
@@ -245,7 +252,7 @@ fn many_writers_lose_nothing() {
 }
 
 #[test]
-fn what_validate_calls_an_error_is_not_set() {
+fn set_rejects_values_that_validate_rejects() {
     let home = home();
     home.config("# mine\n");
     for (key, value) in [

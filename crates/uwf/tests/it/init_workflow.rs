@@ -179,6 +179,7 @@ fn template_creates_workflow_under_another_name() {
     wrote .workflows/schemas/workflow.json
     wrote .workflows/schemas/config.json
     wrote .workflows/schemas/mock.json
+    note: <dir>/work is not in a git repository; to undo this, remove .workflows
 
     play it with its script in place of agents:
       uwf run fix-bug -p 'The search does not find upper case' --agent 'uwf-mock .workflows/mock/fix-bug.yaml'

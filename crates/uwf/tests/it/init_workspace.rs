@@ -21,7 +21,7 @@ pub(crate) fn typed(home: &TestHome, command: &str) -> FinishedRun {
 }
 
 #[test]
-fn what_it_makes_runs_at_once() {
+fn created_files_run_at_once() {
     let home = home();
     insta::assert_snapshot!(home.transcript(&["init", "workspace", "--format", "text"]), @"
     exit 0
@@ -31,6 +31,7 @@ fn what_it_makes_runs_at_once() {
     wrote .workflows/schemas/workflow.json
     wrote .workflows/schemas/config.json
     wrote .workflows/schemas/mock.json
+    note: <dir>/work is not in a git repository; to undo this, remove .workflows
 
     play it with its script in place of agents:
       uwf run review -p 'Write about cats' --agent 'uwf-mock .workflows/mock/review.yaml'
@@ -45,6 +46,23 @@ fn what_it_makes_runs_at_once() {
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     assert!(!ran.stderr.contains("trust"), "{}", ran.stderr);
     assert_eq!(home.uwf(&["config", "trust"]).code, Some(0));
+}
+
+#[test]
+fn place_outside_a_repository_is_noted() {
+    let home = home();
+    for dir in ["place", "repository/.git"] {
+        fs::create_dir_all(home.work().join(dir)).unwrap();
+    }
+    let notes = |dir: &str| home.json(&["init", "workspace", dir])["notes"].clone();
+    let note = format!(
+        "{} is not in a git repository; to undo this, remove place/.workflows",
+        home.work().join("place").display()
+    );
+    assert_eq!(notes("place"), json!([note]));
+    for dir in ["place", "repository", "new"] {
+        assert_eq!(notes(dir), Value::Null, "{dir}");
+    }
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn name_moves_to_earlier_and_later_versions() {
     exit 69
     --- stderr
     error: workflow `review-text` has no version 0000000000000 in its history
-    hint: `uwf workflow history review-text` lists them
+    hint: `uwf workflow history review-text` lists the versions that exist
     ");
     assert_snapshot!(home.transcript(&["workflow", "rollback", "review-text", "0000"]), @r"
     exit 69

@@ -4,8 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use json_cas::NodeHash;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use uwf_call::{UwfCall, UwfOutputFiles};
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::error::ErrorKind;
@@ -174,11 +174,11 @@ pub(super) fn run(
                 let Some(at) = waiting.iter().position(|run| limit_wait::left(run.due).is_zero()) else { break };
                 let run = waiting.remove(at);
                 let (thread, steps) = (run.thread.clone(), steps(context, &run.thread));
-                let child = start(context, &run)?;
+                let (child, files) = start(context, &run)?;
                 running.insert(thread.clone(), RunningThread { run, pid: Pid::from_child(&child), steps });
                 let send = send.clone();
                 // The receiver lives until every sender is done.
-                scope.spawn(move || send.send(follow(printer, thread, child)));
+                scope.spawn(move || send.send(follow(printer, thread, child, files)));
             }
             if running.is_empty() && (waiting.is_empty() || stop.is_some()) {
                 return Ok::<(), CommandError>(());
@@ -328,31 +328,30 @@ fn having_role(context: &CommandContext, runs: &[WantedRun], role: &str) -> Resu
     Ok(having)
 }
 
-fn start(context: &CommandContext, run: &QueuedRun) -> Result<Child, CommandError> {
-    let mut command = Command::new(context.home.bin());
-    command.args(["--format", "json", "run", run.thread.as_str()]);
-    command.args(run.until.iter().map(|role| format!("--until={role}")));
-    command.args(run.most.map(|most| format!("--steps={most}")));
-    command.env(ROOT_VARIABLES[0], context.home.root()).current_dir(&context.cwd);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Keep Ctrl-C from reaching the run twice: this process passes it on.
-    command.process_group(0);
-    command.spawn().map_err(|error| {
-        CommandError::new(ErrorKind::Io, format!("cannot start {}: {error}", context.home.bin().display()))
-    })
+/// Starts a run in a process group of its own: this process passes Ctrl-C on, which must not arrive twice.
+fn start(context: &CommandContext, run: &QueuedRun) -> Result<(Child, UwfOutputFiles), CommandError> {
+    let mut args: Vec<String> = ["--format", "json", "run", run.thread.as_str()].map(str::to_owned).into();
+    args.extend(run.until.iter().map(|role| format!("--until={role}")));
+    args.extend(run.most.map(|most| format!("--steps={most}")));
+    let home = &context.home;
+    let call = UwfCall::new(home.bin(), &context.cwd, args).variable(ROOT_VARIABLES[0], home.root());
+    let started = call.command().and_then(|(mut command, files)| {
+        // Its messages are printed while it runs.
+        Ok((command.stderr(Stdio::piped()).spawn()?, files))
+    });
+    started.map_err(|error| CommandError::new(ErrorKind::Io, format!("cannot start {}: {error}", home.bin().display())))
 }
 
 /// Prints the run's messages, each after the name of its thread, until the run ends.
-fn follow(printer: &CommandPrinter, thread: ThreadId, mut child: Child) -> ThreadResult {
+fn follow(printer: &CommandPrinter, thread: ThreadId, mut child: Child, files: UwfOutputFiles) -> ThreadResult {
     for line in child.stderr.take().into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
     {
         printer.talk(&format!("{thread} {line}"));
     }
-    let ended = child.wait_with_output();
-    let report = ended.as_ref().ok().and_then(|ended| serde_json::from_slice(&ended.stdout).ok());
-    let exit_code = ended.ok().and_then(|ended| ended.status.code());
+    let ended = child.wait().and_then(|status| files.outcome(Some(status)));
+    let (exit_code, report) = ended.map_or((None, Value::Null), |ended| (ended.code().map(i32::from), ended.report()));
     let report = match report {
-        Some(Value::Object(report)) => report,
+        Value::Object(report) => report,
         _ => Map::new(),
     };
     ThreadResult { thread, exit_code, report }
